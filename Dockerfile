@@ -54,7 +54,7 @@ ARG VERSION=devel
 ARG REVISION
 ARG CREATED
 LABEL org.opencontainers.image.title="Evergate" \
-      org.opencontainers.image.description="Kubernetes admission webhook that rewrites images and validates Ingresses and Services" \
+      org.opencontainers.image.description="Kubernetes admission webhook that rewrites Pod images and validates objects against a policy" \
       org.opencontainers.image.source="https://github.com/evergate/evergate" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version=$VERSION \

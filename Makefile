@@ -118,6 +118,7 @@ lint-server: bin/golangci-lint ## run the linters on the server and the plugin
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd cmd/kubectl-evergate && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
+	$(MAKE) lint-workflows
 
 lint-e2e: bin/golangci-lint ## run the linters on e2e and interop
 	cd e2e && $(RIG) ../bin/golangci-lint run ./...
@@ -220,5 +221,21 @@ plugin: ## build dist/kubectl-evergate, a static binary, and its completion; put
 	cd cmd/kubectl-evergate && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/dist/kubectl-evergate .
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 
-.PHONY: help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
+# A name with a digest. release-dry has no image in a registry, so it writes one that is not there.
+IMAGE = ghcr.io/evergate/evergate@sha256:0000000000000000000000000000000000000000000000000000000000000000
+GORELEASER = GOWORK=off $(GO) run -modfile=tools/release/go.mod github.com/goreleaser/goreleaser/v2
+
+release-files: ## the manifests of a release with IMAGE=name@sha256:…, and its notes, into build/release
+	tools/release/files.sh $(IMAGE)
+
+release-dry: release-files ## the binaries, archives and checksums of a release into dist/, without network or signatures
+	$(GORELEASER) release --snapshot --clean --skip=sign,sbom
+
+release-test: release-dry ## checks what release-dry has built, and that a second build has the same bytes
+	tools/release/test.sh
+
+lint-workflows: # the workflows of GitHub
+	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
+
+.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

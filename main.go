@@ -1,4 +1,5 @@
-// Evergate is a Kubernetes admission webhook that rewrites images and validates Ingresses and Services.
+// Evergate is a Kubernetes admission webhook that rewrites Pod images and validates workloads, network objects and
+// certificates.
 package main
 
 import (

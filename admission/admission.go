@@ -1,12 +1,13 @@
-// Package admission decides reviews. It turns a review and a policy into a Decision, and a Decision into the answer to
-// the API server. It knows nothing of HTTP: package handlers serves it, package offline calls it for files.
+// Package admission decides reviews. It evaluates a review against a policy, which gives a Decision, and converts the
+// Decision into the response to the API server. It does not use HTTP. Package handlers serves it, and package offline
+// calls it for files.
 //
-//	kinds.go         the table: each kind of objects that is judged, and each path that the API server calls
+//	kinds.go         the table of kinds: the objects that are evaluated, and the paths that the API server calls
 //	admission.go     one review: decode → decide → Decision
 //	pods.go          rewriting the images of a Pod
 //	policy_guard.go  reviews of the policy itself
-//	sets.go          the paths of sets of rules
-//	decision.go      what was decided, and whether it denies or warns
+//	sets.go          the paths of rule sets
+//	decision.go      the Decision, and whether it denies or warns
 //	response.go      a Decision as a message, warnings and a patch
 //	audit.go         a Decision as audit annotations
 //	lines.go         truncated lists
@@ -22,15 +23,15 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// Stage is called with the name of each step of a review as the step begins.
+// Stage is called when a step of a review begins, with the name of the step.
 type Stage func(name string)
 
-// decideFunc adds to a decision what a policy decides about the object of a request. An error means that the object
-// cannot be judged.
+// decideFunc evaluates the object of a request against a policy and adds the results to a decision. An error means that
+// the object cannot be evaluated.
 type decideFunc[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error
 
-// judgeBy returns what decodes a review and decides it. Operations without a new object are allowed: what is deleted or
-// connected to was judged when it was created.
+// judgeBy returns a function that decodes a review and decides it. Operations without a new object are allowed. An
+// object that is deleted or connected to was evaluated when it was created.
 func (k kind[T]) judgeBy(decide decideFunc[T]) Judge {
 	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
 		stage("decode")
@@ -53,16 +54,16 @@ func (k kind[T]) judgeBy(decide decideFunc[T]) Judge {
 // judged reports whether a policy applies to an operation.
 func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
-// Decide decodes the review in body and decides it by the rules of p that are in a set, or, where it is empty, in none.
-// Exceptions that have ended at now are none. What the decision keeps of body is a copy. The error is a *review.Error,
-// for what the client did wrong.
+// Decide evaluates the review in body against the rules of p in the named rule set, or the rules outside any set if set
+// is empty. Exceptions that expired before now do not apply. The Decision does not retain body. The error is a
+// *review.Error, which explains the client's mistake.
 func (w *Webhook) Decide(
 	p *policy.Policy, set string, body []byte, now time.Time, e *policy.Effort, stage Stage,
 ) (*Decision, error) {
 	rules := w.policyOf(p, set)
 	unknown := rules == nil
 	if unknown {
-		rules = p // for what a decision says beside its findings
+		rules = p // for the parts of a decision other than its findings
 	}
 	d, err := w.Judge(rules, body, now, e, stage)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
@@ -76,12 +77,14 @@ func (w *Webhook) Decide(
 	return d, err
 }
 
-// Unjudged decides on an object that cannot be judged because of its own content, by the strictest entry that might
-// have matched it: a policy in which nothing is enforced yet denies nothing, and says what it would have denied.
+// Unjudged decides about an object that cannot be evaluated because of its content. The strictest entry that might
+// match the object determines the decision. If the policy does not enforce anything yet, the object is not denied, and
+// the decision contains the reason for which it would have been.
 //
-// An update is no exception, although the object may have been as it is before. What cannot be read cannot be compared,
-// so an object that once got in like this could be changed into anything. It can still be deleted, and what is
-// unchanged in all that could be judged is warned of at most: its finalizers can be removed.
+// This also applies to updates, although the object may have been the same before. The two versions of an object that
+// cannot be read cannot be compared, so such an object could be changed into anything. It can still be deleted. If an
+// update changes nothing that could be evaluated, it causes at most a warning, so the object's finalizers can be
+// removed.
 func (w *Webhook) Unjudged(p *policy.Policy, set, uid, why string, unchanged bool) *Decision {
 	d := &Decision{UID: uid, Policy: p.Hash()}
 	mode := w.strictest(p, set)

@@ -7,11 +7,11 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// maxAnnotation bounds the bytes of one audit annotation. kube-apiserver sets no bound, but it writes its audit log on
-// every request, and log collectors truncate lines at 16 KiB or more.
+// maxAnnotation is the maximum size of an audit annotation, in bytes. kube-apiserver does not have a limit, but it
+// writes its audit log on every request, and log collectors truncate lines at 16 KiB or more.
 const maxAnnotation = 4096
 
-// Keys of audit annotations. kube-apiserver puts the webhook's name and a slash before them.
+// Keys of audit annotations. kube-apiserver adds the webhook's name and a slash before each.
 const (
 	auditPolicy   = "policy"   // hash of the policy that decided
 	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3), …
@@ -20,8 +20,8 @@ const (
 	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
 )
 
-// auditAnnotations returns the annotations that the API server writes into its audit log. They name the policy for every
-// review, also for one that is allowed without a warning.
+// auditAnnotations returns the annotations that the API server writes to its audit log. They always include the policy,
+// also for a review that was allowed without a warning.
 func (d *Decision) auditAnnotations() map[string]string {
 	a := map[string]string{auditPolicy: d.Policy}
 	if s := d.auditFindings(); s != "" {
@@ -43,7 +43,8 @@ func (d *Decision) auditAnnotations() map[string]string {
 	return a
 }
 
-// auditFindings names each check once, in the order of the findings, with how often it was broken and what silences it.
+// auditFindings lists each check once, in the order of the findings, with its number of findings and with the exception
+// that silences it.
 func (d *Decision) auditFindings() string {
 	if len(d.Findings) == 0 {
 		return ""
@@ -80,7 +81,7 @@ func (d *Decision) auditFindings() string {
 	return l.String()
 }
 
-// auditImages names the images that an entry rewrites or would rewrite: from what, to what.
+// auditImages lists the images that an entry rewrites or would rewrite, each with its new reference.
 func (d *Decision) auditImages() string {
 	l := line{expected: len(d.Rewriting.Images)}
 	l.addImages("", d.Rewriting.Images)
@@ -90,7 +91,7 @@ func (d *Decision) auditImages() string {
 	return l.String()
 }
 
-// addImages adds those of images that are or would be rewritten. before stands before the list that an image is in.
+// addImages adds the images that are or would be rewritten. before is a prefix for the field that contains the image.
 func (l *line) addImages(before string, images []policy.ImageOutcome) {
 	for i := range images {
 		img := &images[i]

@@ -6,7 +6,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Decision is what was decided about a review.
+// Decision is the result of a review.
 type Decision struct {
 	UID string
 	policy.Attributes
@@ -17,28 +17,28 @@ type Decision struct {
 	Rewriting policy.Rewriting
 	Templates []Template // of a workload
 	Patch     []byte     // a JSON Patch
-	Refused   Refused    // of a policy; zero for all other objects
+	Refused   Refused    // of a policy; zero for other objects
 	Notes     []string   // further warnings
-	Unjudged  Unjudged   // zero when the object was judged
+	Unjudged  Unjudged   // zero if the object was evaluated
 }
 
-// Template is what will happen to the images of the Pods of a template.
+// Template contains the future images of Pods from a template.
 type Template struct {
-	Path string // the field of their specification: spec.template.spec
+	Path string // the field of the Pod spec, such as spec.template.spec
 	policy.Rewriting
 }
 
-// Unjudged is what is wrong with an object that cannot be judged because of its own content: its size, its depth, a
-// value of the wrong type; or because of the path that it came to.
+// Unjudged is the reason that an object cannot be evaluated: its content (its size, its depth, or a value of the wrong
+// type), or the path that the API server called.
 type Unjudged struct {
 	Why  string
-	Mode policy.Mode // what is done about it: denied only in mode enforce, like a finding
+	Mode policy.Mode // as for a finding, only mode enforce denies
 }
 
-// Refused is what is wrong with a policy.
+// Refused contains the mistakes in a policy that fails to load.
 type Refused struct {
 	Mistakes []string // the first of them
-	More     int      // how many are not among them
+	More     int      // the number of the others
 }
 
 // Denies reports whether the request is denied.
@@ -47,14 +47,14 @@ func (d *Decision) Denies() bool {
 		slices.ContainsFunc(d.Findings, policy.Finding.Denies)
 }
 
-// Warns reports whether the answer carries a warning.
+// Warns reports whether the response contains a warning.
 func (d *Decision) Warns() bool {
 	return d.Unjudged.Mode == policy.Warn || len(d.Notes) > 0 || len(d.Rewriting.PullSecrets.Missing) > 0 ||
 		slices.ContainsFunc(d.Findings, policy.Finding.Warns) || slices.ContainsFunc(d.Rewriting.Images, d.warnsOf)
 }
 
-// warnsOf reports whether the user is warned of an image: when it would be pulled from elsewhere, when it cannot be
-// told from where it is pulled, and when it is rewritten where the original cannot be recorded in the object.
+// warnsOf reports whether the response warns about an image: if the image would be rewritten in mode enforce, if it is
+// not a valid reference, or if it is rewritten in a request that cannot record the original reference in the object.
 func (d *Decision) warnsOf(img policy.ImageOutcome) bool {
 	switch img.Outcome {
 	case policy.WouldRewrite:
@@ -68,7 +68,7 @@ func (d *Decision) warnsOf(img policy.ImageOutcome) bool {
 	}
 }
 
-// Rules names the first checks that denied or warned, and the first mirrors entries that did, each once.
+// Rules returns the first mirrors entries and checks that denied or warned, without duplicates.
 func (d *Decision) Rules() []string {
 	var ids []string
 	add := func(id string) {

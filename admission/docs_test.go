@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// The denial that docs/policy.md shows is the one that its rule gives.
+// TestDocumentedDenial checks that docs/policy.md shows the denial of its rule.
 func TestDocumentedDenial(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -24,7 +24,7 @@ ingresses:
 		t.Fatal(err)
 	}
 	ing := &policy.Ingress{Rules: []policy.IngressRule{{Host: "shop.example"}}}
-	findings := must(p.JudgeIngress(policy.Attributes{Operation: policy.Create}, ing, nil, nil))
+	findings := must(p.EvaluateIngress(policy.Attributes{Operation: policy.Create}, ing, nil, nil))
 	v := &Decision{Findings: findings, Policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 
@@ -47,7 +47,7 @@ func TestReadmeDenial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Decision{Findings: must(p.JudgeIngress(r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
+	d := &Decision{Findings: must(p.EvaluateIngress(r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
 	want := "the denial: " + d.denial() + "\n"
 	page, err := os.ReadFile("../README.md")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// A review goes to the row of the table that has its path. The policy decides, and the decision becomes the answer.
+// A review goes to the row of the table that has its path. The policy decides, and the decision becomes the response.
 func Example() {
 	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(`
 apiVersion: evergate.dev/v1alpha1
@@ -37,7 +37,7 @@ services:
 			return
 		}
 		fmt.Println(d.UID, d.Operation, d.Namespace, d.Name)
-		sentence, _, _ := strings.Cut(d.Response().Message, " [policy ") // and the hash of the policy
+		sentence, _, _ := strings.Cut(d.Response().Message, " [policy ") // without the hash of the policy
 		fmt.Println(sentence)
 	}
 	// Output:

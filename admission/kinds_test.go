@@ -12,12 +12,12 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Each path asks for the mode of the entries that concern it, and of no others.
+// Each path uses the modes of only the entries that apply to it.
 func TestModesOfPaths(t *testing.T) {
-	modes := policy.Modes{Mirrors: policy.Off, Pods: policy.Audit, Workloads: policy.Warn, Ingresses: policy.Warn,
-		Services:     policy.Enforce,
-		Certificates: policy.Warn, DNSEndpoints: policy.Audit, Routes: policy.Audit,
-		Gateways: policy.Audit, Grants: policy.Warn, OpenShiftRoutes: policy.Warn}
+	modes := policy.Modes{policy.Mirrors: policy.Off, policy.Pods: policy.Audit, policy.Workloads: policy.Warn,
+		policy.Ingresses: policy.Warn, policy.Services: policy.Enforce,
+		policy.Certificates: policy.Warn, policy.DNSEndpoints: policy.Audit, policy.Routes: policy.Audit,
+		policy.Gateways: policy.Audit, policy.Grants: policy.Warn, policy.OpenShiftRoutes: policy.Warn}
 	got := map[string]policy.Mode{}
 	for _, w := range Webhooks() {
 		got[w.Path] = w.Strictest(modes)
@@ -29,14 +29,14 @@ func TestModesOfPaths(t *testing.T) {
 		"/validate/certificates": policy.Warn, "/validate/dnsendpoints": policy.Audit,
 		"/validate/routes": policy.Audit, "/validate/openshiftroutes": policy.Warn,
 		"/validate/gateways": policy.Audit, "/validate/grants": policy.Warn,
-		"/validate/policy": policy.Enforce, // a policy that cannot be read is none
+		"/validate/policy": policy.Enforce, // an invalid policy is always denied
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("modes (-want +got):\n%s", diff)
 	}
 }
 
-// The kit calls every path, and no other.
+// The manifests call every path, and no other path.
 func TestKitCallsEveryPath(t *testing.T) {
 	base, _ := filepath.Glob("../kustomize/base/*webhook*.yaml")
 	components, err := filepath.Glob("../kustomize/components/*/*webhook*.yaml")
@@ -61,7 +61,7 @@ func TestKitCallsEveryPath(t *testing.T) {
 	}
 	slices.Sort(called)
 	slices.Sort(served)
-	called = slices.Compact(called) // workloads have a webhook for each place of a template
+	called = slices.Compact(called) // workloads have several webhooks, one for each place of a template
 	if diff := cmp.Diff(served, called); diff != "" {
 		t.Errorf("served (-), called by the kit (+):\n%s", diff)
 	}
@@ -76,7 +76,7 @@ func TestEveryPathIsProbed(t *testing.T) {
 	}
 }
 
-// What is asked offline about a Pod is not kept from an answer by a patch that would be too long to be sent.
+// An offline answer about a Pod must not fail because a patch would be too long to send.
 func TestExistingPodNeedsNoPatch(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestExistingPodNeedsNoPatch(t *testing.T) {
 		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
 	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
 	for _, existing := range []bool{false, true} {
-		read, err := pods().offline(p)[0].Object(p, policy.Attributes{Operation: policy.Create}, pod, nil)
+		read, err := rows()[0].offline(p)[0].Object(p, policy.Attributes{Operation: policy.Create}, pod, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// sentences are those of one answer: the first Shown, and how many there are more.
+// sentences contains the first Shown sentences of a response, and the number of the others.
 type sentences struct {
 	kept []string
 	more int
 }
 
-// add adds a sentence, which it makes only where it is kept.
+// add adds a sentence. It calls the function only if the sentence is kept.
 func (l *sentences) add(sentence func() string) {
 	if len(l.kept) == Shown {
 		l.more++
@@ -22,16 +22,16 @@ func (l *sentences) add(sentence func() string) {
 	l.kept = append(l.kept, sentence())
 }
 
-// line is the value of an audit annotation: elements in one line, and how many there are more than fit into
-// maxAnnotation bytes.
+// line is the value of an audit annotation. It lists elements on one line, and then the number of elements that do not
+// fit into maxAnnotation bytes.
 type line struct {
-	expected int // elements
+	expected int // expected number of elements
 	text     strings.Builder
 	more     int
 }
 
-// add adds an element, which consists of parts. The line keeps its order: nothing follows what did not fit. The first
-// element always fits, truncated if need be.
+// add adds an element, which consists of parts. To keep the order, nothing is added after an element that did not fit.
+// The first element always fits, and is truncated if necessary.
 func (l *line) add(parts ...string) {
 	size := 0
 	for _, part := range parts {
@@ -50,14 +50,14 @@ func (l *line) add(parts ...string) {
 	case l.text.Len() > 0:
 		l.text.WriteString(", ")
 	default:
-		l.text.Grow(min(room, l.expected*(size+len(", ")))) // most elements are about as long
+		l.text.Grow(min(room, l.expected*(size+len(", ")))) // most elements have about the same length
 	}
 	for _, part := range parts {
 		l.text.WriteString(part)
 	}
 }
 
-// String returns the line: "a, b and 7 more".
+// String returns the line, for example "a, b and 7 more".
 func (l *line) String() string {
 	if l.more > 0 {
 		l.text.WriteString(" and " + strconv.Itoa(l.more) + " more")

@@ -9,30 +9,31 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// Kind is a kind of objects that is judged, for callers that want the decisions of all its webhooks together.
+// Kind is a kind of objects that is evaluated, for callers that need the decisions of all its webhooks together.
 type Kind struct {
 	review.Kind
-	// MakesPods says that controllers create Pods from the objects, so that of those that exist the Pods are judged.
+	// MakesPods is true if controllers create Pods from the objects. In an audit of existing objects, the Pods are then
+	// evaluated instead.
 	MakesPods bool
-	// Subresources are those of Resource that are judged too.
+	// Subresources are the subresources of Resource that are evaluated too.
 	Subresources []string
-	// Object reads an object, as JSON, that is created, or updated where old is not nil. The policy says how the custom
-	// resources of its templates are read; for other kinds any will do.
+	// Object parses an object from JSON. The object is created, or updated if old is not nil. The policy determines how
+	// custom resources with templates are read. For other kinds, any policy will do.
 	Object func(p *policy.Policy, a policy.Attributes, object, old []byte) (Object, error)
-	// Review decides a review as an API server has sent it.
+	// Review decides a review that an API server has sent.
 	Review func(ask Question, body []byte) (*Answer, error)
 }
 
-// Object is an object that has been read. Several questions may be asked about it.
+// Object is a parsed object. It can be decided several times, with different questions.
 type Object interface {
 	Decide(ask Question) (*Answer, error)
 }
 
-// object is the request in which an object is judged.
+// object is the request in which an object is evaluated.
 type object[T any] struct {
 	kind     kind[T]
 	request  review.Request[T]
-	recorded *T // nil until it is asked for
+	recorded *T // nil until it is needed
 	stale    int
 }
 
@@ -55,42 +56,43 @@ func (o *object[T]) Decide(ask Question) (*Answer, error) {
 	return a, err
 }
 
-// Question is how to judge an object.
+// Question contains the options for evaluating an object.
 type Question struct {
 	Policy *policy.Policy
-	// Existing is for an object that exists: it is judged as it is, and not rewritten first.
+	// Existing is for an object that exists already. It is evaluated without being rewritten first.
 	Existing bool
 	Explain  bool // fill in Rules
-	// Recorded is for a Pod that was rewritten: it is judged by the images that its record has, which tenants may write.
+	// Recorded is for a Pod that was rewritten: it is evaluated with the images in its record, which tenants can change.
 	Recorded bool
-	// RecordedBy are further policies that confirm the entries of a record, beside Policy. An object is asked about with
-	// the same ones each time.
+	// RecordedBy contains further policies, in addition to Policy, that confirm the entries of a record. It must be the
+	// same in all questions about an object.
 	RecordedBy []*policy.Policy
-	// Now is the time to judge at, by which exceptions end. At the zero time none has ended.
+	// Now is the time of the evaluation. Exceptions that expired before Now do not apply. With the zero time, no
+	// exception has expired.
 	Now time.Time
-	// Sets are those whose rules judge the object too, beside the rules that are in none.
+	// Sets contains the rule sets to evaluate in addition to the rules outside any set.
 	Sets []string
 }
 
-// Answer is what the webhooks of a kind decide together about an object.
+// Answer is the combined decision of all webhooks of a kind about an object.
 type Answer struct {
 	Decision
-	Rules  []policy.RuleTrace // what each rule has to do with the object; only with Explain
-	Object any                // as it was sent, such as a *policy.Pod
-	// TemplateImages are what happens to the images of the Pods that are made from the object.
+	Rules  []policy.RuleTrace // why each rule applies or not; only if Explain is set
+	Object any                // the object as it was sent, such as a *policy.Pod
+	// TemplateImages contains the future images of the created Pods.
 	TemplateImages []policy.TemplateImage
-	// StaleRecords is how many entries of the record of a Pod were ignored, since they are not about its images.
+	// StaleRecords is the number of entries in a Pod's record that were ignored because they do not match its images.
 	StaleRecords int
 }
 
 // Judged reports whether a policy applies to the operation.
 func (a *Answer) Judged() bool { return judged(a.Operation) }
 
-// Kinds returns the kinds whose objects are judged, whatever the policy.
+// Kinds returns the kinds whose objects are evaluated with any policy.
 func Kinds() []Kind { return KindsIn(new(policy.Policy)) }
 
-// KindsIn returns the kinds whose objects are judged, with the custom resources of templates in a policy: once for each
-// of their versions.
+// KindsIn returns the kinds whose objects are evaluated with a policy. They include the custom resources in its
+// templates block, once for each version.
 func KindsIn(p *policy.Policy) []Kind {
 	var all []Kind
 	for _, r := range rows() {
@@ -109,7 +111,8 @@ func (k kind[T]) offline(p *policy.Policy) []Kind {
 
 func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
-		Kind: of, MakesPods: k.makesPods, Subresources: k.subresources,
+		Kind: of, MakesPods: k.makesPods,
+		Subresources: subresourcesOf(of, k.objects.Kinds, k.subresources),
 		Object: func(p *policy.Policy, a policy.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
 			objects := k.objectsIn(p)
@@ -137,7 +140,7 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 	}
 }
 
-// all mutates the object, and then judges the result.
+// all mutates the object and then evaluates the result.
 func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	r.Now = ask.Now
 	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
@@ -159,9 +162,9 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 			return nil, err
 		}
 	}
-	findings, err := k.judge(ask.Policy, r.Attributes, final, r.Old, nil)
+	findings, err := k.evaluate(ask.Policy, r.Attributes, final, r.Old, nil)
 	if ask.Existing {
-		a.Findings = nil // of rewriting, which does not take place
+		a.Findings = nil // findings about rewriting, which does not take place
 	}
 	a.Findings = append(findings, a.Findings...)
 	if ask.Explain {
@@ -173,17 +176,18 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	return a, err
 }
 
-// allSets judges the object by the rules of sets, each as its webhook does. Of the sets that are not asked for it
-// explains that they are not.
+// allSets evaluates the object against the rules of the requested rule sets, each as its webhook does. For the other
+// sets, it only explains that they are not evaluated.
 func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer) error {
+	blocks := k.of.Blocks()
 	for _, set := range ask.Policy.Sets() {
-		in := ask.Policy.In(set, k.blocks...)
+		in := ask.Policy.In(set, blocks...)
 		if in == nil {
 			continue
 		}
 		wanted := slices.Contains(ask.Sets, set)
 		if wanted {
-			findings, err := k.judge(in, r.Attributes, final, r.Old, nil)
+			findings, err := k.evaluate(in, r.Attributes, final, r.Old, nil)
 			if err != nil {
 				return err
 			}

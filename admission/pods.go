@@ -5,15 +5,15 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// rewritePod decides where the images of a Pod are pulled from. No finding of it denies.
+// rewritePod decides from which registries a Pod's images are pulled. Its findings never deny.
 func rewritePod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort, d *Decision) (err error) {
 	d.Rewriting, err = p.RewritePod(r.Attributes, r.Object, r.Old, e)
 	d.Findings = d.Rewriting.Findings
 	return err
 }
 
-// patchPod is rewritePod, and makes the patch of a Pod that is rewritten. The ephemeralcontainers subresource changes
-// no metadata, so the originals are not recorded there.
+// patchPod does the same as rewritePod and also creates the patch. The ephemeralcontainers subresource cannot change
+// metadata, so the original references are not recorded in its requests.
 func patchPod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort, d *Decision) (err error) {
 	if err = rewritePod(p, r, e, d); err != nil {
 		return err
@@ -22,7 +22,7 @@ func patchPod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort,
 	return err
 }
 
-// rewritten returns a Pod with the images that it is given.
+// rewritten returns a copy of a Pod with its rewritten images.
 func rewritten(pod *policy.Pod, d *Decision) *policy.Pod {
 	final := *pod
 	final.Images = d.Rewriting.Pulled(pod.Images)

@@ -11,8 +11,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// A Pod gets a record of its original images, but not by pods/ephemeralcontainers: a patch of metadata there would
-// fail the user's request.
+// A Pod gets a record of its original images, except in requests for pods/ephemeralcontainers. A patch of metadata
+// there would fail the user's request.
 func TestRecordBySubresource(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
 	if err != nil {

@@ -14,47 +14,47 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// GuardWithin is how long the review of a policy may be decided at most: two thirds of the three seconds that the kit's
-// webhook gives. The 1 MiB of text that a policy may have takes a fraction of that.
+// GuardWithin is the longest time for the review of a policy. It is two thirds of the three seconds that the webhook in
+// the manifests has. The 1 MiB of text that a policy can have takes a fraction of that.
 const GuardWithin = 2 * time.Second
 
-// policyGuard returns the webhook that judges policies. The self-probe's is one that is refused.
+// policyGuard returns the webhook that validates policies. The self-probe sends it a policy that is denied.
 func policyGuard(path string) Webhook {
 	guard := kind[review.ConfigMap]{
 		objects:   review.ConfigMaps(),
-		strictest: func(policy.Modes) policy.Mode { return policy.Enforce },
 		selfProbe: `"data": {"selfprobe.yaml": "kind: SelfProbe"}`,
 	}
 	w := guard.webhook(path, guardPolicy)
-	w.Guards = true
+	w.Guards, w.Strictest = true, func(policy.Modes) policy.Mode { return policy.Enforce }
 	w.Judge = warnOfDeletion(w.Judge)
 	return w
 }
 
-// warnOfDeletion adds a warning where a policy is deleted. That is never denied: a namespace must be deletable.
+// warnOfDeletion adds a warning if a policy is deleted. A deletion is never denied, because a namespace must be
+// deletable.
 func warnOfDeletion(judge Judge) Judge {
 	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
 		d, err := judge(p, body, now, e, stage)
 		if err == nil && d.Operation == "DELETE" {
-			d.Notes = []string{"this was the policy: running replicas keep it in force, and one that starts has none and " +
-				"allows everything, unless --require-policy keeps it unready"}
+			d.Notes = []string{"this deletes the policy: running replicas keep it active, but a new replica starts " +
+				"without a policy and allows everything, unless --require-policy keeps it unready"}
 		}
 		return d, err
 	}
 }
 
-// guardPolicy judges a ConfigMap that holds a policy, so that kubectl apply refuses what the processes would refuse
-// afterwards, with the sentences of their log: file, line, column, and what would be right. It loads the ConfigMap key
-// by key, as the processes load it when it is mounted.
+// guardPolicy validates a ConfigMap that contains a policy. kubectl apply then fails for a policy that would fail to
+// load, with the sentences that the processes would log: file, line, column, and a correction. It loads each key of the
+// ConfigMap as a file, as the processes do when the ConfigMap is mounted.
 //
-// The webhook configuration chooses the ConfigMap. No mode admits a policy that does not load, and there is no ratchet:
-// the old policy is not judged, and the new one has to be right as a whole.
+// The webhook configuration selects the ConfigMap. A policy that fails to load is denied whatever its modes are. The
+// ratchet does not apply: the old policy is not evaluated, and the whole new policy has to be valid.
 func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *policy.Effort, d *Decision) error {
 	loaded, err := policy.LoadWithin(expiring{context.Background(), effort}, policy.ReviewLimits(), r.Object.Files...)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		d.Refused.Mistakes = []string{fmt.Sprintf("this policy was not checked to its end in time, which is %s at most: "+
-			"make it smaller, or send it again when the server has less to do", GuardWithin)}
+		d.Refused.Mistakes = []string{fmt.Sprintf("the check of this policy did not finish within %s: "+
+			"make the policy smaller, or try again when the server is less busy", GuardWithin)}
 	case err != nil:
 		d.Refused = refused(err)
 	case len(r.Object.Files) == 0:
@@ -69,23 +69,23 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 	return nil
 }
 
-// emptied is why a policy without entries is refused.
+// emptied returns the mistake of a policy without entries.
 func emptied(why string) Refused {
 	return Refused{Mistakes: []string{"this policy is empty, " + why +
 		": write allowEmpty: true in a document to switch everything off"}}
 }
 
-// refused splits the error of a policy into its mistakes.
+// refused splits the error about a policy into its mistakes.
 func refused(err error) Refused {
 	mistakes := slices.Collect(strings.SplitSeq(err.Error(), "\n"))
 	total := policy.Mistakes(err)
 	if total > len(mistakes) {
-		mistakes = mistakes[:len(mistakes)-1] // the last one counts the others
+		mistakes = mistakes[:len(mistakes)-1] // the last line is the number of the others
 	}
 	return Refused{Mistakes: mistakes, More: max(0, total-len(mistakes))}
 }
 
-// policyNotes are the warnings of a policy that is allowed, as many as an answer carries.
+// policyNotes returns the warnings about a policy that is allowed, limited to the number that a response may contain.
 func policyNotes(warnings []string) []string {
 	var lines sentences
 	for _, w := range warnings {

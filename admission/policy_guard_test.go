@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// A policy that is not checked in time is denied by a sentence.
+// A policy that is not checked in time is denied with a clear message.
 func TestPolicyGuardOutOfTime(t *testing.T) {
 	p, err := policy.Load()
 	if err != nil {
@@ -23,9 +23,8 @@ func TestPolicyGuardOutOfTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "this policy was not checked to its end in time, which is 2s at most: make it smaller, " +
-		"or send it again when the " +
-		"server has less to do [policy " + p.Hash() + "]"
+	want := "the check of this policy did not finish within 2s: make the policy smaller, " +
+		"or try again when the server is less busy [policy " + p.Hash() + "]"
 	if got := d.Response(); got.Message != want || got.Allowed || !strings.Contains(got.Message, "2s") {
 		t.Errorf("got  %s\nwant %s", got.Message, want)
 	}

@@ -11,16 +11,18 @@ import (
 )
 
 const (
-	// Shown is how many findings a denial names, and how many warnings an answer carries: enough to fix an object at once,
-	// not too many to read, and as warnings within the 4,096 runes that kube-apiserver passes on.
+	// Shown is the maximum number of findings in a denial and of warnings in a response. This is enough to fix an
+	// object in one step, and not too many to read. As warnings, they fit into the 4,096 runes that kube-apiserver
+	// passes on.
 	Shown = 10
-	// MaxSentence bounds the bytes of one finding in a denial: a value in it may be an annotation of 256 KiB.
+	// MaxSentence is the maximum size of one finding in a denial, in bytes. It may contain a value such as an
+	// annotation of 256 KiB.
 	MaxSentence = 1024
-	// MaxName bounds the bytes of a name in audit annotations and logs: a name has at most 253.
+	// MaxName is the maximum size of a name in audit annotations and logs, in bytes. A valid name has at most 253.
 	MaxName = 253
 )
 
-// Response is the answer to the review.
+// Response returns the response to the review.
 func (d *Decision) Response() review.Answer {
 	a := review.Answer{
 		UID:              d.UID,
@@ -36,8 +38,9 @@ func (d *Decision) Response() review.Answer {
 	return a
 }
 
-// denial is why the request is denied: one finding on one line, several on one line each, then the hash of the policy
-// that decided. Where a policy is refused, it is the hash of the one that stays in force.
+// denial returns the message of a denial. A single finding is on one line, and several findings have one line each. The
+// last part is the hash of the active policy. If the review is about a new policy, this is not the hash of the new
+// policy.
 func (d *Decision) denial() string {
 	suffix := "[policy " + d.Policy + "]"
 	if d.Unjudged.Why != "" {
@@ -65,11 +68,12 @@ func (d *Decision) denial() string {
 	return head + ":\n- " + strings.Join(lines.kept, "\n- ") + "\n" + suffix
 }
 
-// warnings are for a user that is not denied. Mode and policy come first, since kube-apiserver may truncate the end.
+// warnings returns the warnings for a user whose request is not denied. They start with the mode and the policy,
+// because kube-apiserver may truncate the end.
 func (d *Decision) warnings() []string {
 	var lines sentences
 	if d.Unjudged.Mode == policy.Warn {
-		lines.add(func() string { return d.tag(policy.Warn) + "not judged: " + d.Unjudged.Why })
+		lines.add(func() string { return d.tag(policy.Warn) + "not evaluated: " + d.Unjudged.Why })
 	}
 	for _, img := range d.Rewriting.Images {
 		if d.warnsOf(img) {
@@ -110,10 +114,10 @@ func (d *Decision) imageWarning(img policy.ImageOutcome) string {
 	}
 }
 
-// missingSecret returns the sentence about a pull secret that no update can add.
+// missingSecret returns the warning about a pull secret that an update cannot add.
 func missingSecret(name string) string {
-	return "spec.imagePullSecrets has no " + name + ", which the mirror may ask for, and no update can add it: " +
-		"where the image is not pulled, create the Pod anew"
+	return "spec.imagePullSecrets does not contain " + name + ", which the mirror may require, and an " +
+		"update cannot add it: if the image is not pulled, create the Pod again"
 }
 
 func (d *Decision) tag(m policy.Mode) string { return "[" + m.String() + " " + d.Policy + "] " }

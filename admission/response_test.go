@@ -29,7 +29,8 @@ func existed(f *policy.Finding)               { f.Existed = true }
 func check(name string) func(*policy.Finding) { return func(f *policy.Finding) { f.Check = name } }
 func note(text string) func(*policy.Finding)  { return func(f *policy.Finding) { f.Note = text } }
 
-// exempt makes a finding exempt by an exception of that name, or, where it is empty, by the exclude of its rule.
+// exempt makes a finding exempt by the exception with the given name, or by the exclude block of its rule if the name
+// is empty.
 func exempt(by string) func(*policy.Finding) {
 	e := &policy.Exemption{Name: by, Until: "2027-01-31"}
 	return func(f *policy.Finding) { f.Exempt = e }
@@ -72,7 +73,7 @@ func TestDenial(t *testing.T) {
 	tests := []struct {
 		name string
 		v    Decision
-		want string // empty when allowed
+		want string // empty if allowed
 	}{
 		{"nothing found", Decision{}, ""},
 		{"found in mode warn", Decision{Findings: []policy.Finding{findingOf(policy.Warn)}}, ""},
@@ -151,7 +152,7 @@ func TestWarnings(t *testing.T) {
 		{
 			"not judged in mode warn",
 			Decision{Unjudged: Unjudged{"too deep", policy.Warn}},
-			[]string{"[warn 0123456789ab] not judged: too deep"},
+			[]string{"[warn 0123456789ab] not evaluated: too deep"},
 		},
 		{"not judged in mode audit", Decision{Unjudged: Unjudged{"too deep", policy.Audit}}, nil},
 		{
@@ -323,7 +324,7 @@ func TestAuditAnnotationsAreShort(t *testing.T) {
 	}
 }
 
-// A line keeps its order: its first elements are kept, and not the short ones.
+// A line keeps its order: it keeps the first elements, and not the shortest.
 func TestLineKeepsItsOrder(t *testing.T) {
 	var l line
 	for _, s := range []string{"first", strings.Repeat("x", maxAnnotation), "last"} {
@@ -334,19 +335,19 @@ func TestLineKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// A sentence may be as long as a request: it is made only where it is kept.
+// A sentence may be as long as a request, so sentences that are not kept are not created.
 func TestSentencesAreMadeWhereKept(t *testing.T) {
 	var l sentences
 	for range Shown {
 		l.add(func() string { return "kept" })
 	}
-	l.add(func() string { t.Error("a sentence was made that is not kept"); return "" })
+	l.add(func() string { t.Error("a sentence was created that is not kept"); return "" })
 	if len(l.kept) != Shown || l.more != 1 {
 		t.Errorf("%d sentences, and %d more", len(l.kept), l.more)
 	}
 }
 
-// The API server puts the webhook's name and a slash before a key, and takes only qualified names.
+// The API server adds the webhook's name and a slash before a key, and accepts only qualified names.
 func TestAuditKeys(t *testing.T) {
 	for _, key := range []string{auditPolicy, auditFindings, auditImages, auditUnjudged} {
 		if errs := validation.IsQualifiedName("pods.validate.evergate.dev/" + key); errs != nil {
@@ -355,7 +356,7 @@ func TestAuditKeys(t *testing.T) {
 	}
 }
 
-// A denied request is not patched: the API server would refuse an answer that says both.
+// A denied request is not patched, because the API server rejects a response with both a denial and a patch.
 func TestDenialHasNoPatch(t *testing.T) {
 	v := Decision{Policy: testHash, Unjudged: Unjudged{"x", policy.Enforce}, Patch: newPatch()}
 	if a := v.Response(); a.Patch != nil {
@@ -367,12 +368,12 @@ func newPatch() []byte {
 	return []byte(`[{"op":"replace","path":"/spec/containers/0/image","value":"x"}]`)
 }
 
-// An update cannot add a pull secret: the user learns it, since the new image may not be pulled.
+// An update cannot add a pull secret. The response warns the user, because the new image may not be pulled.
 func TestMissingPullSecret(t *testing.T) {
 	d := Decision{Policy: testHash}
 	d.Rewriting.PullSecrets.Missing = []string{"mirror-login"}
-	want := []string{"[" + testHash + "] spec.imagePullSecrets has no mirror-login, which the mirror may ask for, " +
-		"and no update can add it: where the image is not pulled, create the Pod anew"}
+	want := []string{"[" + testHash + "] spec.imagePullSecrets does not contain mirror-login, which the mirror may " +
+		"require, and an update cannot add it: if the image is not pulled, create the Pod again"}
 	if diff := cmp.Diff(want, d.Response().Warnings); diff != "" || !d.Warns() {
 		t.Error(diff, d.Warns())
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// setSegment stands between the path of a webhook and the name of a set.
+// setSegment is between the path of a webhook and the name of a rule set.
 const setSegment = "/set/"
 
-// SetPath returns the path of a set of the webhook's rules, as in /validate/ingresses/set/edge; empty for a webhook
-// without sets: one that mutates, or guards policies. With a pattern of a router in place of a name it is the route of
-// all sets.
+// SetPath returns the path of a rule set of the webhook, such as /validate/ingresses/set/edge. It returns "" if the
+// webhook does not have rule sets, because it mutates or validates policies. If set is a pattern of a router, the
+// result is the route of all rule sets.
 func (w *Webhook) SetPath(set string) string {
 	if w.Mutates || w.Guards {
 		return ""
@@ -20,8 +20,8 @@ func (w *Webhook) SetPath(set string) string {
 	return w.Path + setSegment + set
 }
 
-// ParsePath returns the webhook that answers at a path, and the set that the path names; empty for none. The webhook is
-// nil where nothing answers.
+// ParsePath returns the webhook that serves a path, and the rule set in the path, or "" if the path does not contain a
+// set. The webhook is nil if the path is not served.
 func ParsePath(path string) (w *Webhook, set string) {
 	of, set, named := strings.Cut(path, setSegment)
 	for _, w := range Webhooks() {
@@ -32,8 +32,8 @@ func ParsePath(path string) (w *Webhook, set string) {
 	return nil, ""
 }
 
-// policyOf returns the policy by which reviews of a set are judged: p itself without a set. It is nil for a set that no
-// entry of the webhook's blocks is in.
+// policyOf returns the policy for a rule set's reviews, and p itself if set is empty. It returns nil if no entry in
+// the webhook's blocks is in the set.
 func (w *Webhook) policyOf(p *policy.Policy, set string) *policy.Policy {
 	if set == "" {
 		return p
@@ -41,8 +41,8 @@ func (w *Webhook) policyOf(p *policy.Policy, set string) *policy.Policy {
 	return p.In(set, w.Blocks...)
 }
 
-// strictest returns the strictest mode among the entries that may judge the reviews of a set. Of a set that is not
-// known these are all entries of the webhook: which of them was meant is not known either.
+// strictest returns the strictest mode among the entries that may apply to a rule set's reviews. If the set is unknown,
+// all of the webhook's entries count, because nobody knows which of them the path should select.
 func (w *Webhook) strictest(p *policy.Policy, set string) policy.Mode {
 	if in := w.policyOf(p, set); in != nil {
 		return w.Strictest(in.Strictest())
@@ -56,8 +56,8 @@ func (w *Webhook) strictest(p *policy.Policy, set string) policy.Mode {
 	return mode
 }
 
-// unknownSet is why an object is not judged that was sent to the path of a set that is not known.
+// unknownSet returns the reason that an object is not evaluated if the path contains an unknown rule set.
 func (w *Webhook) unknownSet(set string) string {
-	return "the webhook's path names the set " + text.Quote(set) + ", and no entry of " + w.Blocks[0] +
+	return "the webhook's path contains the rule set " + text.Quote(set) + ", and no entry of " + w.Blocks[0] +
 		" is in it: correct the path in the webhook configuration, or match.set in the policy"
 }

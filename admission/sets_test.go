@@ -11,7 +11,7 @@ import (
 )
 
 func TestParsePath(t *testing.T) {
-	for path, want := range map[string]string{ // the path of the webhook, and the set; empty for none
+	for path, want := range map[string]string{ // the path of the webhook, and the set; empty if there is no match
 		"/validate/ingresses": "/validate/ingresses ", "/validate/ingresses/set/edge": "/validate/ingresses edge",
 		"/mutate/pods": "/mutate/pods ", "/validate/policy": "/validate/policy ",
 		"/validate/ingresses/set/": "", "/validate/ingresses/set/No": "", "/validate/ingresses/set/a/b": "",
@@ -28,8 +28,8 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-// An object that cannot be judged is decided by the strictest mode among the rules that may be about it. The rules of a
-// set that is not known are all rules of the kind.
+// The strictest mode among the rules that may apply decides about an object that cannot be evaluated. If the set is
+// unknown, all rules of the kind may apply.
 func TestUnjudged(t *testing.T) {
 	const entry = "- {name: %s, mode: %s, match: {%s}, types: {denied: [NodePort]}}\n"
 	strict := "services:\n" + fmt.Sprintf(entry, "plain", "enforce", "namespaces: ['*']") +
@@ -59,8 +59,8 @@ func TestUnjudged(t *testing.T) {
 	}
 }
 
-// What is unchanged is warned of at most, unless it has more text than an API server stores. What is deleted is not
-// judged, whatever the path.
+// Unchanged objects cause at most a warning, unless they have more text than an API server stores. Deleted objects are
+// not evaluated, whatever the path is.
 func TestDecideUnjudged(t *testing.T) {
 	p := load(t, "ingresses: [{name: r, mode: enforce, hosts: {required: true}}]\n")
 	w, _ := ParsePath("/validate/ingresses")
@@ -98,14 +98,14 @@ func load(t *testing.T, text string) *policy.Policy {
 	return p
 }
 
-// What cannot be judged and has another template is no unchanged object, wherever its kind has the template.
+// An object that cannot be evaluated and has a changed template is not unchanged, wherever its kind has the template.
 func TestDecideUnjudgedTemplates(t *testing.T) {
 	p := load(t, `
 templates: [{group: jobs.example, versions: [v1], kind: Batch, resource: batches, paths: [jobTemplate.spec]}]
 pods: [{name: r, mode: enforce, images: {denied: [quay.io/evil]}, workloads: enforce}]
 `)
 	w, _ := ParsePath("/validate/workloads")
-	var many strings.Builder // annotations of a Pod, more than are read
+	var many strings.Builder // annotations of a Pod, above the limit
 	for i := range 10_050 {
 		fmt.Fprintf(&many, `"a%d": "b",`, i)
 	}
@@ -121,7 +121,7 @@ pods: [{name: r, mode: enforce, images: {denied: [quay.io/evil]}, workloads: enf
   "uid": "1", "operation": "UPDATE", "resource": {"group": %q, "version": "v1", "resource": %q},
   "object": {"metadata": {"labels": {}}, "%[3]s": %[4]s}, "oldObject": {"metadata": {"labels": {}}, "%[3]s": %[5]s}}}`,
 			test.group, test.resource, test.field, pod("quay.io/evil/x:1", many.String()), pod("quay.io/a/x:1", ""))
-		if test.group != "" { // a Pod at the path has no metadata
+		if test.group != "" { // a Pod at the path does not have metadata
 			body = bytes.Replace(body, []byte(`{"image"`), []byte(`{"image": {}, "name"`), 1)
 		}
 		d, err := w.Decide(p, "", body, time.Now(), new(policy.Effort), func(string) {})

@@ -5,7 +5,7 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// reviewWorkload decides about the Pods of a workload, and notes what will happen to their images.
+// reviewWorkload evaluates the Pods that a workload will create, and records the results of rewriting their images.
 func reviewWorkload(p *policy.Policy, r *review.Request[policy.Workload], e *policy.Effort, d *Decision) error {
 	result, err := p.ReviewWorkload(r.Attributes, r.Object, r.Old, e)
 	if err != nil {

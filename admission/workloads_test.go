@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// What will happen to the images of a workload's Pods is in the audit log, and is neither a patch nor a warning.
+// The future images of a workload's Pods are in the audit log. They do not cause a patch or a warning.
 func TestAuditOfWorkloads(t *testing.T) {
 	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// certificate is a serving certificate in files, ECDSA P-256 as the kit has it, and what a client trusts it by.
+// certificate is a serving certificate in files, with the ECDSA P-256 key that the manifests also use, and the roots
+// that a client trusts.
 type certificate struct {
 	cert, key string
 	roots     *x509.CertPool

@@ -7,30 +7,29 @@ import (
 	"slices"
 )
 
-// connections is how many clients call at one time where cost is measured.
+// connections is the number of concurrent clients when costs are measured.
 const connections = 8
 
-// cost is what one review costs: processor time of the server process, user and system.
+// cost is the cost of one review: processor time of the server process, user and system.
 type cost struct {
 	review *review
-	// A figure for each round, in microseconds: of the floor, of evergate, of evergate with many entries, and, for objects
-	// with hosts, with many owned hosts.
+	// One value for each round, in microseconds: for the floor, for evergate, for evergate with many entries, and, for
+	// objects with hosts, for evergate with many owned hosts.
 	floor, example, many, owned []float64
 }
 
-// ratio is how many times as much evergate needs as the floor. Only figures of one round are compared: machines that
-// are shared run faster in one minute than in the next.
+// ratio returns the cost of evergate as a multiple of the floor's. It compares only values of the same round, because
+// shared machines are faster in one minute than in the next.
 func (c *cost) ratio() float64 { return median(quotients(c.example, c.floor)) }
 
-// growth is how many times as much it needs with a larger policy, whose figures these are.
+// growth returns the cost with a larger policy, whose values are given, as a multiple of the cost with the example.
 func (c *cost) growth(larger []float64) float64 { return median(quotients(larger, c.example)) }
 
-// sittings is how often the servers are started anew. Two processes of one binary differ by two percent or three for as
-// long as they live.
+// sittings is the number of times that the servers are started. Two processes of the same binary differ by two or three
+// percent for as long as they run.
 const sittings = 4
 
-// measureCosts lets the servers answer the same reviews in turn, in short rounds, which it divides among
-// sittings.
+// measureCosts sends the same reviews to the servers in turn, in short rounds, which it divides among sittings.
 func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int,
 	round int64) ([]*cost, error) {
 	var costs []*cost
@@ -54,7 +53,7 @@ func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, 
 	return costs, nil
 }
 
-// sit starts the servers and adds the figures of some rounds to all costs.
+// sit starts the servers and adds the values of some rounds to all costs.
 func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) error {
 	if rounds == 0 {
 		return nil
@@ -97,11 +96,12 @@ func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) e
 	return nil
 }
 
-// takeTurns measures rounds of n reviews, and lets one pass before, which opens the connections and warms up.
+// takeTurns measures rounds of n reviews. It does not measure the first round, which opens the connections and warms
+// up.
 func takeTurns(ctx context.Context, turns []turn, rounds int, n int64) error {
 	for i := range rounds + 1 {
 		for j := range turns {
-			t := turns[(i+j)%len(turns)] // no server always comes after the same one
+			t := turns[(i+j)%len(turns)] // a server does not always follow the same one
 			micros, err := t.take(ctx, n)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.server.name, err)
@@ -114,14 +114,14 @@ func takeTurns(ctx context.Context, turns []turn, rounds int, n int64) error {
 	return nil
 }
 
-// turn is what one server does in one round.
+// turn is the work of one server in one round.
 type turn struct {
 	*sender
 	server  *server
 	figures *[]float64
 }
 
-// take measures one round, in microseconds a review.
+// take measures one round, in microseconds per review.
 func (t turn) take(ctx context.Context, n int64) (micros float64, err error) {
 	before, err := t.server.cpu()
 	if err != nil {

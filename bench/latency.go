@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// latencies is the 99th percentile of how long an answer takes at half of the rate that evergate can serve, in
-// milliseconds, a figure for each round.
+// latencies contains the 99th percentile of response times at half of the rate that evergate can serve, in
+// milliseconds, with one value for each round.
 type latencies struct {
-	rate           float64 // reviews a second
+	rate           float64 // reviews per second
 	floor, example []float64
 }
 
 func (l *latencies) ratio() float64 { return median(quotients(l.example, l.floor)) }
 
-// quiet reports whether the figures are those of the servers. The floor needs a tenth of a millisecond of a core for a
-// call: where one of a hundred takes more than a hundred times that, it has waited for the machine, and any server
-// would.
+// quiet reports whether the values measure the servers and not the machine. The floor needs a tenth of a millisecond of
+// a core for a call. If one call in a hundred takes more than a hundred times as long, it has waited for the machine,
+// and every server would.
 func (l *latencies) quiet() bool { return median(l.floor) <= 10 }
 
 // measureLatency sends typical Pods at the same rate to the floor and to evergate, in turn. Both have been called
-// before from as many connections as there will be.
+// before, on the same number of connections.
 func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, rounds int,
 	round time.Duration) (*latencies, error) {
 	floor, err := r.floor(ctx)
@@ -50,13 +50,13 @@ func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, 
 		}
 		rates = append(rates, float64(calls)/round.Seconds())
 	}
-	l := &latencies{rate: median(rates[1:]) / 2} // the first opens the connections and warms up
+	l := &latencies{rate: median(rates[1:]) / 2} // the first one opens the connections and warms up
 	turns := []struct {
 		*sender
 		figures *[]float64
 	}{{theirs, &l.floor}, {ours, &l.example}}
 	for range rounds {
-		slices.Reverse(turns) // no server always comes second
+		slices.Reverse(turns) // no server is always second
 		for _, t := range turns {
 			took, err := t.pace(ctx, l.rate, round)
 			if err != nil {
@@ -71,7 +71,7 @@ func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, 
 	return l, nil
 }
 
-// measureStart starts evergate several times and returns how long it took from exec to ready.
+// measureStart starts evergate several times and returns the times from exec to ready.
 func (r *rig) measureStart(ctx context.Context, w io.Writer, times int) (took []float64, err error) {
 	for range times {
 		s, err := r.evergate(ctx, "evergate", "example")
@@ -85,7 +85,7 @@ func (r *rig) measureStart(ctx context.Context, w io.Writer, times int) (took []
 	return took, nil
 }
 
-// size returns the length of the binary in bytes.
+// size returns the size of the binary in bytes.
 func (r *rig) size() (int64, error) {
 	info, err := os.Stat(r.path("evergate"))
 	if err != nil {

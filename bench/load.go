@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// idleConnections is how many the client keeps open: client-go's transport/cache.go.
+// idleConnections is the number of idle connections that the client keeps: client-go's transport/cache.go.
 const idleConnections = 25
 
 // newClient returns a client with the settings of kube-apiserver's webhook client (k8s.io/apiserver/pkg/util/webhook,
-// client-go transport/cache.go): HTTP/1.1, 25 idle connections that it closes after 90 s, and no session cache, so that
-// each new connection is a full handshake.
+// client-go transport/cache.go): HTTP/1.1, and 25 idle connections that it closes after 90 s. It does not have a
+// session cache, so each new connection is a full handshake.
 func newClient(roots *x509.CertPool) *http.Client {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
@@ -32,7 +32,7 @@ func newClient(roots *x509.CertPool) *http.Client {
 	}}
 }
 
-// sender sends one review, again and again, each time with another uid, and verifies every answer.
+// sender repeatedly sends one review, each time with a different uid, and verifies every response.
 type sender struct {
 	*review
 	client *http.Client
@@ -42,11 +42,11 @@ type sender struct {
 	count  atomic.Int64
 }
 
-// right is what an answer has to be. The first one is verified, and all others must be the same but for the uid.
+// right is the right response. The first response is verified, and all others must be the same, except for the uid.
 type right struct {
 	once   sync.Once
 	err    error
-	before []byte // what stands before the uid
+	before []byte // the part before the uid
 	after  []byte
 }
 
@@ -56,7 +56,7 @@ func newSender(r *review, s *server, client *http.Client) *sender {
 	}
 }
 
-// worker makes calls one after the other. It has a body of its own to write uids into.
+// worker makes calls one after the other. It has a separate copy of the body, to write uids into.
 type worker struct {
 	*sender
 	body []byte
@@ -65,7 +65,7 @@ type worker struct {
 
 func (c *sender) worker() *worker { return &worker{sender: c, body: slices.Clone(c.review.body)} }
 
-// call makes one call and returns how long its answer took.
+// call makes one call and returns its response time.
 func (w *worker) call(ctx context.Context) (time.Duration, error) {
 	uid := w.number(w.body, w.count.Add(1))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(w.body))
@@ -94,7 +94,7 @@ func (w *worker) call(ctx context.Context) (time.Duration, error) {
 
 func (w *worker) check(uid, answer []byte) error {
 	if w.floor {
-		return nil // its answer is a constant
+		return nil // its response is a constant
 	}
 	w.right.once.Do(func() {
 		w.right.err = w.verify(uid, answer)
@@ -106,18 +106,18 @@ func (w *worker) check(uid, answer []byte) error {
 	}
 	before, after, _ := bytes.Cut(answer, uid)
 	if !bytes.Equal(before, w.right.before) || !bytes.Equal(after, w.right.after) {
-		return fmt.Errorf("this answer differs from others: %s", answer)
+		return fmt.Errorf("this response differs from others: %s", answer)
 	}
 	return nil
 }
 
-// saturate has n workers call as fast as they can for a time. It returns how many calls were answered.
+// saturate runs n workers that call as fast as they can for a duration. It returns the number of answered calls.
 func (c *sender) saturate(ctx context.Context, n int, d time.Duration) (calls int64, err error) {
 	end := time.Now().Add(d)
 	return c.repeat(ctx, n, func(int64) bool { return time.Now().Before(end) })
 }
 
-// repeat has n workers call as long as more returns true for the number of calls that have begun.
+// repeat runs n workers that call while more returns true for the number of calls that have begun.
 func (c *sender) repeat(ctx context.Context, n int, more func(begun int64) bool) (calls int64, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -138,9 +138,10 @@ func (c *sender) repeat(ctx context.Context, n int, more func(begun int64) bool)
 	return done.Load(), context.Cause(ctx)
 }
 
-// pace makes calls at a rate, evenly, for a time. It returns how long each took from the moment that it was due, so
-// that one that had to wait for those before it counts its wait. As many as the client keeps connections for may be
-// under way: one more would cost a handshake, as much as ten reviews, and delay the next ones as well.
+// pace makes calls at a constant rate for a duration. It returns the time from the moment when each call was due, so
+// the wait of a call that was delayed by earlier calls counts. As many calls may be under way as the client keeps
+// connections. One more would cost a handshake, which is as expensive as ten reviews, and would delay the next calls
+// too.
 func (c *sender) pace(ctx context.Context, perSecond float64, d time.Duration) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -157,7 +158,7 @@ func (c *sender) pace(ctx context.Context, perSecond float64, d time.Duration) (
 				}
 				due := start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))
 				time.Sleep(time.Until(due))
-				late := time.Since(due) // by the timer too, which the server's work on the same cores makes late
+				late := time.Since(due) // includes the delay of the timer, which the server's work on the same cores causes
 				d, err := w.call(ctx)
 				if err != nil {
 					cancel(err)

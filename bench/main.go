@@ -1,14 +1,14 @@
-// Bench measures what a review costs: evergate as it is built, as a process of its own, against the least that a
-// webhook can cost, in turn and in one run. The client behaves as kube-apiserver's and verifies every answer.
+// Bench measures the cost of a review. It runs evergate as a separate process, in turn with a server that has the
+// lowest possible cost of a webhook. The client behaves like kube-apiserver's and verifies every response.
 //
-//	make bench                                      the table, and its figures into docs/performance.md
+//	make bench                                      the table, and its values in docs/performance.md
 //	go run ./bench -rounds 3 -only 'small Pod'      one line, quickly
 //	go run ./bench -reviews 1000000                 memory over a million reviews
 //	make bench-plan                                 evergate plan over a dump of a million Pods
-//	make worst                                      the reviews that cost the most, held to their bounds
-//	make profile                                    where the time and the memory go
+//	make worst                                      the costliest reviews and their limits
+//	make profile                                    CPU and allocation profiles
 //
-// It works on Linux only, since it reads processor time and memory from /proc.
+// It works only on Linux, because it reads processor time and memory from /proc.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options contains the flags.
 type options struct {
 	rounds  int
 	round   int64
@@ -38,20 +38,20 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 40, "how often each server has its turn")
-	flag.Int64Var(&o.round, "round", 2000, "how many small reviews a turn has; of large ones fewer")
-	flag.Int64Var(&o.reviews, "reviews", 100_000, "length of the run over which memory must not grow")
-	flag.StringVar(&o.only, "only", "", "measure nothing but the costs of reviews whose name contains this `text`")
-	flag.StringVar(&o.write, "write", "", "write the figures into this `file`, between the lines that mark their place")
-	flag.StringVar(&o.profile, "profile", "", "measure nothing; write CPU and allocation profiles into this `directory`")
-	flag.IntVar(&o.worst, "worst", 0, "measure nothing but the reviews that cost the most: of each `n` rows one")
-	flag.IntVar(&o.plan, "plan", 0, "measure nothing but evergate plan, over a dump of so many `Pods`")
+	flag.IntVar(&o.rounds, "rounds", 40, "number of rounds for each server")
+	flag.Int64Var(&o.round, "round", 2000, "number of small reviews in a round; fewer for large reviews")
+	flag.Int64Var(&o.reviews, "reviews", 100_000, "number of reviews over which memory must not grow")
+	flag.StringVar(&o.only, "only", "", "measure only the costs of reviews whose name contains this `text`")
+	flag.StringVar(&o.write, "write", "", "write the results to this `file`, between the lines that mark their place")
+	flag.StringVar(&o.profile, "profile", "", "only write CPU and allocation profiles to this `directory`")
+	flag.IntVar(&o.worst, "worst", 0, "measure only the costliest reviews: one of every `n` rows")
+	flag.IntVar(&o.plan, "plan", 0, "measure only evergate plan, over a dump of this number of `Pods`")
 	flag.Parse()
 	if o.rounds < 1 || o.round < 1 || o.reviews < 10 {
-		fmt.Fprintln(os.Stderr, "bench: -rounds and -round are at least 1, and -reviews 10")
+		fmt.Fprintln(os.Stderr, "bench: -rounds and -round must be at least 1, and -reviews at least 10")
 		os.Exit(2)
 	}
-	// A connection that the server has closed brings one too, and an output without a reader is no reason to leave
+	// A connection that the server has closed also causes this signal, and an output without a reader must not leave
 	// servers behind.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -84,7 +84,7 @@ func run(ctx context.Context, o options) error {
 	}
 	chosen := slices.DeleteFunc(reviews(), func(r *review) bool { return !strings.Contains(r.title(), o.only) })
 	if len(chosen) == 0 {
-		return fmt.Errorf("no review's name contains %q", o.only)
+		return fmt.Errorf("there is no review whose name contains %q", o.only)
 	}
 	switch {
 	case o.profile != "":
@@ -96,9 +96,9 @@ func run(ctx context.Context, o options) error {
 	return r.measure(ctx, o, chosen)
 }
 
-// measure measures everything and returns an error if something is not within its limit.
+// measure measures everything and returns an error if a value exceeds its limit.
 func (r *rig) measure(ctx context.Context, o options, reviews []*review) (err error) {
-	const few = 15 // of what changes less from round to round than costs do, or takes longer
+	const few = 15 // for values that vary less between rounds than costs, or take longer
 	out := os.Stdout
 	fmt.Fprintln(out, machine())
 	fmt.Fprintln(out, "\ncosts:")
@@ -108,7 +108,7 @@ func (r *rig) measure(ctx context.Context, o options, reviews []*review) (err er
 	}
 	fmt.Fprintln(out, "\nlatency, start and size:")
 	if rep.latency, err = r.measureLatency(ctx, out, reviews[1], few, time.Second); err != nil {
-		fmt.Fprintln(out, "  p99 could not be measured, the machine has too much else to do:", err)
+		fmt.Fprintln(out, "  p99 could not be measured because the machine is too busy:", err)
 	}
 	if rep.startTook, err = r.measureStart(ctx, out, few); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (r *rig) measure(ctx context.Context, o options, reviews []*review) (err er
 		err = rep.write(o.write)
 	}
 	if failed {
-		err = errors.Join(err, errors.New("not all is within its limit"))
+		err = errors.Join(err, errors.New("some values exceed their limits"))
 	}
 	return err
 }

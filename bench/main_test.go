@@ -28,7 +28,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A server that answers no call for 100 ms delays calls that were not even sent yet.
+// A server that does not respond for 100 ms also delays calls that have not been sent yet.
 func TestPaceCountsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answering := make(chan struct{})
@@ -43,7 +43,7 @@ func TestPaceCountsWaiting(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range map[int]time.Duration{0: 100 * time.Millisecond, 50: 50 * time.Millisecond, 150: 0} {
-			if took[i] != want { // of a clock that nothing but sleeping moves
+			if took[i] != want { // of a clock that only sleeping moves
 				t.Errorf("call %d took %v, want %v", i, took[i], want)
 			}
 		}
@@ -111,10 +111,10 @@ func line(t *testing.T, name string) *review {
 	return nil
 }
 
-// Each limit, once passed, makes its row fail and no other.
+// Each limit, if exceeded, fails only its own row.
 func TestRows(t *testing.T) {
 	for _, test := range []struct {
-		row, got string // the one that fails, and what it says
+		row, got string // the row that fails, and its value
 		spoil    func(*report)
 	}{
 		{"", "", func(*report) {}},
@@ -151,7 +151,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The rules that are said to look at an object do.
+// The documented number of rules applies to each object.
 func TestPolicies(t *testing.T) {
 	for name, text := range map[string]string{
 		"example": examplePolicy(), "many": manyPolicy(), "owned": ownedPolicy(),
@@ -172,7 +172,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// asked counts the rules that apply to the object of a review; those of a Pod are not asked when it is rewritten.
+// asked returns the number of rules that apply to the object of a review. Rules for Pods are not evaluated when a Pod
+// is rewritten.
 func asked(t *testing.T, p *policy.Policy, r *review) (n int) {
 	t.Helper()
 	var traces []policy.RuleTrace

@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// crowd is how many clients call at one time where memory is measured.
+// crowd is the number of concurrent clients when memory is measured.
 const crowd = 64
 
-// memories is the resident memory of evergate, in bytes.
+// memories contains the resident memory of evergate, in bytes.
 type memories struct {
-	idle   int64   // after it has become ready
-	most   int64   // ever, under every body in turn
-	length int64   // of a long run, in reviews
+	idle   int64   // when it is ready
+	most   int64   // the peak, with every body in turn
+	length int64   // number of reviews in a long run
 	tenths []int64 // after each tenth of it
 }
 
-// drift is how many times as much it holds at the end of the long run as after a tenth of it.
+// drift returns the memory at the end of the long run as a multiple of the memory after a tenth of it.
 func (m *memories) drift() float64 { return float64(m.tenths[len(m.tenths)-1]) / float64(m.tenths[0]) }
 
-// measureMemory lets 64 clients send each body for a time, and then, to another process, the typical one often: in the
-// first what grows would fill the room that the largest bodies have left, unseen.
+// measureMemory makes 64 clients send each body for some time. It then sends the typical body many times to another
+// process. In the first process, growth would not be visible, because it would fill the memory that the largest bodies
+// have left.
 func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review, each time.Duration,
 	length int64) (*memories, error) {
 	m := &memories{length: length}
@@ -40,7 +41,7 @@ func (r *rig) measureBodies(ctx context.Context, w io.Writer, reviews []*review,
 	}
 	defer s.stop()
 	client := r.client()
-	time.Sleep(time.Second) // what it does when it starts is over by then
+	time.Sleep(time.Second) // the work at startup has finished by then
 	now, err := s.memory()
 	if err != nil {
 		return err

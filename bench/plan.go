@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// What evergate plan may take of a dump, on one core.
+// The limits of evergate plan for a dump, on one core.
 const (
-	minPlanRate   = 20_000    // objects a second of processor time
-	maxPlanMemory = 150 << 20 // bytes, resident at the most
+	minPlanRate   = 20_000    // objects per second of processor time
+	maxPlanMemory = 150 << 20 // bytes, peak resident memory
 )
 
 // The cluster of the dump: Deployments of ten Pods, in two thousand namespaces.
@@ -28,7 +28,7 @@ const (
 	planReplicas   = 10
 )
 
-// Policies of which the new one moves a mirror, and denies what the old one only warned of.
+// Two policies. The new one changes a mirror, and denies images for which the old one only warned.
 const (
 	oldPlanPolicy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -50,13 +50,13 @@ pods:
 `
 )
 
-// dumpedPod is a Pod as kubectl get -o json prints it, which a Deployment made and a kubelet runs.
+// dumpedPod is a Pod in the format of kubectl get -o json. A Deployment created it, and a kubelet runs it.
 //
 //go:embed pod.json
 var dumpedPod string
 
-// measurePlan lets evergate plan read a dump of so many Pods through a pipe, and returns an error if it is too slow, or
-// takes too much memory.
+// measurePlan sends a dump of the given number of Pods to evergate plan through a pipe. It returns an error if the
+// command is too slow or takes too much memory.
 func (r *rig) measurePlan(ctx context.Context, w io.Writer, pods int) error {
 	for name, text := range map[string]string{"old.yaml": oldPlanPolicy, "new.yaml": newPlanPolicy} {
 		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
@@ -83,24 +83,24 @@ func (r *rig) measurePlan(ctx context.Context, w io.Writer, pods int) error {
 	took, cpu := time.Since(begin), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
 	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return errors.New("the system does not say how much memory the process took")
+		return errors.New("the system does not report how much memory the process used")
 	}
-	peak := usage.Maxrss << 10 // Linux counts KiB
+	peak := usage.Maxrss << 10 // Linux uses KiB
 	fmt.Fprintf(w, "%s\n\n%s\n", machine(), report.String())
 	rate := float64(pods) / cpu.Seconds()
 	fmt.Fprintf(w, "%d Pods, %.1f GB of JSON: %.0f s, %.0f objects a second; %.0f s of processor time, %.0f objects a "+
 		"second of it; at most %.0f MiB\n", pods, float64(written)/1e9, took.Seconds(), float64(pods)/took.Seconds(),
 		cpu.Seconds(), rate, mebibytes(peak))
 	if rate < minPlanRate || peak > maxPlanMemory {
-		return fmt.Errorf("not within the limits: %d objects a second of processor time, %d MiB", minPlanRate,
+		return fmt.Errorf("exceeds the limits: %d objects a second of processor time, %d MiB", minPlanRate,
 			maxPlanMemory>>20)
 	}
 	return nil
 }
 
-// writeDump writes Pods as kubectl get pods -A -o json prints them, and returns how many bytes these were.
+// writeDump writes Pods in the format of kubectl get pods -A -o json, and returns the number of bytes.
 func writeDump(to io.WriteCloser, pods int) (written int64, err error) {
-	w := bufio.NewWriterSize(to, 1<<20) // few system calls
+	w := bufio.NewWriterSize(to, 1<<20) // fewer system calls
 	put := func(text string) {
 		n, _ := w.WriteString(text) // Flush returns its error
 		written += int64(n)
@@ -119,8 +119,8 @@ func writeDump(to io.WriteCloser, pods int) (written int64, err error) {
 	return written, errors.Join(w.Flush(), to.Close())
 }
 
-// podsOf returns the Pods of a Deployment, with POD for what tells them apart. One Deployment in twenty has no tag, and
-// two are of another registry.
+// podsOf returns the Pods of a Deployment, with POD as a placeholder for the number of the Pod. In every twenty
+// Deployments, one does not have a tag, and two use another registry.
 func podsOf(deployment int) string {
 	original, mirrored := "nginx:1.25.3", "mirror.corp.example/docker.io/library/nginx:1.25.3"
 	switch deployment % 20 {

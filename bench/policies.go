@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// How many entries the policies have. Figures are those of the example; the others must cost the same.
+// The number of entries in the policies. The results are for the example, and the other policies must cost the same.
 const (
 	mirrors, rules         = 20, 24
 	manyMirrors, manyRules = 10_000, 1_000
 	owners, hostsOfOwner   = 500, 100
 )
 
-// examplePolicy has mirrors entries and rules. Of the rules ten look at the Ingresses that are measured with, nine at
-// the Service and four at the HTTPRoute, and find nothing; the one for Pods is asked by another call than the one that
-// rewrites, which is the one measured.
+// examplePolicy returns a policy with mirrors entries and rules. Ten rules apply to the measured Ingresses, nine to the
+// Service and four to the HTTPRoute, without findings. The rule for Pods is evaluated in another call than the measured
+// rewriting call.
 func examplePolicy() string { return policyOf(mirrors, 0) }
 
-// manyPolicy has many more of both. Of the rules, as many as in the example concern the namespace of the objects, and
-// the rest others.
+// manyPolicy returns a policy with many more of both. As many rules as in the example apply to the namespace of the
+// objects, and the others apply to other namespaces.
 func manyPolicy() string { return policyOf(manyMirrors, manyRules-rules) }
 
-// ownedPolicy has owners of many hosts beside. One of them owns the hosts of the objects that are measured, whose
-// namespace is theirs.
+// ownedPolicy returns a policy that also has owners of many hosts. The namespace of the measured objects belongs to the
+// owner of their hosts.
 func ownedPolicy() string {
 	var b strings.Builder
 	b.WriteString(examplePolicy() + "owners:\n")

@@ -16,24 +16,24 @@ import (
 	"time"
 )
 
-// server is a process that is measured: the floor, or evergate with a policy.
+// server is a measured process: the floor, or evergate with a policy.
 type server struct {
 	name     string
 	floor    bool
-	addr     string        // where reviews are answered
-	profiles string        // where a profiled one answers pprof
-	ops      string        // where metrics are
+	addr     string        // for reviews
+	profiles string        // of the pprof port of a profiled server
+	ops      string        // for metrics
 	took     time.Duration // from exec to ready
 
 	cmd *exec.Cmd
 	log *tail
 }
 
-// procs is how many cores a server may use. Two is what small nodes leave to a webhook, and makes figures of larger
-// machines comparable.
+// procs limits the cores that a server may use. Small nodes leave two cores for a webhook, and the limit makes results
+// from larger machines comparable.
 const procs = "GOMAXPROCS=2"
 
-// start runs a server and waits until it is ready. The client must stop it.
+// start runs a server and waits until it is ready. The caller must stop it.
 func start(ctx context.Context, name, binary string, args ...string) (*server, error) {
 	s := &server{name: name, cmd: exec.CommandContext(ctx, binary, args...), log: new(tail)}
 	s.cmd.Env = []string{procs}
@@ -57,9 +57,9 @@ func start(ctx context.Context, name, binary string, args ...string) (*server, e
 	return s, nil
 }
 
-// follow reads the log to its end and calls ready when it says so.
+// follow reads the log to its end, and calls ready when the log reports it.
 func (s *server) follow(log io.Reader, ready func()) {
-	// A Scanner would stop at a line of 64 KiB, and the server then at a log that is not read.
+	// A Scanner would stop at a line of 64 KiB, and the server would then block because nothing reads its log.
 	for lines := bufio.NewReader(log); ; {
 		text, err := lines.ReadBytes('\n')
 		if err != nil {
@@ -84,15 +84,16 @@ func (s *server) follow(log io.Reader, ready func()) {
 	}
 }
 
-// stop ends the process. Nothing of how it ends is measured here.
+// stop kills the process, because nothing at the end of its life is measured.
 func (s *server) stop() {
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait() // an error says that it was killed
+	_ = s.cmd.Wait() // an error means that it was killed
 }
 
-// cpu is the processor time that the process has used, user and system: the sum over its threads. Go ends only those
-// that a goroutine has locked, and neither server locks any.
-// /proc/<pid>/stat has the same in hundredths of a second, which is too coarse for short turns.
+// cpu returns the processor time that the process has used, user and system, summed over its threads. Go ends only
+// threads that a goroutine has locked, and neither server locks any.
+//
+// /proc/<pid>/stat has the same value in hundredths of a second, which is not precise enough for short turns.
 func (s *server) cpu() (sum time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *server) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// memory is the resident memory of a process, in bytes: now, and the most since it was started.
+// memory is the resident memory of a process, in bytes: the current value and the peak since its start.
 type memory struct{ now, peak int64 }
 
 func (s *server) memory() (m memory, err error) {
@@ -140,7 +141,7 @@ func (s *server) memory() (m memory, err error) {
 	return m, nil
 }
 
-// tail keeps the last lines of a log, and how long the longest is.
+// tail contains the last lines of a log and the length of its longest line.
 type tail struct {
 	mu    sync.Mutex
 	lines []string

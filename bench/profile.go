@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// profile writes profiles of evergate while it answers each of the reviews: one of processor time and one of
-// allocations for each.
+// profile writes two profiles of evergate for each review: processor time and allocations.
 func (r *rig) profile(ctx context.Context, w io.Writer, reviews []*review, dir string, d time.Duration) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -57,7 +56,7 @@ func (r *rig) profileReview(ctx context.Context, w io.Writer, review *review, di
 	return nil
 }
 
-// fetch writes what the server's pprof port answers to a file.
+// fetch writes the response of the server's pprof port to a file.
 func fetch(ctx context.Context, s *server, what, file string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.profiles+"/debug/pprof/"+what, nil)
 	if err != nil {

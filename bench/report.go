@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// report is all that was measured.
+// report contains all results.
 type report struct {
 	costs     []*cost
 	memory    *memories
@@ -15,7 +15,7 @@ type report struct {
 	size      int64
 }
 
-// row is one line of the table: what was measured, what is allowed, and whether the one is within the other.
+// row is a line of the table: the name of the value, its result and its limit, and whether the result passes.
 type row struct {
 	what, got, limit string
 	pass             bool
@@ -25,15 +25,15 @@ func rowOf(what string, got, limit float64, format string) row {
 	return row{what, fmt.Sprintf(format, got), fmt.Sprintf(format, limit), got <= limit}
 }
 
-// What is allowed beside the ratios, which stand in reviews.
+// The limits of values other than the ratios, whose limits are in reviews.
 const (
 	mostGrowth    = 1.15 // with 10,000 mirrors and 1,000 rules
-	mostOwned     = 1.15 // with 50,000 owned hosts; an Ingress of ten has twenty claims: each is below +1 %
+	mostOwned     = 1.15 // with 50,000 owned hosts; an Ingress of ten has twenty claims, each below +1 %
 	mostIdle      = 30   // MiB
 	mostLoaded    = 72   // MiB
 	mostDrift     = 1.10 // of memory, from a tenth of a long run to its end
 	mostStart     = 150  // ms
-	mostSize      = 27   // MiB; 26 today, and 31 where reflection keeps every method: see newRootCommand
+	mostSize      = 27   // MiB; 26 today, and 31 if reflection keeps every method: see newRootCommand
 	mostLatencies = 3    // times the floor's
 )
 
@@ -73,7 +73,7 @@ func (r *report) rows() []row {
 	)
 }
 
-// markdown is the table as docs/performance.md has it.
+// markdown returns the table for docs/performance.md.
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s; `make bench`.\n\n| | measured | at most | |\n| --- | --- | --- | --- |\n", machine())
@@ -96,10 +96,10 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// Between these two lines stands what is measured.
+// The results are between these two lines.
 const begin, end = "<!-- figures: written by make bench -->\n", "<!-- end of figures -->\n"
 
-// write puts the table into a document.
+// write inserts the table into a document.
 func (r *report) write(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -108,12 +108,12 @@ func (r *report) write(path string) error {
 	before, rest, ok := strings.Cut(string(text), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		return fmt.Errorf("%s has no place for figures: want the lines %q and %q", path, begin, end)
+		return fmt.Errorf("%s does not have a place for the results: want the lines %q and %q", path, begin, end)
 	}
 	return os.WriteFile(path, []byte(before+begin+"\n"+r.markdown()+"\n"+end+after), 0o644)
 }
 
-// cpuModel finds the name of the processor in /proc/cpuinfo.
+// cpuModel returns the name of the processor in /proc/cpuinfo.
 func cpuModel(info string) string {
 	_, rest, _ := strings.Cut(info, "model name")
 	line, _, _ := strings.Cut(rest, "\n")

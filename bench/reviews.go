@@ -13,17 +13,17 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// mirror is the registry that all images of the measured Pods are rewritten to.
+// mirror is the registry of all rewritten images in the measured Pods.
 const mirror = "mirror.corp.example"
 
-// review is one line of the table.
+// review is a line of the table.
 type review struct {
-	name  string // as docs/performance.md writes it
+	name  string // as in docs/performance.md
 	path  string
 	limit float64 // of the ratio to the floor
-	hosts bool    // measured with many owned hosts, too
+	hosts bool    // also measured with many owned hosts
 	body  []byte
-	uid   int // where it stands in body
+	uid   int // its position in body
 }
 
 // reviews returns the reviews whose costs are measured.
@@ -47,12 +47,12 @@ func reviews() []*review {
 	return all
 }
 
-// title is the name with the size of the body.
+// title returns the name and the size of the body.
 func (r *review) title() string {
 	return fmt.Sprintf("%s (%s KB)", r.name, strings.TrimSuffix(fmt.Sprintf("%.1f", float64(len(r.body))/1000), ".0"))
 }
 
-// weight is how many small reviews this one takes up, about: turns are to be equally long.
+// weight returns about how many small reviews cost as much as this one, so that all turns take equally long.
 func (r *review) weight() int64 { return max(1, int64(len(r.body))/15_000) }
 
 // number writes the uid of the n-th review into a body and returns it.
@@ -62,8 +62,9 @@ func (r *review) number(body []byte, n int64) (uid []byte) {
 	return uid
 }
 
-// verify checks an answer as kube-apiserver does: the protocol, the uid, and that the patch can be applied. And it
-// checks that the answer is right: every image of a Pod comes from the mirror afterwards, everything else is as it was.
+// verify checks a response as kube-apiserver does: the protocol, the uid, and that the patch can be applied. It also
+// checks that the response is right: every image of the patched Pod comes from the mirror, and everything else is
+// unchanged.
 func (r *review) verify(uid, answer []byte) error {
 	var a struct {
 		APIVersion, Kind string
@@ -77,19 +78,19 @@ func (r *review) verify(uid, answer []byte) error {
 		}
 	}
 	if err := json.Unmarshal(answer, &a); err != nil {
-		return fmt.Errorf("the answer is not JSON: %w", err)
+		return fmt.Errorf("the response is not JSON: %w", err)
 	}
 	switch {
 	case a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview":
-		return fmt.Errorf("the answer is a %s %s", a.APIVersion, a.Kind)
+		return fmt.Errorf("the response is a %s %s", a.APIVersion, a.Kind)
 	case a.Response.UID != string(uid):
-		return fmt.Errorf("the answer is for the uid %q, not for %q", a.Response.UID, uid)
+		return fmt.Errorf("the response has the uid %q, not %q", a.Response.UID, uid)
 	case !a.Response.Allowed || a.Response.Warnings != nil:
-		return fmt.Errorf("not allowed without a word: %s", answer)
+		return fmt.Errorf("not allowed without warnings: %s", answer)
 	case a.Response.AuditAnnotations["policy"] == "":
-		return errors.New("the answer does not say by which policy")
+		return errors.New("the response does not contain the hash of the policy")
 	case r.path != "/mutate/pods" && a.Response.Patch != nil:
-		return errors.New("the answer has a patch")
+		return errors.New("the response has a patch")
 	case r.path != "/mutate/pods":
 		return nil
 	case a.Response.PatchType != "JSONPatch":
@@ -98,7 +99,7 @@ func (r *review) verify(uid, answer []byte) error {
 	return r.verifyPatch(a.Response.Patch)
 }
 
-// object is a part of an object of Kubernetes.
+// object is a part of a Kubernetes object.
 type object = map[string]any
 
 func (r *review) verifyPatch(text []byte) error {
@@ -124,12 +125,12 @@ func (r *review) verifyPatch(text []byte) error {
 		return err
 	}
 	if !reflect.DeepEqual(got, want) {
-		return fmt.Errorf("patched, the Pod is not itself with its images from the mirror and a record of them: %s", text)
+		return fmt.Errorf("the patched Pod is not the Pod with rewritten images and a record of them: %s", text)
 	}
 	return nil
 }
 
-// rewrite makes of a Pod what an answer has to make of it. All its images are written in full.
+// rewrite changes a Pod in the way in which the patch must change it. All its images must be full references.
 func rewrite(pod object) error {
 	spec, _ := pod["spec"].(object)
 	containers, _ := spec["containers"].([]any)

@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/internal/worst"
 )
 
-// rig is what servers are started from: binaries, policies and a certificate, in a directory of their own.
+// rig contains the files that servers need: binaries, policies and a certificate, in a temporary directory.
 type rig struct {
 	dir         string
 	certificate *certificate
@@ -28,7 +28,7 @@ func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
 		return nil, err
 	}
 	for name, pkg := range binaries {
-		// As make build and the Dockerfile do it.
+		// The flags are the same as in make build and the Dockerfile.
 		c := exec.CommandContext(ctx, "go", "build", "-trimpath",
 			"-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o",
 			r.path(name), pkg)
@@ -54,7 +54,7 @@ func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *rig) client() *http.Client { return newClient(r.certificate.roots) }
 
-// floor starts the server that does nothing.
+// floor starts the floor server.
 func (r *rig) floor(ctx context.Context) (*server, error) {
 	s, err := start(ctx, "floor", r.path("floor"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
 	if s != nil {
@@ -63,15 +63,15 @@ func (r *rig) floor(ctx context.Context) (*server, error) {
 	return s, err
 }
 
-// evergate starts a binary of evergate with a policy: example, many, owned, one or ten. All else is as it is by
-// default.
+// evergate starts an evergate binary with a policy: example, many, owned, one or ten. All other settings have their
+// default values.
 func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
 	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
 		"--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key, "--policy", r.path(policy+".yaml"))
 }
 
-// machine describes what the figures were measured on.
+// machine describes the machine of the measurement.
 func machine() string {
 	model := "unknown processor"
 	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -16,32 +16,33 @@ import (
 	"github.com/evergate/evergate/internal/worst"
 )
 
-// What the worst review may cost in processor time. What it may use otherwise stands in package worst.
+// The limits on the processor time of the worst reviews. Their other limits are in package worst.
 const (
-	// mostRatio is for one huge value and one rule of each kind, as a multiple of the floor on the same body. Ordinary
-	// large reviews cost 1.2 to 3 times as much.
+	// mostRatio is for one huge value and one rule of each kind, as a multiple of the floor with the same body.
+	// Ordinary large reviews cost 1.2 to 3 times as much as the floor.
 	mostRatio = 8
-	// mostRegexRatio is for one huge annotation and ten regular expressions: the promise for the worst content.
+	// mostRegexRatio is for one huge annotation and ten regular expressions. It is the guarantee for the worst content.
 	mostRegexRatio = 12
-	// mostProcessor is for everything else: ten rules of each kind, with every check. At 24 such reviews at once, on
-	// two cores, the last is answered within 0.6 s. It is beside what the floor takes for the same body, which for 19
-	// MiB are 20 to 30 ms, nearly all of them TLS and new memory; no API server sends an object with that much text.
+	// mostProcessor is for all other rows: ten rules of each kind, with every check. With 24 such concurrent reviews on
+	// two cores, the last is answered within 0.6 s. It does not include the floor's time for the same body. For 19 MiB,
+	// this is 20 to 30 ms, almost all of it for TLS and new memory, and no API server sends an object with that much
+	// text.
 	mostProcessor = 50 * time.Millisecond
-	// tries is how often a row that is not within its bounds is measured anew: a machine with other things to do, or a
-	// garbage collection that began with another row, makes figures larger and never smaller.
+	// tries is how often a row is measured if it exceeds its limits. A busy machine, or a garbage collection that began
+	// in another row, can only increase the result.
 	tries = 3
 )
 
 // worstSize is one size of bodies in make worst.
 type worstSize struct {
 	bytes   int
-	every   int   // of so many rows one is measured
-	reviews int64 // in one measurement: more of those that are over too soon to be measured alone
-	huge    bool  // one huge value only
+	every   int   // one of this number of rows is measured
+	reviews int64 // in one measurement, because some are too short to measure alone
+	huge    bool  // only one huge value
 }
 
-// worstSizes are what annotations may have together, what etcd takes, what is kept of a review, and nearly what is read
-// of one.
+// worstSizes returns the maximum size of annotations, the maximum size of an object in etcd, about the maximum text of
+// an object in memory, and about the maximum size of a review.
 func worstSizes() []worstSize {
 	return []worstSize{
 		{256 << 10, 2, 8, false},
@@ -51,26 +52,26 @@ func worstSizes() []worstSize {
 	}
 }
 
-// worstRow is what one row has cost with one policy.
+// worstRow is the cost of one row with one policy.
 type worstRow struct {
 	worst.Row
 	policy       string
 	size         int
-	floor, took  time.Duration // processor time of a review
+	floor, took  time.Duration // processor time per review
 	allocated    int64
-	answer, line int   // bytes of the answer and of the longest line of the log
-	err          error // it was not answered
+	answer, line int   // bytes of the response and of the longest line of the log
+	err          error // set if there was no response
 }
 
-// single reports whether the row is one huge value that one rule of each kind looks at.
+// single reports whether the row is one huge value that one rule of each kind evaluates.
 func (r *worstRow) single() bool { return !r.Many && r.policy == "one" }
 
-// regexes reports whether the row is one huge value that ten regular expressions look at.
+// regexes reports whether the row is one huge value that ten regular expressions are matched against.
 func (r *worstRow) regexes() bool { return r.policy == "regexes" }
 
 func (r *worstRow) ratio() float64 { return float64(r.took) / float64(max(r.floor, 1)) }
 
-// broken says which bounds the row breaks.
+// broken returns the limits that the row exceeds.
 func (r *worstRow) broken() (all []string) {
 	add := func(broken bool, format string, args ...any) {
 		if broken {
@@ -85,7 +86,7 @@ func (r *worstRow) broken() (all []string) {
 		mostProcessor)
 	add(r.allocated > worst.MaxAllocated(r.size), "%.1f MiB allocated, at most %.1f",
 		mebibytes(r.allocated), mebibytes(worst.MaxAllocated(r.size)))
-	add(r.answer > worst.MaxAnswer, "an answer of %d bytes, at most %d", r.answer, worst.MaxAnswer)
+	add(r.answer > worst.MaxAnswer, "a response of %d bytes, at most %d", r.answer, worst.MaxAnswer)
 	add(r.line > worst.MaxLog, "a log line of %d bytes, at most %d", r.line, worst.MaxLog)
 	return all
 }
@@ -96,8 +97,8 @@ func (r *worstRow) String() string {
 		mebibytes(int64(r.size)), r.Name)
 }
 
-// measureWorst measures the reviews that cost the most, prints the ten worst, and returns an error if a bound is
-// broken. only chooses rows by their names; every makes fewer of them.
+// measureWorst measures the costliest reviews, prints the ten worst, and returns an error if a limit is exceeded. only
+// selects rows by their names, and every reduces their number.
 func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every int) error {
 	servers := map[string]*server{}
 	for _, policy := range []string{"one", "ten", "regexes"} {
@@ -138,7 +139,7 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every 
 	return printWorst(w, all)
 }
 
-// printWorst prints the ten worst rows and says how many break a bound.
+// printWorst prints the ten worst rows and returns an error with the number of rows that exceed a limit.
 func printWorst(w io.Writer, all []*worstRow) error {
 	if len(all) == 0 {
 		return errors.New("no row was measured")
@@ -157,7 +158,7 @@ func printWorst(w io.Writer, all []*worstRow) error {
 		{"processor time as a multiple of the floor's", func(a, b *worstRow) int {
 			return cmp.Compare(b.ratio(), a.ratio())
 		}},
-		{"bytes allocated, of those of the body", func(a, b *worstRow) int {
+		{"bytes allocated, as a multiple of the body", func(a, b *worstRow) int {
 			return cmp.Compare(float64(b.allocated)/float64(b.size), float64(a.allocated)/float64(a.size))
 		}},
 	} {
@@ -168,7 +169,7 @@ func printWorst(w io.Writer, all []*worstRow) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d rows are not within their bounds", failed, len(all))
+		return fmt.Errorf("%d of %d rows exceed their limits", failed, len(all))
 	}
 	return nil
 }
@@ -180,7 +181,7 @@ type worstMeter struct {
 	servers map[string]*server
 }
 
-// measure measures a row at one size, with each policy that it is judged by.
+// measure measures a row at one size, with each policy that applies to it.
 func (m *worstMeter) measure(ctx context.Context, row worst.Row, size worstSize) (all []*worstRow, err error) {
 	for _, policy := range []string{"one", "ten", "regexes"} {
 		if policy != "ten" && row.Many || policy == "regexes" && !row.Regexes() {
@@ -199,7 +200,7 @@ func (m *worstMeter) measure(ctx context.Context, row worst.Row, size worstSize)
 			if r.took == 0 || again.took < r.took || again.allocated < r.allocated {
 				r = &again
 			}
-			if r.broken() == nil || r.took > time.Second { // that is no noise
+			if r.broken() == nil || r.took > time.Second { // noise is shorter
 				break
 			}
 		}
@@ -208,7 +209,7 @@ func (m *worstMeter) measure(ctx context.Context, row worst.Row, size worstSize)
 	return all, nil
 }
 
-// take measures a row once. Its error is that of the rig, not of the review.
+// take measures a row once. It returns an error only if the rig fails, and records errors about the review in r.
 func (m *worstMeter) take(ctx context.Context, r *worstRow, body []byte, n int64) (err error) {
 	s := m.servers[r.policy]
 	r.floor, err = m.processor(m.floor, n, func() error {
@@ -236,7 +237,7 @@ func (m *worstMeter) take(ctx context.Context, r *worstRow, body []byte, n int64
 	return err
 }
 
-// processor returns how much processor time a server uses for each of n reviews.
+// processor returns the processor time that a server uses for each of n reviews.
 func (m *worstMeter) processor(s *server, n int64, review func() error) (time.Duration, error) {
 	before, err := s.cpu()
 	if err != nil {
@@ -251,7 +252,7 @@ func (m *worstMeter) processor(s *server, n int64, review func() error) (time.Du
 	return (after - before) / time.Duration(n), err
 }
 
-// post sends a review and returns how long its answer is.
+// post sends a review and returns the length of its response.
 func (m *worstMeter) post(ctx context.Context, s *server, path string, body []byte) (int, error) {
 	url := "https://" + s.addr + path + "?timeout=30s"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
@@ -265,13 +266,13 @@ func (m *worstMeter) post(ctx context.Context, s *server, path string, body []by
 	}
 	defer resp.Body.Close()
 	n, err := io.Copy(io.Discard, resp.Body)
-	if err == nil && resp.StatusCode >= http.StatusTooManyRequests { // below that it says that it is no review
+	if err == nil && resp.StatusCode >= http.StatusTooManyRequests { // a lower status means that it is not a valid review
 		err = errors.New(resp.Status)
 	}
 	return int(n), err
 }
 
-// allocated returns how many bytes a server has allocated since it was started.
+// allocated returns how many bytes a server has allocated since its start.
 func (m *worstMeter) allocated(ctx context.Context, s *server) (int64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.ops+"/metrics", nil)
 	if err != nil {
@@ -290,7 +291,7 @@ func (m *worstMeter) allocated(ctx context.Context, s *server) (int64, error) {
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	n, err := strconv.ParseFloat(string(line), 64)
 	if err != nil {
-		return 0, fmt.Errorf("metrics have no go_memstats_alloc_bytes_total: %w", err)
+		return 0, fmt.Errorf("metrics do not contain go_memstats_alloc_bytes_total: %w", err)
 	}
 	return int64(n), nil
 }

@@ -8,15 +8,17 @@ import (
 )
 
 const (
-	// maxChain is how many certificates a client may present. An API server's certificate has one above it, or two.
+	// maxChain is the largest number of certificates that a client may present. An API server presents its own
+	// certificate and usually one or two intermediates.
 	maxChain = 6
 
-	// maxChainBytes is how much memory a client's certificates may take, which is kept for as long as the connection
-	// lasts: up to 23 times as much as the bytes that were sent. Six of 4,096 bits take 30 KiB.
+	// maxChainBytes limits the memory that a client's certificates may take. The server keeps them for as long as the
+	// connection lasts, and they take up to 23 times as many bytes as the client sent. Six certificates with 4,096-bit
+	// keys take 30 KiB.
 	maxChainBytes = 64 << 10
 )
 
-// checkChain refuses the handshake of a client whose certificates would take too much memory. It does not verify them.
+// checkChain fails the handshake if the client's certificates would take too much memory. It does not verify them.
 func checkChain(state tls.ConnectionState) error {
 	if n := len(state.PeerCertificates); n > maxChain {
 		return fmt.Errorf("the client presents %d certificates, at most %d are accepted", n, maxChain)
@@ -35,14 +37,14 @@ func checkChain(state tls.ConnectionState) error {
 	return nil
 }
 
-// sizeOf returns about how many bytes of memory a parsed certificate takes.
+// sizeOf returns approximately how many bytes of memory a parsed certificate takes.
 func sizeOf(c *x509.Certificate) int {
 	v := reflect.ValueOf(*c)
 	return len(c.Raw) + int(v.Type().Size()) + beyond(v)
 }
 
-// beyond returns how many bytes a value refers to, without itself. Bytes in a certificate lie in its Raw and are not
-// counted again.
+// beyond returns how many bytes v refers to, without v itself. It skips byte slices, because they share the memory of
+// the certificate's Raw field, which sizeOf counts.
 func beyond(v reflect.Value) int {
 	n := 0
 	switch v.Kind() {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// What an API server presents is accepted, whatever its CA is like; what would take much memory is not.
+// The certificates of API servers are accepted, whatever their CA is. Certificates that need much memory are not.
 func TestClientChainIsBounded(t *testing.T) {
 	large, err := rsa.GenerateKey(rand.Reader, 4096)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestClientChainIsBounded(t *testing.T) {
 	}
 }
 
-// What is stapled to a certificate is kept as well.
+// Stapled data is kept in memory as well.
 func TestStaplesAreBounded(t *testing.T) {
 	const most = 64 << 10
 	for name, state := range map[string]func(n int) tls.ConnectionState{
@@ -77,7 +77,7 @@ func TestStaplesAreBounded(t *testing.T) {
 	}
 }
 
-// presentChain returns why a server that authenticates clients has ended a handshake.
+// presentChain returns why a server that authenticates clients ended a handshake.
 func presentChain(t *testing.T, presented tls.Certificate) error {
 	t.Helper()
 	ca := newCA(t, "ca", nil)
@@ -87,7 +87,7 @@ func presentChain(t *testing.T, presented tls.Certificate) error {
 	defer client.Close()
 	go func() {
 		conn := tls.Client(client, &tls.Config{
-			InsecureSkipVerify: true, //nolint:gosec // this is about the client's certificate
+			InsecureSkipVerify: true, //nolint:gosec // this test is about the client's certificate
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 				return &presented, nil
 			},
@@ -116,8 +116,8 @@ func repeat(der []byte, n int) (chain [][]byte) {
 	return chain
 }
 
-// Whatever kind of key and field there is, what a certificate is said to take is near what it takes: the sum of what
-// its lists, strings and keys refer to.
+// For every kind of key and field, the result of sizeOf is close to the actual memory: the sum of the memory of its
+// lists, strings and keys.
 func TestSizeOfCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -151,6 +151,6 @@ func TestSizeOfCertificate(t *testing.T) {
 		}
 	}
 	if plain > 4<<10 {
-		t.Errorf("a plain certificate is said to take %d bytes", plain)
+		t.Errorf("the reported size of a plain certificate is %d bytes", plain)
 	}
 }

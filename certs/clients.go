@@ -15,13 +15,14 @@ import (
 	"github.com/evergate/evergate/internal/reload"
 )
 
-// ClientAuth authenticates clients by their certificates. It decides for each request, not for each connection: a probe
-// needs no certificate, and a rotated CA counts from the next request on, also for clients that are connected.
+// ClientAuth authenticates clients by their certificates. It authenticates each request and not each connection,
+// because probes do not need a certificate, and because a rotated CA then applies from the next request, also on open
+// connections.
 //
-// The process trusts one more certificate, which it made itself and which never leaves its memory: that of its own
-// self-probe.
+// ClientAuth also trusts the client certificate of the process's own self-probe. The process creates this certificate
+// itself and never writes it anywhere.
 //
-// First Wait is called and then Run, by one goroutine at a time; all other methods may be called by any goroutine.
+// Call Wait first and then Run, from one goroutine at a time. All other methods are safe for concurrent use.
 type ClientAuth struct {
 	caFile   string
 	names    []string
@@ -29,15 +30,15 @@ type ClientAuth struct {
 	observer Observer
 	value    reload.Value[trust]
 	probe    tls.Certificate
-	born     time.Time // of the monotonic clock
+	born     time.Time // on the monotonic clock
 
 	refusals atomic.Int64 // not logged yet
-	quiet    atomic.Int64 // no refusal is logged for so many nanoseconds since born
+	quiet    atomic.Int64 // nanoseconds since born until which refusals are not logged
 }
 
-// NewClientAuth accepts clients whose certificate is signed by a CA in caFile, a PEM bundle, and bears one of names as
-// its common name, DNS name or URI. No names means that every certificate of those CAs is accepted. Nothing is read
-// before Wait. The observer may be nil.
+// NewClientAuth returns a ClientAuth that accepts clients whose certificate is signed by a CA in caFile, a PEM bundle,
+// and has one of names as its common name, a DNS name or a URI. If names is empty, every certificate that these CAs
+// have signed is accepted. NewClientAuth does not read caFile; Wait does. The observer may be nil.
 func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Observer) (*ClientAuth, error) {
 	a := &ClientAuth{caFile: caFile, names: slices.Clone(names), log: log, observer: orNop(observer), born: time.Now()}
 	a.value = reload.Value[trust]{
@@ -46,7 +47,7 @@ func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Obs
 	}
 	probe, err := issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "evergate self-probe"},
-		NotBefore:   time.Unix(0, 0), // it is compared, not verified: its dates do not matter
+		NotBefore:   time.Unix(0, 0), // the certificate is compared and not verified, so its dates do not matter
 		NotAfter:    time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, nil)
@@ -57,7 +58,7 @@ func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Obs
 	return a, nil
 }
 
-// Wait waits until there is a good CA bundle. When ctx ends first, the error says what is missing or wrong.
+// Wait waits until a valid CA bundle is loaded. If ctx ends first, the error contains the reason.
 func (a *ClientAuth) Wait(ctx context.Context) error {
 	if err := a.value.Wait(ctx); err != nil {
 		return fmt.Errorf("there is no client CA: %w", err)
@@ -65,11 +66,11 @@ func (a *ClientAuth) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Run follows the file, looking at it at an interval, until ctx ends.
+// Run reads the file again at each interval and loads changes, until ctx ends.
 func (a *ClientAuth) Run(ctx context.Context, interval time.Duration) { a.value.Run(ctx, interval) }
 
-// Require is middleware that lets only authenticated clients reach next. It answers 401 to clients without a
-// certificate that a client CA signed, and 403 to clients whose certificate bears another name.
+// Require returns middleware that passes only authenticated clients to next. It responds 401 to clients without a
+// certificate that a client CA has signed, and 403 to clients whose certificate does not have an accepted name.
 func (a *ClientAuth) Require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status, why := a.check(r.TLS, time.Now()); status != http.StatusOK {
@@ -81,11 +82,11 @@ func (a *ClientAuth) Require(next http.Handler) http.Handler {
 	})
 }
 
-// check returns the status of the answer to a client, and the reason when it is not 200.
+// check returns the status of the response to a client, and the reason if the status is not 200.
 func (a *ClientAuth) check(state *tls.ConnectionState, now time.Time) (status int, why string) {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return http.StatusUnauthorized, "a client certificate is required: kube-apiserver sends the one in the kubeconfig " +
-			"that its --admission-control-config-file names"
+			"of its --admission-control-config-file"
 	}
 	leaf := state.PeerCertificates[0]
 	if leaf.Equal(a.probe.Leaf) {
@@ -99,7 +100,7 @@ func (a *ClientAuth) check(state *tls.ConnectionState, now time.Time) (status in
 		return http.StatusUnauthorized, fmt.Sprintf("the client certificate %q is not accepted: %v", leaf.Subject, err)
 	}
 	if !a.accepts(leaf) {
-		return http.StatusForbidden, fmt.Sprintf("the client certificate %q bears none of the names that --client-name lists",
+		return http.StatusForbidden, fmt.Sprintf("the client certificate %q does not have any of the names in --client-name",
 			leaf.Subject)
 	}
 	return http.StatusOK, ""
@@ -122,19 +123,19 @@ func (a *ClientAuth) accepts(leaf *x509.Certificate) bool {
 	return false
 }
 
-// complainInterval is the least time between two log lines about refused clients: a peer that reaches the port can be
-// refused any number of times, and an API server without its certificate calls all day.
+// complainInterval is the shortest time between two log lines about clients that were not authenticated. Any peer that
+// reaches the port can cause any number of them, and an API server without its certificate calls all day.
 const complainInterval = time.Minute
 
-// complain logs a refusal. The API server's users are shown a canned message for 401 and 403, so that the reason can
-// be read here alone.
+// complain logs why a client was not authenticated. The API server shows its users a fixed message for 401 and 403, so
+// only this log line contains the reason.
 func (a *ClientAuth) complain(r *http.Request, status int, why string) {
 	a.refusals.Add(1)
 	now, quiet := int64(time.Since(a.born)), a.quiet.Load()
 	if now < quiet || !a.quiet.CompareAndSwap(quiet, now+int64(complainInterval)) {
 		return
 	}
-	a.log.Warn("client refused", "status", status, "error", why, "remote", r.RemoteAddr, "path", r.URL.Path,
+	a.log.Warn("client not authenticated", "status", status, "error", why, "remote", r.RemoteAddr, "path", r.URL.Path,
 		"refused", a.refusals.Swap(0))
 }
 
@@ -158,7 +159,7 @@ func (a *ClientAuth) refused(err error) {
 	if a.value.Current() == nil {
 		a.log.Warn("waiting for a client CA", "error", err)
 	} else {
-		a.log.Error("client CA refused: the last good one stays in force", "error", err)
+		a.log.Error("client CA failed to load: the last good one stays active", "error", err)
 	}
 	a.observer.CertificateRefused(ClientCA)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/evergate/evergate/internal/logtest"
 )
 
-// client makes the certificate of an API server, but for the edits.
+// client creates the certificate of an API server, changed by the edits.
 func client(t *testing.T, ca *tls.Certificate, edits ...edit) *tls.Certificate {
 	t.Helper()
 	return sign(t, ca, append([]edit{
@@ -27,7 +27,7 @@ func client(t *testing.T, ca *tls.Certificate, edits ...edit) *tls.Certificate {
 	}, edits...)...)
 }
 
-// newClientAuth authenticates by the client CA in a volume.
+// newClientAuth authenticates with the client CA in a volume.
 func newClientAuth(t *testing.T, ca *tls.Certificate,
 	names ...string) (*ClientAuth, *atomicdir.Dir, *logtest.Recorder) {
 	t.Helper()
@@ -44,7 +44,7 @@ func newClientAuth(t *testing.T, ca *tls.Certificate,
 	return a, volume, lines
 }
 
-// authServer serves reviews to authenticated clients and probes to all.
+// authServer serves reviews to authenticated clients and probes to all clients.
 func authServer(t *testing.T, auth *ClientAuth) (baseURL string, _ *Source) {
 	t.Helper()
 	volume := atomicdir.New(t)
@@ -57,7 +57,7 @@ func authServer(t *testing.T, auth *ClientAuth) (baseURL string, _ *Source) {
 	return "https://" + serve(t, ServerConfig(source, tls.VersionTLS13, auth), mux).String(), source
 }
 
-// newClient returns an HTTP client with a certificate, or with none.
+// newClient returns an HTTP client with a certificate, or without one.
 func newClient(t *testing.T, source *Source, cert *tls.Certificate) *http.Client {
 	t.Helper()
 	config := &tls.Config{RootCAs: source.value.Current().roots, ServerName: serviceName}
@@ -100,17 +100,17 @@ func TestRequire(t *testing.T) {
 		cert *tls.Certificate
 		want string
 	}{
-		"none": {nil, "401 a client certificate is required: kube-apiserver sends the one in the kubeconfig that its " +
-			"--admission-control-config-file names"},
+		"none": {nil, "401 a client certificate is required: kube-apiserver sends the one in the kubeconfig of its " +
+			"--admission-control-config-file"},
 		"common name":  {client(t, ca), "200 ok"},
 		"DNS name":     {client(t, ca, commonName("x"), dnsNames("y", "apiserver.example")), "200 ok"},
 		"URI":          {client(t, ca, commonName("x"), func(c *x509.Certificate) { c.URIs = []*url.URL{id} }), "200 ok"},
 		"intermediate": {chained, "200 ok"},
 		"another name": {client(t, ca, commonName("scheduler")),
-			`403 the client certificate "CN=scheduler" bears none of the ` +
-				`names that --client-name lists`},
-		"no name": {client(t, ca, commonName("")), `403 the client certificate "" bears none of the names that ` +
-			`--client-name lists`},
+			`403 the client certificate "CN=scheduler" does not have any of the ` +
+				`names in --client-name`},
+		"no name": {client(t, ca, commonName("")), `403 the client certificate "" does not have any of the names ` +
+			`in --client-name`},
 		"another CA": {client(t, other), `401 the client certificate "CN=apiserver" is not accepted: ` +
 			`x509: certificate signed by unknown authority`},
 		"for servers": {client(t, ca, usages(x509.ExtKeyUsageServerAuth)),
@@ -126,7 +126,7 @@ func TestRequire(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, source, test.cert)
-			for range 2 { // the second is answered from memory, if it may
+			for range 2 { // the second request may use the cache
 				got := get(t, c, baseURL+"/review")
 				got, _, _ = strings.Cut(got, " or is not yet valid: current time")
 				want, _, _ := strings.Cut(test.want, " or is not yet valid")
@@ -164,7 +164,7 @@ func TestRequireAnyName(t *testing.T) {
 	}
 }
 
-// An exchanged CA also counts for clients that are connected, and remembered.
+// A replaced CA also applies to connected and cached clients.
 func TestClientCARotated(t *testing.T) {
 	before, after := newCA(t, "before", nil), newCA(t, "after", nil)
 	auth, volume, _ := newClientAuth(t, before)
@@ -225,7 +225,7 @@ func TestClientCAFile(t *testing.T) {
 		go auth.Run(t.Context(), interval)
 		volume.Write(map[string]string{"ca.crt": ""})
 		pass(time.Hour)
-		expectLog(t, lines, volume, `level=ERROR msg="client CA refused: the last good one stays in force" `+
+		expectLog(t, lines, volume, `level=ERROR msg="client CA failed to load: the last good one stays active" `+
 			`error="SECRET/ca.crt: there is no PEM certificate in it"`)
 		volume.Write(map[string]string{"ca.crt": string(certPEM(ca))})
 		pass(time.Minute)
@@ -239,7 +239,7 @@ func TestClientCAFile(t *testing.T) {
 	})
 }
 
-// The CA that lasts longest tells how long clients can be accepted.
+// The CA that expires last determines how long clients can be accepted.
 func TestTrustLasts(t *testing.T) {
 	now := time.Now()
 	short, long := newCA(t, "a", nil, dates(now, now.Add(day))).Leaf, newCA(t, "b", nil, dates(now, now.Add(2*day))).Leaf
@@ -250,7 +250,7 @@ func TestTrustLasts(t *testing.T) {
 	}
 }
 
-// Verified clients are forgotten when their certificate or its CA expires, and their number is bounded.
+// Verified clients are removed from the cache when their certificate or its CA expires, and their number is limited.
 func TestTrustRemembers(t *testing.T) {
 	now := time.Now()
 	from := now.Add(-day)
@@ -262,7 +262,7 @@ func TestTrustRemembers(t *testing.T) {
 		if err := tr.verify(chain, now); err != nil {
 			t.Fatal(err)
 		}
-		tr.roots = x509.NewCertPool() // from here on only memory accepts
+		tr.roots = x509.NewCertPool() // from here on, only the cache accepts clients
 		if err := tr.verify(chain, now.Add(day-time.Minute)); err != nil {
 			t.Errorf("%+v: it must be remembered: %v", days, err)
 		}
@@ -278,7 +278,7 @@ func TestTrustRemembers(t *testing.T) {
 	}
 }
 
-// Any client can be refused any number of times: the log does not grow with it.
+// Clients can fail authentication any number of times, and the log does not grow with it.
 func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		auth, volume, lines := newClientAuth(t, newCA(t, "clients", nil))
@@ -289,9 +289,9 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 			}
 		}
 		line := func(count int) string {
-			return fmt.Sprintf(`level=WARN msg="client refused" status=401 error="a client certificate is required: `+
+			return fmt.Sprintf(`level=WARN msg="client not authenticated" status=401 error="a client certificate is required: `+
 				`kube-apiserver `+
-				`sends the one in the kubeconfig that its --admission-control-config-file names" remote=192.0.2.1:1234 `+
+				`sends the one in the kubeconfig of its --admission-control-config-file" remote=192.0.2.1:1234 `+
 				`path=/validate/pods refused=%d`, count)
 		}
 		refuse(1000)

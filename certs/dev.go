@@ -21,19 +21,19 @@ const (
 	// devLifetime is longer than any development server runs.
 	devLifetime = 365 * 24 * time.Hour
 
-	// devBackdate makes up for a clock that is behind, such as that of a virtual machine that slept.
+	// devBackdate allows for a client whose clock is behind, for example in a virtual machine that was suspended.
 	devBackdate = time.Hour
 )
 
-// Dev is a serving certificate for laptops and tests. Its keys are never written anywhere. The CA's key is forgotten at
-// once, so that a client that trusts the CA trusts this one certificate.
+// Dev is a serving certificate for laptops and tests. Its key is never written to a file. NewDev discards the CA's key
+// after signing, so a client that trusts the CA trusts only this certificate.
 type Dev struct {
 	ca   []byte
 	cert []byte
 	key  []byte
 }
 
-// NewDev makes a certificate for hosts, which are DNS names or IP addresses, valid from now on for a year.
+// NewDev creates a certificate for hosts, which are DNS names or IP addresses. It is valid for a year from now.
 func NewDev(hosts []string, now time.Time) (*Dev, error) {
 	valid := x509.Certificate{NotBefore: now.Add(-devBackdate), NotAfter: now.Add(devLifetime)}
 	authority := valid
@@ -65,15 +65,16 @@ func NewDev(hosts []string, now time.Time) (*Dev, error) {
 	return &Dev{ca: certPEM(ca), cert: certPEM(leaf), key: key}, nil
 }
 
-// WriteCA writes the CA in PEM to path, readable by all. A reader sees the file before it or the new one, whole.
+// WriteCA writes the CA in PEM format to path, with permissions for everyone to read it. It replaces the file
+// atomically, so readers never see part of the CA.
 func (d *Dev) WriteCA(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".evergate-ca-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone by then, unless something failed
+	defer os.Remove(f.Name()) // the rename has moved it away, unless something failed
 	if _, err = f.Write(d.ca); err == nil {
-		err = f.Chmod(0o644) // CreateTemp keeps others out
+		err = f.Chmod(0o644) // CreateTemp allows only the owner to read the file
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -84,7 +85,7 @@ func (d *Dev) WriteCA(path string) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Source returns a Source of the certificate, which never changes.
+// Source returns a Source of this certificate, which never changes.
 func (d *Dev) Source(log *slog.Logger, observer Observer) *Source {
 	files := Files{Cert: "development certificate", Key: "its key", CA: "development CA"}
 	read := func() ([]reload.File, error) {
@@ -95,8 +96,8 @@ func (d *Dev) Source(log *slog.Logger, observer Observer) *Source {
 	return newSource(files, read, log, observer)
 }
 
-// issue signs template with a new P-256 key: the handshake with one costs the server a tenth of that with RSA. A nil
-// parent makes a self-signed certificate.
+// issue creates a P-256 key and signs template with the key of parent. A handshake with a P-256 key costs the server a
+// tenth of one with RSA. If parent is nil, the certificate is self-signed.
 func issue(template *x509.Certificate, parent *tls.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -59,6 +59,6 @@ func TestDev(t *testing.T) {
 	if err := dev.WriteCA(filepath.Join(path, "ca.crt")); err == nil {
 		t.Error("a path below a file")
 	} else if !errors.As(err, new(*fs.PathError)) {
-		t.Errorf("the error must name the path: %v", err)
+		t.Errorf("the error must contain the path: %v", err)
 	}
 }

@@ -25,9 +25,9 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := source.Wait(ctx); err != nil {
-		panic(err) // says what is missing
+		panic(err) // contains the reason
 	}
-	go source.Run(ctx, reload.DefaultInterval) // follows the files
+	go source.Run(ctx, reload.DefaultInterval) // loads changed files
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

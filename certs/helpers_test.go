@@ -43,7 +43,7 @@ func newCA(t *testing.T, name string, parent *tls.Certificate, edits ...edit) *t
 	}}, edits...)...)
 }
 
-// sign makes a serving certificate for the Service as cert-manager does, but for the edits.
+// sign creates a serving certificate for the Service like cert-manager, changed by the edits.
 func sign(t *testing.T, ca *tls.Certificate, edits ...edit) *tls.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
@@ -69,27 +69,27 @@ func keyText(t *testing.T, c *tls.Certificate) string {
 	return string(key)
 }
 
-// secret is what cert-manager writes.
+// secret returns the keys of cert-manager's Secret.
 func secret(t *testing.T, cert, ca *tls.Certificate) map[string]string {
 	t.Helper()
 	return map[string]string{"tls.crt": string(certPEM(cert)), "tls.key": keyText(t, cert), "ca.crt": string(certPEM(ca))}
 }
 
-// filesIn are the files of a mounted Secret.
+// filesIn returns the paths in a mounted Secret.
 func filesIn(volume *atomicdir.Dir) Files {
 	return Files{
 		Cert: volume.Path("tls.crt"), Key: volume.Path("tls.key"), CA: volume.Path("ca.crt"), ServerName: serviceName,
 	}
 }
 
-// newVolumeSource follows a mounted Secret that holds cert.
+// newVolumeSource returns a Source of a mounted Secret that contains cert.
 func newVolumeSource(t *testing.T, volume *atomicdir.Dir, observer Observer) (*Source, *logtest.Recorder) {
 	t.Helper()
 	log, lines := logtest.New()
 	return NewSource(filesIn(volume), log, observer), lines
 }
 
-// expectLog compares what was logged, with the volume's path replaced by SECRET.
+// expectLog compares the log with the expected lines, with the volume's path replaced by SECRET.
 func expectLog(t *testing.T, log *logtest.Recorder, volume *atomicdir.Dir, want ...string) {
 	t.Helper()
 	var got []string

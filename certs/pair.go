@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// pair is a serving certificate with its key, and the CAs that it was found to chain to.
+// pair is a serving certificate with its key, and the CAs that it chains to.
 type pair struct {
 	cert  *tls.Certificate
 	cas   []*x509.Certificate
-	roots *x509.CertPool // of cas; nil: not known
+	roots *x509.CertPool // of cas; nil if the CAs are not known
 }
 
-// verify returns why a client of serverName would reject chain, the leaf first; nil if it would not.
+// verify returns the reason that a client of serverName would reject chain, which starts with the leaf. It returns nil
+// if the client would accept it.
 func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Time) error {
 	leaf := chain[0]
 	switch reason := outOfDate(leaf, now); {
@@ -29,7 +30,7 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	case !forServers(leaf):
 		return errors.New("the certificate is not for servers: its extended key usages lack server authentication")
 	case serverName != "" && leaf.VerifyHostname(serverName) != nil:
-		return fmt.Errorf("the certificate does not cover %s, the name that clients ask for: it covers %s",
+		return fmt.Errorf("the certificate does not cover %s, the server name of clients: it covers %s",
 			serverName, cmp.Or(strings.Join(names(leaf), ", "), "no name at all"))
 	case p.roots == nil:
 		return nil
@@ -38,7 +39,7 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	if err == nil {
 		return nil
 	}
-	// The error of package x509 holds the current time, so that one lasting fault would look like a new one at each
+	// The error of package x509 contains the current time, so one lasting fault would look like a new fault at each
 	// poll.
 	for _, ca := range slices.Concat(chain[1:], p.cas) {
 		if reason := outOfDate(ca, now); reason != "" {
@@ -48,7 +49,7 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	return fmt.Errorf("the certificate does not chain to its CA: %w", err)
 }
 
-// outOfDate returns why c is not valid now by its dates; "" if it is.
+// outOfDate returns why c is outside its validity period at now, or "" if it is inside.
 func outOfDate(c *x509.Certificate, now time.Time) string {
 	switch {
 	case now.After(c.NotAfter):
@@ -59,7 +60,8 @@ func outOfDate(c *x509.Certificate, now time.Time) string {
 	return ""
 }
 
-// forServers reports whether TLS clients accept leaf from a server. Without extended key usages it is good for all.
+// forServers reports whether TLS clients accept leaf as a server certificate. A certificate without extended key usages
+// may be used for everything.
 func forServers(leaf *x509.Certificate) bool {
 	if len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) == 0 {
 		return true
@@ -69,7 +71,7 @@ func forServers(leaf *x509.Certificate) bool {
 	})
 }
 
-// names lists the names that leaf covers. The common name is not among them: TLS clients ignore it.
+// names returns the names that leaf covers. It leaves out the common name, which TLS clients ignore.
 func names(leaf *x509.Certificate) []string {
 	list := slices.Clone(leaf.DNSNames)
 	for _, ip := range leaf.IPAddresses {
@@ -90,8 +92,8 @@ func parseChain(ders [][]byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// parseCAs reads a bundle. Unlike x509.CertPool it refuses a bundle with a certificate that cannot be parsed: clients
-// that are verified against that one would be locked out without any error.
+// parseCAs parses a PEM bundle. Unlike x509.CertPool, it returns an error if a certificate in the bundle cannot be
+// parsed. Clients that depend on that certificate would otherwise be locked out without any error.
 func parseCAs(bundle []byte) ([]*x509.Certificate, error) {
 	begun := bytes.Count(bundle, []byte("-----BEGIN CERTIFICATE-----"))
 	var ders [][]byte
@@ -104,7 +106,7 @@ func parseCAs(bundle []byte) ([]*x509.Certificate, error) {
 	case begun == 0:
 		return nil, errors.New("there is no PEM certificate in it")
 	case begun != len(ders):
-		return nil, fmt.Errorf("%d PEM certificates begin in it and %d are whole", begun, len(ders))
+		return nil, fmt.Errorf("it contains the start of %d PEM certificates, and only %d are complete", begun, len(ders))
 	}
 	return parseChain(ders)
 }

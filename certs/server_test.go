@@ -24,14 +24,14 @@ func TestParseTLSVersion(t *testing.T) {
 	}
 	for _, text := range []string{"", "1.1", "TLS1.3"} {
 		_, err := ParseTLSVersion(text)
-		want := `"` + text + `" is not a TLS version that can be served: write 1.3, or 1.2 for clients without 1.3`
+		want := `"` + text + `" is not a supported TLS version: use 1.3, or 1.2 for clients without 1.3`
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
 }
 
-// serve answers on a real listener with real TLS handshakes. (httptest would add a certificate of its own.)
+// serve responds on a real listener with real TLS handshakes. (httptest would add its own certificate.)
 func serve(t *testing.T, config *tls.Config, h http.Handler) net.Addr {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,14 +48,14 @@ func serve(t *testing.T, config *tls.Config, h http.Handler) net.Addr {
 
 var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 
-// handshake makes one connection and closes it.
+// handshake opens one connection and closes it.
 func handshake(addr net.Addr, config *tls.Config) (tls.ConnectionState, error) {
 	conn, err := tls.Dial("tcp", addr.String(), config)
 	if err != nil {
 		return tls.ConnectionState{}, err
 	}
 	defer conn.Close()
-	// A TLS 1.3 client is done before the server: only an answer tells whether the server is content.
+	// A TLS 1.3 client finishes before the server, so only a response shows that the server accepted the client.
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 		return tls.ConnectionState{}, err
 	}
@@ -65,7 +65,7 @@ func handshake(addr net.Addr, config *tls.Config) (tls.ConnectionState, error) {
 	return conn.ConnectionState(), nil
 }
 
-// loadedSource is a Source that has loaded what the volume holds.
+// loadedSource returns a Source that has loaded the files in the volume.
 func loadedSource(t *testing.T, volume *atomicdir.Dir) *Source {
 	t.Helper()
 	s, _ := newVolumeSource(t, volume, nil)
@@ -116,8 +116,8 @@ func TestServerConfig(t *testing.T) {
 	}
 }
 
-// Clients connect all the time while the certificate is renewed, at last by a CA with a new key that they trust too:
-// no handshake fails, and each certificate is seen.
+// Clients connect continuously while the certificate is renewed, the last time by a CA with a new key that they also
+// trust. No handshake fails, and each certificate is used.
 func TestRenewedUnderHandshakes(t *testing.T) {
 	const renewals = 20
 	volume := atomicdir.New(t)
@@ -173,7 +173,7 @@ func TestProbeConfig(t *testing.T) {
 	source := loadedSource(t, volume)
 	addr := serve(t, ServerConfig(source, tls.VersionTLS13, nil), ok)
 
-	// Renewed by another CA in the middle of a probe: before the server has chosen its certificate, or after.
+	// The certificate is renewed by another CA during a probe, before or after the server has chosen its certificate.
 	before := source.ProbeConfig(nil)
 	state, err := handshake(addr, before)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestProbeConfig(t *testing.T) {
 		"of another CA": {sign(t, ca),
 			"the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
 		"of another name": {sign(t, other, dnsNames("a.svc")), "the certificate does not cover evergate.evergate.svc, " +
-			"the name that clients ask for: it covers a.svc"},
+			"the server name of clients: it covers a.svc"},
 		"expired": {sign(t, other, dates(time.Unix(0, 0), time.Unix(1, 0))),
 			"the certificate expired at 1970-01-01T00:00:01Z"},
 	} {

@@ -1,9 +1,9 @@
-// Package certs keeps the serving certificate up to date, authenticates clients by their certificates, and makes the
-// certificate of development. Of Evergate's own packages it needs internal/reload alone.
+// Package certs keeps the serving certificate up to date, authenticates clients by their certificates, and creates the
+// development certificate. The only other Evergate package that it imports is internal/reload.
 //
-// A Source follows the files of a mounted Secret, as cert-manager fills it. A renewed certificate is served from the
-// next handshake on; nothing is restarted and no connection is closed, since a certificate matters only while a
-// connection is made. A certificate that clients would reject is refused and the last good one stays in force.
+// A Source follows the files of a mounted Secret, for example a Secret from cert-manager. A renewed certificate is
+// served from the next handshake on. Open connections stay open, because the certificate matters only during a
+// handshake. A certificate that clients would reject is not loaded, and the last good certificate stays active.
 package certs
 
 import (
@@ -19,30 +19,30 @@ import (
 	"github.com/evergate/evergate/internal/reload"
 )
 
-// Files says where the serving certificate is, and what it must be good for.
+// Files contains the paths of the serving certificate and the requirements that it must meet.
 type Files struct {
 	Cert string // PEM: the certificate, then its intermediates
 	Key  string // PEM
 
-	// CA holds the PEM of the CAs that the certificate must chain to. It may be empty, and the file may be absent or
-	// blank: not every issuer publishes its CA. Then only the API server checks the chain.
+	// CA is a file with the PEM of the CAs that the certificate must chain to. CA may be empty, and the file may be
+	// absent or blank, because not every issuer publishes its CA. In these cases, only the API server checks the chain.
 	CA string
 
-	// ServerName is the DNS name that clients ask for, <service>.<namespace>.svc. The certificate must cover it. Empty
-	// means any.
+	// ServerName is the DNS name that clients connect to, <service>.<namespace>.svc. The certificate must cover it. If
+	// it is empty, the name is not checked.
 	ServerName string
 }
 
-// Observer is called when certificates are loaded or refused, for metrics. Several goroutines may call it at once.
+// Observer receives the results of loading certificates, for metrics. Its methods must be safe for concurrent use.
 type Observer interface {
-	// CertificateLoaded is called when a certificate, or a bundle of them, comes into force.
+	// CertificateLoaded is called when a certificate or a bundle becomes active.
 	CertificateLoaded(use Use, notAfter time.Time)
-	// CertificateRefused is called when files are refused, once for each content and reason, and also while Wait waits
+	// CertificateRefused is called when files fail to load, once for each content and reason, and also while Wait waits
 	// for the first certificate.
 	CertificateRefused(use Use)
 }
 
-// Use says what a certificate is for.
+// Use is the purpose of a certificate.
 type Use string
 
 // The uses of certificates.
@@ -51,8 +51,8 @@ const (
 	ClientCA Use = "client-ca"
 )
 
-// Source holds the serving certificate in force. First Wait is called and then Run, by one goroutine at a time; all
-// other methods may be called by any goroutine at any time.
+// Source holds the active serving certificate. Call Wait first and then Run, from one goroutine at a time. All other
+// methods are safe for concurrent use at any time.
 type Source struct {
 	files    Files
 	log      *slog.Logger
@@ -60,7 +60,7 @@ type Source struct {
 	value    reload.Value[pair]
 }
 
-// NewSource makes a Source of files. Nothing is read before Wait. The observer may be nil.
+// NewSource returns a Source of files. It does not read them; Wait does. The observer may be nil.
 func NewSource(files Files, log *slog.Logger, observer Observer) *Source {
 	paths := []string{files.Cert, files.Key}
 	if files.CA != "" {
@@ -74,12 +74,12 @@ func newSource(files Files, read func() ([]reload.File, error), log *slog.Logger
 	s := &Source{files: files, log: log, observer: orNop(observer)}
 	s.value = reload.Value[pair]{
 		Read: read, Build: s.build, Loaded: s.loaded, Refused: s.refused,
-		Recheck: true, // a certificate that is not valid yet will be
+		Recheck: true, // a certificate that is not valid yet becomes valid later
 	}
 	return s
 }
 
-// Wait waits until there is a good certificate. When ctx ends first, the error says what is missing or wrong.
+// Wait waits until a valid certificate is loaded. If ctx ends first, the error contains the reason.
 func (s *Source) Wait(ctx context.Context) error {
 	if err := s.value.Wait(ctx); err != nil {
 		return fmt.Errorf("there is no serving certificate: %w", err)
@@ -87,12 +87,12 @@ func (s *Source) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Run follows the files, looking at them at an interval, until ctx ends.
+// Run reads the files again at each interval and loads changes, until ctx ends.
 func (s *Source) Run(ctx context.Context, interval time.Duration) { s.value.Run(ctx, interval) }
 
 var errNone = errors.New("there is no serving certificate yet")
 
-// GetCertificate is for tls.Config. Every name is answered with the one certificate there is.
+// GetCertificate is for use in tls.Config. It returns the same certificate for every server name.
 func (s *Source) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p := s.value.Current()
 	if p == nil {
@@ -101,7 +101,7 @@ func (s *Source) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return p.cert, nil
 }
 
-// Err returns why the certificate in force cannot be used: there is none, or it has expired. It is nil otherwise.
+// Err returns an error if there is no active certificate or if it has expired, and nil otherwise.
 func (s *Source) Err() error {
 	p := s.value.Current()
 	if p == nil {
@@ -151,7 +151,7 @@ func (s *Source) loaded(was, is *pair) {
 	switch {
 	case was == nil:
 	case was.cert.Leaf.Equal(leaf):
-		msg = "the files hold the serving certificate in force"
+		msg = "the files contain the active serving certificate"
 	default:
 		msg = "serving certificate renewed"
 	}
@@ -164,7 +164,7 @@ func (s *Source) refused(err error) {
 	if p := s.value.Current(); p == nil {
 		s.log.Warn("waiting for a serving certificate", "error", err)
 	} else {
-		s.log.Error("serving certificate refused: the last good one stays in force", "error", err,
+		s.log.Error("serving certificate failed to load: the last good one stays active", "error", err,
 			"not_after", stamp(p.cert.Leaf.NotAfter))
 	}
 	s.observer.CertificateRefused(Serving)

@@ -26,7 +26,7 @@ func TestRefusals(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		cert   *tls.Certificate
-		change map[string]string // of the Secret's keys; empty: left out
+		change map[string]string // of the Secret's keys; empty: removed
 		want   string            // empty: accepted
 	}{
 		"good":  {},
@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 		"CA not PEM": {change: map[string]string{"ca.crt": "x"},
 			want: "SECRET/ca.crt: there is no PEM certificate in it"},
 		"CA cut short": {change: map[string]string{"ca.crt": string(certPEM(ca)) + string(certPEM(other))[:200]},
-			want: "SECRET/ca.crt: 2 PEM certificates begin in it and 1 are whole"},
+			want: "SECRET/ca.crt: it contains the start of 2 PEM certificates, and only 1 are complete"},
 		"two CAs": {change: map[string]string{"ca.crt": string(certPEM(other)) + string(certPEM(ca))}},
 		"another CA": {change: map[string]string{"ca.crt": string(certPEM(other))},
 			want: "the certificate does not chain to its CA: x509: certificate signed by unknown authority"},
@@ -51,9 +51,9 @@ func TestRefusals(t *testing.T) {
 		"not valid yet": {cert: sign(t, ca, dates(future, future.Add(day))),
 			want: "the certificate is not valid before 2199-01-02T03:04:05Z"},
 		"another name": {cert: sign(t, ca, dnsNames("a.svc", "b.svc")),
-			want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers a.svc, b.svc"},
+			want: "the certificate does not cover evergate.evergate.svc, the server name of clients: it covers a.svc, b.svc"},
 		"a common name": {cert: sign(t, ca, dnsNames(), commonName(serviceName)),
-			want: "the certificate does not cover evergate.evergate.svc, the name that clients ask for: it covers no name at " +
+			want: "the certificate does not cover evergate.evergate.svc, the server name of clients: it covers no name at " +
 				"all"},
 		"a wildcard": {cert: sign(t, ca, dnsNames("*.evergate.svc"))},
 		"for clients": {cert: sign(t, ca, usages(x509.ExtKeyUsageClientAuth)),
@@ -109,10 +109,10 @@ func loadedLine(msg string, cert *tls.Certificate) string {
 		msg, stamp(cert.Leaf.NotAfter), serviceName, cert.Leaf.Issuer, cert.Leaf.SerialNumber)
 }
 
-// run waits for the certificate and then follows the files, in the bubble of the test.
-// interval is the time between two polls in tests. Polling is real work in fake time, and some tests pass hours.
+// interval is the time between two polls in tests. Polling is real work in fake time, and some tests cover hours.
 const interval = 10 * time.Second
 
+// run waits for the certificate and then follows the files, in the bubble of the test.
 func run(t *testing.T, s *Source) {
 	t.Helper()
 	if err := s.Wait(t.Context()); err != nil {
@@ -136,7 +136,7 @@ func serial(t *testing.T, s *Source) string {
 	return c.Leaf.SerialNumber.String()
 }
 
-// One Secret through its life.
+// This is the life of one Secret.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -150,34 +150,34 @@ func TestRun(t *testing.T) {
 		pass(time.Hour)
 		expectLog(t, lines, volume)
 
-		// A certificate with another key is refused, and reported once although it stays.
+		// A certificate with a different key fails to load. This is reported once, although it stays.
 		mixed := secret(t, second, ca)
 		mixed["tls.key"] = keyText(t, first)
 		volume.Write(mixed)
 		pass(time.Hour)
-		expectLog(t, lines, volume, `level=ERROR msg="serving certificate refused: the last good one stays in force" `+
+		expectLog(t, lines, volume, `level=ERROR msg="serving certificate failed to load: the last good one stays active" `+
 			`error="SECRET/tls.crt and SECRET/tls.key are not a key pair: tls: private key does not match public key" `+
 			`not_after=`+
 			stamp(first.Leaf.NotAfter))
 		if serial(t, s) != first.Leaf.SerialNumber.String() || s.Err() != nil {
-			t.Error("the last good one must stay")
+			t.Error("the last good certificate must stay active")
 		}
 
 		volume.Write(secret(t, first, ca))
 		pass(time.Minute)
-		expectLog(t, lines, volume, loadedLine("the files hold the serving certificate in force", first))
+		expectLog(t, lines, volume, loadedLine("the files contain the active serving certificate", first))
 
 		volume.Write(secret(t, second, ca))
 		pass(time.Minute)
 		expectLog(t, lines, volume, loadedLine("serving certificate renewed", second))
 		if serial(t, s) != second.Leaf.SerialNumber.String() ||
 			!s.value.Current().cert.Leaf.NotAfter.Equal(second.Leaf.NotAfter) {
-			t.Error("the renewed one must be served")
+			t.Error("the renewed certificate must be served")
 		}
 
 		volume.Write(nil)
 		pass(time.Minute)
-		expectLog(t, lines, volume, `level=ERROR msg="serving certificate refused: the last good one stays in force" `+
+		expectLog(t, lines, volume, `level=ERROR msg="serving certificate failed to load: the last good one stays active" `+
 			`error="missing: SECRET/tls.crt, SECRET/tls.key" not_after=`+stamp(second.Leaf.NotAfter))
 
 		m.mu.Lock()
@@ -188,7 +188,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// Two files that are written one after the other are a mismatch for a moment, which is not worth a line.
+// Two files that are written one after the other do not match for a moment, which is not logged.
 func TestHalfWrittenPair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -201,7 +201,7 @@ func TestHalfWrittenPair(t *testing.T) {
 		half := secret(t, second, ca)
 		half["tls.key"] = keyText(t, first)
 		volume.Write(half)
-		pass(interval + time.Second/2) // it was polled, half a second ago
+		pass(interval + time.Second/2) // the last poll was half a second ago
 		volume.Write(secret(t, second, ca))
 		pass(time.Minute)
 		expectLog(t, lines, volume, loadedLine("serving certificate renewed", second))
@@ -225,7 +225,7 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if serial(t, s) == "" {
-			t.Error("it must be served on: there is no better one")
+			t.Error("it must still be served, because there is no better certificate")
 		}
 		volume.Write(secret(t, sign(t, ca), ca))
 		pass(time.Minute)
@@ -235,7 +235,7 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// An expired CA is reported once, not at every poll.
+// An expired CA is reported once, and not at every poll.
 func TestExpiredCA(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -249,13 +249,13 @@ func TestExpiredCA(t *testing.T) {
 		pass(2 * time.Hour)
 		volume.Write(secret(t, second, ca))
 		pass(time.Hour)
-		expectLog(t, lines, volume, `level=ERROR msg="serving certificate refused: the last good one stays in force" `+
+		expectLog(t, lines, volume, `level=ERROR msg="serving certificate failed to load: the last good one stays active" `+
 			`error="the certificate does not chain to its CA: CN=ca expired at `+stamp(until)+`" not_after=`+
 			stamp(first.Leaf.NotAfter))
 	})
 }
 
-// The issuer's clock is ahead: the certificate is taken when its time has come, though the files do not change.
+// The issuer's clock is ahead. The certificate is loaded when it becomes valid, although the files do not change.
 func TestNotValidYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -268,7 +268,7 @@ func TestNotValidYet(t *testing.T) {
 		lines.Take()
 		volume.Write(secret(t, second, ca))
 		pass(30 * time.Minute)
-		expectLog(t, lines, volume, `level=ERROR msg="serving certificate refused: the last good one stays in force" `+
+		expectLog(t, lines, volume, `level=ERROR msg="serving certificate failed to load: the last good one stays active" `+
 			`error="the certificate is not valid before `+stamp(start)+`" not_after=`+stamp(first.Leaf.NotAfter))
 		pass(31 * time.Minute)
 		expectLog(t, lines, volume, loadedLine("serving certificate renewed", second))

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// trust is one content of the CA file, and the clients that were verified against it. It remembers them since a
-// verification costs more than a small review, and API servers use the same few certificates for months.
+// trust is one content of the CA file, together with the clients that were verified against it. It caches them because
+// a verification costs more than a small review, and API servers use the same few certificates for months.
 type trust struct {
 	roots    *x509.CertPool
 	size     int
-	notAfter time.Time // of the CA that lasts longest
+	notAfter time.Time // of the CA that expires last
 
 	mu       sync.Mutex
-	verified map[*x509.Certificate]time.Time // until when
+	verified map[*x509.Certificate]time.Time // the time until which each is valid
 }
 
-// maxVerified bounds what is remembered: some API servers, each with an old and a new certificate, and one parsed copy
-// of it for every connection at worst.
+// maxVerified limits the cache. It is enough for several API servers that each have an old and a new certificate, with
+// a separate parsed copy for every connection in the worst case.
 const maxVerified = 1024
 
 func newTrust(cas []*x509.Certificate) *trust {
@@ -31,7 +31,7 @@ func newTrust(cas []*x509.Certificate) *trust {
 	return t
 }
 
-// verify returns why the chain that a client presented is no client certificate of the CAs; nil if it is one.
+// verify returns why the client CAs do not accept the presented chain as a client certificate, or nil if they do.
 func (t *trust) verify(presented []*x509.Certificate, now time.Time) error {
 	leaf := presented[0]
 	if now.Before(t.verifiedUntil(leaf)) {
@@ -54,7 +54,7 @@ func (t *trust) verifiedUntil(leaf *x509.Certificate) time.Time {
 	return t.verified[leaf]
 }
 
-// remember keeps that leaf is good until the first certificate of its chain expires.
+// remember caches leaf as verified until the first certificate of its chain expires.
 func (t *trust) remember(leaf *x509.Certificate, chain []*x509.Certificate) {
 	until := leaf.NotAfter
 	for _, c := range chain {

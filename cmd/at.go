@@ -8,12 +8,13 @@ import (
 	"github.com/evergate/evergate/policy/suite"
 )
 
-// atFlag is --at: a date, which is its beginning in UTC, or a time as RFC 3339 has it. Its zero value is now.
+// atFlag is the flag --at: a date, which means its beginning in UTC, or a time in the format of RFC 3339. The zero
+// value means now.
 type atFlag struct{ at time.Time }
 
-// define adds the flag to those of a command.
+// define adds the flag to the flags of a command.
 func (f *atFlag) define(flags *pflag.FlagSet) {
-	flags.Var(f, "at", "judge as if it were this `date`, from its beginning in UTC, or this time (default: now)")
+	flags.Var(f, "at", "evaluate the policy at this `date` (its beginning in UTC) or time (default: now)")
 }
 
 // Set implements pflag.Value.
@@ -36,7 +37,7 @@ func (f *atFlag) String() string {
 // Type implements pflag.Value.
 func (*atFlag) Type() string { return "date" }
 
-// time returns what the flag says.
+// time returns the value of the flag.
 func (f *atFlag) time() time.Time {
 	if f.at.IsZero() {
 		return time.Now()

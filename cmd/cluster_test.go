@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// An audit lists what an API server serves, and judges it; what may not be listed is an error beside the report.
+// An audit lists and validates all objects that an API server serves. Kinds that cannot be listed are errors next to
+// the report.
 func TestAuditOfAnAPIServer(t *testing.T) {
 	answers := map[string]string{
 		"/api/v1": `{"kind":"APIResourceList","resources":[
@@ -29,22 +30,23 @@ func TestAuditOfAnAPIServer(t *testing.T) {
 	}))
 	defer server.Close()
 	code, stdout, stderr := runAudit(t, nil, "--api-server", server.URL)
-	const said = "evergate: services: not all are listed: the API server answers 403\n"
+	const said = "evergate: services: the list is incomplete: the API server answers 403\n"
 	if code != 2 || stderr != said {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	for _, want := range []string{
 		"  Pod web: denied\n",
-		"1 object judged by policy 9fb3c7382387: 1 would be denied now; 1 image outside the mirrors; 1 error in the input\n",
-		"\nnot served: ingresses.networking.k8s.io, httproutes.gateway.networking.k8s.io, ",
+		"1 object validated against policy 9fb3c7382387: 1 would be denied now; 1 image outside the mirrors; 1 error in " +
+			"the input\n",
+		"\nnot served: ingresses.networking.k8s.io, xbackends.gateway.networking.x-k8s.io, httproutes.gateway.networking.k8s.io, ",
 		", certificates.cert-manager.io, dnsendpoints.externaldns.k8s.io\n",
 	} {
 		if !strings.Contains(stdout, want) {
-			t.Errorf("it says nothing of %q:\n%s", want, stdout)
+			t.Errorf("the output lacks %q:\n%s", want, stdout)
 		}
 	}
 	_, stdout, _ = runAudit(t, []string{"EVERGATE_API_SERVER=" + server.URL}, "-o", "json")
 	if want := "\"notServed\": [\n    \"ingresses.networking.k8s.io\",\n"; !strings.Contains(stdout, want) {
-		t.Errorf("it says nothing of %q:\n%s", want, stdout)
+		t.Errorf("the output lacks %q:\n%s", want, stdout)
 	}
 }

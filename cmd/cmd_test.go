@@ -15,7 +15,7 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 )
 
-// TestFlagsAndVariables checks what must hold for the flags of every command, also of those to come.
+// TestFlagsAndVariables checks the rules for the flags of every command, including future ones.
 func TestFlagsAndVariables(t *testing.T) {
 	eachFlag(newRootCommand(nil), func(f *pflag.Flag) {
 		if f.Name != strings.ToLower(f.Name) || strings.ContainsAny(f.Name, "_.") {
@@ -25,10 +25,10 @@ func TestFlagsAndVariables(t *testing.T) {
 			t.Errorf("--%s: Kubernetes itself sets %s for a Service called evergate", f.Name, settings.Variable(f.Name))
 		}
 		if !strings.Contains(f.Usage, settings.Variable(f.Name)) {
-			t.Errorf("--%s: its help does not name %s", f.Name, settings.Variable(f.Name))
+			t.Errorf("--%s: the help does not contain %s", f.Name, settings.Variable(f.Name))
 		}
 		if f.Value.Type() == "stringSlice" {
-			t.Errorf("--%s: a list is a stringArray, so that a value may hold a comma", f.Name)
+			t.Errorf("--%s: a list must be a stringArray, because a value may contain a comma", f.Name)
 		}
 	})
 }
@@ -94,7 +94,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// TestReportThatCannotBeWritten checks that a lost report is never taken for one that allows.
+// TestReportThatCannotBeWritten checks that a command fails if its report cannot be written.
 func TestReportThatCannotBeWritten(t *testing.T) {
 	t.Chdir("testdata")
 	var stderr bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// countFlags say where the counts of an audit go.
+// countFlags select the destination of the counts of an audit.
 type countFlags struct {
 	pushURL string
 	file    string
@@ -19,13 +19,13 @@ type countFlags struct {
 
 func (f *countFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.pushURL, "metrics-push-url", "",
-		"`URL` of a Pushgateway for the counts of --as-existing, such as http://pushgateway.monitoring:9091")
-	flags.StringVar(&f.file, "metrics-file", "", "`file` for the same counts, in Prometheus' text format")
+		"`URL` of a Pushgateway that receives the counts of --as-existing, such as http://pushgateway.monitoring:9091")
+	flags.StringVar(&f.file, "metrics-file", "", "`file` for the counts of --as-existing, in the Prometheus text format")
 }
 
 func (f *countFlags) wanted() bool { return f.pushURL != "" || f.file != "" }
 
-// export writes and pushes the counts of a report. A failure of one does not prevent the other.
+// export writes and pushes the counts of a report. If one fails, it still does the other.
 func (f *countFlags) export(ctx context.Context, r *offline.Report, now time.Time) error {
 	if !f.wanted() {
 		return nil
@@ -41,7 +41,7 @@ func (f *countFlags) export(ctx context.Context, r *offline.Report, now time.Tim
 	return errors.Join(errs...)
 }
 
-// audited makes metrics of a report.
+// audited returns the counts of a report as metrics.
 func audited(r *offline.Report, now time.Time) *telemetry.Audit {
 	a := telemetry.NewAudit()
 	for k, n := range r.Counts.Objects {

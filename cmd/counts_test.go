@@ -20,7 +20,7 @@ func runAudit(t *testing.T, environ []string, args ...string) (code int, stdout,
 	return code, out.String(), said.String()
 }
 
-// The counts say what the summary says: three Pods and an Ingress would be denied, four images are outside.
+// The counts match the summary: three Pods and an Ingress would be denied, and four images are outside their mirrors.
 func TestCountsOfAnAudit(t *testing.T) {
 	var pushed string
 	gateway := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func TestCountsOfAnAudit(t *testing.T) {
 		`evergate_audit_unreadable_objects 0`,
 	} {
 		if !strings.Contains(pushed, want+"\n") {
-			t.Errorf("there is no line %s in\n%s", want, pushed)
+			t.Errorf("the line %s is missing in\n%s", want, pushed)
 		}
 	}
 }
@@ -67,12 +67,13 @@ func TestUnreadableInputIsCounted(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "evergate_audit_unreadable_objects 1\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if code != exitUsage || !strings.Contains(stderr, "the JSON breaks off") {
+	if code != exitUsage || !strings.Contains(stderr, "the JSON is truncated") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
 
-// The findings are printed whatever becomes of the counts, and a way that fails does not keep them from the other.
+// The findings are printed even if the counts cannot be exported, and the failure of one export does not prevent the
+// other.
 func TestCountsThatCannotBeHandedOn(t *testing.T) {
 	gateway := httptest.NewServer(http.NotFoundHandler())
 	defer gateway.Close()

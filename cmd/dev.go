@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/lifecycle"
 )
 
-// prepareDev makes the development certificate, and prints what to try once the server is ready. Its CA is written when
-// the ports are bound: until then, the file may be that of another process, which serves on them.
+// prepareDev generates the development certificate. Once the server is ready, it prints commands to try. The CA file
+// is written after the ports are bound. Before that, the file may belong to another process that uses the ports.
 func (s *server) prepareDev(stdout io.Writer) error {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if s.flags.ServiceName != "" {
@@ -26,7 +26,7 @@ func (s *server) prepareDev(stdout io.Writer) error {
 	return nil
 }
 
-// announcer calls ready when the process is.
+// announcer calls ready when the process becomes ready.
 type announcer struct {
 	lifecycle.Observer
 	ready func()
@@ -42,7 +42,7 @@ func (a announcer) PhaseChanged(from, to string, lasted time.Duration, open int)
 func (s *server) announce(w io.Writer) {
 	policy := s.flags.Policy
 	if policy == "" {
-		policy = "the example examples/policies/dev.yaml; --policy FILE for your own"
+		policy = "the example examples/policies/dev.yaml (use --policy FILE for your policy)"
 	}
 	curl := fmt.Sprintf("curl --cacert %s -H 'Content-Type: application/json'", s.flags.DevCA)
 	_, _ = fmt.Fprintf(w, `
@@ -55,6 +55,6 @@ Try, from the root of the repository:
   %[5]s -d @examples/reviews/pod.json https://%[1]s/mutate/pods
   %[5]s -d @examples/reviews/ingress.json https://%[1]s/validate/ingresses
 
-Ctrl-C ends it.
+Press Ctrl-C to stop.
 `, s.address, s.flags.DevCA, policy, s.process.OpsListener.Addr(), curl)
 }

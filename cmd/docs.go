@@ -18,12 +18,12 @@ func newDocsCommand() *cobra.Command {
 func newDocsManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIRECTORY",
-		Short:   "Write manual pages of all commands into a directory",
-		Long:    "Man writes a manual page of section 1 for each command into a directory, which it makes.",
+		Short:   "Write manual pages of all commands to a directory",
+		Long:    "Man writes a manual page (section 1) for each command to a directory, which it creates if necessary.",
 		Example: "  evergate docs man ~/.local/share/man/man1 && man evergate-review",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("write the pages where? name a directory, such as ~/.local/share/man/man1")
+				return errors.New("no directory: add the directory for the pages, such as ~/.local/share/man/man1")
 			}
 			return nil
 		},
@@ -39,7 +39,7 @@ func newDocsManCommand() *cobra.Command {
 	}
 }
 
-// writeManuals writes the page of a command, and those of all below it.
+// writeManuals writes the page of a command and the pages of its subcommands.
 func writeManuals(c *cobra.Command, dir string) error {
 	name := filepath.Join(dir, manualName(c)+".1")
 	if err := os.WriteFile(name, []byte(manual(c)), 0o644); err != nil {
@@ -56,11 +56,11 @@ func writeManuals(c *cobra.Command, dir string) error {
 	return nil
 }
 
-// manualName is the name of a page: evergate-policy-check.
+// manualName returns the name of a page, such as evergate-policy-check.
 func manualName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manual returns the page of a command, in the macros of man(7). The one of package cobra/doc takes 0.3 MiB of the
-// binary for its Markdown.
+// manual returns the page of a command, with the macros of man(7). The package cobra/doc is not used because its
+// Markdown support would add 0.3 MiB to the binary.
 func manual(c *cobra.Command) string {
 	var b strings.Builder
 	section := func(title string) { fmt.Fprintf(&b, ".SH %s\n", title) }
@@ -102,7 +102,7 @@ func manual(c *cobra.Command) string {
 	return b.String()
 }
 
-// related returns the pages of the command above and of those below.
+// related returns the pages of the parent command and of the subcommands.
 func related(c *cobra.Command) []string {
 	var pages []string
 	if c.HasParent() {
@@ -116,7 +116,7 @@ func related(c *cobra.Command) []string {
 	return pages
 }
 
-// roff returns a text in which no character has a meaning to roff.
+// roff escapes a text so that roff prints it unchanged.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	lines := strings.Split(s, "\n")

@@ -60,7 +60,7 @@ func TestManualPages(t *testing.T) {
 	})
 }
 
-// checkRoff checks that a page has only the requests and the escapes that man(7) documents and that manual writes.
+// checkRoff checks that a page uses only requests and escapes that man(7) documents and that manual writes.
 func checkRoff(t *testing.T, name, page string) {
 	t.Helper()
 	request := regexp.MustCompile(`^\.(TH( "[^"]*"){5}|SH [A-Z ]+|PP|TP|nf|fi)$`)
@@ -77,7 +77,7 @@ func checkRoff(t *testing.T, name, page string) {
 	}
 }
 
-// A line that begins with a dot or a quote is no request of roff, nor is a backslash an escape.
+// A line that begins with a dot or a quote is not a request of roff, and a backslash is not an escape.
 func TestRoff(t *testing.T) {
 	if got, want := roff(".a\n'b\n\\c -d"), "\\&.a\n\\&'b\n\\ec \\-d"; got != want {
 		t.Errorf("%q, want %q", got, want)

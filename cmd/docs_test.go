@@ -20,7 +20,7 @@ const (
 	flagsTo   = "<!-- end of table -->\n"
 )
 
-// The table of flags in docs/serve.md is made from the flags themselves, and the rest of the page names no others.
+// The table of flags in docs/serve.md is generated from the flags. The rest of the page mentions only existing flags.
 func TestDocumentedFlags(t *testing.T) {
 	text, err := os.ReadFile(servePage)
 	if err != nil {
@@ -38,19 +38,19 @@ func TestDocumentedFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(want, table); diff != "" {
-		t.Errorf("go test ./cmd -update writes the table of %s anew (-want +got):\n%s", servePage, diff)
+		t.Errorf("go test ./cmd -update updates the table of %s (-want +got):\n%s", servePage, diff)
 	}
-	// Of kube-apiserver, curl and kubectl debug.
+	// Flags of kube-apiserver, curl and kubectl debug.
 	notOurs := []string{"--admission-control-config-file", "--cacert", "--image", "--target", "--profile"}
 	for _, name := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(before+after, -1) {
 		if flags.Lookup(strings.TrimPrefix(name, "--")) == nil && !slices.Contains(notOurs, name) {
-			t.Errorf("%s speaks of %s, which does not exist", servePage, name)
+			t.Errorf("%s mentions %s, which does not exist", servePage, name)
 		}
 	}
 	for _, name := range regexp.MustCompile(`EVERGATE_[A-Z_]+`).FindAllString(before+after, -1) {
 		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, settings.Prefix)), "_", "-")
 		if flags.Lookup(flag) == nil {
-			t.Errorf("%s speaks of %s, which sets nothing", servePage, name)
+			t.Errorf("%s mentions %s, which does not set a flag", servePage, name)
 		}
 	}
 }

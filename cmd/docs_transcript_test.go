@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// session is a block of a document that shows a command and what it prints.
+// session is a block of a document that shows a command and its output.
 var session = regexp.MustCompile("(?s)```console\n(\\$ evergate [^\n]*)\n(.*?)```")
 
-// What documents show of a command is what testdata/*.transcript have, which is what it prints.
+// Commands in documents have the same output as in testdata/*.transcript.
 func TestDocumentedTranscripts(t *testing.T) {
 	const page = "../docs/testing-policies.md"
 	printed := map[string]string{}
@@ -39,7 +39,7 @@ func TestDocumentedTranscripts(t *testing.T) {
 		command := session.FindStringSubmatch(block)[1]
 		output, ok := printed[command]
 		if !ok {
-			t.Errorf("%s: no transcript has %s", page, command)
+			t.Errorf("%s: no transcript contains %s", page, command)
 		}
 		return "```console\n" + command + "\n" + output + "```"
 	})
@@ -51,6 +51,6 @@ func TestDocumentedTranscripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if got != string(text) {
-		t.Errorf("%s shows something else than the command prints: go test ./cmd -update, twice, writes it anew", page)
+		t.Errorf("%s differs from the output of the command: run go test ./cmd -update twice", page)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// repository is where all documents lie.
+// repository is the root directory of all documents.
 const repository = ".."
 
 var (
@@ -24,13 +24,14 @@ var (
 	inlineCode = regexp.MustCompile("`([^`]+)`")
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading    = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	// An evergate at the beginning of a command, also by go run, and from its image by docker run.
+	// A command that begins with evergate, go run, or docker run with its image.
 	commandLine = regexp.MustCompile(
 		"(?m)(?:(?:^|[|;(]|&&)[ \t]*(?:evergate|go run \\.)|docker run .*/evergate:[\\w.]+)[ \t]+([^|;#>)\n]+)")
 	pathInShell = regexp.MustCompile(`(?:^|[\s=])((?:[\w.-]+/)+[\w.-]*)(?:[\s]|$)`)
 )
 
-// documents returns the Markdown of the repository by its path. Lines that a backslash continues are joined.
+// documents returns the Markdown files in the repository by path. It joins lines that end in a backslash with the
+// next line.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
@@ -54,7 +55,7 @@ func documents(t *testing.T) map[string]string {
 	return docs
 }
 
-// Every relative link leads to a file, and what follows its # to a heading.
+// Every relative link refers to an existing file, and its fragment to a heading.
 func TestDocumentedLinks(t *testing.T) {
 	docs, headings := documents(t), map[string][]string{}
 	for path, text := range docs {
@@ -63,7 +64,7 @@ func TestDocumentedLinks(t *testing.T) {
 	for path, text := range docs {
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(match[1], ":") {
-				continue // to somewhere else
+				continue // an external link
 			}
 			file, anchor, _ := strings.Cut(match[1], "#")
 			target := path
@@ -80,7 +81,7 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
-// anchors returns what headings are linked by: lower case, hyphens for blanks, no punctuation.
+// anchors returns the link fragments of headings: lower case, hyphens instead of blanks, no punctuation.
 func anchors(markdown string) []string {
 	var names []string
 	for _, match := range heading.FindAllStringSubmatch(markdown, -1) {
@@ -97,7 +98,7 @@ func anchors(markdown string) []string {
 	return names
 }
 
-// Every command line of evergate names a command that exists, and flags that it has.
+// Every evergate command line uses an existing command and existing flags.
 func TestDocumentedCommandLines(t *testing.T) {
 	var seen int
 	for path, text := range documents(t) {
@@ -120,7 +121,7 @@ func TestDocumentedCommandLines(t *testing.T) {
 	}
 }
 
-// parses says whether words name a command and its flags. A command may lack the arguments that it needs.
+// parses returns an error if words are not a command with its flags. Required arguments may be missing.
 func parses(words []string) error {
 	c, args, err := newRootCommand(nil).Find(words)
 	if err != nil {
@@ -132,7 +133,7 @@ func parses(words []string) error {
 	return onlyCommands(c, c.Flags().Args())
 }
 
-// onlyCommands refuses what is left of the words when they end in a group of commands.
+// onlyCommands returns an error if words remain after a group of commands.
 func onlyCommands(c *cobra.Command, args []string) error {
 	if c.HasSubCommands() && len(args) > 0 {
 		return fmt.Errorf("%s has no command %s", c.CommandPath(), args[0])
@@ -140,7 +141,7 @@ func onlyCommands(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// Every path in a shell's lines that begins with a directory of the repository exists.
+// Every path in a shell command that begins with a directory of the repository exists.
 func TestDocumentedPaths(t *testing.T) {
 	for path, text := range documents(t) {
 		for _, block := range fence.FindAllStringSubmatch(text, -1) {
@@ -152,7 +153,7 @@ func TestDocumentedPaths(t *testing.T) {
 				if info, err := os.Stat(filepath.Join(repository, top)); err != nil || !info.IsDir() || top == "." || top == ".." {
 					continue
 				}
-				if top == "bin" || top == "dist" { // what is built
+				if top == "bin" || top == "dist" { // build output
 					continue
 				}
 				if _, err := os.Stat(filepath.Join(repository, match[1])); err != nil {

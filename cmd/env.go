@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 )
 
-// warnIgnored returns a warning for each variable that sets no flag of any command.
+// warnIgnored returns a warning for each variable that does not set a flag of any command.
 func warnIgnored(env settings.Environment, root *cobra.Command) []error {
 	known := map[string]bool{}
 	eachFlag(root, func(f *pflag.Flag) { known[settings.Variable(f.Name)] = true })
@@ -20,12 +20,12 @@ func warnIgnored(env settings.Environment, root *cobra.Command) []error {
 	return warnings
 }
 
-// describeVariables names in the help of each flag the variable that sets it.
+// describeVariables adds to the help of each flag the variable that sets it.
 func describeVariables(root *cobra.Command) {
 	eachFlag(root, func(f *pflag.Flag) { f.Usage += " [" + settings.Variable(f.Name) + "]" })
 }
 
-// eachFlag calls visit for the flags of a command and of all below it.
+// eachFlag calls visit for the flags of a command and of its subcommands.
 func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if settings.HasVariable(f) {

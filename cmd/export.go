@@ -14,11 +14,12 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// exitRefused says that export --best-effort has left something out.
+// exitRefused is the exit code if export --best-effort has left something out.
 const exitRefused = 1
 
 // exportFlags are the flags of evergate export.
 type exportFlags struct {
+	policies    []string
 	targets     []string
 	exempt      []string
 	breakGlass  string
@@ -31,40 +32,37 @@ type exportFlags struct {
 func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use:   "export --target TARGET POLICY...",
-		Short: "Write a policy as native policies of the API server, or as a configuration of nodes",
-		Long: `Export writes what a policy says in a language that holds without a replica of Evergate: native admission
-policies of Kubernetes, which the API server evaluates itself, or the configuration of a container runtime. What cannot
-be said exactly is refused, with file, line, reason and what to do instead, and nothing is written; with --best-effort
-the rest is, with a comment for each refusal. --coverage prints instead, entry by entry, what is native and what only a
-webhook does. --webhook-conditions prints instead patches of the kit by which webhooks are not called for what the
-exported policies do. Which target is for whom, and what each does not do: docs/native.md.
+		Use:   "export --target TARGET --policy POLICY",
+		Short: "Convert a policy to native policies of the API server or to a node configuration",
+		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
+policies, which the API server evaluates itself, or the configuration of a container runtime. If a part of the policy
+cannot be converted exactly, export writes nothing and reports file, line, reason and solution. With --best-effort it
+writes the rest, with a comment for each part that is left out.
 
-Targets, of which several can be named:
+--coverage prints for each entry which part is native and which part only a webhook enforces. --webhook-conditions
+prints patches for the base manifests that disable the webhooks that the exported policies replace. docs/native.md
+describes the targets and their limits.
+
+Targets, separated by commas:
 ` + targetList() + `
-The arguments are one policy together: files, directories, the manifest of its ConfigMap, or - for standard input.
+If --policy is repeated, the values are parts of one policy: files, directories, the manifest of its ConfigMap, or - for
+standard input.
 
-Exit codes: 0 written, 1 with --best-effort: something was left out, 2 refused, or the policy is not valid or cannot be
-read.`,
-		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
-			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
-			"  evergate export --target vap --coverage policy.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("export which policy? name its file or directory")
-			}
-			return nil
+Exit codes: 0 everything was written, 1 something was left out (only with --best-effort), 2 something cannot be
+exported, or the policy is not valid or cannot be read.`,
+		Example: "  evergate export --target vap,map --policy policy.yaml >backstop.yaml\n" +
+			"  evergate export --target vap,map --webhook-conditions --policy policy.yaml >conditions.yaml\n" +
+			"  evergate export --target vap --coverage --policy policy.yaml",
+		Args: noArgs("add the policy with --policy"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(args, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
-		},
-		ValidArgsFunction: completePolicies,
 	}
 	f.define(c.Flags())
 	return c
 }
 
-// targetList describes the targets, a line each.
+// targetList describes the targets, one per line.
 func targetList() string {
 	var b strings.Builder
 	for _, t := range export.Targets() {
@@ -74,22 +72,28 @@ func targetList() string {
 }
 
 func (f *exportFlags) define(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.targets, "target", nil, "what to write; several with a comma between them, or repeated")
+	flags.StringArrayVarP(&f.policies, "policy", "p", nil,
+		"`file` or directory of the policy, the manifest of its ConfigMap, or - (stdin); repeatable")
+	flags.StringArrayVar(&f.targets, "target", nil, "the output formats, separated by commas or repeated")
 	flags.StringArrayVar(&f.exempt, "exempt-namespace", export.ExemptNamespaces(),
-		"a namespace that is never matched, Evergate's own first; repeated, it replaces the whole list")
+		"namespaces that are never matched, first Evergate's namespace; repeatable; replaces the default list")
 	flags.StringVar(&f.breakGlass, "break-glass-group", "evergate:break-glass",
-		"the group that may delete and change what the target static protects")
-	flags.BoolVar(&f.bestEffort, "best-effort", false, "write what can be said, with a comment for each refusal")
-	flags.BoolVar(&f.coverage, "coverage", false, "print what of each entry is native, and write nothing else")
+		"the group that may delete and change the objects that the target static protects")
+	flags.BoolVar(&f.bestEffort, "best-effort", false,
+		"write everything that can be exported, with a comment for each part that cannot")
+	flags.BoolVar(&f.coverage, "coverage", false, "print for each entry which part is native, and do not write policies")
 	flags.BoolVar(&f.conditions, "webhook-conditions", false,
-		"print patches by which the kit's webhooks are not called for what is exported, and write nothing else")
+		"print patches that disable the webhooks that the exported policies replace, and do not write policies")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
-		"export from: mirrors also without the target map: Pods that no webhook has rewritten are then denied")
+		"export from: mirrors even without the target map. Pods that no webhook has rewritten are then denied")
 }
 
-func (f *exportFlags) run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(f.policies) == 0 {
+		return errors.New("no policy: add its file or directory with --policy")
+	}
 	var files []policy.File
-	for _, path := range args {
+	for _, path := range f.policies {
 		more, err := readPolicy(path, stdin)
 		if err != nil {
 			return err
@@ -115,11 +119,11 @@ func (f *exportFlags) run(args []string, stdin io.Reader, stdout, stderr io.Writ
 	return f.write(export.Export(doc, options), stdout, stderr)
 }
 
-// options checks what the flags say.
+// options validates the flags and returns the options.
 func (f *exportFlags) options() (export.Options, error) {
 	o := export.Options{DenyUnrewritten: f.unrewritten, Exempt: f.exempt, BreakGlass: f.breakGlass}
 	if len(f.targets) == 0 {
-		return o, errors.New("export to what? name a target, as in --target vap,map")
+		return o, errors.New("no target: add a target, for example --target vap,map")
 	}
 	for name := range strings.SplitSeq(strings.Join(f.targets, ","), ",") {
 		if !slices.ContainsFunc(export.Targets(), func(t export.TargetInfo) bool { return string(t.Name) == name }) {
@@ -128,18 +132,18 @@ func (f *exportFlags) options() (export.Options, error) {
 		o.Targets = append(o.Targets, export.Target(name))
 	}
 	if f.conditions && f.coverage {
-		return o, errors.New("--coverage and --webhook-conditions are two reports: name one")
+		return o, errors.New("--coverage and --webhook-conditions exclude each other: leave one out")
 	}
 	if f.breakGlass == "" {
-		return o, errors.New("--break-glass-group is empty: name the group that may change what enforces the policy")
+		return o, errors.New("--break-glass-group is empty: set the group that may change the enforcement of the policy")
 	}
 	if len(f.exempt) == 0 || f.exempt[0] == "" {
-		return o, errors.New("--exempt-namespace is empty: name Evergate's own namespace at least")
+		return o, errors.New("--exempt-namespace is empty: add at least Evergate's namespace")
 	}
 	return o, nil
 }
 
-// write writes the result, or why there is none.
+// write writes the result, or returns the reasons why nothing can be written.
 func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
 	if f.coverage {
 		for _, c := range r.Coverage {
@@ -170,7 +174,7 @@ func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// writeConditions writes patches by which webhooks are not called for what is exported.
+// writeConditions writes patches that disable the webhooks that the exported policies replace.
 func writeConditions(to io.Writer, uses []export.WebhookUse, hash string) error {
 	patches, err := export.ConditionPatches(uses, hash)
 	if err != nil {

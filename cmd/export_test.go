@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// runExport runs evergate export with a policy, and returns its exit code and what it prints.
+// runExport runs evergate export with a policy, and returns its exit code and output.
 func runExport(t *testing.T, policy string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
@@ -16,40 +16,41 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 		t.Fatal(err)
 	}
 	var out, errs strings.Builder
-	code = Run(t.Context(), append(append([]string{"export"}, args...), path), nil, strings.NewReader(""), &out, &errs)
+	code = Run(t.Context(), append(append([]string{"export"}, args...), "--policy", path), nil, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
-// Without a refusal the exit code is 0. With one nothing is written and it is 2, or with --best-effort the rest and 1.
+// Without a refusal the exit code is 0. With a refusal, nothing is written and it is 2. With --best-effort, the rest
+// is written and it is 1.
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
-	const refusal = "policy.yaml:3:12: services[0].externalNames: which top-level domains are public, the API server " +
-		"does not know: " +
+	const refusal = "policy.yaml:3:12: services[0].externalNames: the API server does not have a list of public " +
+		"top-level domains: " +
 		"leave the entry to the webhook, with --best-effort\n"
 	for name, test := range map[string]struct {
 		policy         string
 		args           []string
 		code           int
-		stdout, stderr string // what each begins with; empty where there is nothing
+		stdout, stderr string // the beginning of each; empty if nothing is written
 	}{
-		"exact":   {exact, []string{"--target", "vap,map"}, 0, "# services: denies what", ""},
+		"exact":   {exact, []string{"--target", "vap,map"}, 0, "# services: denies objects", ""},
 		"refused": {partly, []string{"--target", "vap"}, 2, "", "evergate: " + refusal},
-		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not said here: " + refusal, "evergate: " +
+		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not exported: " + refusal, "evergate: " +
 			refusal},
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
-			"policy.yaml:3:12: services s: native: but for externalNames (which top-level domains are public, the API " +
-				"server does not know)\n", ""},
+			"policy.yaml:3:12: services s: native: except externalNames (the API server does not have a list of public " +
+				"top-level domains)\n", ""},
 		"conditions": {exact, []string{"--target", "vap", "--webhook-conditions"}, 0,
-			"# Patches for an overlay of the kit whose backstop is of the policy ", ""},
+			"# Patches for an overlay whose backstop was exported from policy ", ""},
 		"two reports": {exact, []string{"--target", "vap", "--webhook-conditions", "--coverage"}, 2, "",
-			"evergate: --coverage and --webhook-conditions are two reports: name one\n"},
-		"no target": {exact, nil, 2, "", "evergate: export to what? name a target, as in --target vap,map\n"},
+			"evergate: --coverage and --webhook-conditions exclude each other: leave one out\n"},
+		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
 			`evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
 		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
 		"own namespace": {exact, []string{"--target", "vap", "--exempt-namespace", ""}, 2, "",
-			"evergate: --exempt-namespace is empty: name Evergate's own namespace at least\n"},
+			"evergate: --exempt-namespace is empty: add at least Evergate's namespace\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runExport(t, test.policy, test.args...)
@@ -60,7 +61,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// begins reports whether a text begins with another, and is empty where that is.
+// begins reports whether text begins with with. If with is empty, text must be empty too.
 func begins(text, with string) bool {
 	return strings.HasPrefix(text, with) && (with != "" || text == "")
 }

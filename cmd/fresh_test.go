@@ -12,8 +12,8 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// rate() and increase() do not see the event that a series begins with: where the first one matters, the series is
-// there before it, and is 0.
+// rate() and increase() do not see the event that creates a series. If the first event matters, the series therefore
+// exists before it, with the value 0.
 func TestCountersBeginAtZero(t *testing.T) {
 	s := startServe(t, nil, "--dev", "--dev-ca", filepath.Join(t.TempDir(), "ca.crt"))
 	ops := "http://" + s.await(t, s.stderr, `"msg":"ops port bound","address":"([^"]+)"`)
@@ -27,7 +27,7 @@ func TestCountersBeginAtZero(t *testing.T) {
 		got = append(got, m[1])
 	}
 	want := []string{
-		// What has happened already is above 0: the self-probe, the policy and the certificate of --dev.
+		// These events have already happened: the self-probe, the policy and the certificate of --dev.
 		`evergate_certificate_loads_total{result="loaded",use="client-ca"}`,
 		`evergate_certificate_loads_total{result="refused",use="client-ca"}`,
 		`evergate_certificate_loads_total{result="refused",use="serving"}`,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Between two garbage collections some 15 MiB are allocated, and GOMEMLIMIT means what it says.
+// About 15 MiB are allocated between two garbage collections, and GOMEMLIMIT keeps its meaning.
 func TestTuneHeap(t *testing.T) {
 	const limit = 400 << 20
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
@@ -15,7 +15,7 @@ func TestTuneHeap(t *testing.T) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	if room := m.NextGC - m.HeapAlloc; room < 14<<20 || room > 24<<20 {
-		t.Errorf("%d MiB are allocated between two collections, want 14 to 24", room>>20)
+		t.Errorf("%d MiB were allocated between two collections, want 14 to 24", room>>20)
 	}
 	if got := debug.SetMemoryLimit(-1); got != limit+ballastBytes {
 		t.Errorf("the limit is %d MiB, want %d and the ballast", got>>20, limit>>20)
@@ -26,7 +26,7 @@ func TestTuneHeap(t *testing.T) {
 	}
 }
 
-// GOGC in the environment wins over the tuning.
+// GOGC in the environment overrides the tuning.
 func TestTuneHeapLeavesGOGC(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	before := debug.SetMemoryLimit(-1)

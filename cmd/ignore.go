@@ -11,10 +11,10 @@ import (
 // defineIgnore defines the flag with patterns for files that are not read.
 func defineIgnore(flags *pflag.FlagSet, patterns *[]string) {
 	flags.StringArrayVar(patterns, "ignore", nil,
-		"`pattern`, as in .gitignore, of files of directories that are not read; can be repeated")
+		"`pattern` (as in .gitignore) for files in directories that are not read; repeatable")
 }
 
-// parseIgnore reads the patterns of --ignore; without one it returns nil.
+// parseIgnore parses the patterns of --ignore. Without patterns it returns nil.
 func parseIgnore(patterns []string) (*offline.Ignore, error) {
 	if len(patterns) == 0 {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestServerHasNoClientGo: the server is compiled without a client of the API server, which the plugin of kubectl has.
+// TestServerHasNoClientGo checks that the server does not contain client-go, which only the kubectl plugin uses.
 func TestServerHasNoClientGo(t *testing.T) {
 	deps := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
 	deps.Dir = ".."

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 )
 
-// newVerbosity returns what is logged at first.
+// newVerbosity returns a verbosity with an initial log level.
 func newVerbosity(level slog.Level) *verbosity {
 	v := &verbosity{configured: level}
 	v.level.Set(level)

@@ -8,11 +8,12 @@ import (
 	"github.com/evergate/evergate/internal/output"
 )
 
-// writeReport writes what a command has found in a format other than text: value as JSON or YAML, otherwise its cases.
+// writeReport writes a report in a format other than text. JSON and YAML contain value, and the other formats contain
+// the cases.
 func writeReport(w io.Writer, f output.Format, value any, report output.Report, cases func() []output.Case) error {
 	err := output.Write(w, f, value, func() *output.Report {
 		report.Version, report.Cases = thisBuild().Version, cases()
-		report.Dir, _ = os.Getwd() // where it is not known, files are written as they were named
+		report.Dir, _ = os.Getwd() // if the directory is unknown, paths are written unchanged
 		return &report
 	})
 	if err != nil {

@@ -39,36 +39,37 @@ type planFlags struct {
 	ignore     []string
 }
 
-// planGCPercent is how much garbage a plan makes before it is collected, in percent of what it keeps, which is a few
-// mebibytes: a fifth of its time goes into collecting at the usual 100.
+// planGCPercent is the garbage collection percentage of a plan. A plan keeps only a few MiB, and with the default of
+// 100 it would spend a fifth of its time on garbage collection.
 const planGCPercent = 400
 
 func newPlanCommand(env settings.Environment) *cobra.Command {
 	f := planFlags{output: output.NewFlag(output.Values()...), text: newTextFlags(env, ""), failOn: failOnNone}
 	c := &cobra.Command{
 		Use:   "plan [--old POLICY] --new POLICY -f FILE",
-		Short: "Say what changes for objects when one policy takes the place of another",
-		Long: `Plan judges objects by two policies, as review does, and says what changes: what is newly denied, newly
-allowed, newly warned of or no longer, and rewritten otherwise; first in numbers, by rule and by namespace, and then
-object by object. Without --old the new policy is compared with none.
+		Short: "Show which objects two policies decide differently",
+		Long: `Plan evaluates objects with two policies, like review does, and reports the changes: objects that are newly
+denied, newly allowed, newly warned about, no longer warned about, or rewritten differently. It prints counts by rule
+and by namespace first, and then the objects. Without --old it compares the new policy with an empty policy.
 
-It reads what review reads: manifests, and the dump of a cluster, as kubectl get pods -A -o json prints it. Each object
-is judged as if it were created. Pods that have ended are left out. Pods of a dump were rewritten already: with
---from-record they are judged by the original images in their annotation, which tenants may write.
+Plan reads the same input as review: manifests, or a dump of a cluster, for example from kubectl get pods -A -o json. It
+evaluates each object as if it were created. Pods that have ended are left out. Pods in a dump have already been
+rewritten. With --from-record, plan uses the original images in their annotation instead. Tenants may write this
+annotation.
 
-With --audit it reads the audit log of an API server: the objects of requests that were created, updated or patched,
-as they were sent, by the user that sent them. A patch is judged by the object in its answer, at level RequestResponse.
-Requests that were refused, and dry runs, are marked. Events without an object are counted: docs/plan.md.
+With --audit, plan reads the audit log of an API server: objects in create, update and patch requests, with the users
+that sent them. For a patch it uses the object in the response, which needs audit level RequestResponse. Failed requests
+and dry runs are marked. Events without an object are counted. See docs/plan.md.
 
-It reads object by object, and what it keeps does not grow with the input: pipe into it what is large. --all writes
-each object as it is found, and the numbers last.
+Plan reads one object at a time, and its memory does not grow with the input. Use a pipe for large inputs. With --all it
+writes each object as soon as it is found, and the counts at the end.
 
-Exit codes: 0 nothing that --fail-on names, 1 something of it, 2 bad flags, a bad policy, or input that is not
+Exit codes: 0 nothing matched --fail-on, 1 something matched, 2 bad flags, a bad policy, or input that is not
 understood.`,
 		Example: `  evergate plan --old policy.yaml --new next.yaml -f deploy/
   kubectl get pods -A -o json | evergate plan --old policy.yaml --new next.yaml -f - --from-record
   evergate plan --old policy.yaml --new next.yaml -f audit.log --audit --fail-on newly-denied`,
-		Args: noArgs("name objects with -f"),
+		Args: noArgs("add objects with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -80,23 +81,23 @@ understood.`,
 func (f *planFlags) define(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	const policyUsage = "`file` or directory, manifest of its ConfigMap, or - (stdin)"
-	flags.StringVar(&f.old, "old", "", "the policy in force: "+policyUsage+" (default: none)")
-	flags.StringVar(&f.new, "new", "", "the policy that takes its place: "+policyUsage)
+	flags.StringVar(&f.old, "old", "", "the current policy: "+policyUsage+" (default: none)")
+	flags.StringVar(&f.new, "new", "", "the new policy: "+policyUsage)
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
-		"`file` or directory of objects, or - (stdin); can be repeated")
+		"`file` or directory with objects, or - (stdin); repeatable")
 	defineIgnore(flags, &f.ignore)
 	flags.BoolVar(&f.audit, "audit", false, "the input is the audit log of an API server")
-	flags.BoolVar(&f.fromRecord, "from-record", false, "judge Pods by the original images in their annotation")
-	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	flags.BoolVar(&f.fromRecord, "from-record", false, "validate Pods with the original images in their annotation")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects without a namespace")
 	flags.StringVar(&f.user, "user", "", "user that creates the objects")
-	flags.StringArrayVar(&f.groups, "group", nil, "a group that the user is in; can be repeated")
-	flags.StringArrayVar(&f.sets, "set", nil, "judge by the rules of this `set` too, * for all; can be repeated")
+	flags.StringArrayVar(&f.groups, "group", nil, "a group of the user; repeatable")
+	flags.StringArrayVar(&f.sets, "set", nil, "also apply this rule `set`, or * for all; repeatable")
 	f.at.define(flags)
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
-	flags.IntVar(&f.limit, "limit", listedObjects, "how many objects are listed")
-	flags.BoolVar(&f.all, "all", false, "list all objects, each as it is found, before the numbers")
-	flags.Var(&f.failOn, "fail-on", "what ends with exit code 1: none, newly-denied (objects, or Pods of workloads), "+
-		"newly-warned (these too), or any change")
+	flags.IntVar(&f.limit, "limit", listedObjects, "maximum number of listed objects")
+	flags.BoolVar(&f.all, "all", false, "list all objects as soon as they are found, and the counts at the end")
+	flags.Var(&f.failOn, "fail-on", "changes with exit code 1: none, newly-denied (objects, or Pods of workloads), "+
+		"newly-warned (or newly denied), or any change")
 	f.text.defineColor(flags)
 	f.text.defineQuiet(flags)
 }
@@ -140,7 +141,7 @@ func (f *planFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	return f.exit(report, stderr)
 }
 
-// exit writes the errors of the input, and returns the exit code as an error.
+// exit writes the errors in the input, and returns the exit code as an error.
 func (f *planFlags) exit(r *plan.Report, stderr io.Writer) error {
 	for _, line := range r.Errors {
 		printError(stderr, errors.New(line))
@@ -156,7 +157,7 @@ func (f *planFlags) exit(r *plan.Report, stderr io.Writer) error {
 	return nil
 }
 
-// check refuses flags that contradict each other.
+// check returns an error for missing or contradictory flags.
 func (f *planFlags) check() error {
 	stdins := 0
 	for _, name := range slices.Concat(f.files, []string{f.old, f.new}) {
@@ -168,17 +169,17 @@ func (f *planFlags) check() error {
 		made bool
 		what string
 	}{
-		{f.new == "", "what does which policy change? name its file or directory with --new, and that in force with --old"},
-		{len(f.files) == 0, "plan for what? name objects with -f FILE, -f DIRECTORY or -f - for stdin"},
-		{stdins > 1, "- (stdin) can be read only once: write what else there is into a file"},
-		{f.limit < 0, "--limit is negative: write how many objects to list, or --all"},
+		{f.new == "", "no policy: add the new policy with --new, and the current policy with --old"},
+		{len(f.files) == 0, "no objects: add them with -f FILE, -f DIRECTORY or -f - for stdin"},
+		{stdins > 1, "- (stdin) can be read only once: use files for the other inputs"},
+		{f.limit < 0, "--limit is negative: use a number from 0 up, or --all"},
 		{
 			f.all && f.output.Format() == output.YAML,
-			"--all writes objects as they are found, and YAML in one piece: write -o json",
+			"--all writes objects as they are found, which YAML does not support: use -o json",
 		},
 		{
 			f.audit && (f.user != "" || len(f.groups) > 0),
-			"an audit log says who sent each object: leave out --user and --group",
+			"an audit log contains the user of each request: leave out --user and --group",
 		},
 	} {
 		if mistake.made {
@@ -205,7 +206,7 @@ func (f *planFlags) options(stdin io.Reader) (plan.Options, error) {
 	return o, f.checkSets(setsOf(o.Old, o.New))
 }
 
-// setsOf returns the names of the sets of policies, of which one may be nil, sorted.
+// setsOf returns the sorted names of all rule sets in the policies. A policy may be nil.
 func setsOf(policies ...*policy.Policy) []string {
 	var sets []string
 	for _, p := range policies {
@@ -217,24 +218,24 @@ func setsOf(policies ...*policy.Policy) []string {
 	return slices.Compact(sets)
 }
 
-// checkSets refuses names of sets that neither policy has.
+// checkSets returns an error for names of rule sets that neither policy has.
 func (f *planFlags) checkSets(known []string) error {
 	for _, set := range f.sets {
 		switch {
 		case len(known) == 0:
-			return fmt.Errorf("--set %s: no rule of the policies is in a set", text.Truncate(set, text.Short))
+			return fmt.Errorf("--set %s: the policies have no rule sets", text.Truncate(set, text.Short))
 		case set != "*" && !slices.Contains(known, set):
-			return fmt.Errorf("--set %s: neither policy has such a set; there is %s", text.Truncate(set, text.Short),
+			return fmt.Errorf("--set %s: neither policy has this rule set; they have %s", text.Truncate(set, text.Short),
 				text.List(known))
 		}
 	}
 	return nil
 }
 
-// planFailure is what evergate plan fails for.
+// planFailure is the value of --fail-on of evergate plan.
 type planFailure string
 
-// What it may fail for, each with those before it.
+// The values of planFailure. Each value includes the values before it.
 const (
 	failOnNone        planFailure = "none"
 	failOnNewlyDenied planFailure = "newly-denied"
@@ -242,7 +243,7 @@ const (
 	failOnAny         planFailure = "any"
 )
 
-// fails reports whether a report has it.
+// fails reports whether a report contains a change for which the command fails.
 func (f *planFailure) fails(r *plan.Report) bool {
 	switch *f {
 	case failOnNewlyDenied:
@@ -256,7 +257,7 @@ func (f *planFailure) fails(r *plan.Report) bool {
 	}
 }
 
-// Set accepts the words.
+// Set implements pflag.Value.
 func (f *planFailure) Set(name string) error {
 	switch failure := planFailure(name); failure {
 	case failOnNone, failOnNewlyDenied, failOnNewlyWarned, failOnAny:
@@ -266,8 +267,8 @@ func (f *planFailure) Set(name string) error {
 	return fmt.Errorf("%s is not known: write none, newly-denied, newly-warned or any", text.Quote(name))
 }
 
-// String returns the word.
+// String implements pflag.Value.
 func (f *planFailure) String() string { return string(*f) }
 
-// Type is what stands for a value in the help.
+// Type returns the placeholder for a value in help texts.
 func (f *planFailure) Type() string { return "none|newly-denied|newly-warned|any" }

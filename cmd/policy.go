@@ -26,24 +26,25 @@ func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
 	text := newTextFlags(env, failOnError)
 	check := &cobra.Command{
 		Use:   "check POLICY...",
-		Short: "Say whether policies are valid, and everything that is wrong with them",
-		Long: `Check loads each policy, which is a file, a directory of *.yaml and *.yml files that are merged as those of a
-ConfigMap are, the manifest of such a ConfigMap, or - for standard input. Of a valid one it prints how many entries
-are in force and the hash by which it is called in warnings, logs and metrics, and warns of what in it does less than
-it looks like; of any other it prints everything that is wrong, a line each, with file, line, column and field.
+		Short: "Check policies and report all problems",
+		Long: `Check loads each policy. A policy is a file, a directory of *.yaml and *.yml files (merged like the files in a
+ConfigMap), the manifest of such a ConfigMap, or - for standard input. For a valid policy, check prints the number of
+active entries and the hash that identifies the policy in warnings, logs and metrics. It warns about entries that do
+less than they seem to do. For an invalid policy it prints all problems, one per line, with file, line, column and
+field.
 
-It warns 14 days before an exception ends, and names those that have ended. The date makes no policy invalid, also not
-with --strict: a pipeline must not fail because a day has passed.
+Check warns 14 days before an exception ends, and lists exceptions that have ended. An expired exception does not make a
+policy invalid, even with --strict, so a pipeline does not fail only because of the date.
 
-With -o json or yaml it prints one document about all policies (docs/policy/commands.md). -o junit, sarif and github are
-for pipelines (docs/testing-policies.md).
+With -o json or yaml, check prints one document about all policies (docs/policy/commands.md). The formats junit, sarif
+and github are for CI (docs/testing-policies.md).
 
-Exit codes: 0 all are valid, 2 one is not, or cannot be read; with --strict, or --fail-on warn, also where there is a
-warning.`,
+Exit codes: 0 all policies are valid, 2 a policy is not valid or cannot be read, or with --strict or --fail-on warn
+there is a warning.`,
 		Example: "  evergate policy check policy.yaml\n  evergate policy check -o json policy/",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("check which policy? name its file or directory")
+				return errors.New("no policy: add its file or directory")
 			}
 			return nil
 		},
@@ -57,7 +58,7 @@ warning.`,
 		},
 		ValidArgsFunction: completePolicies,
 	}
-	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors: the same as --fail-on warn")
+	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors, like --fail-on warn")
 	at.define(check.Flags())
 	check.Flags().VarP(&format, "output", "o", format.Usage("the result"))
 	text.define(check.Flags())
@@ -67,17 +68,17 @@ warning.`,
 func newPolicyPrefixesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prefixes POLICY",
-		Short: "Print the prefixes of the mirrors, as the kit's settings have them",
-		Long: `Prefixes prints what the images of a policy's mirrors begin with, as the line that belongs into the data of the
-ConfigMap evergate-settings (kustomize/base/settings.yaml): a Pod in which some image begins with none of them is
-offered for rewriting a second time. The policy is what policy check takes: a file, a directory, the manifest of its
-ConfigMap, or - for standard input.
+		Short: "Print the prefixes of the mirrors for the settings of your overlay",
+		Long: `Prefixes prints the prefixes of all mirrors in a policy, in the form of the setting mirrors in the ConfigMap
+evergate-settings (kustomize/base/settings.yaml). The API server calls the retry webhook for Pods with an image that
+does not begin with one of these prefixes. The policy is a file, a directory, the manifest of its ConfigMap, or - for
+standard input.
 
-Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no mirror in force.`,
+Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no active mirrors entry.`,
 		Example: "  evergate policy prefixes policy.yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("print the prefixes of which policy? name its file or directory")
+				return errors.New("no policy: add its file or directory")
 			}
 			return nil
 		},
@@ -88,8 +89,8 @@ Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no mirr
 	}
 }
 
-// printPrefixes prints the setting mirrors of the kit: a list as CEL has it, in one line, in quotes as YAML has them.
-// No prefix holds a quote, since no name of an image does.
+// printPrefixes prints the mirrors setting for an overlay: a CEL list on one line, in YAML quotes. A prefix never
+// contains a quote, because image names do not.
 func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
 	p, err := loadPolicy(path, stdin)
 	if err != nil {
@@ -97,7 +98,7 @@ func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
 	}
 	prefixes := p.MirrorPrefixes()
 	if len(prefixes) == 0 {
-		return fmt.Errorf("%s: no mirrors entry is in force, so that there is no prefix", path)
+		return fmt.Errorf("%s: no mirrors entry is active, so there are no prefixes", path)
 	}
 	_, err = fmt.Fprintf(stdout, "mirrors: '[\"%s\"]'\n", strings.Join(prefixes, `", "`))
 	return err
@@ -106,18 +107,18 @@ func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
 func newPolicyWebhooksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "webhooks POLICY",
-		Short: "Print the webhook entry for the custom resources of templates",
-		Long: `Webhooks prints a patch of the kit that adds a webhook entry for the custom resources in a policy's templates,
-so that their templates are judged: their resources, and a condition under which only what changes a template is
-sent. Put it beside the kustomization.yaml of an overlay, list it there under patches, and print it again when
-templates changes; preflight says when it was not. The policy is what policy check takes: a file, a directory, the
+		Short: "Print the webhook entry for the custom resources in the templates block",
+		Long: `Webhooks prints a patch for your overlay that adds a webhook entry for the custom resources in the templates
+block of a policy. With this entry, Evergate validates their Pod templates. The API server sends only requests that
+change a template. Put the patch next to the kustomization.yaml of your overlay and list it under patches. Print it
+again if the templates block changes. Preflight reports an outdated patch. The policy is a file, a directory, the
 manifest of its ConfigMap, or - for standard input.
 
-Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates.`,
+Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates block.`,
 		Example: "  evergate policy webhooks policy.yaml >templates-webhook.yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("print the webhooks of which policy? name its file or directory")
+				return errors.New("no policy: add its file or directory")
 			}
 			return nil
 		},
@@ -128,21 +129,22 @@ Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no temp
 	}
 }
 
-// printWebhooks prints the patch with the webhook entry for the templates of a policy.
+// printWebhooks prints the patch with the webhook entry for the templates block of a policy.
 func printWebhooks(path string, stdin io.Reader, stdout io.Writer) error {
 	p, err := loadPolicy(path, stdin)
 	if err != nil {
 		return err
 	}
 	if len(p.Templates()) == 0 {
-		return fmt.Errorf("%s: it has no templates, so that there is no entry: the kit has those of all other kinds", path)
+		return fmt.Errorf(
+			"%s: no templates block, so no entry is needed: the base manifests have entries for all other kinds", path)
 	}
 	_, err = stdout.Write(deploy.TemplatesPatch(p.Templates()))
 	return err
 }
 
-// counted describes what is in force: "3 mirrors, 1 pods rule".
-func counted(c policy.Counts) string {
+// counted describes the active entries, and what else the policy has: "3 mirrors, 1 pods rule, 2 exceptions".
+func counted(c policy.Counts, more policy.Additions) string {
 	var parts []string
 	for kind, n := range c.All() {
 		rules := kind + " rules"
@@ -158,7 +160,21 @@ func counted(c policy.Counts) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no entry is in force, so every object is allowed and no image is rewritten"
+		parts = []string{"no entry is active, so every object is allowed and no image is rewritten"}
+	}
+	for _, addition := range []struct {
+		n    int
+		what string
+	}{
+		{more.Exceptions, "exception"}, {more.Carriers, "shared gateway namespace"}, {more.Templates, "template"},
+	} {
+		switch addition.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+addition.what)
+		default:
+			parts = append(parts, strconv.Itoa(addition.n)+" "+addition.what+"s")
+		}
 	}
 	return strings.Join(parts, ", ")
 }

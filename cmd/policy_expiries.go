@@ -8,14 +8,15 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// expirySoon is how long before something ends policy check warns of it: two weeks, as the alert of the kit does.
+// expirySoon is the time before an end date during which policy check warns. It is two weeks, like the alert in the
+// base manifests.
 const expirySoon = 14 * 24 * time.Hour
 
-// policyExpiry is something of a policy that ends by date.
+// policyExpiry is a part of a policy that ends on a date.
 type policyExpiry struct {
 	Rule   string            `json:"rule"` // the name of the entry
 	What   policy.ExpiryWhat `json:"what"`
-	Until  string            `json:"until"` // as the policy has it
+	Until  string            `json:"until"` // as written in the policy
 	Ends   time.Time         `json:"ends"`
 	State  string            `json:"state"` // ended, soon or later
 	Reason string            `json:"reason,omitempty"`
@@ -24,7 +25,7 @@ type policyExpiry struct {
 	Column int               `json:"column,omitempty"`
 	Path   string            `json:"path,omitempty"`
 
-	left time.Duration // negative when it has ended
+	left time.Duration // negative if it has ended
 }
 
 // The states of a policyExpiry.
@@ -34,7 +35,7 @@ const (
 	expiryLater = "later"
 )
 
-// expiriesOf returns what of a policy ends, the earliest first, and how that is at now.
+// expiriesOf returns the parts of a policy that end on a date, the earliest first, with their states at now.
 func expiriesOf(p *policy.Policy, now time.Time) []policyExpiry {
 	all := []policyExpiry{}
 	for _, e := range p.Expiries() {
@@ -53,10 +54,11 @@ func expiriesOf(p *policy.Policy, now time.Time) []policyExpiry {
 	return all
 }
 
-// maxExpiryLines is how many are printed: more than an operator reads. The JSON has all of them.
+// maxExpiryLines is the maximum number of lines that are printed. It is more than anyone reads. The JSON output has
+// all of them.
 const maxExpiryLines = 100
 
-// expiryWarnings returns a line for each that has ended or ends soon.
+// expiryWarnings returns a line for each part that has ended or ends soon.
 func expiryWarnings(all []policyExpiry) []string {
 	var lines []string
 	more := 0
@@ -70,12 +72,12 @@ func expiryWarnings(all []policyExpiry) []string {
 		}
 	}
 	if more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more that ended or end soon: -o json has all", more))
+		lines = append(lines, fmt.Sprintf("and %d more that have ended or end soon: use -o json to list all", more))
 	}
 	return lines
 }
 
-// text returns the sentence about one that has ended or ends soon.
+// text returns the sentence about a part that has ended or ends soon.
 func (e *policyExpiry) text() string {
 	s := map[policy.ExpiryWhat]string{
 		policy.ExpiryException: "the exception " + e.Rule,
@@ -95,12 +97,12 @@ func (e *policyExpiry) text() string {
 	case e.State == expiryEnded:
 		return s + "): it can be deleted"
 	case e.What == policy.ExpiryEntry:
-		return s + "): from then on it says nothing"
+		return s + "): after that it has no effect"
 	}
-	return s + "): from then on nothing is exempt by it"
+	return s + "): after that it does not exempt anything"
 }
 
-// roughly returns a duration as users say it: 9 days, 30 hours, 5 minutes.
+// roughly returns a duration in words: 9 days, 30 hours, 5 minutes.
 func roughly(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:

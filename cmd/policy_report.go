@@ -15,10 +15,10 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policyReport is the result of policy check. Its JSON is an interface: from the first release on, fields are added and
-// never renamed.
+// policyReport is the result of policy check. Its JSON is an interface: from the first release on, fields may be
+// added, but not renamed.
 type policyReport struct {
-	Valid    bool            `json:"valid"`    // all policies are; with --strict none has a warning
+	Valid    bool            `json:"valid"`    // all policies are valid; with --strict, without warnings
 	Policies []checkedPolicy `json:"policies"` // in the order of the arguments
 }
 
@@ -26,18 +26,18 @@ type policyReport struct {
 type checkedPolicy struct {
 	Path     string          `json:"path"`           // the argument
 	Valid    bool            `json:"valid"`          // it loads, has an entry or allowEmpty, and with --strict no warning
-	Files    []string        `json:"files"`          // that were read, as problems name them
+	Files    []string        `json:"files"`          // the files that were read, as in problems
 	Hash     string          `json:"hash,omitempty"` // of a policy that loads
-	Entries  policy.Counts   `json:"entries"`        // in force
+	Entries  policy.Counts   `json:"entries"`        // active entries
 	Errors   []policyProblem `json:"errors"`
 	Warnings []policyProblem `json:"warnings"`
-	Expiries []policyExpiry  `json:"expiries"` // what ends by date
+	Expiries []policyExpiry  `json:"expiries"` // parts that end on a date
 
 	err    error
 	policy *policy.Policy
 }
 
-// policyProblem is a policy.Problem; line, column and path are left out where they are not known.
+// policyProblem is a policy.Problem. Line, column and path are left out if they are unknown.
 type policyProblem struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -46,7 +46,7 @@ type policyProblem struct {
 	Message string `json:"message"`
 }
 
-// checkPolicies returns everything that is wrong with all of them, and what has ended at now.
+// checkPolicies returns the problems of all policies, and the parts that have ended or end soon at now.
 func checkPolicies(paths []string, strict bool, now time.Time, stdin io.Reader) policyReport {
 	report := policyReport{Valid: true}
 	for _, path := range paths {
@@ -94,8 +94,8 @@ func problemsOf(problems []policy.Problem) []policyProblem {
 	return all
 }
 
-// write prints a line for each valid policy, with its warnings, and returns the errors of the others. With onlyFailures
-// it prints no line for a valid policy without a warning.
+// write prints a line for each valid policy, with its warnings, and returns the errors of the others. With
+// onlyFailures it does not print valid policies without warnings.
 func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures bool) error {
 	var errs []error
 	for _, c := range r.Policies {
@@ -110,7 +110,7 @@ func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures b
 		if onlyFailures && len(c.Warnings) == 0 {
 			continue
 		}
-		line := colors.Good("ok:") + " " + counted(c.Entries) + "; hash " + c.Hash
+		line := colors.Good("ok:") + " " + counted(c.Entries, c.policy.Additions()) + "; hash " + c.Hash
 		if len(r.Policies) > 1 {
 			line = c.Path + ": " + line
 		}
@@ -124,7 +124,7 @@ func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures b
 	return errors.Join(errs...)
 }
 
-// encode writes the report for programs. Its errors stand in it, and nowhere else.
+// encode writes the report for programs. It contains all errors, so they are not printed again.
 func (r policyReport) encode(stdout io.Writer, f output.Format, strict bool) error {
 	about := output.Report{Command: "policy check", FailOnWarnings: strict}
 	if err := writeReport(stdout, f, r, about, r.cases); err != nil {
@@ -136,7 +136,7 @@ func (r policyReport) encode(stdout io.Writer, f output.Format, strict bool) err
 	return nil
 }
 
-// cases returns a case for each policy, with its mistakes and warnings, and what has ended or ends soon.
+// cases returns a case for each policy, with its errors, its warnings, and the parts that have ended or end soon.
 func (r policyReport) cases() []output.Case {
 	var cases []output.Case
 	for i := range r.Policies {
@@ -162,7 +162,7 @@ func (r policyReport) cases() []output.Case {
 		for i := range p.Expiries {
 			if e := &p.Expiries[i]; e.State != expiryLater {
 				at := policyProblem{e.File, e.Line, e.Column, e.Path, e.text()}
-				add(output.Note, "policy/expiry", at) // the date makes no policy invalid
+				add(output.Note, "policy/expiry", at) // an expired date does not make a policy invalid
 			}
 		}
 		cases = append(cases, c)
@@ -170,7 +170,7 @@ func (r policyReport) cases() []output.Case {
 	return cases
 }
 
-// file returns the path of a file that a problem names without its directory.
+// file returns the path of a file in a problem, which does not contain the directory.
 func (c *checkedPolicy) file(name string) string {
 	if info, err := os.Stat(c.Path); name != "" && err == nil && info.IsDir() {
 		return filepath.Join(c.Path, name)

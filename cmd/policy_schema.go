@@ -14,13 +14,13 @@ func newPolicySchemaCommand() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON Schema of policy files, for editors",
 		Long: `Schema prints the JSON Schema (draft 7) of policy files: fields, words and patterns, with descriptions and
-examples. Editors with yaml-language-server complete and check a policy by it whose first line names it:
+examples. Editors with yaml-language-server use it to complete and check a policy if its first line refers to it:
 
   # yaml-language-server: $schema=policy.schema.json
 
-What needs more than one field, or the syntax of a pattern, only policy check knows.`,
+The schema does not cover rules that involve several fields, or the syntax of patterns. Use policy check for these.`,
 		Example: "  evergate policy schema > policy.schema.json",
-		Args:    noArgs("it prints the schema of all fields"),
+		Args:    noArgs("it always prints the whole schema"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			text, err := schema.Policy()
 			if err == nil {
@@ -35,10 +35,10 @@ func newPolicyExplainCommand() *cobra.Command {
 	recursive := false
 	explain := &cobra.Command{
 		Use:   "explain [FIELD]",
-		Short: "Describe a field of policy files, as kubectl explain does",
-		Long: `Explain describes a field and lists those below it: what it means, which words it knows, its default, an
-example. A field is written as in the errors of policy check: ingresses.hosts, or ingresses[0].hosts.allowed. Without
-one it lists the fields of a policy.
+		Short: "Describe a field of policy files, like kubectl explain",
+		Long: `Explain describes a field and lists its nested fields: the meaning, the allowed words, the default and an
+example. Write the field as in the errors of policy check: ingresses.hosts, or ingresses[0].hosts.allowed. Without a
+field, explain lists the top-level fields of a policy.
 
 Exit codes: 0 described, 2 there is no such field.`,
 		Example: "  evergate policy explain ingresses.hosts\n  evergate policy explain --recursive",
@@ -62,7 +62,7 @@ Exit codes: 0 described, 2 there is no such field.`,
 		},
 		ValidArgsFunction: completeField,
 	}
-	explain.Flags().BoolVar(&recursive, "recursive", false, "list all fields below, without descriptions")
+	explain.Flags().BoolVar(&recursive, "recursive", false, "list all nested fields, without descriptions")
 	return explain
 }
 
@@ -80,7 +80,7 @@ func completeField(_ *cobra.Command, args []string, begun string) ([]cobra.Compl
 	return fields, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// policySchema returns the schema of policy files, for questions about it.
+// policySchema returns the parsed schema of policy files.
 func policySchema() (*schema.Document, error) {
 	text, err := schema.Policy()
 	if err != nil {

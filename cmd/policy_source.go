@@ -11,12 +11,12 @@ import (
 	"github.com/evergate/evergate/policystore"
 )
 
-// maxPolicyInput bounds what is read of standard input: many times the text that a policy may have, so that what is too
-// long, the policy's own limits say.
+// maxPolicyInput limits the bytes that are read from standard input. It is many times the size of a policy. The
+// limits in package policy return better error messages.
 const maxPolicyInput = 64 << 20
 
-// loadPolicy loads the policy at path, which must be there: a file, a directory, or - for standard input. A file may
-// also be the manifest of the ConfigMap that holds the policy.
+// loadPolicy loads the policy at path, which must exist: a file, a directory, or - for standard input. A file may
+// also be the manifest of the ConfigMap that contains the policy.
 func loadPolicy(path string, stdin io.Reader) (*policy.Policy, error) {
 	files, err := readPolicy(path, stdin)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// exitFound says that preflight has found an error.
+// exitFound is the exit code if a command has found a problem.
 const exitFound = 1
 
-// connectService is the value of --connect that stands for the address of the Service.
+// connectService is the value of --connect that represents the address of the Service.
 const connectService = "service"
 
 // preflightFlags are the flags of evergate preflight.
@@ -36,19 +36,19 @@ func newPreflightCommand(env settings.Environment) *cobra.Command {
 	f := preflightFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnError)}
 	c := &cobra.Command{
 		Use:   "preflight -f FILE",
-		Short: "Say what would break a cluster: in the manifests that install Evergate, or in one that runs it",
-		Long: `Preflight reads rendered manifests, or what deploy/collect.sh prints of a live cluster, and says what would
-break the cluster: for each finding what was found, why it breaks clusters, and the fix. It asks no API server.
-docs/preflight.md lists all findings.
+		Short: "Find mistakes in an installation of Evergate that would break a cluster",
+		Long: `Preflight reads rendered manifests, or the output of deploy/collect.sh for a running cluster, and reports
+mistakes that would break the cluster. Each finding contains the problem, the consequence and the fix. Preflight does
+not connect to an API server. docs/preflight.md lists all findings.
 
-With --connect it asks the Service which certificate it serves now, to see whether the API server would trust it; from
-inside the cluster, or through kubectl port-forward with the address that this prints. Nothing is sent.
+With --connect, preflight connects to the Service and checks whether the API server would trust its certificate. Run it
+inside the cluster, or use kubectl port-forward and its address. Preflight does not send any data to the Service.
 
-Exit codes: 0 no error is found (there may be warnings), 1 an error is found, with --fail-on warn also a warning, 2 bad
-flags, or input that is not understood.`,
+Exit codes: 0 no error was found (there may be warnings), 1 an error was found (with --fail-on warn also a warning), 2
+bad flags, or input that is not understood.`,
 		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
   deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
-		Args: noArgs("name manifests with -f"),
+		Args: noArgs("add manifests with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
@@ -56,13 +56,13 @@ flags, or input that is not understood.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
-		"`file` or directory of manifests, or - for stdin; can be repeated")
+		"`file` or directory with manifests, or - (stdin); repeatable")
 	defineIgnore(flags, &f.ignore)
 	flags.StringVar(&f.connect, "connect", "",
-		"`address` to ask for the certificate that is served; alone: that of the Service")
+		"`address` from which to read the serving certificate; without a value: the address of the Service")
 	flags.Lookup("connect").NoOptDefVal = connectService
 	const likeAPIServer = 10 * time.Second
-	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "how long to wait for it")
+	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "timeout for --connect")
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
 	return c
@@ -70,7 +70,7 @@ flags, or input that is not understood.`,
 
 func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if len(f.files) == 0 {
-		return errors.New("check what? name manifests with -f FILE, -f DIRECTORY or -f - for stdin")
+		return errors.New("no manifests: add them with -f FILE, -f DIRECTORY or -f - for stdin")
 	}
 	ignore, err := parseIgnore(f.ignore)
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	return nil
 }
 
-// served returns the chain that the Service serves; nil when it is not to be asked.
+// served returns the certificate chain that the Service serves, or nil without --connect.
 func (f *preflightFlags) served(ctx context.Context, inv *deploy.Inventory) ([]*x509.Certificate, error) {
 	if f.connect == "" {
 		return nil, nil

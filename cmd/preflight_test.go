@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 )
 
-// TestSettingsOfContainers checks that evergate serve refuses, with the same words, what is refused of a container.
+// TestSettingsOfContainers checks that evergate serve and the validation of a container return the same errors.
 func TestSettingsOfContainers(t *testing.T) {
 	certificate := []string{"--tls-cert=tls.crt", "--tls-key=tls.key"}
 	endpoint := "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"
@@ -44,7 +44,7 @@ func TestSettingsOfContainers(t *testing.T) {
 			"OTEL_RESOURCE_ATTRIBUTES=x"}},
 	} {
 		t.Run(strings.Join(append(tt.args, tt.environ...), " "), func(t *testing.T) {
-			for _, variable := range tt.environ { // package telemetry reads those of the process
+			for _, variable := range tt.environ { // package telemetry reads the variables of the process
 				name, value, _ := strings.Cut(variable, "=")
 				t.Setenv(name, value)
 			}
@@ -55,11 +55,11 @@ func TestSettingsOfContainers(t *testing.T) {
 			if len(errs) > 0 {
 				printError(&want, errors.Join(errs...))
 			}
-			// A command line is told more than the reader of a manifest.
+			// Errors on the command line contain hints that errors about a manifest do not contain.
 			got := regexp.MustCompile(`: (see evergate serve --help|did you mean --[a-z-]+\?)`).ReplaceAllString(stderr.String(),
 				"")
 			if code != exitUsage || got != want.String() {
-				t.Errorf("serve ends with %d and says\n%sand of the container is said\n%s", code, got, want.String())
+				t.Errorf("serve ended with %d and\n%sbut the container has\n%s", code, got, want.String())
 			}
 		})
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/evergate/evergate/certs"
 )
 
-// argsVariable holds what TestMain runs as evergate, in place of the tests.
+// argsVariable contains the arguments with which TestMain runs evergate instead of the tests.
 const argsVariable = "TEST_EVERGATE_ARGS"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is an evergate with a process of its own.
+// process is an evergate that runs in a separate process.
 type process struct {
 	*exec.Cmd
 	log io.ReadCloser
@@ -56,8 +56,8 @@ func start(t *testing.T, args ...string) process {
 	return process{c, log}
 }
 
-// ready reads the log until the process is ready, and returns where it serves reviews. It fails with the last lines of
-// the log when that takes longer than any machine takes.
+// ready reads the log until the process is ready, and returns the address for reviews. It fails with the last lines
+// of the log if this takes longer than on any machine.
 func (p process) ready(t *testing.T) (address string) {
 	t.Helper()
 	var last []string
@@ -84,7 +84,8 @@ func (p process) ready(t *testing.T) (address string) {
 	return ""
 }
 
-// startDev starts evergate serve --dev and returns when it is ready, with where it serves reviews and how to call it.
+// startDev starts evergate serve --dev. It returns the address for reviews and a TLS configuration when the process
+// is ready.
 func startDev(t *testing.T, args ...string) (p process, address string, client *tls.Config) {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.crt")
@@ -101,7 +102,7 @@ func startDev(t *testing.T, args ...string) (p process, address string, client *
 	return p, address, &tls.Config{RootCAs: roots, ServerName: "localhost"}
 }
 
-// terminate drains the process, which must end well.
+// terminate drains the process, which must end without an error.
 func (p process) terminate(t *testing.T) {
 	t.Helper()
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
@@ -112,7 +113,7 @@ func (p process) terminate(t *testing.T) {
 	}
 }
 
-// The process serves and drains after the reader of its log has gone.
+// The process serves and drains after the reader of its log has disappeared.
 func TestLogWithoutReader(t *testing.T) {
 	p, address, config := startDev(t)
 	if err := p.log.Close(); err != nil {
@@ -133,7 +134,7 @@ func TestLogWithoutReader(t *testing.T) {
 	p.terminate(t)
 }
 
-// A client without a certificate gets no review judged, whatever path it uses.
+// A client without a certificate does not get a decision on any path.
 func TestNoWayAroundClientAuthentication(t *testing.T) {
 	review, err := os.ReadFile("../examples/reviews/pod.json")
 	if err != nil {
@@ -149,7 +150,7 @@ func TestNoWayAroundClientAuthentication(t *testing.T) {
 	}
 	p, address, config := startDev(t, "--client-ca-file", anyCA)
 	for request, want := range map[string]int{
-		"GET /readyz": 200, // no review
+		"GET /readyz": 200, // not a review
 		"GET /livez":  200,
 
 		"POST /mutate/pods":                                       401,

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// progressAfter is how long a command may be silent: until then nobody wonders.
+	// progressAfter is the time after which a silent command shows its progress.
 	progressAfter = time.Second
-	// progressEvery is how often the line changes: as fast as it can be read.
+	// progressEvery is the interval at which the line changes. It is as short as a reader can follow.
 	progressEvery = 200 * time.Millisecond
-	// progressObjects is how many objects pass between two looks at the clock: some milliseconds' worth.
+	// progressObjects is the number of objects between two readings of the clock. They take a few milliseconds.
 	progressObjects = 64
 	// eraseLine moves to the beginning of the line and erases it (ECMA-48).
 	eraseLine = "\r\x1b[K"
 )
 
-// progress shows how many objects have been read, in one line of a terminal, while that takes long.
+// progress shows the number of objects that have been read, on one line of a terminal, if reading takes long.
 type progress struct {
-	to      io.Writer // nil where nobody looks
+	to      io.Writer // nil if stderr is not a terminal
 	now     func() time.Time
 	next    time.Time // when the line changes
 	objects int
 	shown   bool
 }
 
-// newProgress returns a progress that is shown on stderr if that is a terminal.
+// newProgress returns a progress that is shown on stderr if it is a terminal.
 func newProgress(stderr io.Writer, now func() time.Time) *progress {
 	if !isTerminal(stderr) {
 		return &progress{}
@@ -38,7 +38,7 @@ func newProgress(stderr io.Writer, now func() time.Time) *progress {
 	return &progress{to: stderr, now: now}
 }
 
-// count returns the same objects, and counts them.
+// count returns the same objects and counts them.
 func (p *progress) count(objects iter.Seq2[offline.Object, error]) iter.Seq2[offline.Object, error] {
 	if p.to == nil {
 		return objects

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// objectsFor yields n objects; each takes a time of the clock.
+// objectsFor yields n objects. Each object takes a time on the clock.
 func objectsFor(n int, clock *time.Time, each time.Duration) func(yield func(offline.Object, error) bool) {
 	return func(yield func(offline.Object, error) bool) {
 		for range n {
@@ -35,7 +35,7 @@ func TestProgress(t *testing.T) {
 			eraseLine + "128 objects read" + eraseLine + "192 objects read" + eraseLine + "256 objects read" + eraseLine,
 		},
 		"no more often than it can be read": {
-			10_240, 200 * time.Microsecond, // some 2 s
+			10_240, 200 * time.Microsecond, // about 2 s
 			eraseLine + "5,056 objects read" + eraseLine + "6,080 objects read" + eraseLine + "7,104 objects read" +
 				eraseLine + "8,128 objects read" + eraseLine + "9,152 objects read" + eraseLine + "10,176 objects read" + eraseLine,
 		},
@@ -60,7 +60,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// In a pipeline there is no line.
+// In a pipeline, no line is shown.
 func TestNoProgressWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
 	var clock time.Time

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReports runs inputs that were rebuilt from public reports about software of this kind, and from attempts to get
-// around rules. Each of them once had a wrong result.
+// TestReports runs inputs that were rebuilt from public reports about similar software, and from attempts to bypass
+// rules. Each input once had a wrong result.
 func TestReports(t *testing.T) {
 	const certManager = "system:serviceaccount:cert-manager:cert-manager"
 	review := []string{"review", "--policy", "policy.yaml", "-f", "object.yaml"}
@@ -18,31 +18,31 @@ func TestReports(t *testing.T) {
 		want  []string // in the output
 		never []string
 	}{
-		// A solver must answer plain HTTP before the certificate exists.
+		// A solver must serve plain HTTP before the certificate exists.
 		"solver-ingress": {args: append(review, "--user", certManager), never: []string{"tls.required"}},
-		// A tenant that copies the shape of a solver is not exempt.
+		// A tenant that imitates a solver is not exempt.
 		"solver-ingress by a tenant": {args: append(review, "--user", "jane"), code: 1, want: []string{"tls.required"}},
-		// The annotations name the certificate, and no plain HTTP is served.
+		// Annotations set the certificate, and plain HTTP is not served.
 		"tls-by-annotation": {args: review, never: []string{"plain HTTP"}},
-		// A controller replaces the blank before there is a Pod.
+		// A controller replaces the placeholder before the Pod is created.
 		"placeholder-image": {args: review, never: []string{"denied", "warned"}},
 		"placeholder-image, enforced": {
 			args:  []string{"review", "--policy", "policy-enforce.yaml", "-f", "object.yaml"},
 			never: []string{"denied", "warned"},
 		},
-		// kubelet looks a preloaded image up by the name on the node, so only the other image is rewritten.
+		// kubelet looks up a preloaded image by its name on the node, so only the other image is rewritten.
 		"pull-policy-never": {
 			args:  review,
-			code:  1, // images.from finds it where it is
+			code:  1, // images.from finds the image that is not rewritten
 			want:  []string{"mirror.corp.example/docker.io/library/nginx"},
 			never: []string{"preloaded:1.2 → "},
 		},
-		// The record names an image that the Pod does not run any more.
+		// The annotation contains an image that the Pod no longer uses.
 		"stale-record": {
 			args:  []string{"plan", "--old", "policy.yaml", "--new", "next.yaml", "-f", "object.yaml", "--from-record"},
 			never: []string{"newly denied"},
 		},
-		// The holder of _acme-challenge.x obtains certificates for x and *.x.
+		// The owner of _acme-challenge.x can obtain certificates for x and *.x.
 		"challenge-names": {args: review, code: 1, want: []string{"2 denied"}},
 		// Each annotation serves or publishes a host of another namespace.
 		"host-annotations": {args: review, code: 1, want: []string{"denied"}},

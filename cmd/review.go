@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/internal/apiserver"
 	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
@@ -37,74 +39,81 @@ type reviewFlags struct {
 	text       *textFlags
 	ignore     []string
 	limit      int
+	kinds      bool
 }
 
-// listedObjects is how many objects an audit lists unless --limit says otherwise: of a cluster with 27,000 objects the
-// whole list had 170,402 lines, which nobody reads.
+// listedObjects is the default number of objects that an audit lists. For a cluster with 27,000 objects, the complete
+// list had 170,402 lines, which is more than anyone reads.
 const listedObjects = 100
 
-// noSetEvaluated is written on stderr where a policy has sets and no flag names one.
-const noSetEvaluated = "evergate: no rule of the sets %s is evaluated: add --set NAME, or --set '*' for all\n"
+// noSetEvaluated is written to stderr if a policy has rule sets and --set is not used.
+const noSetEvaluated = "evergate: the rule sets %s are not evaluated: add --set NAME, or --set '*' for all\n"
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
 	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
 	c := &cobra.Command{
 		Use:   "review --policy POLICY -f FILE",
-		Short: "Say what a policy would rewrite, deny and warn of, without a cluster",
-		Long: `Review judges manifests by a policy, with the code that answers kube-apiserver: what would be rewritten,
-denied and warned of if they were applied. It reads YAML of any number of documents, JSON, and Lists as kubectl prints
-them. Of a directory, files of Helm charts, templates, patches of kustomizations and what --ignore or a file
-.evergateignore names are skipped, and counted.
+		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",
+		Long: `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or warned about
+if they were applied. It uses the same code as the webhook. It reads YAML with any number of documents, JSON, and Lists
+from kubectl. In a directory it skips and counts parts of Helm charts, templates, kustomize patches, and files that
+match --ignore or an .evergateignore file.
 
-Pods, Ingresses and Services are judged; of Deployments, StatefulSets, DaemonSets, ReplicaSets,
-ReplicationControllers, Jobs, CronJobs and PodTemplates the Pods that they would create. Labels that only a controller
-adds are not known. Other objects are skipped, and said to be.
+Review validates Pods, Ingresses, Services, Gateway API routes, Gateways, ListenerSets and ReferenceGrants, OpenShift
+Routes, cert-manager Certificates and external-dns DNSEndpoints. It validates workloads with their Pod template:
+Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs, CronJobs, PodTemplates, and custom
+resources in the templates block of the policy. Labels that only a controller adds are unknown. If the API server would
+accept a workload with a warning, but the webhook would deny its Pods, its decision in JSON is podsRefused. Other
+objects are skipped and listed.
 
-With --as-existing it judges what a cluster holds already: what would be denied now, and what runs from outside the
-mirrors, by namespace and owner, with counts by rule and by namespace. All namespaces of the input are judged, whether
-they have opted in or not. Pods that have ended and mirror Pods of static Pods are left out. With --api-server it lists
-by itself all kinds that are judged and that the API server serves, and says which it does not serve. The counts can be
-pushed to a Pushgateway, or written to a file for the node exporter: docs/audit.md.
+With --as-existing, review audits the objects in a cluster. It reports objects that would be denied now, and running
+images that were not pulled from a mirror, by namespace and owner, with counts by rule and by namespace. It validates
+all namespaces in the input, even if they have not opted in. It leaves out ended Pods and mirror Pods of static Pods.
+With --api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not serve.
+The counts can be pushed to a Pushgateway, or written to a file for the node exporter. See docs/audit.md.
 
-Exceptions of the policy end by date: --at judges as if it were another. What they exempt stands in the report with -o
-json, and in its text with --explain.
+Exceptions in a policy end on a date. Use --at to evaluate the policy at another date. Findings that an exception
+silences are in the report with -o json or --explain.
 
-Workloads (Deployments, Jobs, custom resources in templates of the policy) are judged by their templates. One that a
-cluster would store with a warning, and whose Pods it would refuse, is podsRefused in JSON.
-
-Exit codes: 0 all is allowed, 1 something is denied, or its Pods would be, or with --fail-on warn is warned of, 2 bad
-flags, a bad policy, input that is not understood, or counts that could not be handed on.`,
+Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied (with --fail-on warn also if there is a
+warning), 2 bad flags, a bad policy, input that is not understood, or counts that could not be written or pushed.`,
 		Example: `  evergate review --policy policy.yaml -f deploy/
   helm template chart | evergate review --policy policy.yaml -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge
-  kubectl get pods,ingresses,services -A -o json | evergate review --policy policy.yaml -f - --as-existing
+  kubectl get pods -A -o json | evergate review --policy policy.yaml -f - --as-existing
   kubectl proxy & evergate review --policy policy.yaml --as-existing --api-server http://127.0.0.1:8001`,
-		Args: noArgs("name manifests with -f"),
+		Args: noArgs("add manifests with -f"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.kinds {
+				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(apiserver.Resources(), "\n"))
+				return err
+			}
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.policy, "policy", "p", "",
-		"`file` or directory of the policy, manifest of its ConfigMap, or - (stdin)")
+		"`file` or directory of the policy, the manifest of its ConfigMap, or - (stdin)")
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
-		"`file` or directory of manifests, or - (stdin); can be repeated")
+		"`file` or directory with manifests, or - (stdin); repeatable")
 	defineIgnore(flags, &f.ignore)
-	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory of the objects as they were; can be repeated")
-	flags.StringVar(&f.operation, "operation", "", "CREATE or UPDATE (default: UPDATE for what --old has, else CREATE)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory with the objects before the update; repeatable")
+	flags.StringVar(&f.operation, "operation", "",
+		"CREATE or UPDATE (default: UPDATE for objects in --old, CREATE for others)")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects without a namespace")
 	flags.StringVar(&f.user, "user", "", "user that applies the manifests")
-	flags.StringArrayVar(&f.groups, "group", nil, "a group that the user is in; can be repeated")
-	flags.StringArrayVar(&f.sets, "set", nil, "judge by the rules of this `set` too, * for all; can be repeated")
-	flags.BoolVar(&f.asExisting, "as-existing", false, "judge objects as they exist in a cluster")
+	flags.StringArrayVar(&f.groups, "group", nil, "a group of the user; repeatable")
+	flags.StringArrayVar(&f.sets, "set", nil, "also apply this rule `set`, or * for all; repeatable")
+	flags.BoolVar(&f.asExisting, "as-existing", false, "validate objects that already exist in a cluster")
 	f.cluster.define(flags)
-	flags.BoolVar(&f.reviews, "admission-review", false, "the input is reviews, as kube-apiserver sends them")
-	flags.BoolVar(&f.explain, "explain", false, "say for each image and rule why it applies or not")
+	flags.BoolVar(&f.kinds, "kinds", false, "print the resources that --api-server lists, and exit")
+	flags.BoolVar(&f.reviews, "admission-review", false, "the input contains reviews as sent by kube-apiserver")
+	flags.BoolVar(&f.explain, "explain", false, "explain for each image and rule why it applies or does not apply")
 	f.at.define(flags)
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
-	flags.IntVar(&f.limit, "limit", listedObjects, "how many objects --as-existing lists, and 0 for all")
+	flags.IntVar(&f.limit, "limit", listedObjects, "maximum number of objects that --as-existing lists; 0 lists all")
 	f.counts.define(flags)
 	return c
 }
@@ -149,7 +158,7 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 	return nil
 }
 
-// write writes the report in the form that was asked for.
+// write writes the report in the requested format.
 func (f *reviewFlags) write(stdout io.Writer, r *offline.Report) error {
 	colors := f.text.colors(stdout)
 	stdout = f.text.writer(stdout)
@@ -167,7 +176,8 @@ func (f *reviewFlags) write(stdout io.Writer, r *offline.Report) error {
 	return nil
 }
 
-// check refuses flags that contradict each other, rather than to judge something else than was meant.
+// check returns an error for missing or contradictory flags, because the result could otherwise be for another
+// request than intended.
 func (f *reviewFlags) check() error {
 	update := f.operation == string(policy.Update)
 	stdins := 0
@@ -180,37 +190,37 @@ func (f *reviewFlags) check() error {
 		made bool
 		what string
 	}{
-		{f.limit < 0, "--limit is negative: write how many objects to list, or 0 for all"},
-		{f.policy == "", "which policy? name its file or directory with --policy"},
+		{f.limit < 0, "--limit is negative: use a number from 1 up, or 0 for all"},
+		{f.policy == "", "no policy: add its file or directory with --policy"},
 		{
 			f.cluster.wanted() && (!f.asExisting || len(f.files) > 0),
-			"--api-server lists what a cluster holds: add --as-existing, and leave out -f",
+			"--api-server lists existing objects: add --as-existing, and leave out -f",
 		},
 		{
 			len(f.files) == 0 && !f.cluster.wanted(),
-			"review what? name manifests with -f FILE, -f DIRECTORY or -f - for stdin",
+			"no manifests: add them with -f FILE, -f DIRECTORY or -f - for stdin",
 		},
-		{stdins > 1, "- (stdin) can be read only once: write what else there is into a file"},
+		{stdins > 1, "- (stdin) can be read only once: use files for the other inputs"},
 		{
 			f.operation != "" && f.operation != string(policy.Create) && !update,
-			fmt.Sprintf("--operation %q is not judged by any webhook of Evergate: write CREATE or UPDATE", f.operation),
+			fmt.Sprintf("--operation %q is not supported: use CREATE or UPDATE", f.operation),
 		},
-		{update && len(f.old) == 0, "--operation UPDATE needs the objects as they were: name them with --old"},
+		{update && len(f.old) == 0, "--operation UPDATE needs the old objects: add them with --old"},
 		{
 			f.operation == string(policy.Create) && len(f.old) > 0,
-			"--operation CREATE knows no object as it was: leave out --old, or --operation",
+			"--operation CREATE does not have old objects: leave out --old or --operation",
 		},
 		{
 			f.asExisting && (len(f.old) > 0 || f.operation != "" || f.reviews),
-			"--as-existing judges objects as they are: leave out --old, --operation and --admission-review",
+			"--as-existing validates the current objects: leave out --old, --operation and --admission-review",
 		},
 		{
 			!f.asExisting && f.counts.wanted(),
-			"--metrics-push-url and --metrics-file count what a cluster holds: add --as-existing",
+			"--metrics-push-url and --metrics-file count existing objects: add --as-existing",
 		},
 		{
 			f.reviews && (len(f.old) > 0 || f.operation != "" || f.user != "" || len(f.groups) > 0),
-			"with --admission-review the reviews say who does what: leave out --old, --operation, --user and --group",
+			"with --admission-review, the reviews contain these values: leave out --old, --operation, --user and --group",
 		},
 	} {
 		if mistake.made {
@@ -241,17 +251,17 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 	}, nil
 }
 
-// setsOf returns the sets of a policy that --set names.
+// setsOf returns the rule sets of a policy that --set selects.
 func (f *reviewFlags) setsOf(p *policy.Policy) ([]string, error) {
 	known := p.Sets()
 	for _, set := range f.sets {
 		switch {
 		case len(known) == 0:
-			return nil, fmt.Errorf("--set %s: no rule of the policy is in a set", text.Truncate(set, text.Short))
+			return nil, fmt.Errorf("--set %s: the policy has no rule sets", text.Truncate(set, text.Short))
 		case set == "*":
 			return known, nil
 		case !slices.Contains(known, set):
-			return nil, fmt.Errorf("--set %s: the policy has no such set; it has %s", text.Truncate(set, text.Short),
+			return nil, fmt.Errorf("--set %s: the policy does not have this rule set; it has %s", text.Truncate(set, text.Short),
 				text.List(known))
 		}
 	}

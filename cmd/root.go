@@ -1,4 +1,4 @@
-// Package cmd is the command line: flags and wiring, no logic.
+// Package cmd implements the command line: flags and wiring, but no logic.
 package cmd
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// The exit codes that all commands share; each documents its own.
+// The exit codes that all commands share. The help of each command describes its exit codes.
 const (
 	exitOK    = 0
 	exitUsage = 2 // bad flags, bad arguments, a bad policy, bad input
 )
 
-// exitError carries the code that the process ends with. Without an err nothing is printed: the command has said what
-// there is to say. An error of another type means exitUsage.
+// exitError carries the exit code of the process. If err is nil, nothing is printed, because the command has already
+// reported the problem. An error of another type means exitUsage.
 type exitError struct {
 	code int
 	err  error
@@ -38,7 +38,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// Run runs the command that args name and returns the exit code. environ is as os.Environ has it.
+// Run runs the command in args and returns the exit code. environ has the format of os.Environ.
 func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRootCommand(settings.NewEnvironment(environ))
 	root.SetArgs(args)
@@ -59,8 +59,8 @@ func Run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	return exit.code
 }
 
-// printError writes each line of an error, so that each can be found and understood alone. An error may contain the
-// name of a file that a pull request has chosen.
+// printError writes each line of an error with a prefix, so every line can be found in a log. It escapes the text,
+// because an error may contain the name of a file that the author of a pull request has chosen.
 func printError(stderr io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(stderr, "evergate: %s\n", text.Escape(strings.TrimSpace(line)))
@@ -69,7 +69,7 @@ func printError(stderr io.Writer, err error) {
 
 func newRootCommand(env settings.Environment) *cobra.Command {
 	root := newGroup("evergate",
-		"A Kubernetes admission webhook that rewrites images and validates Ingresses and Services",
+		"A Kubernetes admission webhook that rewrites Pod images and validates objects against a policy",
 		newServeCommand(),
 		newReviewCommand(env),
 		newTestCommand(env),
@@ -80,14 +80,16 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		newVersionCommand(),
 		newDocsCommand(),
 	)
-	root.Long = `Evergate is a Kubernetes admission webhook: it rewrites the images of Pods to private mirrors, and
-validates Ingresses, Services and images by a policy.
+	root.Long = `Evergate is a Kubernetes admission webhook. It rewrites the images of Pods to private mirrors, and
+validates Pods, workloads, Ingresses, Services, Gateway API objects, OpenShift Routes, cert-manager Certificates and
+external-dns DNSEndpoints against a policy.
 
-Every flag can also be set by an environment variable: --tls-cert by EVERGATE_TLS_CERT. The command line wins over the
-environment, and the environment over the default. A variable that is empty counts as not set. A flag that can be
-repeated takes its values from one variable, separated by commas; a value with a comma stands in double quotes.`
-	// As cobra writes it: a template of our own would link text/template, whose reflection keeps every exported method of
-	// every type in the binary (5 MiB).
+Every flag can also be set with an environment variable, for example --tls-cert with EVERGATE_TLS_CERT. The command line
+overrides the environment, and the environment overrides the default. An empty variable counts as not set. For a
+repeatable flag, separate the values in the variable with commas, and put a value that contains a comma in double
+quotes.`
+	// cobra formats the version. A custom template would link text/template, whose use of reflection keeps every
+	// exported method of every type in the binary (5 MiB).
 	root.Version = strings.TrimPrefix(thisBuild().String(), "evergate ")
 	root.SilenceErrors = true // Run prints them
 	root.SilenceUsage = true
@@ -104,7 +106,7 @@ repeated takes its values from one variable, separated by commas; a value with a
 	return root
 }
 
-// explainFlagError says of an unknown flag which one was meant, and of other mistakes where the help is.
+// explainFlagError adds a suggestion to an error about an unknown flag, and a reference to the help to other errors.
 func explainFlagError(c *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -118,7 +120,7 @@ func explainFlagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
 }
 
-// completeFlags says to shells which values flags take: words, or files with manifests.
+// completeFlags defines the shell completion of flag values: words, or files with manifests.
 func completeFlags(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		completeFlags(c)
@@ -134,12 +136,13 @@ func completeFlags(root *cobra.Command) {
 	})
 }
 
-// complete registers the completion of a flag. It fails only for a flag that has one already, which then stays.
+// complete registers the completion of a flag. It fails only for a flag that already has one. Such a flag keeps its
+// completion.
 func complete(c *cobra.Command, f *pflag.Flag, values cobra.CompletionFunc) {
 	_ = c.RegisterFlagCompletionFunc(f.Name, values)
 }
 
-// newGroup makes a command that only holds others: alone it shows its help.
+// newGroup returns a command that only contains other commands. Without arguments it shows its help.
 func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:   use,
@@ -148,13 +151,13 @@ func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 
 		DisableFlagsInUseLine:      true,
-		SuggestionsMinimumDistance: 2, // typing errors further apart are guesses
+		SuggestionsMinimumDistance: 2, // suggestions for words that differ more would be guesses
 	}
 	c.AddCommand(commands...)
 	return c
 }
 
-// knownCommand refuses the arguments of a group: had they named a command, that would have run.
+// knownCommand returns an error for the arguments of a group. If an argument were a command, cobra would have run it.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -163,15 +166,15 @@ func knownCommand(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + c.CommandPath() + " " + near[0] + "?"
 	}
-	return fmt.Errorf("there is no command %q: %s", c.CommandPath()+" "+args[0], hint)
+	return fmt.Errorf("unknown command %q: %s", c.CommandPath()+" "+args[0], hint)
 }
 
-// noArgs refuses arguments; hint says what was probably meant.
+// noArgs returns a validator that does not accept arguments. hint explains the probable intention.
 func noArgs(hint string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		return fmt.Errorf("%s takes no argument like %q: %s", c.CommandPath(), args[0], hint)
+		return fmt.Errorf("%s does not accept the argument %q: %s", c.CommandPath(), args[0], hint)
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/evergate/evergate/examples"
 )
 
-// TestMessagesOfRunbooks has a server log each message that the index of the runbooks says is in its log, but for those
-// that other tests have logged.
+// TestMessagesOfRunbooks checks that a server logs each message in the index of the runbooks, except for messages
+// that other tests cover.
 func TestMessagesOfRunbooks(t *testing.T) {
 	elsewhere := []string{
-		"the self-probe failed", // TestWatchdogLog of package lifecycle
-		"review is stuck",       // TestStuckReviews of package handlers
-		"spans were dropped",    // TestCollectorIsAway of package telemetry
+		"the self-probe failed", // TestWatchdogLog in package lifecycle
+		"review is stuck",       // TestStuckReviews in package handlers
+		"spans were dropped",    // TestCollectorIsAway in package telemetry
 	}
 	index, err := os.ReadFile("../docs/runbooks/README.md")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestMessagesOfRunbooks(t *testing.T) {
 	}
 }
 
-// troubledServer runs a server through all that goes wrong with its files and clients, and returns its log.
+// troubledServer runs a server with all problems of files and clients, and returns its log.
 func troubledServer(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,19 +66,19 @@ func troubledServer(t *testing.T) string {
 	address := s.await(t, s.stderr, `"to":"listening".*"address":"([^"]+)"`)
 
 	write(t, file("policy.yaml"), []byte("kind: Pod"))
-	logs("policy refused")
-	write(t, file("policy.yaml"), bytes.Repeat([]byte("#"), 5<<20)) // above what is read of a file
+	logs("policy failed to load")
+	write(t, file("policy.yaml"), bytes.Repeat([]byte("#"), 5<<20)) // above the limit of a file
 	logs("policy cannot be read")
 	write(t, file("tls.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("none")}))
-	logs("serving certificate refused")
+	logs("serving certificate failed to load")
 	write(t, file("ca.crt"), nil)
-	logs("client CA refused")
+	logs("client CA failed to load")
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	if status, _ := call(t, client, "https://"+address+"/mutate/pods", examples.PodReview()); status != 401 {
 		t.Errorf("a client without a certificate: %d", status)
 	}
 	client.CloseIdleConnections()
-	logs("client refused")
+	logs("client not authenticated")
 	s.stop()
 	<-s.ended
 	return s.stderr.String()

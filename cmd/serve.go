@@ -11,13 +11,14 @@ func newServeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer kube-apiserver's admission reviews",
-		Long: `Serve answers the admission reviews of kube-apiserver over HTTPS, until SIGTERM or SIGINT. It then drains:
-it goes on serving, and tells clients by "Connection: close" to reconnect elsewhere. A second signal ends it at once.
+		Long: `Serve answers the admission reviews of kube-apiserver over HTTPS until SIGTERM or SIGINT. Then it drains: it
+continues to serve, and sends "Connection: close" so that clients reconnect to another replica. A second signal stops it
+immediately.
 
-With --dev it makes its own certificate, loads an example policy and listens on 127.0.0.1 only.
+With --dev it generates a certificate, loads an example policy and listens only on 127.0.0.1.
 
-Exit codes: 0 drained, 1 failed to start or to serve (the last log line says why), 2 bad flags or a bad policy,
-3 forced by a second signal, 4 the shutdown timeout ended a request.`,
+Exit codes: 0 drained, 1 failed to start or to serve (see the last log line), 2 bad flags or a bad policy, 3 stopped by
+a second signal, 4 the shutdown timeout ended a request.`,
 		Example: `  evergate serve --dev
   evergate serve --policy /etc/evergate/policy \
     --tls-cert /etc/evergate/tls/tls.crt --tls-key /etc/evergate/tls/tls.key`,

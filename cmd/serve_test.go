@@ -23,7 +23,7 @@ import (
 	"github.com/evergate/evergate/lifecycle"
 )
 
-// written is what a command has written, and can be waited for.
+// written is the output of a command. A test can wait for output.
 type written struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -54,12 +54,12 @@ func (o *written) String() string {
 // served is a run of evergate serve in this process.
 type served struct {
 	stdout, stderr *written
-	stop           context.CancelFunc // as the first signal does
+	stop           context.CancelFunc // like the first signal
 	ended          chan struct{}
-	code           int // once it has ended
+	code           int // valid after the end
 }
 
-// startServe runs evergate serve on free ports. It ends without a delay, as no Service sends it anything.
+// startServe runs evergate serve on free ports. It drains without a delay, because there is no Service.
 func startServe(t *testing.T, environ []string, args ...string) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +75,7 @@ func startServe(t *testing.T, environ []string, args ...string) *served {
 	return s
 }
 
-// await waits until what o holds matches the pattern, and returns what its first group does.
+// await waits until the output matches the pattern, and returns its first group.
 func (s *served) await(t *testing.T, o *written, pattern string) string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -124,11 +124,11 @@ func trusting(t *testing.T, file string) *http.Client {
 	if !roots.AppendCertsFromPEM(ca) {
 		t.Fatalf("%s holds no certificate", file)
 	}
-	// A connection that is kept would be waited for when the server drains.
+	// Without keep-alives, the server does not wait for connections during the drain.
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
 }
 
-// call sends a request and returns status and body. A body makes it a POST.
+// call sends a request and returns the status and the body. With a body, the method is POST.
 func call(t *testing.T, client *http.Client, url string, body []byte) (int, string) {
 	t.Helper()
 	method := http.MethodGet
@@ -172,11 +172,11 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// What the greeting of --dev says is true: the lines to try work as they stand there, and Ctrl-C ends it cleanly.
+// The greeting of --dev is correct: its commands work unchanged, and Ctrl-C ends the process cleanly.
 func TestServeDev(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	s := startServe(t, nil, "--dev", "--dev-ca", ca)
-	s.await(t, s.stdout, `Ctrl-C ends it`)
+	s.await(t, s.stdout, `Press Ctrl-C to stop`)
 	greeting := s.stdout.String()
 	for _, want := range []string{"CA        " + ca, "examples/policies/dev.yaml", "--cacert " + ca} {
 		if !strings.Contains(greeting, want) {
@@ -186,7 +186,7 @@ func TestServeDev(t *testing.T) {
 	client := trusting(t, ca)
 	tried := regexp.MustCompile(`-d @(\S+) (https://\S+)`).FindAllStringSubmatch(greeting, -1)
 	if len(tried) != 2 {
-		t.Fatalf("there are %d lines to try, want 2:\n%s", len(tried), greeting)
+		t.Fatalf("the greeting has %d commands, want 2:\n%s", len(tried), greeting)
 	}
 	for i, want := range []string{`"patchType":"JSONPatch"`, `"allowed":false`} {
 		body, err := os.ReadFile(filepath.Join("..", tried[i][1]))
@@ -216,7 +216,7 @@ func TestServeDev(t *testing.T) {
 	}
 }
 
-// Everything can be set by variables, and what is under way when the end comes is answered.
+// Variables can set everything. A running review is answered when the process ends.
 func TestServeByVariables(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certificate(t)
@@ -237,7 +237,7 @@ func TestServeByVariables(t *testing.T) {
 	}
 	s.await(t, s.stderr, `"level":"DEBUG","msg":"allowed"`)
 
-	// Half a review is sent before the end, the other half after.
+	// The first half of a review is sent before the end, and the second half after.
 	dialer := tls.Dialer{Config: client.Transport.(*http.Transport).TLSClientConfig}
 	conn, err := dialer.DialContext(t.Context(), "tcp", address)
 	if err != nil {
@@ -276,7 +276,7 @@ func TestServeByVariables(t *testing.T) {
 	s.end(t, 0, "")
 }
 
-// A certificate that is still being issued is waited for.
+// The process waits for a certificate that is still being issued.
 func TestServeWaitsForItsCertificate(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
@@ -296,7 +296,7 @@ func TestServeWaitsForItsCertificate(t *testing.T) {
 	s.await(t, s.stderr, `"to":"listening"`)
 }
 
-// A replica that must have a policy is not ready without one, and is when it comes.
+// A replica that requires a policy becomes ready when the policy appears.
 func TestServeRequiresPolicy(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certificate(t)
@@ -308,7 +308,7 @@ func TestServeRequiresPolicy(t *testing.T) {
 	ops := "http://" + s.await(t, s.stderr, `"msg":"ops port bound","address":"([^"]+)"`)
 	s.await(t, s.stderr, `"to":"ready"`)
 	status, text := call(t, http.DefaultClient, ops+"/readyz", nil)
-	if want := "there is no policy at " + policy + ", and --require-policy wants one\n"; status != 503 || text != want {
+	if want := "there is no policy at " + policy + ", but --require-policy is set\n"; status != 503 || text != want {
 		t.Errorf("/readyz: %d %q, want %q", status, text, want)
 	}
 	write(t, policy, examples.DevPolicy())
@@ -341,7 +341,7 @@ func TestServeFailsToStart(t *testing.T) {
 		s := startServe(t, nil, "--dev", "--dev-ca", ca, "--listen", address)
 		s.end(t, lifecycle.ExitFailed, "start: --listen: listen tcp "+address+": bind: address already in use")
 		if _, err := os.Stat(ca); err == nil {
-			t.Error("it has written its CA, over that of the process that serves there")
+			t.Error("it has overwritten the CA of the process that serves there")
 		}
 	})
 	for _, tt := range []struct {

@@ -23,28 +23,29 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// server is the wiring of one serving process.
+// server contains the parts of one serving process.
 type server struct {
 	flags   settings.Serve
 	log     *slog.Logger
 	metrics *telemetry.Metrics
-	tracing *telemetry.Tracing // nil: nothing is traced
+	tracing *telemetry.Tracing // nil without tracing
 
 	policies *policystore.Store
 	source   *certs.Source
 	dev      *certs.Dev        // nil without --dev
-	clients  *certs.ClientAuth // nil: clients are not authenticated
+	clients  *certs.ClientAuth // nil if clients are not authenticated
 	prober   *selfprobe.Prober
 	process  *lifecycle.Process
 
-	address string // of the serving port; known when it is bound
+	address string // of the serving port; empty until it is bound
 }
 
-// serve runs the server until it receives a signal to stop. It logs why the process ends as the last line of the log.
-// What is wrong with flags and policy it returns, so that it is printed as for every command.
+// serve runs the server until it receives a signal to stop. The last line of the log contains the reason why the
+// process ends. serve returns errors about flags and policy, so that they are printed like the errors of other
+// commands.
 func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends what follows files
+	defer cancel() // ends the goroutines that watch files
 	defer tuneHeap()()
 	registry := telemetry.NewRegistry()
 	verbosity := newVerbosity(f.LogLevel)
@@ -54,7 +55,7 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 	defer signal.Stop(louder)
 	go verbosity.follow(ctx, louder, s.log)
 
-	// Two: one to drain, one to give up.
+	// The first signal starts the drain, and the second signal ends it.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
@@ -66,7 +67,7 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 		if err != nil {
 			return err
 		}
-	case received := <-signals: // reading files may take long, and no client has connected yet
+	case received := <-signals: // reading files may take long, and clients cannot have connected yet
 		s.log.Info("received signal while loading; exiting", "signal", received.String())
 		return s.exit(nil)
 	}
@@ -88,15 +89,15 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 	s.process.OpsListener = ops
 	s.log.Info("ops port bound", "address", ops.Addr().String())
 
-	// The reader of the log or of the greeting may go, as a journal or a container runtime does when it is restarted.
-	// Package os would then end the process at its next write, and with it the reviews under way.
+	// A reader of the log or of the greeting may disappear, for example if a journal or a container runtime is
+	// restarted. Without this, package os would end the process at its next write, together with all running reviews.
 	signal.Ignore(syscall.SIGPIPE)
 
 	return s.exit(s.process.Run(ctx, signals))
 }
 
-// load makes everything that the process consists of. It loads the policy and serves nothing yet. Watchers of files run
-// until life ends, so that a drain too is served with a valid certificate.
+// load creates all parts of the process and loads the policy. It does not start to serve. File watchers run until
+// life ends, so the certificate stays valid during the drain too.
 func (s *server) load(life context.Context) (err error) {
 	f := &s.flags
 	built := thisBuild()
@@ -140,10 +141,11 @@ func (s *server) load(life context.Context) (err error) {
 	return nil
 }
 
-// exempt reports whether a request is no review of a client: a probe, or one that the process has sent itself.
+// exempt reports whether a request is not a review from a client. It may be a probe, or a request from the process
+// itself.
 func (s *server) exempt(r *http.Request) bool { return handlers.IsProbe(r) || s.prober.Sent(r) }
 
-// observer counts what lifecycle observes, and also traces phases.
+// observer counts the events of package lifecycle, and traces phases.
 type observer struct {
 	*telemetry.Metrics
 	tracing *telemetry.Tracing
@@ -155,7 +157,7 @@ func (o observer) PhaseChanged(from, to string, lasted time.Duration, open int) 
 	o.tracing.PhaseChanged(from, to, lasted, open)
 }
 
-// openPolicy opens the policy that --policy names, which for --dev is the example where it names none.
+// openPolicy opens the policy of --policy. With --dev, the default is the example policy.
 func (s *server) openPolicy() (*policystore.Store, error) {
 	if s.flags.Dev && s.flags.Policy == "" {
 		return policystore.FromBytes("examples/policies/dev.yaml", examples.DevPolicy(), s.log, s.metrics)
@@ -181,8 +183,8 @@ func (s *server) handlers() handlers.Config {
 	return config
 }
 
-// ready is readiness as a whole: the process accepts reviews, clients will trust its certificate, and it has a policy
-// where it must have one.
+// ready returns nil if the process accepts reviews, clients will trust its certificate, and it has a policy if it
+// needs one.
 func (s *server) ready() error {
 	if err := s.process.Ready(); err != nil {
 		return err
@@ -191,12 +193,12 @@ func (s *server) ready() error {
 		return err
 	}
 	if s.flags.RequirePolicy && s.policies.Current().Emptied() {
-		return fmt.Errorf("there is no policy at %s, and --require-policy wants one", s.flags.Policy)
+		return fmt.Errorf("there is no policy at %s, but --require-policy is set", s.flags.Policy)
 	}
 	return nil
 }
 
-// open waits for the certificates, follows the files from then on, and binds the serving port.
+// open waits for the certificates, starts to watch the files, and binds the serving port.
 func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 	if err := s.waitForCertificates(ctx); err != nil {
 		return nil, err
@@ -236,17 +238,17 @@ func (s *server) waitForCertificates(ctx context.Context) error {
 	return s.clients.Wait(ctx)
 }
 
-// probe sends the self-probe's reviews through the real listener, on a connection of its own. Where the listener is on
-// all addresses, dialling "all addresses" means this machine.
+// probe sends the reviews of the self-probe through the real listener, on a separate connection. If the listener is
+// on all addresses, dialling its address connects to this machine.
 func (s *server) probe(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig:     s.source.ProbeConfig(s.clients),
-		TLSHandshakeTimeout: 10 * time.Second, // as kube-apiserver's client has it
+		TLSHandshakeTimeout: 10 * time.Second, // as in kube-apiserver's client
 	}}
 	return s.prober.Check(ctx, client, "https://"+s.address)
 }
 
-// exit logs why the process ends, as its last line, and returns the exit code.
+// exit logs the reason why the process ends, as the last line of the log, and returns the exit code.
 func (s *server) exit(err error) error {
 	if err == nil {
 		s.log.Info("exit", "code", 0)

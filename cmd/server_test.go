@@ -23,7 +23,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// stuckPolicies never get round to saying which policy decides.
+// stuckPolicies blocks before it returns the current policy.
 type stuckPolicies struct{ release chan struct{} }
 
 func (s stuckPolicies) Current() *policy.Policy {
@@ -31,7 +31,7 @@ func (s stuckPolicies) Current() *policy.Policy {
 	return new(policy.Policy)
 }
 
-// A review that hangs where the self-probe does not come by brings liveness down all the same, on both ports.
+// A stuck review that the self-probe does not notice still makes liveness fail, on both ports.
 func TestLiveFallsForAReviewThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{
@@ -63,7 +63,7 @@ func TestLiveFallsForAReviewThatHangs(t *testing.T) {
 	})
 }
 
-// heldLog holds up its first line until the test releases it.
+// heldLog blocks its first line until the test releases it.
 type heldLog struct {
 	writing, release chan struct{}
 	once             sync.Once
@@ -82,11 +82,12 @@ func (l *heldLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// A signal while the process loads ends it as after a drain: Run returns 0. Otherwise the signal kills this test.
+// A signal during loading ends the process like after a drain: Run returns 0. Otherwise the signal would kill this
+// test.
 func TestStopWhileLoading(t *testing.T) {
 	log := &heldLog{writing: make(chan struct{}), release: make(chan struct{})}
 	go func() {
-		<-log.writing // the policy, which is loaded first
+		<-log.writing // the policy is loaded first
 		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
@@ -104,7 +105,7 @@ func TestStopWhileLoading(t *testing.T) {
 	}
 }
 
-// Probes of kubelet, and the reviews of the self-probe, are answered before the process is ready.
+// Probes of kubelet and reviews of the self-probe are answered before the process is ready.
 func TestExempt(t *testing.T) {
 	prober, err := selfprobe.New()
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"unicode"
 )
 
-// strangeNames are names of files that a pull request may contain, without their extensions.
+// strangeNames are file names that a pull request may contain, without extensions.
 var strangeNames = []string{
 	"a\n::stop-commands::token", "b\r::error::x", "c\x1b[2Jd", "e\u009b2Jf", "g\u202eh", "::warning::i",
 	"j##vso[task.complete]k", "l\x7fm", "n\xffo", "p%0A::error::q",
 }
 
-// commands are what the runners of pipelines obey at the beginning of a line, or anywhere.
+// commands matches commands for CI runners, at the beginning of a line or anywhere.
 var commands = regexp.MustCompile(`(?m)^\s*::|##`)
 
 // TestFilesFromStrangers runs every command that reads files, in every format, on files whose names and contents a
-// stranger has chosen: nothing that is printed controls a terminal or a runner, and nothing is waited for.
+// stranger has chosen. The output must not control a terminal or a CI runner, and the command must not block.
 func TestFilesFromStrangers(t *testing.T) {
 	const (
 		head     = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
@@ -104,7 +104,7 @@ func TestFilesFromStrangers(t *testing.T) {
 		{append([]string{"test"}, named("suites", "_test.yaml")...), all},
 		{[]string{"preflight", "-f", "manifests"}, values},
 		{append([]string{"preflight"}, repeat("-f", named("manifests", "-bad.yaml"))...), values},
-		{append([]string{"export"}, named("policies", ".yaml")...), []string{""}},
+		{append([]string{"export"}, repeat("--policy", named("policies", ".yaml"))...), []string{""}},
 	} {
 		for _, format := range test.formats {
 			t.Run(strings.Join(test.args[:2], " ")+" "+format, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestFilesFromStrangers(t *testing.T) {
 	}
 }
 
-// checkPrinted runs a command, which is to end by itself, and checks both of its outputs.
+// checkPrinted runs a command, which must end, and checks both of its outputs.
 func checkPrinted(t *testing.T, format string, args []string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -137,7 +137,7 @@ func checkPrinted(t *testing.T, format string, args []string) {
 			out = own.ReplaceAllString(out, "")
 		}
 		if i := strings.IndexFunc(out, func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }); i >= 0 {
-			t.Errorf("%s has %q, which does not print: …%q", name, out[i:i+2], out[max(0, i-80):min(len(out), i+40)])
+			t.Errorf("%s contains the unprintable %q: …%q", name, out[i:i+2], out[max(0, i-80):min(len(out), i+40)])
 		}
 		if at := commands.FindStringIndex(out); at != nil {
 			t.Errorf("%s has a command: …%q", name, out[max(0, at[0]-80):min(len(out), at[1]+60)])

@@ -24,7 +24,7 @@ import (
 	"github.com/evergate/evergate/examples"
 )
 
-// The spans of a process's last moments reach the collector before it ends.
+// The last spans of a process reach the collector before the process ends.
 func TestServeIsTraced(t *testing.T) {
 	var mu sync.Mutex
 	spans := map[string]*tracepb.Span{} // by name
@@ -44,7 +44,7 @@ func TestServeIsTraced(t *testing.T) {
 	}))
 	defer collector.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000") // nothing is exported but by the flush
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000") // only the final flush exports spans
 
 	p, address, config := startDev(t)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
@@ -76,7 +76,7 @@ func TestServeIsTraced(t *testing.T) {
 	}
 }
 
-// A value that cannot be used is found when the process starts.
+// An invalid value is reported at startup.
 func TestServeRefusesBadTracing(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")
 	var stderr bytes.Buffer
@@ -88,7 +88,7 @@ func TestServeRefusesBadTracing(t *testing.T) {
 	}
 }
 
-// SIGUSR1 makes a running process log everything, and once more what it did before.
+// SIGUSR1 switches a running process to debug, and then back.
 func TestLogLevelChangesAtRunTime(t *testing.T) {
 	p, address, config := startDev(t)
 	log := bufio.NewScanner(p.log)
@@ -115,13 +115,13 @@ func TestLogLevelChangesAtRunTime(t *testing.T) {
 		}
 		if change.to == "DEBUG" {
 			client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
-			allowed := bytes.Replace(examples.ServiceReview(), []byte(`"CREATE"`), []byte(`"CONNECT"`), 1) // brings no object
+			allowed := bytes.Replace(examples.ServiceReview(), []byte(`"CREATE"`), []byte(`"CONNECT"`), 1) // no object
 			resp, err := client.Post("https://"+address+"/validate/services", "application/json", bytes.NewReader(allowed))
 			if err != nil {
 				t.Fatal(err)
 			}
 			_ = resp.Body.Close()
-			next("allowed") // which is logged at level debug
+			next("allowed") // logged at level debug
 		}
 	}
 	p.terminate(t)

@@ -25,22 +25,22 @@ func newTestCommand(env settings.Environment) *cobra.Command {
 	f := testFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnError)}
 	c := &cobra.Command{
 		Use:   "test DIRECTORY...",
-		Short: "Run the tests of policies: suites of objects, with what is expected of each",
-		Long: `Test runs suites: files called *_test.yaml, in directories with all beneath them or named themselves. A
-suite names a policy, and cases: an object, who sends it, and what the policy is expected to do, which is decided by
-the code that answers kube-apiserver. docs/testing-policies.md has all fields.
+		Short: "Run the test suites of policies",
+		Long: `Test runs test suites. A suite is a file called *_test.yaml. For a directory, test runs all suites in it and
+below. A suite contains a policy and cases. A case contains an object, the user that sends it, and the expected
+decision. Test decides with the same code as the webhook. docs/testing-policies.md describes all fields.
 
-For a case that failed, test prints the difference between what is expected and what is decided, as fields of the
-suite. At the end it lists the entries of the policies that no case has reached.
+For a failed case, test prints the difference between the expected and the actual decision, as fields of the suite. At
+the end it lists the entries of the policies that no case has reached.
 
-Exit codes: 0 all cases passed, 1 a case failed, or with --require-coverage an entry was not reached, with --fail-on
-warn also without it, 2 bad flags, or a suite, a policy or an object that is not understood.`,
+Exit codes: 0 all cases passed, 1 a case failed (with --require-coverage or --fail-on warn also if an entry was not
+reached), 2 bad flags, or a suite, a policy or an object that is not understood.`,
 		Example: `  evergate test policies/
   evergate test policies/ --run 'latest|digest'
   evergate test policies/ --require-coverage -o junit > report.xml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("test what? name a directory with *_test.yaml files, or such a file")
+				return errors.New("no test suite: add a directory with *_test.yaml files, or such a file")
 			}
 			return nil
 		},
@@ -51,8 +51,8 @@ warn also without it, 2 bad flags, or a suite, a policy or an object that is not
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.run, "run", "", "run only cases whose names this regular `expression` matches")
-	flags.BoolVar(&f.requireCoverage, "require-coverage", false, "fail where no case reaches an entry of a policy")
+	flags.StringVar(&f.run, "run", "", "run only cases whose names match this regular `expression`")
+	flags.BoolVar(&f.requireCoverage, "require-coverage", false, "fail if an entry of a policy is not reached by any case")
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
 	return c
@@ -69,7 +69,7 @@ func (f *testFlags) test(paths []string, stdout, stderr io.Writer) error {
 	}
 	report := policytest.Run(files, only)
 	if only != nil && report.Summary.Cases == 0 && len(report.Errors) == 0 {
-		return fmt.Errorf("--run %s: no case has such a name", f.run)
+		return fmt.Errorf("--run %s: no case name matches", f.run)
 	}
 	if err := f.write(stdout, report); err != nil {
 		return err
@@ -87,16 +87,16 @@ func (f *testFlags) test(paths []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// coverageFails reports whether an entry that no case reaches fails.
+// coverageFails reports whether the command fails if no case reaches an entry.
 func (f *testFlags) coverageFails() bool { return f.requireCoverage || f.text.failOnWarnings() }
 
-// pattern returns which cases are run; nil for all.
+// pattern returns the pattern of the cases to run, or nil for all cases.
 func (f *testFlags) pattern() (*regexp.Regexp, error) {
 	if f.run == "" {
 		return nil, nil
 	}
 	if f.coverageFails() {
-		return nil, errors.New("--run leaves cases out, and what they reach: leave out --require-coverage and --fail-on")
+		return nil, errors.New("--run leaves out cases, so coverage is unknown: leave out --require-coverage and --fail-on")
 	}
 	only, err := regexp.Compile(f.run)
 	if err != nil {

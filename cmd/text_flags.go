@@ -17,20 +17,21 @@ type textFlags struct {
 	onlyFailures bool
 	quiet        bool
 
-	noColor bool // the environment says so
+	noColor bool // from the environment
 }
 
-// newTextFlags returns the flags of a command for which failOn is what fails by default.
+// newTextFlags returns the flags of a command. failOn is the word for the default of --fail-on.
 func newTextFlags(env settings.Environment, failOn string) *textFlags {
-	// https://no-color.org: whatever its value. A terminal that is dumb knows no colors.
+	// NO_COLOR disables colors for any value that is not empty: see https://no-color.org. A dumb terminal does not
+	// support colors.
 	noColor := env["NO_COLOR"] != "" || env["TERM"] == "dumb"
 	return &textFlags{color: colorAuto, failOn: failure{usual: failOn}, noColor: noColor}
 }
 
 func (f *textFlags) define(flags *pflag.FlagSet) {
 	f.defineColor(flags)
-	flags.Var(&f.failOn, "fail-on", "what ends with an exit code other than 0; warn: also what is warned of")
-	flags.BoolVar(&f.onlyFailures, "only-failures", false, "list only what fails")
+	flags.Var(&f.failOn, "fail-on", "results that lead to an exit code other than 0; warn includes warnings")
+	flags.BoolVar(&f.onlyFailures, "only-failures", false, "list only failures")
 	f.defineQuiet(flags)
 }
 
@@ -39,13 +40,13 @@ func (f *textFlags) defineColor(flags *pflag.FlagSet) {
 }
 
 func (f *textFlags) defineQuiet(flags *pflag.FlagSet) {
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "write nothing but errors: the exit code says the rest")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only errors; use the exit code for the result")
 }
 
-// failOnWarnings reports whether warnings fail.
+// failOnWarnings reports whether the command fails because of warnings.
 func (f *textFlags) failOnWarnings() bool { return f.failOn.warn }
 
-// writer returns where the report is written.
+// writer returns the writer for the report.
 func (f *textFlags) writer(w io.Writer) io.Writer {
 	if f.quiet {
 		return io.Discard
@@ -65,7 +66,7 @@ func (f *textFlags) colors(w io.Writer) text.Colors {
 	}
 }
 
-// colorMode says when text is colored.
+// colorMode controls when text is colored.
 type colorMode string
 
 // The modes.
@@ -75,7 +76,7 @@ const (
 	colorNever  colorMode = "never"
 )
 
-// Set accepts the names of the modes.
+// Set implements pflag.Value.
 func (m *colorMode) Set(name string) error {
 	switch mode := colorMode(name); mode {
 	case colorAuto, colorAlways, colorNever:
@@ -85,28 +86,28 @@ func (m *colorMode) Set(name string) error {
 	return fmt.Errorf("%s is not known: write auto, always or never", text.Quote(name))
 }
 
-// String returns the name.
+// String implements pflag.Value.
 func (m *colorMode) String() string { return string(*m) }
 
-// Type is what stands for a value in the help.
+// Type returns the placeholder for a value in help texts.
 func (m *colorMode) Type() string { return "auto|always|never" }
 
-// failure is the least that a command fails for: what it fails for without a flag, or a warning.
+// failure is the value of --fail-on: the default of the command, or warn to fail because of warnings too.
 type failure struct {
 	usual string
 	warn  bool
 }
 
-// Words for what commands fail for without a flag.
+// The words for the defaults of --fail-on.
 const (
 	failOnDenied = "denied"
 	failOnError  = "error"
 )
 
-// failOnWarn is the other value of the flag.
+// failOnWarn is the other value of --fail-on.
 const failOnWarn = "warn"
 
-// Set accepts the usual word, and warn.
+// Set implements pflag.Value. It accepts the default of the command, and warn.
 func (f *failure) Set(name string) error {
 	if name != f.usual && name != failOnWarn {
 		return fmt.Errorf("%s is not known: write %s or %s", text.Quote(name), f.usual, failOnWarn)
@@ -115,7 +116,7 @@ func (f *failure) Set(name string) error {
 	return nil
 }
 
-// String returns the word.
+// String implements pflag.Value.
 func (f *failure) String() string {
 	if f.warn {
 		return failOnWarn
@@ -123,5 +124,5 @@ func (f *failure) String() string {
 	return f.usual
 }
 
-// Type is what stands for a value in the help.
+// Type returns the placeholder for a value in help texts.
 func (f *failure) Type() string { return f.usual + "|" + failOnWarn }

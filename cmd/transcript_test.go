@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the transcripts of testdata anew")
+var update = flag.Bool("update", false, "update the transcripts in testdata")
 
-// TestTranscripts runs the commands of each testdata/*.transcript and compares what they print: stdout, then stderr
-// with "! " before each line, then the exit code if it is not 0. To add a case write its command line and run the test
-// with -update. Variables may stand before a command, and < FILE behind it.
+// TestTranscripts runs the commands in each testdata/*.transcript and compares their output: stdout, then stderr with
+// "! " before each line, then the exit code if it is not 0. To add a case, write its command line and run the test
+// with -update. Variables may precede a command, and < FILE may follow it.
 func TestTranscripts(t *testing.T) {
 	t.Chdir("testdata")
 	files, err := filepath.Glob("*.transcript")
@@ -44,7 +44,7 @@ func TestTranscripts(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("go test ./cmd -update writes %s anew (-want +got)\n%s", file, diff)
+				t.Errorf("go test ./cmd -update updates %s (-want +got)\n%s", file, diff)
 			}
 		})
 	}

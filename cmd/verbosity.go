@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// verbosity is how much a process logs, and changes while it runs.
+// verbosity is the log level of a process. It can change while the process runs.
 type verbosity struct {
 	level      slog.LevelVar
 	configured slog.Level // by --log-level
@@ -15,8 +15,8 @@ type verbosity struct {
 // Level implements slog.Leveler.
 func (v *verbosity) Level() slog.Level { return v.level.Level() }
 
-// toggle changes between the configured level and debug. Where debug is configured, it changes to info: a change then
-// is for less.
+// toggle switches between the configured level and debug. If debug is configured, it switches to info, because the
+// user then wants to log less.
 func (v *verbosity) toggle() {
 	other := slog.LevelDebug
 	if v.configured <= slog.LevelDebug {
@@ -28,7 +28,7 @@ func (v *verbosity) toggle() {
 	v.level.Set(other)
 }
 
-// follow toggles on every signal until ctx is done, and logs each change whatever the level.
+// follow calls toggle on every signal until ctx is done. It logs each change at any level.
 func (v *verbosity) follow(ctx context.Context, signals <-chan os.Signal, log *slog.Logger) {
 	for {
 		select {

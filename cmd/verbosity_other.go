@@ -4,5 +4,5 @@ package cmd
 
 import "os"
 
-// notifyVerbosity does nothing where there is no such signal.
+// notifyVerbosity does nothing, because this platform does not have the signal.
 func notifyVerbosity(chan<- os.Signal) {}

@@ -8,5 +8,5 @@ import (
 	"syscall"
 )
 
-// notifyVerbosity has the signal sent to c that makes a process log more, or less again.
+// notifyVerbosity relays the signal that toggles the log level to c.
 func notifyVerbosity(c chan<- os.Signal) { signal.Notify(c, syscall.SIGUSR1) }

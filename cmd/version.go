@@ -11,15 +11,15 @@ import (
 	"github.com/evergate/evergate/internal/output"
 )
 
-// Set by the linker for releases: -X github.com/evergate/evergate/cmd.version=v1.2.3, likewise commit and date. What is
-// not set comes from what the go command records.
-var version, commit, date string //nolint:gochecknoglobals // the linker can set nothing else
+// The linker sets these for releases: -X github.com/evergate/evergate/cmd.version=v1.2.3, and commit and date in the
+// same way. The go command records defaults for values that are not set.
+var version, commit, date string //nolint:gochecknoglobals // the linker can only set variables
 
-// buildVersion says which build this is.
+// buildVersion identifies a build.
 type buildVersion struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	Date    string `json:"date,omitempty"`  // of the commit, or of the release: RFC 3339
+	Date    string `json:"date,omitempty"`  // of the commit or the release, in the format of RFC 3339
 	Dirty   bool   `json:"dirty,omitempty"` // built with changes that are not in the commit
 	Go      string `json:"go,omitempty"`
 }
@@ -28,23 +28,23 @@ func newVersionCommand() *cobra.Command {
 	format := output.NewFlag(output.Values()...)
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Say which build of Evergate this is",
+		Short: "Print the version of Evergate",
 		Args:  noArgs("leave it out"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return thisBuild().write(c.OutOrStdout(), format.Format())
 		},
 	}
-	c.Flags().VarP(&format, "output", "o", format.Usage("it"))
+	c.Flags().VarP(&format, "output", "o", format.Usage("the version"))
 	return c
 }
 
-// thisBuild is the build that runs.
+// thisBuild returns the build of the running binary.
 func thisBuild() buildVersion {
-	info, _ := debug.ReadBuildInfo() // nil, but for binaries built without modules
+	info, _ := debug.ReadBuildInfo() // nil only for binaries that were built without modules
 	return buildVersion{Version: version, Commit: commit, Date: date}.with(info)
 }
 
-// with fills what the linker has not set from what the go command has recorded; info may be nil.
+// with sets values that the linker has not set from the records of the go command. info may be nil.
 func (v buildVersion) with(info *debug.BuildInfo) buildVersion {
 	if info != nil {
 		recorded := map[string]string{}
@@ -69,7 +69,7 @@ func (v buildVersion) write(w io.Writer, f output.Format) error {
 	return err
 }
 
-// String returns the build in a line.
+// String returns the build on one line.
 func (v buildVersion) String() string {
 	line := "evergate " + v.Version
 	if v.Commit != "" {

@@ -14,10 +14,10 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// labelComponent is the label by which the backstop is known: what evergate export has written.
+// labelComponent is the label that evergate export sets on the native policies of the backstop.
 const labelComponent = "app.kubernetes.io/component"
 
-// nativePolicy is a policy of the backstop with its bindings, validating or mutating.
+// nativePolicy is a validating or mutating policy of the backstop with its bindings.
 type nativePolicy struct {
 	object
 	mutates     bool
@@ -73,18 +73,19 @@ func (c *cluster) mutatingBindingsOf(policy string) []nativeBinding {
 	return all
 }
 
-// hash is that of the policy that it was exported from.
+// hash returns the hash of the policy that the native policy was exported from.
 func (p *nativePolicy) hash() string { return p.GetAnnotations()[export.HashAnnotation] }
 
-// enforces reports whether it is to deny what it finds. The others warn, count and rewrite.
+// enforces reports whether the native policy has to deny violations. The other native policies warn, count and
+// rewrite.
 func (p *nativePolicy) enforces() bool { return strings.HasSuffix(p.GetName(), "-enforce") }
 
-// bound reports whether a binding has it do what it is for.
+// bound reports whether the native policy has a binding that lets it do its task.
 func (p *nativePolicy) bound() bool {
 	return slices.ContainsFunc(p.bindings, func(b nativeBinding) bool { return b.denies || !p.enforces() })
 }
 
-// webhook returns a webhook of Evergate whose work a native policy does; nil where the input has none.
+// webhookOf returns an Evergate webhook that a native policy replaces, or nil if the input does not have one.
 func (c *cluster) webhookOf(p *nativePolicy) *hook {
 	for _, w := range export.Webhooks() {
 		if p.GetName() != w.PolicyPrefix() && !strings.HasPrefix(p.GetName(), w.PolicyPrefix()+"-") {
@@ -97,7 +98,7 @@ func (c *cluster) webhookOf(p *nativePolicy) *hook {
 	return nil
 }
 
-// leavesOut returns by which fields a policy or a binding leaves objects out that the exporter's do not.
+// leavesOut returns the fields with which a policy or a binding excludes objects that the exported policies match.
 func leavesOut(m *admissionv1.MatchResources, binding bool) []string {
 	var fields []string
 	if m == nil {
@@ -121,7 +122,7 @@ func leavesOut(m *admissionv1.MatchResources, binding bool) []string {
 	return fields
 }
 
-// namespaceSelector of a binding; nil for every namespace.
+// namespaceSelector returns the selector of a binding, or nil for every namespace.
 func (b *nativeBinding) namespaceSelector() *metav1.LabelSelector {
 	if b.matches == nil {
 		return nil
@@ -151,7 +152,7 @@ func canonical(s *metav1.LabelSelector) string {
 	return strings.Join(terms, ",")
 }
 
-// neverCalled returns the name of the condition for which a webhook is never called; empty where it may be.
+// neverCalled returns the name of a condition that is never true, or "" if the webhook may be called.
 func (h *hook) neverCalled() string {
 	for _, m := range h.MatchConditions {
 		if strings.TrimSpace(m.Expression) == export.NativeExpression {
@@ -161,14 +162,15 @@ func (h *hook) neverCalled() string {
 	return ""
 }
 
-// exported is what the policy of the ConfigMap is exported as.
+// exported is the export of the policy in the ConfigMap.
 type exported struct {
 	document policy.Document
 	options  export.Options
 	policies []object
 }
 
-// exportAs exports the policy where the backstop has policies of some kinds, with --deny-unrewritten or without.
+// exportAs exports the policy for the targets that the backstop uses, with or without --deny-unrewritten. It returns
+// false if the input does not have the policy.
 func (c *cluster) exportAs(backstop []nativePolicy, unrewritten bool) (exported, bool) {
 	p, ok := c.policy()
 	if !ok {
@@ -196,7 +198,7 @@ func (c *cluster) exportAs(backstop []nativePolicy, unrewritten bool) (exported,
 	return e, true
 }
 
-// names returns those of the policies.
+// names returns the names of the exported policies.
 func (e *exported) names() []string {
 	var names []string
 	for _, p := range e.policies {
@@ -205,8 +207,8 @@ func (e *exported) names() []string {
 	return names
 }
 
-// differences returns the fields by which a native policy judges otherwise than what is exported by its name: all of
-// them, where nothing is.
+// differences returns the fields in which a native policy differs from the exported policy of the same name, or all
+// fields if there is no such exported policy.
 func (e *exported) differences(p *nativePolicy) []string {
 	var names []string
 	wanted := judgement(find(e.policies, "", p.GetName()))
@@ -218,13 +220,13 @@ func (e *exported) differences(p *nativePolicy) []string {
 	return names
 }
 
-// field is one of a specification.
+// field is one field of a specification.
 type field struct {
 	name  string
 	value any
 }
 
-// judgement returns the fields of a native policy by which it judges; nil for any other object.
+// judgement returns the fields of a native policy that determine its decisions, or nil for any other object.
 func judgement(o any) []field {
 	switch p := o.(type) {
 	case *admissionv1.ValidatingAdmissionPolicy:

@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/internal/output"
 )
 
-// Cases returns the report for the formats of pipelines: a case for each check that was run.
+// Cases returns the report for the formats of pipelines, with a case for each check that was run.
 func (r *Report) Cases() []output.Case {
 	byID := map[string]*output.Case{}
 	cases := make([]output.Case, len(r.checked))
@@ -41,7 +41,7 @@ func (s Severity) level() output.Level {
 	}
 }
 
-// fileLine is the form of Finding.Source.
+// fileLine matches Finding.Source.
 var fileLine = regexp.MustCompile(`^(.+):(\d+)(: item \d+)?$`)
 
 func placeOf(source string) output.Place {
@@ -49,6 +49,6 @@ func placeOf(source string) output.Place {
 	if m == nil {
 		return output.Place{File: source}
 	}
-	line, _ := strconv.Atoi(m[2]) // digits, says the pattern
+	line, _ := strconv.Atoi(m[2]) // the pattern matches only digits
 	return output.Place{File: m[1], Line: line, Column: 1}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	yamlv3 "go.yaml.in/yaml/v3"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evergate/evergate/export"
@@ -26,17 +27,52 @@ import (
 // now is the time in all tests.
 var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// testCase is one document of testdata/<id>.bad.yaml, whose findings are all of that id, or of testdata/*.good.yaml, in
-// which nothing is found.
+// testCase is one document of testdata/<id>.bad.yaml, which has only findings with this id, or of testdata/*.good.yaml,
+// which does not have any findings.
 type testCase struct {
 	Case   string   `json:"case"`
-	Live   bool     `json:"live"`   // live.yaml is changed, rather than base.yaml
+	Live   bool     `json:"live"`   // change live.yaml instead of base.yaml
 	Change []change `json:"change"` // in this order
+	DryRun *answer  `json:"dryRun"` // for a Pod of the Deployment evergate; nil without a dry run
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
 }
 
-// change adds an object, or what is exported of the policy, or patches an object (RFC 6902), or adds a copy of one that is
-// patched, or removes it.
+// answer is the answer of an API server to a dry run: the reason for a rejection, or a patch that turns the Pod
+// template into the Pod that the API server would create.
+type answer struct {
+	Rejected string           `json:"rejected"`
+	AsUser   bool             `json:"asUser"` // as a user and not as the account of the ReplicaSet controller
+	Patch    []map[string]any `json:"patch"`
+}
+
+// options returns the options of the checks of a case.
+func (tt testCase) options(t *testing.T, m manifests) Options {
+	t.Helper()
+	o := Options{Now: now}
+	if tt.DryRun == nil {
+		return o
+	}
+	run := DryRun{Deployment: "evergate", Rejected: tt.DryRun.Rejected, AsController: !tt.DryRun.AsUser}
+	if run.Rejected == "" {
+		deployment := m[m.index(t, "Deployment/evergate")]
+		template := deployment["spec"].(map[string]any)["template"]
+		patch, err := jsonpatch.DecodePatch(encode(t, tt.DryRun.Patch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		patched, err := patch.Apply(encode(t, template))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Pod = &corev1.Pod{}
+		decode(t, patched, run.Pod)
+	}
+	o.DryRuns = []DryRun{run}
+	return o
+}
+
+// change adds an object or the export of the policy, patches an object (RFC 6902), adds a patched copy of an object, or
+// removes an object.
 type change struct {
 	Add    map[string]any   `json:"add"`
 	To     string           `json:"to"`   // Kind/name
@@ -93,7 +129,7 @@ func (m manifests) apply(t *testing.T, changes []change) manifests {
 	return m
 }
 
-// exported is what evergate export writes of the policy.
+// exported returns the objects that evergate export writes for the policy.
 func (m manifests) exported(t *testing.T, c change) manifests {
 	t.Helper()
 	data := m[m.index(t, "ConfigMap/evergate-policy")]["data"].(map[string]any)["policy.yaml"].(string)
@@ -130,10 +166,10 @@ func (m manifests) inventory(t *testing.T) *Inventory {
 	return inv
 }
 
-// fixture is what cases change, decoded once for all of them.
+// fixture has the objects that cases change. It is decoded once for all cases.
 type fixture struct {
 	base manifests // base.yaml
-	live []change  // live.yaml: what differs in a cluster
+	live []change  // live.yaml: the differences in a live cluster
 }
 
 func readFixture(t *testing.T) fixture {
@@ -164,7 +200,7 @@ func TestBadManifests(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			cases := documents[testCase](t, c.id+".bad.yaml")
 			for _, tt := range cases {
-				t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt.Find, &c) })
+				t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt, &c) })
 			}
 		})
 	}
@@ -178,20 +214,22 @@ func TestGoodManifests(t *testing.T) {
 	f := readFixture(t)
 	for _, file := range files {
 		for _, tt := range documents[testCase](t, filepath.Base(file)) {
-			t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt.Find, nil) })
+			t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt, nil) })
 		}
 	}
 }
 
-// checkCase checks that the findings about m are find, all of them of the check c; nil for no check.
-func checkCase(t *testing.T, m manifests, find []string, c *check) {
+// checkCase checks that m has the findings of a case, all with the id of the check c. c is nil for a case without
+// findings.
+func checkCase(t *testing.T, m manifests, tt testCase, c *check) {
 	t.Helper()
 	inv := m.inventory(t)
-	report, err := Check(inv, Options{Now: now})
+	o := tt.options(t, m)
+	report, err := Check(inv, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkPremises(t, inv, report)
+	checkPremises(t, inv, o, report)
 	var got []string
 	for _, f := range report.Findings {
 		if f.ID == "coverage" && f.Severity == Info && (c == nil || c.id != f.ID) {
@@ -206,16 +244,16 @@ func checkCase(t *testing.T, m manifests, find []string, c *check) {
 			t.Errorf("the check is documented as %s and reports an %s", c.severity, f.Severity)
 		}
 	}
-	if diff := cmp.Diff(find, got); diff != "" {
+	if diff := cmp.Diff(tt.Find, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if c != nil && len(find) == 0 {
+	if c != nil && len(tt.Find) == 0 {
 		t.Error("a bad manifest has findings")
 	}
 }
 
-// TestOnePolicyOfTwoDeployments checks that a policy that two Deployments mount is loaded once: it would else hold each
-// entry twice, which no policy may, and what is wrong with it would be two findings.
+// TestOnePolicyOfTwoDeployments checks that a policy that two Deployments mount is loaded once. Otherwise it would
+// contain each entry twice, which is an error, and each of its errors would be two findings.
 func TestOnePolicyOfTwoDeployments(t *testing.T) {
 	second := change{Copy: "Deployment/evergate", Patch: []map[string]any{
 		{"op": "replace", "path": "/metadata/name", "value": "second"},
@@ -244,10 +282,10 @@ func TestOnePolicyOfTwoDeployments(t *testing.T) {
 	}
 }
 
-// checkPremises checks that where a premise does not hold, the check that is said to report that does.
-func checkPremises(t *testing.T, inv *Inventory, report *Report) {
+// checkPremises checks that if a premise does not hold, its check reports the cause.
+func checkPremises(t *testing.T, inv *Inventory, o Options, report *Report) {
 	t.Helper()
-	c, err := newCluster(inv, Options{Now: now})
+	c, err := newCluster(inv, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +298,7 @@ func checkPremises(t *testing.T, inv *Inventory, report *Report) {
 	}
 }
 
-// reportsCause reports whether a check has found an error, or one that it depends on has.
+// reportsCause reports whether a check has found an error, or a check that it depends on has.
 func reportsCause(c *cluster, report *Report, id string) bool {
 	if slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.ID == id && f.Severity == Error }) {
 		return true
@@ -270,7 +308,7 @@ func reportsCause(c *cluster, report *Report, id string) bool {
 	return slices.ContainsFunc(all[i].needs, func(p premise) bool { return !p.holds(c) && reportsCause(c, report, p.by) })
 }
 
-// TestEverySeverity checks that what docs/preflight.md says of a check's severity is reached by one of its cases.
+// TestEverySeverity checks that one of the cases of a check has its severity in docs/preflight.md.
 func TestEverySeverity(t *testing.T) {
 	for _, c := range checks() {
 		worst := slices.ContainsFunc(documents[testCase](t, c.id+".bad.yaml"), func(tt testCase) bool {
@@ -282,8 +320,8 @@ func TestEverySeverity(t *testing.T) {
 	}
 }
 
-// TestFiles checks that each check has a file of its own, check_ID.go, and bad manifests, testdata/ID.bad.yaml, and
-// that each such file belongs to a check.
+// TestFiles checks that each check has a separate file, check_ID.go, and bad manifests, testdata/ID.bad.yaml, and that
+// each such file belongs to a check.
 func TestFiles(t *testing.T) {
 	var sources, cases []string
 	for _, c := range checks() {
@@ -307,15 +345,15 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := strings.Count(string(text), "\treturn check{"); n != 1 {
-			t.Errorf("%s holds %d checks", source, n)
+			t.Errorf("%s contains %d checks", source, n)
 		}
 		if !strings.Contains(string(text), "id: \""+c.id+"\"") {
-			t.Errorf("%s does not hold the check %s", source, c.id)
+			t.Errorf("%s does not contain the check %s", source, c.id)
 		}
 	}
 }
 
-// documents reads the documents of a file of testdata; names like ${ca} become certificates in base64.
+// documents reads the documents of a file in testdata. Names like ${ca} become certificates in base64.
 func documents[T any](t *testing.T, name string) []T {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// servingSecrets yields the Secrets of --tls-cert that the inventory has.
+// servingSecrets yields the Secrets of --tls-cert that are in the inventory.
 func (c *cluster) servingSecrets(yield func(*corev1.Secret) bool) {
 	for _, s := range c.servers {
 		if secret := find(c.secrets, s.Namespace, s.tlsSecret()); secret != nil && !yield(secret) {
@@ -20,7 +20,7 @@ func (c *cluster) servingSecrets(yield func(*corev1.Secret) bool) {
 	}
 }
 
-// parseCertificates reads PEM.
+// parseCertificates parses PEM. A text without a certificate is an error.
 func parseCertificates(text []byte) ([]*x509.Certificate, error) {
 	var certs []*x509.Certificate
 	for block, rest := pem.Decode(bytes.TrimSpace(text)); block != nil; block, rest = pem.Decode(rest) {
@@ -36,7 +36,7 @@ func parseCertificates(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// verify does what the API server does in a handshake.
+// verify checks a chain as the API server does in a handshake.
 func verify(chain []*x509.Certificate, bundle []byte, dnsName string, now time.Time) error {
 	cas, err := parseCertificates(bundle)
 	if err != nil {

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// acceptAnnotation lists, separated by commas, the checks whose warnings about an object are accepted: they become
+// acceptAnnotation lists, separated by commas, the checks whose warnings about an object are accepted. They become
 // infos. An error cannot be accepted.
 const acceptAnnotation = "evergate.dev/preflight-accepts"
 
-// check looks for one fault. docs/preflight.md is generated from its fields.
+// check looks for one kind of problem. docs/preflight.md is generated from its fields.
 type check struct {
 	id       string
-	severity Severity // the worst that it reports
+	severity Severity // the worst severity that it reports
 	live     bool     // it needs a live cluster
+	modelled bool     // it predicts the admission of a Pod; not run if an API server has answered a dry run
 	needs    []premise
-	finds    string // what it finds
+	finds    string // the problem, after "Preflight reports"
 	why      string // why it breaks clusters
 	fix      string
 	run      func(*cluster, *reporter)
@@ -32,8 +33,8 @@ func (r *reporter) error(at ref, format string, args ...any)   { r.add(Error, at
 func (r *reporter) warning(at ref, format string, args ...any) { r.add(Warning, at, format, args) }
 func (r *reporter) info(at ref, format string, args ...any)    { r.add(Info, at, format, args) }
 
-// call reports what is wrong with the calls of a webhook: an error where it fails closed, a warning where it fails open
-// and so only costs time. The sentence goes on after "with failurePolicy …".
+// call reports a problem with the calls of a webhook. It is an error if the webhook fails closed, and a warning if it
+// fails open and so only costs time. The message starts with "with failurePolicy …" and continues with format.
 func (r *reporter) call(h *hook, format string, args ...any) {
 	severity := Warning
 	if h.closed() {
@@ -42,7 +43,7 @@ func (r *reporter) call(h *hook, format string, args ...any) {
 	r.add(severity, h.ref, "with failurePolicy "+string(h.failurePolicy())+" "+format, args)
 }
 
-// add files a finding. What was found of another part of the same object already becomes one finding with it.
+// add records a finding. Findings with the same message about several parts of one object become one finding.
 func (r *reporter) add(s Severity, at ref, format string, args []any) {
 	if s == Warning && slices.Contains(at.accepts, r.check.id) {
 		s, format = Info, format+" (accepted)"
@@ -62,14 +63,14 @@ func (r *reporter) add(s Severity, at ref, format string, args []any) {
 	}
 }
 
-// found is a finding, and which parts of an object it is about.
+// found is a finding, and the parts of the object that it is about.
 type found struct {
 	at    ref
 	parts []string
 	Finding
 }
 
-// findings returns what was found, in the order in which it was.
+// findings returns the findings in the order in which the check reported them.
 func (r *reporter) findings() []Finding {
 	var all []Finding
 	for _, f := range r.found {
@@ -79,7 +80,7 @@ func (r *reporter) findings() []Finding {
 	return all
 }
 
-// joinParts names parts of one kind: webhooks a, b.
+// joinParts lists parts of the same kind: webhooks a, b.
 func joinParts(parts []string) string {
 	if len(parts) == 1 {
 		return parts[0]
@@ -92,7 +93,7 @@ func joinParts(parts []string) string {
 	return kind + "s " + some(names)
 }
 
-// ref names an object, or a part of one, in findings.
+// ref identifies an object, or a part of an object, in findings.
 type ref struct {
 	kind, namespace, name string
 	part                  string // such as: webhook pods.evergate.dev
@@ -100,7 +101,7 @@ type ref struct {
 	accepts               []string // findings that the object accepts
 }
 
-// String is how kubectl's users name objects: Deployment evergate-system/evergate, container evergate.
+// String formats an object as users of kubectl know it: Deployment evergate-system/evergate, container evergate.
 func (r ref) String() string {
 	s := r.kind + " "
 	if r.namespace != "" {
@@ -113,12 +114,12 @@ func (r ref) String() string {
 	return s
 }
 
-// sameObject reports whether two refs name the same object, or parts of it.
+// sameObject reports whether two refs identify the same object, or parts of it.
 func (r ref) sameObject(other ref) bool {
 	return r.kind == other.kind && r.namespace == other.namespace && r.name == other.name && r.source == other.source
 }
 
-// in names a part of what r names.
+// in returns a ref of a part of the object.
 func (r ref) in(format string, args ...any) ref {
 	r.part = fmt.Sprintf(format, args...)
 	return r

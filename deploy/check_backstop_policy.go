@@ -7,19 +7,21 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// backstopPolicy: the native policies of the backstop, or the files of the API server, are of the policy that the Pods
-// are given; each policy judges as it is exported, fails closed, is bound, and judges in the namespaces of the webhook
-// whose work it does; and a webhook is not called only where native policies do all that it would.
+// backstopPolicy checks that the native policies of the backstop, or the files of the API server, were exported from
+// the policy that the Pods use. Each native policy has to equal its export, fail closed, be bound, and match the
+// namespaces of the webhook that it replaces. If a webhook is never called, native policies have to replace it
+// completely.
 func backstopPolicy() check {
 	return check{
 		id: "backstop-policy", severity: Error,
-		finds: "native policies of another policy than the ConfigMap has, or changed since, that are not bound, that do " +
-			"not deny, or that match other namespaces than the webhooks; files of the API server of another policy; an " +
-			"error where a webhook is never called because of them",
-		why: "what they let through is let through while no replica answers, or always where no webhook is called; and " +
-			"what they deny beyond the policy is denied although the policy allows it",
-		fix: "export the policy again, evergate export --target vap,map POLICY, and apply it with the kit's wiring, which " +
-			"carries the namespaces to the bindings; kubectl evergate apply renews them with the policy",
+		finds: "native policies that were exported from another policy than the policy in the ConfigMap or were " +
+			"changed later, that are not bound, that do not deny, or that match other namespaces than the " +
+			"webhooks, and API server files of another policy. It is a warning unless a webhook is never called because of them",
+		why: "requests that the native policies allow by mistake pass while no replica answers, or always if the " +
+			"webhook is never called. Native policies can also deny requests that the policy allows",
+		fix: "export the policy again with evergate export --target vap,map --policy POLICY, and apply it " +
+			"with kustomize/wiring, which copies the namespaces to the bindings. kubectl evergate apply renews them " +
+			"together with the policy",
 		run: func(c *cluster, r *reporter) {
 			b := backstopCheck{cluster: c, policies: c.backstop(), report: r.warning}
 			if slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.neverCalled() != "" }) {
@@ -48,14 +50,14 @@ type backstopCheck struct {
 	report   func(at ref, format string, args ...any)
 }
 
-// compareHashes compares the policies that were exported with the one in the ConfigMap, and reports whether all are of
-// it.
+// compareHashes compares the policy that native policies were exported from with the policy in the ConfigMap, and
+// reports whether they all match.
 func (b *backstopCheck) compareHashes() bool {
 	p, ok := b.policy()
 	if !ok || len(b.policies) == 0 {
 		return false
 	}
-	differ := map[string][]string{} // names, by the hash
+	differ := map[string][]string{} // names by hash
 	var hashes []string
 	for i := range b.policies {
 		native := &b.policies[i]
@@ -67,32 +69,35 @@ func (b *backstopCheck) compareHashes() bool {
 		}
 	}
 	for _, hash := range hashes {
-		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and of another one, %s, are: %s", p.Hash(),
+		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and these were exported from another "+
+			"policy, %s: %s", p.Hash(),
 			orNone(hash), some(differ[hash]))
 	}
 	return len(hashes) == 0
 }
 
-// compareExported compares the policies with what the policy is exported as, of which all must be there.
+// compareExported compares the native policies with the export of the policy. All exported native policies have to
+// exist.
 func (b *backstopCheck) compareExported() {
 	e, ok := b.exported()
 	if !ok {
 		return
 	}
 	if missing := b.missing(&e); len(missing) > 0 {
-		b.report(b.ref(b.policies[0].object), "the policy is exported as more than is there, which lacks: %s", some(missing))
+		b.report(b.ref(b.policies[0].object), "the export of the policy has more policies, and these are missing: "+
+			"%s", some(missing))
 	}
 	for i := range b.policies {
 		p := &b.policies[i]
 		if fields := e.differences(p); len(fields) > 0 {
-			b.report(b.ref(p.object), "it differs from what this version of evergate exports of the policy, by %s",
+			b.report(b.ref(p.object), "it differs from the export of this version of evergate in %s",
 				strings.Join(fields, ", "))
 		}
 	}
 }
 
-// exported returns what the policy is exported as: with --deny-unrewritten, unless what is there is nearer to what it
-// is without.
+// exported returns the export of the policy with --deny-unrewritten, unless the existing policies are closer to the
+// export without it.
 func (b *backstopCheck) exported() (exported, bool) {
 	denying, ok := b.exportAs(b.policies, true)
 	if plain, ok := b.exportAs(b.policies, false); ok && b.deviations(&plain) < b.deviations(&denying) {
@@ -101,7 +106,7 @@ func (b *backstopCheck) exported() (exported, bool) {
 	return denying, ok
 }
 
-// deviations returns how many policies are missing of what is exported, or judge otherwise.
+// deviations returns how many exported policies are missing or differ.
 func (b *backstopCheck) deviations(e *exported) int {
 	n := len(b.missing(e))
 	for i := range b.policies {
@@ -110,7 +115,7 @@ func (b *backstopCheck) deviations(e *exported) int {
 	return n
 }
 
-// missing returns the names of what is exported and not there.
+// missing returns the names of exported policies that do not exist.
 func (b *backstopCheck) missing(e *exported) []string {
 	var there []string
 	for i := range b.policies {
@@ -119,20 +124,21 @@ func (b *backstopCheck) missing(e *exported) []string {
 	return without(e.names(), there)
 }
 
-// compareFiles compares the policy that files of the API server are of with the one in the ConfigMap.
+// compareFiles compares the policy that the API server's files were exported from with the policy in the ConfigMap.
 func (b *backstopCheck) compareFiles() {
 	p, ok := b.policy()
 	if !ok || b.filesPolicy == "" || b.filesPolicy == p.Hash() {
 		return
 	}
 	at := ref{kind: "ValidatingAdmissionPolicy", name: export.ProbePolicy}
-	b.report(at, "the policy in the ConfigMap is %s, and the files of the API server are of %s", p.Hash(), b.filesPolicy)
+	b.report(at, "the policy in the ConfigMap is %s, and the API server's files were exported from %s", p.Hash(),
+		b.filesPolicy)
 }
 
-// orNone stands for a hash that is not known.
+// orNone returns a hash, or the end of a sentence for a hash that is not known.
 func orNone(hash string) string {
 	if hash == "" {
-		return "of which no annotation " + export.HashAnnotation + " says the hash"
+		return "whose hash is not in the annotation " + export.HashAnnotation
 	}
 	return hash
 }
@@ -142,38 +148,38 @@ func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// checkPolicy looks at one policy and its bindings.
+// checkPolicy checks one policy and its bindings.
 func (b *backstopCheck) checkPolicy(p *nativePolicy) {
 	at := b.ref(p.object)
 	if p.failsOpen {
-		b.report(at, "its failurePolicy is Ignore: an object that costs more than the API server's budget is let through")
+		b.report(at, "its failurePolicy is Ignore: an object that costs more than the API server's budget is allowed")
 	}
 	if fields := leavesOut(p.constraints, false); len(fields) > 0 {
-		b.report(at, "it leaves objects out that the webhook does not, by %s", strings.Join(fields, " and "))
+		b.report(at, "it leaves out objects that the webhook matches, by %s", strings.Join(fields, " and "))
 	}
 	switch {
 	case len(p.bindings) == 0:
-		b.report(at, "it has no binding, so that it does nothing")
+		b.report(at, "it has no binding, so it does nothing")
 	case !p.bound():
-		b.report(at, "no binding of it denies")
+		b.report(at, "it has no binding that denies")
 	}
 	h := b.webhookOf(p)
 	for i := range p.bindings {
 		binding := &p.bindings[i]
 		at := b.ref(binding.object)
 		if fields := leavesOut(binding.matches, true); len(fields) > 0 {
-			b.report(at, "it leaves objects out that the webhook does not, by %s", strings.Join(fields, " and "))
+			b.report(at, "it leaves out objects that the webhook matches, by %s", strings.Join(fields, " and "))
 		}
 		if h == nil {
 			continue
 		}
 		if got, want := canonical(binding.namespaceSelector()), canonical(h.NamespaceSelector); got != want {
-			b.report(at, "it matches other namespaces than the webhook %s: %s, and not %s", h.Name, orAll(got), orAll(want))
+			b.report(at, "it matches other namespaces than the webhook %s: %s instead of %s", h.Name, orAll(got), orAll(want))
 		}
 	}
 }
 
-// orAll stands for a selector without requirements.
+// orAll returns a selector, or words for a selector without requirements.
 func orAll(selector string) string {
 	if selector == "" {
 		return "all of them"
@@ -181,21 +187,21 @@ func orAll(selector string) string {
 	return selector
 }
 
-// checkUncalled looks at a webhook that is never called: native policies do all that it would, and are there.
+// checkUncalled checks that native policies exist that replace a webhook that is never called.
 func (b *backstopCheck) checkUncalled(r *reporter, h *hook, condition string) {
 	i := slices.IndexFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.path() })
 	switch {
 	case i < 0:
-		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and no native policy does its work",
+		r.error(h.ref, "its matchCondition %s is never true, so it is never called, and no native policy replaces it",
 			condition)
 		return
 	case len(b.policies) == 0 && b.filesPolicy == "":
-		r.warning(h.ref, "its matchCondition %s is never true, so that it is never called, and no native policy is in the "+
-			"input, nor what files of the API server say: deploy/collect.sh asks them", condition)
+		r.warning(h.ref, "its matchCondition %s is never true, so it is never called, and the input has neither native "+
+			"policies nor the hash of the API server's files: deploy/collect.sh collects both", condition)
 		return
 	}
 	e, ok := b.exported()
-	if len(b.policies) == 0 { // the files are all of what is exported
+	if len(b.policies) == 0 { // the files contain the whole export
 		e, ok = b.exportAs([]nativePolicy{{mutates: true}}, true)
 	}
 	if !ok || len(e.document.Entries) == 0 {
@@ -203,7 +209,7 @@ func (b *backstopCheck) checkUncalled(r *reporter, h *hook, condition string) {
 	}
 	uses := export.WebhookUses(e.document, e.options)
 	if why := uses[i].Called; why != "" {
-		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and it has to be: %s", condition,
+		r.error(h.ref, "its matchCondition %s is never true, so it is never called, and it has to be called: %s", condition,
 			why)
 		return
 	}
@@ -212,14 +218,15 @@ func (b *backstopCheck) checkUncalled(r *reporter, h *hook, condition string) {
 	}
 }
 
-// wantedOf returns the names of the policies that do the work of a webhook.
+// wantedOf returns the names of the exported policies that replace a webhook.
 func wantedOf(e *exported, use export.WebhookUse) []string {
 	return slices.DeleteFunc(e.names(), func(name string) bool {
 		return name != use.PolicyPrefix() && !strings.HasPrefix(name, use.PolicyPrefix()+"-")
 	})
 }
 
-// checkReplaced looks at whether policies are there, and bound, that do the work of a webhook which is never called.
+// checkReplaced reports exported policies that are missing or not bound, although they have to replace a webhook that
+// is never called.
 func (b *backstopCheck) checkReplaced(r *reporter, h *hook, condition string, wanted []string) {
 	var bound []string
 	for j := range b.policies {
@@ -228,7 +235,7 @@ func (b *backstopCheck) checkReplaced(r *reporter, h *hook, condition string, wa
 		}
 	}
 	if missing := without(wanted, bound); len(missing) > 0 {
-		r.error(h.ref, "its matchCondition %s is never true, so that it is never called, and what would do its work is not "+
-			"there, or not bound: %s", condition, some(missing))
+		r.error(h.ref, "its matchCondition %s is never true, so it is never called, and the native policies that would "+
+			"replace it are missing or not bound: %s", condition, some(missing))
 	}
 }

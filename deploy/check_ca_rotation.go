@@ -2,16 +2,16 @@ package deploy
 
 import certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 
-// caRotation: the Certificate of the CA keeps its key when it is renewed: rotationPolicy Never, which since
-// cert-manager 1.18 has to be said.
+// caRotation checks that the CA Certificate keeps its key when it is renewed. Since cert-manager 1.18 this requires
+// an explicit rotationPolicy Never.
 func caRotation() check {
 	return check{
 		id: "ca-rotation", severity: Error,
 		finds: "a CA Certificate whose key changes with each renewal",
-		why: "certificates are not issued anew because their CA was: cert-manager publishes the new CA within " +
-			"seconds, and the Pods serve what the old one signed. Every new connection fails until the leaf has " +
-			"been renewed and projected",
-		fix: "set privateKey.rotationPolicy: Never on the CA's Certificate (and Always on the leaf)",
+		why: "cert-manager does not reissue a certificate when its CA changes. It publishes the new CA within " +
+			"seconds, while the Pods still serve the certificate that the old CA signed. Every new connection " +
+			"fails until the leaf has been renewed and projected into the Pods",
+		fix: "set privateKey.rotationPolicy: Never on the CA Certificate, and Always on the leaf",
 		run: func(c *cluster, r *reporter) {
 			for ca := range c.caCertificates {
 				if key := ca.Spec.PrivateKey; key == nil || key.RotationPolicy != certmanagerv1.RotationPolicyNever {

@@ -1,25 +1,25 @@
 package deploy
 
-// certificateMissing: --tls-cert lies in a mounted Secret, which a Certificate issues or which exists, and the issuer
-// of the Certificate is known. A ClusterIssuer may exist in the cluster that manifests are made for.
+// certificateMissing checks that --tls-cert is in a mounted Secret that exists or that a Certificate issues, and that
+// the issuer of the Certificate exists. A ClusterIssuer may exist in the cluster that manifests are made for.
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
-		finds: "a serving certificate that comes from nowhere",
+		finds: "a serving certificate that nothing creates",
 		why:   "the Pods wait for a Secret that nothing writes, or serve a certificate that nothing renews",
 		fix:   "add the component cert-manager, or create the Secret with tls.crt, tls.key and ca.crt",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
-					continue // serve-flags
+					continue // see the check serve-flags
 				}
 				secret := s.tlsSecret()
 				crt := c.certificate(s.Namespace, secret)
 				switch {
 				case secret == "":
-					r.error(s.process, "--tls-cert=%s lies in no Secret that is mounted", s.settings.TLSCert)
+					r.error(s.process, "--tls-cert=%s is not in a mounted Secret", s.settings.TLSCert)
 				case !c.hasSecret(s):
-					r.error(s.process, "no Certificate issues the Secret %s, which --tls-cert lies in", secret)
+					r.error(s.process, "no Certificate issues the Secret %s, which contains --tls-cert", secret)
 				case crt != nil && !c.mayHaveIssuer(crt):
 					r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))
 				}

@@ -9,16 +9,16 @@ import (
 // minRenewBefore is how long a renewal may fail before clients notice: a long weekend.
 const minRenewBefore = 72 * time.Hour
 
-// certificateDurations: the serving Certificate is renewed 72 h or more before it expires, and not all the time; and
-// the CA is renewed before any certificate that it signs could outlive it.
+// certificateDurations checks that the serving Certificate is renewed 72 h or more before it expires, but not all the
+// time, and that the CA is renewed before a certificate that it signs could outlive it.
 func certificateDurations() check {
 	return check{
 		id: "certificate-durations", severity: Error,
-		finds: "durations of Certificates that leave no time for a renewal, or let a certificate outlive its CA",
-		why: "an expired certificate fails every call; and when the CA is renewed later than the last certificate " +
-			"it signed expires, that one loses its CA while it is served",
-		fix: "leaf: duration 2160h, renewBefore 720h; CA: duration 87600h, renewBefore above the duration of the " +
-			"leaf",
+		finds: "Certificate durations that do not leave time for a renewal, or let a certificate outlive its CA",
+		why: "an expired certificate fails every call. A certificate that outlives its CA fails every call as " +
+			"soon as the CA expires",
+		fix: "on the leaf, set duration 2160h and renewBefore 720h. On the CA, set duration 87600h and a " +
+			"renewBefore above the duration of the leaf",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				switch lifetime, before := durations(crt); {
@@ -32,7 +32,7 @@ func certificateDurations() check {
 			for ca, leaf := range c.caCertificates {
 				_, before := durations(ca)
 				if lifetime, _ := durations(leaf); before < lifetime {
-					r.error(c.ref(ca), "it is renewed %s before it expires, and %s, which it signs, lives %s",
+					r.error(c.ref(ca), "it is renewed %s before it expires, and %s, which it signs, is valid for %s",
 						hours(before), c.ref(leaf),
 						hours(lifetime))
 				}
@@ -41,7 +41,7 @@ func certificateDurations() check {
 	}
 }
 
-// durations returns how long a Certificate is valid, and how long before its end it is renewed.
+// durations returns how long a Certificate is valid, and how long before its expiry it is renewed.
 func durations(crt *certmanagerv1.Certificate) (lifetime, before time.Duration) {
 	lifetime = certmanagerv1.DefaultCertificateDuration
 	if crt.Spec.Duration != nil {

@@ -10,18 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// overdue is how late a renewal may be before it counts as failed: cert-manager tries again within the hour.
+// overdue is how late a renewal may be before it counts as failed. cert-manager retries within the hour.
 const overdue = 2 * time.Hour
 
-// certificateExpiry: the certificate that is served is in date; cert-manager calls its Certificate ready, and renewed
-// it when it was due. The check served-chain reports an expired CA.
+// certificateExpiry checks that the served certificate is in date, that its Certificate is ready, and that
+// cert-manager renewed it when it was due. The check served-chain reports an expired CA.
 func certificateExpiry() check {
 	return check{
 		id: "certificate-expiry", severity: Error, live: true,
 		finds: "a serving certificate that is out of date, or whose renewal is overdue",
-		why:   "from the second of its expiry on every call fails, on all replicas at once",
-		fix: "look at the events of the Certificate and its CertificateRequests: kubectl describe; cmctl status " +
-			"certificate",
+		why:   "as soon as it expires, every call fails, on all replicas together",
+		fix: "look at the events of the Certificate and its CertificateRequests with kubectl describe or cmctl " +
+			"status certificate",
 		run: func(c *cluster, r *reporter) {
 			for secret := range c.servingSecrets {
 				if chain, err := parseCertificates(secret.Data[corev1.TLSCertKey]); err != nil {

@@ -2,13 +2,14 @@ package deploy
 
 import certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 
-// certificateKey: the key of the serving Certificate is ECDSA P-256.
+// certificateKey checks that the key of the serving Certificate is ECDSA P-256.
 func certificateKey() check {
 	return check{
 		id: "certificate-key", severity: Warning,
 		finds: "a serving Certificate whose key is not ECDSA P-256",
-		why: "the API server resumes no TLS session: each new connection is a full handshake, which costs ten " +
-			"times as much with RSA, and all come at once when a replica goes; not every client takes Ed25519",
+		why: "the API server does not resume TLS sessions, so each new connection is a full handshake. It costs " +
+			"ten times as much with RSA, and many handshakes come together when a replica stops. Not every " +
+			"client supports Ed25519",
 		fix: "set privateKey: {algorithm: ECDSA, size: 256}",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {

@@ -2,27 +2,28 @@ package deploy
 
 import "slices"
 
-// certificateNames: the serving Certificate covers the DNS name that the API server asks for,
-// <Service>.<namespace>.svc, and the process checks the same name.
+// certificateNames checks that the serving Certificate contains the DNS name that the API server requests,
+// <Service>.<namespace>.svc, and that the process checks the same name.
 func certificateNames() check {
 	return check{
 		id: "certificate-names", severity: Error,
-		finds: "a Certificate, or --service-name, that does not have the name that the API server asks for",
-		why: "every handshake fails: failing closed, everything matched is refused; failing open, nothing is " +
-			"checked",
-		fix: "let dnsNames contain, and --service-name be, SERVICE.NAMESPACE.svc",
+		finds: "a Certificate or a --service-name without the DNS name that the API server requests",
+		why: "every handshake fails. If webhooks fail closed, the API server rejects every matching request. If " +
+			"they fail open, nothing is checked",
+		fix: "add SERVICE.NAMESPACE.svc to dnsNames, and set --service-name to it",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				for _, name := range c.serviceNames() {
 					if !slices.Contains(crt.Spec.DNSNames, name) {
-						r.error(c.ref(crt), "its dnsNames lack %s, which the API server asks for", name)
+						r.error(c.ref(crt), "its dnsNames lack %s, which the API server requests", name)
 					}
 				}
 			}
 			for _, s := range c.servers {
 				name := s.settings.ServiceName
-				if names := c.serviceNames(); name != "" && s.settings.Known("service-name") && !slices.Contains(names, name) {
-					r.error(s.process, "--service-name=%s is not what the API server asks for, which is %s", name,
+				names := c.serviceNames()
+				if len(names) > 0 && name != "" && s.settings.Known("service-name") && !slices.Contains(names, name) {
+					r.error(s.process, "--service-name=%s is not the name that the API server requests, which is %s", name,
 						oneOf(names))
 				}
 			}

@@ -6,15 +6,15 @@ import (
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 )
 
-// certificateUsages: the serving Certificate asks for the usage server auth, or for no extended usage, which means any;
-// and it is no CA.
+// certificateUsages checks that the serving Certificate requests the usage server auth, or no extended usage, which
+// allows any, and that it is not a CA.
 func certificateUsages() check {
 	return check{
 		id: "certificate-usages", severity: Error,
-		finds: "a serving Certificate that is not for servers, or is a CA",
-		why: "clients refuse a certificate whose extended usages lack server auth; one that may sign others makes " +
-			"the key in every Pod a key to all that trusts the CA",
-		fix: "set usages: [server auth], and leave isCA out",
+		finds: "a serving Certificate that is not for servers or is a CA",
+		why: "clients reject a certificate whose extended usages do not include server auth. If the certificate " +
+			"is a CA, the key in every Pod can sign certificates that every client of this CA accepts",
+		fix: "set usages: [server auth], and leave out isCA",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				if !forServers(crt.Spec.Usages) {
@@ -28,7 +28,7 @@ func certificateUsages() check {
 	}
 }
 
-// forServers reports whether a certificate with these usages is one for servers.
+// forServers reports whether servers can use a certificate with these usages.
 func forServers(usages []certmanagerv1.KeyUsage) bool {
 	isServer := func(u certmanagerv1.KeyUsage) bool {
 		return u == certmanagerv1.UsageServerAuth || u == certmanagerv1.UsageAny

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// collectorEgress: where NetworkPolicies restrict what Evergate's Pods reach, they let them reach the collector of
-// traces, on the port of its Pods, and let them look its name up. What is no URL the check serve-flags reports.
+// collectorEgress checks that NetworkPolicies that restrict the egress of Evergate's Pods allow the trace collector,
+// on the port of its Pods, and DNS lookups of its name. The check serve-flags reports endpoints that are not URLs.
 func collectorEgress() check {
 	return check{
 		id: "collector-egress", severity: Warning, needs: []premise{coherent(), selected()},
-		finds: "a collector of traces that NetworkPolicies keep out of Evergate's reach, or whose name they keep from " +
-			"being looked up",
-		why: "every trace is lost after its timeout, with nothing but a line in the log",
-		fix: "use the component collector of the kit, whose setting is the endpoint and whose NetworkPolicy follows " +
-			"it, or add a NetworkPolicy that allows the way, and DNS",
+		finds: "a trace collector that Evergate cannot reach, or whose name it cannot look up, because of " +
+			"NetworkPolicies",
+		why: "every trace is lost after its timeout, and only the log shows it",
+		fix: "use the component collector, whose NetworkPolicy follows the endpoint in its setting, or add a " +
+			"NetworkPolicy that allows the collector and DNS",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if e, ok := newEndpoint(s); ok {
@@ -55,7 +55,7 @@ func namesOf(policies []*networkingv1.NetworkPolicy) string {
 	return some(names)
 }
 
-// place is where a rule has to lead to.
+// place returns the destination that a rule has to allow.
 func (e *endpoint) place(b backend) string {
 	switch {
 	case !e.ip.IsValid() && e.namespace == "":
@@ -64,13 +64,13 @@ func (e *endpoint) place(b backend) string {
 		return fmt.Sprintf("an ipBlock with %s on port %d", e.ip, b.port)
 	}
 	if b.labels != nil {
-		return fmt.Sprintf("Pods with %s of the namespace %s on port %d", labels.Set(b.labels), e.namespace, b.port)
+		return fmt.Sprintf("Pods with %s in the namespace %s on port %d", labels.Set(b.labels), e.namespace, b.port)
 	}
-	return fmt.Sprintf("Pods of the namespace %s on port %d", e.namespace, b.port)
+	return fmt.Sprintf("Pods in the namespace %s on port %d", e.namespace, b.port)
 }
 
-// leadsTo reports whether a rule lets the endpoint be reached, or may do so. NetworkPolicies are about the ports of
-// Pods.
+// leadsTo reports whether a rule allows the endpoint, or may allow it. NetworkPolicies are about the ports of Pods,
+// not of Services.
 func (c *cluster) leadsTo(rule networkingv1.NetworkPolicyEgressRule, s *server, e *endpoint, b backend) bool {
 	if !holdsPort(rule.Ports, b.port, b.named) {
 		return false
@@ -84,8 +84,8 @@ func (c *cluster) leadsTo(rule networkingv1.NetworkPolicyEgressRule, s *server, 
 	})
 }
 
-// allowsDNS reports whether a rule lets names be looked up: by UDP to port 53 of Pods of other namespaces, of
-// addresses, or of anything.
+// allowsDNS reports whether a rule allows DNS lookups: UDP to port 53 of Pods in other namespaces, of addresses, or
+// of anything.
 func allowsDNS(rule networkingv1.NetworkPolicyEgressRule) bool {
 	const dns = 53
 	return holdsUDPPort(rule.Ports, dns) && (len(rule.To) == 0 ||

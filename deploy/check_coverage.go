@@ -4,15 +4,16 @@ import (
 	"slices"
 )
 
-// coverage lists which namespaces are covered: selected by every webhook but the guard of the policy. It warns of one
-// that has the opt-in label and is not covered. Protected namespaces are exempt.
+// coverage lists the covered namespaces. A namespace is covered if every Evergate webhook except the policy guard
+// selects it. The check warns of a namespace that has the opt-in label and is not covered. Protected namespaces are
+// exempt.
 func coverage() check {
 	return check{
 		id: "coverage", severity: Warning, live: true,
-		finds: "which namespaces are covered and which are not; a warning for one that has opted in and is not " +
-			"covered",
-		why: "in a namespace that is not covered nothing is rewritten and nothing judged",
-		fix: "label the namespace: kubectl label namespace NAME " + optInLabel + "=" + optInEnabled,
+		finds: "the namespaces that are covered and the namespaces that are not. A namespace that has opted in and " +
+			"is not covered is a warning",
+		why: "in a namespace that is not covered, Evergate does not rewrite or check any object",
+		fix: "label the namespace with kubectl label namespace NAME " + optInLabel + "=" + optInEnabled,
 		run: func(c *cluster, r *reporter) {
 			var covered, not []string
 			for _, ns := range c.namespaces {

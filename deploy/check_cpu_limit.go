@@ -5,19 +5,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// leastCPU is the lowest CPU limit, in thousandths of a core. Measured with 90 new connections at once, each with a
-// review, since two replicas share the 175 of a third that goes (docs/runbooks/sizing.md): at 20m /readyz took 2.1 s of
-// its probe's two; at 50m 0.75 s, and the slowest review 1.1 s of its three; without a limit 0.07 s.
+// leastCPU is the lowest CPU limit, in thousandths of a core. It was measured with 90 new connections at the same
+// time, each with a review, because two replicas take over the 175 connections of a third that stops
+// (docs/runbooks/sizing.md). At 20m, /readyz took 2.1 s of the two seconds of its probe. At 50m, it took 0.75 s, and
+// the slowest review took 1.1 s of its three seconds. Without a limit, /readyz took 0.07 s.
 const leastCPU = 50
 
-// cpuLimit: the container has no CPU limit, or one of at least 50m.
+// cpuLimit checks that the container does not have a CPU limit below 50m.
 func cpuLimit() check {
 	return check{
 		id: "cpu-limit", severity: Error,
-		finds: "a CPU limit below 50m; an info for any other",
-		why: "a throttled process answers late whatever it is asked: probes time out, so that replicas are restarted " +
+		finds: "a CPU limit below 50m. Any other CPU limit is an info",
+		why: "a throttled process answers every request late. Probes time out, so the kubelet restarts replicas " +
 			"when they are needed most, and every matched write waits",
-		fix: "leave resources.limits.cpu out, and set resources.requests.cpu to what is needed",
+		fix: "leave out resources.limits.cpu, and set resources.requests.cpu to the CPU that Evergate needs",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				limit, ok := s.container.Resources.Limits[corev1.ResourceCPU]

@@ -7,21 +7,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// criticalQuota: where Pods of a system- priority class run outside of kube-system, a ResourceQuota of the namespace
-// has a scope for that class.
+// criticalQuota checks that a ResourceQuota of the namespace has a scope for the priority class, if Pods with a
+// system- priority class run outside kube-system.
 func criticalQuota() check {
 	return check{
-		id: "critical-quota", severity: Warning,
-		finds: "a system priority class without a ResourceQuota that allows for it",
-		why: "GKE, and any API server configured with LimitedResources, refuses critical Pods outside of " +
-			"kube-system where no quota allows for them: there is a Deployment, and no replica",
+		id: "critical-quota", severity: Warning, modelled: true,
+		finds: "a system priority class that no ResourceQuota allows",
+		why: "GKE, and any API server that is configured with LimitedResources, rejects critical Pods outside " +
+			"kube-system if no quota allows them. The Deployment exists but does not get any replicas",
 		fix: "add a ResourceQuota with scopeSelector PriorityClass In [system-cluster-critical]",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				class := s.pod.PriorityClassName
 				critical := class == "system-cluster-critical" || class == "system-node-critical"
 				if critical && s.Namespace != metav1.NamespaceSystem && !c.allowsClass(s.Namespace, class) {
-					r.warning(s.ref, "its priorityClassName is %s, and no ResourceQuota in %s allows for it", class,
+					r.warning(s.ref, "its priorityClassName is %s, and no ResourceQuota in %s allows it", class,
 						s.Namespace)
 				}
 			}

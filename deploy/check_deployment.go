@@ -6,28 +6,29 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// deploymentMissing: in the namespace of the Service that webhooks call, a Deployment runs evergate serve, and selects
-// its own Pods.
+// deploymentMissing checks that a Deployment in the namespace of the Service that webhooks call runs evergate serve
+// and selects its own Pods.
 func deploymentMissing() check {
 	return check{
 		id: "deployment", severity: Error,
-		finds: "webhooks without a Deployment that runs evergate serve, or with one in another namespace; a Deployment " +
-			"that does not select its own Pods",
-		why: "webhooks that no Pod answers refuse or delay all that they match",
-		fix: "apply the Deployment before the webhook configurations, and delete it after them; an overlay that sets " +
-			"namespace: lists kustomize/wiring under transformers:, which carries it to where it is used",
+		finds: "webhooks without a Deployment that runs evergate serve, or with a Deployment in another namespace, " +
+			"and a Deployment that does not select its own Pods",
+		why: "if no Pod answers a webhook, the API server rejects or delays every matching request",
+		fix: "apply the Deployment before the webhook configurations, and delete it after them. If an overlay " +
+			"sets namespace:, list kustomize/wiring under transformers:, which copies the namespace to every " +
+			"place that uses it",
 		run: func(c *cluster, r *reporter) {
 			switch {
 			case len(c.servers) == 0 && len(c.elsewhere) > 0:
 				r.error(c.hooks[0].ref, "it calls the namespace %s, and evergate serve runs elsewhere: %s", c.namespace,
 					refsOf(c.elsewhere))
-			case len(c.servers) == 0:
+			case len(c.servers) == 0 && c.namespace != "": // otherwise webhooks call a URL: see the check path
 				r.error(c.hooks[0].ref, "no Deployment runs evergate serve in the namespace %s", c.namespace)
 			}
 			for _, s := range c.servers {
 				if !s.selectsOwn() {
-					r.error(s.ref, "the labels of its Pod template, %s, are not what its spec.selector selects: the API server "+
-						"refuses it", labels.Set(s.templateLabels()))
+					r.error(s.ref, "the labels of its Pod template, %s, do not match its spec.selector: the API server rejects "+
+						"it", labels.Set(s.templateLabels()))
 				}
 			}
 		},

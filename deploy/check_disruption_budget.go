@@ -5,21 +5,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// disruptionBudget: exactly one PodDisruptionBudget selects the Pods, and lets some but not all of them be evicted. It
-// lets Pods that are not ready be evicted always.
+// disruptionBudget checks that exactly one PodDisruptionBudget selects the Pods, that it allows the eviction of some
+// but not all of them, and that it always allows the eviction of Pods that are not ready.
 func disruptionBudget() check {
 	return check{
 		id: "disruption-budget", severity: Error, needs: []premise{coherent(), selected()},
-		finds: "a PodDisruptionBudget that is missing, contradicts replicas, or holds drains up",
-		why: "without one, a drain of several nodes takes all replicas at once; one that lets none go holds up " +
-			"every drain, and so upgrades of nodes, for ever; and the API server refuses to evict a Pod that two " +
-			"select",
-		fix: "have one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
+		finds: "a PodDisruptionBudget that is missing, contradicts replicas, or holds up drains",
+		why: "without a budget, a drain of several nodes evicts all replicas together. A budget that does not " +
+			"allow any eviction holds up every drain, and so node upgrades, forever. The API server does not " +
+			"evict a Pod that two budgets select",
+		fix: "use one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				s.checkEvictable(r)
 				switch {
-				case s.replicas() < 2: // one replica cannot both be kept and be drained: single-replica
+				case s.replicas() < 2: // a budget for one replica blocks its drain: see the check single-replica
 				case len(s.budgets) == 0:
 					r.warning(s.ref, "no PodDisruptionBudget selects its Pods")
 				case len(s.budgets) > 1:
@@ -32,8 +32,8 @@ func disruptionBudget() check {
 	}
 }
 
-// checkEvictable reports annotations by which autoscalers of nodes leave a node alone while the Pod is on it. Nodes are
-// then neither scaled down nor replaced, although the budget lets the Pod go.
+// checkEvictable reports annotations that make autoscalers of nodes keep a node while the Pod runs on it. They
+// then neither scale down nor replace the node, although the budget allows the eviction.
 func (s *server) checkEvictable(r *reporter) {
 	annotations := s.Spec.Template.Annotations
 	for _, keeping := range [][2]string{
@@ -59,17 +59,17 @@ func (s *server) checkBudget(at ref, b *policyv1.PodDisruptionBudgetSpec, r *rep
 	}
 	switch {
 	case mayGo <= 0:
-		r.error(at, "%s lets none of the %d replicas of %s be evicted", budgetLimit(b), replicas, s.ref)
+		r.error(at, "%s does not let any of the %d replicas of %s be evicted", budgetLimit(b), replicas, s.ref)
 	case mayGo >= replicas:
-		r.error(at, "%s lets all %d replicas of %s be evicted at once", budgetLimit(b), replicas, s.ref)
+		r.error(at, "%s lets all %d replicas of %s be evicted at the same time", budgetLimit(b), replicas, s.ref)
 	}
 	if b.UnhealthyPodEvictionPolicy == nil || *b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
 		r.warning(at,
-			"unhealthyPodEvictionPolicy is not AlwaysAllow: a replica that never gets ready holds up the drain of its node")
+			"unhealthyPodEvictionPolicy is not AlwaysAllow: a replica that never becomes ready holds up the drain of its node")
 	}
 }
 
-// budgetLimit is the limit as the manifest has it: maxUnavailable: 1.
+// budgetLimit returns the limit as it is in the manifest, for example maxUnavailable: 1.
 func budgetLimit(b *policyv1.PodDisruptionBudgetSpec) string {
 	limit := func(name string, n *intstr.IntOrString) string { return name + ": " + n.String() }
 	switch {

@@ -2,19 +2,20 @@ package deploy
 
 import "slices"
 
-// duplicateDeployment: one Deployment runs evergate serve. Several may be meant, such as one for each zone, so that
-// they are a warning; the same name twice in manifests is an error, since the one that is applied last takes the place
-// of the other.
+// duplicateDeployment checks that only one Deployment runs evergate serve. Several Deployments may be intended, for
+// example one in each zone, so they are a warning. The same name twice in manifests is an error, because the
+// Deployment that is applied last replaces the other.
 func duplicateDeployment() check {
 	return check{
 		id: "duplicate-deployment", severity: Error,
-		finds: "two Deployments with one name in the manifests; a warning for two that run evergate serve",
-		why: "one is forgotten: it answers with another version, or another policy, as often as the Service chooses it, " +
-			"and takes part in budgets and quotas",
-		fix: "remove the one that the finding names, or accept it where two are meant",
+		finds: "two Deployments with the same name in the manifests. Two Deployments that run evergate serve are a " +
+			"warning",
+		why: "a forgotten Deployment answers with another version or another policy whenever the Service chooses " +
+			"it, and counts in budgets and quotas",
+		fix: "remove the Deployment in the finding, or accept the finding if both are intended",
 		run: func(c *cluster, r *reporter) {
 			for _, d := range c.replaced {
-				r.error(d.by, "there is another of its name at %s, whose place it takes: remove that one", d.ref.source)
+				r.error(d.by, "it replaces the Deployment with the same name at %s: remove that one", d.ref.source)
 			}
 			if len(c.servers) < 2 {
 				return
@@ -29,8 +30,8 @@ func duplicateDeployment() check {
 	}
 }
 
-// kept returns the Deployment to keep: the one whose Pods a Service selects that webhooks call, of several the one of
-// the Service's name, else the first.
+// kept returns the Deployment to keep. It prefers Deployments whose Pods are selected by a Service that webhooks
+// call, among these the Deployment with the name of the Service, and otherwise the first.
 func (c *cluster) kept() *server {
 	var called []*server
 	for _, h := range c.hooks {
@@ -44,7 +45,7 @@ func (c *cluster) kept() *server {
 	return append(called, c.servers...)[0]
 }
 
-// whyKept says why the other is to be kept, as the end of a sentence.
+// whyKept returns the reason to keep the other Deployment, as the end of a sentence.
 func (c *cluster) whyKept(s, keep *server) string {
 	for _, h := range c.hooks {
 		if svc := c.service(h); svc != nil {
@@ -56,10 +57,10 @@ func (c *cluster) whyKept(s, keep *server) string {
 	return ""
 }
 
-// replacement is an object that another of its name takes the place of.
+// replacement is an object that another object with the same name replaces.
 type replacement struct{ ref, by ref }
 
-// lastOfEach returns the servers without those whose place another of the same name takes, and these.
+// lastOfEach returns the servers that no later server with the same name replaces, and the replacements.
 func lastOfEach(inv *Inventory, servers []*server) (last []*server, replaced []replacement) {
 	for i, s := range servers {
 		j := slices.IndexFunc(servers[i+1:], func(other *server) bool { return other.Name == s.Name })

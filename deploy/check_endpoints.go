@@ -7,13 +7,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// endpoints: behind the Service that webhooks call are as many ready endpoints as there are replicas wanted.
+// endpoints checks that the Service that webhooks call has as many ready endpoints as there should be replicas.
 func endpoints() check {
 	return check{
 		id: "endpoints", severity: Error, live: true, needs: []premise{coherent(), selected(), agreed()},
-		finds: "a Service of Evergate without ready endpoints, or with fewer than replicas",
-		why:   "without one every call fails; with fewer the next disruption takes the last",
-		fix:   "see why replicas are not ready: kubectl describe pods; their last log line says it",
+		finds: "an Evergate Service without ready endpoints, or with fewer ready endpoints than replicas",
+		why: "without a ready endpoint, every call fails. With fewer ready endpoints than replicas, the next " +
+			"disruption may remove the last one",
+		fix: "find out why replicas are not ready with kubectl describe pods, and in the last line of their logs",
 		run: func(c *cluster, r *reporter) {
 			seen := map[*corev1.Service]bool{}
 			for _, h := range c.hooks {
@@ -33,7 +34,7 @@ func endpoints() check {
 	}
 }
 
-// readyEndpoints counts the endpoints of a Service, each once: those of two address families are of one Pod.
+// readyEndpoints counts the ready endpoints of a Service. Endpoints of one Pod in two address families count once.
 func (c *cluster) readyEndpoints(svc *corev1.Service) int {
 	pods := map[string]bool{}
 	for _, slice := range c.endpointSlices {
@@ -54,7 +55,7 @@ func (c *cluster) readyEndpoints(svc *corev1.Service) int {
 	return len(pods)
 }
 
-// wanted returns how many replicas there should be behind a Service.
+// wanted returns how many replicas should be behind a Service.
 func (c *cluster) wanted(svc *corev1.Service) int {
 	n := 0
 	for _, s := range c.servers {

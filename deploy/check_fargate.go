@@ -6,14 +6,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// fargate: on AWS Fargate, the Pods do not serve on the port of the kubelet, because each Pod is its own node there.
+// fargate checks that the Pods do not serve on the port of the kubelet on AWS Fargate, because each Pod is a separate
+// node there.
 func fargate() check {
 	const label, fargate, kubelet = "eks.amazonaws.com/compute-type", "fargate", 10250
 	return check{
 		id: "fargate", severity: Error,
 		finds: "Pods that serve on port 10250 and may run on AWS Fargate",
-		why: "on Fargate the kubelet shares the network of the Pod and has port 10250: the process ends with address " +
-			"already in use, or the API server reaches the kubelet",
+		why: "on Fargate the kubelet shares the network of the Pod and uses port 10250. The process exits " +
+			"(address already in use), or the API server reaches the kubelet instead of Evergate",
 		fix: "set --listen, the containerPort https and the NetworkPolicy to another port, such as 8443",
 		run: func(c *cluster, r *reporter) {
 			isFargate := func(n *corev1.Node) bool { return n.Labels[label] == fargate }
@@ -24,7 +25,7 @@ func fargate() check {
 				})
 				all := len(c.nodes) > 0 && !slices.ContainsFunc(c.nodes, func(n *corev1.Node) bool { return !isFargate(n) })
 				if s.listens("listen") == kubelet && (runs || all) {
-					r.error(s.process, "--listen is on port %d, and its Pods run on Fargate, where the kubelet has it", kubelet)
+					r.error(s.process, "--listen is on port %d, and its Pods run on Fargate, where the kubelet uses it", kubelet)
 				}
 			}
 		},

@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// gracePeriod: terminationGracePeriodSeconds is at least as long as a process may live after SIGTERM: --drain-timeout,
-// --shutdown-timeout and 5 s for the flush of telemetry.
+// gracePeriod checks that terminationGracePeriodSeconds is at least as long as a process may live after SIGTERM:
+// --drain-timeout, --shutdown-timeout and 5 s to flush telemetry.
 func gracePeriod() check {
 	return check{
 		id: "grace-period", severity: Error,
-		finds: "a grace period that ends before the drain and the shutdown do",
-		why: "the kubelet kills the process amid answers: at each roll-out, drain and scale-down some writes of " +
-			"the cluster fail",
+		finds: "a grace period that ends before the drain and the shutdown",
+		why: "the kubelet kills the process while it answers. During each rollout, drain and scale-down, some " +
+			"writes to the cluster fail",
 		fix: "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -28,7 +28,7 @@ func gracePeriod() check {
 	}
 }
 
-// grace returns how long the kubelet waits after SIGTERM, any preStop hook included.
+// grace returns how long the kubelet waits after SIGTERM. It includes the time of a preStop hook.
 func (s *server) grace() time.Duration {
 	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if s.pod.TerminationGracePeriodSeconds != nil {

@@ -10,16 +10,17 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// hostAnnotation finds annotations of live objects with values that look like host names and that the policy does not
+// hostAnnotation reports annotations of live objects whose values look like host names and that the policy does not
 // read.
 func hostAnnotation() check {
 	return check{
 		id: "host-annotation", severity: Warning,
-		finds: "annotations of live Ingresses, Services, routes and Gateways whose values look like host names, and that " +
-			"no host rule reads",
-		why: "if a controller serves or publishes the hosts of the annotation, tenants can claim any host by it",
-		fix: "find out which controller reads the annotation; if it claims hosts, add a row to hostAnnotations of the " +
-			"policy, or deny the key by annotations.denied",
+		finds: "annotations of live Ingresses, Services, routes and Gateways whose values look like host names, " +
+			"and that no host rule reads",
+		why: "if a controller serves or publishes the hosts of the annotation, tenants can claim any host with " +
+			"it",
+		fix: "find out which controller reads the annotation. If it claims hosts, add a row to hostAnnotations " +
+			"of the policy, or deny the key with annotations.denied",
 		run: func(c *cluster, r *reporter) {
 			if !c.live {
 				return
@@ -60,7 +61,7 @@ type annotated struct {
 	objects   int
 }
 
-// keepFirst replaces first by an object that comes before it.
+// keepFirst replaces first by an object that sorts before it.
 func (a *annotated) keepFirst(o object, value string) {
 	if nameOf(o) < nameOf(a.first) {
 		a.first, a.value = o, value
@@ -69,7 +70,7 @@ func (a *annotated) keepFirst(o object, value string) {
 
 func nameOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-// claimants yields the live objects whose annotations may name hosts.
+// claimants yields the live objects whose annotations may contain hosts.
 func (inv *Inventory) claimants(yield func(object) bool) {
 	for _, ing := range inv.ingresses {
 		if live(ing) && !yield(ing) {
@@ -95,7 +96,8 @@ func judgesHosts(doc *policy.Document) bool {
 	})
 }
 
-// policyDocument returns the text of the policy that the Pods have. ok is false if there is none: see policy.
+// policyDocument returns the text of the policy that the Pods use. ok is false if the input does not have the policy:
+// see policy.
 func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
 	if _, ok = c.policy(); !ok {
 		return doc, false
@@ -104,7 +106,8 @@ func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
 	return doc, err == nil
 }
 
-// namesNoHost reports whether tools of Kubernetes write an annotation, or whether it contains the target of requests.
+// namesNoHost reports whether a Kubernetes tool writes an annotation, or whether the annotation contains the target
+// of requests.
 func namesNoHost(key string) bool {
 	switch key {
 	case "kubectl.kubernetes.io/last-applied-configuration", "external-dns.alpha.kubernetes.io/target",

@@ -2,14 +2,15 @@ package deploy
 
 import "github.com/distribution/reference"
 
-// imageTag: the image has a digest, or a tag other than latest.
+// imageTag checks that the image has a digest, or a tag other than latest.
 func imageTag() check {
 	return check{
 		id: "image-tag", severity: Error,
 		finds: "an image without a tag, or with the tag latest",
-		why: "replicas of one Deployment run different versions, depending on when their nodes pulled, and a " +
-			"roll-back brings nothing back",
-		fix: "name a version: images: [{name: ghcr.io/evergate/evergate, newTag: v0.1.0}] in the overlay, or a digest",
+		why: "replicas of one Deployment run different versions, depending on when their nodes pulled the image, " +
+			"and a rollback does not restore the old version",
+		fix: "set a version, images: [{name: ghcr.io/evergate/evergate, newTag: v0.1.0}] in the overlay, or a " +
+			"digest",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				named, err := reference.ParseNormalizedNamed(s.container.Image)
@@ -21,7 +22,7 @@ func imageTag() check {
 					continue
 				}
 				if tagged, ok := reference.TagNameOnly(named).(reference.Tagged); ok && tagged.Tag() == "latest" {
-					r.error(s.process, "its image is %s: without a version", s.container.Image)
+					r.error(s.process, "its image is %s, which does not have a version", s.container.Image)
 				}
 			}
 		},

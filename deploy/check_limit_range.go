@@ -9,15 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// limitRange: the requests and limits of the containers meet the minimum, maximum and ratio of each LimitRange in the
-// namespace. The API server adds the defaults of a LimitRange first.
+// limitRange checks that the requests and limits of the containers meet the minimum, maximum and ratio of each
+// LimitRange in the namespace. The API server adds the defaults of a LimitRange first.
 func limitRange() check {
 	return check{
-		id: "limit-range", severity: Error,
+		id: "limit-range", severity: Error, modelled: true,
 		finds: "a LimitRange whose min, max, default or maxLimitRequestRatio the containers do not meet",
-		why: "the API server refuses every Pod (maximum memory usage per Container is, must be less than or equal to): " +
-			"there is a Deployment, and no replica, which only the events of its ReplicaSet show",
-		fix: "change the LimitRange of Evergate's namespace, or the resources of the containers in your overlay",
+		why: "the API server rejects every Pod (maximum memory usage per Container is, must be less than or " +
+			"equal to). The Deployment exists but does not get any replicas, and only the events of its " +
+			"ReplicaSet show the reason",
+		fix: "change the LimitRange in Evergate's namespace, or the resources of the containers in your overlay",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, l := range c.limitRanges {
@@ -63,8 +64,8 @@ func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
 // limits has the request and the limit for a resource. Each is nil if it is not set.
 type limits struct{ request, limit *resource.Quantity }
 
-// limited returns the request and the limit of a container after the API server has added the defaults of a LimitRange.
-// A container with a limit and without a request requests its limit.
+// limited returns the request and the limit of a container after the API server has added the defaults of a
+// LimitRange. A container that sets a limit but not a request requests its limit.
 func limited(r corev1.ResourceRequirements, item corev1.LimitRangeItem, name corev1.ResourceName) limits {
 	first := func(lists ...corev1.ResourceList) *resource.Quantity {
 		for _, list := range lists {

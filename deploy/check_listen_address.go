@@ -2,15 +2,16 @@ package deploy
 
 import "net/netip"
 
-// listenAddress: --listen and --ops-listen name no address of their own, so that the process listens on those of its
-// Pod. An address that is not known, such as $(POD_IP), is not judged.
+// listenAddress checks that --listen and --ops-listen do not contain a host, so the process listens on all addresses
+// of its Pod. It does not check a host that is not known, such as $(POD_IP).
 func listenAddress() check {
 	return check{
 		id: "listen-address", severity: Error,
 		finds: "a listener on 127.0.0.1, localhost, [::1] or any other single address",
-		why: "nothing outside of the container reaches it: probes fail, so that the replica is never ready or is " +
-			"restarted again and again, and no call arrives; an address that the Pod does not have cannot be bound at all",
-		fix: "write the port alone: --listen=:10250, --ops-listen=:8080",
+		why: "nothing outside the container can reach it. Probes fail, so the replica is never ready or restarts " +
+			"again and again, and no call arrives. The process cannot bind an address that the Pod does not " +
+			"have",
+		fix: "write only the port: --listen=:10250, --ops-listen=:8080",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if s.settings.Dev {
@@ -22,7 +23,7 @@ func listenAddress() check {
 					switch {
 					case !ok || l.host == "":
 					case loopback(l.host):
-						r.error(s.process, "--%s is on %s, which nothing outside of the container reaches: write --%s=:%d", flag,
+						r.error(s.process, "--%s is on %s, which nothing outside the container can reach: write --%s=:%d", flag,
 							printable(l.host), flag, l.port)
 					default:
 						r.error(s.process, "--%s is on %s, and each Pod has another address: write --%s=:%d", flag,
@@ -34,7 +35,7 @@ func listenAddress() check {
 	}
 }
 
-// loopback reports whether a host is reached from itself only.
+// loopback reports whether a host can be reached only from itself.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()

@@ -7,15 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// listenPort: --listen is on the port that the Service and the readiness probe lead to. Where these two agree, it is
-// the container that differs; where they do not, the checks service-target and readiness say which one does.
+// listenPort checks that --listen is on the port that the Service and the readiness probe lead to. If these two
+// agree, the container is wrong. If they do not agree, the checks service-target and readiness report which of them
+// is wrong.
 func listenPort() check {
 	return check{
 		id: "listen-port", severity: Error, needs: []premise{coherent(), selected()},
-		finds: "--listen on another port than the Service and the readiness probe lead to",
-		why:   "every call fails, and no replica gets ready: nothing listens where they arrive",
-		fix: "let --listen and the containerPort that Service, probe and NetworkPolicy name (https, in the kit) be one " +
-			"port",
+		finds: "--listen on another port than the Service and the readiness probe",
+		why:   "every call fails and no replica becomes ready, because nothing listens on the port that they use",
+		fix: "use one port for --listen and for the containerPort of the Service, the probe and the " +
+			"NetworkPolicy (https in kustomize/base)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if port := c.listenElsewhere(s); port != nil {
@@ -27,14 +28,14 @@ func listenPort() check {
 	}
 }
 
-// agreedPort is where a Service and a readiness probe lead to.
+// agreedPort is the port that a Service and a readiness probe lead to.
 type agreedPort struct {
 	service *corev1.Service
 	target  intstr.IntOrString
 }
 
-// listenElsewhere returns the port that a Service and the readiness probe of a server agree on and that it does not
-// listen on; nil when there is none.
+// listenElsewhere returns the port that a Service and the readiness probe of a server agree on and that the server
+// does not listen on, or nil.
 func (c *cluster) listenElsewhere(s *server) *agreedPort {
 	probe, listens := s.container.ReadinessProbe, s.listens("listen")
 	if probe == nil || probe.HTTPGet == nil || listens == 0 {
@@ -56,7 +57,7 @@ func (c *cluster) listenElsewhere(s *server) *agreedPort {
 	return nil
 }
 
-// portName names a port of the container: port 10250 (https).
+// portName formats a port of the container with its number and its name.
 func (s *server) portName(p intstr.IntOrString) string {
 	switch {
 	case p.Type == intstr.Int:

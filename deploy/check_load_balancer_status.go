@@ -1,28 +1,29 @@
 package deploy
 
-// loadBalancerStatus: the webhook that judges the addresses in the status of Services, /validate/services/status, fails
-// open, and matches nothing else: the path answers for nothing else.
+// loadBalancerStatus checks that the webhook for the addresses in the status of Services, /validate/services/status,
+// fails open and does not match anything else, because the path answers only for this status.
 func loadBalancerStatus() check {
 	const resource = "services/status"
 	return check{
 		id: "load-balancer-status", severity: Error,
-		finds: "the webhook of addresses in the status of Services (" + pathValidateServiceStatus + ") that fails " +
-			"closed, or matches anything else",
-		why: "cloud controllers write these addresses: failing closed, dead replicas hold up every new load " +
-			"balancer, among them the one that users, or API servers of other clusters, come in by",
-		fix: "set failurePolicy: Ignore, also where other webhooks fail closed, and match UPDATE of " + resource +
-			" only",
+		finds: "the webhook for addresses in the status of Services (" + pathValidateServiceStatus + ") if it fails " +
+			"closed or matches anything else",
+		why: "cloud controllers write these addresses. If the webhook fails closed, dead replicas hold up every " +
+			"new load balancer, including the load balancer that users or other clusters' API servers connect " +
+			"to",
+		fix: "set failurePolicy: Ignore, even if other webhooks fail closed, and match only UPDATE of " +
+			resource,
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.path() != pathValidateServiceStatus {
 					continue
 				}
 				if h.closed() {
-					r.error(h.ref, "its failurePolicy is Fail: with every replica dead, no load balancer is given an address")
+					r.error(h.ref, "its failurePolicy is Fail: while no replica answers, no load balancer gets an address")
 				}
 				for name := range h.resources {
 					if name != resource {
-						r.error(h.ref, "it matches %s: only %s is judged there", name, resource)
+						r.error(h.ref, "it matches %s, and its path evaluates only %s", name, resource)
 					}
 				}
 			}

@@ -2,12 +2,12 @@ package deploy
 
 import admissionv1 "k8s.io/api/admissionregistration/v1"
 
-// matchPolicy: matchPolicy is Equivalent, which is the API's default.
+// matchPolicy checks that matchPolicy is Equivalent, the default of the API.
 func matchPolicy() check {
 	return check{
 		id: "match-policy", severity: Warning,
 		finds: "matchPolicy Exact",
-		why:   "an object that is written through another version of its API than the rules name is not judged",
+		why:   "Evergate does not see an object that is written through an API version that the rules do not list",
 		fix:   "set matchPolicy: Equivalent",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

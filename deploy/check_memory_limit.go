@@ -10,27 +10,31 @@ import (
 )
 
 const (
-	// outsideGo is what a process takes that GOMEMLIMIT does not count: the pages of its binary, measured at 20 MiB.
-	// Buffers of the kernel for its connections come on top of it.
+	// outsideGo is the memory of a process that GOMEMLIMIT does not count: the pages of its binary, measured at 20
+	// MiB. It does not include the kernel's buffers for its connections.
 	outsideGo = 20 << 20
 
-	// goUnlimited is GOMEMLIMIT where it is not set.
+	// goUnlimited is GOMEMLIMIT if it is not set.
 	goUnlimited = "off"
 )
 
-// memoryLimit: GOMEMLIMIT is a number that Go's runtime understands, and 20 MiB or more below the memory limit of the
-// container, where it has one.
+// memoryLimit checks that GOMEMLIMIT is a number that Go's runtime can parse, and at least 20 MiB below the memory
+// limit of the container if there is a limit.
 func memoryLimit() check {
 	return check{
 		id: "memory-limit", severity: Error,
-		finds: "a memory limit that is not above GOMEMLIMIT, or hardly, or has none; a GOMEMLIMIT that Go refuses",
-		why: "the kernel kills the process before Go collects its garbage harder: under load all replicas go at once, " +
-			"and their connections bring the same load upon those that start. With a GOMEMLIMIT in another unit than B, " +
-			"KiB, MiB, GiB or TiB it ends at once",
-		fix: "set GOMEMLIMIT to some four fifths of resources.limits.memory, as the kit does: 400MiB of 512Mi",
+		finds: "a memory limit that is not above GOMEMLIMIT, or only slightly, a memory limit without a " +
+			"GOMEMLIMIT, and a GOMEMLIMIT that Go cannot parse. It is a warning if --max-connections or " +
+			"--max-body-bytes need more memory than the limit",
+		why: "the kernel kills the process before Go collects garbage more often. Under load, all replicas are " +
+			"killed together, and their connections bring the same load to the replicas that start. With " +
+			"another unit in GOMEMLIMIT than B, KiB, MiB, GiB or TiB, the process exits immediately",
+		fix: "set GOMEMLIMIT to about four fifths of resources.limits.memory, as kustomize/base does: 400MiB of " +
+			"512Mi. Raise both together with the flags: see docs/runbooks/sizing.md",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				s.checkMemory(r)
+				s.checkBounds(r)
 			}
 		},
 	}
@@ -40,7 +44,7 @@ func (s *server) checkMemory(r *reporter) {
 	quantity, limited := s.container.Resources.Limits[corev1.ResourceMemory]
 	value := s.env.value("GOMEMLIMIT", goUnlimited)
 	if source := s.source("GOMEMLIMIT"); source != nil && source.Resource == "limits.memory" && limited {
-		r.error(s.process, "GOMEMLIMIT is its memory limit, %s, of which the process takes a part that Go does not count",
+		r.error(s.process, "GOMEMLIMIT is its memory limit, %s, and the process also uses memory that Go does not count",
 			quantity.String())
 		return
 	}
@@ -50,16 +54,28 @@ func (s *server) checkMemory(r *reporter) {
 	bytes, ok := goBytes(value)
 	switch {
 	case !ok:
-		r.error(s.process, "GOMEMLIMIT is %q, with which Go ends at once: write 400MiB", value)
+		r.error(s.process, "GOMEMLIMIT is %q, with which the process exits immediately: write 400MiB", value)
 	case !limited:
 	case bytes < 0:
-		r.warning(s.process, "its memory limit is %s, and GOMEMLIMIT, by which Go would know of it, is not set",
+		r.warning(s.process, "its memory limit is %s, and GOMEMLIMIT, from which Go learns the limit, is not set",
 			quantity.String())
 	case bytes >= quantity.Value():
 		r.error(s.process, "its memory limit, %s, is not above GOMEMLIMIT, %s", quantity.String(), value)
 	case bytes > quantity.Value()-outsideGo:
-		r.warning(s.process, "its memory limit, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for what Go does not count",
+		r.warning(s.process, "its memory limit, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for memory that Go "+
+			"does not count",
 			quantity.String(), value)
+	}
+}
+
+// checkBounds reports flags that allow a process to use more memory than the limit.
+func (s *server) checkBounds(r *reporter) {
+	limit, limited := s.container.Resources.Limits[corev1.ResourceMemory]
+	byDefault := (&settings.Serve{}).Memory()
+	if need := s.settings.Memory(); limited && need > byDefault && need > limit.Value() &&
+		s.settings.Known("max-connections", "max-body-bytes") {
+		r.warning(s.process, "its --max-connections and --max-body-bytes need a memory limit of %dMi, and it is %s", need>>20,
+			limit.String())
 	}
 }
 
@@ -73,8 +89,8 @@ func (s *server) source(variable string) *corev1.ResourceFieldSelector {
 	return nil
 }
 
-// goBytes reads a number of bytes as Go's runtime reads GOMEMLIMIT; -1 where it sets no limit. ok is false where the
-// runtime ends the process.
+// goBytes parses a number of bytes as Go's runtime parses GOMEMLIMIT. It returns -1 for no limit. ok is false if the
+// runtime would end the process.
 func goBytes(s string) (bytes int64, ok bool) {
 	if s == "" || s == goUnlimited {
 		return -1, true

@@ -8,14 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// mirrorNamespace: a namespace in which a mirror runs is not selected by the rewriting webhooks. A mirror runs where
-// its registry is a Service (name.namespace.svc) or the host of an Ingress or a route.
+// mirrorNamespace checks that the rewriting webhooks do not select a namespace in which a mirror runs. A mirror runs
+// in a namespace if its registry is a Service there (name.namespace.svc) or the host of an Ingress or a route there.
 func mirrorNamespace() check {
 	return check{
 		id: "mirror-namespace", severity: Error,
 		finds: "a mirror that runs in a namespace in which images are rewritten to it",
-		why:   "when the mirror is down, its own Pods can only be started from images that it would have to serve",
-		fix:   "remove the label " + optInLabel + " from the namespace of the mirror",
+		why: "when the mirror is down, its Pods can start only from images that the mirror itself would have to " +
+			"serve",
+		fix: "remove the label " + optInLabel + " from the namespace of the mirror",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {
@@ -29,14 +30,14 @@ func mirrorNamespace() check {
 					}
 				}
 				if len(places) > 0 && c.rewrites(ns.Name) {
-					r.error(c.ref(ns), "a registry runs in it to which its own images are rewritten: %s", some(places))
+					r.error(c.ref(ns), "its images are rewritten to a registry that runs in it: %s", some(places))
 				}
 			}
 		},
 	}
 }
 
-// namespacesOf lists the namespaces that the registry of a place runs in.
+// namespacesOf lists the namespaces in which the registry of a place runs.
 func (c *cluster) namespacesOf(place string) []string {
 	registry, _, _ := strings.Cut(place, "/")
 	host, _, _ := strings.Cut(registry, ":")
@@ -60,7 +61,7 @@ func (c *cluster) namespacesOf(place string) []string {
 	return names
 }
 
-// hostsOf returns spec.hostnames of a route of Gateway API, or spec.host of one of OpenShift.
+// hostsOf returns spec.hostnames of a Gateway API route, or spec.host of an OpenShift Route.
 func hostsOf(route *unstructured.Unstructured) []string {
 	hosts, _, _ := unstructured.NestedStringSlice(route.Object, "spec", "hostnames")
 	if host, ok, _ := unstructured.NestedString(route.Object, "spec", "host"); ok {
@@ -69,7 +70,7 @@ func hostsOf(route *unstructured.Unstructured) []string {
 	return hosts
 }
 
-// rewrites reports whether images of the Pods in a namespace are rewritten.
+// rewrites reports whether a webhook rewrites the images of Pods in a namespace.
 func (c *cluster) rewrites(namespace string) bool {
 	set := c.namespaceLabels(namespace)
 	return slices.ContainsFunc(c.hooks, func(h *hook) bool {

@@ -9,33 +9,35 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// missingRule: the rules of the webhooks that call a path match every write that is judged there: CREATE and UPDATE of
-// the kind, and UPDATE of its subresources, in version v1.
+// missingRule checks that the rules of the webhooks that call a path match every write that Evergate evaluates there:
+// CREATE and UPDATE of the kind, and UPDATE of its subresources, in version v1.
 func missingRule() check {
 	return check{
 		id: "missing-rule", severity: Error,
-		finds: "a webhook of Evergate whose rules leave out a write that its path judges; a warning for the second chance " +
-			"of rewriting, for the guard of the policy and for sets of rules, which may be meant for less",
-		why: "what no rule matches passes unseen: without UPDATE an object is created as the policy wants it, and " +
-			"changed a moment later",
-		fix: "match what the finding names, as the webhook of the kit does",
+		finds: "an Evergate webhook whose rules leave out a write that its path evaluates. It is a warning for the " +
+			"retry webhook, the policy guard and the webhooks of rule sets, which may be narrower on purpose",
+		why: "Evergate does not see a write that no rule matches. Without UPDATE, for example, a user creates an " +
+			"object that the policy allows and changes it a moment later",
+		fix: "add the writes in the finding to the rules, as in kustomize/base",
 		run: func(c *cluster, r *reporter) {
 			reported := map[string]bool{}
 			for _, h := range c.hooks {
 				if reported[h.path()] {
-					continue // its rules are looked at together with those of the first that calls the path
+					continue // checked together with the rules of the first webhook that calls the path
 				}
 				reported[h.path()] = true
 				if missing := c.unmatched(h.path()); len(missing) > 0 {
-					r.gap(h, "no rule matches %s, which %s judges", strings.Join(missing, ", "), h.path())
+					r.gap(h, "no rule matches %s, which %s evaluates", strings.Join(missing, ", "), h.path())
 				}
 			}
 		},
 	}
 }
 
-// gap reports what a webhook of Evergate leaves out. It is an error, but a warning for the second chance, since the
-// first one comes before it, for the guard of the policy, since the processes refuse what it would, and for sets.
+// gap reports something that an Evergate webhook leaves out. It is an error, except for three webhooks. It is a
+// warning for the retry webhook, because the first webhook for Pods runs before it. It is a warning for the policy
+// guard, because a process does not load a policy that the guard would deny. It is a warning for webhooks of rule
+// sets, which may be narrower on purpose.
 func (r *reporter) gap(h *hook, format string, args ...any) {
 	severity := Error
 	if h.path() == pathMutatePodsAgain || h.guardsPolicy() || isSetPath(h.path()) {
@@ -50,7 +52,7 @@ type write struct {
 	group, version, name, sub string
 }
 
-// String is such as UPDATE of ingresses/status.
+// String returns the write in words, for example UPDATE of ingresses/status.
 func (w write) String() string {
 	name := w.name
 	if w.sub != "" {
@@ -59,7 +61,7 @@ func (w write) String() string {
 	return string(w.operation) + " of " + name
 }
 
-// unmatched lists the writes that a path judges and that no rule of a webhook that calls it matches.
+// unmatched lists the writes that Evergate evaluates at a path and that no rule of a webhook for this path matches.
 func (c *cluster) unmatched(path string) []string {
 	var missing []string
 	for _, w := range judgedAt(path) {
@@ -72,8 +74,8 @@ func (c *cluster) unmatched(path string) []string {
 	return missing
 }
 
-// judgedAt lists the writes that are judged at a path. A subresource that has a path of its own is judged there alone.
-// The path of a set judges what that of its kind does.
+// judgedAt lists the writes that Evergate evaluates at a path. If a subresource has a separate path, Evergate
+// evaluates it only there. The path of a rule set evaluates the same writes as the path of its kind.
 func judgedAt(path string) []write {
 	if w, set := admission.ParsePath(path); set != "" {
 		path = w.Path
@@ -86,7 +88,9 @@ func judgedAt(path string) []write {
 		var writes []write
 		add := func(op admissionv1.OperationType, sub string) {
 			for _, k := range w.Kinds {
-				writes = append(writes, write{op, k.Resource.Group, k.Resource.Version, k.Resource.Name, sub})
+				if sub == "" || slices.Contains(w.SubresourcesOf(k), sub) {
+					writes = append(writes, write{op, k.Resource.Group, k.Resource.Version, k.Resource.Name, sub})
+				}
 			}
 		}
 		if sub, ok := strings.CutPrefix(path, w.Path+"/"); ok && slices.Contains(w.Subresources, sub) {

@@ -6,17 +6,18 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// missingWebhook: for each block of the policy that has entries, a webhook of Evergate calls a path on which they are
-// judged. Where the input does not have the policy, there is a webhook that rewrites and one that judges. An input
-// without a Deployment is not all of an installation, and not looked at.
+// missingWebhook checks that an Evergate webhook calls a path that evaluates each block of the policy that has
+// entries. If the input does not have the policy, it checks that one webhook rewrites and one validates. An input
+// without a Deployment is only a part of an installation and is not checked.
 func missingWebhook() check {
 	return check{
 		id: "missing-webhook", severity: Error, needs: []premise{together()},
-		finds: "entries of the policy that no webhook has judged; a warning where the policy is not known, and a webhook " +
-			"configuration is missing",
-		why: "nothing calls Evergate for these objects: they are neither rewritten nor judged, whatever the policy says",
-		fix: "apply the webhook configurations of the kit, MutatingWebhookConfiguration and " +
-			"ValidatingWebhookConfiguration evergate; for certificates and dnsEndpoints with its component host-kinds",
+		finds: "policy entries whose objects no webhook matches. If the policy is not known, a missing webhook " +
+			"configuration is a warning",
+		why: "the API server does not call Evergate for these objects. Evergate neither rewrites nor checks " +
+			"them, whatever the policy contains",
+		fix: "apply the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration evergate of " +
+			"kustomize/base. For certificates and dnsEndpoints, add the component host-kinds",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			switch {
@@ -24,7 +25,7 @@ func missingWebhook() check {
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.mutating }):
 				r.warning(c.servers[0].ref, "no MutatingWebhookConfiguration of Evergate calls it: no image is rewritten")
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return !h.mutating }):
-				r.warning(c.servers[0].ref, "no ValidatingWebhookConfiguration of Evergate calls it: nothing is judged")
+				r.warning(c.servers[0].ref, "no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
 			case ok:
 				for block, n := range p.Counts().All() {
 					for _, set := range p.Sets() { // see setWebhook
@@ -40,7 +41,7 @@ func missingWebhook() check {
 	}
 }
 
-// pathsOf lists the paths on which a block of the policy is judged, or rewritten by.
+// pathsOf lists the paths that evaluate, or rewrite by, a block of the policy.
 func pathsOf(block string) []string {
 	var paths []string
 	for _, w := range admission.Webhooks() {

@@ -7,17 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// monitoringNamespace: where NetworkPolicies restrict what reaches the ops port, they let the namespaces reach it from
-// which it is scraped: that of each Prometheus, or agent, of the Prometheus operator that takes up a monitor of
-// Evergate, and that of each such monitor which stands elsewhere than Evergate, since a Prometheus most often stands
-// beside it. What is configured by scrape annotations, or by hand, is not known.
+// monitoringNamespace checks that NetworkPolicies that restrict access to the ops port allow the namespaces that
+// scrape it. These are the namespaces of each Prometheus and PrometheusAgent of the Prometheus operator that uses a
+// monitor of Evergate. For a monitor in another namespace that no Prometheus in the input uses, it is the namespace
+// of the monitor, because a Prometheus is usually next to its monitors. The check does not know scrape annotations or
+// a scrape configuration.
 func monitoringNamespace() check {
 	return check{
 		id: "monitoring-namespace", severity: Warning, needs: []premise{coherent(), selected()},
-		finds: "a Prometheus, or a monitor for one, outside of the namespace that NetworkPolicies let reach the ops port",
-		why: "nothing is scraped, so that no alert is raised but EvergateNotReady, which is then about the network " +
-			"and not about Evergate",
-		fix: "set monitoringNamespace of the kit's settings (base/settings.yaml) to the namespace of the Prometheus",
+		finds: "a Prometheus, or a monitor for a Prometheus, in a namespace that NetworkPolicies do not allow to " +
+			"reach the ops port",
+		why: "Prometheus cannot scrape Evergate, so EvergateNotReady is the only alert, and it is about the " +
+			"network and not about Evergate",
+		fix: "set monitoringNamespace in base/settings.yaml to the namespace of the Prometheus",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, m := range c.monitors(s) {
@@ -49,7 +51,8 @@ func (c *cluster) checkMonitor(s *server, m *unstructured.Unstructured, r *repor
 	}
 }
 
-// reachableFrom reports whether Pods of a namespace reach a port of a server's Pods, or may do so.
+// reachableFrom reports whether NetworkPolicies allow, or may allow, Pods in a namespace to reach a port of a server's
+// Pods.
 func (c *cluster) reachableFrom(s *server, namespace string, port int32) bool {
 	policies := c.restricting(s, networkingv1.PolicyTypeIngress)
 	admits := func(p *networkingv1.NetworkPolicy) bool {

@@ -6,20 +6,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// enforceMountableSecrets is the annotation by which the API server's ServiceAccount plugin refuses what a Pod of the
-// account mounts or references, and the account does not list (plugin/pkg/admission/serviceaccount/admission.go).
+// enforceMountableSecrets is the annotation that makes the API server's ServiceAccount plugin reject Pods with
+// secrets that the ServiceAccount does not list (plugin/pkg/admission/serviceaccount/admission.go).
 const enforceMountableSecrets = "kubernetes.io/enforce-mountable-secrets"
 
-// mountableSecrets: a ServiceAccount that enforces mountable secrets lists the pull secrets that mirrors add to Pods.
-// It is looked at where the webhooks for Pods select its namespace.
+// mountableSecrets checks that a ServiceAccount that enforces mountable secrets lists the pull secrets that mirrors
+// add to Pods. It runs if a webhook that rewrites Pods selects the namespace of the ServiceAccount.
 func mountableSecrets() check {
 	return check{
 		id: "mountable-secrets", severity: Error,
-		finds: "a ServiceAccount with " + enforceMountableSecrets + `: "true" that does not list the imagePullSecret of a ` +
-			"mirrors entry in mode enforce, in a namespace that is opted in",
-		why: "the API server validates Pods after they are patched: it refuses each rewritten Pod of this ServiceAccount, " +
-			"which references a pull secret that the account does not list",
-		fix: "add the name to imagePullSecrets of the ServiceAccount, or exclude the namespace from the mirrors entry",
+		finds: "a ServiceAccount with " + enforceMountableSecrets + ": \"true\" that does not list the imagePullSecret " +
+			"of a mirrors entry in mode enforce, in a namespace that has opted in",
+		why: "the API server validates Pods after the webhooks have patched them. It rejects each rewritten Pod " +
+			"of this ServiceAccount, because the Pod references a pull secret that the account does not list",
+		fix: "add the name to imagePullSecrets of the ServiceAccount, or exclude the namespace from the mirrors " +
+			"entry",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {
@@ -31,7 +32,8 @@ func mountableSecrets() check {
 				}
 				for _, name := range p.PullSecrets(a.Namespace) {
 					if !slices.Contains(a.ImagePullSecrets, corev1.LocalObjectReference{Name: name}) {
-						r.error(c.ref(a), "it enforces mountable secrets, and its imagePullSecrets have no %s, which mirrors add", name)
+						r.error(c.ref(a), "it enforces mountable secrets, and its imagePullSecrets do not have %s, which mirrors "+
+							"add", name)
 					}
 				}
 			}

@@ -2,14 +2,15 @@ package deploy
 
 import admissionv1 "k8s.io/api/admissionregistration/v1"
 
-// mutation: mutating webhooks fail open, and are called again after others have changed the Pod. The validating
-// webhook sees what they miss: it judges the final Pod, and may fail closed.
+// mutation checks that mutating webhooks fail open and are invoked again after other webhooks have changed the Pod.
+// The validating webhook catches anything that they miss: it evaluates the final Pod and may fail closed.
 func mutation() check {
 	return check{
 		id: "mutation", severity: Warning,
-		finds: "a mutating webhook of Evergate that fails closed, or is not invoked again",
-		why: "failing closed, it refuses Pods with the words of a broken connection, where the validating webhook " +
-			"would say what is wrong; not invoked again, it misses the sidecars that other webhooks add after it",
+		finds: "a mutating Evergate webhook that fails closed or is not invoked again",
+		why: "a mutating webhook that fails closed rejects Pods with the error of a broken connection, although " +
+			"the validating webhook would explain the problem. A mutating webhook that is not invoked again " +
+			"misses the sidecars that other webhooks add after it",
 		fix: "set failurePolicy: Ignore and reinvocationPolicy: IfNeeded",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

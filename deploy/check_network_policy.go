@@ -8,14 +8,15 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// networkPolicy: where NetworkPolicies restrict what reaches Evergate's Pods, one of them lets the serving port be
-// reached from everywhere or from addresses. API servers are no Pods, so that no selector of Pods allows them.
+// networkPolicy checks that one NetworkPolicy allows the serving port from everywhere or from addresses, if
+// NetworkPolicies restrict access to Evergate's Pods. API servers are not Pods, so a Pod selector cannot allow them.
 func networkPolicy() check {
 	return check{
 		id: "network-policy", severity: Error, needs: []premise{coherent(), selected(), agreed()},
-		finds: "NetworkPolicies that keep the API server out: by its address, by the family of its address, or by the port",
-		why: "each call runs into its timeout, and so does every matched write, before it is refused or let " +
-			"through unchecked",
+		finds: "NetworkPolicies that keep the API server out by its address, by the family of its address or by " +
+			"the port",
+		why: "each call runs into its timeout, and so does every matched write, before the API server rejects it " +
+			"or lets it through unchecked",
 		fix: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -31,7 +32,7 @@ func (c *cluster) checkIngress(s *server, r *reporter) {
 	if !ok || len(policies) == 0 {
 		return
 	}
-	var byAddress, byPort bool // a rule admits addresses, to whatever port; addresses of the Service's family, to the port
+	var byAddress, byPort bool // a rule allows only another family; only the port of the Service
 	family, known := c.family()
 	for _, p := range policies {
 		for _, rule := range p.Spec.Ingress {
@@ -50,10 +51,10 @@ func (c *cluster) checkIngress(s *server, r *reporter) {
 		r.error(at, "no %s address may reach port %d of %s, and %s is the family of its Service", family, l.port, s.ref,
 			family)
 	case byPort:
-		r.error(at, "it opens port %d, which is the Service's: what arrives at the Pods of %s has port %d", c.calledPort(),
+		r.error(at, "it opens port %d of the Service, and calls arrive at the Pods of %s on port %d", c.calledPort(),
 			s.ref, l.port)
 	default:
-		r.error(at, "nothing but Pods may reach port %d of %s", l.port, s.ref)
+		r.error(at, "only Pods may reach port %d of %s", l.port, s.ref)
 	}
 }
 
@@ -67,8 +68,8 @@ func (c *cluster) calledPort() int32 {
 	return 0
 }
 
-// family returns the family of the addresses at which webhooks call the Service, the first one of a Service with two;
-// known is false if the Service has no address yet.
+// family returns the family of the addresses at which webhooks call the Service. For a dual-stack Service it is the
+// first family. known is false if the Service does not have an address yet.
 func (c *cluster) family() (family corev1.IPFamily, known bool) {
 	for _, h := range c.hooks {
 		svc := c.service(h)
@@ -85,7 +86,7 @@ func (c *cluster) family() (family corev1.IPFamily, known bool) {
 	return "", false
 }
 
-// holdsFamily reports whether peers of a rule hold addresses of a family.
+// holdsFamily reports whether peers of a rule contain addresses of a family.
 func holdsFamily(peers []networkingv1.NetworkPolicyPeer, family corev1.IPFamily) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		return p.IPBlock != nil && strings.Contains(p.IPBlock.CIDR, ":") == (family == corev1.IPv6Protocol)

@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// nodeOS: the Pods select nodes with Linux. The image has a binary for Linux only, and nodes with Windows need not be
-// tainted.
+// nodeOS checks that the Pods select Linux nodes. The image has only a Linux binary, and Windows nodes do not need a
+// taint.
 func nodeOS() check {
 	return check{
 		id: "node-os", severity: Warning,
-		finds: "Pods that may be scheduled to nodes with Windows",
-		why:   "the image is of Linux: replicas that are scheduled there never start, and a roll-out stands still",
-		fix:   "set nodeSelector: {" + corev1.LabelOSStable + ": linux} in the Pod template, as the base does",
+		finds: "Pods that may be scheduled to Windows nodes",
+		why:   "the image is built for Linux. Replicas on a Windows node never start, and a rollout stops",
+		fix:   "set nodeSelector: {" + corev1.LabelOSStable + ": linux} in the Pod template, as kustomize/base does",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				windows := slices.IndexFunc(c.nodes, func(n *corev1.Node) bool {
@@ -22,7 +22,7 @@ func nodeOS() check {
 				linux := s.only(corev1.LabelOSStable) == string(corev1.Linux) ||
 					s.pod.OS != nil && s.pod.OS.Name == corev1.Linux
 				if windows >= 0 && !linux {
-					r.warning(s.ref, "nothing keeps its Pods off %s, whose system is Windows", c.ref(c.nodes[windows]))
+					r.warning(s.ref, "nothing keeps its Pods off %s, which runs Windows", c.ref(c.nodes[windows]))
 				}
 			}
 		},

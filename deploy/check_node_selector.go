@@ -7,15 +7,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// nodeSelector: neither nodeName, nodeSelector and required node affinity leave a single node or a single zone to all
-// replicas, nor a required affinity of the Pods to each other. How many nodes have a label is not looked at.
+// nodeSelector checks that nodeName, nodeSelector, required node affinity and required affinity between the Pods do
+// not restrict all replicas to a single node or a single zone. It does not check how many nodes have a label.
 func nodeSelector() check {
 	return check{
 		id: "node-selector", severity: Warning,
-		finds: "replicas that must all run on one node, or in one zone",
-		why: "all of them go with it, and none can be replaced elsewhere: spreading does not help, since there is one " +
-			"place to spread them over",
-		fix: "take the requirement out, or name the zones of the cluster: topologySpreadConstraints spread the replicas",
+		finds: "replicas that must all run on one node or in one zone",
+		why: "if this node or zone fails, no replica is left, and none can start elsewhere. Topology spread does " +
+			"not help, because there is only one place to spread the replicas over",
+		fix: "remove the requirement, or list the zones of the cluster. topologySpreadConstraints spread the " +
+			"replicas",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if s.pod.NodeName != "" {
@@ -24,7 +25,7 @@ func nodeSelector() check {
 				}
 				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone} {
 					if place := s.only(key); place != "" {
-						r.warning(s.ref, "it selects nodes by %s=%s alone: %s", key, printable(place), onePlace(key))
+						r.warning(s.ref, "it selects only nodes with %s=%s: %s", key, printable(place), onePlace(key))
 						break // a node is in one zone
 					}
 					if s.together(key) {
@@ -44,7 +45,8 @@ func onePlace(key string) string {
 	return "all of them run in one zone"
 }
 
-// only returns the one value of a node label that Pods can be scheduled to; empty where there may be another.
+// only returns the value of a node label if the Pods can be scheduled only to nodes with this value, or "" if other
+// values are possible.
 func (s *server) only(key string) string {
 	if value, ok := s.pod.NodeSelector[key]; ok {
 		return value
@@ -55,7 +57,7 @@ func (s *server) only(key string) string {
 	}
 	terms := s.pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	var places []string
-	for _, term := range terms { // one of them has to be met
+	for _, term := range terms { // a node has to meet at least one term
 		places = append(places, onlyIn(term, key))
 	}
 	if slices.Sort(places); len(slices.Compact(places)) != 1 {
@@ -64,8 +66,8 @@ func (s *server) only(key string) string {
 	return places[0]
 }
 
-// onlyIn returns the one value of a node label that a term leaves; empty where there may be another. All requirements
-// of a term have to be met.
+// onlyIn returns the only value of a node label that a term allows, or "" if the term allows others. A node has to
+// meet all requirements of a term.
 func onlyIn(term corev1.NodeSelectorTerm, key string) string {
 	one := func(requirements []corev1.NodeSelectorRequirement, key string) string {
 		for _, r := range requirements {
@@ -82,7 +84,7 @@ func onlyIn(term corev1.NodeSelectorTerm, key string) string {
 	return cmp.Or(one(term.MatchExpressions, key), name)
 }
 
-// together reports whether Pods have to run where others of the Deployment do.
+// together reports whether a Pod has to run in the same domain as the other Pods of the Deployment.
 func (s *server) together(key string) bool {
 	if s.pod.Affinity == nil || s.pod.Affinity.PodAffinity == nil {
 		return false

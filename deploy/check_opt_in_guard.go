@@ -9,19 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// optInGuard: where webhooks select namespaces by the opt-in label, a ValidatingAdmissionPolicy guards that: it names
-// the label, matches CREATE and UPDATE of namespaces and UPDATE of namespaces/status and namespaces/finalize, fails
-// closed, and a binding denies. Where webhooks exclude namespaces by name, it lists the names too, or another such
-// policy selects the CREATE of namespaces by them and asks for the verb opt-in.
+// optInGuard checks that a ValidatingAdmissionPolicy guards the opt-in label if webhooks select namespaces by it. The
+// guard has to contain the label, match CREATE and UPDATE of namespaces and UPDATE of namespaces/status and
+// namespaces/finalize, and fail closed, and a binding has to deny. If webhooks exclude namespaces by name, the guard
+// has to list these names too, or another such policy has to select the CREATE of these namespaces and require the
+// verb opt-in.
 func optInGuard() check {
 	return check{
 		id: "opt-in-guard", severity: Warning,
-		finds: "an opt-in label that no ValidatingAdmissionPolicy guards, or guards with a gap; and names of " +
-			"namespaces that webhooks exclude and the guard does not know",
-		why: "a user who may write a namespace, also by its status or finalize subresource, can take it out of all " +
-			"checks unseen; and a user who may create namespaces is exempt in one that has an excluded name",
-		fix: "apply the kit's ValidatingAdmissionPolicies and their bindings with validationActions: [Deny]; names are " +
-			"excluded in the kit's list of exempt namespaces (base/exempt-namespaces.yaml), which reaches webhooks and guard",
+		finds: "an opt-in label that no ValidatingAdmissionPolicy guards completely, and namespace names that " +
+			"webhooks exclude and the guard does not list",
+		why: "a user who may write a namespace, also through its status or finalize subresource, can opt it out " +
+			"of all checks, and nobody notices. A user who may create namespaces can take an excluded name and " +
+			"is exempt in this namespace",
+		fix: "apply the ValidatingAdmissionPolicies of kustomize/base and their bindings with validationActions: " +
+			"[Deny]. Exclude names in the list of exempt namespaces (base/exempt-namespaces.yaml), which " +
+			"kustomize/wiring copies to the webhooks and the guard",
 		run: func(c *cluster, r *reporter) {
 			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), slices.DeleteFunc(c.exemptNames(), c.guardsCreation)
 			guards := c.optInGuards()
@@ -44,7 +47,7 @@ func optInGuard() check {
 	}
 }
 
-// exemptNames lists the namespaces that some webhook of Evergate excludes by name, in the order of the webhooks.
+// exemptNames lists the namespaces that any Evergate webhook excludes by name, in the order of the webhooks.
 func (c *cluster) exemptNames() []string {
 	var names []string
 	for _, h := range c.hooks {
@@ -65,8 +68,8 @@ func (c *cluster) exemptNames() []string {
 	return names
 }
 
-// guardsCreation reports whether a policy that fails closed, and whose binding denies, selects the creation of
-// namespaces by names with this one among them and asks for the verb opt-in.
+// guardsCreation reports whether a policy guards the creation of a namespace with this name. The policy has to fail
+// closed, have a binding that denies, select the name, and require the verb opt-in.
 func (c *cluster) guardsCreation(name string) bool {
 	return slices.ContainsFunc(c.admissionPolicies, func(p *admissionv1.ValidatingAdmissionPolicy) bool {
 		return selectsName(p, name) && policyCovers(p, "namespaces", admissionv1.Create) && !failsOpen(p) && c.denies(p) &&
@@ -74,10 +77,10 @@ func (c *cluster) guardsCreation(name string) bool {
 	})
 }
 
-// optInVerb is how an expression asks for the right to exempt a namespace.
+// optInVerb is the part of an expression that checks the permission to exempt a namespace.
 const optInVerb = `check("opt-in")`
 
-// selectsName reports whether a policy selects namespaces by names, this one among them, and by nothing else.
+// selectsName reports whether a policy selects namespaces only by name, and selects this name.
 func selectsName(p *admissionv1.ValidatingAdmissionPolicy, name string) bool {
 	m := p.Spec.MatchConstraints
 	if m == nil || m.NamespaceSelector == nil || len(m.NamespaceSelector.MatchLabels) > 0 ||
@@ -88,7 +91,7 @@ func selectsName(p *admissionv1.ValidatingAdmissionPolicy, name string) bool {
 	return e.Key == corev1.LabelMetadataName && e.Operator == metav1.LabelSelectorOpIn && slices.Contains(e.Values, name)
 }
 
-// listedBy returns whether a name stands, as a string, in an expression of a policy.
+// listedBy returns a function that reports whether an expression of a policy contains a name as a string.
 func listedBy(p *admissionv1.ValidatingAdmissionPolicy) func(name string) bool {
 	listed := map[string]bool{}
 	for _, expression := range expressions(p) {
@@ -99,7 +102,7 @@ func listedBy(p *admissionv1.ValidatingAdmissionPolicy) func(name string) bool {
 	return func(name string) bool { return listed[name] }
 }
 
-// selectsByLabel reports whether a webhook depends on the label, be it for opting in or out.
+// selectsByLabel reports whether a webhook depends on the label, to opt in or to opt out.
 func selectsByLabel(h *hook) bool {
 	if h.NamespaceSelector == nil {
 		return false
@@ -111,12 +114,12 @@ func selectsByLabel(h *hook) bool {
 	return equals
 }
 
-// mentionsLabel reports whether any expression of a policy is about the label.
+// mentionsLabel reports whether any expression of a policy contains the label.
 func mentionsLabel(p *admissionv1.ValidatingAdmissionPolicy) bool {
 	return slices.ContainsFunc(expressions(p), func(s string) bool { return strings.Contains(s, optInLabel) })
 }
 
-// expressions returns all expressions of a policy but those of its messages.
+// expressions returns all expressions of a policy except the expressions of its messages.
 func expressions(p *admissionv1.ValidatingAdmissionPolicy) []string {
 	var all []string
 	for _, v := range p.Spec.Validations {
@@ -133,7 +136,7 @@ func expressions(p *admissionv1.ValidatingAdmissionPolicy) []string {
 
 func (c *cluster) checkOptInGuard(p *admissionv1.ValidatingAdmissionPolicy, r *reporter) {
 	if failsOpen(p) {
-		r.warning(c.ref(p), "its failurePolicy is Ignore: what its expressions cannot evaluate passes")
+		r.warning(c.ref(p), "its failurePolicy is Ignore: requests that its expressions cannot evaluate are allowed")
 	}
 	for _, need := range []struct {
 		resource  string
@@ -147,7 +150,7 @@ func (c *cluster) checkOptInGuard(p *admissionv1.ValidatingAdmissionPolicy, r *r
 		}
 	}
 	if !c.denies(p) {
-		r.warning(c.ref(p), "no ValidatingAdmissionPolicyBinding of it denies")
+		r.warning(c.ref(p), "it has no ValidatingAdmissionPolicyBinding that denies")
 	}
 }
 
@@ -155,7 +158,7 @@ func failsOpen(p *admissionv1.ValidatingAdmissionPolicy) bool {
 	return p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy == admissionv1.Ignore
 }
 
-// denies reports whether a binding of a policy denies what the policy finds.
+// denies reports whether a binding of a policy denies the violations of the policy.
 func (c *cluster) denies(p *admissionv1.ValidatingAdmissionPolicy) bool {
 	return slices.ContainsFunc(c.policyBindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
 		return b.Spec.PolicyName == p.Name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)

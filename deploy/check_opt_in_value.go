@@ -8,18 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// optInValue: some value of the opt-in label, or its absence, lets webhooks select a namespace, and the
-// ValidatingAdmissionPolicy that guards the label accepts each value that they name. A guard that does not name the
-// value enabled is taken to accept every value.
+// optInValue checks that some value of the opt-in label, or its absence, lets webhooks select a namespace, and that
+// the ValidatingAdmissionPolicy that guards the label accepts each value in the selectors. A guard that does not
+// contain the value enabled is assumed to accept every value.
 func optInValue() check {
 	return check{
 		id: "opt-in-value", severity: Error,
-		finds: "a namespaceSelector that no value of the opt-in label satisfies; a warning for another value that its " +
-			"guard refuses",
-		why: "no namespace can be selected, or none can be exempted: nothing is rewritten or judged, and nothing fails " +
-			"that would show it",
-		fix: "in every namespaceSelector, write " + optInLabel + " In [" + optInEnabled + "] to opt in, or NotIn [" +
-			optInDisabled + "] to opt out",
+		finds: "a namespaceSelector that no value of the opt-in label satisfies. A selector that also has a " +
+			"value that the guard denies is a warning",
+		why: "no namespace can be selected, or none can be exempted. Evergate does not rewrite or check any " +
+			"object, and no error shows that",
+		fix: "in every namespaceSelector, write " + optInLabel + " In [" + optInEnabled + "] to opt in, or NotIn " +
+			"[" + optInDisabled + "] to opt out",
 		run: func(c *cluster, r *reporter) {
 			reported := map[string]bool{} // each value once for all webhooks
 			for _, h := range c.hooks {
@@ -33,10 +33,10 @@ func optInValue() check {
 				case reported[name] || selectable && len(refused) == 0:
 					continue
 				case selectable:
-					r.warning(h.ref, "it names the value %s of the label %s, which the ValidatingAdmissionPolicy %s refuses: "+
-						"no namespace can have it", name, optInLabel, guard)
+					r.warning(h.ref, "it has the value %s of the label %s, which the ValidatingAdmissionPolicy %s denies: no "+
+						"namespace can have it", name, optInLabel, guard)
 				case len(refused) > 0:
-					r.error(h.ref, "it wants the label %s to be %s, which the ValidatingAdmissionPolicy %s refuses: no namespace "+
+					r.error(h.ref, "it requires the label %s to be %s, which the ValidatingAdmissionPolicy %s denies: no namespace "+
 						"can be selected", optInLabel, name, guard)
 				default:
 					r.error(h.ref, "its requirements on the label %s contradict each other: no namespace can be selected",
@@ -55,13 +55,13 @@ func onLabel(s *metav1.LabelSelector) []labels.Requirement {
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
-		return nil // the API server refuses it
+		return nil // the API server rejects it
 	}
 	requirements, _ := parsed.Requirements()
 	return slices.DeleteFunc(requirements, func(r labels.Requirement) bool { return r.Key() != optInLabel })
 }
 
-// refusedValues lists the values in requirements that a guard of the label refuses, and names the guard.
+// refusedValues returns the values in requirements that a guard of the label denies, and the name of the guard.
 func (c *cluster) refusedValues(requirements []labels.Requirement) (guard string, refused []string) {
 	for _, p := range c.optInGuards() {
 		accepts := listedBy(p)
@@ -80,7 +80,7 @@ func (c *cluster) refusedValues(requirements []labels.Requirement) (guard string
 	return guard, slices.Compact(refused)
 }
 
-// possibleLabels returns what a namespace may have of the label: nothing, or a value that no guard refuses.
+// possibleLabels returns the possible opt-in labels of a namespace: no label, or a value that no guard denies.
 func (c *cluster) possibleLabels(requirements []labels.Requirement) []labels.Set {
 	_, refused := c.refusedValues(requirements)
 	sets := []labels.Set{{}, {optInLabel: optInEnabled}, {optInLabel: optInDisabled}}
@@ -94,7 +94,7 @@ func (c *cluster) possibleLabels(requirements []labels.Requirement) []labels.Set
 	return sets
 }
 
-// optInGuards returns the ValidatingAdmissionPolicies that are about the opt-in label.
+// optInGuards returns the ValidatingAdmissionPolicies with an expression about the opt-in label.
 func (c *cluster) optInGuards() []*admissionv1.ValidatingAdmissionPolicy {
 	var guards []*admissionv1.ValidatingAdmissionPolicy
 	for _, p := range c.admissionPolicies {

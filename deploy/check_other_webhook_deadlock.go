@@ -4,16 +4,17 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// otherDeadlock: no webhook of another product fails closed on the creation of the very Pods that answer it. Its Pods
-// are known by the labels that its Service selects, those of a Deployment with them where the inventory has one.
+// otherDeadlock checks that no webhook of another product fails closed on the creation of the Pods that answer it.
+// These Pods have the labels of the Deployment that its Service selects, or the labels in the selector of the Service
+// if the inventory does not have the Deployment.
 func otherDeadlock() check {
 	return check{
 		id: "other-webhook-deadlock", severity: Warning,
 		finds: "a webhook of another product that fails closed on its own Pods",
-		why: "when all its Pods are gone at once, none can be created again, since creating one calls it; and " +
-			"with it stands everything that it matches",
-		fix: "exclude its own namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by " +
-			"its objectSelector",
+		why: "when all its Pods are gone, the API server cannot create a new Pod, because the creation calls the " +
+			"webhook. Everything else that the webhook matches stops too",
+		fix: "exclude its namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by its " +
+			"objectSelector",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.all {
 				if !h.ours && h.closed() && h.covers("pods", admissionv1.Create) && c.selectsItself(h) {
@@ -25,7 +26,7 @@ func otherDeadlock() check {
 	}
 }
 
-// selectsItself reports whether the selectors of a webhook select the Pods of its own Service.
+// selectsItself reports whether the selectors of a webhook select the Pods behind its Service.
 func (c *cluster) selectsItself(h *hook) bool {
 	svc := h.ClientConfig.Service
 	if svc == nil || !selects(h.NamespaceSelector, c.namespaceLabels(svc.Namespace)) {
@@ -34,7 +35,7 @@ func (c *cluster) selectsItself(h *hook) bool {
 	return selects(h.ObjectSelector, c.podLabels(h))
 }
 
-// podLabels returns the labels of the Pods that answer a webhook, as far as they are known.
+// podLabels returns the known labels of the Pods that answer a webhook, or nil.
 func (c *cluster) podLabels(h *hook) map[string]string {
 	svc := c.service(h)
 	if svc == nil {

@@ -6,17 +6,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// otherEverything: no webhook of another product matches every resource in every API group, kube-system included. It
-// need not fail closed: one that does not answer delays each write by its timeout, which is more than leases and the
-// API server's own ConfigMaps can bear. Whether matchConditions exclude kube-system is not evaluated.
+// otherEverything checks that no webhook of another product matches every resource in every API group, including
+// kube-system. Such a webhook is dangerous even if it fails open: while it does not answer, it delays each write by
+// its timeout, which is too long for leases and the API server's ConfigMaps. The check does not evaluate whether
+// matchConditions exclude kube-system.
 func otherEverything() check {
 	return check{
 		id: "other-webhook-everything", severity: Warning,
-		finds: "a webhook of another product that matches every resource, in kube-system too",
-		why: "when it does not answer, nodes and the control plane cannot write what they live by, such as the " +
-			"ConfigMap kube-system/extension-apiserver-authentication: API servers then restart in a loop, and no " +
-			"other webhook helps",
-		fix: "name the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its " +
+		finds: "a webhook of another product that matches every resource, also in kube-system",
+		why: "when it does not answer, nodes and the control plane cannot write the objects that they depend on, " +
+			"for example the ConfigMap kube-system/extension-apiserver-authentication. API servers then restart " +
+			"in a loop, and no other webhook can prevent that",
+		fix: "list the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its " +
 			"namespaceSelector",
 		run: func(c *cluster, r *reporter) {
 			system := c.namespaceLabels(metav1.NamespaceSystem)

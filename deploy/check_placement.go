@@ -6,19 +6,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// placement: the replicas do not all run on one node, nor in one zone where nodes of another are schedulable.
+// placement checks that the replicas do not all run on one node, or in one zone if nodes in another zone are
+// schedulable.
 func placement() check {
 	return check{
 		id: "placement", severity: Warning, live: true,
 		finds: "replicas that all run on one node, or in one zone",
-		why:   "all of them go with it",
-		fix:   "spread them: kubectl rollout restart is enough where topologySpreadConstraints are there",
+		why:   "if this node or zone fails, no replica is left",
+		fix:   "spread them. If the Deployment has topologySpreadConstraints, kubectl rollout restart is enough",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 					values, pods := c.runsIn(s, key)
 					if pods > 1 && len(values) == 1 && c.domains(key) > 1 {
-						r.warning(s.ref, "all its %d Pods run where %s is %s", pods, key, strings.Join(values, ""))
+						r.warning(s.ref, "all its %d Pods run on nodes with %s=%s", pods, key, strings.Join(values, ""))
 					}
 				}
 			}
@@ -26,7 +27,7 @@ func placement() check {
 	}
 }
 
-// runsIn returns the values that a label has on the nodes of a Deployment's Pods, and how many Pods there are.
+// runsIn returns the values of a label on the nodes of a Deployment's Pods, and the number of running Pods.
 func (c *cluster) runsIn(s *server, label string) (values []string, pods int) {
 	seen := map[string]bool{}
 	for _, p := range c.pods {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// podSecurity: where the namespace enforces the Pod Security profile baseline or restricted, the Pods satisfy it. All
-// that is refused is one finding, as it is one answer of the API server.
+// podSecurity checks that the Pods satisfy the Pod Security profile that their namespace enforces, baseline or
+// restricted. All violations are one finding, because the API server reports them in one answer.
 func podSecurity() check {
 	return check{
-		id: "pod-security", severity: Error,
-		finds: "Pods that the Pod Security profile of their namespace refuses",
-		why: "the API server refuses every Pod (violates PodSecurity): there is a Deployment, and no replica, which " +
-			"only the events of its ReplicaSet show",
-		fix: "set the fields as the kit has them; for the host's network, which takes the profile privileged, see " +
-			"docs/runbooks/providers.md",
+		id: "pod-security", severity: Error, modelled: true,
+		finds: "Pods that the Pod Security profile of their namespace does not allow",
+		why: "the API server rejects every Pod (violates PodSecurity). The Deployment exists but does not get " +
+			"any replicas, and only the events of its ReplicaSet show the reason",
+		fix: "set the fields as kustomize/base does. For the host network, which requires the profile " +
+			"privileged, see docs/runbooks/providers.md",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				profile := c.namespaceLabels(s.Namespace)[enforceLabel]
@@ -22,7 +22,8 @@ func podSecurity() check {
 					continue
 				}
 				if found := podViolations(profile, s.pod); len(found) > 0 {
-					r.error(s.ref, "the namespace %s has the label %s: %s, which refuses its Pods, by spec.template.spec: %s",
+					r.error(s.ref, "the namespace %s has the label %s: %s, which does not allow its Pods because of "+
+						"spec.template.spec: %s",
 						s.Namespace, enforceLabel, profile, strings.Join(found, "; "))
 				}
 			}

@@ -6,16 +6,16 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policyInvalid: the ConfigMap of --policy, where the input has it, holds a policy that loads.
+// policyInvalid checks that the ConfigMap of --policy contains a policy that loads, if the input has the ConfigMap.
 func policyInvalid() check {
 	return check{
 		id: "policy", severity: Error,
-		finds: "a policy that does not load",
-		why: "running replicas keep the last good policy; a replica that starts with this one never gets ready, " +
-			"so that a drain or a roll-out stands still",
-		fix: "correct it: evergate policy check says the same before it is applied",
+		finds: "a policy that fails to load",
+		why: "running replicas keep the last good policy. A replica that starts with this policy never becomes " +
+			"ready, so a drain or a rollout stops",
+		fix: "correct it. evergate policy check reports the same errors before you apply the policy",
 		run: func(c *cluster, r *reporter) {
-			reported := map[string]bool{} // of several Deployments that mount one policy
+			reported := map[string]bool{} // once for all Deployments that mount the policy
 			for _, s := range c.servers {
 				_, err := policy.Load(c.policyFilesOf(s)...)
 				if err == nil || reported[err.Error()] {
@@ -23,7 +23,7 @@ func policyInvalid() check {
 				}
 				reported[err.Error()] = true
 				for line := range strings.Lines(err.Error()) {
-					r.error(s.process, "its policy does not load: %s", strings.TrimSpace(line))
+					r.error(s.process, "its policy fails to load: %s", strings.TrimSpace(line))
 				}
 			}
 		},

@@ -7,18 +7,19 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// policyGuard: the webhook that judges the policy's ConfigMap, and so has to look at Evergate's own namespace, has
-// exactly this shape: creation, update and deletion of ConfigMaps, in that namespace alone by its name label,
-// narrowed to the policy by an objectSelector or a matchCondition on the name, and failurePolicy Ignore.
+// policyGuard checks the webhook that validates the ConfigMap of the policy and therefore matches Evergate's
+// namespace. It has to match only the creation, update and deletion of ConfigMaps, and only in this namespace, by its
+// name label. An objectSelector or a matchCondition on the name has to narrow it to the policy, and its failurePolicy
+// has to be Ignore.
 func policyGuard() check {
 	return check{
 		id: "policy-guard", severity: Error,
-		finds: "the webhook that guards the policy (" + pathValidatePolicy + ") in a shape that could lock " +
+		finds: "the webhook that guards the policy (" + pathValidatePolicy + ") if its configuration could lock " +
 			"Evergate out",
-		why: "it is the one webhook that matches Evergate's own namespace: anything wider than the policy's " +
-			"ConfigMap, or failing closed, lets dead replicas prevent their own repair",
-		fix: "match configmaps only, in the namespace of Evergate only (kubernetes.io/metadata.name In), the " +
-			"policy only (objectSelector, or a matchCondition on the name), with failurePolicy Ignore",
+		why: "it is the only webhook that matches Evergate's namespace. If it matches more than the ConfigMap of " +
+			"the policy, or fails closed, dead replicas prevent their own repair",
+		fix: "match only configmaps, only in Evergate's namespace (kubernetes.io/metadata.name In) and only the " +
+			"policy (an objectSelector, or a matchCondition on the name), and set failurePolicy: Ignore",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.guardsPolicy() {
@@ -31,19 +32,20 @@ func policyGuard() check {
 
 func (c *cluster) checkGuard(h *hook, r *reporter) {
 	if h.closed() {
-		r.error(h.ref, "its failurePolicy is Fail: with every replica dead, the policy could not be fixed")
+		r.error(h.ref, "its failurePolicy is Fail: while no replica answers, nobody can correct the policy")
 	}
 	for resource, operations := range h.resources {
 		if resource != "configmaps" {
-			r.error(h.ref, "it matches %s: only configmaps hold a policy", resource)
+			r.error(h.ref, "it matches %s: only configmaps contain a policy", resource)
 		}
 		if slices.Contains(operations, admissionv1.Connect) {
-			r.error(h.ref, "it matches other operations than CREATE, UPDATE and DELETE")
+			r.error(h.ref, "it matches operations other than CREATE, UPDATE and DELETE")
 		}
 	}
-	// A name that no namespace has been given yet stands for all the others.
-	if canSelect(h.NamespaceSelector, "any-other") || !canSelect(h.NamespaceSelector, c.namespace) {
-		r.error(h.ref, "its namespaceSelector does not select %s alone by kubernetes.io/metadata.name", c.namespace)
+	// The name any-other represents all other namespaces.
+	alone := !canSelect(h.NamespaceSelector, "any-other") && canSelect(h.NamespaceSelector, c.namespace)
+	if known := c.namespace != ""; known && !alone { // see the check path
+		r.error(h.ref, "its namespaceSelector does not select only %s by kubernetes.io/metadata.name", c.namespace)
 	}
 	byName := slices.IndexFunc(h.MatchConditions, asksName)
 	switch {
@@ -51,12 +53,12 @@ func (c *cluster) checkGuard(h *hook, r *reporter) {
 		c.checkGuardedName(h, h.MatchConditions[byName].Expression, r)
 	case anything(h.ObjectSelector):
 		r.error(h.ref,
-			"it looks at every ConfigMap of the namespace: it has no objectSelector, and no matchCondition on the name")
+			"it matches every ConfigMap of the namespace: it has no objectSelector and no matchCondition on the name")
 	}
 }
 
-// checkGuardedName reports ConfigMaps of a policy that are not among the names in the expression, with kustomize's hash
-// behind them or without.
+// checkGuardedName reports mounted ConfigMaps of a policy whose names are not in the expression. A mounted name may
+// end with a hash of kustomize.
 func (c *cluster) checkGuardedName(h *hook, expression string, r *reporter) {
 	var names []string
 	for i, part := range slices.Collect(strings.SplitSeq(expression, `"`)) {
@@ -71,7 +73,7 @@ func (c *cluster) checkGuardedName(h *hook, expression string, r *reporter) {
 				return ok && name != "" && (hash == "" || len(hash) == len("-9t8g2kf5bh") && hash[0] == '-')
 			})
 			if !guarded {
-				r.warning(h.ref, "it looks at no ConfigMap called %s, which %s mounts as its policy", mounted, s.Name)
+				r.warning(h.ref, "it does not match the ConfigMap %s, which %s mounts as its policy", mounted, s.Name)
 			}
 		}
 	}

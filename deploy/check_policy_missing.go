@@ -9,16 +9,17 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policyMissing: --policy is a mounted volume. Its ConfigMap, where the input has it or is a live cluster, stands in
-// the namespace of the Deployment and has a policy file with entries.
+// policyMissing checks that --policy is in a mounted volume. If the input has its ConfigMap or is a live cluster, the
+// ConfigMap has to be in the namespace of the Deployment and contain a policy file with entries.
 func policyMissing() check {
 	return check{
 		id: "policy-missing", severity: Error,
-		finds: "a policy that the process does not get: another path, another namespace, a key without .yaml, no entry",
-		why: "without a policy everything is allowed, and no image is rewritten; the process says so in its log, is ready " +
-			"and answers, so that nothing else shows it",
-		fix: "mount the ConfigMap at --policy, in the namespace of the Deployment, with keys that end in .yaml; with the " +
-			"component require-policy a replica without a policy is not ready",
+		finds: "a policy that the process does not get because of another path, another namespace, a key without " +
+			".yaml or missing entries",
+		why: "without a policy, Evergate allows every object and does not rewrite any image. The process logs a " +
+			"warning, but it is ready and answers, so nothing else shows the problem",
+		fix: "mount the ConfigMap at --policy, in the namespace of the Deployment, with keys that end in .yaml. " +
+			"With the component require-policy, a replica without a policy is not ready",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if !s.settings.Dev && s.settings.Known("policy") {
@@ -32,7 +33,7 @@ func policyMissing() check {
 func (c *cluster) checkPolicyOf(s *server, r *reporter) {
 	path := s.settings.Policy
 	if path == "" && s.settings.RequirePolicy {
-		return // serve-flags
+		return // see the check serve-flags
 	}
 	if path == "" {
 		r.warning(s.process, "it has no --policy: every object is allowed")
@@ -52,20 +53,20 @@ func (c *cluster) checkPolicyOf(s *server, r *reporter) {
 			r.error(s.process, "the ConfigMap %s of its policy is in the namespace %s, from where no Pod of %s can mount it",
 				name, c.configMaps[elsewhere].Namespace, s.Namespace)
 		case c.live:
-			r.error(s.process, "there is no ConfigMap %s, which holds its policy", name)
+			r.error(s.process, "there is no ConfigMap %s, which contains its policy", name)
 		}
 	}
 }
 
-// checkPolicyIn reports a ConfigMap without a policy. Whether its policy loads is what the check policy looks at.
+// checkPolicyIn reports a ConfigMap without a policy. The check policy reports a policy that fails to load.
 func (c *cluster) checkPolicyIn(cm *corev1.ConfigMap, r *reporter) {
 	files := filesOf(cm)
 	if len(files) == 0 {
 		keys := slices.Sorted(maps.Keys(cm.Data))
-		r.error(c.ref(cm), "no key of it ends in .yaml or .yml, and others are not loaded: %s", some(keys))
+		r.error(c.ref(cm), "none of its keys ends in .yaml or .yml, and other keys are not loaded: %s", some(keys))
 		return
 	}
 	if p, err := policy.Load(files...); err == nil && p.Emptied() {
-		r.error(c.ref(cm), "there is no entry in it: every object is allowed")
+		r.error(c.ref(cm), "its policy has no entries: every object is allowed")
 	}
 }

@@ -2,16 +2,16 @@ package deploy
 
 import "time"
 
-// preStop: no preStop hook takes from the grace period what the drain and the shutdown need. A sleep is counted; how
-// long a command or a request takes is not known, and the image has no shell.
+// preStop checks that a preStop hook does not use the part of the grace period that the drain and the shutdown need.
+// A sleep is counted. The duration of a command or a request is not known, and the image does not have a shell.
 func preStop() check {
 	return check{
 		id: "pre-stop", severity: Error,
-		finds: "a preStop hook that eats the grace period, or of unknown length",
-		why: "SIGTERM comes after the hook, and the kill at the end of the grace period all the same: the drain " +
-			"is cut short. A sleep before SIGTERM gains nothing: the API server keeps calling over connections " +
-			"that it holds",
-		fix: "remove the preStop hook: the process drains by itself; or add its length to " +
+		finds: "a preStop hook that uses up the grace period, or whose duration is not known",
+		why: "SIGTERM comes after the hook, but the kubelet still kills the process at the end of the grace " +
+			"period, so the drain is cut short. A sleep before SIGTERM does not help, because the API server " +
+			"keeps calling over its open connections",
+		fix: "remove the preStop hook, because the process drains by itself, or add its duration to " +
 			"terminationGracePeriodSeconds",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -25,7 +25,7 @@ func preStop() check {
 				}
 				sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
 				need, ok := s.lifetime()
-				if grace := s.grace(); ok && grace >= need && grace < sleep+need { // less: grace-period
+				if grace := s.grace(); ok && grace >= need && grace < sleep+need { // for less, see the check grace-period
 					r.error(s.process,
 						"after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the process "+
 							"may live %v after SIGTERM", sleep, grace-sleep, need)

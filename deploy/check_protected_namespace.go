@@ -7,23 +7,23 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// protectedNamespace: no webhook of Evergate but the guard of the policy can match kube-system, kube-public,
-// kube-node-lease, cert-manager's namespace or Evergate's own, whatever labels these bear: only a requirement on
-// kubernetes.io/metadata.name, which the API server sets and no user can change, keeps a namespace out.
+// protectedNamespace checks that no Evergate webhook except the policy guard can match kube-system, kube-public,
+// kube-node-lease, cert-manager's namespace or Evergate's namespace, whatever labels they have. Only a requirement on
+// kubernetes.io/metadata.name excludes a namespace, because the API server sets this label and no user can change it.
 func protectedNamespace() check {
 	return check{
 		id: "protected-namespace", severity: Error,
-		finds: "a webhook of Evergate that can match a namespace which nodes, the control plane, cert-manager or " +
-			"Evergate itself live in",
-		why: "when no replica answers, what brings one back is refused or waits for the timeout: the cluster " +
-			"cannot heal. An opt-in label alone is no protection, since any user who may label the namespace can " +
-			"set it",
-		fix: "add to namespaceSelector.matchExpressions: {key: kubernetes.io/metadata.name, operator: NotIn, " +
-			"values: […]} with all of them",
+		finds: "an Evergate webhook that can match a namespace of the nodes, the control plane, cert-manager or " +
+			"Evergate itself",
+		why: "when no replica answers, the API server rejects or delays the writes that would bring a replica " +
+			"back, so the cluster cannot recover. An opt-in label does not protect these namespaces, because " +
+			"any user who may label a namespace can set it",
+		fix: "add {key: kubernetes.io/metadata.name, operator: NotIn, values: […]} with all these namespaces to " +
+			"namespaceSelector.matchExpressions",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if anything(h.NamespaceSelector) || h.guardsPolicy() {
-					continue // no-namespace-selector, policy-guard
+					continue // see the checks no-namespace-selector and policy-guard
 				}
 				var matched []string
 				for _, name := range c.protected() {
@@ -40,7 +40,8 @@ func protectedNamespace() check {
 	}
 }
 
-// deadlock names the worst case: none of its own Pods can be created while none answers.
+// deadlock returns the end of a sentence about the worst case: while no replica answers, the webhook prevents the
+// creation of new replicas.
 func (c *cluster) deadlock(h *hook, matched []string) string {
 	if h.closed() && h.covers("pods", admissionv1.Create) && slices.Contains(matched, c.namespace) {
 		return ": while no replica answers, none can be created"

@@ -6,25 +6,26 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// rbac: nothing is bound to the ServiceAccount of the serving process, which never calls the API server. Other
-// ServiceAccounts of Evergate's namespace read only, and no Secrets. They do not have the right to opt in.
+// rbac checks that no role is bound to the ServiceAccount of the serving process, which never calls the API server.
+// Other ServiceAccounts in Evergate's namespace may only read, and may not read Secrets. They do not have the right
+// to opt in.
 func rbac() check {
 	return check{
 		id: "rbac", severity: Error,
-		finds: "rights that Evergate does not need",
-		why: "an admission webhook is a target: an attacker in its Pod has the rights of its ServiceAccount, " +
-			"next to being able to change every object that it sees",
-		fix: "remove the binding; let jobs of Evergate only get, list and watch, and no secrets",
+		finds: "permissions that Evergate does not need",
+		why: "an admission webhook is a target. An attacker in its Pod has the permissions of its " +
+			"ServiceAccount, and can change every object that the webhook sees",
+		fix: "remove the binding. Allow only get, list and watch to jobs of Evergate, and do not allow secrets",
 		run: func(c *cluster, r *reporter) {
 			for binding := range c.bindings {
 				for _, account := range c.ourAccounts(binding) {
 					switch excess := excessOf(binding.rules); {
 					case c.serves(account):
-						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which serves and needs no right",
+						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which serves and does not need permissions",
 							binding.role, account)
 					case binding.rules == nil:
 						r.error(binding.ref,
-							"it binds %s to the ServiceAccount %s, and what that allows cannot be seen", binding.role, account)
+							"it binds %s to the ServiceAccount %s, and the input does not show its permissions", binding.role, account)
 					case excess != "":
 						r.error(binding.ref, "it binds %s to the ServiceAccount %s, which lets it %s", binding.role,
 							account, excess)
@@ -41,7 +42,7 @@ type binding struct {
 	namespace string
 	role      string // kind and name
 	subjects  []rbacv1.Subject
-	rules     []rbacv1.PolicyRule // nil when the role is not in the inventory
+	rules     []rbacv1.PolicyRule // nil if the role is not in the inventory
 }
 
 func (c *cluster) bindings(yield func(binding) bool) {
@@ -69,7 +70,7 @@ func (c *cluster) binding(at ref, namespace string, role rbacv1.RoleRef, subject
 	return b
 }
 
-// ourAccounts lists the ServiceAccounts of Evergate's namespace that a binding names.
+// ourAccounts lists the ServiceAccounts in Evergate's namespace that are subjects of a binding.
 func (c *cluster) ourAccounts(b binding) []string {
 	var names []string
 	for _, s := range b.subjects {
@@ -84,14 +85,14 @@ func (c *cluster) ourAccounts(b binding) []string {
 	return names
 }
 
-// serves reports whether a Deployment that runs evergate serve has a ServiceAccount.
+// serves reports whether a Deployment that runs evergate serve uses a ServiceAccount.
 func (c *cluster) serves(account string) bool {
 	return slices.ContainsFunc(c.servers, func(s *server) bool {
 		return s.account() == account
 	})
 }
 
-// excessOf returns what rules allow beyond reading; empty when they allow no more.
+// excessOf returns a permission beyond reading that rules grant, or "" if they only grant reading.
 func excessOf(rules []rbacv1.PolicyRule) string {
 	for _, rule := range rules {
 		for _, verb := range rule.Verbs {

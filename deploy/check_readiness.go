@@ -1,14 +1,13 @@
 package deploy
 
-// readiness: there is a readiness probe, by HTTPS on the port that calls arrive on, for /readyz.
+// readiness checks that there is a readiness probe with HTTPS for /readyz on the port of --listen.
 func readiness() check {
 	return check{
 		id: "readiness", severity: Error, needs: []premise{agreed()},
-		finds: "a readiness probe that is missing, or asks another port, by another scheme or for another path than is " +
-			"served",
-		why: "a replica is called before it can answer, or after: with a probe elsewhere it counts as ready " +
-			"though its TLS listener is not up. One such race left 2 % of Pods unchanged at each roll of a node " +
-			"pool",
+		finds: "a readiness probe that is missing, or uses a port, a scheme or a path that Evergate does not serve",
+		why: "the API server calls a replica before it can answer, or after it has stopped. If the probe uses " +
+			"another port, the replica counts as ready although its TLS listener is not up. Such a race left 2 " +
+			"% of Pods unchanged whenever a node pool was replaced",
 		fix: "probe httpGet: {path: /readyz, scheme: HTTPS} on the port of --listen",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -22,7 +21,7 @@ func readiness() check {
 					r.error(s.process, "its readinessProbe %s", problem)
 				}
 				if get.Path != "/readyz" {
-					r.error(s.process, "its readinessProbe asks %q, and /readyz says whether it is ready", get.Path)
+					r.error(s.process, "its readinessProbe uses the path %q, and /readyz reports whether it is ready", get.Path)
 				}
 			}
 		},

@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// resourceQuota: each ResourceQuota that counts the Pods leaves room for all replicas and those that a roll-out adds,
-// and for as many as an autoscaler may want; what it counts of CPU and memory, each container has. What other Pods of
-// the namespace take is not counted.
+// resourceQuota checks that each ResourceQuota that counts the Pods has room for all replicas, for the Pods that a
+// rollout adds and for the maximum of an autoscaler. Each container has to set the CPU and memory that a quota
+// counts. The check does not count the other Pods in the namespace.
 func resourceQuota() check {
 	return check{
-		id: "resource-quota", severity: Error,
-		finds: "a ResourceQuota below what the replicas and a roll-out need, or one that counts what containers do not " +
-			"have; a warning where only an autoscaler's maxReplicas do not fit",
-		why: "the API server refuses the Pods that exceed it (exceeded quota, must specify): replicas are missing, and a " +
-			"roll-out, a new certificate or a security fix among them, stands still",
-		fix: "raise the quota, or give the containers the resources that it counts",
+		id: "resource-quota", severity: Error, needs: []premise{withinQuota()},
+		finds: "a ResourceQuota that is too small for the replicas and a rollout, or that counts resources that " +
+			"the containers do not set. It is a warning if only the maxReplicas of an autoscaler do not fit",
+		why: "the API server rejects the Pods that exceed the quota (exceeded quota, must specify). Replicas are " +
+			"missing, and a rollout stops, including the rollout of a new certificate or a security fix",
+		fix: "raise the quota, or set the resources that it counts on the containers",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, q := range c.resourceQuotas {
@@ -36,7 +36,7 @@ func (c *cluster) checkQuota(q *corev1.ResourceQuota, s *server, r *reporter) {
 	defaults := c.defaultsIn(s.Namespace)
 	var missing []string
 	for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
-		one := resource.MustParse("1") // of one Pod: a Pod
+		one := resource.MustParse("1") // the demand of one Pod: pods and count/pods count it as 1
 		if key != corev1.ResourcePods && key != "count/pods" {
 			d, ok := demandOf(key)
 			if !ok {
@@ -51,11 +51,12 @@ func (c *cluster) checkQuota(q *corev1.ResourceQuota, s *server, r *reporter) {
 		c.checkHard(q, key, s, one, r)
 	}
 	if len(missing) > 0 {
-		r.error(c.ref(q), "every container has to set what it counts, and %s does not set: %s", s.ref, some(missing))
+		r.error(c.ref(q), "every container has to set the resources that it counts, and %s does not set: "+
+			"%s", s.ref, some(missing))
 	}
 }
 
-// lackedBy lists the containers without what a quota wants every one to have.
+// lackedBy lists the containers that do not set a resource that a quota requires of every container.
 func (d demand) lackedBy(s *server, defaults []corev1.LimitRangeItem) []string {
 	if s.pod.Resources != nil {
 		if _, ok := d.from(s.pod.Resources.Requests, s.pod.Resources.Limits); ok {
@@ -71,7 +72,7 @@ func (d demand) lackedBy(s *server, defaults []corev1.LimitRangeItem) []string {
 	return names
 }
 
-// checkHard reports a limit below what the Pods need, of which each counts for one.
+// checkHard reports a limit below the total of the Pods. one is the demand of one Pod.
 func (c *cluster) checkHard(
 	q *corev1.ResourceQuota, key corev1.ResourceName, s *server, one resource.Quantity, r *reporter,
 ) {
@@ -94,9 +95,9 @@ func times(q resource.Quantity, n int) resource.Quantity {
 	return q
 }
 
-// sumOf says what a number is made of: 3 replicas and 1 more in a roll-out, each with 100m.
+// sumOf describes the parts of a total: 3 replicas and 1 more in a rollout, each with 100m.
 func sumOf(one resource.Quantity, key corev1.ResourceName, replicas, surge int, what string) string {
-	text := fmt.Sprintf("%d %s and %d more in a roll-out", replicas, what, surge)
+	text := fmt.Sprintf("%d %s and %d more in a rollout", replicas, what, surge)
 	if _, ok := demandOf(key); ok {
 		text += ", each with " + one.String()
 	}

@@ -1,14 +1,14 @@
 package deploy
 
-// rollout: a replica is ready before another one goes. A single replica is exempt: single-replica
-// reports it.
+// rollout checks that a new replica is ready before an old replica stops. It skips a single replica, which the check
+// single-replica reports.
 func rollout() check {
 	return check{
 		id: "rollout", severity: Error,
-		finds: "a roll-out that takes replicas away before their successors are ready; a warning when some are " +
-			"left",
-		why: "each release, and each change of configuration, is an outage of the webhook, or leaves so few " +
-			"replicas that the rest is overloaded",
+		finds: "a rollout that removes replicas before their successors are ready. It is a warning if some " +
+			"replicas are left",
+		why: "each release and each change of the configuration interrupts the webhook, or leaves so few " +
+			"replicas that they are overloaded",
 		fix: "set strategy.rollingUpdate: {maxUnavailable: 0, maxSurge: 1}",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -16,9 +16,9 @@ func rollout() check {
 				switch n := s.replicas(); {
 				case unavailable == 0 || n < 2:
 				case unavailable >= n:
-					r.error(s.ref, "its strategy may take all %d replicas away at once", n)
+					r.error(s.ref, "its strategy may remove all %d replicas at the same time", n)
 				default:
-					r.warning(s.ref, "its strategy may take %d of %d replicas away before their successors are ready",
+					r.warning(s.ref, "its strategy may remove %d of %d replicas before their successors are ready",
 						unavailable, n)
 				}
 			}

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// scope: webhooks of Evergate match nothing but the creation and update of what Evergate judges. It is an error where
-// the webhook fails closed, since nodes and the control plane need the rest, and a warning where it only costs time.
-// The check wildcard-rule reports wildcards.
+// scope checks that Evergate webhooks match only the creation and update of resources that Evergate evaluates. Any
+// other match is an error if the webhook fails closed, because nodes and the control plane need these writes. It is a
+// warning if the webhook fails open and only costs time. The check wildcard-rule reports wildcards.
 func scope() check {
 	return check{
 		id: "scope", severity: Error,
-		finds: "a webhook of Evergate that matches what Evergate does not judge; a warning where it fails open",
-		why: "each such write waits for an answer that says nothing; failing closed, what nodes and the control " +
-			"plane need (leases, nodes, endpoints, secrets, bindings, deletions) stops while no replica answers",
+		finds: "an Evergate webhook that matches resources or operations that Evergate does not evaluate. It is a " +
+			"warning if the webhook fails open",
+		why: "each of these writes waits for an answer that never changes anything. If the webhook fails closed, " +
+			"nodes and the control plane cannot write leases, nodes, endpoints, secrets and bindings, and " +
+			"cannot delete objects, while no replica answers",
 		fix: "match only CREATE and UPDATE of " + strings.Join(judged(), ", "),
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
@@ -25,9 +27,9 @@ func scope() check {
 					case strings.Contains(resource, "*"):
 					case judgesWorkloads(h.path()) && isCustom(resource): // see templatesWebhook
 					case !slices.Contains(judged(), resource):
-						r.call(h, "it matches %s, which Evergate does not judge", resource)
+						r.call(h, "it matches %s, which Evergate does not evaluate", resource)
 					case matchesMore(operations):
-						r.call(h, "it matches other operations on %s than CREATE and UPDATE", resource)
+						r.call(h, "it matches operations other than CREATE and UPDATE on %s", resource)
 					}
 				}
 			}

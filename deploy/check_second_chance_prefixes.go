@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// secondChance: the prefixes in the matchCondition of the second chance (/mutate/pods/again) are those of the policy's
-// mirrors: each ends with a slash, each mirror lies under one, and under each lies a mirror. It is looked at where the
-// input has the policy.
+// secondChance checks that the prefixes in the matchCondition of the retry webhook (/mutate/pods/again) match the
+// mirrors of the policy. Each prefix ends with a slash, each mirror is under a prefix, and each prefix has a mirror.
+// The check runs if the input has the policy.
 func secondChance() check {
 	return check{
 		id: "second-chance-prefixes", severity: Warning,
-		finds: "prefixes in the matchCondition of the second chance that differ from the mirrors of the policy",
-		why: "a mirror that is missing costs every Pod a call that changes nothing; a prefix that is no mirror " +
-			"keeps images from their second chance",
-		fix: "set mirrors of the ConfigMap evergate-settings to what evergate policy prefixes POLICY prints: the places of " +
-			"all mirrors, each with a slash at its end",
+		finds: "prefixes in the matchCondition of the retry webhook that differ from the mirrors of the policy",
+		why: "if the prefix of a mirror is missing, every Pod costs a call that does not change anything. A " +
+			"prefix that is not a mirror keeps its images from being rewritten by the retry webhook",
+		fix: "set mirrors of the ConfigMap evergate-settings to the output of evergate policy prefixes POLICY, " +
+			"which lists the places of all mirrors, each with a slash at its end",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {
@@ -40,14 +40,14 @@ func (h *hook) comparePrefixes(places []string, r *reporter) {
 	for _, prefix := range prefixes {
 		switch {
 		case !strings.HasSuffix(prefix, "/"):
-			r.warning(h.ref, "the prefix %s does not end with a slash, so that it covers other registries too", prefix)
+			r.warning(h.ref, "the prefix %s does not end with a slash, so it covers other registries too", prefix)
 		case !anyHasPrefix(places, prefix):
-			r.warning(h.ref, "under the prefix %s lies no mirror of the policy", prefix)
+			r.warning(h.ref, "no mirror of the policy is under the prefix %s", prefix)
 		}
 	}
 	for _, place := range places {
 		if !anyIsPrefix(prefixes, place+"/") {
-			r.warning(h.ref, "the mirror %s lies under none of its prefixes", place)
+			r.warning(h.ref, "the mirror %s is not under any of its prefixes", place)
 		}
 	}
 }
@@ -70,14 +70,14 @@ func anyIsPrefix(prefixes []string, place string) bool {
 	return false
 }
 
-// Both patterns read CEL as people write it, not all that CEL allows.
+// Both patterns match CEL as people usually write it, not all of CEL.
 var (
 	stringList = regexp.MustCompile(`\[([^\[\]]*)\]\s*\.exists\(\s*(\w+)\s*,`)
 	celString  = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
 )
 
-// prefixes returns the list of strings of which some matchCondition asks whether an image starts with one: the list
-// whose elements are called p in ["a/", "b/"].exists(p, image.startsWith(p)).
+// prefixes returns the list of strings that a matchCondition compares with the start of an image: "a/" and "b/" in
+// ["a/", "b/"].exists(p, image.startsWith(p)). ok is false if no matchCondition has such a list.
 func (h *hook) prefixes() (prefixes []string, ok bool) {
 	for _, m := range h.MatchConditions {
 		for _, match := range stringList.FindAllStringSubmatch(m.Expression, -1) {

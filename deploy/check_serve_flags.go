@@ -7,17 +7,17 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// serveFlags: evergate serve starts with the arguments and the variables of its container. They are read by its own
-// code, so that what it would refuse is found with its own words. What the input does not hold, such as a Secret, is
-// not judged. It is a warning where a variable EVERGATE_* sets no flag.
+// serveFlags checks that evergate serve starts with the arguments and variables of its container. It parses them with
+// the code of evergate serve, so a finding contains the same error. It does not check values that are not in the
+// input, for example in a Secret. A variable EVERGATE_* that does not set a flag is a warning.
 func serveFlags() check {
 	return check{
 		id: "serve-flags", severity: Error,
-		finds: "flags and variables that evergate serve refuses, and variables that it ignores; variables from a key " +
-			"that its ConfigMap does not have",
-		why: "a process that refuses its settings ends at once, again and again: the roll-out stops at its first " +
-			"replica, and an installation never answers",
-		fix: "write what the finding says; docs/serve.md lists flags and variables",
+		finds: "flags and variables that evergate serve rejects, variables that it ignores, and variables from a " +
+			"key that the ConfigMap does not have",
+		why: "a process with wrong settings exits immediately, again and again. A rollout stops at its first " +
+			"replica, and a new installation never answers",
+		fix: "correct the setting as the finding suggests. docs/serve.md lists the flags and variables",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, problem := range s.env.problems {
@@ -34,8 +34,8 @@ func serveFlags() check {
 	}
 }
 
-// sentence returns what an error says, without what would do something to a terminal.
+// sentence returns the text of an error without characters that a terminal would interpret.
 func sentence(err error) string {
-	const most = 500 // bytes: it holds a value of the manifest, or two
+	const most = 500 // bytes: the error contains one or two values of the manifest
 	return text.Printable(strings.ReplaceAll(err.Error(), settings.Unknown, "…"), most)
 }

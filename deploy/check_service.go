@@ -7,14 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// serviceMissing: the Service that a webhook calls exists, is not headless, and has the port that is called.
+// serviceMissing checks that the Service that a webhook calls exists, is not headless, and has the port that the
+// webhook calls.
 func serviceMissing() check {
 	return check{
 		id: "service", severity: Error, needs: []premise{together()},
-		finds: "a webhook whose Service does not exist, is headless, or lacks the port",
-		why: "every call fails, of headless Services too, which the API server refuses to call: failing closed, " +
-			"everything that the webhook matches is refused; failing open, nothing is checked",
-		fix: "let clientConfig.service name a Service of type ClusterIP and one of its ports",
+		finds: "a webhook whose Service does not exist, is headless or does not have the port",
+		why: "every call fails. The API server does not call headless Services either. If the webhook fails " +
+			"closed, the API server rejects every matching request. If it fails open, nothing is checked",
+		fix: "set clientConfig.service to a Service of type ClusterIP and one of its ports",
 		run: func(c *cluster, r *reporter) {
 			reported := map[string]bool{} // each problem once for all webhooks
 			for _, h := range c.hooks {
@@ -27,10 +28,10 @@ func serviceMissing() check {
 	}
 }
 
-// serviceProblem returns what is wrong with the Service of a webhook; "" when it is right.
+// serviceProblem returns the problem with the Service of a webhook, or "" if the Service is right.
 func (c *cluster) serviceProblem(h *hook) string {
 	if h.ClientConfig.Service == nil {
-		return "" // path
+		return "" // see the check path
 	}
 	svc, port := c.service(h), h.servicePort()
 	switch {
@@ -45,11 +46,11 @@ func (c *cluster) serviceProblem(h *hook) string {
 	return ""
 }
 
-// meantService names, as the end of a sentence, a Service that leads to evergate serve; "" when there is none.
+// meantService returns the end of a sentence with a Service that leads to evergate serve, or "" if no Service does.
 func (c *cluster) meantService() string {
 	for _, svc := range c.services {
 		if len(c.behindService(svc)) > 0 {
-			return "; what leads to evergate serve is " + c.ref(svc).String()
+			return "; evergate serve is behind " + c.ref(svc).String()
 		}
 	}
 	return ""

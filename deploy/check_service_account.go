@@ -8,20 +8,21 @@ import (
 // defaultAccount is the ServiceAccount that the control plane creates in every namespace.
 const defaultAccount = "default"
 
-// serviceAccount: the ServiceAccount of the Pods exists. It is looked at where the input has ServiceAccounts of their
-// namespace: an input without any does not list them.
+// serviceAccount checks that the ServiceAccount of the Pods exists. It runs only if the input has ServiceAccounts of
+// their namespace, because some inputs do not list them.
 func serviceAccount() check {
 	return check{
-		id: "service-account", severity: Error,
-		finds: "a serviceAccountName that no ServiceAccount of the namespace has",
-		why: "the API server refuses every Pod (error looking up service account): there is a Deployment, and no replica, " +
-			"which only the events of its ReplicaSet show",
-		fix: "add the ServiceAccount, or name one that exists in the Deployment's spec.template.spec.serviceAccountName",
+		id: "service-account", severity: Error, modelled: true,
+		finds: "a serviceAccountName without a ServiceAccount of this name in the namespace",
+		why: "the API server rejects every Pod (error looking up service account). The Deployment exists but " +
+			"does not get any replicas, and only the events of its ReplicaSet show the reason",
+		fix: "add the ServiceAccount, or set spec.template.spec.serviceAccountName of the Deployment to an " +
+			"existing ServiceAccount",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				name, known := s.account(), c.accountsIn(s.Namespace)
 				if len(known) > 0 && name != defaultAccount && !slices.Contains(known, name) {
-					r.error(s.ref, "its serviceAccountName is %s, which does not exist in %s; the input has there: %s", name,
+					r.error(s.ref, "its serviceAccountName is %s, which does not exist in %s; the input has: %s", name,
 						s.Namespace, some(known))
 				}
 			}

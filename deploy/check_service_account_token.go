@@ -1,11 +1,11 @@
 package deploy
 
-// accountToken: the token of the ServiceAccount is not mounted into the serving process.
+// accountToken checks that the token of the ServiceAccount is not mounted into the serving process.
 func accountToken() check {
 	return check{
 		id: "service-account-token", severity: Warning,
 		finds: "a ServiceAccount token in the Pods that serve",
-		why:   "they ask the API server nothing: the token is of use to an intruder only",
+		why:   "the Pods never call the API server, so the token is useful only to an intruder",
 		fix:   "set automountServiceAccountToken: false in the Pod template",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -9,16 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// serviceTarget: behind the Service that webhooks call are the Pods of a Deployment that runs evergate serve, on the
-// port of --listen.
+// serviceTarget checks that the Service that webhooks call leads to the Pods of a Deployment that runs evergate
+// serve, on the port of --listen.
 func serviceTarget() check {
 	return check{
 		id: "service-target", severity: Error, needs: []premise{coherent(), agreed()},
-		finds: "a Service that leads to no Pod of Evergate, or to another port than is served",
-		why:   "every call fails, though the Deployment looks healthy",
-		fix:   "let the Service select the labels of the Pod template, and its targetPort be the port of --listen",
+		finds: "a Service that does not lead to an Evergate Pod, or leads to a port that Evergate does not serve",
+		why:   "every call fails, although the Deployment looks healthy",
+		fix: "let the Service select the labels of the Pod template, and set its targetPort to the port of " +
+			"--listen",
 		run: func(c *cluster, r *reporter) {
-			seen := map[*corev1.Service]bool{nil: true} // nil: service
+			seen := map[*corev1.Service]bool{nil: true} // nil: see the check service
 			for _, h := range c.hooks {
 				if svc := c.service(h); !seen[svc] {
 					seen[svc] = true
@@ -31,7 +32,7 @@ func serviceTarget() check {
 
 func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
 	behind := c.behindService(svc)
-	if len(behind) == 0 && len(c.servers) > 0 { // none: deployment
+	if len(behind) == 0 && len(c.servers) > 0 { // see the check deployment
 		s := c.servers[0]
 		r.error(c.ref(svc), "it selects %s, and the Pods of %s, which runs evergate serve, have the labels %s",
 			labels.Set(svc.Spec.Selector), s.ref, labels.Set(s.templateLabels()))
@@ -56,8 +57,8 @@ func (c *cluster) behindService(svc *corev1.Service) []*server {
 	return behind
 }
 
-// target returns the container's port that a port of a Service leads to, 0 when it leads to none; ok is false when the
-// Service has no such port.
+// target returns the port of the container that a port of a Service leads to, or 0 if the container does not have
+// this port. ok is false if the Service does not have the port.
 func (s *server) target(svc *corev1.Service, port int32) (target int32, ok bool) {
 	i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
 	if i < 0 {

@@ -4,17 +4,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// serviceTraffic: the Service that webhooks call sends calls to every ready replica, and to no other Pod.
+// serviceTraffic checks that the Service that webhooks call sends calls to every ready replica and to no other Pod.
 func serviceTraffic() check {
 	return check{
 		id: "service-traffic", severity: Error, needs: []premise{together()},
-		finds: "a Service that drops calls, sends them to replicas that are not ready, or to one of them only",
-		why: "kube-proxy on the node of the API server drops what it may not send elsewhere, and a replica that is " +
-			"starting or draining loses what is sent to it",
-		fix: "leave out internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity and trafficDistribution, as " +
-			"the base does",
+		finds: "a Service that drops calls, sends calls to replicas that are not ready, or sends all calls to one " +
+			"replica",
+		why: "kube-proxy on the node of the API server drops calls that it may not send to other nodes. A " +
+			"replica that is starting or draining loses the calls that it gets",
+		fix: "leave out internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity and " +
+			"trafficDistribution, as kustomize/base does",
 		run: func(c *cluster, r *reporter) {
-			seen := map[*corev1.Service]bool{nil: true} // nil: service
+			seen := map[*corev1.Service]bool{nil: true} // nil: see the check service
 			for _, h := range c.hooks {
 				if svc := c.service(h); !seen[svc] {
 					seen[svc] = true
@@ -31,16 +32,17 @@ func checkTraffic(at ref, svc *corev1.Service, r *reporter) {
 		r.error(at, "its internalTrafficPolicy is Local: calls from a node without a replica are dropped")
 	}
 	if spec.PublishNotReadyAddresses {
-		r.error(at, "publishNotReadyAddresses is true: it sends calls to replicas that do not serve yet, or no longer")
+		r.error(at, "publishNotReadyAddresses is true: it sends calls to replicas that do not serve yet or no longer serve")
 	}
 	if spec.Type == corev1.ServiceTypeExternalName {
-		r.error(at, "its type is ExternalName: the API server refuses to call it")
+		r.error(at, "its type is ExternalName: the API server does not call it")
 	}
 	if spec.SessionAffinity == corev1.ServiceAffinityClientIP {
 		r.warning(at, "its sessionAffinity is ClientIP: each API server calls one replica only")
 	}
 	if spec.TrafficDistribution != nil {
-		r.warning(at, "its trafficDistribution is %s: the replicas near the API servers get all calls, and the others none",
+		r.warning(at, "its trafficDistribution is %s: the replicas near the API servers get all calls, and the others "+
+			"do not get any",
 			printable(*spec.TrafficDistribution))
 	}
 	for _, key := range []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints} {

@@ -7,17 +7,17 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// setWebhook: the sets of the policy and those that paths of webhooks name are the same, kind by kind. An input without
-// the policy, or without a Deployment, is not looked at.
+// setWebhook checks that, for each kind, the rule sets of the policy and the rule sets in the paths of webhooks are
+// the same. An input without the policy or without a Deployment is not checked.
 func setWebhook() check {
 	return check{
 		id: "set-webhook", severity: Error, needs: []premise{together()},
-		finds: "a webhook whose path names a set that no entry of the policy is in, and entries of a set whose path no " +
-			"webhook calls",
-		why: "the two were renamed apart: objects are denied because their set is not known, or pass because no review " +
-			"asks for the rules that were written for them",
-		fix: "let clientConfig.service.path of the webhook, as in /validate/ingresses/set/edge, and match.set of the " +
-			"entries of this kind have the same name",
+		finds: "a webhook whose path contains a rule set without policy entries for its kind, and policy entries " +
+			"in a rule set whose path no webhook calls",
+		why: "somebody renamed only one of the two. Evergate then denies objects because it does not know the " +
+			"rule set, or allows them because no review uses the rules for them",
+		fix: "use the same name in clientConfig.service.path of the webhook, for example " +
+			"/validate/ingresses/set/edge, and in match.set of the entries for this kind",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {
@@ -26,14 +26,14 @@ func setWebhook() check {
 			for _, h := range c.hooks {
 				w, set := admission.ParsePath(h.path())
 				if w != nil && set != "" && p.In(set, w.Blocks...) == nil {
-					r.error(h.ref, "its path names the set %s, and no entry of %s is in it; the policy has %s", set,
+					r.error(h.ref, "its path contains the rule set %s, and no entry of %sis in this set; the policy has %s", set,
 						w.Blocks[0], setsOf(p))
 				}
 			}
 			for _, set := range p.Sets() {
 				for block := range p.Counts().All() {
 					if paths := setPathsOf(block, set); inSet(p, block, set) > 0 && !c.calls(paths) {
-						r.error(c.servers[0].ref, "its policy has entries in %s of the set %s, and no webhook calls %s", block, set,
+						r.error(c.servers[0].ref, "its policy has entries in %s of the rule set %s, and no webhook calls %s", block, set,
 							oneOf(paths))
 					}
 				}
@@ -42,15 +42,15 @@ func setWebhook() check {
 	}
 }
 
-// setsOf names the sets of a policy in a sentence.
+// setsOf lists the rule sets of a policy in a sentence.
 func setsOf(p *policy.Policy) string {
 	if sets := p.Sets(); len(sets) > 0 {
-		return "the sets " + some(sets)
+		return "the rule sets " + some(sets)
 	}
-	return "no set"
+	return "no rule set"
 }
 
-// inSet returns how many entries of a block are in force and in a set.
+// inSet returns how many entries of a block are active and in a rule set.
 func inSet(p *policy.Policy, block, set string) int {
 	if in := p.In(set, block); in != nil {
 		for name, n := range in.Counts().All() {
@@ -62,7 +62,7 @@ func inSet(p *policy.Policy, block, set string) int {
 	return 0
 }
 
-// setPathsOf lists the paths on which the entries of a set in a block are judged.
+// setPathsOf lists the paths that evaluate the entries of a rule set in a block.
 func setPathsOf(block, set string) []string {
 	var paths []string
 	for _, w := range admission.Webhooks() {

@@ -6,47 +6,72 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
-// sidecarInjection: no service mesh puts its proxy in front of the Pods. Istio adds a sidecar by the label
-// istio-injection or istio.io/rev of the namespace, or sidecar.istio.io/inject or istio.io/rev of the Pod, and its
-// ambient mode captures Pods by the label istio.io/dataplane-mode of either. Linkerd goes by the annotation
-// linkerd.io/inject of either, Kuma by the label kuma.io/sidecar-injection of either, and Consul by the annotation
-// consul.hashicorp.com/connect-inject of the Pod. Pods in the host's network get no proxy. If the proxy leaves the
-// serving port alone, a warning remains.
+// sidecarInjection checks that no service mesh adds its proxy to the Pods. Istio adds a sidecar because of the label
+// istio-injection or istio.io/rev of the namespace, or the label sidecar.istio.io/inject or istio.io/rev of the Pod.
+// Its ambient mode captures Pods because of the label istio.io/dataplane-mode of the Pod or the namespace. Linkerd
+// uses the annotation linkerd.io/inject of the Pod or the namespace, Kuma uses the label kuma.io/sidecar-injection of
+// the Pod or the namespace, and Consul uses the annotation consul.hashicorp.com/connect-inject of the Pod. Pods in
+// the host network do not get a proxy. If the proxy does not intercept the serving port, the finding is a warning.
 func sidecarInjection() check {
 	return check{
 		id: "sidecar-injection", severity: Error,
-		finds: "a service mesh that adds its proxy to the Pods of Evergate; a warning where the proxy leaves the " +
-			"serving port alone",
-		why: "the API server has no certificate of the mesh: a proxy that takes the serving port over refuses its calls " +
-			"in strict mode; it ends before the drain does, and loses calls at each roll-out; and while the mesh's " +
-			"own webhook does not answer, no replica can start: if that one waits for Evergate, neither ever does",
-		fix: "keep the mesh off the Pod template: the labels sidecar.istio.io/inject: \"false\" and " +
-			"istio.io/dataplane-mode: none for Istio, the label kuma.io/sidecar-injection: disabled for Kuma, the annotation " +
-			"linkerd.io/inject: disabled for Linkerd or consul.hashicorp.com/connect-inject: \"false\" for Consul",
+		finds: "a service mesh that adds its proxy to the Evergate Pods. It is a warning if the proxy does not " +
+			"intercept the serving port, and for containers that a dry run shows",
+		why: "the API server does not have a certificate of the mesh, so a proxy in front of the serving port " +
+			"rejects its calls in strict mode. The proxy stops before the drain ends and loses calls during " +
+			"each rollout. While the webhook of the mesh does not answer, no replica can start. If that webhook " +
+			"waits for Evergate, neither of them ever starts",
+		fix: "keep the mesh off the Pod template. For Istio, set the labels sidecar.istio.io/inject: \"false\" " +
+			"and istio.io/dataplane-mode: none. For Kuma, set the label kuma.io/sidecar-injection: disabled. " +
+			"For Linkerd, set the annotation linkerd.io/inject: disabled. For Consul, set the annotation " +
+			"consul.hashicorp.com/connect-inject: \"false\"",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if s.pod.HostNetwork {
 					continue
 				}
+				before := len(r.found)
 				for _, m := range meshes() {
 					c.checkMesh(m, s, r)
+				}
+				if added := c.addedContainers(s); len(r.found) == before && len(added) > 0 {
+					r.warning(s.ref, "the API server adds containers to its Pods in a dry run: %s", some(added))
 				}
 			}
 		},
 	}
 }
 
+// addedContainers lists the containers that the API server adds to the Pods of a server in a dry run.
+func (c *cluster) addedContainers(s *server) []string {
+	i := slices.IndexFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.Pod != nil })
+	if i < 0 {
+		return nil
+	}
+	spec := &c.dryRuns[i].Pod.Spec
+	var added []string
+	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if !slices.ContainsFunc(s.allContainers(), func(own corev1.Container) bool { return own.Name == container.Name }) {
+			added = append(added, container.Name)
+		}
+	}
+	return added
+}
+
 // mesh is a service mesh that injects proxies.
 type mesh struct {
 	name     string
-	excluded string // the annotation of a Pod with the ports that the proxy leaves alone
-	// cause returns what makes the mesh inject: of: the Pod template, or of: the namespace; "" for nothing.
+	excluded string // the annotation of a Pod with the ports that the proxy does not intercept
+	// cause returns the label or annotation that makes the mesh add its proxy, or "" if there is no such label, and
+	// whether it is on the Pod template rather than on the namespace.
 	cause func(namespace, pod metadata) (what string, ofPod bool)
 }
 
-// metadata is what meshes look at.
+// metadata has the labels and annotations that meshes read.
 type metadata struct{ labels, annotations map[string]string }
 
 func meshes() []mesh {
@@ -59,8 +84,9 @@ func meshes() []mesh {
 	}
 }
 
-// istioCause follows the webhooks of Istio's injector: a namespace with istio-injection: disabled is never injected,
-// a Pod decides before its namespace, and istio-injection before istio.io/rev.
+// istioCause follows the webhooks of Istio's injector. A namespace with istio-injection: disabled never gets proxies.
+// The value of a Pod takes precedence over the value of its namespace, and istio-injection takes precedence over
+// istio.io/rev.
 func istioCause(namespace, pod metadata) (what string, ofPod bool) {
 	const inject, injection, revision = "sidecar.istio.io/inject", "istio-injection", "istio.io/rev"
 	decision := pod.labels[inject]
@@ -82,8 +108,8 @@ func istioCause(namespace, pod metadata) (what string, ofPod bool) {
 	return "", false
 }
 
-// ambientCause follows Istio's ztunnel: the label of a Pod decides before that of its namespace. A Pod may keep what
-// reaches it from being captured.
+// ambientCause follows Istio's ztunnel. The label of a Pod takes precedence over the label of its namespace. A Pod
+// may exclude its inbound traffic from the capture.
 func ambientCause(namespace, pod metadata) (what string, ofPod bool) {
 	const mode, bypass = "istio.io/dataplane-mode", "ambient.istio.io/bypass-inbound-capture"
 	switch own := pod.labels[mode]; {
@@ -97,8 +123,8 @@ func ambientCause(namespace, pod metadata) (what string, ofPod bool) {
 	return "", false
 }
 
-// kumaCause follows Kuma's injector, which takes a label, and in older versions an annotation: the Pod's decides before
-// that of its namespace.
+// kumaCause follows Kuma's injector, which reads a label, or an annotation in older versions. The value of a Pod
+// takes precedence over the value of its namespace.
 func kumaCause(namespace, pod metadata) (what string, ofPod bool) {
 	const inject = "kuma.io/sidecar-injection"
 	injects := func(value string) bool { return value == "enabled" || value == "true" }
@@ -111,7 +137,7 @@ func kumaCause(namespace, pod metadata) (what string, ofPod bool) {
 	return "", false
 }
 
-// consulCause follows Consul's injector, which looks at Pods only, unless it injects into every Pod by default.
+// consulCause follows Consul's injector, which reads only Pods unless it injects into every Pod by default.
 func consulCause(_, pod metadata) (what string, ofPod bool) {
 	const inject = "consul.hashicorp.com/connect-inject"
 	if on, err := strconv.ParseBool(pod.annotations[inject]); err == nil && on {
@@ -120,7 +146,8 @@ func consulCause(_, pod metadata) (what string, ofPod bool) {
 	return "", false
 }
 
-// linkerdCause follows Linkerd's injector: the annotation of a Pod decides before that of its namespace.
+// linkerdCause follows Linkerd's injector. The annotation of a Pod takes precedence over the annotation of its
+// namespace.
 func linkerdCause(namespace, pod metadata) (what string, ofPod bool) {
 	const inject = "linkerd.io/inject"
 	injects := func(value string) bool { return value == "enabled" || value == "ingress" }
@@ -150,7 +177,7 @@ func (c *cluster) checkMesh(m mesh, s *server, r *reporter) {
 	sentence := fmt.Sprintf("%s makes %s add its proxy to the Pods of %s", what, m.name, s.ref)
 	port := s.listens("listen")
 	if m.excluded == "" {
-		r.error(at, "%s makes %s take over port %d of the Pods of %s, and with strict mutual TLS it refuses the API server",
+		r.error(at, "%s makes %s take over port %d of the Pods of %s, and with strict mutual TLS it rejects the API server",
 			what, m.name, port, s.ref)
 		return
 	}
@@ -161,7 +188,7 @@ func (c *cluster) checkMesh(m mesh, s *server, r *reporter) {
 	r.error(at, "%s, in front of port %d, which the API server calls", sentence, port)
 }
 
-// holdsNumber reports whether a list such as 443,10250-10260 holds a number.
+// holdsNumber reports whether a list such as 443,10250-10260 contains a number.
 func holdsNumber(list string, n int32) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(s string) bool {
 		from, to, ranged := strings.Cut(strings.TrimSpace(s), "-")

@@ -2,14 +2,16 @@ package deploy
 
 import "slices"
 
-// singleReplica: there are at least two replicas. With one an error where a webhook fails closed.
+// singleReplica checks that there are at least two replicas. A single replica is an error if a webhook fails closed
+// and a warning otherwise.
 func singleReplica() check {
 	return check{
 		id: "single-replica", severity: Error,
-		finds: "one replica; a warning when every webhook fails open",
-		why: "when its node goes, no replica answers until another has started, a minute or more: failing closed, " +
-			"what is matched is refused; failing open, Pods keep images from outside the mirrors",
-		fix: "set replicas: 3, one a zone",
+		finds: "a single replica. It is a warning if every webhook fails open",
+		why: "when its node fails, no replica answers until another replica has started, for a minute or more. " +
+			"If webhooks fail closed, the API server rejects matching requests. If they fail open, Pods keep " +
+			"images from outside the mirrors",
+		fix: "set replicas: 3, one in each zone",
 		run: func(c *cluster, r *reporter) {
 			report := r.warning
 			if slices.ContainsFunc(c.hooks, (*hook).closed) {

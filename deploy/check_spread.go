@@ -6,15 +6,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// spread: something spreads the replicas over zones and over nodes: topologySpreadConstraints or anti-affinity that
-// count its own Pods. One replica has nothing to spread.
+// spread checks that topologySpreadConstraints or an anti-affinity spread the replicas over zones and over nodes, and
+// that they count the Deployment's own Pods. A single replica is not checked.
 func spread() check {
 	return check{
 		id: "spread", severity: Warning, needs: []premise{coherent(), selected()},
-		finds: "replicas that nothing spreads over zones, or over nodes",
-		why:   "all of them may run on one node, or in one zone, and go with it",
-		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " " +
-			"that select the Pods' own labels",
+		finds: "replicas that nothing spreads over zones or over nodes",
+		why:   "they may all run on one node or in one zone. If it fails, no replica is left",
+		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " that " +
+			"select the Pods' own labels",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {

@@ -8,17 +8,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// spreadDomains: a topologySpreadConstraint with DoNotSchedule counts no zone that the Pods can never use. Nodes with a
-// taint that the Pods do not tolerate are counted unless nodeTaintsPolicy is Honor, and nodes without the label of the
-// constraint are never used.
+// spreadDomains checks that a topologySpreadConstraint with DoNotSchedule does not count a zone that the Pods can
+// never use. It counts nodes with a taint that the Pods do not tolerate unless nodeTaintsPolicy is Honor. The Pods
+// can never use nodes without the label of the constraint.
 func spreadDomains() check {
 	return check{
 		id: "spread-domains", severity: Error,
-		finds: "a strict topologySpreadConstraint that leaves replicas Pending, because it counts nodes that the Pods " +
-			"cannot use, or no node has its label",
-		why: "the scheduler waits for a replica in a zone that none can go to (didn't match pod topology spread " +
-			"constraints): replicas are missing, and a roll-out stands still",
-		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes have no zones",
+		finds: "a strict topologySpreadConstraint that leaves replicas Pending because it counts nodes that the " +
+			"Pods cannot use, or because no node has its label",
+		why: "the scheduler waits until a replica runs in a zone where none can run (didn't match pod topology " +
+			"spread constraints). Replicas are missing, and a rollout stops",
+		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes have " +
+			"no zones",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, t := range s.pod.TopologySpreadConstraints {
@@ -32,7 +33,7 @@ func spreadDomains() check {
 }
 
 func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *reporter) {
-	usable := map[string]bool{} // by the value of the label: whether some node takes the Pods
+	usable := map[string]bool{} // by label value: whether any node accepts the Pods
 	honored := t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
 	for _, n := range c.nodes {
 		value, counted := n.Labels[t.TopologyKey]

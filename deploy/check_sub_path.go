@@ -6,12 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// subPath: Secrets and ConfigMaps are mounted as directories.
+// subPath checks that Secrets and ConfigMaps are mounted as directories.
 func subPath() check {
 	return check{
 		id: "sub-path", severity: Error,
-		finds: "a Secret or ConfigMap mounted by subPath",
-		why: "the kubelet never updates such a mount: the process serves its certificate until it has expired, " +
+		finds: "a Secret or ConfigMap that is mounted by subPath",
+		why: "the kubelet never updates such a mount. The process serves its certificate until it has expired, " +
 			"and never sees a new policy",
 		fix: "mount the whole volume as a directory",
 		run: func(c *cluster, r *reporter) {

@@ -7,26 +7,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// surge: all replicas, and those that a roll-out adds, can be scheduled. Three kinds of rules may forbid it: a required
-// anti-affinity between the Pods, which takes a domain (node, zone) for each; a strict spread with more
-// minDomains than there are domains, which lets only maxSkew Pods into each; and ports of the host, which take a node
-// for each, and are looked at where nodes are known. Rules with matchLabelKeys:
-// [pod-template-hash] count the Pods of one revision, so that replicas of the old one do not stand in the way.
-// Domains are counted among the nodes of the inventory; without nodes there are three.
+// surge checks that all replicas and the Pods that a rollout adds can be scheduled. Three kinds of rules may prevent
+// that. A required anti-affinity between the Pods needs a domain (node, zone) for each Pod. A strict spread with more
+// minDomains than there are domains allows only maxSkew Pods in each domain. Ports of the host need a node for each
+// Pod, and are checked only if nodes are known. Rules with matchLabelKeys: [pod-template-hash] count the Pods of one
+// revision, so replicas of the old revision do not get in the way. The domains are counted among the nodes of the
+// inventory. Without nodes there are three.
 func surge() check {
 	return check{
 		id: "surge", severity: Error,
-		finds: "spreading that a roll-out cannot satisfy",
-		why: "the Pod that the roll-out adds stays Pending, and none goes before it is ready: the release, a new " +
-			"certificate authority, a security fix never arrive, without an error",
+		finds: "rules for spreading Pods that a rollout cannot satisfy",
+		why: "the Pod that the rollout adds stays Pending, and the rollout does not remove another Pod before it " +
+			"is ready. The release, the new certificate authority or the security fix never arrives, and " +
+			"nothing reports an error",
 		fix: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: " +
-			"[pod-template-hash], and no required anti-affinity; in the host's network have a node more than replicas",
+			"[pod-template-hash], and do not use a required anti-affinity. In the host network, use more nodes " +
+			"than replicas",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, rule := range s.spreadRules(len(c.nodes) > 0) {
 					domains, need := c.domains(rule.topologyKey), s.atOnce(rule.perRevision)
 					if room := rule.room(domains); room < need {
-						r.error(s.ref, "%s lets %d Pods be scheduled on %d domains of %s, and a roll-out needs %d",
+						r.error(s.ref, "%s lets %d Pods be scheduled on %d domains of %s, and a rollout needs %d",
 							rule.name, room, domains, rule.topologyKey, need)
 					}
 				}
@@ -35,16 +37,16 @@ func surge() check {
 	}
 }
 
-// spreadRule limits how many Pods fit.
+// spreadRule limits how many Pods can be scheduled.
 type spreadRule struct {
 	name        string
 	topologyKey string
-	perDomain   int // Pods that fit into each
-	minDomains  int // with so many domains, there is no limit; 0: always the limit
+	perDomain   int // Pods that fit into one domain
+	minDomains  int // no limit applies with this many domains; 0: the limit always applies
 	perRevision bool
 }
 
-// room returns how many Pods fit.
+// room returns how many Pods can be scheduled on a number of domains.
 func (r *spreadRule) room(domains int) int {
 	if r.minDomains > 0 && domains >= r.minDomains {
 		return maxPods
@@ -52,7 +54,7 @@ func (r *spreadRule) room(domains int) int {
 	return domains * r.perDomain
 }
 
-// maxPods stands for no limit: more than any Deployment has.
+// maxPods represents no limit. It is more than any Deployment has.
 const maxPods = 1 << 20
 
 func (s *server) spreadRules(nodesKnown bool) []spreadRule {
@@ -77,7 +79,8 @@ func (s *server) spreadRules(nodesKnown bool) []spreadRule {
 	return rules
 }
 
-// hasHostPort reports whether a port of the nodes is taken, which the scheduler gives to one Pod a node.
+// hasHostPort reports whether the Pods use ports of their node. The scheduler gives such a port to one Pod of each
+// node.
 func (s *server) hasHostPort() bool {
 	return slices.ContainsFunc(s.allContainers(), func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return s.pod.HostNetwork || p.HostPort != 0 })

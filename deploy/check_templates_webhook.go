@@ -10,18 +10,21 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// templatesWebhook: the webhooks that call pathValidateWorkloads match what templates of the policy has, version by
-// version, beside the workloads of Kubernetes; and the condition of the entry that policy webhooks prints compares what
-// stands at the policy's paths. An input without the policy, or without a Deployment, is not looked at.
+// templatesWebhook checks that the webhooks that call pathValidateWorkloads match the custom resources in the
+// templates of the policy, version by version, in addition to the Kubernetes workloads. It also checks that the
+// condition in the webhook entry that policy webhooks prints compares the values at the paths of the policy. An input
+// without the policy or without a Deployment is not checked.
 func templatesWebhook() check {
 	return check{
 		id: "templates-webhook", severity: Warning, needs: []premise{together()},
-		finds: "custom resources in templates of the policy that no webhook sends, those that one sends and templates does " +
-			"not have, and a condition that compares other paths than templates has",
-		why: "policy and webhook configuration have changed apart: a template of what is not sent is not judged, and of " +
-			"its Pods " +
-			"users read only in events; what is sent and not known is answered with 400, which tells nobody anything",
-		fix: "print the entry again, evergate policy webhooks POLICY, and apply it; where templates is gone, remove it",
+		finds: "custom resources in the templates of the policy that no webhook matches, custom resources that a " +
+			"webhook matches but the templates do not have, and a condition that compares other paths than the " +
+			"templates have",
+		why: "the policy and the webhook configuration have drifted apart. Evergate does not check a template " +
+			"that no webhook matches, and users read about its Pods only in events. Evergate returns 400 for a " +
+			"resource that is not in the templates, and no user sees this if the webhook fails open",
+		fix: "print the entry again with evergate policy webhooks POLICY, and apply it. If the policy no longer " +
+			"has templates, remove the entry",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {
@@ -40,13 +43,13 @@ func templatesWebhook() check {
 	}
 }
 
-// judgesWorkloads reports whether a path is that of workloads, or of a set of their rules.
+// judgesWorkloads reports whether a path is the path of workloads or of one of their rule sets.
 func judgesWorkloads(path string) bool {
 	w, _ := admission.ParsePath(path)
 	return w != nil && w.Path == pathValidateWorkloads
 }
 
-// checkTemplate reports the versions of a custom resource whose creations or updates no webhook sends.
+// checkTemplate reports the versions of a custom resource whose creations or updates no webhook matches.
 func (c *cluster) checkTemplate(t *policy.Template, r *reporter) {
 	var missing []string
 	for _, version := range t.Versions {
@@ -67,7 +70,8 @@ func (c *cluster) checkTemplate(t *policy.Template, r *reporter) {
 	}
 }
 
-// checkStale reports the custom resources of a webhook that are not in templates, and another condition than theirs.
+// checkStale reports custom resources of a webhook that are not in the templates, and a condition that compares other
+// paths.
 func checkStale(h *hook, templates []policy.Template, r *reporter) {
 	var unknown []string
 	for _, rule := range h.Rules {
@@ -84,7 +88,7 @@ func checkStale(h *hook, templates []policy.Template, r *reporter) {
 		}
 	}
 	if len(unknown) > 0 {
-		r.warning(h.ref, "it matches %s, which templates of the policy does not have", some(unknown))
+		r.warning(h.ref, "it matches %s, which the templates of the policy do not have", some(unknown))
 		return
 	}
 	if h.Name != templatesHook || len(templates) == 0 {
@@ -92,23 +96,24 @@ func checkStale(h *hook, templates []policy.Template, r *reporter) {
 	}
 	for _, m := range h.MatchConditions {
 		if m.Name == templatesCondition && !sameWords(m.Expression, changesTemplate(templates)) {
-			r.warning(h.ref, "its condition %s compares other paths than templates of the policy has", templatesCondition)
+			r.warning(h.ref, "its condition %s compares other paths than the templates of the policy have", templatesCondition)
 		}
 	}
 }
 
-// isCustom reports whether a resource, with its group, can be one of templates: subresources cannot.
+// isCustom reports whether a resource, with its group, can be in the templates. Subresources cannot.
 func isCustom(resource string) bool {
 	name, group, _ := strings.Cut(resource, ".")
 	return strings.Contains(group, ".") && !strings.Contains(name, "/")
 }
 
-// hasTemplate reports whether templates has a version of a resource. A wildcard is the check wildcard-rule's.
+// hasTemplate reports whether the templates have a version of a resource. A wildcard counts as a match, because the
+// check wildcard-rule reports it.
 func hasTemplate(templates []policy.Template, group, version, resource string) bool {
 	return slices.ContainsFunc(templates, func(t policy.Template) bool {
 		return t.Group == group && t.Resource == resource && slices.Contains(t.Versions, version)
 	}) || slices.Contains([]string{group, version, resource}, "*")
 }
 
-// sameWords reports whether two expressions differ in white space alone.
+// sameWords reports whether two expressions differ only in white space.
 func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// The annotations by which OpenShift gives a namespace its users and its groups: 1000670000/10000, the first and how
-// many.
+// The annotations with which OpenShift assigns users and groups to a namespace. In 1000670000/10000, the first number
+// is the first ID and the second is the number of IDs.
 const (
 	uidRange   = "openshift.io/sa.scc.uid-range"
 	groupRange = "openshift.io/sa.scc.supplemental-groups"
 )
 
-// uidRangeCheck: on OpenShift, the user and the fsGroup of the Pods are in the ranges of their namespace.
+// uidRangeCheck checks that, on OpenShift, the user and the fsGroup of the Pods are in the ranges of their namespace.
 func uidRangeCheck() check {
 	return check{
-		id: "uid-range", severity: Error,
-		finds: "a user or a group outside of the range that OpenShift gives the namespace",
-		why: "the SecurityContextConstraints restricted-v2 refuse every Pod (unable to validate against any security " +
-			"context constraint): there is a Deployment, and no replica",
+		id: "uid-range", severity: Error, modelled: true,
+		finds: "a user or a group outside the range that OpenShift assigns to the namespace",
+		why: "the SecurityContextConstraints restricted-v2 reject every Pod (unable to validate against any " +
+			"security context constraint). The Deployment exists but does not get any replicas",
 		fix: "add the component openshift, which leaves runAsUser, runAsGroup and fsGroup to OpenShift",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -49,8 +49,8 @@ func uidRangeCheck() check {
 	}
 }
 
-// idRange returns the first and the last number of a range: 1000670000/10000 or 1000670000-1000679999. Of several, with
-// commas, the first counts.
+// idRange returns the first and the last number of a range: 1000670000/10000 or 1000670000-1000679999. If a value has
+// several ranges, separated by commas, the first one counts.
 func idRange(s string) (first, last int64, ok bool) {
 	s, _, _ = strings.Cut(s, ",")
 	number := func(s string) int64 {

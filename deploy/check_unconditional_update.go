@@ -7,24 +7,25 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// unconditionalUpdate: a webhook that matches UPDATE has a matchCondition that compares with oldObject, so that only
-// updates which change what is judged are sent. The expression itself is not evaluated. Ephemeral containers need
-// none: their only update is a new image.
+// unconditionalUpdate checks that a webhook that matches UPDATE has a matchCondition that compares with oldObject, so
+// the API server sends only updates that change an evaluated field. The expression is not evaluated. Ephemeral
+// containers do not need a condition, because their only update is a new image.
 func unconditionalUpdate() check {
 	return check{
 		id: "unconditional-update", severity: Error,
-		finds: "UPDATE matched without a matchCondition on oldObject; a warning where the webhook fails open",
-		why: "most updates are not people's: controllers write finalizers, labels and owner references all day. " +
-			"While no replica answers they are refused, or wait, and garbage collection and roll-outs of the " +
-			"whole namespace stand still",
-		fix: "add a matchCondition that is true for other operations than UPDATE, and else only if what is " +
-			"judged differs between object and oldObject",
+		finds: "a webhook that matches UPDATE without a matchCondition on oldObject. It is a warning if the " +
+			"webhook fails open",
+		why: "most updates do not come from people. Controllers write finalizers, labels and owner references " +
+			"all day. While no replica answers, the API server rejects or delays these updates, and garbage " +
+			"collection and rollouts stop in the whole namespace",
+		fix: "add a matchCondition that is true for operations other than UPDATE and, for UPDATE, only if an " +
+			"evaluated field differs between object and oldObject",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.guardsPolicy() || !h.matchesPlainUpdate() || slices.ContainsFunc(h.MatchConditions, comparesOld) {
 					continue
 				}
-				r.call(h, "it matches every UPDATE: no matchCondition looks at oldObject")
+				r.call(h, "it matches every UPDATE: no matchCondition compares with oldObject")
 			}
 		},
 	}

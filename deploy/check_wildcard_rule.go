@@ -7,15 +7,16 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// wildcardRule: no rule of Evergate has a * as API group, version, resource or operation. A * also covers resources
-// that were never thought of: leases, tokens, the API server's own ConfigMaps.
+// wildcardRule checks that the rules of Evergate webhooks do not have a * as API group, version, resource or
+// operation. A * also covers resources that nobody thought of: leases, tokens, the API server's ConfigMaps.
 func wildcardRule() check {
 	return check{
 		id: "wildcard-rule", severity: Error,
-		finds: "a `*` in the rules of a webhook of Evergate",
-		why: "a `*` covers what nodes and the control plane write to stay alive; such a webhook that did not " +
-			"answer has taken a managed control plane down",
-		fix: "name each API group, version, resource and operation; Evergate judges pods, ingresses and services",
+		finds: "a `*` in the rules of an Evergate webhook",
+		why: "a `*` covers the objects that nodes and the control plane write to stay alive. Such a webhook once " +
+			"took down a managed control plane because it did not answer",
+		fix: "list each API group, version, resource and operation. The finding scope lists the resources that " +
+			"Evergate evaluates",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				for i, rule := range h.Rules {
@@ -31,7 +32,7 @@ func wildcardRule() check {
 	}
 }
 
-// wildcardOf returns the first field of a rule that has a *; empty when none has.
+// wildcardOf returns the first field of a rule that has a *, or "" if the rule does not have any.
 func wildcardOf(r *admissionv1.RuleWithOperations) string {
 	for _, field := range []struct {
 		name   string

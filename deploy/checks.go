@@ -2,16 +2,17 @@ package deploy
 
 import "slices"
 
-// checks returns all checks, in the order in which they report. A new check is a file of its own, check_ID.go, a line
-// here, a bad manifest in testdata/ID.bad.yaml and, by go test -update, its section in docs/preflight.md.
+// checks returns all checks, in the order in which they report. To add a check, add a file check_ID.go, a line here
+// and a bad manifest testdata/ID.bad.yaml. Then go test -update generates its section in docs/preflight.md.
 func checks() []check { return slices.Concat(webhookChecks(), deploymentChecks(), clusterChecks()) }
 
 func webhookChecks() []check {
 	return []check{
-		// Webhooks: what they match.
+		// The objects that webhooks match.
 		wildcardRule(),
 		noNamespaceSelector(),
 		protectedNamespace(),
+		platformNamespace(),
 		scope(),
 		missingRule(),
 		objectSelector(),
@@ -20,7 +21,7 @@ func webhookChecks() []check {
 		loadBalancerStatus(),
 		otherEverything(),
 		otherDeadlock(),
-		// Webhooks: how they are called.
+		// The calls of webhooks.
 		missingWebhook(),
 		setWebhook(),
 		templatesWebhook(),
@@ -31,7 +32,7 @@ func webhookChecks() []check {
 		mutation(),
 		literalCABundle(),
 		caInjector(),
-		// The way to the Pods.
+		// The network path to the Pods.
 		serviceMissing(),
 		serviceTarget(),
 		serviceTraffic(),
@@ -45,6 +46,7 @@ func deploymentChecks() []check {
 	return []check{
 		// The Deployment.
 		deploymentMissing(),
+		podRejected(),
 		duplicateDeployment(),
 		listenPort(),
 		serveFlags(),
@@ -63,6 +65,7 @@ func deploymentChecks() []check {
 		readiness(),
 		liveness(),
 		memoryLimit(),
+		verticalAutoscaler(),
 		cpuLimit(),
 		imageTag(),
 		subPath(),
@@ -89,7 +92,7 @@ func clusterChecks() []check {
 		caRotation(),
 		selfSignedLeaf(),
 		privateKey(),
-		// Rights.
+		// Permissions.
 		rbac(),
 		accountToken(),
 		optInGuard(),

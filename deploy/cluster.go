@@ -12,39 +12,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Namespaces that Evergate looks at have the label optInLabel.
+// Namespaces opt in to Evergate, or out of it, with the label optInLabel.
 const (
 	optInLabel    = "evergate.dev/admission"
 	optInEnabled  = "enabled"
-	optInDisabled = "disabled" // where namespaces opt out
+	optInDisabled = "disabled" // if namespaces opt out
 )
 
-// cluster is an Inventory as the checks look at it: what belongs to Evergate, and how it hangs together.
+// cluster is an Inventory in the form that the checks use: the objects of Evergate and their relations.
 type cluster struct {
 	*Inventory
 	now       time.Time
-	served    []*x509.Certificate // by the Service now; nil when it was not dialled
-	namespace string              // that Evergate runs in
-	all       []*hook             // of all products
-	hooks     []*hook             // of Evergate
+	served    []*x509.Certificate // the chain that the Service serves now; nil if it was not dialed
+	namespace string              // of Evergate
+	all       []*hook             // webhooks of all products
+	hooks     []*hook             // webhooks of Evergate
 	servers   []*server
-	elsewhere []ref // Deployments of other namespaces that run evergate serve
+	elsewhere []ref // Deployments in other namespaces that run evergate serve
 	replaced  []replacement
+	dryRuns   []DryRun
 	live      bool
 }
 
 func newCluster(inv *Inventory, o Options) (*cluster, error) {
-	c := &cluster{Inventory: inv, now: o.Now, served: o.Served, all: newHooks(inv)}
+	c := &cluster{Inventory: inv, now: o.Now, served: o.Served, dryRuns: o.DryRuns, all: newHooks(inv)}
 	for _, h := range c.all {
 		if !h.ours {
 			continue
 		}
 		c.hooks = append(c.hooks, h)
 		c.live = c.live || live(h.config)
-		if c.namespace == "" && h.ClientConfig.Service != nil {
-			c.namespace = h.ClientConfig.Service.Namespace
-		}
 	}
+	c.namespace = c.namespaceOfHooks()
 	if len(c.hooks) == 0 {
 		return nil, errNothing
 	}
@@ -58,7 +57,7 @@ func newCluster(inv *Inventory, o Options) (*cluster, error) {
 	return c, nil
 }
 
-// configs yields the webhook configurations of Evergate.
+// configs yields Evergate's webhook configurations.
 func (c *cluster) configs(yield func(object) bool) {
 	for i, h := range c.hooks {
 		if (i == 0 || c.hooks[i-1].config != h.config) && !yield(h.config) {
@@ -76,12 +75,13 @@ func (c *cluster) service(h *hook) *corev1.Service {
 	return find(c.services, s.Namespace, s.Name)
 }
 
-// dnsName is the name that the API server asks a webhook's Service for, and that its certificate has to cover.
+// dnsName returns the name of a webhook's Service that the API server requests and that the certificate has to
+// contain.
 func (h *hook) dnsName() string {
 	return h.ClientConfig.Service.Name + "." + h.ClientConfig.Service.Namespace + ".svc"
 }
 
-// serviceNames lists the DNS names that Evergate's webhooks call, each once.
+// serviceNames lists the DNS names that Evergate's webhooks call, without duplicates.
 func (c *cluster) serviceNames() []string {
 	var names []string
 	for _, h := range c.hooks {
@@ -92,7 +92,7 @@ func (c *cluster) serviceNames() []string {
 	return names
 }
 
-// namespaceLabels returns the labels of a namespace: those in the inventory, and the one that the API server sets.
+// namespaceLabels returns the labels of a namespace in the inventory, and the label that the API server sets.
 func (inv *Inventory) namespaceLabels(name string) map[string]string {
 	set := map[string]string{}
 	if ns := find(inv.namespaces, "", name); ns != nil {
@@ -102,8 +102,8 @@ func (inv *Inventory) namespaceLabels(name string) map[string]string {
 	return set
 }
 
-// protected lists the namespaces that Evergate must never look at: the control plane's and the nodes', cert-manager's,
-// which has to renew the certificate while Evergate is down, and its own.
+// protected lists the namespaces that Evergate must never match: the namespaces of the control plane and the nodes,
+// the namespace of cert-manager, which has to renew the certificate while Evergate is down, and Evergate's own.
 func (c *cluster) protected() []string {
 	names := []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 	for _, name := range append(c.certManagerNamespaces(), c.namespace) {
@@ -114,7 +114,8 @@ func (c *cluster) protected() []string {
 	return names
 }
 
-// certManagerNamespaces lists where cert-manager runs; where nothing is known of it, where its manifests put it.
+// certManagerNamespaces lists the namespaces that cert-manager runs in. If the inventory does not have its
+// Deployments, it is the namespace in cert-manager's manifests.
 func (c *cluster) certManagerNamespaces() []string {
 	var names []string
 	for _, d := range c.deployments {
@@ -138,7 +139,7 @@ func (c *cluster) certificate(namespace, secret string) *certmanagerv1.Certifica
 	return nil
 }
 
-// issuerSpec returns the issuer of a Certificate; ok is false when the inventory does not have it.
+// issuerSpec returns the issuer of a Certificate. ok is false if the inventory does not have it.
 func (c *cluster) issuerSpec(crt *certmanagerv1.Certificate) (spec certmanagerv1.IssuerSpec, ok bool) {
 	if crt.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind {
 		if issuer := find(c.clusterIssuers, "", crt.Spec.IssuerRef.Name); issuer != nil {
@@ -152,7 +153,7 @@ func (c *cluster) issuerSpec(crt *certmanagerv1.Certificate) (spec certmanagerv1
 	return spec, false
 }
 
-// servingCertificates yields the Certificates that Evergate serves with.
+// servingCertificates yields Evergate's serving Certificates.
 func (c *cluster) servingCertificates(yield func(*certmanagerv1.Certificate) bool) {
 	seen := map[*certmanagerv1.Certificate]bool{}
 	for _, s := range c.servers {
@@ -164,7 +165,7 @@ func (c *cluster) servingCertificates(yield func(*certmanagerv1.Certificate) boo
 	}
 }
 
-// caCertificates yields the Certificates of the CAs that issue those that Evergate serves with.
+// caCertificates yields the Certificates of the CAs that sign Evergate's serving Certificates.
 func (c *cluster) caCertificates(yield func(ca, leaf *certmanagerv1.Certificate) bool) {
 	for leaf := range c.servingCertificates {
 		issuer, ok := c.issuerSpec(leaf)
@@ -180,13 +181,14 @@ func (c *cluster) caCertificates(yield func(ca, leaf *certmanagerv1.Certificate)
 	}
 }
 
-// mayHaveIssuer reports whether the issuer of a Certificate exists, or may: manifests need not hold a ClusterIssuer.
+// mayHaveIssuer reports whether the issuer of a Certificate exists, or may exist. Manifests do not need to contain a
+// ClusterIssuer.
 func (c *cluster) mayHaveIssuer(crt *certmanagerv1.Certificate) bool {
 	_, ok := c.issuerSpec(crt)
 	return ok || !live(crt) && crt.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind
 }
 
-// issuerName names the issuer of a Certificate.
+// issuerName formats the kind and the name of a Certificate's issuer.
 func issuerName(crt *certmanagerv1.Certificate) string {
 	return cmp.Or(crt.Spec.IssuerRef.Kind, certmanagerv1.IssuerKind) + " " + crt.Spec.IssuerRef.Name
 }

@@ -1,24 +1,25 @@
 #!/bin/sh
-# Prints what evergate preflight looks at in a live cluster, as JSON documents one after the other:
+# Prints the objects of a live cluster that evergate preflight checks, as a sequence of JSON documents:
 #
 #   deploy/collect.sh [NAMESPACE] | evergate preflight -f -
 #
-# NAMESPACE is where Evergate runs, evergate-system by default. It needs kubectl alone, and changes nothing. Of Secrets
-# only certificates are printed: a private key never leaves kubectl. What may not be read, or is not served, is said on
-# stderr and left out. It asks each time what is served.
+# NAMESPACE is the namespace of Evergate, evergate-system by default. The script needs only kubectl and does not change
+# anything. It prints only the certificates of Secrets. A private key never leaves kubectl. It leaves out objects that it
+# may not read and kinds that the cluster does not serve, and reports them on stderr. It reads the list of served kinds on
+# each run.
 set -u
 namespace=${1:-evergate-system}
 
-# get prints objects. kubectl says itself what it could not read.
+# get prints objects. kubectl reports objects that it cannot read.
 get() {
   kubectl get --ignore-not-found -o json "$@" || echo "collect.sh: left out: kubectl get $*" >&2
 }
 
-# What the API server serves, one resource a line. kubectl says itself what it could not learn, such as of an aggregated API
-# that does not answer: then each is asked for.
+# The resources that the API server serves, one on each line. kubectl reports an error if it cannot list all of them, for
+# example because an aggregated API does not answer. Then the script tries to read every resource.
 served=$(kubectl api-resources --verbs=list --output=name) || served=
 
-# is_served reports whether a resource is served, as resource.group.
+# is_served reports whether a resource, written as resource.group, is served.
 is_served() {
   case "
 $served
@@ -30,7 +31,7 @@ $1
   esac
 }
 
-# get_served prints objects of a resource that not every cluster has. What follows its name are arguments of kubectl get.
+# get_served prints objects of a resource that not every cluster has. Its other arguments are arguments of kubectl get.
 get_served() {
   resource=$1
   shift
@@ -52,15 +53,15 @@ certificates() {
   printf '"data":{"tls.crt":"%s","ca.crt":"%s"}}\n' "$3" "${4:-}"
 }
 
-# files prints which policy files of the API server are of, which no list shows: they deny this dry run, and say it. Nothing is
-# created.
+# files prints the hash of the policy that the API server's files were exported from. No list contains these files. They deny
+# this dry run with a message that has the hash. The dry run does not create an object.
 files() {
   said=$(kubectl -n "$namespace" create configmap evergate-backstop-probe --dry-run=server 2>&1 >/dev/null) && return
   case $said in
   *evergate-probe.static.k8s.io*'[policy '*)
     hash=$(printf '%s' "${said##*'[policy '}" | sed 's/].*//' | tr -cd '0-9a-f')
     printf '{"apiVersion":"v1","kind":"Status","status":"Failure",'
-    printf '"message":"evergate-probe.static.k8s.io: the files are of [policy %s]"}\n' "$hash"
+    printf '"message":"evergate-probe.static.k8s.io: exported from [policy %s]"}\n' "$hash"
     ;;
   *)
     echo "$said" >&2
@@ -69,14 +70,14 @@ files() {
   esac
 }
 
-# Of the whole cluster.
+# Objects of the whole cluster.
 for kind in \
   mutatingwebhookconfigurations validatingwebhookconfigurations \
   validatingadmissionpolicies validatingadmissionpolicybindings \
   namespaces nodes clusterroles clusterrolebindings; do
   get "$kind"
 done
-# From Kubernetes 1.36 on. Earlier versions of it are not read.
+# Kubernetes 1.36 and newer. Earlier API versions are not read.
 for kind in mutatingadmissionpolicies mutatingadmissionpolicybindings; do
   if is_served "$kind.admissionregistration.k8s.io"; then
     get "$kind.v1.admissionregistration.k8s.io"
@@ -86,28 +87,28 @@ for kind in mutatingadmissionpolicies mutatingadmissionpolicybindings; do
 done
 files
 get_served clusterissuers.cert-manager.io
-get --all-namespaces ingresses # a mirror may be behind one, or behind a route
+get --all-namespaces ingresses # a mirror may be behind an Ingress or a route
 for kind in \
   httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io routes.route.openshift.io \
   grpcroutes.gateway.networking.k8s.io tcproutes.gateway.networking.k8s.io udproutes.gateway.networking.k8s.io \
   gateways.gateway.networking.k8s.io listenersets.gateway.networking.k8s.io; do
   get_served "$kind" --all-namespaces
 done
-get --all-namespaces services # those that webhooks call, and those whose annotations name hosts
-get --all-namespaces serviceaccounts # some refuse pull secrets that they do not list
-# What scrapes Evergate may be anywhere.
+get --all-namespaces services # Services that webhooks call, and Services whose annotations contain hosts
+get --all-namespaces serviceaccounts # some allow only the pull secrets that they list
+# Evergate may be scraped from any namespace.
 for kind in prometheuses prometheusagents podmonitors servicemonitors; do
   get_served "$kind.monitoring.coreos.com" --all-namespaces
 done
 
-# Of Evergate's namespace.
+# Objects in Evergate's namespace.
 get -n "$namespace" configmap evergate-policy
 for kind in \
   pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
   networkpolicies endpointslices roles rolebindings; do
   get -n "$namespace" "$kind"
 done
-for kind in certificates.cert-manager.io issuers.cert-manager.io; do
+for kind in verticalpodautoscalers.autoscaling.k8s.io certificates.cert-manager.io issuers.cert-manager.io; do
   get_served "$kind" -n "$namespace"
 done
 if is_served certificates.cert-manager.io; then
@@ -116,7 +117,7 @@ if is_served certificates.cert-manager.io; then
   done
 fi
 
-# Of the namespaces of all webhooks: the labels of the Pods behind their Services.
+# Deployments in the namespaces of all webhooks, for the labels of the Pods behind their Services.
 called='{range .items[*].webhooks[*]}{.clientConfig.service.namespace}{"\n"}{end}'
 {
   echo "$namespace"

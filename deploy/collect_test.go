@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// collect runs collect.sh with a kubectl of the test, of a cluster with or without kinds that not every one has. asked is a file
-// with what kubectl was asked.
+// collect runs collect.sh with a fake kubectl, for a cluster with or without the kinds that not every cluster has.
+// asked is a file with the arguments of all calls of kubectl.
 func collect(t *testing.T, environ ...string) (stdout, stderr bytes.Buffer, asked string) {
 	t.Helper()
 	bin, err := filepath.Abs("testdata")
@@ -32,7 +32,7 @@ func collect(t *testing.T, environ ...string) (stdout, stderr bytes.Buffer, aske
 	return stdout, stderr, asked
 }
 
-// notEverywhere are the resources that not every cluster has.
+// notEverywhere lists the resources that not every cluster has.
 func notEverywhere() []string {
 	return []string{
 		"mutatingadmissionpolicies.admissionregistration.k8s.io",
@@ -42,12 +42,14 @@ func notEverywhere() []string {
 		"udproutes.gateway.networking.k8s.io", "gateways.gateway.networking.k8s.io",
 		"listenersets.gateway.networking.k8s.io", "prometheuses.monitoring.coreos.com",
 		"prometheusagents.monitoring.coreos.com",
-		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io",
+		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com",
+		"verticalpodautoscalers.autoscaling.k8s.io", "certificates.cert-manager.io",
 		"issuers.cert-manager.io",
 	}
 }
 
-// What a cluster does not serve is said, and not asked for; where that cannot be learned, all is asked for.
+// collect.sh reports resources that a cluster does not serve and does not read them. If it cannot list the served
+// resources, it tries to read all of them.
 func TestCollectWhatIsServed(t *testing.T) {
 	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get nodes\n"
 	want := nodes
@@ -64,7 +66,7 @@ func TestCollectWhatIsServed(t *testing.T) {
 	}
 	for _, resource := range notEverywhere() {
 		if strings.Contains(string(text), resource) {
-			t.Errorf("kubectl is asked for %s", resource)
+			t.Errorf("kubectl reads %s", resource)
 		}
 	}
 
@@ -76,7 +78,7 @@ func TestCollectWhatIsServed(t *testing.T) {
 	checkAsked(t, asked)
 }
 
-// TestCollect runs collect.sh, and reads what it prints.
+// TestCollect runs collect.sh and reads its output.
 func TestCollect(t *testing.T) {
 	stdout, stderr, asked := collect(t, "SERVED="+strings.Join(notEverywhere(), " "))
 	if diff := cmp.Diff("Error from server (Forbidden): nodes is forbidden\n"+
@@ -92,7 +94,7 @@ func TestCollect(t *testing.T) {
 	for o := range inv.sources {
 		got = append(got, inv.ref(o).String())
 		if !live(o) {
-			t.Errorf("%s is not known to be from a cluster", inv.ref(o))
+			t.Errorf("%s does not count as an object of a live cluster", inv.ref(o))
 		}
 	}
 	slices.Sort(got)
@@ -110,14 +112,14 @@ func TestCollect(t *testing.T) {
 	checkAsked(t, asked)
 }
 
-// What files of the API server say of themselves is printed for preflight; that it may not be asked is said.
+// collect.sh prints the hash of the API server's files for preflight. If it may not read the hash, it reports that.
 func TestCollectFiles(t *testing.T) {
 	const denied = "ValidatingAdmissionPolicy 'evergate-probe.static.k8s.io' with binding " +
-		"'evergate-probe.static.k8s.io' denied request: the files are of [policy 0123456789ab]"
+		"'evergate-probe.static.k8s.io' denied request: exported from [policy 0123456789ab]"
 	stdout, _, _ := collect(t, "SERVED=pods", "FILES="+denied)
 	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
 	if err != nil || inv.filesPolicy != "0123456789ab" {
-		t.Errorf("the files are of %q, %v", inv.filesPolicy, err)
+		t.Errorf("the hash of the files is %q, %v", inv.filesPolicy, err)
 	}
 	stdout, said, _ := collect(t, "SERVED=pods", "FILES=User \"jane\" cannot create resource \"configmaps\"")
 	inv, err = Read(offline.Read([]string{offline.Stdin}, &stdout))
@@ -127,7 +129,7 @@ func TestCollectFiles(t *testing.T) {
 	}
 }
 
-// checkAsked checks that the script reads, and reads of Secrets nothing but certificates.
+// checkAsked checks that the script only reads, and that it reads only the certificates of Secrets.
 func checkAsked(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -145,7 +147,7 @@ func checkAsked(t *testing.T, file string) {
 	}
 	for name := range kinds() {
 		if name == "Status" {
-			continue // an answer, and no object
+			continue // an answer and not an object
 		}
 		plural := strings.ToLower(name) + "s"
 		if before, ok := strings.CutSuffix(plural, "ys"); ok && name != "Gateway" {

@@ -1,22 +1,25 @@
-// Package deploy finds what would break a cluster, in the manifests that install Evergate or in a cluster that runs it.
+// Package deploy finds problems that would break a cluster, in manifests that install Evergate or in a cluster that
+// runs it.
 //
-// The way through it:
+// The files, in the order of the data flow:
 //
 //	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory; fields.go
-//	                 what is said of a field that cannot be decoded
-//	cluster.go       what belongs to Evergate, and how it hangs together; nodes.go, policy_files.go
-//	hook.go          a webhook, mutating or validating; selector.go
+//	                 errors for fields that cannot be decoded
+//	cluster.go       the objects of Evergate and their relations; nodes.go, policy_files.go
+//	hook.go          a webhook, mutating or validating; webhook_url.go the server that it calls; selector.go
 //	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
-//	network.go       what NetworkPolicies allow; monitor.go what scrapes the Pods; chain.go certificates that are served
-//	backstop.go      the native policies beside the webhooks
-//	endpoint.go      where traces go; resources.go what quotas count; pod_security.go what profiles refuse
-//	check.go         what a check is; premise.go what has to hold for it to be run; checks.go lists all of them, in the
-//	                 order in which they report
-//	check_ID.go      the check that reports findings with the id ID, its dashes as underscores
-//	finding.go       what a check says; text.go the report for people, cases.go for pipelines
+//	network.go       the traffic that NetworkPolicies allow; monitor.go monitors; chain.go served certificates
+//	dry_run.go       the answers of an API server to dry runs of Pods
+//	backstop.go      the native policies next to the webhooks
+//	endpoint.go      the destination of traces; resources.go the amounts that quotas count; pod_security.go the rules of
+//	                 the Pod Security profiles
+//	check.go         the type of a check; premise.go the conditions for running it; checks.go all checks, in the order
+//	                 in which they report
+//	check_ID.go      the check that reports findings with the id ID, with underscores for dashes
+//	finding.go       the findings; text.go the report for people, cases.go for pipelines
 //
-// Checks are pure functions of the Inventory, the time and the certificates that were served: only Dial
-// uses the network. docs/preflight.md lists every check.
+// Checks are pure functions of the Inventory, the time and the served certificates. Only Dial uses the network.
+// docs/preflight.md lists every check.
 package deploy
 
 import (
@@ -25,20 +28,29 @@ import (
 	"time"
 )
 
-// Options is what the checks need besides the objects.
+// Options has the input of the checks besides the objects.
 type Options struct {
-	Now    time.Time           // for which certificates are judged
-	Served []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil: not known
+	Now    time.Time           // the time at which certificates have to be valid
+	Served []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
+
+	// DryRuns are the known answers of an API server to the creation of a Pod of each Deployment that Inventory.Serving
+	// returns.
+	DryRuns []DryRun
 }
 
-// Check runs all checks. The error says that there is nothing to check: no webhook of Evergate is in the inventory.
+// Check runs all checks. It returns an error if the inventory does not have an Evergate webhook, so there is nothing to
+// check.
 func Check(inv *Inventory, o Options) (*Report, error) {
 	c, err := newCluster(inv, o)
 	if err != nil {
 		return nil, err
 	}
 	findings, checked := []Finding{}, []string(nil)
+	answered := c.answered()
 	for _, check := range checks() {
+		if check.modelled && answered {
+			continue
+		}
 		if slices.ContainsFunc(check.needs, func(p premise) bool { return !p.holds(c) }) {
 			continue
 		}
@@ -47,5 +59,6 @@ func Check(inv *Inventory, o Options) (*Report, error) {
 		check.run(c, &r)
 		findings = append(findings, r.findings()...)
 	}
+	findings = append(findings, c.changedPods(o)...)
 	return newReport(inv.count(), checked, findings), nil
 }

@@ -13,14 +13,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Dial returns the chain that the server at an address (host:port) serves for a DNS name, leaf first, without verifying
-// it: the checks do that. A server that wants a client certificate may close the connection after it has presented its
-// own, which is enough.
+// Dial returns the certificate chain that the server at an address (host:port) serves for a DNS name, leaf first. It
+// does not verify the chain, because the checks do. If a server requires a client certificate, it may close the
+// connection after it has sent its chain. Dial then still returns the chain.
 func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, error) {
 	var chain []*x509.Certificate
 	dialer := tls.Dialer{Config: &tls.Config{
 		ServerName: dnsName,
-		// Nothing is sent. The check servedChain verifies the chain against the caBundle.
+		// Dial does not send any data. The check servedChain verifies the chain against the caBundle.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection: func(s tls.ConnectionState) error {
 			chain = s.PeerCertificates
@@ -35,13 +35,13 @@ func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, er
 	case len(chain) > 0:
 		return chain, nil
 	case err == nil:
-		err = errors.New("it showed no certificate")
+		err = errors.New("it did not send a certificate")
 	}
 	return nil, fmt.Errorf("connect to %s: %w", address, err)
 }
 
-// Service returns what the API server calls: the DNS name that the certificate has to cover, and the address to dial,
-// which is the cluster IP where it is known.
+// Service returns the target of the API server's calls: the DNS name that the certificate has to contain, and the
+// address to dial, which is the cluster IP if it is known.
 func (inv *Inventory) Service() (dnsName, address string, err error) {
 	for _, h := range newHooks(inv) {
 		s := h.ClientConfig.Service

@@ -20,7 +20,7 @@ func serve(t *testing.T, leaf *x509.Certificate, key *ecdsa.PrivateKey, auth tls
 		ClientAuth:   auth,
 	}
 	if auth != tls.NoClientCert {
-		config.MaxVersion = tls.VersionTLS12 // in which the handshake fails; in 1.3 what follows it does
+		config.MaxVersion = tls.VersionTLS12 // the handshake fails; in 1.3, the first read after it fails
 	}
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
 	if err != nil {
@@ -34,7 +34,7 @@ func serve(t *testing.T, leaf *x509.Certificate, key *ecdsa.PrivateKey, auth tls
 			if err != nil {
 				return
 			}
-			conn.(*tls.Conn).Handshake() //nolint:errcheck // the client says what came of it
+			conn.(*tls.Conn).Handshake() //nolint:errcheck // the client reports the result
 			conn.Close()
 		}
 	}()
@@ -45,7 +45,7 @@ func serve(t *testing.T, leaf *x509.Certificate, key *ecdsa.PrivateKey, auth tls
 	return listener.Addr().String()
 }
 
-// TestServedNow checks that what a Service answers is judged, not what its Secret holds.
+// TestServedNow checks that the check uses the certificate that a Service serves and not the one in its Secret.
 func TestServedNow(t *testing.T) {
 	other := newAuthority("other-ca")
 	for _, tt := range []struct {
@@ -58,13 +58,13 @@ func TestServedNow(t *testing.T) {
 			"signed by another CA", 30, 60, tls.NoClientCert,
 			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
 				"again.pods.mutate.evergate.dev: its caBundle does not " +
-				"verify what the Service serves: x509: certificate signed by unknown authority",
+				"verify the certificate that the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
-			"to clients with a certificate alone", 30, 60, tls.RequireAnyClientCert,
+			"only to clients with a certificate", 30, 60, tls.RequireAnyClientCert,
 			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
 				"again.pods.mutate.evergate.dev: its caBundle does not " +
-				"verify what the Service serves: x509: certificate signed by unknown authority",
+				"verify the certificate that the Service serves: x509: certificate signed by unknown authority",
 		},
 		{
 			"expired", 91, -1, tls.NoClientCert,

@@ -13,21 +13,21 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 )
 
-// endpoint is where traces are sent to.
+// endpoint is the destination of traces.
 type endpoint struct {
 	url       string // without a password
 	port      int32
-	name      string     // that is looked up; "": it is an address
-	ip        netip.Addr // invalid: it is a name
+	name      string     // to look up; "" for an address
+	ip        netip.Addr // invalid for a name
 	service   string
-	namespace string // of the Service; "": it is none, by its name
+	namespace string // of the Service; "" if the host is not the name of a Service
 }
 
-// newEndpoint returns the endpoint that a container is configured with; ok is false where there is none that a
-// NetworkPolicy is about.
+// newEndpoint returns the endpoint in the settings of a container. ok is false if the settings do not have an endpoint
+// that a NetworkPolicy could block.
 func newEndpoint(s *server) (e *endpoint, ok bool) {
 	off := s.variable("OTEL_TRACES_EXPORTER") == "none" || strings.EqualFold(s.variable("OTEL_SDK_DISABLED"), "true") ||
-		s.variable("OTEL_TRACES_SAMPLER") == "always_off" // as telemetry has it
+		s.variable("OTEL_TRACES_SAMPLER") == "always_off" // as in the package telemetry
 	value := cmp.Or(s.variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), s.variable("OTEL_EXPORTER_OTLP_ENDPOINT"))
 	u, err := url.Parse(value)
 	if off || err != nil || u.Hostname() == "" || u.Hostname() == "localhost" {
@@ -47,8 +47,8 @@ func newEndpoint(s *server) (e *endpoint, ok bool) {
 	return e, true
 }
 
-// setName sets the name of the host, and the Service and its namespace where it is one of a Service, as it is looked up
-// in the namespace own.
+// setName sets the name of the host. If the host is the name of a Service, it also sets the Service and its
+// namespace. A name without a namespace is looked up in the namespace own.
 func (e *endpoint) setName(host, own string) {
 	e.name = host
 	switch parts := strings.Split(strings.TrimSuffix(host, "."), "."); {
@@ -59,7 +59,7 @@ func (e *endpoint) setName(host, own string) {
 	}
 }
 
-// variable returns the value of a variable of the container; "" where it has none, or one that is not in the input.
+// variable returns the value of a variable of the container, or "" if it is not set or its value is not in the input.
 func (s *server) variable(name string) string {
 	value := s.env.value(name, "")
 	if strings.Contains(value, settings.Unknown) {
@@ -68,15 +68,15 @@ func (s *server) variable(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// backend is what is known of the Pods behind an endpoint.
+// backend has the known facts about the Pods behind an endpoint.
 type backend struct {
 	port   int32
-	labels map[string]string       // nil: not known
-	named  func(name string) int32 // a port by its name, as NetworkPolicies have it
+	labels map[string]string       // nil if they are not known
+	named  func(name string) int32 // resolves a port name in a NetworkPolicy
 }
 
-// behind returns what the input has of the Pods behind an endpoint. Without a Service their port is taken to be that of
-// the endpoint; without a Deployment each named port is taken to be it.
+// behind returns the facts in the input about the Pods behind an endpoint. Without a Service, the port of the Pods is
+// assumed to be the port of the endpoint. Without a Deployment, each named port is assumed to be that port.
 func (c *cluster) behind(e *endpoint) backend {
 	b := backend{port: e.port}
 	b.named = func(string) int32 { return b.port }
@@ -104,7 +104,7 @@ func (c *cluster) behind(e *endpoint) backend {
 	return b
 }
 
-// containerPort returns the port that has a name in one of the containers; 0 when none has.
+// containerPort returns the port with a name in one of the containers, or 0 if they do not have it.
 func containerPort(containers []corev1.Container, name string) int32 {
 	for _, c := range containers {
 		for _, p := range c.Ports {

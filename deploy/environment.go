@@ -11,13 +11,13 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 )
 
-// environment is what the kubelet makes of the variables of a container. What the inventory does not hold is
+// environment has the variables that the kubelet sets in a container. A value that the inventory does not have is
 // settings.Unknown.
 type environment struct {
 	vars     settings.Environment
-	hidden   []string // what the names of further variables begin with, which may be there
-	links    bool     // variables for the Services of the namespace are there
-	problems []string // with which the kubelet does not start the container
+	hidden   []string // prefixes of variables that may be set
+	links    bool     // variables for the Services of the namespace are set
+	problems []string // for which the kubelet does not start the container
 }
 
 // newEnvironment returns the environment of a container in a namespace.
@@ -25,7 +25,7 @@ func newEnvironment(inv *Inventory, namespace string, pod *corev1.PodSpec, c *co
 	env := &environment{vars: settings.Environment{}, links: pod.EnableServiceLinks == nil || *pod.EnableServiceLinks}
 	for _, source := range c.EnvFrom {
 		ref := source.ConfigMapRef
-		if ref == nil { // a Secret: what it holds is not looked at
+		if ref == nil { // a Secret, whose values are not read
 			env.hide(source.Prefix)
 			continue
 		}
@@ -49,13 +49,13 @@ func newEnvironment(inv *Inventory, namespace string, pod *corev1.PodSpec, c *co
 	return env
 }
 
-// hide notes that all variables with a prefix may be set, and to what is not known.
+// hide records that any variable with a prefix may be set, to a value that is not known.
 func (env *environment) hide(prefix string) {
 	env.hidden = append(env.hidden, prefix)
 	maps.DeleteFunc(env.vars, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// take sets a variable from where its value comes from.
+// take sets a variable from its source.
 func (env *environment) take(inv *Inventory, namespace string, v corev1.EnvVar) {
 	env.vars[v.Name] = settings.Unknown
 	if field := v.ValueFrom.FieldRef; field != nil && field.FieldPath == "metadata.namespace" {
@@ -76,13 +76,13 @@ func (env *environment) take(inv *Inventory, namespace string, v corev1.EnvVar) 
 	case key.Optional != nil && *key.Optional:
 		delete(env.vars, v.Name)
 	default:
-		env.problems = append(env.problems, fmt.Sprintf("its variable %s is the key %s of the ConfigMap %s, which has no "+
-			"such key", printable(v.Name), printable(key.Key), key.Name))
+		env.problems = append(env.problems, fmt.Sprintf("its variable %s is the key %s of the ConfigMap %s, which does "+
+			"not have this key", printable(v.Name), printable(key.Key), key.Name))
 	}
 }
 
-// expand replaces references to variables, $(NAME), as the kubelet does: a reference to a variable that is not there
-// stays as it is, and $$ is a dollar sign.
+// expand replaces references to variables, $(NAME), as the kubelet does. A reference to a variable that is not set
+// stays unchanged, and $$ becomes a dollar sign.
 func (env *environment) expand(s string) string {
 	var b strings.Builder
 	for {
@@ -104,7 +104,7 @@ func (env *environment) expand(s string) string {
 	}
 }
 
-// value returns the value of a variable, or absent where it is not there.
+// value returns the value of a variable, or absent if it is not set.
 func (env *environment) value(name, absent string) string {
 	if value, ok := env.vars[name]; ok {
 		return value
@@ -121,7 +121,8 @@ func ofService(name string) bool {
 	return strings.Contains(name, "_SERVICE_HOST") || strings.Contains(name, "_PORT")
 }
 
-// settings returns what evergate serve is set to in a container, and the errors with which it refuses that.
+// settings returns the settings of evergate serve in a container, and the errors with which evergate serve rejects
+// them.
 func (env *environment) settings(c *corev1.Container) (*settings.Parsed, []error) {
 	var args []string
 	for _, word := range serveArgs(c) {

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 )
 
-// References are replaced as the kubelet does it.
+// References are replaced as the kubelet does.
 func TestExpand(t *testing.T) {
 	links := true
 	pod := &corev1.PodSpec{EnableServiceLinks: &links}
@@ -53,7 +53,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// GOMEMLIMIT is read as Go's runtime reads it, which ends the process where it cannot.
+// GOMEMLIMIT is parsed as Go's runtime does, which ends the process if it cannot parse it.
 func TestGoBytes(t *testing.T) {
 	for s, want := range map[string]int64{
 		"": -1, "off": -1, "0": 0, "419430400": 400 << 20, "419430400B": 400 << 20, "1KiB": 1 << 10, "400MiB": 400 << 20,

@@ -19,17 +19,20 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// maxFaults is how many wrong fields of one object are reported: a file of another kind would be all wrong.
+// maxFaults is how many wrong fields of one object are reported. In a file of another kind, all fields would be
+// wrong.
 const maxFaults = 10
 
-// faults finds the fields of an object that cannot be decoded. Go's errors name no element of a list, and those of
-// types with a syntax of their own, such as quantities, no field at all, so each value is decoded alone in its place.
+// faults finds the fields of an object that cannot be decoded. Go's errors do not contain the index of a list
+// element. Errors of types with their own syntax, such as quantities, do not contain the field at all. So each value
+// is decoded separately in its place.
 type faults struct {
-	into  reflect.Type // what o points to
+	into  reflect.Type // the type that o points to
 	found []string
 }
 
-// faultsIn returns what is wrong with an object that cannot be decoded as the type of o: FIELD is VALUE: write ….
+// faultsIn returns the problems of an object that cannot be decoded as the type of o, in the form: FIELD is VALUE:
+// write ….
 func faultsIn(data []byte, o object) []string {
 	var tree any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &tree); err != nil {
@@ -43,7 +46,7 @@ func faultsIn(data []byte, o object) []string {
 	return f.found
 }
 
-// walk finds the faults in a value; in returns the object that has nothing but a value, in the place of this one.
+// walk finds the faults in a value. in returns the whole object with only this value in its place.
 func (f *faults) walk(path string, value any, in func(any) any) {
 	err := f.decode(in(value))
 	if err == nil || len(f.found) > maxFaults {
@@ -88,7 +91,7 @@ func join(path, key string) string {
 	return path + "." + text.Truncate(key, text.Short)
 }
 
-// written is how a sentence shows a value.
+// written formats a value for a sentence.
 func written(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
@@ -101,7 +104,7 @@ func written(value any) string {
 	return fmt.Sprint(value)
 }
 
-// wanted says what would be right where a value cannot be decoded.
+// wanted describes a correct value for a field that cannot be decoded.
 func wanted(err error, value any) string {
 	var mismatch *json.UnmarshalTypeError
 	var badTime *time.ParseError
@@ -118,7 +121,7 @@ func wanted(err error, value any) string {
 	case errors.As(err, &mismatch):
 		return wantedType(mismatch.Type, value)
 	}
-	return "what can be read: " + err.Error()
+	return "a value that can be read: " + err.Error()
 }
 
 func wantedType(t reflect.Type, value any) string {
@@ -144,8 +147,8 @@ func wantedType(t reflect.Type, value any) string {
 	return "another type"
 }
 
-// strictFault makes a sentence of what a strict decoder says of an object of the type of o:
-// unknown field "spec.replica".
+// strictFault turns the error of a strict decoder about an object of the type of o into a sentence. The error has the
+// form: unknown field "spec.replica".
 func strictFault(err error, kind string, o object) string {
 	_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
 	path, unquoteErr := strconv.Unquote(quoted)
@@ -164,7 +167,7 @@ func strictFault(err error, kind string, o object) string {
 		strings.TrimSuffix("."+indexes.ReplaceAllString(parent, ""), ".")
 }
 
-// fieldNames lists the fields that a type has at a path, which ends with a dot where it is not empty.
+// fieldNames lists the fields that a type has at a path. A path that is not empty ends with a dot.
 func fieldNames(t reflect.Type, path string) []string {
 	for name := range strings.SplitSeq(strings.TrimSuffix(indexes.ReplaceAllString(path, ""), "."), ".") {
 		if name == "" {
@@ -177,10 +180,10 @@ func fieldNames(t reflect.Type, path string) []string {
 	return slices.Sorted(maps.Keys(fieldsOf(t)))
 }
 
-// indexes are those of lists, in a path.
+// indexes matches list indexes in a path.
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
-// fieldsOf returns the fields of a struct by their names in JSON, also of one behind pointers and in lists.
+// fieldsOf returns the fields of a struct by their JSON names. It looks through pointers and lists.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

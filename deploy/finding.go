@@ -5,42 +5,42 @@ import (
 	"slices"
 )
 
-// Severity is how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
 // The severities, the worst first.
 const (
 	Error   Severity = "error"   // breaks a cluster, or a guarantee that Evergate gives
-	Warning Severity = "warning" // hurts during an outage; or it is a webhook of another product
+	Warning Severity = "warning" // hurts during an outage, or is about a webhook of another product
 	Info    Severity = "info"    // worth knowing
 )
 
 // rank orders severities, the worst first.
 func (s Severity) rank() int { return slices.Index([]Severity{Error, Warning, Info}, s) }
 
-// Finding is one thing that is wrong with one object.
+// Finding is one problem of one object.
 type Finding struct {
-	ID       string   `json:"id"` // of the check, as docs/preflight.md lists them
+	ID       string   `json:"id"` // of the check, as in docs/preflight.md
 	Severity Severity `json:"severity"`
-	Object   string   `json:"object"`           // kind, namespace and name, and the part of it
+	Object   string   `json:"object"`           // kind, namespace, name and part of the object
 	Source   string   `json:"source,omitempty"` // FILE:LINE of the object
-	Message  string   `json:"message"`          // what was found
-	Why      string   `json:"why"`              // why it breaks clusters
-	Fix      string   `json:"fix"`              // what to do
+	Message  string   `json:"message"`          // the problem
+	Why      string   `json:"why"`              // why the problem breaks clusters
+	Fix      string   `json:"fix"`              // how to correct it
 }
 
-// Summary counts findings.
+// Summary counts objects and findings.
 type Summary struct {
-	Objects  int `json:"objects"` // that were understood
+	Objects  int `json:"objects"` // objects that were read
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
 	Infos    int `json:"infos"`
 }
 
-// Report is all that was found: the worst first, then in the order of the checks.
+// Report contains all findings. The worst are first. Findings of the same severity are in the order of the checks.
 type Report struct {
 	Summary  Summary   `json:"summary"`
-	Findings []Finding `json:"findings"` // never nil: [] in JSON is a clean bill
+	Findings []Finding `json:"findings"` // never nil: [] in JSON if there are no findings
 
 	checked []string // the checks that were run
 }

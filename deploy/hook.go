@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// The paths of webhooks about which a check says more than that they are served.
+// The paths of webhooks that have their own checks.
 const (
 	pathMutatePodsAgain       = "/mutate/pods/again"
 	pathValidateServiceStatus = "/validate/services/status"
@@ -18,7 +18,7 @@ const (
 	pathValidateWorkloads     = "/validate/workloads"
 )
 
-// servedPaths returns the paths that Evergate serves, of mutating or of validating webhooks.
+// servedPaths returns the paths that Evergate serves for mutating or for validating webhooks.
 func servedPaths(mutating bool) []string {
 	var paths []string
 	for _, w := range admission.Webhooks() {
@@ -29,7 +29,7 @@ func servedPaths(mutating bool) []string {
 	return paths
 }
 
-// hook is one webhook of a configuration. Validating webhooks have the fields of mutating ones but for
+// hook is one webhook of a configuration. Validating webhooks have the fields of mutating webhooks except
 // reinvocationPolicy, which stays nil.
 type hook struct {
 	admissionv1.MutatingWebhook
@@ -44,7 +44,7 @@ func newHooks(inv *Inventory) []*hook {
 	var hooks []*hook
 	add := func(config object, mutating bool, webhooks []admissionv1.MutatingWebhook) {
 		ours := isOurs(config) || slices.ContainsFunc(webhooks, func(w admissionv1.MutatingWebhook) bool {
-			return strings.HasSuffix(w.Name, hookSuffix)
+			return strings.HasSuffix(w.Name, WebhookSuffix)
 		})
 		for _, w := range webhooks {
 			hooks = append(hooks, &hook{w, config, mutating, ours, inv.ref(config).in("webhook %s", w.Name)})
@@ -72,18 +72,16 @@ func asMutating(w *admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
 	}
 }
 
-// path returns the path that the webhook calls; empty when it calls none of a Service.
-func (h *hook) path() string {
-	if h.ClientConfig.Service == nil || h.ClientConfig.Service.Path == nil {
-		return ""
-	}
-	return *h.ClientConfig.Service.Path
-}
+// target returns the server that the webhook calls.
+func (h *hook) target() Target { return TargetOf(h.ClientConfig) }
 
-// closed reports whether a call that fails refuses the request. It is the API's default.
+// path returns the path in the Service or the URL that the webhook calls, or "" if it does not have one.
+func (h *hook) path() string { return h.target().Path }
+
+// closed reports whether the API server rejects a request if the call fails, which is the default of the API.
 func (h *hook) closed() bool { return h.FailurePolicy == nil || *h.FailurePolicy == admissionv1.Fail }
 
-// failurePolicy returns the policy in force.
+// failurePolicy returns the effective failure policy.
 func (h *hook) failurePolicy() admissionv1.FailurePolicyType {
 	if h.closed() {
 		return admissionv1.Fail
@@ -91,11 +89,12 @@ func (h *hook) failurePolicy() admissionv1.FailurePolicyType {
 	return admissionv1.Ignore
 }
 
-// guardsPolicy reports whether the webhook is the one that looks at the policy's ConfigMap, and so at the namespace of
-// Evergate.
+// guardsPolicy reports whether the webhook validates the ConfigMap of the policy, and therefore matches Evergate's
+// namespace.
 func (h *hook) guardsPolicy() bool { return h.ours && h.path() == pathValidatePolicy }
 
-// resources yields what the rules cover, as resource.group or resource/subresource.group, with the operations.
+// resources yields the resources that the rules cover, as resource.group or resource/subresource.group, with their
+// operations.
 func (h *hook) resources(yield func(resource string, operations []admissionv1.OperationType) bool) {
 	for _, r := range h.Rules {
 		for _, group := range r.APIGroups {
@@ -140,16 +139,16 @@ func coversEverything(r admissionv1.RuleWithOperations) bool {
 	return writes && resources && slices.Contains(r.APIGroups, "*")
 }
 
-// unlessConditions ends a sentence about what a webhook matches.
+// unlessConditions returns the end of a sentence about the objects that a webhook matches.
 func unlessConditions(h *hook) string {
 	if len(h.MatchConditions) == 0 {
 		return ""
 	}
-	return ", unless its matchConditions, which are not evaluated here, spare it"
+	return ", unless its matchConditions, which preflight does not evaluate, exclude it"
 }
 
-// judged lists the resources that Evergate judges. Deletions are not judged, nor subresources that hold neither image
-// nor annotation.
+// judged lists the resources that Evergate evaluates. It does not evaluate deletions, or subresources without images
+// and annotations.
 func judged() []string {
 	var all []string
 	for _, k := range admission.Kinds() {
@@ -161,7 +160,7 @@ func judged() []string {
 	return all
 }
 
-// matchesMore reports whether operations are named that are never judged.
+// matchesMore reports whether operations include an operation that Evergate never evaluates.
 func matchesMore(operations []admissionv1.OperationType) bool {
 	return slices.Contains(operations, admissionv1.Delete) || slices.Contains(operations, admissionv1.Connect)
 }

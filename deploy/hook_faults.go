@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,8 +12,9 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// faultsOfHooks returns the values in a webhook configuration for which the API server refuses all of it, though they
-// can be decoded: FIELD is VALUE: write …. Webhooks with the same fault are one. Objects of other kinds have none.
+// faultsOfHooks returns the values in a webhook configuration that can be decoded but make the API server reject the
+// whole object, in the form: FIELD is VALUE: write …. The same fault in several webhooks is returned once. It returns
+// nil for objects of other kinds.
 func faultsOfHooks(o object) []string {
 	var f hookFaults
 	switch c := o.(type) {
@@ -29,19 +31,20 @@ func faultsOfHooks(o object) []string {
 	return f.found
 }
 
-// hookFaults are the faults of the webhooks of a configuration.
+// hookFaults has the faults of the webhooks of a configuration.
 type hookFaults struct {
-	seen  []string // without the index of the webhook
+	seen  []string // faults without the index of the webhook
 	found []string
 }
 
-// add finds the faults of the webhook at an index. sideEffects has a check of its own.
+// add finds the faults of the webhook at an index. sideEffects has a separate check.
 func (f *hookFaults) add(i int, w *admissionv1.MutatingWebhook) {
 	for _, fault := range []string{
 		notOneOf("failurePolicy", w.FailurePolicy, admissionv1.Fail, admissionv1.Ignore),
 		notOneOf("matchPolicy", w.MatchPolicy, admissionv1.Equivalent, admissionv1.Exact),
 		notOneOf("reinvocationPolicy", w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy,
 			admissionv1.IfNeededReinvocationPolicy),
+		notClient(w.ClientConfig),
 		notSelector("namespaceSelector", w.NamespaceSelector),
 		notSelector("objectSelector", w.ObjectSelector),
 	} {
@@ -53,7 +56,7 @@ func (f *hookFaults) add(i int, w *admissionv1.MutatingWebhook) {
 	}
 }
 
-// notOneOf returns what is wrong with a field whose values are few; nothing where it is not set.
+// notOneOf returns the problem with a field that is not one of the known values, or "" if it is or is not set.
 func notOneOf[T ~string](field string, got *T, known ...T) string {
 	if got == nil || slices.Contains(known, *got) {
 		return ""
@@ -65,11 +68,26 @@ func notOneOf[T ~string](field string, got *T, known ...T) string {
 	return fmt.Sprintf("%s is %s: write %s", field, text.Quote(string(*got)), strings.Join(names, " or "))
 }
 
-// maxSelectorFault is how many bytes of the error about a selector are shown: enough for the value and what is wrong
-// with it, in the words of the API server.
+// notClient returns the problem with the server that a webhook calls, or "".
+func notClient(c admissionv1.WebhookClientConfig) string {
+	if c.URL == nil {
+		return ""
+	}
+	if c.Service != nil {
+		return "clientConfig has both url and service: remove url"
+	}
+	u, err := url.Parse(*c.URL)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Sprintf("clientConfig.url is %s: write https://HOST/PATH", text.Quote(*c.URL))
+	}
+	return ""
+}
+
+// maxSelectorFault is how many bytes of an error about a selector are shown. It is enough for the value and the
+// reason in the API server's error.
 const maxSelectorFault = 160
 
-// notSelector returns what is wrong with a selector.
+// notSelector returns the problem with a selector, or "".
 func notSelector(field string, s *metav1.LabelSelector) string {
 	_, err := metav1.LabelSelectorAsSelector(s)
 	if err == nil {

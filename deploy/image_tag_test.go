@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestImageTagFix checks that the fix names the image as overlays on the kit have it: kustomize passes over a name that
-// no container has, without an error.
+// TestImageTagFix checks that the fix has the image name of kustomize/base. kustomize ignores an image name that no
+// container has, without an error.
 func TestImageTagFix(t *testing.T) {
 	data, err := os.ReadFile("../kustomize/base/kustomization.yaml")
 	if err != nil {
@@ -19,7 +19,7 @@ func TestImageTagFix(t *testing.T) {
 		Images []struct{ NewName, NewTag string }
 	}
 	if err := yaml.Unmarshal(data, &base); err != nil || len(base.Images) != 1 {
-		t.Fatalf("one image of the kit expected: %v, %v", base.Images, err)
+		t.Fatalf("want one image in kustomize/base: %v, %v", base.Images, err)
 	}
 	want := "{name: " + base.Images[0].NewName + ", newTag: " + base.Images[0].NewTag + "}"
 	if fix := imageTag().fix; !strings.Contains(fix, want) {

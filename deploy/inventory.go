@@ -24,7 +24,7 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// Inventory holds the objects that the checks look at, in the order of the input.
+// Inventory contains the objects that the checks use, in the order of the input.
 type Inventory struct {
 	mutatingWebhooks   []*admissionv1.MutatingWebhookConfiguration
 	validatingWebhooks []*admissionv1.ValidatingWebhookConfiguration
@@ -45,13 +45,14 @@ type Inventory struct {
 	resourceQuotas  []*corev1.ResourceQuota
 	limitRanges     []*corev1.LimitRange
 
-	deployments       []*appsv1.Deployment
-	autoscalers       []*autoscalingv2.HorizontalPodAutoscaler
-	disruptionBudgets []*policyv1.PodDisruptionBudget
-	networkPolicies   []*networkingv1.NetworkPolicy
-	ingresses         []*networkingv1.Ingress
-	routes            []*unstructured.Unstructured // of Gateway API and of OpenShift, with hosts
-	claimantKinds     []*unstructured.Unstructured // other kinds whose annotations may name hosts
+	deployments         []*appsv1.Deployment
+	autoscalers         []*autoscalingv2.HorizontalPodAutoscaler
+	verticalAutoscalers []*unstructured.Unstructured
+	disruptionBudgets   []*policyv1.PodDisruptionBudget
+	networkPolicies     []*networkingv1.NetworkPolicy
+	ingresses           []*networkingv1.Ingress
+	routes              []*unstructured.Unstructured // of Gateway API and OpenShift, with hosts
+	claimantKinds       []*unstructured.Unstructured // other kinds whose annotations may contain hosts
 
 	roles               []*rbacv1.Role
 	roleBindings        []*rbacv1.RoleBinding
@@ -67,24 +68,24 @@ type Inventory struct {
 	podMonitors      []*unstructured.Unstructured
 	serviceMonitors  []*unstructured.Unstructured
 
-	filesPolicy string // the hash of the policy that files of the API server say they are of; empty where none is known
+	filesPolicy string // the hash of the policy that the API server's files were exported from; "" if it is not known
 
 	sources map[object]string // FILE:LINE
 }
 
-// object is what every type of the Inventory is.
+// object is the interface of all types in the Inventory.
 type object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// kind is how one kind is read.
+// kind describes how to read objects of one kind.
 type kind struct {
-	apiVersion string // the one that is read; a group and a slash: every one of it
+	apiVersion string // the version that is read; a group and a slash: every version of it
 	decode     func(*Inventory, manifest) error
 }
 
-// kinds holds the kinds that are read, by name. Objects of other kinds are passed over.
+// kinds returns the kinds that are read, by name. Objects of other kinds are ignored.
 func kinds() map[string]kind {
 	const (
 		networking  = "networking.k8s.io/v1"
@@ -111,6 +112,8 @@ func kinds() map[string]kind {
 		"Deployment": {"apps/v1", into(func(i inv) *[]*appsv1.Deployment { return &i.deployments })},
 		"HorizontalPodAutoscaler": {"autoscaling/v2",
 			into(func(i inv) *[]*autoscalingv2.HorizontalPodAutoscaler { return &i.autoscalers })},
+		"VerticalPodAutoscaler": loosely("autoscaling.k8s.io/",
+			func(i inv) *[]*unstructured.Unstructured { return &i.verticalAutoscalers }),
 		"PodDisruptionBudget": {"policy/v1",
 			into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.disruptionBudgets })},
 		"NetworkPolicy": {networking,
@@ -145,7 +148,7 @@ func kinds() map[string]kind {
 	return all
 }
 
-// admissionKinds are those of kinds that decide what is admitted.
+// admissionKinds returns the kinds that configure admission.
 func admissionKinds() map[string]kind {
 	const admission = "admissionregistration.k8s.io/v1"
 	type inv = *Inventory
@@ -165,7 +168,8 @@ func admissionKinds() map[string]kind {
 	}
 }
 
-// into decodes a manifest as a T, which has to be an object, and appends it to its place in the Inventory.
+// into returns a function that decodes a manifest as a T, which has to be an object, and appends it to its list in
+// the Inventory.
 func into[T any, P interface {
 	*T
 	object
@@ -185,8 +189,8 @@ func into[T any, P interface {
 	}
 }
 
-// addStatus reads an answer of the API server. That to the probe of its files says which policy they are of; no object
-// does.
+// addStatus reads an answer of the API server. The answer to the probe of its files contains the hash of their
+// policy, which no object contains.
 func (inv *Inventory) addStatus(m manifest) error {
 	var status metav1.Status
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &status); err != nil {
@@ -198,8 +202,8 @@ func (inv *Inventory) addStatus(m manifest) error {
 	return nil
 }
 
-// loosely reads manifests of a group without its types, whatever their version: of hundreds of fields of the Prometheus
-// operator a few selectors matter here, of routes their hosts, and no field is known to be wrong.
+// loosely reads manifests of a group without its Go types, in any version. The checks use only a few of the hundreds
+// of fields of the Prometheus operator, and only the hosts of routes. Unknown fields are not an error.
 func loosely(group string, place func(*Inventory) *[]*unstructured.Unstructured) kind {
 	decode := func(inv *Inventory, m manifest) error {
 		o := &unstructured.Unstructured{}
@@ -215,10 +219,10 @@ func loosely(group string, place func(*Inventory) *[]*unstructured.Unstructured)
 	return kind{group, decode}
 }
 
-// count returns how many objects there are.
+// count returns the number of objects.
 func (inv *Inventory) count() int { return len(inv.sources) }
 
-// ref names an object of the Inventory.
+// ref returns the ref of an object in the Inventory.
 func (inv *Inventory) ref(o object) ref {
 	return ref{
 		kind: o.GetObjectKind().GroupVersionKind().Kind, namespace: o.GetNamespace(), name: o.GetName(),
@@ -227,7 +231,7 @@ func (inv *Inventory) ref(o object) ref {
 	}
 }
 
-// find returns the object of a list that has a namespace and a name, or nil.
+// find returns the object of a list with a namespace and a name, or nil.
 func find[P object](list []P, namespace, name string) P {
 	i := slices.IndexFunc(list, func(o P) bool { return o.GetNamespace() == namespace && o.GetName() == name })
 	if i < 0 {
@@ -237,5 +241,5 @@ func find[P object](list []P, namespace, name string) P {
 	return list[i]
 }
 
-// live reports whether an object was read from a cluster, rather than from a manifest: only the API server gives a UID.
+// live reports whether an object was read from a cluster and not from a manifest. Only the API server sets a UID.
 func live(o metav1.Object) bool { return o.GetUID() != "" }

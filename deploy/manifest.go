@@ -24,10 +24,9 @@ type manifest struct {
 // newInventory returns an Inventory without objects.
 func newInventory() *Inventory { return &Inventory{sources: map[object]string{}} }
 
-// add reads an object. Kinds that no check looks at are passed over, but for kustomize's own: the files beside them are
-// patches, and bases that no cluster gets as they are. An error says where, and which field: a field that
-// Kubernetes does not know, or the same field twice, would be dropped by the API server, or refused, depending on the
-// client that applies it.
+// add reads an object and ignores kinds that no check uses. kustomize's kinds are an error, because the files next to
+// them are patches and bases that are not applied unchanged. An error contains the place and the field. Depending on
+// the client, the API server would drop or reject a field that Kubernetes does not know, or a duplicate field.
 func (inv *Inventory) add(m manifest) error {
 	if sameGroup(m.apiVersion, "kustomize.config.k8s.io/v1beta1") {
 		return fmt.Errorf("%s: a %s is not rendered here: write kubectl kustomize DIRECTORY | evergate preflight -f -",
@@ -38,28 +37,28 @@ func (inv *Inventory) add(m manifest) error {
 		return nil
 	}
 	if m.apiVersion != k.apiVersion && !strings.HasSuffix(k.apiVersion, "/") {
-		return fmt.Errorf("%s: %s in %s is not understood: write apiVersion: %s", m.source, m.kind,
+		return fmt.Errorf("%s: %s in %s is not supported: write apiVersion: %s", m.source, m.kind,
 			printable(m.apiVersion),
 			k.apiVersion)
 	}
 	return k.decode(inv, m)
 }
 
-// sameGroup reports whether two apiVersions name versions of one API group.
+// sameGroup reports whether two apiVersions are versions of the same API group.
 func sameGroup(a, b string) bool {
 	va, errA := schema.ParseGroupVersion(a)
 	vb, errB := schema.ParseGroupVersion(b)
 	return errA == nil && errB == nil && va.Group == vb.Group
 }
 
-// decode reads the manifest as the type of o, strictly: but for objects of a live cluster, which hold no field that the
-// API server does not know, though maybe some that are newer than the types here. The error names each wrong field.
+// decode reads the manifest as the type of o, strictly. An object of a live cluster may have unknown fields, because
+// the API server may be newer than the types here. The error contains each wrong field.
 func (m manifest) decode(o object) error {
 	strict, err := kjson.UnmarshalStrict(m.json, o)
 	if err != nil {
 		return m.errorf(faultsIn(m.json, o))
 	}
-	// Items of a PodList do not say what they are.
+	// Items of a PodList do not have a kind.
 	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.apiVersion, m.kind))
 	if len(strict) == 0 || live(o) {
 		return nil
@@ -71,12 +70,12 @@ func (m manifest) decode(o object) error {
 	return m.errorf(found)
 }
 
-// errorf returns an error that says where the manifest is, which object it is, and what is wrong with it.
+// errorf returns an error with the place of the manifest, the object and its problems.
 func (m manifest) errorf(found []string) error {
 	var named struct {
 		Metadata struct{ Namespace, Name any }
 	}
-	_ = json.Unmarshal(m.json, &named) // without a name the kind has to do
+	_ = json.Unmarshal(m.json, &named) // without a name, the error contains only the kind
 	object := m.kind
 	if name, ok := named.Metadata.Name.(string); ok {
 		if namespace, ok := named.Metadata.Namespace.(string); ok {
@@ -87,13 +86,10 @@ func (m manifest) errorf(found []string) error {
 	return fmt.Errorf("%s: %s: %s", m.source, object, printable(strings.Join(found, "; ")))
 }
 
-var errNothing = errors.New("there is no Evergate in the input: no webhook configuration has the label " +
-	labelName + "=evergate, and no webhook is called *" + hookSuffix)
+var errNothing = errors.New("the input does not contain Evergate: no webhook configuration has the label " +
+	labelName + "=evergate, and no webhook is called *" + WebhookSuffix)
 
-// How objects of Evergate are known.
-const (
-	labelName  = "app.kubernetes.io/name"
-	hookSuffix = ".evergate.dev"
-)
+// labelName is a label of all Evergate objects.
+const labelName = "app.kubernetes.io/name"
 
 func isOurs(m metav1.Object) bool { return m.GetLabels()[labelName] == "evergate" }

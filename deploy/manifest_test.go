@@ -94,19 +94,19 @@ spec:
 		{
 			name: "another version",
 			text: "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\n",
-			err: `stdin:1: MutatingWebhookConfiguration in admissionregistration.k8s.io/v1beta1 is not understood: ` +
+			err: `stdin:1: MutatingWebhookConfiguration in admissionregistration.k8s.io/v1beta1 is not supported: ` +
 				`write apiVersion: admissionregistration.k8s.io/v1`,
 		},
 		{
 			name: "each error is reported",
 			text: "kind: Pod\n---\napiVersion: v1\nkind: Pod\nspec: {image: a}\n---\napiVersion: v1\nkind: " +
 				"Namespace\nmetadata: {name: a}\n",
-			err: "stdin:1: Pod has no apiVersion: write it beside kind, as in apiVersion: v1\n" +
+			err: "stdin:1: Pod has no apiVersion: write it next to kind, for example apiVersion: v1\n" +
 				"stdin:3: Pod: spec.image is not a field of Pod: remove it, or see where it belongs: kubectl explain pod.spec",
 			objects: 1,
 		},
 		{
-			name: "values of webhooks that the API server refuses, each once",
+			name: "values of webhooks that the API server rejects, each once",
 			text: `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -124,6 +124,9 @@ kind: MutatingWebhookConfiguration
 metadata: {name: evergate}
 webhooks:
 - {name: a.evergate.dev, reinvocationPolicy: Always}
+- {name: b.evergate.dev, clientConfig: {url: "http://evergate.corp.example/mutate/pods"}}
+- {name: c.evergate.dev, clientConfig: {url: "https://a:b@evergate.corp.example/mutate/pods"}}
+- {name: d.evergate.dev, clientConfig: {url: "https://evergate.corp.example", service: {namespace: a, name: b}}}
 `,
 			err: `stdin:2: ValidatingWebhookConfiguration evergate: ` +
 				`webhooks[1].failurePolicy is "fail": write Fail or Ignore; ` +
@@ -133,7 +136,10 @@ webhooks:
 				"webhooks[2].objectSelector cannot be read: values: Invalid value: null: for 'in', 'notin' operators, values " +
 				"set can't be empty\n" +
 				`stdin:13: MutatingWebhookConfiguration evergate: ` +
-				`webhooks[0].reinvocationPolicy is "Always": write Never or IfNeeded`,
+				`webhooks[0].reinvocationPolicy is "Always": write Never or IfNeeded; ` +
+				`webhooks[1].clientConfig.url is "http://evergate.corp.example/mutate/pods": write https://HOST/PATH; ` +
+				`webhooks[2].clientConfig.url is "https://a:b@evergate.corp.example/mutate/pods": write https://HOST/PATH; ` +
+				"webhooks[3].clientConfig has both url and service: remove url",
 		},
 		{
 			name: "an overlay that is not rendered",
@@ -158,24 +164,24 @@ webhooks:
 	}
 }
 
-// TestNothing checks that input without Evergate is not taken for one in which nothing is wrong.
+// TestNothing checks that input without Evergate is an error.
 func TestNothing(t *testing.T) {
 	m := manifests(documents[map[string]any](t, "base.yaml"))
 	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"},
 		{Remove: "ValidatingWebhookConfiguration/evergate"}})
 	report, err := Check(m.inventory(t), Options{Now: now})
-	want := "there is no Evergate in the input: no webhook configuration has the label app.kubernetes.io/name=evergate, " +
-		"and no webhook is called *.evergate.dev"
+	want := "the input does not contain Evergate: no webhook configuration has the label " +
+		"app.kubernetes.io/name=evergate, and no webhook is called *.evergate.dev"
 	if report != nil || err == nil || err.Error() != want {
 		t.Errorf("%v, %v", report, err)
 	}
 }
 
-// TestSparse checks that no object is missed by a check that takes it for granted.
+// TestSparse checks that no check fails if any object is missing from the input.
 func TestSparse(t *testing.T) {
 	all := manifests(documents[map[string]any](t, "base.yaml"))
 	for i := range all {
-		var with, without manifests // the webhooks and object i, all but object i
+		var with, without manifests // the webhooks and object i; all except object i
 		for j, o := range all {
 			if i == j || strings.HasSuffix(o["kind"].(string), "WebhookConfiguration") {
 				with = append(with, o)

@@ -10,7 +10,7 @@ import (
 )
 
 // monitors returns the PodMonitors that select the Pods of a server, and the ServiceMonitors that select a Service of
-// them.
+// these Pods.
 func (c *cluster) monitors(s *server) []*unstructured.Unstructured {
 	var monitors []*unstructured.Unstructured
 	for _, m := range c.podMonitors {
@@ -31,7 +31,7 @@ func (c *cluster) monitors(s *server) []*unstructured.Unstructured {
 	return monitors
 }
 
-// watches reports whether a monitor looks at a namespace: its own, unless it names others.
+// watches reports whether a monitor selects a namespace: its own, unless it lists others.
 func watches(m *unstructured.Unstructured, namespace string) bool {
 	if every, _, _ := unstructured.NestedBool(m.Object, "spec", "namespaceSelector", "any"); every {
 		return true
@@ -40,8 +40,8 @@ func watches(m *unstructured.Unstructured, namespace string) bool {
 	return slices.Contains(names, namespace) || len(names) == 0 && m.GetNamespace() == namespace
 }
 
-// takesUp reports whether a Prometheus scrapes by a monitor: without a selector for its kind it does by none, and
-// without one for namespaces by those of its own.
+// takesUp reports whether a Prometheus uses a monitor. Without a selector for the kind, it does not use any monitor.
+// Without a selector for namespaces, it uses the monitors in its own namespace.
 func (c *cluster) takesUp(prometheus, monitor *unstructured.Unstructured) bool {
 	prefix := map[string]string{"PodMonitor": "podMonitor", "ServiceMonitor": "serviceMonitor"}[monitor.GetKind()]
 	if !selectsSet(prometheus, prefix+"Selector", monitor.GetLabels()) {
@@ -53,13 +53,13 @@ func (c *cluster) takesUp(prometheus, monitor *unstructured.Unstructured) bool {
 	return selectsSet(prometheus, prefix+"NamespaceSelector", c.namespaceLabels(monitor.GetNamespace()))
 }
 
-// selectsSet reports whether a selector in the spec of an object is there and selects objects with these labels.
+// selectsSet reports whether the spec of an object has a selector at a field that selects objects with these labels.
 func selectsSet(o *unstructured.Unstructured, field string, set map[string]string) bool {
 	s, ok := selectorOf(o, field)
 	return ok && selects(s, set)
 }
 
-// selectorOf returns a selector in the spec of an object; ok is false where there is none, or none that can be read.
+// selectorOf returns a selector in the spec of an object. ok is false if the field is not set or cannot be read.
 func selectorOf(o *unstructured.Unstructured, field string) (s *metav1.LabelSelector, ok bool) {
 	value, ok, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !ok {

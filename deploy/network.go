@@ -8,8 +8,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// restricting returns the NetworkPolicies that restrict what reaches the Pods of a server (Ingress), or what they reach
-// (Egress). Without any, all traffic passes. Pods in the host's network are subject to none.
+// restricting returns the NetworkPolicies that restrict traffic to the Pods of a server (Ingress) or from them
+// (Egress). Without such a policy, all traffic passes. NetworkPolicies do not apply to Pods in the host network.
 func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*networkingv1.NetworkPolicy {
 	var policies []*networkingv1.NetworkPolicy
 	for _, p := range c.networkPolicies {
@@ -21,8 +21,8 @@ func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*n
 	return policies
 }
 
-// restricts reports whether a policy is about a direction. Without policyTypes it is about ingress, and about egress
-// where it has rules for it.
+// restricts reports whether a policy applies to a direction. Without policyTypes, it applies to ingress, and to
+// egress if it has egress rules.
 func restricts(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) bool {
 	if len(p.Spec.PolicyTypes) > 0 {
 		return slices.Contains(p.Spec.PolicyTypes, direction)
@@ -30,12 +30,13 @@ func restricts(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType)
 	return direction == networkingv1.PolicyTypeIngress || len(p.Spec.Egress) > 0
 }
 
-// holdsPort reports whether the ports of a rule hold a TCP port; named resolves names, to 0 where they are not known.
+// holdsPort reports whether the ports of a rule include a TCP port. named resolves port names, to 0 if a name is not
+// known.
 func holdsPort(ports []networkingv1.NetworkPolicyPort, port int32, named func(string) int32) bool {
 	return holdsPortOf(corev1.ProtocolTCP, ports, port, named)
 }
 
-// holdsUDPPort reports whether the ports of a rule hold a UDP port. A port with a name may be it.
+// holdsUDPPort reports whether the ports of a rule include a UDP port. A port name is assumed to match.
 func holdsUDPPort(ports []networkingv1.NetworkPolicyPort, port int32) bool {
 	return holdsPortOf(corev1.ProtocolUDP, ports, port, func(string) int32 { return port })
 }
@@ -58,8 +59,8 @@ func holdsPortOf(
 	})
 }
 
-// holdsNamespace reports whether peers of a rule of the namespace own hold Pods of a namespace, or may do so: addresses
-// (ipBlock) may be theirs, and the labels of their Pods are not looked at.
+// holdsNamespace reports whether peers of a rule in the namespace own include Pods of a namespace, or may include
+// them. An address (ipBlock) may be the address of such a Pod. The labels of the Pods are not checked.
 func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, namespace string) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		switch {
@@ -74,14 +75,14 @@ func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, na
 	})
 }
 
-// holdsAddresses reports whether peers of a rule hold addresses outside of Pods.
+// holdsAddresses reports whether peers of a rule include addresses outside Pods.
 func holdsAddresses(peers []networkingv1.NetworkPolicyPeer) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		return p.IPBlock != nil
 	})
 }
 
-// holdsAddress reports whether peers of a rule hold an address outside of Pods, or may do so where it is not known.
+// holdsAddress reports whether peers of a rule include an address outside Pods, or may include it if it is not known.
 func holdsAddress(peers []networkingv1.NetworkPolicyPeer, ip netip.Addr) bool {
 	if !ip.IsValid() {
 		return holdsAddresses(peers)
@@ -92,7 +93,8 @@ func holdsAddress(peers []networkingv1.NetworkPolicyPeer, ip netip.Addr) bool {
 	})
 }
 
-// contains reports whether a CIDR contains an address. One that cannot be parsed is refused by the API server.
+// contains reports whether a CIDR contains an address. It is false for a CIDR that cannot be parsed, which the API
+// server rejects.
 func contains(cidr string, ip netip.Addr) bool {
 	prefix, err := netip.ParsePrefix(cidr)
 	return err == nil && prefix.Contains(ip)

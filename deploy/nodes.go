@@ -1,7 +1,7 @@
 package deploy
 
-// usualDomains is how many zones, and how many nodes, a cluster is taken to have of which no node is known: the least
-// that survives the loss of one.
+// usualDomains is the assumed number of zones, and of nodes, if no node is known. Three is the least that survives
+// the loss of one.
 const usualDomains = 3
 
 // domains counts the values of a node label.

@@ -13,17 +13,17 @@ import (
 	"sync"
 )
 
-// serviceName is what the webhooks of base.yaml call.
+// serviceName is the DNS name that the webhooks of base.yaml call.
 const serviceName = "evergate.evergate-system.svc"
 
-// authority is a CA of tests.
+// authority is a test CA.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	pem  []byte
 }
 
-// newAuthority makes a CA that is valid for ten years about now.
+// newAuthority creates a CA that is valid for ten years around now.
 func newAuthority(name string) *authority {
 	a := &authority{key: must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))}
 	template := &x509.Certificate{
@@ -35,7 +35,7 @@ func newAuthority(name string) *authority {
 	return a
 }
 
-// issue makes a serving certificate that is valid for some days before and after now.
+// issue creates a serving certificate that is valid for a few days before and after now.
 func (a *authority) issue(before, after int, dnsNames ...string) (
 	leaf *x509.Certificate, key *ecdsa.PrivateKey, pem []byte,
 ) {
@@ -60,7 +60,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// testCertificates replaces names by certificates, the same in all files of testdata.
+// testCertificates replaces names by certificates. The certificates are the same in all files of testdata.
 var testCertificates = sync.OnceValue(func() *strings.Replacer {
 	ca := newAuthority("evergate-ca")
 	_, _, leaf := ca.issue(30, 60, serviceName)

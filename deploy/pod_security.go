@@ -8,24 +8,25 @@ import (
 )
 
 // The rules of the Pod Security Standards, https://kubernetes.io/docs/concepts/security/pod-security-standards/, as
-// k8s.io/pod-security-admission v0.36 applies them in its package policy, but for SELinux, AppArmor, procMount, sysctls
+// k8s.io/pod-security-admission v0.36 applies them in its package policy, except SELinux, AppArmor, procMount, sysctls
 // and Windows, which a manifest of Evergate has no reason to mention.
 
 // enforceLabel is the label of a namespace with the profile that its Pods have to satisfy.
 const enforceLabel = "pod-security.kubernetes.io/enforce"
 
-// The profiles that refuse Pods. privileged, which is also what a namespace without the label has, refuses none.
+// The profiles that reject Pods. The profile privileged, which is also the default of a namespace without the label,
+// allows all Pods.
 const (
 	baseline   = "baseline"
 	restricted = "restricted"
 )
 
-// violations collects what a profile refuses, each with what it wants: FIELD is VALUE, which has to be ….
+// violations collects the violations of a profile, each with the required value: FIELD is VALUE, which has to be ….
 type violations []string
 
 func (v *violations) add(format string, args ...any) { *v = append(*v, fmt.Sprintf(format, args...)) }
 
-// podViolations returns what a profile refuses of a Pod; restricted holds all rules of baseline.
+// podViolations returns the violations of a profile in a Pod. restricted includes all rules of baseline.
 func podViolations(profile string, pod *corev1.PodSpec) []string {
 	var v violations
 	security := pod.SecurityContext
@@ -45,7 +46,7 @@ func podViolations(profile string, pod *corev1.PodSpec) []string {
 	return v
 }
 
-// namedContainer is a container, and how sentences call its fields.
+// namedContainer is a container, and the prefix of its fields in sentences.
 type namedContainer struct {
 	*corev1.Container
 	security *corev1.SecurityContext // never nil
@@ -92,7 +93,7 @@ func (v *violations) unconfined(where string, profile *corev1.SeccompProfile) {
 	}
 }
 
-// baselineCapabilities may be added under baseline: what container runtimes give by default.
+// baselineCapabilities returns the capabilities that baseline allows: the defaults of container runtimes.
 func baselineCapabilities() []corev1.Capability {
 	return []corev1.Capability{"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
 		"NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
@@ -103,7 +104,7 @@ func (v *violations) baselineContainer(pod *corev1.PodSpec, c namedContainer) {
 		v.add("%ssecurityContext.privileged is true, which has to be false", c.name)
 	}
 	for _, p := range c.Ports {
-		// In the host's network the API server sets it by itself, so that it is no fault of its own.
+		// In the host network, the API server sets hostPort itself, so it is not a separate violation.
 		if p.HostPort != 0 && (!pod.HostNetwork || p.HostPort != p.ContainerPort) {
 			v.add("%sports has the hostPort %d, which has to be absent", c.name, p.HostPort)
 		}
@@ -114,7 +115,7 @@ func (v *violations) baselineContainer(pod *corev1.PodSpec, c namedContainer) {
 		}
 	}
 	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-		if probe != nil && probe.HTTPGet != nil && probe.HTTPGet.Host != "" { // from Kubernetes 1.34 on
+		if probe != nil && probe.HTTPGet != nil && probe.HTTPGet.Host != "" { // since Kubernetes 1.34
 			v.add("%shttpGet.host of a probe is %s, which has to be absent", c.name, probe.HTTPGet.Host)
 		}
 	}
@@ -163,7 +164,7 @@ func (v *violations) restrictedContainer(pod *corev1.PodSecurityContext, c named
 	}
 	if caps != nil {
 		only := []corev1.Capability{"NET_BIND_SERVICE"}
-		// What baseline refuses already is not said again.
+		// Violations of baseline are already reported.
 		more := slices.DeleteFunc(slices.Clone(caps.Add), func(a corev1.Capability) bool {
 			return slices.Contains(only, a) || !slices.Contains(baselineCapabilities(), a)
 		})
@@ -181,7 +182,7 @@ func inList[T comparable](list []T) func(T) bool {
 	return func(v T) bool { return slices.Contains(list, v) }
 }
 
-// someOf is some for a kind of string.
+// someOf is the function some for other string types.
 func someOf[T ~string](names []T) string {
 	var all []string
 	for _, n := range names {

@@ -6,9 +6,9 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policy returns the policy that the Pods are given; ok is false when the input does not have it, when it is no policy,
-// and when it has no entry, which the check policy-missing says once. Of several Deployments it is that of the one to
-// keep.
+// policy returns the policy that the Pods use. ok is false if the input does not have it, if it fails to load, or if
+// it has no entries, which the check policy-missing reports. If there are several Deployments, it is the policy of
+// the Deployment to keep.
 func (c *cluster) policy() (p *policy.Policy, ok bool) {
 	if len(c.servers) == 0 {
 		return nil, false
@@ -21,7 +21,7 @@ func (c *cluster) policy() (p *policy.Policy, ok bool) {
 	return p, err == nil && !p.Emptied()
 }
 
-// policyFilesOf returns the keys of the ConfigMaps that --policy of a server lies in.
+// policyFilesOf returns the policy files in the ConfigMaps that --policy of a server is in.
 func (c *cluster) policyFilesOf(s *server) []policy.File {
 	var files []policy.File
 	for _, name := range s.policyConfigMaps() {

@@ -1,28 +1,32 @@
 package deploy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// premise is what has to hold for a check to say anything of its own. Where it does not hold, the check would find only
-// what follows from that, so that it is not run: one cause is one finding.
+// premise is a condition for a check to run. If it does not hold, the check would find only consequences of the same
+// problem, so it is not run. One cause is one finding.
 type premise struct {
-	by    string // the id of the check that reports where it does not hold
+	by    string // the id of the check that reports its cause
 	holds func(*cluster) bool
 }
 
-// together: evergate serve runs in the namespace whose Service webhooks call, or nowhere.
+// together holds if evergate serve runs in the namespace whose Service webhooks call, or nowhere.
 func together() premise {
 	return premise{"deployment", func(c *cluster) bool { return len(c.servers) > 0 || len(c.elsewhere) == 0 }}
 }
 
-// coherent: each Deployment selects its own Pods. One that does not is refused, and mostly nothing else selects them.
+// coherent holds if each Deployment selects its own Pods. The API server rejects other Deployments, and usually
+// nothing else selects their Pods.
 func coherent() premise {
 	return premise{"deployment", func(c *cluster) bool {
 		return !slices.ContainsFunc(c.servers, func(s *server) bool { return !s.selectsOwn() })
 	}}
 }
 
-// selected: a Service that webhooks call selects the Pods of a Deployment. Where it does not, their labels are mostly
-// others than everything else knows.
+// selected holds if a Service that webhooks call selects the Pods of a Deployment. Otherwise the labels of the Pods
+// usually do not match other selectors either.
 func selected() premise {
 	return premise{"service-target", func(c *cluster) bool {
 		for _, h := range c.hooks {
@@ -34,22 +38,32 @@ func selected() premise {
 	}}
 }
 
-// agreed: the Service and the readiness probe do not agree on a port that is not --listen.
+// agreed holds unless the Service and the readiness probe agree on a port that is not the port of --listen.
 func agreed() premise {
 	return premise{"listen-port", func(c *cluster) bool {
 		return !slices.ContainsFunc(c.servers, func(s *server) bool { return c.listenElsewhere(s) != nil })
 	}}
 }
 
-// certified: the Secrets with the serving certificates come from somewhere.
+// withinQuota holds unless the API server rejected a Pod because of a quota.
+func withinQuota() premise {
+	return premise{"pod-rejected", func(c *cluster) bool {
+		return !slices.ContainsFunc(c.dryRuns, func(d DryRun) bool {
+			return d.AsController &&
+				(strings.Contains(d.Rejected, "exceeded quota") || strings.Contains(d.Rejected, "failed quota"))
+		})
+	}}
+}
+
+// certified holds if something creates the Secrets with the serving certificates.
 func certified() premise {
 	return premise{"certificate", func(c *cluster) bool {
 		return !slices.ContainsFunc(c.servers, func(s *server) bool { return !c.hasSecret(s) })
 	}}
 }
 
-// hasSecret reports whether the Secret that a server's --tls-cert lies in is in the input, or a Certificate of it is;
-// or whether the flag is not known.
+// hasSecret reports whether the input has the Secret that contains --tls-cert of a server, or a Certificate for it.
+// It also returns true if the flag is not known.
 func (c *cluster) hasSecret(s *server) bool {
 	if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
 		return true

@@ -7,13 +7,14 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// Read makes an Inventory of objects, as offline.Read yields them. The error joins everything that is not understood.
+// Read returns an Inventory of the objects that offline.Read yields. The error joins the errors of all objects that
+// cannot be read.
 func Read(objects iter.Seq2[offline.Object, error]) (*Inventory, error) {
 	inv := newInventory()
 	var errs []error
 	for o, err := range objects {
 		if _, skipped := errors.AsType[*offline.SkippedError](err); skipped {
-			continue // it holds no manifests
+			continue // the file does not contain manifests
 		}
 		if err == nil {
 			err = inv.add(manifest{source: o.Origin.String(), apiVersion: o.APIVersion, kind: o.Kind, json: o.JSON})

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// quotaScopes returns what a ResourceQuota requires of the Pods that it counts, of both fields that say it.
+// quotaScopes returns the scopes of a ResourceQuota, from both fields that can set them.
 func quotaScopes(q *corev1.ResourceQuota) []corev1.ScopedResourceSelectorRequirement {
 	var scopes []corev1.ScopedResourceSelectorRequirement
 	for _, name := range q.Spec.Scopes {
@@ -22,14 +22,14 @@ func quotaScopes(q *corev1.ResourceQuota) []corev1.ScopedResourceSelectorRequire
 	return scopes
 }
 
-// countedBy reports whether a ResourceQuota counts the Pods of a server: all its scopes match them.
+// countedBy reports whether a ResourceQuota counts the Pods of a server. All its scopes have to match them.
 func (s *server) countedBy(q *corev1.ResourceQuota) bool {
 	return q.Namespace == s.Namespace && !slices.ContainsFunc(quotaScopes(q),
 		func(scope corev1.ScopedResourceSelectorRequirement) bool { return !s.inScope(scope) })
 }
 
-// inScope reports whether the Pods of a server are in a scope. A Deployment's Pods have no deadline, and a scope that
-// is not known here counts none of them.
+// inScope reports whether the Pods of a server are in a scope. Pods of a Deployment do not have a deadline. They are
+// not in a scope that this function does not know.
 func (s *server) inScope(scope corev1.ScopedResourceSelectorRequirement) bool {
 	class := s.pod.PriorityClassName
 	switch scope.ScopeName {
@@ -61,18 +61,18 @@ func (s *server) bestEffort() bool {
 	})
 }
 
-// allContainers lists the containers of the Pod template, those that initialise it first.
+// allContainers lists the containers of the Pod template, init containers first.
 func (s *server) allContainers() []corev1.Container {
 	return slices.Concat(s.pod.InitContainers, s.pod.Containers)
 }
 
-// demand is what one quantity of a ResourceQuota counts of a Pod.
+// demand is the resource of a Pod that one quantity of a ResourceQuota counts.
 type demand struct {
-	limits   bool                // limits, rather than requests
+	limits   bool                // true for limits, false for requests
 	resource corev1.ResourceName // cpu, memory or ephemeral-storage
 }
 
-// demandOf returns what a key of spec.hard counts; ok is false where it counts no compute resource.
+// demandOf returns the resource that a key of spec.hard counts. ok is false if it is not a compute resource.
 func demandOf(key corev1.ResourceName) (d demand, ok bool) {
 	name, limits := strings.CutPrefix(string(key), "limits.")
 	name = strings.TrimPrefix(name, "requests.")
@@ -82,10 +82,10 @@ func demandOf(key corev1.ResourceName) (d demand, ok bool) {
 	}, d.resource)
 }
 
-// mandatory reports whether every container has to have it where a quota counts it: CPU and memory.
+// mandatory reports whether a quota requires every container to set the resource, which is true of CPU and memory.
 func (d demand) mandatory() bool { return d.resource != corev1.ResourceEphemeralStorage }
 
-// in returns how much a container has of it, by itself or by default; ok is false when it has none.
+// in returns the amount of a container, which it sets or gets by default. ok is false if it has neither.
 func (d demand) in(c *corev1.Container, defaults []corev1.LimitRangeItem) (q resource.Quantity, ok bool) {
 	if q, ok = d.from(c.Resources.Requests, c.Resources.Limits); ok {
 		return q, true
@@ -98,7 +98,7 @@ func (d demand) in(c *corev1.Container, defaults []corev1.LimitRangeItem) (q res
 	return resource.Quantity{}, false
 }
 
-// from returns a limit, or a request, which is the limit where there is none: the API server sets it so.
+// from returns a limit or a request. A request defaults to the limit, as in the API server.
 func (d demand) from(requests, limits corev1.ResourceList) (resource.Quantity, bool) {
 	if q, ok := requests[d.resource]; ok && !d.limits {
 		return q, true
@@ -107,7 +107,7 @@ func (d demand) from(requests, limits corev1.ResourceList) (resource.Quantity, b
 	return q, ok
 }
 
-// defaultsIn returns what LimitRanges of a namespace give to containers that say nothing.
+// defaultsIn returns the defaults that LimitRanges in a namespace set on containers.
 func (c *cluster) defaultsIn(namespace string) []corev1.LimitRangeItem {
 	var items []corev1.LimitRangeItem
 	for _, l := range c.limitRanges {
@@ -120,8 +120,8 @@ func (c *cluster) defaultsIn(namespace string) []corev1.LimitRangeItem {
 	return items
 }
 
-// perPod returns how much one Pod counts for: its containers and sidecars together, or an init container that alone
-// takes more; and its overhead. What is set for the Pod as a whole takes the place of all that.
+// perPod returns the amount of one Pod and its overhead. It is the sum of its containers and sidecars, or the amount
+// of an init container that needs more. Resources that are set for the whole Pod replace this amount.
 func (d demand) perPod(pod *corev1.PodSpec, defaults []corev1.LimitRangeItem) resource.Quantity {
 	if pod.Resources != nil {
 		if q, ok := d.from(pod.Resources.Requests, pod.Resources.Limits); ok {

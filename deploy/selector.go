@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// containsAll reports whether a map has all pairs of another, which has at least one.
+// containsAll reports whether a map has all pairs of another map. It is false if the other map is empty.
 func containsAll(set, subset map[string]string) bool {
 	for key, value := range subset {
 		if got, ok := set[key]; !ok || got != value {
@@ -18,13 +18,13 @@ func containsAll(set, subset map[string]string) bool {
 	return len(subset) > 0
 }
 
-// anything reports whether a selector is absent or has no requirement: then it selects everything.
+// anything reports whether a selector selects everything, because it is nil or has no requirements.
 func anything(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
-// selects reports whether a webhook's selector selects objects with these labels. One that cannot be parsed is refused
-// by the API server; here it selects everything.
+// selects reports whether a webhook's selector selects objects with these labels. A selector that cannot be parsed,
+// which the API server rejects, selects everything.
 func selects(s *metav1.LabelSelector, set map[string]string) bool {
 	if anything(s) {
 		return true
@@ -33,9 +33,9 @@ func selects(s *metav1.LabelSelector, set map[string]string) bool {
 	return err != nil || parsed.Matches(labels.Set(set))
 }
 
-// canSelect reports whether there are labels with which a namespace of this name is selected. All labels but
-// kubernetes.io/metadata.name can be set by any user who may label the namespace, so that only requirements on that one
-// keep it out for good.
+// canSelect reports whether any labels let a selector select a namespace with this name. Any user who may label the
+// namespace can set all labels except kubernetes.io/metadata.name, so only requirements on this label exclude it for
+// good.
 func canSelect(s *metav1.LabelSelector, namespace string) bool {
 	if anything(s) {
 		return true

@@ -24,9 +24,9 @@ type server struct {
 	container  *corev1.Container
 	env        *environment
 	settings   *settings.Parsed
-	refused    []error                                // by evergate serve, of its settings
-	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil: none
-	budgets    []*policyv1.PodDisruptionBudget        // that select its Pods
+	refused    []error                                // errors with which evergate serve rejects its settings
+	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil without an autoscaler
+	budgets    []*policyv1.PodDisruptionBudget        // budgets that select its Pods
 	ref        ref
 	process    ref // its container
 }
@@ -63,7 +63,8 @@ func newServers(inv *Inventory, namespace string) []*server {
 // runsServe reports whether a container runs evergate serve: the subcommand is its first argument.
 func runsServe(c corev1.Container) bool { return serveArgs(&c) != nil }
 
-// serveArgs returns the arguments of evergate serve in a container, not nil; nil where it does not run.
+// serveArgs returns the arguments of evergate serve in a container. The result is nil only if the container does not
+// run evergate serve.
 func serveArgs(c *corev1.Container) []string {
 	words := slices.Concat(c.Command, c.Args)
 	if len(words) > 0 && path.Base(words[0]) == "evergate" {
@@ -75,11 +76,11 @@ func serveArgs(c *corev1.Container) []string {
 	return append([]string{}, words[1:]...)
 }
 
-// exitMargin is how long a process may live after the drain and the shutdown: telemetry is flushed.
+// exitMargin is how long a process may live after the drain and the shutdown, to flush telemetry.
 const exitMargin = 5 * time.Second
 
-// lifetime returns how long the process may live after SIGTERM; ok is false where it is not known. The drain is counted
-// from SIGTERM, its delay included.
+// lifetime returns how long the process may live after SIGTERM. The drain starts at SIGTERM and includes its delay.
+// ok is false if the flags are not known.
 func (s *server) lifetime() (lasts time.Duration, ok bool) {
 	return s.settings.DrainTimeout + s.settings.ShutdownTimeout + exitMargin,
 		s.settings.Known("drain-timeout", "shutdown-timeout")
@@ -88,12 +89,13 @@ func (s *server) lifetime() (lasts time.Duration, ok bool) {
 // listener is an address that the process listens on.
 type listener struct {
 	flag string // listen or ops-listen
-	host string // "": on all addresses
+	host string // "" for all addresses
 	port int32
 }
 
-// listener returns that of a flag; ok is false where its port is not known, or it is refused. A host that is not known
-// is taken to be right: $(POD_IP). With --dev the check listen-address says all.
+// listener returns the listener of a flag. ok is false if its port is not known or evergate serve rejects the address.
+// A host that is not known, such as $(POD_IP), is assumed to be right. With --dev, ok is false too, because the check
+// listen-address reports it.
 func (s *server) listener(flag string) (l listener, ok bool) {
 	address := s.settings.Listen
 	if flag == "ops-listen" {
@@ -107,7 +109,7 @@ func (s *server) listener(flag string) (l listener, ok bool) {
 	return listener{flag, host, int32(port)}, err == nil && !s.settings.Dev && (hostUnknown || s.settings.Known(flag))
 }
 
-// listens returns the port of a flag that is an address; 0 where it is not known.
+// listens returns the port of a flag that is an address, or 0 if it is not known.
 func (s *server) listens(flag string) int32 {
 	l, ok := s.listener(flag)
 	if !ok {
@@ -116,19 +118,19 @@ func (s *server) listens(flag string) int32 {
 	return l.port
 }
 
-// replicas returns how many replicas there are at least.
+// replicas returns the minimum number of replicas.
 func (s *server) replicas() int {
 	n := s.Spec.Replicas
 	if s.autoscaler != nil {
 		n = s.autoscaler.Spec.MinReplicas
 	}
 	if n == nil {
-		return 1 // the API's default of both
+		return 1 // the default of both in the API
 	}
 	return int(*n)
 }
 
-// maxReplicas returns how many replicas there are at most.
+// maxReplicas returns the maximum number of replicas.
 func (s *server) maxReplicas() int {
 	if s.autoscaler == nil {
 		return s.replicas()
@@ -136,13 +138,13 @@ func (s *server) maxReplicas() int {
 	return max(s.replicas(), int(s.autoscaler.Spec.MaxReplicas))
 }
 
-// quarter is the API's default of maxSurge and of maxUnavailable.
+// quarter returns the default of maxSurge and of maxUnavailable in the API.
 func quarter() *intstr.IntOrString {
 	q := intstr.FromString("25%")
 	return &q
 }
 
-// surge returns how many Pods a roll-out adds to so many replicas.
+// surge returns how many Pods a rollout adds to a number of replicas.
 func (s *server) surge(replicas int) int {
 	if s.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		return 0
@@ -151,7 +153,7 @@ func (s *server) surge(replicas int) int {
 	return scaled(cmp.Or(update.MaxSurge, quarter()), replicas, true)
 }
 
-// rollout returns how many replicas may be missing, and how many may be too many, while a new version is rolled out.
+// rollout returns how many replicas may be missing, and how many may be added, during a rollout.
 func (s *server) rollout() (unavailable, surge int) {
 	if s.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		return s.replicas(), 0
@@ -160,12 +162,13 @@ func (s *server) rollout() (unavailable, surge int) {
 	surge = s.surge(s.replicas())
 	unavailable = scaled(cmp.Or(update.MaxUnavailable, quarter()), s.replicas(), false)
 	if surge == 0 && unavailable == 0 {
-		unavailable = 1 // as the Deployment controller does: otherwise nothing would ever move
+		unavailable = 1 // as the Deployment controller does, because otherwise the rollout would never proceed
 	}
 	return unavailable, surge
 }
 
-// scaled returns a number, or a percentage of total. One that cannot be parsed is refused by the API server.
+// scaled returns a number, or a percentage of total. It returns 0 for a value that cannot be parsed, which the API
+// server rejects.
 func scaled(n *intstr.IntOrString, total int, up bool) int {
 	v, err := intstr.GetScaledValueFromIntOrPercent(n, total, up)
 	if err != nil {
@@ -174,7 +177,7 @@ func scaled(n *intstr.IntOrString, total int, up bool) int {
 	return v
 }
 
-// volumeAt returns the volume that holds a path of the container, and how it is mounted; nil when none does.
+// volumeAt returns the volume that contains a path of the container, and its mount. Both are nil if no volume does.
 func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 	var mount *corev1.VolumeMount
 	for i := range s.container.VolumeMounts {
@@ -194,7 +197,7 @@ func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 	return &s.pod.Volumes[i], mount
 }
 
-// tlsSecret returns the name of the Secret that --tls-cert lies in; empty when it lies in none.
+// tlsSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
 func (s *server) tlsSecret() string {
 	v, _ := s.volumeAt(s.settings.TLSCert)
 	switch {
@@ -212,7 +215,7 @@ func (s *server) tlsSecret() string {
 	return ""
 }
 
-// policyConfigMaps lists the names of the ConfigMaps that --policy lies in.
+// policyConfigMaps lists the names of the ConfigMaps that contain --policy.
 func (s *server) policyConfigMaps() []string {
 	v, _ := s.volumeAt(s.settings.Policy)
 	var names []string
@@ -230,7 +233,7 @@ func (s *server) policyConfigMaps() []string {
 	return names
 }
 
-// port resolves a port of the container, by name or number; 0 when there is none of that name.
+// port resolves a port of the container by name or number. It returns 0 for an unknown name.
 func (s *server) port(p intstr.IntOrString) int32 {
 	if p.Type == intstr.Int {
 		return p.IntVal
@@ -243,11 +246,11 @@ func (s *server) port(p intstr.IntOrString) int32 {
 	return 0
 }
 
-// templateLabels are the labels of its Pods.
+// templateLabels returns the labels of the Pods.
 func (s *server) templateLabels() map[string]string { return s.Spec.Template.Labels }
 
-// counted reports whether a rule counts the Deployment's own Pods. Unlike a webhook's, its selector selects nothing
-// when it is absent.
+// counted reports whether a selector counts the Deployment's own Pods. Unlike a webhook's selector, a nil selector
+// does not select anything.
 func (s *server) counted(selector *metav1.LabelSelector) bool {
 	return selector != nil && selects(selector, s.templateLabels())
 }

@@ -21,7 +21,7 @@ const (
 var templatesPatch string
 
 // TemplatesPatch returns a patch, as YAML, that adds the webhook entry for the custom resources of a policy to the
-// kit's ValidatingWebhookConfiguration.
+// ValidatingWebhookConfiguration of kustomize/base.
 func TemplatesPatch(templates []policy.Template) []byte {
 	var rules bytes.Buffer
 	for _, t := range templates {
@@ -32,9 +32,9 @@ func TemplatesPatch(templates []policy.Template) []byte {
 	return []byte(strings.NewReplacer("  $rules\n", rules.String(), "$condition", condition).Replace(templatesPatch))
 }
 
-// changesTemplate returns the condition, in CEL, under which a request about one of the custom resources is sent: the
-// object is created, or what stands at one of its paths changes, as far as the path's first *. Fields are optional, as
-// those of the kit's other conditions are: an error would skip the call, since the entry fails open.
+// changesTemplate returns the CEL condition under which the API server sends a request about one of the custom
+// resources: the object is created, or a value at one of its paths changes, up to the first * of the path. Fields are
+// optional, as in the other conditions of kustomize/base. An error would skip the call, because the entry fails open.
 func changesTemplate(templates []policy.Template) string {
 	terms := []string{`request.operation == "CREATE"`}
 	for _, t := range templates {
@@ -54,7 +54,8 @@ func changesTemplate(templates []policy.Template) string {
 	return strings.Join(terms, " ||\n")
 }
 
-// celDiffers returns the expression that the object and the old one differ in a path, up to its first *.
+// celDiffers returns the CEL expression that is true if the object and the old object differ at a path, up to its
+// first *.
 func celDiffers(p policy.TemplatePath) string {
 	var fields strings.Builder
 	for _, name := range p {
@@ -70,7 +71,7 @@ func celDiffers(p policy.TemplatePath) string {
 	return "object" + fields.String() + " != oldObject" + fields.String()
 }
 
-// isCELName reports whether CEL takes a name of a field without quotes. Words that it reserves, it does not.
+// isCELName reports whether CEL accepts the name of a field without quotes. It does not accept reserved words.
 func isCELName(name string) bool {
 	if strings.Contains(name, "-") || '0' <= name[0] && name[0] <= '9' {
 		return false

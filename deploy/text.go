@@ -7,10 +7,11 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Text is the report for people: for each finding what was found, why it breaks clusters, and the fix.
+// Text returns the report for people. Each finding has the problem, the reason why it breaks clusters, and the fix.
 func (r *Report) Text() string { return r.TextOf(Info, false) }
 
-// TextOf is Text with the findings that are at least as bad as a severity, in the colors of terminals or without.
+// TextOf returns the report of Text with only the findings that are at least as severe as least, with or without
+// terminal colors.
 func (r *Report) TextOf(least Severity, colors text.Colors) string {
 	var b strings.Builder
 	written := 0
@@ -36,7 +37,7 @@ func (r *Report) TextOf(least Severity, colors text.Colors) string {
 	return b.String()
 }
 
-// colored writes a text in the color of a severity.
+// colored formats a text in the color of a severity.
 func (s Severity) colored(c text.Colors, word string) string {
 	switch s {
 	case Error:

@@ -11,10 +11,10 @@ import (
 // oneOf lists alternatives: a or b.
 func oneOf(names []string) string { return strings.Join(names, " or ") }
 
-// shown is how many names a sentence holds at most.
+// shown is the maximum number of names in a sentence.
 const shown = 20
 
-// some lists names, of many the first and how many more there are.
+// some lists names. If there are many, it lists the first and the number of the others.
 func some(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -22,7 +22,7 @@ func some(names []string) string {
 	return text.ListUpTo(shown, names)
 }
 
-// hours writes a duration as Certificates do: 2160h, and 24h30m.
+// hours formats a duration as Certificates do: 2160h, and 24h30m.
 func hours(d time.Duration) string {
 	s := d.String()
 	for _, zero := range []string{"0s", "0m"} {
@@ -33,10 +33,10 @@ func hours(d time.Duration) string {
 	return s
 }
 
-// stamp writes a time.
+// stamp formats a time.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// printable replaces what would do something to a terminal: manifests come from anywhere.
+// printable replaces characters that a terminal would interpret, because manifests come from anywhere.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

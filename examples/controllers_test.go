@@ -12,10 +12,10 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// TestControllers checks that no example policy, and no recipe of the documentation, denies what well-known controllers
-// create on their own. Hosts are a matter of the tenant: the same rules apply to the objects that a tenant writes.
+// TestControllers checks that no example policy and no recipe in the documentation denies objects that well-known
+// controllers create. It leaves out hosts, because the same rules also apply to the objects that a tenant writes.
 func TestControllers(t *testing.T) {
-	// What a policy denies on purpose.
+	// Denials that are intended.
 	meant := map[string]string{
 		"hardened.yaml gateway-services.yaml":            "load balancers are only in ingress-*",
 		"overlays/platform/policy gateway-services.yaml": "load balancers are only in ingress-nginx",
@@ -32,7 +32,7 @@ func TestControllers(t *testing.T) {
 		}
 		as := user.FindSubmatch(data)
 		if as == nil {
-			t.Fatalf("%s does not name its user", file)
+			t.Fatalf("%s does not contain its user", file)
 		}
 		for name, p := range all {
 			report := offline.Review(offline.Options{Policy: p, Namespace: "team-a", User: string(as[1]), Sets: p.Sets()},
@@ -49,7 +49,7 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// denials returns the findings that deny an object, or the Pods of it, but those about hosts.
+// denials returns the findings that deny an object or its Pods, except findings about hosts.
 func denials(r *offline.Report) (all []string) {
 	for _, result := range r.Results {
 		for _, f := range result.Findings {
@@ -62,7 +62,8 @@ func denials(r *offline.Report) (all []string) {
 	return all
 }
 
-// controlledPolicies returns the example policies, those of the overlays, and the recipes of docs/policy, by name.
+// controlledPolicies returns the example policies, the policies of the overlays, and the recipes in docs/policy, by
+// name.
 func controlledPolicies(t *testing.T) map[string]*policy.Policy {
 	t.Helper()
 	all := map[string]*policy.Policy{}

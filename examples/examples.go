@@ -1,5 +1,5 @@
-// Package examples holds policies, manifests and reviews to try Evergate with. What `evergate review` says of each
-// manifest lies beside it.
+// Package examples contains policies, manifests and reviews for trying Evergate. The output of `evergate review` for
+// each manifest is in a file next to it.
 package examples
 
 import (
@@ -21,7 +21,8 @@ var (
 // DevPolicy returns the policy file of `evergate serve --dev`.
 func DevPolicy() []byte { return bytes.Clone(devPolicy) }
 
-// PodReview returns an AdmissionReview of a Pod, as kube-apiserver sends it. DevPolicy rewrites one of its images.
+// PodReview returns an AdmissionReview of a Pod, as kube-apiserver would send it. DevPolicy rewrites one of its
+// images.
 func PodReview() []byte { return bytes.Clone(podReview) }
 
 // IngressReview returns an AdmissionReview of an Ingress that DevPolicy denies.

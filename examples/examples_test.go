@@ -19,11 +19,11 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-var update = flag.Bool("update", false, "write the .want files anew")
+var update = flag.Bool("update", false, "update the .want files")
 
-// TestManifests checks what is said of each manifest beside it, and that the good ones pass.
+// TestManifests checks the output for each manifest, and that the good manifests pass.
 func TestManifests(t *testing.T) {
-	t.Chdir("..") // so that the commands in the files work as they stand there
+	t.Chdir("..") // the commands in the files use paths from the root
 	hardened := "examples/policies/hardened.yaml"
 	for _, file := range glob(t, "examples/manifests/*.yaml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -58,26 +58,26 @@ func TestReviews(t *testing.T) {
 	if rw := must(dev.RewritePod(pod.Attributes, pod.Object, nil, nil)); !rw.Changes() {
 		t.Error("the Pod's images are not rewritten")
 	}
-	if findings := must(dev.JudgePod(pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
+	if findings := must(dev.EvaluatePod(pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Pod is denied: %v", findings)
 	}
 	ing, err := review.Ingresses().Decode(examples.IngressReview())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if findings := must(dev.JudgeIngress(ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
+	if findings := must(dev.EvaluateIngress(ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
 		t.Error("the Ingress is not denied")
 	}
 	svc, err := review.Services().Decode(examples.ServiceReview())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if findings := must(dev.JudgeService(svc.Attributes, svc.Object, nil, nil)); len(findings) > 0 {
+	if findings := must(dev.EvaluateService(svc.Attributes, svc.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Service is denied: %v", findings)
 	}
 }
 
-// TestPolicies checks that the examples show every field that a policy file can have.
+// TestPolicies checks that the examples contain every field of policy files.
 func TestPolicies(t *testing.T) {
 	var all []byte
 	for _, file := range policies(t) {
@@ -109,7 +109,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// policies returns the files of the policies.
+// policies returns the policy files.
 func policies(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(glob(t, "policies/*.yaml"), suite.IsFile)
@@ -150,7 +150,7 @@ func golden(t *testing.T, file string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); go test ./examples -update writes it anew:\n%s", file, diff)
+		t.Errorf("%s differs (-want +got); run go test ./examples -update:\n%s", file, diff)
 	}
 }
 

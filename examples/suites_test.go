@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policytest"
 )
 
-// TestSuites runs the suites of the policies, which reach every entry of each.
+// TestSuites runs the test suites of the policies. They reach every entry.
 func TestSuites(t *testing.T) {
 	files, err := policytest.Find([]string{"policies"})
 	if err != nil {

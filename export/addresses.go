@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// normalAddress returns an IP address in its one spelling, an IPv4-mapped one as the IPv4 address that it stands for;
-// empty for other texts.
+// normalAddress returns an expression for the canonical form of an IP address. For an IPv4-mapped address this is the
+// IPv4 address. For other strings it is empty.
 func normalAddress(value string) string {
 	return bind("i", value, choose("isIP(i)", "string(ip(i))", unmapped("i")))
 }
 
-// normalRange returns an address range in its one spelling, without the bits beyond its length; empty for other texts.
-// cidr() refuses IPv4-mapped addresses: see unmapped. One of less than 96 bits is the same with another last bit of the
-// group ffff.
+// normalRange returns an expression for the canonical form of an address range, without host bits. For other strings
+// it is empty. cidr() rejects IPv4-mapped addresses: see unmapped. A range of less than 96 bits is the same range if
+// the group ffff has another last bit.
 func normalRange(value string) string {
 	const length = `^(?:0|[1-9][0-9]?|1[01][0-9]|12[0-8])$`
 	mapped := choose("u==''", "''", choose("int(s[1])>=96", "string(cidr(u+'/'+string(int(s[1])-96)).masked())",
@@ -24,7 +24,7 @@ func normalRange(value string) string {
 	return bind("i", value, choose("isCIDR(i)", "string(cidr(i).masked())", other))
 }
 
-// inCIDRs returns whether a range is inside the union of some ranges.
+// inCIDRs returns a condition that a range is in the union of ranges.
 func inCIDRs(value string, ranges []string) string {
 	if len(ranges) == 0 {
 		return "false"
@@ -36,8 +36,8 @@ func inCIDRs(value string, ranges []string) string {
 	return "[" + strings.Join(list, ",") + "].exists(c,c.containsCIDR(" + value + "))"
 }
 
-// maximalRanges returns the same addresses as few ranges, none of which has its sibling beside it. A range that is
-// inside the union of all is so inside one of them.
+// maximalRanges returns the same addresses with as few ranges as possible: no two of them can be merged. A range that
+// is in the union of all ranges is therefore also in a single range.
 func maximalRanges(ranges []string) []string {
 	all := map[netip.Prefix]bool{}
 	for _, r := range ranges {
@@ -66,7 +66,7 @@ func maximalRanges(ranges []string) []string {
 	return kept
 }
 
-// sibling returns the other half of the range one bit wider.
+// sibling returns the other half of the range that is one bit wider.
 func sibling(p netip.Prefix) netip.Prefix {
 	b := p.Addr().AsSlice()
 	bit := p.Bits() - 1
@@ -75,7 +75,7 @@ func sibling(p netip.Prefix) netip.Prefix {
 	return netip.PrefixFrom(addr, p.Bits())
 }
 
-// coveredByWider reports whether a range is inside a wider one.
+// coveredByWider reports whether a range is in a wider range.
 func coveredByWider(p netip.Prefix, all map[netip.Prefix]bool) bool {
 	for bits := range p.Bits() {
 		if all[netip.PrefixFrom(p.Addr(), bits).Masked()] {

@@ -7,29 +7,29 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// annotationFields are the fields of annotations that are read.
+// annotationFields returns the fields of the annotations block that are exported.
 func annotationFields() known {
 	return known{"denied": nil, "required": nil, "values": nil, "deniedValues": nil}
 }
 
-// annotationKeys returns the keys of the annotations of an object, in the order of their names.
+// annotationKeys returns an expression for the annotation keys of an object, sorted by name.
 func annotationKeys(s side) string {
 	return string(s) + ".metadata.?annotations.orValue({}).map(k,string(k)).sort()"
 }
 
-// annotationPath returns the path of an annotation, as users write it.
+// annotationPath returns the path of an annotation in the form that users write.
 func annotationPath(key string) string {
 	const longest = 253 + 1 + 63 // of a key
 	return "metadata.annotations[" + text.QuoteUpTo(longest, key) + "]"
 }
 
-// keyPath is annotationPath of the variable k. The API server refuses longer keys.
+// keyPath is an expression for the annotationPath of the variable k. The API server rejects longer keys.
 const keyPath = "'metadata.annotations['+strings.quote(k)+']'"
 
-// value returns the value of the annotation k.
+// value returns an expression for the value of the annotation k.
 func value(s side) string { return "string(" + string(s) + ".metadata.annotations[k])" }
 
-// annotationChecks returns the checks of the block annotations, in the order of policy/annotations.go.
+// annotationChecks returns the checks of the annotations block, in the order of policy/annotations.go.
 func annotationChecks(block policy.Fields) []check {
 	var all []check
 	if denied := texts(block["denied"]); len(denied) > 0 {
@@ -59,7 +59,7 @@ func annotationChecks(block policy.Fields) []check {
 	return all
 }
 
-// requiredAnnotations returns the faults of required annotations. One that is absent has the identity of an empty
+// requiredAnnotations returns the faults of required annotations. An absent annotation has the identity of an empty
 // value, as in package policy.
 func requiredAnnotations(required []any, s side) string {
 	var lists []string
@@ -84,8 +84,8 @@ func requiredAnnotations(required []any, s side) string {
 	return "(" + sum(lists...) + ")"
 }
 
-// annotationsWhere returns a fault for each annotation for whose key there is an expression that matches its value, or
-// does not; in why, b is the first such expression.
+// annotationsWhere returns a fault for each annotation whose key has an expression that matches its value (or does
+// not match it, if want is false). In why, b is the first such expression.
 func annotationsWhere(values []any, s side, want bool, why string) string {
 	first := "''"
 	for _, v := range slices.Backward(values) {

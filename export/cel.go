@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// str returns a text as a literal of CEL. Its escapes are a part of Go's.
+// str returns a string as a CEL literal. The escapes that it uses are also valid in Go.
 func str(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -30,24 +30,24 @@ func str(s string) string {
 	return b.String()
 }
 
-// set returns a map literal with the texts as its keys. What is looked up in it costs the same, however many there are.
+// set returns a map literal with the strings as keys. A lookup has the same cost for any number of keys.
 func set(keys []string) string {
 	var pairs []string
 	for i, k := range keys {
-		if !slices.Contains(keys[:i], k) { // twice, a literal is none
+		if !slices.Contains(keys[:i], k) { // a literal with a duplicate key is invalid
 			pairs = append(pairs, str(k)+":true")
 		}
 	}
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// bind returns an expression in which name stands for the value of another expression.
+// bind returns an expression in which name has the value of another expression.
 func bind(name, value, in string) string { return "[" + value + "].map(" + name + "," + in + ")[0]" }
 
-// any returns the disjunction of conditions; false for none.
+// anyOf returns the disjunction of conditions. Without conditions, it returns false.
 func anyOf(conditions ...string) string { return join(conditions, "||", "false") }
 
-// all returns the conjunction of conditions; true for none.
+// allOf returns the conjunction of conditions. Without conditions, it returns true.
 func allOf(conditions ...string) string { return join(conditions, "&&", "true") }
 
 func join(conditions []string, operator, none string) string {
@@ -66,12 +66,12 @@ func join(conditions []string, operator, none string) string {
 	return strings.Join(kept, operator)
 }
 
-// choose returns one of two values by a condition.
+// choose returns an expression that selects one of two values by a condition.
 func choose(condition, then, otherwise string) string {
 	return "((" + condition + ")?(" + then + "):(" + otherwise + "))"
 }
 
-// sum returns the concatenation of lists; an empty list for none.
+// sum returns the concatenation of lists. Without lists, it returns an empty list.
 func sum(lists ...string) string {
 	if len(lists) == 0 {
 		return "[]"
@@ -79,8 +79,8 @@ func sum(lists ...string) string {
 	return strings.Join(lists, "+")
 }
 
-// globs returns whether one of the patterns of a policy matches the value of an expression, in which * is any run of
-// characters.
+// globs returns a condition that one of the patterns of a policy matches the value of an expression. In a pattern, *
+// matches any number of characters.
 func globs(patterns []string, value string) string {
 	var exact, wild []string
 	for _, p := range patterns {
@@ -109,9 +109,9 @@ func globRegex(pattern string) string {
 	return strings.Join(parts, ".*")
 }
 
-// whole returns a regular expression that matches the values that one of others matches from end to end. The API server
-// has the regular expressions of Go.
+// whole returns a regular expression that matches the whole value if one of the given expressions does. The API
+// server uses Go's regular expressions.
 func whole(regexes []string) string { return `\A(?s:` + strings.Join(regexes, "|") + `)\z` }
 
-// number returns a number as CEL has it.
+// number returns a number as a CEL literal.
 func number(n int) string { return strconv.Itoa(n) }

@@ -13,26 +13,26 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// A webhook is not called for requests of which one of its matchConditions is false. This one is so for all of them.
+// The API server does not call a webhook if one of its matchConditions is false. This condition is always false.
 const (
 	NativeCondition  = "not-judged-natively"
 	NativeExpression = "false"
 )
 
-// Webhook is a webhook of the kit whose work native policies can do.
+// Webhook is a webhook of the base manifests that native policies can replace.
 type Webhook struct {
 	Name, Path string
 	Mutates    bool
 
-	block      string                       // the entries that native policies stand for
-	beside     []string                     // blocks whose entries it applies too
-	conditions []admissionv1.MatchCondition // in the kit
+	block      string                       // the policy block that native policies replace
+	beside     []string                     // other blocks whose entries the webhook applies
+	conditions []admissionv1.MatchCondition // in the base manifests
 }
 
-// Webhooks returns the webhooks of the kit whose work native policies can do.
+// Webhooks returns the webhooks of the base manifests that native policies can replace.
 func Webhooks() []Webhook {
 	pods, object := podConditions(), []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()}
-	// The webhooks that rewrite also report what rules for Pods find in images as they were written.
+	// The webhooks that rewrite also report findings of rules for Pods in the original images.
 	original := []string{"pods"}
 	owners := []string{"owners"}
 	return []Webhook{
@@ -49,7 +49,7 @@ func Webhooks() []Webhook {
 	}
 }
 
-// notFromAMirror is the condition of the second chance. The wiring of the kit replaces its seventh line.
+// notFromAMirror is the condition of the retry webhook. The wiring overlay replaces its seventh line.
 func notFromAMirror() admissionv1.MatchCondition {
 	return admissionv1.MatchCondition{Name: "some-image-is-not-from-a-mirror", Expression: `![
   object.spec.containers.map(c, c.?image.orValue("")),
@@ -67,23 +67,23 @@ func loadBalancerChanges() admissionv1.MatchCondition {
 	}
 }
 
-// PolicyPrefix begins the names of the native policies that do the work of the webhook.
+// PolicyPrefix returns the prefix of the names of the native policies that replace the webhook.
 func (w *Webhook) PolicyPrefix() string { return "evergate-" + w.block }
 
-// WebhookUse is a webhook, and why it has to be called beside the native policies.
+// WebhookUse is a webhook, and the reason why it has to be called in addition to the native policies.
 type WebhookUse struct {
 	Webhook
-	// Called says why it is called; empty where native policies do all that it would.
+	// Called is the reason. It is empty if native policies replace the webhook completely.
 	Called string
 }
 
-// WebhookUses returns which webhooks have to be called where what Export exports is in force. One need not if all of
-// its entries are native and enforced, and there is one: entries in mode warn and audit are there to be counted, and
-// only the webhook counts.
+// WebhookUses returns the webhooks, and whether they have to be called if the exported objects are active. A webhook
+// does not have to be called if it has at least one entry and all its entries are native and enforced. Entries in
+// mode warn and audit exist to be counted, and only the webhook counts.
 func WebhookUses(doc policy.Document, o Options) []WebhookUse {
 	refused := map[policy.Position]Refusal{}
 	for _, r := range Export(doc, o).Refusals {
-		// Routes of OpenShift have a webhook of their own, which is always called.
+		// OpenShift Routes have their own webhook, which is always called.
 		if _, known := refused[r.Pos]; !known && r.Why != openShiftRoutes {
 			refused[r.Pos] = r
 		}
@@ -95,7 +95,7 @@ func WebhookUses(doc policy.Document, o Options) []WebhookUse {
 	return uses
 }
 
-// called returns why a webhook has to be called.
+// called returns the reason why a webhook has to be called.
 func (w *Webhook) called(doc policy.Document, o Options, refused map[policy.Position]Refusal) string {
 	target := VAP
 	if w.block == "mirrors" {
@@ -118,33 +118,33 @@ func (w *Webhook) called(doc policy.Document, o Options, refused map[policy.Posi
 		}
 	}
 	if native == 0 {
-		return "no entry of " + w.block + " is in force"
+		return "no entry of " + w.block + " is active"
 	}
 	return ""
 }
 
-// onlyOpenShift reports whether an entry is about Routes of OpenShift alone: no other webhook applies it.
+// onlyOpenShift reports whether an entry applies only to OpenShift Routes. No other webhook applies such an entry.
 func onlyOpenShift(e *policy.Entry) bool {
 	kinds := texts(e.Fields["kinds"])
 	return e.Block == "routes" && len(kinds) == 1 && kinds[0] == "Route"
 }
 
-// onlyByWebhook returns why an entry needs the webhook.
+// onlyByWebhook returns the reason why an entry needs the webhook.
 func onlyByWebhook(e *policy.Entry, refused map[policy.Position]Refusal) string {
 	of := e.Block + " " + e.Name
 	if r, is := refused[e.Pos]; is {
-		return of + " is not native as a whole: " + cmp.Or(r.Field, "it") + ": " + r.Why
+		return of + " is not completely native: " + cmp.Or(r.Field, "the entry") + ": " + r.Why
 	}
 	switch {
 	case e.Block == "owners":
 		return of + " is not native"
 	case e.Mode != policy.Enforce:
-		return of + " is in mode " + e.Mode.String() + ", and only the webhook counts what it finds"
+		return of + " is in mode " + e.Mode.String() + ", and only the webhook counts its findings"
 	}
 	return ""
 }
 
-// conditionPatch is a patch of a webhook configuration of the kit.
+// conditionPatch is a patch for a webhook configuration of the base manifests.
 type conditionPatch struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -157,14 +157,16 @@ type patchedWebhook struct {
 	MatchConditions []admissionv1.MatchCondition `json:"matchConditions"`
 }
 
-// ConditionPatches returns patches for the webhook configurations of the kit by which the webhooks whose work native
-// policies do are not called, as kustomize takes them, with a comment for each that still is. A patch of kustomize
-// replaces all conditions of a webhook, so that the kit's stand in it too.
+// ConditionPatches returns kustomize patches for the webhook configurations of the base manifests. With them, the API
+// server does not call the webhooks that native policies replace. A comment lists each webhook that is still called.
+// A kustomize patch replaces all conditions of a webhook, so the patches include the conditions of the base
+// manifests.
 func ConditionPatches(uses []WebhookUse, hash string) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `# Patches for an overlay of the kit whose backstop is of the policy %s:
-# native policies do what the webhooks below would, so that these are not called. What is lost: docs/native.md.
-# Take a webhook out to go on calling it.
+	fmt.Fprintf(&b, `# Patches for an overlay whose backstop was exported from policy %s.
+# Native policies replace the webhooks below, so the API server does not call them.
+# docs/native.md describes the differences.
+# Remove a webhook from this file to keep calling it.
 `, hash)
 	for _, u := range uses {
 		if u.Called != "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// A webhook need not be called where all of its entries are native and enforced. Each reason why it has to be is said.
+// A webhook does not have to be called if all of its entries are native and enforced. Otherwise, the reason is
+// reported.
 func TestWebhookUses(t *testing.T) {
 	const (
 		mirrors  = "mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]\n"
@@ -20,25 +21,25 @@ func TestWebhookUses(t *testing.T) {
 		ingress  = "ingresses: [{name: i, mode: enforce, tls: {required: true}}]\n"
 		routes   = "routes: [{name: r, mode: enforce, hosts: {required: true}}]\n"
 		gateways = "gateways: [{name: g, mode: enforce, protocols: {allowed: [TLS]}}]\n"
-		counted  = "pods q is in mode warn, and only the webhook counts what it finds"
-		audited  = "services s is in mode audit, and only the webhook counts what it finds"
+		counted  = "pods q is in mode warn, and only the webhook counts its findings"
+		audited  = "services s is in mode audit, and only the webhook counts its findings"
 		noVAP    = "the target vap is not exported"
 		noMAP    = "the target map is not exported"
-		names    = "services s is not native as a whole: externalNames: which top-level domains are public, the API server " +
-			"does not know"
-		hosts = "ingresses i is not native as a whole: hosts: the API server's expressions cannot read the hosts in the " +
+		names    = "services s is not completely native: externalNames: the API server does not have a list of " +
+			"public top-level domains"
+		hosts = "ingresses i is not completely native: hosts: the API server's expressions cannot read the hosts in the " +
 			"annotation alb.ingress.kubernetes.io/conditions.*"
-		dated = "routes r is not native as a whole: it: the exception ticket is about it until a date, and the API " +
-			"server's expressions have no clock"
-		originals = "mirrors hub is not native as a whole: it: the rule p is about images as they are written, and is not " +
-			"native: the exception ticket is about it until a date, and the API server's expressions have no clock"
-		owners = "owners o is not native as a whole: it: entries of owners are not said natively"
+		dated = "routes r is not completely native: the entry: the exception ticket applies until a date, and the API " +
+			"server's expressions do not have a clock"
+		originals = "mirrors hub is not completely native: the entry: the rule p is about original images, and is not " +
+			"native: the exception ticket applies until a date, and the API server's expressions do not have a clock"
+		owners = "owners o is not completely native: the entry: entries of owners are not supported natively"
 	)
 	both, vap := Options{Targets: []Target{VAP, MAP}}, Options{Targets: []Target{VAP}}
 	for name, test := range map[string]struct {
 		text    string
 		options Options
-		want    map[string]string // why each is called; those that are not listed are not, or have no entry
+		want    map[string]string // the reason for each webhook that is called
 	}{
 		"all native": {mirrors + pods + service + ingress + routes + gateways, both, nil},
 		"as files": {
@@ -65,7 +66,7 @@ func TestWebhookUses(t *testing.T) {
 			map[string]string{
 				"pods.mutate": counted, "again.pods.mutate": counted, "pods.validate": counted,
 				"services.validate": audited, "loadbalancerstatus.validate": audited,
-				"routes.validate": "routes w is in mode warn, and only the webhook counts what it finds",
+				"routes.validate": "routes w is in mode warn, and only the webhook counts its findings",
 			},
 		},
 		"owners": {
@@ -90,7 +91,8 @@ func TestWebhookUses(t *testing.T) {
 				"routes.validate": noVAP, "gateways.validate": noVAP,
 			},
 		},
-		// Their webhook is always called; that of the other routes is not for them.
+		// OpenShift Routes have their own webhook, which is always called. The webhook of the other routes does not
+		// apply to them.
 		"Routes of OpenShift": {
 			"routes: [{name: r, mode: enforce, kinds: [HTTPRoute, Route], hosts: {required: true}}, " +
 				"{name: s, mode: warn, kinds: [Route], hosts: {required: true}}]\n", both, nil,
@@ -107,7 +109,7 @@ func TestWebhookUses(t *testing.T) {
 			got := map[string]string{}
 			for _, u := range WebhookUses(doc, test.options) {
 				hook := strings.TrimSuffix(u.Name, ".evergate.dev")
-				if u.Called == "no entry of "+u.block+" is in force" {
+				if u.Called == "no entry of "+u.block+" is active" {
 					if inForce(doc, u.block) {
 						t.Errorf("%s: %s", hook, u.Called)
 					}
@@ -124,14 +126,14 @@ func TestWebhookUses(t *testing.T) {
 	}
 }
 
-// inForce reports whether an entry of a block is in force that is not about Routes of OpenShift alone.
+// inForce reports whether a block has an active entry that does not only apply to OpenShift Routes.
 func inForce(doc policy.Document, block string) bool {
 	return slices.ContainsFunc(doc.Entries, func(e policy.Entry) bool {
 		return e.Block == block && e.Mode != policy.Off && !slices.Equal(texts(e.Fields["kinds"]), []string{"Route"})
 	})
 }
 
-// The patches name the webhooks that are not called, and comments the others.
+// The patches contain the webhooks that are not called, and comments about the others.
 func TestConditionPatches(t *testing.T) {
 	uses := WebhookUses(describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: p, mode: enforce, images: {from: mirrors}}]

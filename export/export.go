@@ -1,26 +1,10 @@
-// Package export says a policy in the language of the API server: ValidatingAdmissionPolicies and
-// MutatingAdmissionPolicies, which hold when every replica is dead, and configurations of nodes.
+// Package export translates a policy to the language of the API server: ValidatingAdmissionPolicies and
+// MutatingAdmissionPolicies, which work even if no replica is running. It also writes node configurations.
 //
-// What it says is exact, or it is refused: nothing is approximated. A field that a file of this package does not read
-// is refused, so that a new field of the policy is refused until it is said here. The module interop evaluates what is
-// exported by the API server's own code, and compares the decisions with those of package policy.
-//
-//	export.go      the targets, and what is refused
-//	refusal.go     the fields that are read, and why others are not
-//	vap.go         the policies of a kind: rules, modes, the ratchet, the message
-//	pods.go        the checks of images; images.go, patterns of images; reference.go, the grammar of references
-//	services.go    the checks of Services; addresses.go, of addresses
-//	ingresses.go   the checks of Ingresses; paths.go, of paths; annotations.go, of annotations
-//	routes.go      the checks of routes; route_rules.go, of their rules
-//	gateways.go    the checks of Gateways and ListenerSets
-//	hosts.go       the checks of hosts; host_claims.go, where hosts stand; host_annotations.go, in annotations
-//	mirrors.go     which mirror an image has; map.go, the policy that rewrites
-//	static.go      the same as files of the API server, and what protects the rest
-//	nodes.go       mirrors as container runtimes have them
-//	plain.go       one regular expression that most images pass by
-//	selector.go    match and exclude
-//	manifest.go    the objects as YAML
-//	cel.go         literals and conditions of CEL
+// A translation is exact. Anything that cannot be translated exactly is not exported, and the result lists it. This
+// includes every field that this package does not read, so a new policy field is not exported until this package
+// supports it. The module interop evaluates the exported objects with the code of the API server and compares the
+// decisions with package policy.
 package export
 
 import (
@@ -33,7 +17,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Target is what a policy is exported to.
+// Target is a format to which a policy is exported.
 type Target string
 
 // The targets.
@@ -41,60 +25,60 @@ const (
 	VAP Target = "vap" // ValidatingAdmissionPolicies
 	MAP Target = "map" // MutatingAdmissionPolicies
 
-	Static Target = "static" // files of manifest-based admission, of both
+	Static Target = "static" // files of manifest-based admission, for both kinds of policies
 
 	HostsTOML      Target = "hosts-toml"      // of containerd
 	RegistriesConf Target = "registries-conf" // of CRI-O
 )
 
-// TargetInfo is a target, and what is written for it.
+// TargetInfo is a target with a description of its output.
 type TargetInfo struct {
 	Name Target
 	Does string
 }
 
-// Targets returns the targets in the order of documents.
+// Targets returns the targets in the order in which they are documented.
 func Targets() []TargetInfo {
 	return []TargetInfo{
 		{VAP, "ValidatingAdmissionPolicies: Kubernetes 1.35 or later"},
 		{MAP, "MutatingAdmissionPolicies: Kubernetes 1.36 or later"},
 		{Static, "both as files of the API server: Kubernetes 1.37 or later"},
-		{HostsTOML, "the mirrors of a containerd: a file for each registry"},
-		{RegistriesConf, "the mirrors of a CRI-O: registries.conf"},
+		{HostsTOML, "mirrors for containerd: a file for each registry"},
+		{RegistriesConf, "mirrors for CRI-O: registries.conf"},
 	}
 }
 
-// ExemptNamespaces returns the namespaces that the kit's webhooks never match, Evergate's own first: those of
-// kustomize/base/exempt-namespaces.yaml, which a test compares.
+// ExemptNamespaces returns the namespaces that the webhooks of the base manifests never match, first Evergate's
+// namespace. A test compares the list with kustomize/base/exempt-namespaces.yaml.
 func ExemptNamespaces() []string {
 	return []string{"evergate-system", "kube-system", "kube-public", "kube-node-lease", "cert-manager"}
 }
 
-// Options are what an export depends on beside the policy.
+// Options contains the inputs of an export, except for the policy.
 type Options struct {
 	Targets []Target
-	// DenyUnrewritten exports from: mirrors also without the policy that rewrites: Pods that a webhook has not rewritten
-	// are then denied.
+	// DenyUnrewritten exports the check from: mirrors even if the policy that rewrites is not exported. Pods that a
+	// webhook has not rewritten are then denied.
 	DenyUnrewritten bool
-	// Exempt are the namespaces that are never matched, Evergate's own first.
+	// Exempt contains the namespaces that are never matched, first Evergate's namespace.
 	Exempt []string
-	// BreakGlass is the group that may delete and change what the target static protects.
+	// BreakGlass is the group that may delete and change the objects that the target static protects.
 	BreakGlass string
-	// Hash is that of the policy, for an annotation.
+	// Hash is the hash of the policy, for an annotation.
 	Hash string
 }
 
-// Result is what an export gives.
+// Result is the result of an export.
 type Result struct {
 	Objects []Object
 	// Nodes is the configuration of a container runtime.
 	Nodes    []byte
 	Refusals []Refusal
-	// Coverage says of each entry what of it is native.
+	// Coverage reports for each entry which part of it is native.
 	Coverage []Coverage
 }
 
-// Text returns what is written: manifests, with a comment for each refusal.
+// Text returns the output: manifests, with a comment for each refusal.
 func (r *Result) Text() ([]byte, error) {
 	manifests, err := YAML(r.Objects)
 	if err != nil {
@@ -102,7 +86,7 @@ func (r *Result) Text() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	for _, refusal := range r.Refusals {
-		b.WriteString("# not said here: " + refusal.String() + "\n")
+		b.WriteString("# not exported: " + refusal.String() + "\n")
 	}
 	if slices.ContainsFunc(r.Objects, func(o Object) bool { return o.plugin != "" }) {
 		b.WriteString(AdmissionConfiguration)
@@ -117,12 +101,12 @@ type exporter struct {
 	Options
 	entries  []policy.Entry
 	settings policy.Fields
-	// hostAnnotations are the annotations by which objects claim hosts, by their kinds.
+	// hostAnnotations contains the annotations by which objects claim hosts, by kind.
 	hostAnnotations map[string][]policy.HostAnnotation
 
 	mirrors *mirrors
-	refused map[string][]Refusal // whole entries, by their names
-	partial map[string][]Refusal // blocks of checks of entries, by their names
+	refused map[string][]Refusal // entries that are not exported at all, by name
+	partial map[string][]Refusal // blocks of checks that are not exported, by entry name
 	result  Result
 }
 
@@ -158,7 +142,7 @@ func Export(doc policy.Document, o Options) Result {
 	return x.result
 }
 
-// cloneEntries copies entries, so that fields can be left out of them.
+// cloneEntries copies entries, so that fields can be removed from the copies.
 func cloneEntries(entries []policy.Entry) []policy.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
@@ -177,21 +161,21 @@ func cloneFields(fields policy.Fields) policy.Fields {
 	return fields
 }
 
-// kinds are the kinds of objects that are judged natively.
+// kinds returns the kinds of objects that native policies can validate.
 func (x *exporter) kinds() []kind {
 	return []kind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
 }
 
-// Coverage is what of an entry is native.
+// Coverage reports which part of an entry is native.
 type Coverage struct {
 	Entry policy.Entry
-	// Native says that the API server does what the entry says.
+	// Native means that the API server enforces the entry.
 	Native bool
-	// Why says why it does not, or what of it is left out.
+	// Why is the reason why the entry is not native, or lists the parts that are not native.
 	Why string
 }
 
-// String returns the line of a report.
+// String returns a line of a report.
 func (c Coverage) String() string {
 	word := "webhook only"
 	if c.Native {
@@ -203,7 +187,7 @@ func (c Coverage) String() string {
 	return fmt.Sprintf("%s: %s %s: %s", c.Entry.Pos, c.Entry.Block, c.Entry.Name, word)
 }
 
-// refusedFields names the fields that are left to the webhook, and why.
+// refusedFields lists the fields that only the webhook applies, with the reasons.
 func refusedFields(refusals []Refusal) string {
 	var fields []string
 	for _, r := range refusals {
@@ -223,7 +207,7 @@ func (x *exporter) cover() {
 		case e.Mode == policy.Off:
 			c.Native, c.Why = false, "it is off"
 		case !x.exports(e.Block):
-			c.Native, c.Why = false, "no target of the export is about it"
+			c.Native, c.Why = false, "none of the selected targets supports it"
 		case len(refused) > 0:
 			c.Native, c.Why = false, refused[0].Why
 		case len(x.partial[e.Name]) > 0:
@@ -231,11 +215,11 @@ func (x *exporter) cover() {
 				func(f string) bool {
 					return !slices.Contains([]string{"match", "exclude", "kinds", "subdomainDomains"}, f)
 				})
-			c.Why = "but for " + refusedFields(x.partial[e.Name])
+			c.Why = "except " + refusedFields(x.partial[e.Name])
 		case e.Block == "pods":
-			c.Why = "but for the templates of workloads, which the webhook judges"
+			c.Why = "except the templates of workloads, which only the webhook validates"
 		case e.Block == "mirrors":
-			c.Why = "but for warnings and audit annotations about images, which the webhook writes"
+			c.Why = "except warnings and audit annotations about images, which only the webhook writes"
 		}
 		x.result.Coverage = append(x.result.Coverage, c)
 	}

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens")
 
-// describe returns the entries of a policy, which is valid.
+// describe returns the entries of a valid policy.
 func describe(t *testing.T, text string) policy.Document {
 	t.Helper()
 	doc, err := policy.Describe(policy.File{
@@ -26,7 +26,7 @@ func describe(t *testing.T, text string) policy.Document {
 	return doc
 }
 
-// What cannot be said exactly is refused, with file, line, field, reason and what to do instead.
+// A part that cannot be exported exactly is refused, with file, line, field, reason and solution.
 func TestRefusals(t *testing.T) {
 	const webhook = ": leave the entry to the webhook, with --best-effort"
 	for name, test := range map[string]struct {
@@ -36,9 +36,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		"from without map": {
 			`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`, Options{Targets: []Target{VAP}},
-			[]string{"policy.yaml:3:8: pods[0].images.from: without the policy that rewrites it denies every Pod when no " +
-				"replica answers: " +
-				"export both by --target vap,map (Kubernetes 1.36), or accept that by --deny-unrewritten"},
+			[]string{"policy.yaml:3:8: pods[0].images.from: without the policy that rewrites images, it denies every Pod if no " +
+				"replica is running: " +
+				"export both with --target vap,map (Kubernetes 1.36), or accept this with --deny-unrewritten"},
 		},
 		"from with map": {`pods: [{name: p, mode: enforce, images: {from: mirrors}}]`,
 			Options{Targets: []Target{VAP, MAP}}, nil},
@@ -47,7 +47,7 @@ func TestRefusals(t *testing.T) {
 		"off": {`owners: [{name: p, mode: "off", hosts: [a.example], namespaces: [x]}]`,
 			Options{Targets: []Target{VAP}}, nil},
 		"a block": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
-			Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:10: owners[0]: entries of owners are not said natively" +
+			Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:10: owners[0]: entries of owners are not supported natively" +
 				webhook}},
 		"a block of no target": {`owners: [{name: p, mode: audit, hosts: [a.example], namespaces: [x]}]`,
 			Options{Targets: []Target{MAP}}, nil},
@@ -57,14 +57,17 @@ ingresses:
 - {name: i, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, ingressNginx: {maxRisk: Medium}, paths: {unsafeCharacters: deny}}
 - {name: set, mode: enforce, match: {set: edge}, tls: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:6:3: ingresses[0].exclude.until: it ends by date, and the API server's expressions have no clock: " +
+			"policy.yaml:6:3: ingresses[0].exclude.until: it ends on a date, and the API server's expressions do not have " +
+				"a clock: " +
 				"export again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:6:3: ingresses[0].ingressNginx: the risks of annotations are a table of ingress-nginx" + webhook,
-			"policy.yaml:7:3: ingresses[1].match.set: the path of a webhook chooses the set: leave the sets to the webhook, " +
+			"policy.yaml:6:3: ingresses[0].ingressNginx: the API server does not have the table of risky ingress-nginx " +
+				"annotations" + webhook,
+			"policy.yaml:7:3: ingresses[1].match.set: the webhook path selects the rule set: leave rule sets to the webhook, " +
 				"with --best-effort",
-			"policy.yaml:4:3: services[0].externalNames: which top-level domains are public, the API server does not know" +
+			"policy.yaml:4:3: services[0].externalNames: the API server does not have a list of public top-level domains" +
 				webhook,
-			"policy.yaml:4:3: services[0].until: it ends by date, and the API server's expressions have no clock: export " +
+			"policy.yaml:4:3: services[0].until: it ends on a date, and the API server's expressions do not have a clock: " +
+				"export " +
 				"again after that, or leave the entry to the webhook, with --best-effort",
 		}},
 		"hosts": {`ingresses:
@@ -85,15 +88,16 @@ ingresses:
 - {name: listed, mode: enforce, kinds: [HTTPRoute], hosts: {required: true}}
 - {name: openshift, mode: enforce, kinds: [Route], hosts: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:4:3: routes[0].kinds: Routes of OpenShift are not said natively: list the kinds of Gateway " +
-				"API alone, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:6:3: routes[2].kinds: Routes of OpenShift are not said natively" + webhook,
+			"policy.yaml:4:3: routes[0].kinds: OpenShift Routes are not supported natively: list only Gateway API " +
+				"kinds, or leave the entry to the webhook, with --best-effort",
+			"policy.yaml:6:3: routes[2].kinds: OpenShift Routes are not supported natively" + webhook,
 		}},
 		"hosts of globbing classes": {`globbingClasses: [alb]
 ingresses:
 - {name: i, mode: enforce, hosts: {required: true}, annotations: {denied: ["*"]}}
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses a host of spec.tls is not always that of a rule" +
+			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses, a host in spec.tls can differ from the same host " +
+				"in a rule" +
 				webhook,
 		}},
 		"mirrors": {`mirrors:
@@ -103,38 +107,40 @@ pods:
 - {name: from, mode: enforce, images: {from: mirrors}}
 - {name: tags, mode: warn, images: {deniedTags: [latest]}}
 `, Options{Targets: []Target{VAP, MAP}}, []string{
-			"policy.yaml:5:3: mirrors[1]: the rule tags is about images as they are written, and is in mode warn, and a " +
-				"policy that mutates cannot warn" + webhook,
-			"policy.yaml:4:3: mirrors[0].mode: a policy that mutates cannot warn: leave the entry to the webhook until it is " +
+			"policy.yaml:5:3: mirrors[1]: the rule tags is about original images, and is in mode warn, and a " +
+				"mutating policy cannot warn" + webhook,
+			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn: leave the entry to the webhook until it is " +
 				"in mode enforce, with --best-effort",
-			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not said natively: write the registries out, or " +
+			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not supported natively: list the registries, or " +
 				"leave the entry to the webhook, with --best-effort",
-			"policy.yaml:7:3: pods[0].images.from: not every entry of mirrors is said natively: write their sources out and " +
-				"without until, or leave the entry to the webhook, with --best-effort",
+			"policy.yaml:7:3: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
+				"remove until, or leave the entry to the webhook, with --best-effort",
 		}},
-		// A rewritten image hides from the webhook what a rule denies that is not native, or not in time.
+		// After a native policy has rewritten an image, the webhook does not see the original image, which a rule
+		// that is not native would deny.
 		"a rule about originals, with an end": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods:
 - {name: evil, mode: enforce, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
 `, Options{Targets: []Target{MAP}}, []string{
-			"policy.yaml:5:3: pods[0].exclude.until: it ends by date, and the API server's expressions have no clock: export " +
+			"policy.yaml:5:3: pods[0].exclude.until: it ends on a date, and the API server's expressions do not have a " +
+				"clock: export " +
 				"again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:3:11: mirrors[0]: the rule evil is about images as they are written, and is not native: it ends by " +
-				"date, and the API server's expressions have no clock" + webhook,
+			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: it ends on a " +
+				"date, and the API server's expressions do not have a clock" + webhook,
 		}},
 		"originals, with an exception": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]
 exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
 `, Options{Targets: []Target{MAP}}, []string{
-			"policy.yaml:4:8: pods[0]: the exception x is about it until a date, and the API server's expressions have no " +
+			"policy.yaml:4:8: pods[0]: the exception x applies until a date, and the API server's expressions do not have a " +
 				"clock: export again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:3:11: mirrors[0]: the rule evil is about images as they are written, and is not native: the " +
-				"exception x is about it until a date, and the API server's expressions have no clock" + webhook,
+			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: the " +
+				"exception x applies until a date, and the API server's expressions do not have a clock" + webhook,
 		}},
 		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: ` +
 			`{digest: required}}]
 exceptions: [{name: ticket, rules: ["*p/*"], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]
-`, Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:8: pods[0]: the exception ticket is about it until a date, and the API server's expressions have no clock: " +
+`, Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:8: pods[0]: the exception ticket applies until a date, and the API server's expressions do not have a clock: " +
 			"export again after that, or leave the entry to the webhook, with --best-effort"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +155,7 @@ exceptions: [{name: ticket, rules: ["*p/*"], match: {namespaces: [x]}, until: 20
 	}
 }
 
-// Only an entry about all objects of a block denies an annotation in each of them.
+// Only an entry for all objects of a block denies an annotation in each of them.
 func TestDenies(t *testing.T) {
 	some := policy.Fields{"namespaces": []any{"x"}}
 	for name, test := range map[string]struct {
@@ -177,10 +183,10 @@ func TestDenies(t *testing.T) {
 	}
 }
 
-// A wildcard claim overlaps a denied host below it, and a claim at any depth a denied wildcard too.
+// A wildcard claim overlaps a denied host below it. A claim at any depth also overlaps a denied wildcard.
 func TestDeniedHosts(t *testing.T) {
 	const one, deep = "h.p.startsWith('*.')?", "h.p.startsWith('**.')?"
-	for pattern, want := range map[string][2]string{ // the patterns that a claim is looked up in, of one label, and deeper
+	for pattern, want := range map[string][2]string{ // the lookups of a claim: one label, any depth
 		"a.b.example": {`[{"b.example":"a.b.example"}]`, `[{"b.example":"a.b.example","example":"a.b.example"}]`},
 		"*.b.example": {"[]", `[{"b.example":"*.b.example","example":"*.b.example"}]`},
 		"**.example":  {"[]", `[{"example":"**.example"}]`},
@@ -194,7 +200,7 @@ func TestDeniedHosts(t *testing.T) {
 	}
 }
 
-// The coverage says of each entry what is native, and why not the rest.
+// The coverage lists the native part of each entry, and the reasons for the rest.
 func TestCoverage(t *testing.T) {
 	doc := describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: p, mode: enforce, images: {digest: required}}]
@@ -209,13 +215,13 @@ services:
 		got = append(got, c.String())
 	}
 	want := []string{
-		"policy.yaml:3:11: mirrors hub: webhook only: no target of the export is about it",
-		"policy.yaml:4:8: pods p: native: but for the templates of workloads, which the webhook judges",
+		"policy.yaml:3:11: mirrors hub: webhook only: none of the selected targets supports it",
+		"policy.yaml:4:8: pods p: native: except the templates of workloads, which only the webhook validates",
 		"policy.yaml:6:3: services s: native",
-		"policy.yaml:7:3: services part: native: but for externalNames (which top-level domains are public, the API " +
-			"server does not know)",
-		"policy.yaml:8:3: services none: webhook only: but for externalNames (which top-level domains are public, the API " +
-			"server does not know)",
+		"policy.yaml:7:3: services part: native: except externalNames (the API server does not have a list of public " +
+			"top-level domains)",
+		"policy.yaml:8:3: services none: webhook only: except externalNames (the API server does not have a list of public " +
+			"top-level domains)",
 		"policy.yaml:9:3: services off: webhook only: it is off",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -223,7 +229,7 @@ services:
 	}
 }
 
-// With --best-effort a block that is refused is left out, and the others of its entry stay.
+// With --best-effort, a refused block is left out, and the other blocks of its entry stay.
 func TestBestEffort(t *testing.T) {
 	r := Export(describe(t, `services: [{name: part, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]`),
 		Options{
@@ -234,7 +240,7 @@ func TestBestEffort(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "best-effort.yaml", text)
-	for _, want := range []string{"# not said here: policy.yaml:3:12: services[0].externalNames:", "types.denied",
+	for _, want := range []string{"# not exported: policy.yaml:3:12: services[0].externalNames:", "types.denied",
 		"failurePolicy: Fail"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("lacks %s", want)
@@ -242,7 +248,7 @@ func TestBestEffort(t *testing.T) {
 	}
 }
 
-// The exempt namespaces are those of the kit.
+// The exempt namespaces are the same as in the base manifests.
 func TestExemptNamespaces(t *testing.T) {
 	kit, err := os.ReadFile("../kustomize/base/exempt-namespaces.yaml")
 	if err != nil {
@@ -276,7 +282,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// Nodes get the mirrors in force; what a container runtime cannot do is refused.
+// Nodes get the active mirrors. Entries that a container runtime cannot express are refused.
 func TestNodes(t *testing.T) {
 	const text = `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.example/docker.io}
@@ -298,9 +304,9 @@ server = "https://registry.k8s.io"
   capabilities = ["pull", "resolve"]
   override_path = true
 
-`, `acme.sources: containerd has mirrors of whole registries, and ghcr.io/acme has a path
-team.match: a container runtime knows no Pods
-team.imagePullSecret: kubelet chooses credentials by the image as it is written
+`, `acme.sources: containerd mirrors only whole registries, but ghcr.io/acme has a path
+team.match: a container runtime cannot distinguish Pods
+team.imagePullSecret: kubelet chooses credentials by the original image
 off.mode: a container runtime cannot warn
 off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
 `},
@@ -322,8 +328,8 @@ location = "ghcr.io/acme"
 [[registry.mirror]]
 location = "mirror.example:5000/acme"
 
-`, `team.match: a container runtime knows no Pods
-team.imagePullSecret: kubelet chooses credentials by the image as it is written
+`, `team.match: a container runtime cannot distinguish Pods
+team.imagePullSecret: kubelet chooses credentials by the original image
 off.mode: a container runtime cannot warn
 off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
 `},
@@ -347,7 +353,7 @@ off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
 	}
 }
 
-// Files of the API server have names that no object has, and refer to each other by them.
+// Files of the API server have names that objects cannot have, and refer to each other by these names.
 func TestStatic(t *testing.T) {
 	r := Export(describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: p, mode: enforce, images: {from: mirrors}}]
@@ -366,8 +372,8 @@ pods: [{name: p, mode: enforce, images: {from: mirrors}}]
 	}
 }
 
-// A list whose items are of the type of an object makes kube-apiserver 1.36 panic, and the connection breaks: module
-// interop showed it on such a server, which is no part of the gate.
+// A list whose items have the type of an object makes kube-apiserver 1.36 panic, and the connection breaks. The
+// module interop has shown this on a real server, which is not part of the gate.
 func TestPatchOfMaps(t *testing.T) {
 	doc := describe(t, "mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, "+
 		"imagePullSecret: login}]")

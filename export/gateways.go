@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// gateways is the kind of Gateways and ListenerSets.
+// gateways returns the kind for Gateways and ListenerSets.
 func (x *exporter) gateways() kind {
 	older := rule("gateway.networking.x-k8s.io", createAndUpdate(), "xlistenersets")
 	older.APIVersions = []string{"v1alpha1"}
@@ -31,7 +31,7 @@ func (x *exporter) gateways() kind {
 	}
 }
 
-// gatewayFields are the fields of an entry that are read.
+// gatewayFields returns the exported fields of an entry.
 func gatewayFields() known {
 	allowed, from := known{"allowed": nil}, known{"from": nil}
 	return known{
@@ -52,15 +52,15 @@ func gatewayChecks(e *policy.Entry) []check {
 	)
 }
 
-// listenerHosts returns the claims of listeners, in which *.example is names at any depth.
+// listenerHosts returns an expression for the claims of listeners, in which *.example includes names at any depth.
 func listenerHosts(s side) string {
 	const path = "'spec.listeners['+string(i)+'].hostname'"
 	return string(s) + ".spec.?listeners.orValue([]).transformList(i,l," + bind("v", "string(l.?hostname.orValue(''))",
 		choose("v==''", everyClaim(path, atRepeated), claim(path, atRepeated, anyDepth("v"), "v", "''"))) + ")"
 }
 
-// gatewayClaims returns the claims of all places: listeners, annotations, which reach the Service of a Gateway, and
-// spec.infrastructure.annotations.
+// gatewayClaims returns an expression for the claims of all places: listeners, annotations (which reach the Service
+// of a Gateway) and spec.infrastructure.annotations.
 func (x *exporter) gatewayClaims(s side) string {
 	infrastructure := string(s) + ".spec.?infrastructure.?annotations.orValue({})"
 	keys := infrastructure + ".map(k,string(k)).sort()"
@@ -80,7 +80,8 @@ func gatewayClassChecks(e *policy.Entry) []check {
 	}}}
 }
 
-// listeners returns what stands in a list of listeners, l, at their index, i: a fault where a condition holds.
+// listeners returns a check of a list of listeners. It has a fault for each listener, l, at its index, i, that meets
+// a condition.
 func listeners(id, condition, field, identity, why string) check {
 	return check{id: id, faults: func(s side) string {
 		return string(s) + ".spec.?listeners.orValue([]).transformList(i,l," + condition + "," +
@@ -129,7 +130,7 @@ func gatewayTLSChecks(block policy.Fields) []check {
 	return all
 }
 
-// certificateRefs returns all references to certificates and authorities.
+// certificateRefs returns an expression for all references to certificates and CAs.
 func certificateRefs(s side) string {
 	one := func(of, path string) string {
 		return "{'path':" + path + ",'ns':string(" + of + ".?namespace.orValue('')),'name':string(" + of +
@@ -152,8 +153,9 @@ func certificateRefs(s side) string {
 	) + ")"
 }
 
-// fromNamespaces returns what the optional field namespaces says, as a list of what it means and the beginning of the
-// sentence about it. A selector that selects a namespace without labels means All.
+// fromNamespaces returns an expression for the meaning of the optional field namespaces. The value is a list of the
+// effective setting and the beginning of the sentence about it. A selector that selects a namespace without labels
+// means All.
 func fromNamespaces(of, absent string) string {
 	const all = "n.?selector.?matchLabels.orValue({}).size()==0&&!n.?selector.?matchExpressions.orValue([])" +
 		".exists(q,q.operator=='NotIn'?false:q.operator=='DoesNotExist'?q.key=='" + metav1LabelName + "':" +
@@ -165,7 +167,7 @@ func fromNamespaces(of, absent string) string {
 	return choose(of+".hasValue()", from, unset(absent))
 }
 
-// unset returns what an absent field means.
+// unset returns the value for an absent field.
 func unset(absent string) string {
 	return "['" + absent + "','is not set, which means \"" + absent + "\", and that is not allowed']"
 }
@@ -194,7 +196,7 @@ func allowedListenerChecks(block policy.Fields) []check {
 	}}}
 }
 
-// gatewayAddressChecks returns the check of the block addresses, as policy/gateway_addresses.go has it.
+// gatewayAddressChecks returns the check of the addresses block, like policy/gateway_addresses.go.
 func gatewayAddressChecks(block policy.Fields) []check {
 	if block == nil {
 		return nil

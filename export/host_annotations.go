@@ -8,32 +8,33 @@ import (
 )
 
 const (
-	// maxAnnotationHosts is how many hosts of annotations are read, as in package policy. The next one is every host.
+	// maxAnnotationHosts is the maximum number of hosts in annotations that are read, as in package policy. If there
+	// are more, the next host counts as every host.
 	maxAnnotationHosts = 1000
-	// element is the regular expression of an element of a list with commas: it begins with no blank, as
-	// strings.TrimSpace knows them.
+	// element is the regular expression of an element in a comma-separated list. An element does not begin with white
+	// space as defined by strings.TrimSpace.
 	element = `[^,\pZ\t-\r\x{85}][^,]*`
-	// eskipQuoted is a text in quotes of eskip.
+	// eskipQuoted matches a quoted string in eskip.
 	eskipQuoted = `"(?:[^"\\]|\\.)*"`
 	// title is the regular expression of a common name that is free text.
 	title = `^[a-zA-Z0-9 _:/@()&-]*$`
 )
 
-// unread reports whether the values of a grammar cannot be read by expressions: JSON and URIs.
+// unread reports whether CEL expressions cannot read the values of a grammar: JSON and URIs.
 func unread(grammar string) bool { return grammar == "alb" || grammar == "uris" }
 
-// hostAnnotations are annotations of one kind by which objects claim hosts.
+// hostAnnotations contains the annotations of one kind by which objects claim hosts.
 type hostAnnotations []policy.HostAnnotation
 
-// annotationClaims returns the claims that stand in metadata.annotations of an object, by the tables of some kinds, one
-// after the other. hosts is the list of the claims of rules.
+// annotationClaims returns an expression for the claims in metadata.annotations of an object, by the tables of the
+// given kinds, in this order. hosts is an expression for the claims of rules.
 func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) string {
 	return x.claimsIn("variables.annotations"+s.suffix(), string(s)+".metadata.annotations", "metadata.annotations", hosts,
 		kinds...)
 }
 
-// claimsIn returns the claims that stand in annotations, as package policy reads them: sorted by their keys, and at
-// most maxAnnotationHosts. keys is the sorted list of their keys, and values the mapping.
+// claimsIn returns an expression for the claims in annotations, as package policy reads them: sorted by key, and at
+// most maxAnnotationHosts. keys is an expression for the sorted keys, and values for the map.
 func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) string {
 	var lists []string
 	for _, kind := range kinds {
@@ -49,7 +50,8 @@ func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) 
 	return bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
 }
 
-// grammar returns the grammars of the annotation k, with a plus between two; an empty text where it names no hosts.
+// grammar returns an expression for the grammars of the annotation k, joined by plus signs. It is empty if the
+// annotation does not contain hosts.
 func (t hostAnnotations) grammar() string {
 	words := map[string]string{}
 	var keys []string
@@ -76,7 +78,7 @@ func (t hostAnnotations) grammar() string {
 	return bind("l", "k.lowerAscii()", bind("m", "{"+strings.Join(pairs, ",")+"}", choose("l in m", "m[l]", globbed)))
 }
 
-// byGrammar returns the claims that the value v of the annotation a makes by its grammars.
+// byGrammar returns an expression for the claims in the value v of the annotation a, by its grammars.
 func (t hostAnnotations) byGrammar(path, hosts string) string {
 	claims := "[]"
 	var seen []string
@@ -89,7 +91,8 @@ func (t hostAnnotations) byGrammar(path, hosts string) string {
 	return "a.g.split('+').map(g," + claims + ").flatten()"
 }
 
-// read returns the claims of the value v by one grammar, as the functions of policy/host_annotations.go read it.
+// read returns an expression for the claims in the value v by one grammar. It reads them like
+// policy/host_annotations.go.
 func (t hostAnnotations) read(grammar, path, hosts string) string {
 	one := func(pattern, written string) string { return claim(path, atRepeated, pattern, written, "a.k") }
 	elements := "v.findAll(" + str(element) + "," + number(maxAnnotationHosts+1) + ").map(e,e.trim())"
@@ -121,11 +124,13 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 	case "eskip":
 		return choose(eskipNamesHosts(), "["+one("'**'", "v")+"]", "[]")
 	}
-	// A rule that is a condition of the export denies annotations that are not read, but those in another case.
+	// For these annotations, the export has a condition: a separate rule that denies them. That rule does not match
+	// keys in another case.
 	return choose(globs(t.keysOf(grammar), "a.k"), "[]", "["+one("'**'", "v")+"]")
 }
 
-// recordNames returns the claims of the variable v as the name of a DNS record: see recordNames of package policy.
+// recordNames returns an expression for the claims of the variable v as the name of a DNS record. See recordNames in
+// package policy.
 func recordNames(path, v string) string {
 	one := func(pattern, bad string) string {
 		return "{'path':" + path + ",'k':'" + atRepeated + "','p':" + pattern + ",'text':" + v + ",'key':a.k,'bad':" + bad +
@@ -150,8 +155,8 @@ func (t hostAnnotations) keysOf(grammar string) []string {
 	return keys
 }
 
-// eskipNamesHosts returns whether the eskip v has a predicate about hosts outside of its texts in quotes; of a value in
-// which quotes may mean something else, anywhere.
+// eskipNamesHosts returns a condition that the eskip v has a predicate about hosts outside of quoted strings, or
+// anywhere if quotes in it may have another meaning.
 func eskipNamesHosts() string {
 	plain := `^(?s:(?:[^"/` + "`" + `]|` + eskipQuoted + `)*)$`
 	outside := `^(?s:(?:[^"]|` + eskipQuoted + `)*?Host)`

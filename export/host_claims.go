@@ -1,39 +1,40 @@
 package export
 
-// A claim is the hosts that one place of an object reaches, as in policy/host_claims.go. In expressions it is a map:
+// A claim is the set of hosts that one place in an object reaches, as in policy/host_claims.go. In expressions it is
+// a map:
 //
 //	path   the field
 //	k      the kind of the place: see below
-//	p      its hosts, as a pattern in lower case: a.example, *.a.example, **.a.example, ** for every host
-//	text   as it is written; empty where no text makes the claim
-//	key    of an annotation; empty in other places
-//	bad    y where the text cannot be read as a name, and therefore is every host; s where it is a name that controls
+//	p      its hosts, as a pattern in lower case: a.example, *.a.example, **.a.example, or ** for every host
+//	text   the text as written; empty if the claim does not come from a text
+//	key    the key of an annotation; empty in other places
+//	bad    y if the text cannot be read as a name and therefore means every host; s if it is a name that controls
 //	       the hosts
 //
-// Expressions of checks speak of the claim h.
+// In the expressions of checks, h is the claim.
 
 // The kinds of places. A finding in one of the last two kinds is left out if a place before it claims the same hosts.
 const (
-	atRule     = "r" // a rule of an Ingress, a hostname of a route
-	atNone     = "n" // a list of hosts that is empty
-	atBackend  = "b" // a default backend beside rules
-	atRepeated = "t" // an annotation, a listener
-	atTLS      = "i" // spec.tls, for whose hosts nothing is served
+	atRule     = "r" // a rule of an Ingress or a hostname of a route
+	atNone     = "n" // an empty list of hosts
+	atBackend  = "b" // a default backend next to rules
+	atRepeated = "t" // an annotation or a listener
+	atTLS      = "i" // spec.tls, whose hosts are not served
 )
 
-// claim returns the claim of a text that has been read as a pattern.
+// claim returns an expression for the claim of a text that has been read as a pattern.
 func claim(path, kind, pattern, written, key string) string {
 	return bind("p", pattern, "{'path':"+path+",'k':'"+kind+"','p':p,'text':"+written+",'key':"+key+
 		",'bad':p=='**'?'y':''}")
 }
 
-// everyClaim returns a claim of every host that no text makes.
+// everyClaim returns an expression for a claim of every host that does not come from a text.
 func everyClaim(path, kind string) string {
 	return "{'path':" + path + ",'k':'" + kind + "','p':'**','text':'','key':'','bad':''}"
 }
 
-// oneLabel returns the pattern that the variable v stands for as a name: *.example is one label. What is no name is
-// every host.
+// oneLabel returns an expression for the pattern of the name in the variable v. The * in *.example is one label. A
+// text that is not a name means every host.
 func oneLabel(v string) string {
 	const (
 		usual = `^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$`
@@ -45,43 +46,43 @@ func oneLabel(v string) string {
 	return choose("size("+v+")<="+number(maxHost)+"&&"+v+".matches("+str(usual)+")", v, other)
 }
 
-// maxHost is the length of the longest host name.
+// maxHost is the maximum length of a host name.
 const maxHost = 253
 
-// anyDepth is oneLabel, but that *.example is names at any depth.
+// anyDepth is like oneLabel, but *.example includes names at any depth.
 func anyDepth(v string) string { return bind("o", oneLabel(v), "o.startsWith('*.')?'*'+o:o") }
 
-// everyHost begins a sentence about a claim of every host.
+// everyHost returns an expression for the beginning of a sentence about a claim of every host.
 func everyHost() string {
 	return "(h.k=='" + atBackend + "'?'serves every host that no rule names':h.bad=='y'?" + quote("h.text") +
 		"+' may stand for every host':'no host is set, which means every host')"
 }
 
-// setOne ends a sentence that requires a host.
+// setOne returns an expression for the end of a sentence that requires a host.
 func setOne() string {
 	return "(h.k=='" + atBackend + "'?'; name hosts in spec.rules instead':h.bad=='y'?'; write each host out':'; set one')"
 }
 
-// quotedHost is what sentences call the claim.
+// quotedHost returns an expression for the claim in sentences.
 func quotedHost() string {
 	return "(h.bad=='s'?" + quote("h.text") + "+' (which controls '+" + quote("h.p") +
 		"+')':h.p.startsWith('**.')&&h.text!=''?" + quote("h.text") + "+' (names at any depth)':" + quote("h.p") + ")"
 }
 
-// hostID is the identity of a claim: its hosts, of a name that controls them with the name, or, of a text that is no
-// name, the text and the annotation.
+// hostID is an expression for the identity of a claim: its hosts, also the name if the name controls the hosts, or
+// the text and the annotation if the text is not a name.
 const hostID = "(h.k=='" + atTLS + "'?'~':'')+" +
 	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
 
-// hostKnown is whether the fault y of a claim or a path was there before, also as one that means more: a ~ begins the
-// identities of hosts in spec.tls and of exact paths.
+// hostKnown is a condition that the fault y of a claim or a path existed before, possibly with a wider meaning. The
+// identities of hosts in spec.tls and of exact paths begin with ~.
 const hostKnown = "y.id in o||y.id.startsWith('~')&&y.id.substring(1) in o"
 
-// repeats returns whether a claim is left out where one before it has the same hosts.
+// repeats is a condition that a claim is left out if an earlier claim has the same hosts.
 const repeats = "(h.k=='" + atRepeated + "'||h.k=='" + atTLS + "')"
 
-// claimFaults returns the faults of the claims for which a condition holds. Those of a text that is no name are left
-// out where the claim before is the same.
+// claimFaults returns an expression for the faults of the claims that meet a condition. For texts that are not names,
+// it leaves out a claim that is equal to the previous claim.
 func claimFaults(claims, fails, why string) string {
 	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
 	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&" + repeats + "&&i>0&&" + same +

@@ -7,33 +7,33 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// The checks of policy/hosts.go. What they judge are claims: see host_claims.go.
+// The checks of policy/hosts.go. They check claims: see host_claims.go.
 
-// LargestIngress is how many hosts an Ingress may have that all checks of its hosts judge, also where each is denied.
-// The module interop tries it.
+// LargestIngress is the largest number of hosts in an Ingress for which the API server can evaluate all checks of
+// hosts, even if every host is denied. A test in the module interop verifies it.
 const LargestIngress = 200
 
-// hostFields are the fields of hosts that are read, of kinds that have hosts in their annotations alone.
+// hostFields returns the exported fields of the hosts block for kinds that have hosts only in annotations.
 func hostFields() known {
 	return known{"allowed": nil, "denied": nil, "wildcards": nil, "max": nil}
 }
 
-// fieldHostFields are those of kinds that have a field for hosts too.
+// fieldHostFields returns the exported fields of the hosts block for kinds that also have hosts in fields.
 func fieldHostFields() known {
 	fields := hostFields()
 	fields["required"] = nil
 	return fields
 }
 
-// hostChecks returns the checks of the block hosts, in the order of policy/hosts.go. claims is the name of the variable
-// of the claims, and list the field that has the hosts.
+// hostChecks returns the checks of the hosts block, in the order of policy/hosts.go. claims is the name of the
+// variable with the claims, and list is the field with the hosts.
 func hostChecks(block policy.Fields, claims, list string) []check {
 	var all []check
 	add := func(id, fails, why string) {
 		c := check{id: id, faults: func(s side) string {
 			return claimFaults("variables."+claims+s.suffix(), fails, why)
 		}}
-		if list == "spec.rules" { // of an Ingress, which alone has spec.tls
+		if list == "spec.rules" { // of an Ingress, the only kind with spec.tls
 			c.known = hostKnown
 		}
 		all = append(all, c)
@@ -43,6 +43,9 @@ func hostChecks(block policy.Fields, claims, list string) []check {
 	}
 	if allowed, ok := block["allowed"].([]any); ok {
 		end := str(passing(texts(allowed)))
+		if strings.Contains(end, namespacePlaceholder) {
+			end += ".replace(" + str(namespacePlaceholder) + ",request.namespace)"
+		}
 		add("hosts.allowed", "!("+hostAllowed(texts(allowed))+")",
 			"(h.p=='**'?"+everyHost()+":"+quotedHost()+"+' is not allowed')+"+end)
 	}
@@ -77,10 +80,10 @@ func maxHosts(most, claims, list string) check {
 	}
 }
 
-// hostPatterns are the patterns of a list by what has to be looked up for them.
+// hostPatterns describes the patterns of a list, to reduce the necessary lookups.
 type hostPatterns struct {
-	one, deep bool // some begin with *., with **.
-	every     bool // ** is one
+	one, deep bool // some patterns begin with *. or with **.
+	every     bool // ** is in the list
 }
 
 func newHostPatterns(patterns []string) (p hostPatterns) {
@@ -92,9 +95,9 @@ func newHostPatterns(patterns []string) (p hostPatterns) {
 	return p
 }
 
-// covering returns a list of the patterns that cover all hosts of the claim h, the narrowest first, of those that there
-// may be in a policy: the claim itself, * in front of what is behind its first label, and ** in front of that and of
-// all names above it.
+// covering returns an expression for the possible patterns in a policy that cover all hosts of the claim h, the
+// narrowest first: the claim itself, * before the parent of its first label, and ** before that parent and before all
+// its parents.
 func (p hostPatterns) covering() string {
 	list := "[h.p]"
 	if p.one {
@@ -112,8 +115,8 @@ func (p hostPatterns) covering() string {
 	return bind("q", "h.p.contains('.')?h.p.substring(h.p.indexOf('.')+1):''", "("+list+")")
 }
 
-// hostAllowed returns whether one of the patterns covers all hosts of the claim h. {namespace} in a pattern is the
-// namespace of the object, which is a label: the API server has no others.
+// hostAllowed returns a condition that one of the patterns covers all hosts of the claim h. In a pattern, {namespace}
+// is the namespace of the object. A namespace is always a DNS label.
 func hostAllowed(patterns []string) string {
 	var fixed, templates []string
 	for _, p := range patterns {
@@ -143,11 +146,12 @@ func hostAllowed(patterns []string) string {
 	return anyOf(conditions...)
 }
 
-// namespacePlaceholder is the label of a pattern that stands for the namespace of the object.
+// namespacePlaceholder is the label of a pattern that represents the namespace of the object.
 const namespacePlaceholder = "{namespace}"
 
-// deniedHosts returns a list of how a pattern overlaps the claim h, and of that pattern; an empty one where none does.
-// It is what Find of HostOverlaps in policy/internal/match does.
+// deniedHosts returns an expression for a list with the kind of overlap between a pattern and the claim h, and that
+// pattern. The list is empty if no pattern overlaps. It does the same as Find of HostOverlaps in
+// policy/internal/match.
 func deniedHosts(patterns []string) string {
 	below, under := map[string]string{}, map[string]string{}
 	var parents, above []string
@@ -172,7 +176,8 @@ func deniedHosts(patterns []string) string {
 	return "(h.p=='**'?['every','']:" + bind("c", covered, "size(c)>0?['covered',c[0]]:("+overlaps+")") + ")"
 }
 
-// lookUp returns a list of the word below and the value of a key, or an empty one.
+// lookUp returns an expression for a list of the word below and the value of a key, or an empty list if the key does
+// not exist.
 func lookUp(keys []string, values map[string]string, key string) string {
 	if len(keys) == 0 {
 		return "[]"
@@ -184,7 +189,7 @@ func lookUp(keys []string, values map[string]string, key string) string {
 	return bind("b", "{"+strings.Join(pairs, ",")+"}", bind("k", key, "k in b?['below',b[k]]:[]"))
 }
 
-// parentHost returns what stands behind the first label of a name.
+// parentHost returns the part of a name after its first label.
 func parentHost(name string) string {
 	_, parent, _ := strings.Cut(name, ".")
 	return parent

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// covers returns the keys of the patterns that cover the image x, the narrowest first: what NewImageSet and Find of
-// policy/internal/match do. patterns is the name of a map of them.
+// covers returns an expression for the keys of the patterns that cover the image x, the narrowest first. It does the
+// same as NewImageSet and Find in policy/internal/match. patterns is the list of patterns.
 func covers(patterns []string, name, version string) string {
 	keys := placesIn(patterns, name)
 	if slices.ContainsFunc(patterns, hasVersion) {
@@ -16,25 +16,25 @@ func covers(patterns []string, name, version string) string {
 	return keys
 }
 
-// placesIn returns the places of a name, as patterns name them.
+// placesIn returns an expression for the places of a name in the syntax of patterns.
 func placesIn(patterns []string, name string) string {
 	if !slices.ContainsFunc(patterns, func(p string) bool { return strings.HasSuffix(p, "/*") }) {
 		return places(name)
 	}
-	// Of the name itself, a pattern for what is below it is none.
+	// A pattern for the images below a name does not cover the name itself.
 	return places(name) + ".map(a,a==" + name + "?[a]:[a,a+'/*']).flatten()"
 }
 
-// hasVersion reports whether a pattern of images has a tag or a digest.
+// hasVersion reports whether an image pattern has a tag or a digest.
 func hasVersion(pattern string) bool {
 	last := pattern[strings.LastIndexByte(pattern, '/')+1:]
 	return strings.Contains(pattern, "/") && strings.ContainsAny(last, ":@")
 }
 
-// effective returns the digest of the image x, or its tag where there is none.
+// effective is an expression for the digest of the image x, or for its tag if it does not have a digest.
 const effective = "x.version.substring(x.version.contains('@')?x.version.indexOf('@'):0)"
 
-// isCovered returns whether one of the patterns covers the image x.
+// isCovered returns a condition that one of the patterns covers the image x.
 func isCovered(patterns []string) string {
 	if len(patterns) == 0 {
 		return "false"
@@ -42,12 +42,12 @@ func isCovered(patterns []string) string {
 	return bind("m", set(patterns), "("+covers(patterns, "x.name", effective)+").exists(k,k in m)")
 }
 
-// longestHint is how many characters the regular expression of hint may have: a match costs the product of its length
-// and that of the image, and above this looking the places up costs less.
+// longestHint is the maximum length of the regular expression of hint. The cost of a match is the product of its
+// length and the length of the image. For longer expressions, a lookup of the places costs less.
 const longestHint = 80
 
-// hint returns whether one of the patterns may cover the image x, by the part of a pattern that each name of what it
-// covers has. It is empty where nothing short says so.
+// hint returns a condition that one of the patterns may cover the image x. It looks for the part of a pattern that is
+// in the name of every image that the pattern covers. It returns an empty string if the condition would be too long.
 func hint(patterns []string) string {
 	var parts []string
 	for _, p := range patterns {
@@ -59,7 +59,7 @@ func hint(patterns []string) string {
 		if slices.Contains(hubNames(), registry) {
 			name = strings.TrimPrefix(path, "library/")
 		}
-		if name == "" || name == "library" { // all of Docker Hub, or its official images
+		if name == "" || name == "library" { // everything on Docker Hub, or its official images
 			return ""
 		}
 		parts = append(parts, regexp.QuoteMeta(name))
@@ -71,13 +71,13 @@ func hint(patterns []string) string {
 	return "x.name.matches(" + str(regex) + ")"
 }
 
-// hubNames are the registries that are Docker Hub.
+// hubNames returns the registries that are Docker Hub.
 func hubNames() []string {
 	return []string{dockerHub, "registry-1.docker.io", "registry.hub.docker.com"}
 }
 
-// deniedBy returns the patterns that cover the image x however either is written: under each name that its repository
-// has on Docker Hub, by its digest, by its tag also where a digest stands behind it, or by its place.
+// deniedBy returns an expression for the patterns that cover the image x in any spelling: under each name that its
+// repository has on Docker Hub, by its digest, by its tag (even if it also has a digest), or by its place.
 func deniedBy(patterns []string) string {
 	keys := placesIn(patterns, "n")
 	if slices.ContainsFunc(patterns, hasVersion) {
@@ -91,5 +91,5 @@ func deniedBy(patterns []string) string {
 	return bind("m", set(patterns), "("+names+").map(n,"+keys+").flatten().filter(k,k in m)")
 }
 
-// tag returns the tag of the image x: that of one with neither tag nor digest is latest.
+// tag is an expression for the tag of the image x. It is latest if x has neither tag nor digest.
 const tag = "(x.version==''?'latest':x.version.startsWith(':')?x.version.find('^:[^@]*').substring(1):'')"

@@ -13,8 +13,8 @@ const (
 	allowHTTPAnnotation = "kubernetes.io/ingress.allow-http"
 )
 
-// ingresses is the kind of Ingresses. The API server has validated their hosts: they are names in lower case, or *. and
-// a name.
+// ingresses returns the kind for Ingresses. The API server has validated their hosts, so each host is a name in lower
+// case, or *. and a name.
 func (x *exporter) ingresses() kind {
 	return kind{
 		name: "ingresses",
@@ -35,13 +35,13 @@ func (x *exporter) ingresses() kind {
 		classes: func(s side) string { return "variables.classes" + s.suffix() + ".map(c,c.class)" },
 		checks:  ingressChecks,
 		capacity: func(int) string {
-			return "judges Ingresses of up to " + number(LargestIngress) +
-				" hosts; the API server denies what costs more than its budget"
+			return "validates Ingresses with up to " + number(LargestIngress) +
+				" hosts; the API server denies objects that exceed its cost budget"
 		},
 	}
 }
 
-// ingressFields are the fields of an entry that are read.
+// ingressFields returns the exported fields of an entry.
 func ingressFields() known {
 	return known{
 		"hosts":      fieldHostFields(),
@@ -51,15 +51,15 @@ func ingressFields() known {
 	}
 }
 
-// classesOf returns the classes that an Ingress names, each with its path.
+// classesOf returns an expression for the classes of an Ingress, each with its path.
 func classesOf(s side) string {
 	return "[{'path':'spec.ingressClassName','class':string(" + string(s) + ".spec.?ingressClassName.orValue(''))}," +
 		"{'path':" + str(annotationPath(classAnnotation)) + ",'class':string(" + string(s) +
 		".metadata.?annotations[?'" + classAnnotation + "'].orValue(''))}].filter(c,c.class!='')"
 }
 
-// ruleHosts returns the claims of the rules of an Ingress, and of its default backend. With globbing classes *.x in a
-// rule is names at any depth.
+// ruleHosts returns an expression for the claims of the rules of an Ingress and of its default backend. With globbing
+// classes, *.x in a rule includes names at any depth.
 func (x *exporter) ruleHosts(s side) string {
 	pattern := oneLabel("v")
 	if globbing := texts(x.settings["globbingClasses"]); len(globbing) > 0 {
@@ -75,8 +75,8 @@ func (x *exporter) ruleHosts(s side) string {
 		")+"+backend)
 }
 
-// ingressClaims returns the claims of all places of an Ingress. A host in spec.tls that a rule has too is none of its
-// own.
+// ingressClaims returns an expression for the claims of all places in an Ingress. A host in spec.tls does not count
+// if a rule also has it.
 func (x *exporter) ingressClaims(s side) string {
 	hosts := "variables.hosts" + s.suffix()
 	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
@@ -127,7 +127,7 @@ func tlsChecks(e *policy.Entry) []check {
 				quote("p") +
 				"+' is in no spec.tls[].hosts; add it'+" +
 				bind("q", parent, "q==''?'':' or '+"+quote("'*.'+q")) + "+u[0]"
-			// A host at any depth is in certificates as one of one label.
+			// A certificate has a host at any depth as a host of one label.
 			asCertified := "h.p.startsWith('**.')?h.p.substring(1):h.p"
 			covered := "p in t||p!='**'&&!p.startsWith('*.')&&('*.'+" + parent + ") in t"
 			return choose("size("+list(s)+")==0&&"+servedByTLS(s), "[]", bind("t", certified, bind("u", unnamed,

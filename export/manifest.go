@@ -9,15 +9,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Object is a manifest, with what stands above it as a comment.
+// Object is a manifest with a comment above it.
 type Object struct {
 	Comment []string
 	Object  any
 
-	plugin string // validating or mutating, of a file of the API server
+	plugin string // validating or mutating, for a file of the API server
 }
 
-// YAML returns objects as a file of several documents.
+// YAML returns objects as a file with several documents.
 func YAML(objects []Object) ([]byte, error) {
 	var b bytes.Buffer
 	for i, o := range objects {
@@ -36,7 +36,7 @@ func YAML(objects []Object) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// withoutStatus removes what the API server fills in.
+// withoutStatus removes the empty status, which the API server fills in.
 func withoutStatus(manifest []byte) []byte {
 	return bytes.TrimSuffix(manifest, []byte("status: {}\n"))
 }
@@ -47,7 +47,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// HashAnnotation has the hash of the policy that an object says.
+// HashAnnotation is the annotation with the hash of the policy from which an object was exported.
 const HashAnnotation = "evergate.dev/policy-hash"
 
 func (x *exporter) meta(name string) metav1.ObjectMeta {
@@ -58,13 +58,13 @@ func (x *exporter) meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// OptInLabel is the label of the namespaces that are matched; OptInValue is its value.
+// OptInLabel is the label of the namespaces that are matched. OptInValue is its value.
 const (
 	OptInLabel = "evergate.dev/admission"
 	OptInValue = "enabled"
 )
 
-// namespaces selects the namespaces that the webhooks of the kit are called for.
+// namespaces selects the namespaces for which the webhooks of the base manifests are called.
 func (x *exporter) namespaces() *admissionv1.MatchResources {
 	return &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{
@@ -74,7 +74,7 @@ func (x *exporter) namespaces() *admissionv1.MatchResources {
 	}}
 }
 
-// metav1LabelName is the label with the name of a namespace, which the API server sets.
+// metav1LabelName is the label with the name of a namespace. The API server sets it.
 const metav1LabelName = "kubernetes.io/metadata.name"
 
 func variablesOf(vars []variable) []admissionv1.Variable {
@@ -108,8 +108,8 @@ func podResources() []admissionv1.NamedRuleWithOperations {
 	}
 }
 
-// notTheClusterItself is the condition of all webhooks of the kit: nodes create nothing but mirror Pods, and the API
-// server nothing but what it runs on.
+// notTheClusterItself is the condition of all webhooks in the base manifests. Nodes create only mirror Pods, and the
+// API server creates only objects that it needs to run.
 func notTheClusterItself() admissionv1.MatchCondition {
 	return admissionv1.MatchCondition{
 		Name: "not-the-cluster-itself",
@@ -118,7 +118,7 @@ func notTheClusterItself() admissionv1.MatchCondition {
 	}
 }
 
-// podConditions are those of the kit's webhooks for Pods.
+// podConditions returns the conditions of the webhooks for Pods in the base manifests.
 func podConditions() []admissionv1.MatchCondition {
 	return []admissionv1.MatchCondition{
 		notTheClusterItself(),
@@ -133,8 +133,8 @@ func podConditions() []admissionv1.MatchCondition {
 	}
 }
 
-// whatIsJudgedChanges is the condition of the kit's webhooks for objects of which spec, annotations and labels are
-// judged.
+// whatIsJudgedChanges is the condition of the webhooks in the base manifests that validate spec, annotations and
+// labels.
 func whatIsJudgedChanges() admissionv1.MatchCondition {
 	return admissionv1.MatchCondition{Name: "what-is-judged-changes", Expression: `request.operation == "CREATE" || ` +
 		`object.?spec != oldObject.?spec || ` +

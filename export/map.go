@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// maxAnnotations is what the API server allows for all annotations of an object together, in bytes.
+	// maxAnnotations is the limit of the API server for the total size of annotations of an object, in bytes.
 	maxAnnotations = 256 << 10
-	// maxRecord is how long the record of original images may be, as in package policy.
+	// maxRecord limits the record of original images, in bytes, as in package policy.
 	maxRecord = 16 << 10
 )
 
-// rewrites reports whether the policy that rewrites does so for an entry.
+// rewrites reports whether the exported policy rewrites images by an entry.
 func (x *exporter) rewrites(e *policy.Entry) bool { return e.Mode == policy.Enforce && x.native(e) }
 
-// exportMirrors exports the entries of mirrors as one policy that rewrites. All of them are in its table: an image at
-// the mirror of one, or one that a weaker entry covers, is not rewritten by another.
+// exportMirrors exports the mirrors entries as one policy that rewrites. Its table contains all entries, because an
+// entry does not rewrite an image that is at the mirror of another entry or that a weaker entry covers.
 func (x *exporter) exportMirrors() {
 	rewriting := 0
 	for _, e := range x.mirrors.entries {
@@ -35,8 +35,8 @@ func (x *exporter) exportMirrors() {
 	x.add(Object{
 		Comment: []string{
 			"mirrors: rewrites images to their mirrors, and records the original ones. Kubernetes 1.36.",
-			"rewrites Pods of up to " + number(LargestPod(1)) + " images of a hundred characters; the API server denies what " +
-				"costs more than its budget",
+			"rewrites Pods with up to " + number(LargestPod(1)) + " images of 100 characters; the API server denies Pods " +
+				"that exceed its cost budget",
 		},
 		Object: &admissionv1.MutatingAdmissionPolicy{
 			TypeMeta: typeMeta("MutatingAdmissionPolicy"), ObjectMeta: x.meta(name),
@@ -58,8 +58,8 @@ func (x *exporter) exportMirrors() {
 	}})
 }
 
-// somethingToMove keeps Pods out whose images are all at mirrors: without it they would be patched, and reinvoked, for
-// nothing. Variables are not evaluated before the conditions, so that it has a map of its own.
+// somethingToMove skips Pods whose images are all at mirrors. Without it, the API server would patch and reinvoke
+// them for no reason. It contains its own map, because conditions are evaluated before variables.
 func (x *exporter) somethingToMove() admissionv1.MatchCondition {
 	var lists []string
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
@@ -72,11 +72,12 @@ func (x *exporter) somethingToMove() admissionv1.MatchCondition {
 	}
 }
 
-// mapVariables are the variables of the policy that rewrites.
+// mapVariables returns the variables of the policy that rewrites.
 func (x *exporter) mapVariables() []variable {
 	vars := []variable{
 		{"images", podImages(now, true)},
-		// Evaluated where it is used, which is on an update only: on a creation there is no old object.
+		// CEL evaluates a variable only when it is used. This variable is used only on an update, because a creation
+		// does not have an old object.
 		{"kept_images", "(" + podImages(before, true) + ").map(x,x.key+' '+x.ref)"},
 		// An image that kubelet never pulls keeps its name.
 		{"references", references("(oldObject==null?variables.images.filter(x,x.never==''):"+
@@ -98,8 +99,8 @@ func (x *exporter) mapVariables() []variable {
 	return append(vars, x.record()...)
 }
 
-// deniedOriginals are the faults of enforced rules that deny images as they are written: those are not rewritten, so
-// that they are denied.
+// deniedOriginals returns variables with the faults of enforced rules that deny original images. These images are not
+// rewritten, so the rules deny them.
 func (x *exporter) deniedOriginals() []variable {
 	var vars []variable
 	k := x.pods()
@@ -127,11 +128,12 @@ func (x *exporter) deniedOriginals() []variable {
 	return vars
 }
 
-// annotation is where the record stands.
+// annotation is an expression for the annotation with the record.
 const annotation = "object.metadata.?annotations[?'" + policy.OriginalsAnnotation + "'].orValue('')"
 
-// record returns the variables of the record of original images: those that are rewritten, and of the record that is
-// there what can be verified, which is what would be rewritten to the image that stands there now.
+// record returns the variables of the record of original images. It contains the images that are rewritten now, and
+// the entries of the existing record that can be verified. An entry is verified if its image would be rewritten to
+// the current image.
 func (x *exporter) record() []variable {
 	const member = `"[^"\\]*"\s*:\s*"[^"\\]*"`
 	pairs := bind("t", annotation, "size(t)<="+number(maxRecord)+"&&t.matches("+
@@ -165,15 +167,16 @@ func (x *exporter) patch() string {
 	return images + "+" + record + x.pullSecrets()
 }
 
-// pullSecrets returns what a Pod that is created gets in spec.imagePullSecrets; empty where no mirror has a secret.
+// pullSecrets returns an expression for the patches of spec.imagePullSecrets of a new Pod. It is empty if no mirror
+// has a secret.
 func (x *exporter) pullSecrets() string {
 	if !slices.ContainsFunc(x.mirrors.entries, func(e *policy.Entry) bool { return e.Fields["imagePullSecret"] != nil }) {
 		return ""
 	}
 	there := "object.spec.?imagePullSecrets.orValue([]).map(s,string(s.?name.orValue('')))"
 	lacking := "variables.moves.map(x,variables.mirrors[x.entry][2]).filter(s,s!='').distinct()"
-	// A list that is absent is added as a whole: nothing can be added to it. Its items are maps: kube-apiserver 1.36
-	// panics where they are of the type Object.spec.imagePullSecrets.
+	// An absent list is added as a whole, because an item cannot be added to an absent list. The items are maps,
+	// because kube-apiserver 1.36 panics if they have the type Object.spec.imagePullSecrets.
 	const name = "{'name':s}"
 	added := choose("has(object.spec.imagePullSecrets)||size(q)==0",
 		"q.map(s,JSONPatch{op:'add',path:'/spec/imagePullSecrets/-',value:"+name+"})",

@@ -8,23 +8,24 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// mirrors are the entries of mirrors in force, and the expressions that decide as mirror tables of package policy do.
+// mirrors contains the active mirrors entries, and returns expressions that decide like the mirror tables of package
+// policy.
 type mirrors struct {
 	entries []*policy.Entry
-	ends    []string // the places where routes end
+	ends    []string // the places of mirrors
 	sources []string // in the order of their entries
 	routes  map[string][]route
 	labels  bool // an entry depends on labels
 }
 
-// route is a source of an entry, and what replaces it.
+// route is a source of an entry and its replacement.
 type route struct {
 	entry, to string
 }
 
 const (
 	dockerHub = "docker.io"
-	maxPath   = 255 // of the grammar of references
+	maxPath   = 255 // in the grammar of references
 )
 
 // newMirrors returns the entries that are not off.
@@ -46,7 +47,7 @@ func newMirrors(entries []policy.Entry) *mirrors {
 	return m
 }
 
-// add adds a route. Of entries with the same source, those with a match come first.
+// add adds a route. If entries have the same source, the entries with a match come first.
 func (m *mirrors) add(e *policy.Entry, source string) {
 	mirror, _ := e.Fields["mirror"].(policy.Fields)
 	place, _ := mirror["place"].(string)
@@ -67,17 +68,27 @@ func (m *mirrors) add(e *policy.Entry, source string) {
 	m.ends = append(m.ends, place)
 }
 
-// conditional reports whether some entry has a match.
+// rewritesDockerHub returns the entry in mode enforce that has the source docker.io and no match, or an empty name.
+func (m *mirrors) rewritesDockerHub() string {
+	for _, e := range m.entries {
+		if e.Mode == policy.Enforce && e.Fields["match"] == nil && slices.Contains(texts(e.Fields["sources"]), dockerHub) {
+			return e.Name
+		}
+	}
+	return ""
+}
+
+// conditional reports whether an entry has a match.
 func (m *mirrors) conditional() bool {
 	return slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return e.Fields["match"] != nil })
 }
 
-// excluding reports whether some entry excludes something.
+// excluding reports whether an entry has an exclude.
 func (m *mirrors) excluding() bool {
 	return slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return e.Fields["exclude"] != nil })
 }
 
-// variables returns the variables by which decided decides.
+// variables returns the variables that decided and moved use.
 func (m *mirrors) variables(s side, rewrites func(*policy.Entry) bool) []variable {
 	vars := []variable{{"ends", set(m.ends)}, {"routes", m.table()}, {"mirrors", m.perMirror(rewrites)}}
 	if m.conditional() {
@@ -93,7 +104,7 @@ func (m *mirrors) variables(s side, rewrites func(*policy.Entry) bool) []variabl
 	return vars
 }
 
-// perEntry returns a map from the names of entries to conditions.
+// perEntry returns an expression for a map from entry names to conditions.
 func (m *mirrors) perEntry(condition func(*policy.Entry) string) string {
 	var pairs []string
 	for _, e := range m.entries {
@@ -102,7 +113,8 @@ func (m *mirrors) perEntry(condition func(*policy.Entry) string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// table returns a map from sources to their routes, each the source, the name of an entry and what replaces the source.
+// table returns an expression for a map from sources to their routes. A route is a list of the source, the name of an
+// entry and the replacement.
 func (m *mirrors) table() string {
 	var pairs []string
 	for _, source := range m.sources {
@@ -115,8 +127,8 @@ func (m *mirrors) table() string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// perMirror returns a map from the names of entries to whether they rewrite, how long the path of a rewritten image
-// may be, and the pull secret.
+// perMirror returns an expression for a map from entry names to three values: whether the entry rewrites, the maximum
+// length of the path of a rewritten image, and the pull secret.
 func (m *mirrors) perMirror(rewrites func(*policy.Entry) bool) string {
 	return m.perEntry(func(e *policy.Entry) string {
 		mirror, _ := e.Fields["mirror"].(policy.Fields)
@@ -133,16 +145,16 @@ func (m *mirrors) perMirror(rewrites func(*policy.Entry) bool) string {
 	})
 }
 
-// decided returns an expression that adds to each reference of a list what becomes of it: at, where it is at a mirror;
-// of an image that a source covers, excluded, where its entry excludes it, and to, the image that replaces it.
+// decided returns an expression that adds fields to each reference in a list. at is set if the image is at a mirror.
+// If a source covers the image, excluded is set if the entry excludes it, and to is the image that replaces it.
 func (m *mirrors) decided(list string, s side, keep ...string) string {
 	return m.routed(list, s, keptFields(append(keep, "name", "version", "ok"))+"'at':size(r)>1&&r[0]==''?'y':'',"+
 		"'to':"+choose("r[0]==''", "''", m.target())+
 		",'excluded':"+allOf("r[0]!=''", cmp.Or(m.excludes(s), "false"))+"?'y':''")
 }
 
-// moved returns an expression of the references of a list that are rewritten: to, the image that replaces them, and
-// entry, the entry that has it so.
+// moved returns an expression for the references in a list that are rewritten. to is the image that replaces a
+// reference, and entry is the entry that rewrites it.
 func (m *mirrors) moved(list string, s side, rewrites func(*policy.Entry) bool, keep ...string) string {
 	stays := []string{"r[0]==''", m.excludes(s)}
 	if slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return !rewrites(e) }) {
@@ -152,22 +164,23 @@ func (m *mirrors) moved(list string, s side, rewrites func(*policy.Entry) bool, 
 		".filter(x,x.to!='')"
 }
 
-// routed returns an expression that makes of each reference of a list a map of some fields, in which r stands for the
-// route of x; for three empty texts where it is at a mirror, and one where it is neither.
+// routed returns an expression that maps each reference in a list to a map of fields. In fields, r is the route of x.
+// It contains three empty strings if the image is at a mirror, and one empty string if no route covers the image.
 func (m *mirrors) routed(list string, s side, fields string) string {
 	matched := ""
 	if m.conditional() {
 		matched = ".filter(r,variables.matched" + s.suffix() + "[r[1]])"
 	}
-	// An image of which some place ends a route is at a mirror, and has no route.
+	// An image is at a mirror if one of its places is the place of a mirror. It then does not have a route.
 	found := bind("p", places("x.name")+".filter(a,a in variables.ends||a in variables.routes)",
 		"size(p)==0?[]:p.exists(a,a in variables.ends)?[['','','']]:p.map(a,variables.routes[a]"+matched+").flatten()")
 	return list + ".map(x," + bind("r", "x.ok==''?['']:"+bind("c", found, "size(c)>0?c[0]:['']"), "{"+fields+"}") + ")"
 }
 
-// target returns the image that replaces x by the route r; empty where runtimes would parse it as another one.
+// target returns an expression for the image that replaces x by the route r. It is empty if runtimes would parse the
+// result as another image.
 func (m *mirrors) target() string {
-	// In two hundred characters no part is too long: maxPath, less the registry, is more than what is left of them.
+	// In 200 characters, no part is too long: even maxPath minus the registry is longer than the rest of the image.
 	fits := []string{"t.contains('/')", "size(t)<=200||size(t)-t.indexOf('/')-1<=int(variables.mirrors[r[1]][1])&&" +
 		"size(t)+size(x.version)<=1024"}
 	if m.toHub() {
@@ -176,12 +189,12 @@ func (m *mirrors) target() string {
 	return bind("t", "r[2]+x.name.substring(size(r[0]))", allOf(fits...)+"?t+x.version:''")
 }
 
-// toHub reports whether a mirror is at Docker Hub, where a name of one part is another image's.
+// toHub reports whether a mirror is at Docker Hub. A name of one part would be another image there.
 func (m *mirrors) toHub() bool {
 	return slices.ContainsFunc(m.ends, func(end string) bool { return strings.HasPrefix(end+"/", dockerHub+"/") })
 }
 
-// excludes returns whether the entry of the route r excludes x; empty where none excludes anything.
+// excludes returns a condition that the entry of the route r excludes x. It is empty if no entry excludes images.
 func (m *mirrors) excludes(s side) string {
 	if !m.excluding() {
 		return ""

@@ -2,14 +2,14 @@ package export
 
 import "slices"
 
-// Component is the value of the label app.kubernetes.io/component of what is exported as objects: the backstop.
+// Component is the value of the label app.kubernetes.io/component of exported objects: the backstop.
 const Component = "backstop"
 
-// stages end the names of the policies of a kind.
+// stages returns the suffixes of the names of the policies of a kind.
 func stages() []string { return []string{"enforce", "existing", "warn", "audit"} }
 
-// Names returns the names that exported policies, and their bindings, can have: of those that validate and of those
-// that mutate.
+// Names returns the possible names of exported policies and of their bindings, for validating and for mutating
+// policies.
 func Names() (validating, mutating []string) {
 	x := &exporter{mirrors: newMirrors(nil)}
 	for _, k := range x.kinds() {

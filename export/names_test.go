@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// The ClusterRole of the kit knows the names of all policies that can be exported, and no others.
+// The ClusterRole in the manifests contains exactly the names of all policies that can be exported.
 func TestNames(t *testing.T) {
 	role, err := os.ReadFile("../kustomize/components/backstop/rbac.yaml")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// An object has a name that Names knows.
+// Every exported object has a name that Names returns.
 func TestNamesAreAll(t *testing.T) {
 	validating, mutating := Names()
 	known := slices.Concat(validating, mutating)
@@ -48,7 +48,7 @@ gateways: [{name: f, mode: warn, protocols: {allowed: [TLS]}}]
 	}
 }
 
-// The file of the example overlay is what is exported of the policy beside it.
+// The file in the example overlay is the export of the policy next to it.
 func TestExampleBackstop(t *testing.T) {
 	dir := "../examples/overlays/backstop"
 	text, err := os.ReadFile(filepath.Join(dir, "policy.yaml"))

@@ -8,28 +8,28 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// refuseNodes refuses of the entries of mirrors what the configuration of a container runtime cannot say. Its answer is
-// the same for all Pods of a node.
+// refuseNodes adds refusals for mirrors entries that the configuration of a container runtime cannot express. The
+// configuration is the same for all Pods on a node.
 func (x *exporter) refuseNodes(e *policy.Entry, t Target) {
 	if e.Mode != policy.Enforce {
-		x.refuse(e, "mode", "a container runtime cannot warn", "export it once it is in mode enforce")
+		x.refuse(e, "mode", "a container runtime cannot warn", "export it when it is in mode enforce")
 	}
 	for _, field := range []string{"match", "exclude"} {
 		if e.Fields[field] != nil {
-			x.refuse(e, field, "a container runtime knows no Pods", useWebhook)
+			x.refuse(e, field, "a container runtime cannot distinguish Pods", useWebhook)
 		}
 	}
 	if e.Fields["imagePullSecret"] != nil {
-		x.refuse(e, "imagePullSecret", "kubelet chooses credentials by the image as it is written",
-			"give the nodes the credentials of the mirror, and leave the field out")
+		x.refuse(e, "imagePullSecret", "kubelet chooses credentials by the original image",
+			"give the nodes the credentials of the mirror, and remove the field")
 	}
 	for _, source := range texts(e.Fields["sources"]) {
 		switch {
 		case strings.HasPrefix(source, "*"):
 			x.refuse(e, "sources", "the wildcard "+source+" cannot keep registries apart at the mirror",
-				"write the registries out")
+				"list the registries")
 		case t == HostsTOML && strings.Contains(source, "/"):
-			x.refuse(e, "sources", "containerd has mirrors of whole registries, and "+source+" has a path", useWebhook)
+			x.refuse(e, "sources", "containerd mirrors only whole registries, but "+source+" has a path", useWebhook)
 		}
 	}
 }
@@ -53,11 +53,11 @@ func (x *exporter) nodes(t Target) []byte {
 	return b.Bytes()
 }
 
-// writeHostsTOML writes the file of a registry. override_path keeps containerd from adding /v2 behind the path.
+// writeHostsTOML writes the file for a registry. With override_path, containerd does not append /v2 to the path.
 func writeHostsTOML(b *bytes.Buffer, source, to string) {
 	server := source
 	if source == dockerHub {
-		server = "registry-1.docker.io" // which serves what docker.io names
+		server = "registry-1.docker.io" // serves the images of docker.io
 	}
 	registry, path, _ := strings.Cut(to, "/")
 	fmt.Fprintf(b, "# /etc/containerd/certs.d/%s/hosts.toml\nserver = \"https://%s\"\n", source, server)
@@ -66,7 +66,7 @@ func writeHostsTOML(b *bytes.Buffer, source, to string) {
 		strings.TrimSuffix(host, "/"))
 }
 
-// entry returns the entry of mirrors of that name.
+// entry returns the mirrors entry with a name, or nil if it does not exist.
 func (x *exporter) entry(name string) *policy.Entry {
 	for _, e := range x.mirrors.entries {
 		if e.Name == name {

@@ -10,18 +10,18 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// pathFields are the fields of paths of an Ingress that are read.
+// pathFields returns the fields of the paths block that are exported for Ingresses.
 func pathFields() known {
 	fields := routePathFields()
 	fields["unsafeCharacters"] = nil
 	return fields
 }
 
-// routePathFields are those of routes.
+// routePathFields returns the fields of the paths block that are exported for routes.
 func routePathFields() known { return known{"types": nil, "denied": nil, "deniedPatterns": nil} }
 
-// pathsOf returns the paths of an Ingress, each with its field, its type, and its host, which is a part of its
-// identity.
+// pathsOf returns an expression for the paths of an Ingress, each with its field, its type and its host. The host is
+// a part of the identity of a path.
 func pathsOf(s side) string {
 	return string(s) + ".spec.?rules.orValue([]).transformList(i,r,r.?http.?paths.orValue([]).transformList(j,p,{" +
 		"'field':'spec.rules['+string(i)+'].http.paths['+string(j)+'].path'," +
@@ -30,11 +30,12 @@ func pathsOf(s side) string {
 		"[i].p})).flatten()"
 }
 
-// pathID is the identity of the path p, with a ~ before an exact one: see hostKnown.
+// pathID is an expression for the identity of the path p. The identity of an exact path begins with ~: see hostKnown.
 const pathID = "(p.type=='Exact'?'~':'')+p.host+' '+p.path+' '+(p.type in ['Exact','Prefix','PathPrefix']?'':p.type)"
 
-// pathChecks returns the checks of the block paths, in the order of policy/ingress_paths.go. allRegex is the variable
-// that says whether all paths are taken for regular expressions, or false, and literal says how a path is none.
+// pathChecks returns the checks of the paths block, in the order of policy/ingress_paths.go. allRegex returns a
+// condition that all paths are regular expressions. literal is a hint how to write a path that is not a regular
+// expression.
 func pathChecks(paths policy.Fields, allRegex func(side) string, literal string) []check {
 	var all []check
 	add := func(id, where, path, ident, why, known string) {
@@ -73,14 +74,15 @@ func pathChecks(paths policy.Fields, allRegex func(side) string, literal string)
 	return all
 }
 
-// pathsWith returns a fault for each path about which there is something to say: what stands behind it in the sentence.
+// pathsWith returns an expression for the faults of paths. says is an expression for the part of the sentence after
+// the path; it is empty for a path without a fault.
 func pathsWith(paths, says string) string {
 	return paths + ".map(p,{'field':p.field,'path':p.path,'type':p.type,'host':p.host,'says':" + says +
 		"}).filter(p,p.says!='').map(p," + fault("p.field", pathID, quote("p.path")+"+p.says") + ")"
 }
 
-// deniedPart returns what is to be said of the path p, which must contain none of some parts; allRegex is whether all
-// paths of the object are taken for regular expressions.
+// deniedPart returns an expression for the fault of the path p if it contains one of some denied parts. allRegex is a
+// condition that all paths of the object are regular expressions.
 func deniedPart(parts []string, allRegex, literal string) string {
 	const special = `[\[\](){}*+?|^$\\]`
 	contains, dotted := "''", "''"
@@ -100,7 +102,8 @@ func deniedPart(parts []string, allRegex, literal string) string {
 		choose(allRegex+"||!(p.type in {'Exact':true,'Prefix':true,'PathPrefix':true})", asRegex, "''"))))
 }
 
-// withDots returns the regular expression of texts that contain a part where each of their dots is any byte.
+// withDots returns a regular expression that matches texts with a part, in which each dot of the text can represent
+// any byte.
 func withDots(part string) string {
 	var b strings.Builder
 	for _, c := range part {
@@ -109,19 +112,19 @@ func withDots(part string) string {
 	return b.String()
 }
 
-// regexPaths returns whether ingress-nginx takes all paths of an Ingress for regular expressions.
+// regexPaths returns a condition that ingress-nginx treats all paths of an Ingress as regular expressions.
 func regexPaths(s side) string {
 	return "variables.annotations" + s.suffix() + ".exists(k,k.endsWith('/use-regex')||k.endsWith('/rewrite-target'))"
 }
 
-// unsafeRunes are the characters that no path may have.
+// unsafeRunes contains the characters that paths must not contain.
 type unsafeRunes struct {
 	class string // of a regular expression
 	runes []rune
 }
 
-// unsafeInPaths returns the characters that isUnsafeInPath of package policy has: some signs, white space and control
-// characters.
+// unsafeInPaths returns the characters that isUnsafeInPath in package policy rejects: some punctuation, white space
+// and control characters.
 func unsafeInPaths() unsafeRunes {
 	u := unsafeRunes{class: "`" + `"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}`}
 	for c := range unicode.MaxLatin1 + rune(0x3000) {
@@ -132,7 +135,7 @@ func unsafeInPaths() unsafeRunes {
 	return u
 }
 
-// quotes returns a list of one mapping, from the characters to how sentences show them.
+// quotes returns an expression for a list with one map, from the characters to their form in sentences.
 func (u unsafeRunes) quotes() string {
 	pairs := make([]string, len(u.runes))
 	for i, c := range u.runes {

@@ -9,16 +9,17 @@ import (
 )
 
 const (
-	// longestPlain is how many characters the regular expression of plainImages may have: a match costs the product of
-	// its length and that of the image, and above this the places are looked up for less.
+	// longestPlain is the maximum length of the expression of plainImages. The cost of a match is the product of the
+	// lengths of the regular expression and the image. For longer expressions, a lookup of the places costs less.
 	longestPlain = 500
-	// longestImage is how long an image may be that is judged by one: no path of it is too long.
+	// longestImage is the maximum length of an image that plainImages accepts. Its path is then never too long.
 	longestImage = 255
 )
 
-// plainImages returns whether every image of a Pod passes every check of some entries, by one regular expression: it is
-// written in full, at a place that passes, with a tag or a digest that does. It is the quick way for most Pods. Others
-// pass, too, but that takes all of the checks. It is empty where no regular expression of moderate length says so.
+// plainImages returns a condition that every image of a Pod passes all checks of some entries. It uses one regular
+// expression: the image is written in full, is at an allowed place and has an allowed tag or digest. This is fast and
+// sufficient for most Pods. Other Pods may pass too, but only the checks can decide. The condition is empty if no
+// regular expression of moderate length is possible.
 func (x *exporter) plainImages(entries []*policy.Entry) string {
 	places, limited := x.plainPlaces(entries)
 	if limited && len(places) == 0 {
@@ -42,7 +43,7 @@ func (x *exporter) plainImages(entries []*policy.Entry) string {
 		for i, t := range tags {
 			denied[i] = globRegex(t)
 		}
-		// A port is no tag, and a match of one sends the Pod the longer way only.
+		// The expression may match a port instead of a tag. Then the Pod only has to pass the slower checks.
 		passes += "&&!c.image.matches(" + str(":(?:"+strings.Join(denied, "|")+")(?:@|$)") + ")"
 	}
 	if len(passes) > longestPlain {
@@ -55,7 +56,8 @@ func (x *exporter) plainImages(entries []*policy.Entry) string {
 	return strings.Join(append(lists, "object.spec.?volumes.orValue([]).all(v,!has(v.image))"), "&&")
 }
 
-// plainRegex returns the regular expression of images at some places; at any, if there is none.
+// plainRegex returns the regular expression of images at the given places. Without places, it matches images at any
+// place.
 func plainRegex(places []string, digest, version bool) string {
 	const (
 		path = `[a-z0-9]+(?:[._/-][a-z0-9]+)*`
@@ -80,7 +82,8 @@ func plainRegex(places []string, digest, version bool) string {
 	return "^" + at + path + end + "$"
 }
 
-// plainPlaces returns places at which every entry lets images pass, and whether entries say so at all.
+// plainPlaces returns places at which every entry allows images. limited reports whether an entry limits the places
+// at all.
 func (x *exporter) plainPlaces(entries []*policy.Entry) (places []string, limited bool) {
 	for _, e := range entries {
 		images, _ := e.Fields["images"].(policy.Fields)
@@ -106,15 +109,15 @@ func (x *exporter) plainPlaces(entries []*policy.Entry) (places []string, limite
 	return slices.Compact(places), limited
 }
 
-// within returns those of some places that are at or below one of others.
+// within returns the places that are at or below one of the other places.
 func within(places, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(places), func(p string) bool {
 		return !slices.ContainsFunc(others, func(o string) bool { return p == o || strings.HasPrefix(p, o+"/") })
 	})
 }
 
-// mayDeny reports whether patterns may deny an image at one of some places: one of the same registry, or one of Docker
-// Hub, which has several names.
+// mayDeny reports whether patterns may deny an image at one of some places. This is the case for images of the same
+// registry, and for images of Docker Hub, which has several names.
 func mayDeny(denied, places []string) bool {
 	registries := map[string]bool{}
 	for _, d := range denied {

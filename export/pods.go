@@ -8,18 +8,19 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// LargestPod returns how many images of a hundred characters a Pod may have that a policy of so many checks judges. The
-// API server denies a Pod whose expressions cost more than its budget. The module interop tries it.
+// LargestPod returns the largest number of images of 100 characters in a Pod for which the API server can evaluate a
+// policy with the given number of checks. The API server denies a Pod if the expressions exceed their cost budget. A
+// test in the module interop verifies the number.
 func LargestPod(checks int) int {
 	const (
-		images = 300 // which one check can judge with room to spare: each expression has a budget, too
-		few    = 4   // checks that leave those of the images as the greater part of the cost
+		images = 300 // safe for one check, because each expression also has a budget
+		few    = 4   // with this number of checks, the checks of images are still most of the cost
 	)
 	return images * few / max(few, checks)
 }
 
-// podImages returns all images of a Pod, each with the path of its field, in the order in which sentences name them.
-// With patch it has what a patch and a record need of it too: its JSON Pointer and its key.
+// podImages returns an expression for all images of a Pod, each with the path of its field, in the order of
+// sentences. With patch, each image also has its JSON Pointer and its key in the record.
 func podImages(s side, patch bool) string {
 	list := func(name, having, field string) string {
 		pullPolicy := "?imagePullPolicy"
@@ -39,7 +40,7 @@ func podImages(s side, patch bool) string {
 		list("ephemeralContainers", "", "image") + "+" + list("volumes", "has(c.image),", "image.reference")
 }
 
-// pods is the kind of Pods.
+// pods returns the kind for Pods.
 func (x *exporter) pods() kind {
 	m := x.mirrors
 	k := kind{
@@ -47,9 +48,9 @@ func (x *exporter) pods() kind {
 		checks: func(e *policy.Entry) []check { return x.podChecks(e) },
 		plain:  x.plainImages,
 		capacity: func(checks int) string {
-			return "judges Pods of up to " + number(LargestPod(checks)) +
-				" images of a hundred characters; the API server denies " +
-				"what costs more than its budget"
+			return "validates Pods with up to " + number(LargestPod(checks)) +
+				" images of 100 characters; the API server denies " +
+				"Pods that exceed its cost budget"
 		},
 	}
 	k.variables = func(s side) []variable {
@@ -83,7 +84,7 @@ func (x *exporter) usesMirrors() bool {
 	return false
 }
 
-// podChecks returns the checks of an entry of pods, in the order of policy/pod_images.go.
+// podChecks returns the checks of a pods entry, in the order of policy/pod_images.go.
 func (x *exporter) podChecks(e *policy.Entry) []check {
 	images, _ := e.Fields["images"].(policy.Fields)
 	var all []check
@@ -106,8 +107,8 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?"+bind("d", x.deniedAsWritten(),
 			"' is not pulled from a mirror'+(d!=''?', since '+d+' denies it':x.never==''?'; write '+x.to:"+
 				"', and not rewritten, since its pull policy is Never; load it on the nodes as '+x.to+"+
-				"' and write that, or have the policy allow it')")+":"+
-			str(" is not pulled from a mirror"+x.mirrors.pass(allowed))+")", "is not pulled from a mirror")
+				"' and write that, or have the policy allow it')")+":"+x.withoutMirror(allowed)+")",
+			"is not pulled from a mirror")
 	case images["allowed"] != nil:
 		pass := "no image is"
 		if len(allowed) > 0 {
@@ -131,7 +132,20 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 	return all
 }
 
-// unlessExcluded returns whether the image x fails a check and is not one that the entry excludes.
+// withoutMirror returns the sentence about an image x that no mirror has and that allowed does not contain.
+func (x *exporter) withoutMirror(allowed []string) string {
+	says, hub := str(" is not pulled from a mirror"+x.mirrors.pass(allowed)), x.mirrors.rewritesDockerHub()
+	if hub == "" {
+		return says
+	}
+	image := bind("p", "x.name.substring(size(r)+1)", "'docker.io/'+(p.contains('/')?p:'library/'+p)+x.version")
+	return bind("r", "x.name.find('^[^/]*')", choose(
+		"r in "+set(slices.DeleteFunc(hubNames(), func(s string) bool { return s == dockerHub }))+"&&x.never==''&&"+
+			x.deniedAsWritten()+"==''",
+		"' is not pulled from a mirror; write '+"+image+"+"+str(", which mirrors entry "+hub+" covers"), says))
+}
+
+// unlessExcluded returns a condition that the image x fails a check and that the entry does not exclude it.
 func unlessExcluded(e *policy.Entry, fails string) string {
 	if excluded := imagesOf(e); len(excluded) > 0 {
 		return "(" + fails + ")&&!(x.ok!=''&&" + isCovered(excluded) + ")"
@@ -139,16 +153,16 @@ func unlessExcluded(e *policy.Entry, fails string) string {
 	return fails
 }
 
-// isDenied returns whether the image x fails images.denied.
+// isDenied returns a condition that the image x fails images.denied.
 func isDenied(patterns []string) string {
 	return "x.ok==''||" + allOf(hint(patterns), "size("+deniedBy(patterns)+")>0")
 }
 
-// hasDeniedTag returns whether the image x fails images.deniedTags.
+// hasDeniedTag returns a condition that the image x fails images.deniedTags.
 func hasDeniedTag(patterns []string) string { return "x.ok==''||" + tagDenied(patterns) }
 
-// deniedAsWritten returns the name of the first enforced check that denies the image x by its name or its tag, whatever
-// it is pulled from; the empty text for none.
+// deniedAsWritten returns an expression for the name of the first enforced check that denies the image x because of
+// its name or tag, independent of the place it is pulled from. It is empty if no check does.
 func (x *exporter) deniedAsWritten() string {
 	by := "''"
 	for i := range slices.Backward(x.entries) {
@@ -171,7 +185,7 @@ func (x *exporter) deniedAsWritten() string {
 	return by
 }
 
-// covered is isCovered where there are patterns.
+// covered is like isCovered, but without patterns it returns an empty string.
 func covered(patterns []string) string {
 	if len(patterns) == 0 {
 		return ""
@@ -179,7 +193,7 @@ func covered(patterns []string) string {
 	return isCovered(patterns)
 }
 
-// pass is the end of the sentence about an image that has no mirror.
+// pass returns the end of the sentence about an image that does not have a mirror.
 func (m *mirrors) pass(allowed []string) string {
 	var known []string
 	seen := map[string]bool{}
@@ -200,11 +214,11 @@ func (m *mirrors) pass(allowed []string) string {
 	return "; allowed are " + text.List(known)
 }
 
-// tagDenied returns whether the tag of x is denied.
+// tagDenied returns a condition that the tag of x is denied.
 func tagDenied(patterns []string) string { return bind("t", tag, allOf("t!=''", globs(patterns, "t"))) }
 
-// deniedTag returns the end of the sentence about the tag of x: the first pattern that matches it, unless that is the
-// tag itself.
+// deniedTag returns an expression for the end of the sentence about the tag of x. It contains the first pattern that
+// matches the tag, unless the pattern is the tag itself.
 func deniedTag(patterns []string) string {
 	end := "''"
 	for _, p := range slices.Backward(patterns) {

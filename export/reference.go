@@ -2,35 +2,36 @@ package export
 
 import "strings"
 
-// The texts below are the functions of policy/internal/match/reference.go and registry.go in CEL. The module interop
-// compares both, image by image. A shorter regular expression stands before a longer one where it suffices for nearly
-// every image: the cost of a match is the product of both lengths.
+// The expressions below do the same in CEL as policy/internal/match/reference.go and registry.go. The module interop
+// compares the results image by image. A shorter regular expression is tried before a longer one if it is sufficient
+// for nearly every image, because the cost of a match is the product of both lengths.
 
 const (
-	// usual is the regular expression of references that are well-formed by their characters alone, in 200 of them.
+	// usual matches references of at most 200 characters that are valid because of their characters.
 	usual = `^(?:[a-z0-9]+(?:[.-][a-z0-9]+)*:[1-9][0-9]{3}/)?[a-z0-9]+(?:[._/-][a-z0-9]+)*` +
 		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(?:@sha256:[a-f0-9]{64})?$`
-	// normal is that of references with a registry that has one spelling, but for those of hubAlias.
+	// normal matches references whose registry has only one spelling, except for hubAlias.
 	normal = `^[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z][a-z0-9]*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)+` +
 		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(?:@sha256:[a-f0-9]{64})?$`
-	// hubAlias is that of images of Docker Hub that have another full name.
+	// hubAlias matches images of Docker Hub that have another full name.
 	hubAlias = `^(?:index\.docker\.io/|docker\.io/[^/]*$)`
-	// grammar is the regular expression of all references, but for addresses in brackets that are none, for the lengths
-	// of paths, and for IDs of images.
+	// grammar matches all references. It does not check addresses in brackets and the length of paths, and it does
+	// not exclude image IDs.
 	grammar = `^(?:(?:[a-zA-Z0-9]+(?:(?:\.|-+)[a-zA-Z0-9]+)*|\[[a-fA-F0-9:]+\])(?::` + port + `)?/)?` +
 		`[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*` +
 		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?` +
 		`(?:@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?$`
-	// port is a number from 1 to 65535.
+	// port matches a number from 1 to 65535.
 	port = `0*(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])`
-	// imageID is the regular expression of what a runtime may take for the ID of an image.
+	// imageID matches strings that a runtime may treat as the ID of an image.
 	imageID = `^(?:[a-f0-9]{64}|sha(?:256|384|512):[a-fA-F0-9]+)$`
-	// normalHost is that of hosts that have one spelling: names in lower case that do not end in a number, with a dot.
+	// normalHost matches hosts with only one spelling: names in lower case that contain a dot and do not end in a
+	// number.
 	normalHost = `^[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z][a-z0-9]*$`
 )
 
-// fullName returns the name and the version of an image in full: docker.io/library/nginx:1.25, where v is the variable
-// of a text that has no slash, or of one that has.
+// fullName returns an expression for the full name and the version of an image, such as docker.io/library/nginx:1.25.
+// v is a variable with a reference, with or without a slash.
 func fullName(v string) string {
 	const first, rest = "f", "r"
 	isRegistry := first + ".contains('.')||" + first + ".contains(':')||" + first + "=='localhost'||" +
@@ -42,13 +43,13 @@ func fullName(v string) string {
 		bind(first, v+".find('^[^/]*')", choose(isRegistry, named, "'docker.io/'+"+v)))
 }
 
-// normalRegistry returns the one spelling of a registry, for what the variable f stands for.
+// normalRegistry returns an expression for the canonical form of the registry in the variable f.
 func normalRegistry(f string) string {
 	const host, address = "h", "a"
 	hosts := choose(host+".startsWith('[')", normalIPv6(host), bind(address, host+".lowerAscii()",
 		choose(address+".matches("+str(`(?:^|\.)(?:0x[0-9a-f]*|[0-9]+)$`)+")", looseIPv4(address), address)))
-	// HTTPS is spoken to every registry unless it is configured otherwise, so that its port is none. A host without a dot
-	// keeps it, since it would be a path without.
+	// The default protocol of registries is HTTPS, so its port is removed. A host without a dot keeps the port,
+	// because without it the host would be parsed as a path.
 	ports := bind("p", f+".substring(size("+host+")).find('[1-9][0-9]*$')", choose(
 		"n.contains('.')||n.contains(':')||n=='localhost'",
 		choose("p in ['','443']", "n", "n+':'+p"), choose("p==''", "n+':443'", "n+':'+p")))
@@ -56,16 +57,16 @@ func normalRegistry(f string) string {
 		bind(host, choose(f+".startsWith('[')", f+`.find('^\\[[^\\]]*\\]')`, f+".find('^[^:]*')"), bind("n", hosts, ports)))
 }
 
-// normalIPv6 returns an address in brackets in its one spelling, and the IPv4 address of one that stands for it,
-// without them. A text that is neither stays as it is.
+// normalIPv6 returns an expression for the canonical form of an address in brackets. For an IPv4-mapped address it is
+// the IPv4 address without brackets. Other texts stay unchanged.
 func normalIPv6(host string) string {
 	inner := choose("size("+host+")<2", "''", host+".substring(1,size("+host+")-1)")
 	return bind("i", inner, choose("isIP(i)", "'['+string(ip(i))+']'",
 		bind("u", unmapped("i"), choose("u==''", host, "u"))))
 }
 
-// unmapped returns the IPv4 address that an IPv4-mapped IPv6 address stands for; empty for other texts. ip() refuses
-// such addresses: they are parsed with another group in the place of ffff.
+// unmapped returns an expression for the IPv4 address of an IPv4-mapped IPv6 address. For other texts it is empty.
+// ip() rejects such addresses, so they are parsed with another group instead of ffff.
 func unmapped(address string) string {
 	dotted := bind("q", "t.substring(7).split(':').map(x,"+digits("x", "16")+")",
 		"string(q[0]/256)+'.'+string(q[0]%256)+'.'+string(q[1]/256)+'.'+string(q[1]%256)")
@@ -73,17 +74,19 @@ func unmapped(address string) string {
 		bind("t", "string(ip(m))", choose("t.matches('^::fffe:[0-9a-f]+:[0-9a-f]+$')", dotted, "''")), "''"))
 }
 
-// isIPv6 returns whether the registry of v is no address in brackets, or an IPv6 address.
+// isIPv6 returns a condition that the registry of v is an IPv6 address or is not in brackets.
 func isIPv6() string {
 	return "!v.startsWith('[')||" + bind("h", `v.find('^\\[[^\\]]*\\]')`,
 		bind("i", choose("size(h)<2", "''", "h.substring(1,size(h)-1)"),
 			"isIP(i)||"+unmapped("i")+"!=''"))
 }
 
-// looseIPv4 returns a host that ends in a number as inet_aton(3) reads it: one to four numbers, decimal, octal or
-// hexadecimal, the last of which fills all remaining bytes. A host that is no address stays as it is.
+// looseIPv4 returns an expression for a host that ends in a number, parsed like inet_aton(3) does. The host consists
+// of one to four decimal, octal or hexadecimal numbers. The last number fills all remaining bytes. A host that is not
+// an address stays unchanged.
 func looseIPv4(host string) string {
-	// Of more digits than a byte has, all but the last are no number, which costs less than to work it out.
+	// All numbers except the last have at most as many digits as a byte. Checking the length costs less than
+	// computing a larger number.
 	const last = "k==size(b)-1"
 	number := choose("d.matches('^0x0*[0-9a-f]{0,8}$')&&size(d)>2&&("+last+"||d.matches('^0x0*[0-9a-f]{0,2}$'))",
 		digits("d.substring(2)", "16"),
@@ -97,8 +100,8 @@ func looseIPv4(host string) string {
 	return choose("isIP("+host+")", host, bind("w", numbers, choose(fits, bind("v", bytes, address), host)))
 }
 
-// digits returns the number that a text of digits is, with at most eight of base 16 and eleven of base 8 that are not
-// leading zeros.
+// digits returns an expression for the number in a text. Without leading zeros, the text has at most eight digits in
+// base 16 or eleven digits in base 8.
 func digits(text, base string) string {
 	powers := "[1,16,256,4096,65536,1048576,16777216,268435456]"
 	if base == "8" {
@@ -109,7 +112,7 @@ func digits(text, base string) string {
 			"'a':10,'b':11,'c':12,'d':13,'e':14,'f':15}[c[k]]*"+powers+"[size(c)-1-k]).sum()")
 }
 
-// isReference returns whether the variable v is a well-formed reference, of which the variable n is the full name.
+// isReference returns a condition that the variable v is a valid reference. The variable n is its full name.
 func isReference() string {
 	slow := allOf("size(v)<=1024", "v.matches("+str(grammar)+")", isIPv6(),
 		"v.contains('/')||!v.matches("+str(imageID)+")",
@@ -119,8 +122,8 @@ func isReference() string {
 		slow + ")"
 }
 
-// isNormal returns whether a text is a reference in full, in its one spelling, by its characters alone: with a registry
-// that is a name in lower case. It is the quick way for most images.
+// isNormal returns a condition that a text is a full reference in its canonical form, with a registry that is a name
+// in lower case. It checks only characters. It is fast and sufficient for most images.
 func isNormal(v string) string {
 	return "size(" + v + ")<=200&&!" + v + ".startsWith('[')&&" + v + ".matches(" + str(normal) + ")&&!" +
 		v + ".matches(" + str(hubAlias) + ")"
@@ -135,8 +138,8 @@ func keptFields(names []string) string {
 	return b.String()
 }
 
-// references returns an expression that adds to each element of a list the full name of its image and its version, and
-// in ok whether it is a reference at all. Elements are maps of texts.
+// references returns an expression that adds fields to each element of a list: the full name of its image, its
+// version, and ok if it is a valid reference. Elements are maps of strings.
 func references(list string, keep ...string) string {
 	kept := keptFields(keep)
 	const name = `.find('^(?:[^/]*/)*[^/:@]*')`
@@ -146,10 +149,10 @@ func references(list string, keep ...string) string {
 	return list + ".map(x," + choose(isNormal("x.ref"), quick, slow) + ")"
 }
 
-// places returns the places of a name: itself, and those above it, up to its registry.
+// places returns an expression for the places of a name: the name and all its parents up to the registry.
 func places(name string) string {
 	return bind("s", name+".split('/')", "lists.range(size(s)).map(k,s.slice(0,size(s)-k).join('/'))")
 }
 
-// quoted returns the image of x as sentences show it: in quotes, and cut to 256 characters.
+// quoted is an expression for the image x in sentences: in quotes, and truncated to 256 characters.
 const quoted = "(size(x.ref)<=256?strings.quote(x.ref):strings.quote(x.ref.substring(0,256))+'…')"

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Refusal says that a field of an entry cannot be said natively.
+// Refusal reports that a field of an entry cannot be exported.
 type Refusal struct {
 	Pos     policy.Position
 	Field   string // exclude.until; empty for the whole entry
@@ -18,7 +18,7 @@ type Refusal struct {
 	Instead string // what to do
 }
 
-// String returns the line of a report: file, line, column, field, reason, and what to do instead.
+// String returns the line for a report: file, line, column, field, reason, and what to do instead.
 func (r Refusal) String() string {
 	path := r.Pos.Path
 	if r.Field != "" {
@@ -27,21 +27,21 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s: %s: %s: %s", r.Pos, path, r.Why, r.Instead)
 }
 
-// useWebhook is what to do about most refusals.
+// useWebhook is the solution for most refusals.
 const useWebhook = "leave the entry to the webhook, with --best-effort"
 
-// openShiftRoutes is why entries of routes are refused that are about Routes of OpenShift.
-const openShiftRoutes = "Routes of OpenShift are not said natively"
+// openShiftRoutes is the reason why routes entries for OpenShift Routes are not exported.
+const openShiftRoutes = "OpenShift Routes are not supported natively"
 
-// refuse files a refusal of an entry.
+// refuse adds a refusal of a whole entry, so the entry is not exported.
 func (x *exporter) refuse(e *policy.Entry, field, why, instead string) {
 	r := Refusal{e.Pos, field, why, instead}
 	x.refused[e.Name] = append(x.refused[e.Name], r)
 	x.result.Refusals = append(x.result.Refusals, r)
 }
 
-// leaveOut files a refusal of a block of checks. The checks of an entry are independent of each other, so that the
-// others are exported with --best-effort.
+// leaveOut adds a refusal of a block of checks. The checks of an entry are independent of each other, so the other
+// checks are still exported with --best-effort.
 func (x *exporter) leaveOut(e *policy.Entry, block, field, why, instead string) {
 	r := Refusal{e.Pos, field, why, instead}
 	x.partial[e.Name] = append(x.partial[e.Name], r)
@@ -49,16 +49,16 @@ func (x *exporter) leaveOut(e *policy.Entry, block, field, why, instead string) 
 	delete(e.Fields, block)
 }
 
-// native reports whether an entry is in force and has not been refused.
+// native reports whether an entry is active and is exported.
 func (x *exporter) native(e *policy.Entry) bool {
 	return e.Mode != policy.Off && len(x.refused[e.Name]) == 0
 }
 
-// known are the fields that are read of the entries of each block, with the fields in them. A nil mapping stands for
-// whatever is in it.
+// known contains the supported fields of a block, with their nested fields. If the nested map is nil, all nested
+// fields are supported.
 type known map[string]known
 
-// readFields returns the fields that are read of a block; nil for a block that is not exported.
+// readFields returns the supported fields of a block, or nil if the block is not exported.
 func readFields(block string) known {
 	images := known{"from": nil, "allowed": nil, "denied": nil, "deniedTags": nil, "digest": nil}
 	switch block {
@@ -80,7 +80,7 @@ func readFields(block string) known {
 	return nil
 }
 
-// withSelectors adds match and exclude of entries for what users write themselves.
+// withSelectors adds match and exclude to the fields of blocks for objects that users write.
 func withSelectors(fields known, classes string) known {
 	selector := known{"namespaces": nil, "users": nil, "groups": nil, "labels": nil, "reason": nil}
 	if classes != "" {
@@ -90,7 +90,7 @@ func withSelectors(fields known, classes string) known {
 	return fields
 }
 
-// refuseAll files what of the entries that are in force is not exported.
+// refuseAll adds refusals for the parts of active entries that are not exported.
 func (x *exporter) refuseAll() {
 	for i := range x.entries {
 		e := &x.entries[i]
@@ -100,7 +100,7 @@ func (x *exporter) refuseAll() {
 		}
 		fields := readFields(e.Block)
 		if fields == nil {
-			x.refuse(e, "", "entries of "+e.Block+" are not said natively", useWebhook)
+			x.refuse(e, "", "entries of "+e.Block+" are not supported natively", useWebhook)
 			continue
 		}
 		x.refuseFields(e, "", e.Fields, fields)
@@ -124,8 +124,8 @@ func (x *exporter) refuseAll() {
 	}
 }
 
-// refuseOpenShift refuses entries of routes for Routes of OpenShift: of what they share with others the rest is
-// exported.
+// refuseOpenShift adds refusals for routes entries that apply to OpenShift Routes. If an entry also applies to other
+// routes, it is exported for them.
 func (x *exporter) refuseOpenShift(e *policy.Entry) {
 	kinds := texts(e.Fields["kinds"])
 	switch {
@@ -133,12 +133,12 @@ func (x *exporter) refuseOpenShift(e *policy.Entry) {
 	case onlyOpenShift(e):
 		x.refuse(e, "kinds", openShiftRoutes, useWebhook)
 	case len(kinds) == 0 || slices.Contains(kinds, "Route"):
-		x.leaveOut(e, "", "kinds", openShiftRoutes, "list the kinds of Gateway API alone, or "+useWebhook)
+		x.leaveOut(e, "", "kinds", openShiftRoutes, "list only Gateway API kinds, or "+useWebhook)
 	}
 }
 
-// refuseFilters refuses to deny filters that name no object: whether an update changes what they do, expressions cannot
-// compare.
+// refuseFilters adds a refusal for denied filters that do not refer to an object. CEL expressions cannot compare the
+// effects of two such filters, so they cannot determine whether an update changes them.
 func (x *exporter) refuseFilters(e *policy.Entry) {
 	filters, _ := e.Fields["filters"].(policy.Fields)
 	if e.Block != "routes" || !x.native(e) {
@@ -148,19 +148,21 @@ func (x *exporter) refuseFilters(e *policy.Entry) {
 		switch kind {
 		case "RequestMirror", "ExtensionRef", "ExternalAuth":
 		default:
-			x.leaveOut(e, "filters", "filters.denied", "whether an update changes what a filter of the type "+kind+
-				" does, the API server's expressions cannot compare",
-				"deny RequestMirror, ExtensionRef and ExternalAuth alone, or "+useWebhook)
+			x.leaveOut(e, "filters", "filters.denied", "the API server's expressions cannot determine "+
+				"whether an update changes a filter of type "+kind,
+				"deny only RequestMirror, ExtensionRef and ExternalAuth, or "+useWebhook)
 			return
 		}
 	}
 }
 
-// refuseHosts refuses hosts where an annotation that names some cannot be read by expressions, unless the policy denies
-// that annotation, and where it depends on the order of rules which hosts of spec.tls are claims of their own.
+// refuseHosts adds a refusal for the hosts block in two cases: if CEL expressions cannot read the hosts in an
+// annotation that the policy does not deny, and if the order of rules decides which hosts in spec.tls are separate
+// claims.
 func (x *exporter) refuseHosts(e *policy.Entry) {
 	if e.Block == "ingresses" && len(texts(x.settings["globbingClasses"])) > 0 {
-		x.leaveOut(e, "hosts", "hosts", "with globbingClasses a host of spec.tls is not always that of a rule", useWebhook)
+		x.leaveOut(e, "hosts", "hosts", "with globbingClasses, a host in spec.tls can differ from the same host in a rule",
+			useWebhook)
 		return
 	}
 	kinds := map[string][]string{
@@ -188,7 +190,7 @@ func (x *exporter) denies(block, key string) bool {
 	})
 }
 
-// exports reports whether a target is about the entries of a block.
+// exports reports whether a target supports the entries of a block.
 func (x *exporter) exports(block string) bool {
 	switch block {
 	case "exceptions":
@@ -201,7 +203,7 @@ func (x *exporter) exports(block string) bool {
 	return slices.Contains(x.Targets, VAP)
 }
 
-// refuseFields refuses the fields that are not known.
+// refuseFields adds refusals for the fields that are not in read.
 func (x *exporter) refuseFields(e *policy.Entry, path string, fields policy.Fields, read known) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		inner, ok := read[name]
@@ -215,7 +217,8 @@ func (x *exporter) refuseFields(e *policy.Entry, path string, fields policy.Fiel
 	}
 }
 
-// refuseField refuses a field: of a block of checks that field alone, of other fields the entry.
+// refuseField adds a refusal for a field. If the field belongs to a block of checks, the rest of the entry is still
+// exported.
 func (x *exporter) refuseField(e *policy.Entry, path, name string) {
 	why, instead := whyNot(path + name)
 	selects := strings.HasPrefix(path, "match.") || strings.HasPrefix(path, "exclude.")
@@ -233,31 +236,32 @@ func (x *exporter) refuseField(e *policy.Entry, path, name string) {
 	delete(fields, name)
 }
 
-// whyNot returns why a field is not exported, and what to do instead.
+// whyNot returns the reason why a field is not exported, and what to do instead.
 func whyNot(field string) (why, instead string) {
 	switch last := field[strings.LastIndexByte(field, '.')+1:]; {
 	case field == "externalNames":
-		return "which top-level domains are public, the API server does not know", useWebhook
+		return "the API server does not have a list of public top-level domains", useWebhook
 	case field == "ingressNginx":
-		return "the risks of annotations are a table of ingress-nginx", useWebhook
+		return "the API server does not have the table of risky ingress-nginx annotations", useWebhook
 	case last == "until":
-		return "it ends by date, and the API server's expressions have no clock", "export again after that, or " + useWebhook
+		return "it ends on a date, and the API server's expressions do not have a clock",
+			"export again after that, or " + useWebhook
 	case last == "set":
-		return "the path of a webhook chooses the set", "leave the sets to the webhook, with --best-effort"
+		return "the webhook path selects the rule set", "leave rule sets to the webhook, with --best-effort"
 	}
-	return "it is not said natively", useWebhook
+	return "it is not supported natively", useWebhook
 }
 
-// seesOriginals reports whether a rule judges images as they are written, which a policy that rewrites hides from the
-// webhooks.
+// seesOriginals reports whether a rule checks original images. If a native policy rewrites images, webhooks do not
+// see the original images.
 func (x *exporter) seesOriginals(e *policy.Entry) bool {
 	images, _ := e.Fields["images"].(policy.Fields)
 	return e.Block == "pods" && (images["denied"] != nil || images["deniedTags"] != nil) && len(x.mirrors.entries) > 0 &&
 		slices.Contains(x.Targets, MAP)
 }
 
-// refuseRewriting refuses all of mirrors where a rule about images as they are written is left to the webhooks, which
-// are called after the policy that rewrites: they would see nothing to deny, or to warn of.
+// refuseRewriting adds refusals for all mirrors entries if a rule about original images is left to the webhooks.
+// Webhooks are called after the policy that rewrites, so they would not see the original images.
 func (x *exporter) refuseRewriting() {
 	for i := range x.entries {
 		e := &x.entries[i]
@@ -267,30 +271,31 @@ func (x *exporter) refuseRewriting() {
 		case len(refused) > 0:
 			why = "is not native: " + refused[0].Why
 		case e.Mode != policy.Enforce:
-			why = "is in mode " + e.Mode.String() + ", and a policy that mutates cannot warn"
+			why = "is in mode " + e.Mode.String() + ", and a mutating policy cannot warn"
 		}
 		if why == "" {
 			continue
 		}
 		for _, m := range x.mirrors.entries {
-			if m.Mode == policy.Enforce { // others are refused in any case
-				x.refuse(m, "", "the rule "+e.Name+" is about images as they are written, and "+why, useWebhook)
+			if m.Mode == policy.Enforce { // refuseMirrors handles other entries
+				x.refuse(m, "", "the rule "+e.Name+" is about original images, and "+why, useWebhook)
 			}
 		}
 		return
 	}
 }
 
-// refuseMirrors refuses what the policy that rewrites cannot do, and rules that need it where it is not exported.
+// refuseMirrors adds refusals for entries that the policy that rewrites cannot express, and for rules that need this
+// policy if it is not exported.
 func (x *exporter) refuseMirrors() {
-	exact := true // the table of mirrors is said exactly
+	exact := true // the table of mirrors is exact
 	for _, e := range x.mirrors.entries {
 		exact = exact && len(x.refused[e.Name]) == 0
 		for _, s := range texts(e.Fields["sources"]) {
 			if strings.HasPrefix(s, "*") {
 				exact = false
 				if slices.Contains(x.Targets, MAP) {
-					x.refuse(e, "sources", "the wildcard "+s+" is not said natively", "write the registries out, or "+useWebhook)
+					x.refuse(e, "sources", "the wildcard "+s+" is not supported natively", "list the registries, or "+useWebhook)
 				}
 			}
 		}
@@ -298,7 +303,7 @@ func (x *exporter) refuseMirrors() {
 			exact = false
 		}
 		if e.Mode != policy.Enforce && slices.Contains(x.Targets, MAP) {
-			x.refuse(e, "mode", "a policy that mutates cannot warn",
+			x.refuse(e, "mode", "a mutating policy cannot warn",
 				"leave the entry to the webhook until it is in mode enforce, with --best-effort")
 		}
 	}
@@ -311,16 +316,16 @@ func (x *exporter) refuseMirrors() {
 		switch {
 		case images["from"] == nil:
 		case !exact:
-			x.refuse(e, "images.from", "not every entry of mirrors is said natively",
-				"write their sources out and without until, or "+useWebhook)
+			x.refuse(e, "images.from", "some mirrors entries cannot be exported",
+				"list their sources and remove until, or "+useWebhook)
 		case !slices.Contains(x.Targets, MAP) && !x.DenyUnrewritten:
-			x.refuse(e, "images.from", "without the policy that rewrites it denies every Pod when no replica answers",
-				"export both by --target vap,map (Kubernetes 1.36), or accept that by --deny-unrewritten")
+			x.refuse(e, "images.from", "without the policy that rewrites images, it denies every Pod if no replica is running",
+				"export both with --target vap,map (Kubernetes 1.36), or accept this with --deny-unrewritten")
 		}
 	}
 }
 
-// refuseExceptions refuses the rules that exceptions name: exceptions end by date.
+// refuseExceptions adds refusals for the rules in exceptions, because exceptions end on a date.
 func (x *exporter) refuseExceptions() {
 	for i := range x.entries {
 		exception := &x.entries[i]
@@ -333,15 +338,15 @@ func (x *exporter) refuseExceptions() {
 				e := &x.entries[j]
 				exported := x.exports(e.Block) && e.Block != "mirrors" && e.Block != "exceptions"
 				if (exported || x.seesOriginals(e)) && x.native(e) && matchesGlob(name, e.Name) {
-					x.refuse(e, "", "the exception "+exception.Name+" is about it until a date, and the API server's expressions "+
-						"have no clock", "export again after that, or "+useWebhook)
+					x.refuse(e, "", "the exception "+exception.Name+" applies until a date, and the API server's expressions "+
+						"do not have a clock", "export again after that, or "+useWebhook)
 				}
 			}
 		}
 	}
 }
 
-// matchesGlob reports whether a pattern, in which * is any run of characters, matches a name.
+// matchesGlob reports whether a pattern matches a name. In a pattern, * matches any number of characters.
 func matchesGlob(pattern, name string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {

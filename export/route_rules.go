@@ -2,7 +2,8 @@ package export
 
 import "github.com/evergate/evergate/policy"
 
-// routePaths returns the path of every match of an HTTPRoute or a GRPCRoute; other routes have none.
+// routePaths returns an expression for the path of every match of an HTTPRoute or a GRPCRoute. For other routes it is
+// an empty list.
 func routePaths(s side) string {
 	const rules = "spec.rules"
 	every := func(field string) string {
@@ -29,8 +30,8 @@ func routePaths(s side) string {
 		choose("request.resource.resource=='grpcroutes'", each(grpc), "[]"))
 }
 
-// eachFilter returns a list of what an expression says of each filter of a route: those of rules, and behind those of a
-// rule the filters of its backends. The expression is that of the filter f, at a path.
+// eachFilter returns an expression for a list with the result of an expression for each filter of a route: first the
+// filters of a rule, then the filters of its backends. of returns the expression for the filter f at a path.
 func eachFilter(s side, of func(path string) string) string {
 	filters := func(holder, path string) string {
 		return holder + ".?filters.orValue([]).transformList(k,f," + of(path+".filters['+string(k)+']'") + ")"
@@ -41,7 +42,7 @@ func eachFilter(s side, of func(path string) string) string {
 		").flatten()).flatten()"
 }
 
-// routeFilter returns a filter: its path, its type, and the identity of the object that it names.
+// routeFilter returns an expression for a filter: its path, its type, and the identity of the referenced object.
 func routeFilter(path string) string {
 	backend := func(field string) string {
 		return bind("z", "{"+reference("f."+field+".?backendRef", "", "Service")+"}", referenceID("z")) +
@@ -53,8 +54,8 @@ func routeFilter(path string) string {
 	return "{'path':" + path + ",'type':string(f.?type.orValue('')),'ref':" + ref + "}"
 }
 
-// routeBackends returns every backend of a route: those of rules, and those to which filters send requests, each with
-// what it gets them for.
+// routeBackends returns an expression for every backend of a route: the backends of rules, and the backends to which
+// filters send requests. Each backend includes the purpose of the requests.
 func routeBackends(s side) string {
 	one := func(of, path, part string) string {
 		return "{'path':" + path + "," + reference(of, "", "Service") + ",'part':'" + part + " '+string(" + of +
@@ -72,7 +73,7 @@ func routeBackends(s side) string {
 		eachFilter(s, ofFilter) + ".flatten()"
 }
 
-// backendChecks returns the checks of the block backends, in the order of policy/route_backends.go.
+// backendChecks returns the checks of the backends block, in the order of policy/route_backends.go.
 func backendChecks(block policy.Fields) []check {
 	var all []check
 	add := func(id, fails, field, why string) {
@@ -91,8 +92,7 @@ func backendChecks(block policy.Fields) []check {
 	return all
 }
 
-// filterChecks returns the check of the block filters. Types of filters that name no object are refused: see
-// refuseFilters.
+// filterChecks returns the check of the filters block. refuseFilters handles filters that do not refer to an object.
 func filterChecks(block policy.Fields) []check {
 	denied := texts(block["denied"])
 	if len(denied) == 0 {

@@ -8,10 +8,11 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// gatewayGroup is the group of Gateway API.
+// gatewayGroup is the API group of Gateway API.
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// routeKinds are the kinds of routes that are judged, with their resources. Routes of OpenShift are not.
+// routeKinds returns the kinds of routes that are supported, with their resources. OpenShift Routes are not
+// supported.
 func routeKinds() [][2]string {
 	return [][2]string{
 		{"HTTPRoute", "httproutes"}, {"GRPCRoute", "grpcroutes"}, {"TLSRoute", "tlsroutes"}, {"TCPRoute", "tcproutes"},
@@ -29,7 +30,8 @@ func resourcesOf(kinds []string) (resources []string) {
 	return resources
 }
 
-// routes is the kind of routes of Gateway API. A policy about resources that a cluster lacks matches nothing.
+// routes returns the kind for Gateway API routes. If a cluster does not have these resources, the exported policies
+// have no effect.
 func (x *exporter) routes() kind {
 	var all []string
 	for _, k := range routeKinds() {
@@ -58,14 +60,14 @@ func (x *exporter) routes() kind {
 	}
 }
 
-// routeFields are the fields of an entry that are read.
+// routeFields returns the exported fields of an entry.
 func routeFields() known {
 	hosts := fieldHostFields()
 	hosts["meshHosts"] = nil
 	return known{
 		"kinds": nil, "hosts": hosts, "paths": routePathFields(), "parents": {"allowed": nil, "crossNamespace": nil},
 		"backends": {"crossNamespace": nil, "kinds": nil}, "filters": {"denied": nil}, "annotations": annotationFields(),
-		"subdomainDomains": nil, // which is about Routes of OpenShift alone
+		"subdomainDomains": nil, // applies only to OpenShift Routes
 	}
 }
 
@@ -87,8 +89,8 @@ func routeChecks(e *policy.Entry) []check {
 	)
 }
 
-// reference returns the fields of a reference to an object, as parts of a map: its kind with its group behind a dot,
-// its namespace, its name. of is the expression of the reference, and the others what an absent group and kind are.
+// reference returns the fields of a reference to an object, as parts of a map: its kind with its group after a dot,
+// its namespace and its name. of is an expression for the reference, and group and kind are the defaults.
 func reference(of, group, kind string) string {
 	kinds := bind("g", "string("+of+".?group.orValue('"+group+"'))", bind("d", "string("+of+".?kind.orValue('"+kind+"'))",
 		"g==''?d:d+'.'+g"))
@@ -96,28 +98,28 @@ func reference(of, group, kind string) string {
 		",'name':string(" + of + ".?name.orValue(''))"
 }
 
-// described is what sentences call the reference in a variable.
+// described returns an expression for the reference in a variable, in the form of sentences.
 func described(v string) string {
 	return bind("o", v, "o.kind.endsWith('."+gatewayGroup+"')?o.kind.substring(0,size(o.kind)-"+number(len(gatewayGroup)+
 		1)+
 		"):o.kind") + "+' '+" + quote("("+v+".ns+'/'+"+v+".name)")
 }
 
-// referenceID is the identity of the reference in a variable.
+// referenceID returns an expression for the identity of the reference in a variable.
 func referenceID(v string) string { return "[" + v + ".kind," + v + ".ns," + v + ".name].join('\\n')" }
 
-// attachesByDefault returns whether a route attaches to Gateways that it does not name.
+// attachesByDefault returns a condition that a route attaches to Gateways that are not in its parents.
 func attachesByDefault(s side) string {
 	return "!(string(" + string(s) + ".spec.?useDefaultGateways.orValue('')) in ['','None'])"
 }
 
-// isMesh returns whether all parents of a route are Services, of which there is one.
+// isMesh returns a condition that a route has parents and that all parents are Services.
 func isMesh(s side) string {
 	parents := "variables.parents" + s.suffix()
 	return "size(" + parents + ")>0&&!variables.byDefault" + s.suffix() + "&&" + parents + ".all(r,r.kind=='Service')"
 }
 
-// routeHosts returns the claims of spec.hostnames, in which *.example is names at any depth.
+// routeHosts returns an expression for the claims of spec.hostnames, in which *.example includes names at any depth.
 func routeHosts(s side) string {
 	names := string(s) + ".spec.?hostnames.orValue([])"
 	list := names + ".map(v,string(v)).transformList(i,v," +
@@ -126,7 +128,7 @@ func routeHosts(s side) string {
 		choose("size("+names+")==0", "["+everyClaim("'spec.hostnames'", atNone)+"]", list))
 }
 
-// routeAnnotations returns the claims that stand in the annotations of a route, by the table of its kind.
+// routeAnnotations returns an expression for the claims in the annotations of a route, by the table of its kind.
 func (x *exporter) routeAnnotations(s side) string {
 	claims := "[]"
 	for _, k := range slices.Backward(routeKinds()) {
@@ -135,8 +137,8 @@ func (x *exporter) routeAnnotations(s side) string {
 	return claims
 }
 
-// routeClaims returns all claims of a route. The hostnames of one that belongs to a mesh are none, or stand behind
-// those of annotations.
+// routeClaims returns an expression for all claims of a route. If the route belongs to a mesh, its hostnames are left
+// out, or follow the claims of annotations if mesh is true.
 func routeClaims(s side, mesh bool) string {
 	hosts, annotated := "variables.hosts"+s.suffix(), "variables.annotated"+s.suffix()
 	inMesh := annotated
@@ -146,14 +148,14 @@ func routeClaims(s side, mesh bool) string {
 	return choose(isMesh(s), inMesh, hosts+"+"+annotated)
 }
 
-// routeParents returns spec.parentRefs.
+// routeParents returns an expression for spec.parentRefs.
 func routeParents(s side) string {
 	return string(s) + ".spec.?parentRefs.orValue([]).transformList(i,r,{'path':'spec.parentRefs['+string(i)+']'," +
 		reference("r", gatewayGroup, "Gateway") + ",'section':string(r.?sectionName.orValue(''))," +
 		"'port':string(r.?port.orValue(0))})"
 }
 
-// parentChecks returns the checks of the block parents, in the order of policy/route_parents.go.
+// parentChecks returns the checks of the parents block, in the order of policy/route_parents.go.
 func parentChecks(block policy.Fields) []check {
 	var all []check
 	const id, byDefault = "+'\\n'+r.section+'\\n'+r.port", "'spec.useDefaultGateways'"
@@ -182,7 +184,7 @@ func parentChecks(block policy.Fields) []check {
 	return all
 }
 
-// parentPasses returns whether an element of parents.allowed covers the parent r.
+// parentPasses returns a condition that an element of parents.allowed covers the parent r.
 func parentPasses(allowed policy.Fields) string {
 	conditions := []string{"r.ns==request.namespace"}
 	for _, field := range []struct{ name, value string }{

@@ -7,16 +7,16 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// side is one of the two objects of an update, as expressions name it.
+// side is the name of one of the two objects of an update in expressions.
 type side string
 
-// The object as it is now, and as it was before the update.
+// The current object, and the object before the update.
 const (
 	now    side = "object"
 	before side = "oldObject"
 )
 
-// suffix ends the names of variables about the object.
+// suffix returns the suffix of the names of variables about the object.
 func (s side) suffix() string {
 	if s == before {
 		return "_before"
@@ -24,13 +24,14 @@ func (s side) suffix() string {
 	return ""
 }
 
-// dimensions are the fields of match and exclude that selects translates, beside images, which are for single images.
+// dimensions returns the fields of match and exclude that selects translates. The field images applies to single
+// images and is not included.
 func dimensions() []string {
 	return []string{"namespaces", "users", "groups", "podLabels", "labels", "classNames", "loadBalancerClasses",
 		"gatewayClassNames"}
 }
 
-// selects returns whether an entry is about an object.
+// selects returns a condition that an entry applies to an object.
 func selects(e *policy.Entry, s side, classes string) string {
 	match, _ := e.Fields["match"].(policy.Fields)
 	exclude, _ := e.Fields["exclude"].(policy.Fields)
@@ -52,7 +53,7 @@ func selects(e *policy.Entry, s side, classes string) string {
 	return allOf(conditions...)
 }
 
-// dimension returns whether an object meets one of the patterns of a dimension.
+// dimension returns a condition that an object matches one of the patterns of a dimension.
 func dimension(name string, patterns []string, s side, classes string, excludes bool) string {
 	switch name {
 	case "namespaces":
@@ -64,18 +65,18 @@ func dimension(name string, patterns []string, s side, classes string, excludes 
 	case "podLabels", "labels":
 		return labels(patterns, s)
 	}
-	// Of an object that names two classes, the one that is not excluded may be in force.
+	// If an object has two classes, the class that is not excluded may be active.
 	if excludes {
 		return bind("c", classes+".filter(c,c!='')", "size(c)>0&&c.all(c,"+globs(patterns, "c")+")")
 	}
 	matched := classes + ".exists(c,c!=''&&(" + globs(patterns, "c") + "))"
-	if name == "gatewayClassNames" { // a ListenerSet names none
+	if name == "gatewayClassNames" { // a ListenerSet does not have a class
 		return classes + ".all(c,c=='')||" + matched
 	}
 	return matched
 }
 
-// labels returns whether an object has one of some labels.
+// labels returns a condition that an object has one of the given labels.
 func labels(patterns []string, s side) string {
 	var conditions []string
 	for _, p := range patterns {
@@ -89,7 +90,7 @@ func labels(patterns []string, s side) string {
 	return bind("l", string(s)+".metadata.?labels.orValue({})", anyOf(conditions...))
 }
 
-// texts returns a list of texts.
+// texts returns a list of strings.
 func texts(v any) []string {
 	list, _ := v.([]any)
 	all := make([]string, 0, len(list))

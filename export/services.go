@@ -12,7 +12,7 @@ import (
 // sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges.
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
-// services is the kind of Services.
+// services returns the kind for Services.
 func (x *exporter) services() kind {
 	return kind{
 		name:       "services",
@@ -32,7 +32,7 @@ func (x *exporter) services() kind {
 	}
 }
 
-// serviceFields are the fields of an entry that are read.
+// serviceFields returns the exported fields of an entry.
 func serviceFields() known {
 	allowed := known{"allowed": nil}
 	annotations := annotationFields()
@@ -71,12 +71,12 @@ func fault(path, id, why string) string {
 	return "{'path':" + path + ",'id':" + id + ",'why':" + why + "}"
 }
 
-// when returns a list of a fault where a condition holds.
+// when returns a list with one fault if a condition is true, or an empty list.
 func when(condition, path, id, why string) string {
 	return choose(condition, "["+fault(path, id, why)+"]", "[]")
 }
 
-// passing is the end of a sentence, which says what would pass.
+// passing returns the end of a sentence with the allowed values.
 func passing(allowed []string) string {
 	if len(allowed) == 0 {
 		return "; the policy allows none"
@@ -84,7 +84,8 @@ func passing(allowed []string) string {
 	return "; allowed: " + text.List(allowed)
 }
 
-// quote returns the value of an expression as sentences show it: in quotes, and cut to 60 bytes, at a character.
+// quote returns the value of an expression in the form of sentences: in quotes, and truncated to 60 bytes at a
+// character boundary.
 func quote(value string) string {
 	const short = "60" // text.Short
 	fits := "lists.range(" + short + "+1).filter(k,k<=size(w)&&size(bytes(w.substring(0,k)))<=" + short + ").max()"
@@ -113,7 +114,7 @@ func typeChecks(e *policy.Entry) []check {
 	return nil
 }
 
-// inRanges returns whether the port n is in one of some ranges.
+// inRanges returns a condition that the port n is in one of some ranges.
 func inRanges(ranges []string) string {
 	var conditions []string
 	for _, r := range ranges {
@@ -126,7 +127,7 @@ func inRanges(ranges []string) string {
 	return anyOf(conditions...)
 }
 
-// allowedIn returns the list allowed of a block, and whether there is one.
+// allowedIn returns the allowed list of a block, and whether the block has one.
 func allowedIn(e *policy.Entry, block string) ([]string, bool) {
 	fields, _ := e.Fields[block].(policy.Fields)
 	allowed, ok := fields["allowed"]
@@ -139,7 +140,7 @@ func requires(e *policy.Entry, block string) bool {
 	return fields["required"] != nil
 }
 
-// portsOf returns the ports of an object, each with its path.
+// portsOf returns an expression for the ports of an object, each with its path.
 func portsOf(s side, field string) string {
 	return string(s) + ".spec.?ports.orValue([]).transformList(i,p,{'path':'spec.ports['+string(i)+']." + field +
 		"','port':string(p.?" + field + ".orValue(0))})"
@@ -156,7 +157,7 @@ func portChecks(e *policy.Entry) []check {
 	}}}
 }
 
-// nodePortChecks are nodePorts and allocateLoadBalancerNodePorts.
+// nodePortChecks returns the checks nodePorts and allocateLoadBalancerNodePorts.
 func nodePortChecks(e *policy.Entry) []check {
 	var all []check
 	if allowed, ok := allowedIn(e, "nodePorts"); ok {
@@ -229,7 +230,7 @@ func sourceRangeChecks(e *policy.Entry) []check {
 		all = append(all, check{
 			id: "loadBalancerSourceRanges.allowed",
 			faults: func(s side) string {
-				// Ranges of the annotation are hidden by those of the field: they have no effect until the field is removed.
+				// If the field has ranges, the ranges in the annotation have no effect until the field is removed.
 				hidden := "(size(" + field(s) + ")>0?'h':'v')"
 				inField := field(s) + ".transformList(i,a,{'path':'spec.loadBalancerSourceRanges['+string(i)+']'," +
 					"'as':'v','a':string(a).trim()})"
@@ -244,7 +245,8 @@ func sourceRangeChecks(e *policy.Entry) []check {
 					fault("r.path", "r.as+(r.p==''?r.a:r.p)", quote("r.a")+"+(r.p==''?' is not an address range':"+
 						str(" is not allowed"+passing(allowed))+")") + ")"
 			},
-			// A range inside one that was there before is no new finding, nor is one that the field now hides.
+			// A range in a range that existed before is not a new finding, and neither is a range that the field now
+			// hides.
 			known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&(k.substring(1)==y.id.substring(1)||" +
 				"isCIDR(k.substring(1))&&isCIDR(y.id.substring(1))&&cidr(k.substring(1)).containsCIDR(y.id.substring(1))))",
 		}, check{id: "loadBalancerSourceRanges.allowed", faults: func(s side) string {
@@ -258,7 +260,7 @@ func sourceRangeChecks(e *policy.Entry) []check {
 	return all
 }
 
-// azureRangesAnnotation and clientAnnotations are those of package policy.
+// azureRangesAnnotation and clientAnnotations have the same values as in package policy.
 const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
 
 func clientAnnotations() []string {
@@ -271,7 +273,7 @@ func clientAnnotations() []string {
 	}
 }
 
-// quotedAll returns the literals of texts.
+// quotedAll returns the CEL literals of strings.
 func quotedAll(list []string) []string {
 	quoted := make([]string, len(list))
 	for i, s := range list {

@@ -8,14 +8,14 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Solvers of ACME challenges, as policy/solvers.go recognises them.
+// Solvers of ACME challenges, as recognized by policy/solvers.go.
 const (
 	solverLabel = "acme.cert-manager.io/http01-solver"
 	solverPort  = "8089"
 	challenge   = `^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$`
 )
 
-// solverAccounts returns the users that create solvers. The list is empty if the policy recognises no solvers.
+// solverAccounts returns the users that create solvers. The list is empty if the policy does not recognize solvers.
 func (x *exporter) solverAccounts() []string {
 	listed, ok := x.settings["solverAccounts"]
 	if !ok {
@@ -37,12 +37,12 @@ func (x *exporter) solver(s side, shape func(side) string) variable {
 	return variable{"solver" + s.suffix(), condition}
 }
 
-// hasSolverLabel returns whether an object has the label of solvers.
+// hasSolverLabel returns a condition that an object has the label of solvers.
 func hasSolverLabel(s side) string {
 	return string(s) + ".metadata.?labels[?'" + solverLabel + "'].orValue('')=='true'"
 }
 
-// ingressSolver returns whether an Ingress has the shape of a solver.
+// ingressSolver returns a condition that an Ingress looks like a solver.
 func ingressSolver(s side) string {
 	rules := string(s) + ".spec.?rules.orValue([])"
 	return allOf(hasSolverLabel(s), "!has("+string(s)+".spec.defaultBackend)",
@@ -51,7 +51,7 @@ func ingressSolver(s side) string {
 			str(challenge)+"))")+")")
 }
 
-// routeSolver returns whether a route has the shape of a solver.
+// routeSolver returns a condition that a route looks like a solver.
 func routeSolver(s side) string {
 	rules := string(s) + ".spec.?rules.orValue([])"
 	return allOf(hasSolverLabel(s), "size("+rules+")>0",
@@ -59,14 +59,14 @@ func routeSolver(s side) string {
 			"string(m.?path.?value.orValue('')).matches("+str(challenge)+"))")+")")
 }
 
-// serviceSolver returns whether a Service has the shape of a solver.
+// serviceSolver returns a condition that a Service looks like a solver.
 func serviceSolver(s side) string {
 	ports := string(s) + ".spec.?ports.orValue([])"
 	return allOf(hasSolverLabel(s), "string("+string(s)+".spec.?type.orValue('')) in ['','ClusterIP','NodePort']",
 		"size("+ports+")==1", "string("+ports+"[0].?port.orValue(0))=='"+solverPort+"'")
 }
 
-// unlessSolvers returns checks that skip solvers if their id is in ids. Without ids, all of them do.
+// unlessSolvers returns checks that skip solvers if their ID is in ids. Without ids, all checks skip solvers.
 func unlessSolvers(checks []check, ids ...string) []check {
 	all := slices.Clone(checks)
 	for i, c := range checks {
@@ -80,7 +80,7 @@ func unlessSolvers(checks []check, ids ...string) []check {
 // requiredAnnotation is the check of annotations that does not apply to solvers.
 const requiredAnnotation = "annotations.required"
 
-// judgedAnnotationKeys is annotationKeys without the annotations that cert-manager itself adds to a solver.
+// judgedAnnotationKeys is like annotationKeys, without the annotations that cert-manager adds to a solver.
 func judgedAnnotationKeys(s side) string {
 	added := policy.SolverAnnotations()
 	var conditions []string

@@ -7,11 +7,11 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// staticSuffix ends the names of what stands in files of the API server, which no object can have.
+// staticSuffix is the suffix of names in files of the API server. API objects cannot have it in their names.
 const staticSuffix = ".static.k8s.io"
 
-// makeStatic turns the policies into files of manifest-based admission: their names end so that no object has them. One
-// directory is that of one plugin, so that what validates stands before what mutates.
+// makeStatic turns the policies into files of manifest-based admission and adds staticSuffix to their names. Each
+// plugin has its own directory, so the files are sorted: validating first, then mutating.
 func (x *exporter) makeStatic() {
 	x.protect()
 	x.probe()
@@ -29,13 +29,13 @@ func (x *exporter) makeStatic() {
 			p.Name, p.Spec.PolicyName, plugin = p.Name+staticSuffix, p.Spec.PolicyName+staticSuffix, "mutating"
 		}
 		o.plugin = plugin
-		o.Comment = append(o.Comment, "into the directory staticManifestsDir of the plugin that is "+plugin)
+		o.Comment = append(o.Comment, "put this into the staticManifestsDir directory of the "+plugin+" plugin")
 	}
 	slices.SortStableFunc(x.result.Objects, func(a, b Object) int { return -strings.Compare(a.plugin, b.plugin) })
 }
 
-// protect adds what keeps the enforcement of the policy from being deleted or weakened. Only files can do that: the API
-// server does not ask policies that are objects about configurations of admission.
+// protect adds a policy that prevents users from deleting or weakening the enforcement of the policy. This is
+// possible only with files, because the API server does not apply policy objects to admission configurations.
 func (x *exporter) protect() {
 	const name = "evergate-protect"
 	own := x.Exempt[0]
@@ -46,9 +46,9 @@ func (x *exporter) protect() {
 		old + "=='evergate'||" + old + ".startsWith('evergate-')"
 	x.add(Object{
 		Comment: []string{
-			"Denies that what enforces the policy is deleted or weakened, but to the group " + x.BreakGlass +
-				": webhook configurations,",
-			"policies and bindings named evergate or evergate-…, the namespace " + own + ", and its ConfigMap evergate-policy.",
+			"Only the group " + x.BreakGlass + " may delete or weaken the enforcement of the policy:",
+			"webhook configurations, policies and bindings named evergate or evergate-…,",
+			"the namespace " + own + ", and its ConfigMap evergate-policy.",
 		},
 		Object: &admissionv1.ValidatingAdmissionPolicy{
 			TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name),
@@ -56,14 +56,14 @@ func (x *exporter) protect() {
 				FailurePolicy:    new(admissionv1.Fail),
 				MatchConstraints: &admissionv1.MatchResources{ResourceRules: protectedResources()},
 				MatchConditions: []admissionv1.MatchCondition{
-					// A deletion of all objects has no name in the request.
+					// The request to delete a collection does not contain a name.
 					{Name: "ours", Expression: ours},
 					{Name: "not-break-glass", Expression: "!(" + str(x.BreakGlass) + " in request.userInfo.?groups.orValue([]))"},
 				},
 				Validations: []admissionv1.Validation{{
 					Expression: "request.operation=='UPDATE'&&" + notWeaker,
 					MessageExpression: "(request.operation=='DELETE'?'deleting ':'changing ')+request.resource.resource+' '+" + old +
-						"+" + str(" is denied: it enforces the policy; the group "+x.BreakGlass+" may"),
+						"+" + str(" is denied: it enforces the policy; only the group "+x.BreakGlass+" may do this"),
 				}},
 			},
 		},
@@ -76,15 +76,15 @@ func (x *exporter) protect() {
 	}})
 }
 
-// Probe is the name of a ConfigMap whose creation in Evergate's namespace, as a dry run, files of the API server deny:
-// the message has the hash of their policy. No API shows what stands in files.
+// Probe is the name of a ConfigMap. If it is created as a dry run in Evergate's namespace, files of the API server
+// deny the request with a message that contains the hash of their policy. The hash cannot be read in another way,
+// because no API shows the content of these files.
 const Probe = "evergate-backstop-probe"
 
-// ProbePolicy is the native policy that denies it.
+// ProbePolicy is the name of the native policy that denies Probe.
 const ProbePolicy = "evergate-probe" + staticSuffix
 
-// ProbedPolicy returns the hash of the policy that files of the API server are of, by the message with which they deny
-// the probe; ok is false for any other message.
+// ProbedPolicy returns the hash of the policy from the message that denies Probe. ok is false for any other message.
 func ProbedPolicy(message string) (hash string, ok bool) {
 	_, said, ok := strings.Cut(message, ProbePolicy)
 	if !ok {
@@ -97,11 +97,11 @@ func ProbedPolicy(message string) (hash string, ok bool) {
 	return hash, ok
 }
 
-// probe adds what tells which policy the files are of. Dry runs of that name are all that it denies.
+// probe adds the policy that reports the hash. It denies only dry runs with the name Probe.
 func (x *exporter) probe() {
 	name := strings.TrimSuffix(ProbePolicy, staticSuffix)
 	x.add(Object{
-		Comment: []string{"Tells preflight and kubectl evergate status which policy these files are of."},
+		Comment: []string{"Shows preflight and kubectl evergate status from which policy these files were exported."},
 		Object: &admissionv1.ValidatingAdmissionPolicy{
 			TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name),
 			Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -111,7 +111,7 @@ func (x *exporter) probe() {
 				}},
 				MatchConditions: []admissionv1.MatchCondition{{Name: "the-probe", Expression: "request.?dryRun.orValue(false)&&" +
 					"request.namespace==" + str(x.Exempt[0]) + "&&object.metadata.?name.orValue('')==" + str(Probe)}},
-				Validations: []admissionv1.Validation{{Expression: "false", Message: "the files are of [policy " + x.Hash + "]"}},
+				Validations: []admissionv1.Validation{{Expression: "false", Message: "exported from [policy " + x.Hash + "]"}},
 			},
 		},
 	})
@@ -123,8 +123,8 @@ func (x *exporter) probe() {
 	}})
 }
 
-// notWeaker is whether an update changes nothing that enforces: of policies and bindings their specification, of
-// webhooks all but the certificate of the CA, which cert-manager renews.
+// notWeaker is a condition that an update does not weaken the enforcement. It must not change the spec of policies
+// and bindings. In webhooks it may only change the CA certificate, which cert-manager renews.
 const notWeaker = "(has(object.webhooks)||has(oldObject.webhooks)?" +
 	"size(object.?webhooks.orValue([]))==size(oldObject.?webhooks.orValue([]))&&" +
 	"object.webhooks.transformList(i,w,[w,oldObject.webhooks[i]])" +
@@ -153,9 +153,8 @@ func protectedResources() []admissionv1.NamedRuleWithOperations {
 	}
 }
 
-// AdmissionConfiguration is the file that --admission-control-config-file of the API server names for these
-// directories.
-const AdmissionConfiguration = `# kube-apiserver --admission-control-config-file names a file such as this:
+// AdmissionConfiguration is a comment with a configuration file for the API server that uses these directories.
+const AdmissionConfiguration = `# Use a file like this with kube-apiserver --admission-control-config-file:
 # apiVersion: apiserver.config.k8s.io/v1
 # kind: AdmissionConfiguration
 # plugins:

@@ -2,19 +2,20 @@ package export
 
 import "strconv"
 
-// tlsClass is a class whose certificates annotations name, with the expressions of package policy's tlsAnnotations.
+// tlsClass is a class whose certificates are set by annotations. Its expressions do the same as tlsAnnotations in
+// package policy.
 type tlsClass struct {
 	names  []string
-	served func(side) string // whether the Ingress is served only by TLS
-	lacks  func(side) string // the annotation that is missing for that; nil if no sentence has it
+	served func(side) string // whether the Ingress is served only with TLS
+	lacks  func(side) string // the annotation that is missing for that; nil if sentences never contain one
 }
 
-// annotationValue returns the value of an annotation. It is empty if the annotation is absent.
+// annotationValue returns an expression for the value of an annotation. It is empty if the annotation is absent.
 func annotationValue(s side, key string) string {
 	return string(s) + ".metadata.?annotations[?'" + key + "'].orValue('')"
 }
 
-// tlsClasses returns the classes whose certificates annotations name.
+// tlsClasses returns the classes whose certificates are set by annotations.
 func tlsClasses() []tlsClass {
 	const alb, gke = "alb.ingress.kubernetes.io/", "networking.gke.io/managed-certificates"
 	hasPorts := func(s side) string {
@@ -67,10 +68,10 @@ func tlsClasses() []tlsClass {
 	}
 }
 
-// maxListenPorts bounds the annotation listen-ports, as in package policy.
+// maxListenPorts limits the length of the annotation listen-ports in characters, as in package policy.
 const maxListenPorts = 2048
 
-// servedByTLS returns whether the annotations of each class of an Ingress serve it only by TLS.
+// servedByTLS returns a condition that every class of an Ingress serves it only with TLS because of its annotations.
 func servedByTLS(s side) string {
 	classes, served := "variables.classes"+s.suffix(), "false"
 	for _, c := range tlsClasses() {
@@ -79,7 +80,8 @@ func servedByTLS(s side) string {
 	return "(size(" + classes + ")>0&&" + classes + ".all(c," + served + "))"
 }
 
-// tlsLacks returns the end of the sentence about an Ingress that is not: the annotation that its last class needs.
+// tlsLacks returns an expression for the end of the sentence about an Ingress that may be served without TLS. It
+// contains the annotation that its last class needs.
 func tlsLacks(s side) string {
 	classes, lacks := "variables.classes"+s.suffix(), "''"
 	for _, c := range tlsClasses() {

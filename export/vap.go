@@ -9,40 +9,41 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// variable is a variable of a policy: an expression that is evaluated once, when it is first needed.
+// variable is a variable of a policy: an expression that is evaluated once, when it is first used.
 type variable struct{ name, expression string }
 
 // check is a check of a rule.
 type check struct {
 	id string // images.digest
-	// faults returns a list of what does not pass in an object, each a map of path, id and why. The id is the identity by
-	// which the ratchet recognizes it in the object before.
+	// faults returns an expression for a list of the faults in an object. Each fault is a map of path, id and why.
+	// The id is the identity by which the ratchet recognizes the fault in the old object.
 	faults func(side) string
-	// known is whether the fault y was there before, where o is the list of the ids that were; empty where equal ids are
-	// enough.
+	// known is a condition that the fault y existed before. o is the list of the ids in the old object. If known is
+	// empty, equal ids mean the same fault.
 	known string
 }
 
-// kind is a kind of objects that is judged.
+// kind is a kind of objects that native policies validate.
 type kind struct {
 	name       string // the block of the policy, and a part of the names of objects
 	resources  []admissionv1.NamedRuleWithOperations
 	conditions []admissionv1.MatchCondition
-	// variables are those that checks read of an object.
+	// variables returns the variables about an object that checks use.
 	variables func(side) []variable
 	checks    func(*policy.Entry) []check
-	// classes is the list of the classes that an object names; empty for kinds without.
+	// classes returns an expression for the list of the classes of an object. It is nil for kinds without classes.
 	classes func(side) string
-	// plain returns whether every check of some entries passes, by a cheaper expression that may miss objects that pass
-	// too; empty for none.
+	// plain returns a cheaper condition that every check of some entries passes. It may be false for an object that
+	// passes. It is nil or returns an empty string if there is no such condition.
 	plain func([]*policy.Entry) string
-	// capacity says how large an object is that so many checks judge; nil for kinds whose objects stay small.
+	// capacity describes the largest object that the given number of checks can validate. It is nil for kinds whose
+	// objects are always small.
 	capacity func(checks int) string
 }
 
-// exportKind exports the entries of a block: a policy for those of each mode, and one that warns of what enforced
-// entries find that was there before an update. The API server reports the first of the validations that deny, so that
-// all entries of a mode are one.
+// exportKind exports the entries of a block as one policy for each mode. Another policy warns about findings of
+// enforced entries that existed before an update. All entries of a mode are in one policy with one validation,
+// because the API server reports only the first validation that denies.
 func (x *exporter) exportKind(k kind) {
 	byMode := map[policy.Mode][]*policy.Entry{}
 	for i := range x.entries {
@@ -62,12 +63,12 @@ func (x *exporter) exportKind(k kind) {
 	}
 }
 
-// which are the findings that a policy reports.
+// which selects the findings that a policy reports.
 type which int
 
 const (
 	every      which = iota
-	introduced       // by an update, or of an object that is created
+	introduced       // by an update, or in a new object
 	existing         // before the update
 )
 
@@ -110,7 +111,8 @@ func (x *exporter) addVAP(k kind, entries []*policy.Entry, stage string, w which
 	}})
 }
 
-// referenced returns the variables that some expressions refer to, or others of them. Each refers to those before it.
+// referenced returns the variables that are used directly or indirectly by expressions. A variable can use only
+// earlier variables.
 func referenced(vars []variable, by ...string) (kept []variable) {
 	for _, v := range slices.Backward(vars) {
 		if slices.ContainsFunc(by, func(e string) bool { return refersTo(e, v.name) }) {
@@ -121,7 +123,7 @@ func referenced(vars []variable, by ...string) (kept []variable) {
 	return kept
 }
 
-// refersTo reports whether an expression refers to a variable.
+// refersTo reports whether an expression uses a variable.
 func refersTo(expression, name string) bool {
 	for rest := range strings.SplitSeq(expression, "variables.") {
 		if after, ok := strings.CutPrefix(rest, name); ok &&
@@ -132,7 +134,7 @@ func refersTo(expression, name string) bool {
 	return false
 }
 
-// rules returns the variables of entries, and the lists of their findings as sentences.
+// rules returns the variables of entries, and expressions for the lists of their findings as sentences.
 func (x *exporter) rules(k kind, entries []*policy.Entry, w which) (vars []variable, lists []string) {
 	vars = k.variables(now)
 	if w != every {
@@ -160,7 +162,7 @@ func (x *exporter) rules(k kind, entries []*policy.Entry, w which) (vars []varia
 	return vars, lists
 }
 
-// wasThere returns whether the fault y is reported: whether it was there before, or was not.
+// wasThere returns a condition that the fault y is reported: that it existed before, or that it did not.
 func wasThere(c check, w which, old string) string {
 	there := "y.id in " + old
 	if c.known != "" {
@@ -172,7 +174,7 @@ func wasThere(c check, w which, old string) string {
 	return there
 }
 
-// faults returns the faults of a check, where the entry is about the object.
+// faults returns an expression for the faults of a check if the entry applies to the object.
 func (k kind) faults(e *policy.Entry, c check, s side) string {
 	classes := ""
 	if k.classes != nil {
@@ -186,15 +188,15 @@ func (k kind) faults(e *policy.Entry, c check, s side) string {
 }
 
 const (
-	shownFindings = 10   // as many as a denial of the webhook names
-	shownSentence = 1024 // characters of a finding, as there
-	maxMessage    = 5000 // bytes: the API server drops messages of more than 5,120, and adds to none
-	maxFindings   = 1000 // at which judging ends, as there
+	shownFindings = 10   // the maximum in a denial of the webhook
+	shownSentence = 1024 // characters of a finding, as in the webhook
+	maxMessage    = 5000 // bytes; the API server drops messages of more than 5,120 bytes
+	maxFindings   = 1000 // after which the evaluation ends, as in the webhook
 )
 
-// message returns the expression of the message: the findings, as many of them as fit, in one line. The API server
-// drops a message with a newline. It evaluates the message of objects that pass, too, and all variables once more for
-// it.
+// message returns the expression for the message: as many findings as fit, on one line. The API server drops a
+// message with a newline. It evaluates the message even for objects that pass, and evaluates all variables again for
+// the message.
 func (x *exporter) message(passes string) string {
 	shown := "f.slice(0,size(f)<n?size(f):n).map(s,size(s)>" + number(shownSentence) + "?s.substring(0," +
 		number(shownSentence-1) + ")+'…':s).join('; ')"
@@ -206,17 +208,17 @@ func (x *exporter) message(passes string) string {
 		".filter(m,size(bytes(m))<="+number(maxMessage)+")[0]")
 }
 
-// heading is the comment of a policy.
+// heading returns the comment above a policy.
 func (x *exporter) heading(k kind, entries []*policy.Entry, stage string) string {
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name
 	}
 	does := map[string]string{
-		"enforce":  "denies what the entries in mode enforce find",
-		"existing": "warns of what they find that was there before an update",
-		"warn":     "warns of what the entries in mode warn find",
-		"audit":    "writes what the entries in mode audit find into the audit log",
+		"enforce":  "denies objects with findings of the entries in mode enforce",
+		"existing": "warns about their findings that existed before an update",
+		"warn":     "warns about findings of the entries in mode warn",
+		"audit":    "writes findings of the entries in mode audit to the audit log",
 	}[stage]
 	return k.name + ": " + does + ": " + strings.Join(names, ", ")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// BenchmarkReview is the cost of a whole review without network and TLS, by path and body.
+// BenchmarkReview measures a whole review without network and TLS, by path and body.
 func BenchmarkReview(b *testing.B) {
 	f := newFixture(b, benchPolicy())
 	f.Log = slog.New(slog.DiscardHandler)
@@ -59,7 +59,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 
-// benchPolicy has 20 mirrors and 20 rules.
+// benchPolicy returns a policy with 20 mirrors and 20 rules.
 func benchPolicy() string {
 	var b strings.Builder
 	b.WriteString("mirrors:\n")

@@ -17,22 +17,23 @@ import (
 )
 
 const (
-	// firstBytes is how much of a body is read before more is reserved for it: a TLS record, and more than most reviews
-	// have. The first bytes of all connections that may be open are half of what can be reserved.
+	// firstBytes is how much of a body is read before more memory is reserved for it. It is the size of a TLS record,
+	// and larger than most reviews. The first bytes of all connections that may be open take half of the memory that
+	// can be reserved.
 	firstBytes = 16 << 10
-	// growth is how many times the bytes that have arrived are reserved, up to limit.MaxBuffer. One step reaches that, so
-	// that nearly every review is copied only in its first bytes, and a peer that announced 20 MiB and sent 16 KiB holds
-	// 256 KiB.
+	// growth is the ratio between reserved bytes and bytes that have arrived, up to limit.MaxBuffer. One step reaches
+	// that size, so only the first bytes of almost every review are copied. A peer that announces 20 MiB and sends 16
+	// KiB reserves 256 KiB.
 	growth = 16
-	// uidBytes is how much of a body is searched for its uid where the rest is not read, or is not JSON. kube-apiserver
+	// uidBytes is how much of a body is searched for its uid if the rest is not read or is not JSON. kube-apiserver
 	// writes kind, apiVersion and request.uid first, in 150 bytes.
 	uidBytes = 4 << 10
-	// maxDiscardBytes is the longest body that is read to its end so that the client reads the answer. kube-apiserver
-	// sends none that is longer, and reading one would be work for an attacker.
+	// maxDiscardBytes is the longest body that is read to its end so that the client reads the response. kube-apiserver
+	// never sends a longer body, and reading one would be work that an attacker can cause.
 	maxDiscardBytes = 64 << 20
 )
 
-// checkHeader refuses what can be refused without looking at the body.
+// checkHeader returns an error if the headers show that the request is not a valid review.
 func checkHeader(r *http.Request) error {
 	contentType := r.Header.Get("Content-Type")
 	switch {
@@ -64,9 +65,10 @@ func isJSON(contentType string) bool {
 	return err == nil && mediaType == want
 }
 
-// readBody reads the body of r into memory that is reserved for it. It reserves more only as bytes arrive, so that a
-// client reserves little by announcing much. A body of which limit.MaxBuffer has arrived reserves all that was
-// announced. Bodies that wait for memory hold little of it, so that there is always one that has all it needs and ends.
+// readBody reads the body of r into memory that is reserved for it. It reserves more memory only as bytes arrive, so a
+// client cannot reserve much by announcing a long body. Once limit.MaxBuffer bytes have arrived, it reserves the
+// announced length. Bodies that wait for memory hold little of it, so there is always a body that has all the memory it
+// needs and can finish.
 func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Time,
 	memory *limit.Reservation, span *telemetry.ReviewSpan) (body []byte, err error) {
 	waits := func() func() { return span.Waiting("memory") }
@@ -95,7 +97,8 @@ func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Tim
 	return body, nil
 }
 
-// skipBody reads a body that is over the limit to its end, so that the client reads the answer, and returns its uid.
+// skipBody reads a body that is over the limit to its end, because the client then reads the response. It returns the
+// uid.
 func skipBody(r *http.Request) (uid string, err error) {
 	first := make([]byte, uidBytes)
 	n, err := io.ReadFull(r.Body, first)
@@ -117,7 +120,8 @@ func skipBody(r *http.Request) (uid string, err error) {
 	return uid, nil
 }
 
-// bodyError says that a body ended too early. It closes the connection, since the rest of the body may still arrive.
+// bodyError returns the error for a body that ended too early. It closes the connection, because the rest of the body
+// may still arrive.
 func bodyError(err error, got, want int64) error {
 	e := &httpError{status: http.StatusBadRequest, close: true}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {

@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// A review that has its slot is decided within a second, or half of its timeout where that is less, and is answered
-// when it is not.
+// A decision must end within a second, or half of the review's timeout if that is shorter. Otherwise, the review is
+// answered without it.
 func TestJudgingHasADeadline(t *testing.T) {
 	for query, want := range map[string]time.Duration{
 		"?timeout=30s": time.Second, "": time.Second, "?timeout=2s": time.Second, "?timeout=1s": 500 * time.Millisecond,
@@ -42,8 +42,8 @@ func TestJudgingHasADeadline(t *testing.T) {
 	}
 }
 
-// What cannot be judged is denied where something is enforced, but an update that changes nothing of it is not:
-// finalizers can be removed.
+// An object that cannot be evaluated is denied if an entry is in mode enforce. An update that does not change it is
+// allowed, so its finalizers can be removed.
 func TestUnjudgedUpdates(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))
@@ -60,7 +60,7 @@ func TestUnjudgedUpdates(t *testing.T) {
 		"created":             {ingress("", many), "", false},
 		"changed":             {ingress("", many+1), ingress("", many), false},
 		"a finalizer removed": {ingress("", many), ingress(`,"finalizers":["example.com/x"]`, many), true},
-		"made smaller":        {ingress("", 1), ingress("", many), false}, // the old one cannot be compared with
+		"made smaller":        {ingress("", 1), ingress("", many), false}, // the old object cannot be compared
 		"repaired": {
 			strings.ReplaceAll(ingress("", 1), "evil.example", "a.apps.corp.example"), ingress("", many), true,
 		},
@@ -77,13 +77,13 @@ func TestUnjudgedUpdates(t *testing.T) {
 			t.Errorf("%s: status %d, allowed %t, want %t", name, got.status, answer.Response.Allowed, test.allowed)
 		}
 		warned := fmt.Sprint(answer.Response.Warnings)
-		if test.allowed && name != "repaired" && !strings.Contains(warned, "not judged: spec.rules[10000]: too large") {
+		if test.allowed && name != "repaired" && !strings.Contains(warned, "not evaluated: spec.rules[10000]: too large") {
 			t.Errorf("%s: warned %s", name, warned)
 		}
 	}
 }
 
-// More than a policy of many rules may cost is answered by the strictest mode, not failed.
+// A review that exceeds the cost limit of a policy with many rules is decided by the strictest mode. It does not fail.
 func TestTooCostlyIsAnswered(t *testing.T) {
 	var rules strings.Builder
 	rules.WriteString("services:\n")
@@ -98,7 +98,7 @@ func TestTooCostlyIsAnswered(t *testing.T) {
 	if answer := decodeWire(t, got.body); got.status != 200 || answer.Response.Allowed {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
-	// Which limit is met first differs: under the race detector a million comparisons may take more than a second.
+	// Which limit is reached first varies. With the race detector, a million comparisons may take more than a second.
 	if !strings.Contains(got.body, "make the object smaller") {
 		t.Errorf("%s", got.body)
 	}

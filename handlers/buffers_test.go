@@ -11,10 +11,10 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// lateWriter sends what was written when it is flushed, and not before.
+// lateWriter sends the written bytes only when it is flushed.
 type lateWriter struct {
 	http.ResponseWriter
-	before  func() // it does
+	before  func() // called before each Flush
 	written []byte
 }
 
@@ -28,7 +28,7 @@ func (w *lateWriter) Flush() {
 	_, _ = w.ResponseWriter.Write(w.written)
 }
 
-// The memory of an answer is used again when it is sent, not when it is written.
+// The memory of a response is reused after it is sent, and not after it is written.
 func TestAnswerIsSentFirst(t *testing.T) {
 	f := newFixture(t, "")
 	n := 0
@@ -43,7 +43,7 @@ func TestAnswerIsSentFirst(t *testing.T) {
 	}
 	first := httptest.NewRecorder()
 	review(&lateWriter{ResponseWriter: first, before: func() {
-		for range 10 { // some of what goes back is lost where the race detector watches
+		for range 10 { // with the race detector, sync.Pool drops some elements
 			review(httptest.NewRecorder())
 		}
 	}})

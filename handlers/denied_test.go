@@ -10,8 +10,9 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// What rules have against an image as it is written: one in mode enforce keeps it from being rewritten, so that the
-// judge denies it; one in mode warn tells with the rewriting; one in mode audit is in the audit annotations alone.
+// Rules also evaluate an image as it is written. A rule in mode enforce prevents rewriting, so the validating webhook
+// denies the image. A rule in mode warn adds a warning to the rewriting. A rule in mode audit only adds an audit
+// annotation.
 func TestDeniedOriginals(t *testing.T) {
 	f := newFixture(t, `
 mirrors:
@@ -31,7 +32,7 @@ pods:
 	}
 	for _, tt := range []struct {
 		image, patch string
-		denied       bool // by the judge, as it is after the patch
+		denied       bool // by the validating webhook, after the patch
 		warnings     []string
 		findings     string
 	}{
@@ -78,7 +79,7 @@ pods:
 	}
 }
 
-// ask sends a review and returns what is answered to it.
+// ask sends a review and returns its response.
 func ask(t *testing.T, s *httptest.Server, path, body string) wireResponse {
 	t.Helper()
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+path+"?timeout=3s", body))

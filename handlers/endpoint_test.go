@@ -79,7 +79,7 @@ func TestPanic(t *testing.T) {
 		`"request":{"uid":"705ab4f5","object":{"secret":"s3cret"}}}`
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake", body))
 
-	if got.status != 500 || got.body != "this review met a defect of Evergate, which is in its log\n" {
+	if got.status != 500 || got.body != "a defect in Evergate stopped this review: its log has the details\n" {
 		t.Errorf("answered %d %q", got.status, got.body)
 	}
 	if got.header.Get("Retry-After") != "" {
@@ -88,7 +88,7 @@ func TestPanic(t *testing.T) {
 	s.Close() // waits for the handler, which logs after it has answered
 	log := f.log.String()
 	for _, want := range []string{
-		`level=ERROR msg="panic while judging" path=/fake uid=705ab4f5 panic="index out of range [7]" stack="goroutine `,
+		`level=ERROR msg="panic during a review" path=/fake uid=705ab4f5 panic="index out of range [7]" stack="goroutine `,
 		"handlers.panics",
 	} {
 		if !strings.Contains(log, want) {
@@ -145,7 +145,7 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 			switch mode {
 			case policy.Off, policy.Audit:
 			case policy.Warn:
-				want.Warnings = []string{"[warn " + v.Policy + "] not judged: " + why}
+				want.Warnings = []string{"[warn " + v.Policy + "] not evaluated: " + why}
 			case policy.Enforce:
 				want.Allowed, want.Message = false, why+" [policy "+v.Policy+"]"
 			}
@@ -490,7 +490,7 @@ func TestBodyIsEvicted(t *testing.T) {
 		got := asHTTPError(<-failed)
 		want := &httpError{
 			status: 429, reason: "body_bytes_evicted", close: true,
-			msg: "overloaded: this body was evicted for smaller ones before it had arrived",
+			msg: "overloaded: this body was evicted for smaller bodies before it had arrived",
 		}
 		if got.status != want.status || got.reason != want.reason || got.msg != want.msg || !got.close {
 			t.Errorf("got %+v, want %+v", got, want)

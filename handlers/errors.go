@@ -17,14 +17,14 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// httpError is an answer that is not a review: what the client did wrong, or why the review is not served now. To
-// kube-apiserver each of them is a failed call, about which failurePolicy decides.
+// httpError is a response that is not an AdmissionReview. It explains the client's mistake, or why the review cannot be
+// served now. For kube-apiserver, such a response is a failed call, and failurePolicy decides.
 type httpError struct {
 	status int
 	msg    string // one sentence
-	reason string // in metrics, of a review that was not started
+	reason string // label in metrics, for a review that was not started
 	allow  []string
-	close  bool // the connection is not to be used again
+	close  bool // close the connection after the response
 }
 
 func (e *httpError) Error() string { return e.msg }
@@ -33,12 +33,12 @@ func (e *httpError) Error() string { return e.msg }
 type panicError struct {
 	value any
 	stack []byte
-	uid   string // empty when not known
+	uid   string // empty if not known
 }
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// asHTTPError returns the answer to a client whose review ended in err.
+// asHTTPError returns the response to a client whose review ended with err.
 func asHTTPError(err error) *httpError {
 	if e, ok := errors.AsType[*httpError](err); ok {
 		return e
@@ -48,18 +48,18 @@ func asHTTPError(err error) *httpError {
 	}
 	return &httpError{
 		status: http.StatusInternalServerError,
-		msg:    "this review met a defect of Evergate, which is in its log",
+		msg:    "a defect in Evergate stopped this review: its log has the details",
 	}
 }
 
-// retryAfter is the shortest pause but none: the header has whole seconds.
+// retryAfter is the shortest possible pause, because the header contains whole seconds.
 const retryAfter = time.Second
 
-// writeError writes every answer that is not a review.
+// writeError writes all responses that are not reviews.
 //
-// kube-apiserver tries again when 429 or 5xx comes with Retry-After (client-go, rest/with_retry.go). That helps when
-// a moment later, or another replica, may serve the review. It does not help against a panic: the same review would
-// meet it on every replica, up to eleven times.
+// kube-apiserver retries after 429 or 5xx with a Retry-After header (client-go, rest/with_retry.go). A retry helps if
+// the review can be served a moment later or by another replica. It does not help after a panic, because the same
+// review would cause it again on every replica, up to eleven times.
 func writeError(w http.ResponseWriter, err error) {
 	e := asHTTPError(err)
 	h := w.Header()
@@ -72,7 +72,8 @@ func writeError(w http.ResponseWriter, err error) {
 	if e.close {
 		h.Set("Connection", "close")
 	}
-	// As http.Error, but with the length: without it, the answer would end when its handler does, after the log.
+	// This does the same as http.Error, and also sets the length. Without it, the response would end only when its
+	// handler returns, which is after the log line is written.
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Length", strconv.Itoa(len(e.msg)+1))
@@ -80,25 +81,27 @@ func writeError(w http.ResponseWriter, err error) {
 	_, _ = io.WriteString(w, e.msg+"\n")
 }
 
-// bodyBytes is the memory of bodies, in metrics and sentences.
+// bodyBytes is the name of the memory for bodies in metrics and messages.
 const bodyBytes = "body_bytes"
 
-// shed turns an error of a limiter into the answer of a review that was not started. what names the limiter.
+// shed turns an error of a limiter into the response for a review that was not started. The parameter what is the name
+// of the limiter.
 //
-// It leaves the connection open: the handshake of a new one costs as much as ten small reviews, and an overloaded
-// server cannot afford that. After an eviction the rest of the body is not read, so the connection is closed.
+// It leaves the connection open. The handshake of a new connection costs as much as ten small reviews, which an
+// overloaded server cannot afford. After an eviction, the connection is closed, because the rest of the body is not
+// read.
 func shed(err error, what string) error {
 	switch {
 	case errors.Is(err, limit.ErrEvicted):
 		return &httpError{
 			status: http.StatusTooManyRequests, reason: what + "_evicted", close: true,
-			msg: "overloaded: this body was evicted for smaller ones before it had arrived",
+			msg: "overloaded: this body was evicted for smaller bodies before it had arrived",
 		}
 	case errors.Is(err, context.Canceled):
-		// The client does not read this, unless the server itself has ended the request.
+		// The client does not read this response, unless the server itself ended the request.
 		return &httpError{
 			status: http.StatusServiceUnavailable, reason: "client_gone", close: true,
-			msg: "the client has gone",
+			msg: "the client has disconnected",
 		}
 	}
 	return &httpError{
@@ -111,7 +114,8 @@ func notFound(r *http.Request) *httpError {
 	return &httpError{status: http.StatusNotFound, msg: fmt.Sprintf("nothing is served at %s", text.Quote(r.URL.Path))}
 }
 
-// methodNotAllowed names the methods that routes has for the path of r. An unknown method comes here for any path.
+// methodNotAllowed returns an error that lists the methods of the path of r in routes. The router calls it for every
+// path if the method is unknown.
 func methodNotAllowed(routes chi.Routes, r *http.Request) *httpError {
 	var allow []string
 	for _, m := range []string{http.MethodGet, http.MethodPost} {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The time of a review is the clock's: an exception ends while the process runs, with nothing reloaded. Until then what it
-// silences is counted, and stands in the audit annotations.
+// The time of a review is the time of the clock. An exception ends while the process runs, without a reload. Until
+// then, the silenced findings are counted, and are in the audit annotations.
 func TestExceptionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, `
@@ -20,7 +20,7 @@ ingresses:
 - {name: team-hosts, mode: enforce, hosts: {allowed: []}}
 exceptions:
 - {name: legacy, rules: [team-hosts], match: {namespaces: [team-a]}, until: 2000-01-01, reason: TICKET-1}
-`) // a bubble begins at the beginning of that day
+`) // the clock of a bubble starts at the beginning of that day
 		serving, _ := New(f.Config)
 		review := func(path, body string) wireResponse {
 			w := httptest.NewRecorder()

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/internal/limit"
 )
 
-// Each reason that a limiter gives is in the metrics before it is given, and no other is.
+// The metrics contain exactly the reasons of the limiters, before the first rejection.
 func TestReasonsBeginAtZero(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := newServer(f.Config)
@@ -31,7 +31,7 @@ func TestReasonsBeginAtZero(t *testing.T) {
 	}
 }
 
-// What went wrong, and what was denied, counts in a series that was there before.
+// The series of denials and failures exist before the first one is counted.
 func TestOutcomesBeginAtZero(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	h := servingOf(f.Config)

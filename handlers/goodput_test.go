@@ -13,17 +13,17 @@ import (
 	"github.com/evergate/evergate/internal/limit"
 )
 
-// What reviews cost the one core of an overworked process, as measured where reviews cost much (BenchmarkGoodput of
-// e2e/calls), and what kube-apiserver's client does.
+// The cost of reviews for the single core of an overloaded process, as measured with costly reviews (BenchmarkGoodput
+// in e2e/calls), and the behavior of kube-apiserver's client.
 const (
 	decisionCost  = 2500 * time.Microsecond
 	handshakeCost = 400 * time.Microsecond
-	exchangeCost  = 100 * time.Microsecond // to read a review and to write whatever answer
-	idleConns     = 25                     // that the client keeps
+	exchangeCost  = 100 * time.Microsecond // reading a review and writing any response
+	idleConns     = 25                     // the number that the client keeps
 )
 
-// overworked is a process of one core before the real limiter, and the calls that share a client, all in fake time: the
-// figures are the same on every machine.
+// overworked is a process with one core behind the real limiter, and the calls that share a client. Time is fake, so
+// the results are the same on every machine.
 type overworked struct {
 	slots   *limit.Slots
 	core    chan struct{}
@@ -32,10 +32,10 @@ type overworked struct {
 
 	idle     chan struct{} // connections that the client keeps
 	used     atomic.Int64  // nanoseconds of the core
-	answered atomic.Int64  // calls that succeeded
+	answered atomic.Int64  // successful calls
 }
 
-// goodput returns how many calls of n at a time succeed per second of processor time.
+// goodput returns the number of successful calls per second of processor time, with n concurrent calls.
 func goodput(t *testing.T, n int, timeout time.Duration, times func() deadlines) (perSecond float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func goodput(t *testing.T, n int, timeout time.Duration, times func() deadlines)
 		var calls sync.WaitGroup
 		for i := range n {
 			calls.Go(func() {
-				<-time.After(timeout * time.Duration(i) / time.Duration(n)) // they do not come all at once
+				<-time.After(timeout * time.Duration(i) / time.Duration(n)) // they do not all arrive at the same moment
 				for ctx.Err() == nil {
 					w.call()
 				}
@@ -63,8 +63,8 @@ func goodput(t *testing.T, n int, timeout time.Duration, times func() deadlines)
 	return perSecond
 }
 
-// call is one call as the API server's client makes it: told 429, it pauses and tries again within the same deadline,
-// with the same ?timeout=. A call that runs out of time takes its connection with it.
+// call makes one call like the API server's client. After 429, it pauses and tries again within the same deadline, with
+// the same ?timeout=. A call that runs out of time closes its connection.
 func (w *overworked) call() {
 	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
 	defer cancel()
@@ -119,13 +119,14 @@ func (w *overworked) work(cost time.Duration) {
 	<-w.core
 }
 
-// As many calls succeed under four times the load that can be served as under one, but for the cost of rejecting the
-// rest: a twentieth, and the same again for the order in which goroutines happen to run. The control shows that the
-// model notices an early queue deadline: reviews that wait for a third of their time only lose a quarter of the calls.
+// With four times the load that can be served, as many calls succeed as with the load that can be served, except for
+// the cost of rejecting the rest. This cost is a twentieth, and varies by as much with the order of goroutines. The
+// control run shows that the model detects an early queue deadline: if reviews wait for only a third of their time, a
+// quarter of the calls are lost.
 func TestGoodputHolds(t *testing.T) {
 	const least, seen = 0.9, 0.8
 	for _, timeout := range []time.Duration{2 * time.Second, 3 * time.Second} {
-		served := int(timeout / 3 / decisionCost) // so many calls wait for a third of their time
+		served := int(timeout / 3 / decisionCost) // this number of calls waits for a third of its time
 		r := httptest.NewRequest(http.MethodPost, "/fake?timeout="+timeout.String(), nil)
 		now := func() deadlines { return deadlinesOf(r, time.Now(), false) }
 		impatient := func() deadlines {
@@ -138,7 +139,7 @@ func TestGoodputHolds(t *testing.T) {
 			t.Errorf("timeout %v: goodput falls from %.0f to %.0f", timeout, once, got)
 		}
 		if got := goodput(t, 4*served, timeout, impatient); got > seen*once {
-			t.Errorf("timeout %v: with an early queue deadline goodput falls from %.0f to %.0f only", timeout, once, got)
+			t.Errorf("timeout %v: with an early queue deadline goodput falls only from %.0f to %.0f", timeout, once, got)
 		}
 	}
 }

@@ -1,17 +1,18 @@
-// Package handlers is Evergate's HTTP: what kube-apiserver, kubelet, Prometheus and operators request of it.
+// Package handlers implements Evergate's HTTP endpoints for kube-apiserver, the kubelet, Prometheus and the platform
+// team.
 //
-// The files, in the order of a review:
+// The files are, in the order in which a review passes through them:
 //
-//	handlers.go      the routes, and what they need
-//	endpoint.go      one review: limits → body → decision (package admission) → answer
+//	handlers.go      the routes and their configuration
+//	endpoint.go      one review: limits → body → decision (package admission) → response
 //	capacity.go      how many reviews are in progress, and how much memory they take
 //	deadlines.go     how long a review may queue and take
 //	body.go          reading the body into memory that was reserved for it
-//	errors.go        every answer that is not a review
-//	observe.go       how logs and metrics report a review
-//	trace.go         how its span reports it
+//	errors.go        all responses that are not reviews
+//	observe.go       the contents of logs and metrics about a review
+//	trace.go         the contents of its span
 //	probes.go        /livez, /readyz, /policy
-//	stuck.go         the stuck-review detector, which /livez asks
+//	stuck.go         the detection of stuck reviews for /livez
 package handlers
 
 import (
@@ -28,49 +29,53 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// Config is what the handlers need. All fields are required unless they say otherwise.
+// Config contains the dependencies of the handlers. All fields are required, unless their comments allow nil.
 type Config struct {
-	// Policies holds the policy that decides. Current is called once for each review.
+	// Policies holds the active policy. Current is called once for each review.
 	Policies Policies
-	// PolicyStatus returns what /policy shows, as JSON: hash, age, files, and what was refused last.
+	// PolicyStatus returns the contents of /policy for encoding as JSON: hash, age, files, and the last failure to
+	// load.
 	PolicyStatus func() any
-	// Ready and Live say why /readyz and /livez answer 503; nil is 200.
+	// Ready and Live return nil if /readyz and /livez respond 200, and otherwise the reason for a 503.
 	Ready, Live func() error
-	// Authenticate rejects the reviews of clients that are not accepted; nil accepts all. Probes are exempt.
+	// Authenticate rejects reviews from clients that are not accepted. If it is nil, all clients are accepted. Probes
+	// do not need authentication.
 	Authenticate func(http.Handler) http.Handler
-	// SelfProbe is the process calling itself; nil for none.
+	// SelfProbe sends the process's calls to itself. It may be nil.
 	SelfProbe *selfprobe.Prober
-	// Metrics counts reviews; Scrape serves /metrics.
+	// Metrics counts reviews. Scrape serves /metrics.
 	Metrics *telemetry.Metrics
 	Scrape  http.Handler
-	// Tracing makes the spans of reviews; nil makes none.
+	// Tracing creates the spans of reviews. If it is nil, reviews are not traced.
 	Tracing *telemetry.Tracing
-	// Log gets a line for each denial, each review warned of, and each failure, throttled; at level debug for every
-	// review.
+	// Log gets a throttled line for each denial, each review with a warning, and each failure. At level debug, it gets
+	// a line for every review.
 	Log *slog.Logger
-	// Limits bounds what is in progress. Its zero value stands for the defaults.
+	// Limits limits the reviews in progress. Its zero value means the defaults.
 	Limits Limits
 }
 
-// Policies holds the policy that decides. Current must be cheap, never nil, and safe for any number of goroutines.
+// Policies holds the active policy. Current must be cheap and safe for concurrent use, and must not return nil.
 type Policies interface {
 	Current() *policy.Policy
 }
 
-// Limits bounds what the process has in progress, so that the reviews that it can serve are served in time, within the
-// memory that it was given. A zero field stands for its default.
+// Limits limits the work in progress. Reviews that are served are then served in time and within the memory limit. A
+// zero field means its default.
 type Limits struct {
-	// Reviews is how many reviews are decoded and decided at once. Both only compute, so more than there are cores do not
-	// end sooner. The default is four times GOMAXPROCS: a review that the kernel or the scheduler has paused leaves slots
-	// for others. A request that has just arrived may wait for as many decisions before it is read.
+	// Reviews is how many reviews are decoded and decided at the same time. Both use only the CPU, so more reviews than
+	// cores do not finish sooner. The default is four times GOMAXPROCS, so that a review that the kernel or the
+	// scheduler has paused leaves slots for others. A request that has just arrived may wait for as many decisions
+	// before it is read.
 	Reviews int
-	// BodyBytes is how many bytes of bodies are held at once. The default is 64 MiB: three of the largest reviews, or
-	// six hundred Pods of 100 KiB; with what decoding allocates and garbage, 250 MiB of memory.
+	// BodyBytes is how many bytes of bodies are held at the same time. The default of 64 MiB is enough for three of the
+	// largest reviews, or six hundred Pods of 100 KiB. With the memory for decoding and garbage, this is 250 MiB.
 	BodyBytes int64
 }
 
-// A review may have this many bytes. An object that fits etcd (1.5 MiB) can be six times as long in a review, since
-// Go writes < as \u003c, and an update carries the old one too: 18 MiB, and a margin for the rest of the review.
+// maxReviewBytes is the largest body of a review. An object that fits into etcd (1.5 MiB) can be six times as long in a
+// review, because Go writes < as \u003c. An update also contains the old object. Together this is 18 MiB, and the rest
+// is a margin for other fields.
 const maxReviewBytes = 20 << 20
 
 func (l Limits) withDefaults() Limits {
@@ -80,12 +85,12 @@ func (l Limits) withDefaults() Limits {
 	if l.BodyBytes <= 0 {
 		l.BodyBytes = 64 << 20
 	}
-	l.BodyBytes = max(l.BodyBytes, maxReviewBytes) // a larger review than that would wait for ever
+	l.BodyBytes = max(l.BodyBytes, maxReviewBytes) // a larger review would otherwise wait forever
 	return l
 }
 
-// New returns two handlers: serving is for the port that kube-apiserver calls, with reviews and probes; ops is for the
-// port of operators, with probes, metrics, and what is loaded.
+// New returns two handlers. The handler serving is for the port that kube-apiserver calls, with reviews and probes. The
+// handler ops is for the platform team's port, with probes, metrics, and the status of the policy.
 func New(cfg Config) (serving, ops http.Handler) {
 	s := newServer(cfg)
 	return s.serving(cfg, admission.Webhooks()), s.ops(cfg)
@@ -111,8 +116,8 @@ func (s *server) serving(cfg Config, webhooks []admission.Webhook) http.Handler 
 	return r
 }
 
-// selfProbed returns the same routes with limits, metrics and a log of their own. The process authenticates to itself
-// as any client does.
+// selfProbed returns the same routes with separate limits, metrics and log. The process authenticates to itself like
+// any other client.
 func selfProbed(cfg Config) http.Handler {
 	own := Config{
 		Policies:     cfg.SelfProbe,

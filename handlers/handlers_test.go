@@ -24,7 +24,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// fixture is a configuration with everything in it observable.
+// fixture is a configuration that makes everything observable.
 type fixture struct {
 	Config
 	registry *prometheus.Registry
@@ -69,7 +69,7 @@ func loadPolicy(t testing.TB, text string) *policy.Policy {
 	return p
 }
 
-// logBuffer keeps what is logged, without time.
+// logBuffer keeps the log, without times.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -105,13 +105,13 @@ func servingOf(cfg Config) http.Handler {
 	return serving
 }
 
-// opsOf returns the handler of the port for operators.
+// opsOf returns the handler of the platform team's port.
 func opsOf(cfg Config) http.Handler {
 	_, ops := New(cfg)
 	return ops
 }
 
-// series returns the counters and gauges under a name, by their labels as {a="1",b="2"}.
+// series returns the counters and gauges with a name, by their labels in the form {a="1",b="2"}.
 func (f *fixture) series(t testing.TB, name string) map[string]float64 {
 	t.Helper()
 	families, err := f.registry.Gather()
@@ -135,7 +135,7 @@ func (f *fixture) series(t testing.TB, name string) map[string]float64 {
 	return got
 }
 
-// counted returns the counters under a name that have counted something.
+// counted returns the counters with a name whose value is not 0.
 func (f *fixture) counted(t testing.TB, name string) map[string]float64 {
 	t.Helper()
 	got := f.series(t, name)
@@ -143,7 +143,7 @@ func (f *fixture) counted(t testing.TB, name string) map[string]float64 {
 	return got
 }
 
-// startTLS serves h on a TLS listener of its own.
+// startTLS serves h on a new TLS listener.
 func startTLS(t testing.TB, h http.Handler) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -153,7 +153,7 @@ func startTLS(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
-// answered is what a client got.
+// answered is a response to a client.
 type answered struct {
 	status int
 	header http.Header
@@ -172,7 +172,7 @@ func send(t testing.TB, client *http.Client, req *http.Request) answered {
 		t.Fatal(err)
 	}
 	if resp.Close {
-		resp.Header.Set("Connection", "close") // the client's transport takes it out
+		resp.Header.Set("Connection", "close") // the client's transport removes it
 	}
 	return answered{resp.StatusCode, resp.Header, string(body)}
 }
@@ -243,7 +243,7 @@ func TestOps(t *testing.T) {
 	}
 }
 
-// The API server tries again only where a moment later, or another replica, may serve the review.
+// The API server tries again only if the review can be served a moment later or by another replica.
 func TestRetryAfter(t *testing.T) {
 	for _, test := range []struct {
 		err    error
@@ -274,7 +274,7 @@ func TestIsProbe(t *testing.T) {
 	}
 }
 
-// A body is held in a buffer until its review has been decided, and no other review is read into it.
+// A body stays in its buffer until its review has been decided, and no other review is read into the buffer.
 func TestBodyIsKeptWhileItIsDecided(t *testing.T) {
 	f := newFixture(t, "")
 	s := newServer(f.Config)
@@ -291,7 +291,7 @@ func TestBodyIsKeptWhileItIsDecided(t *testing.T) {
 	) (*admission.Decision, error) {
 		if first {
 			first = false
-			for range 10 { // some of what goes back is lost where the race detector watches
+			for range 10 { // with the race detector, sync.Pool drops some elements
 				review("[2]")
 			}
 			if string(body) != "[1]" {
@@ -304,7 +304,7 @@ func TestBodyIsKeptWhileItIsDecided(t *testing.T) {
 	review("[1]")
 }
 
-// A body of the largest review always fits, whatever the flag says. A body that is longer than any review is rejected.
+// The largest body of a review always fits, whatever the flag is. A longer body is rejected.
 func TestLargestBody(t *testing.T) {
 	for flag, want := range map[int64]int64{0: 64 << 20, 1: maxReviewBytes, 1 << 30: 1 << 30} {
 		if got := (Limits{BodyBytes: flag}).withDefaults().BodyBytes; got != want {
@@ -319,7 +319,7 @@ func TestLargestBody(t *testing.T) {
 	}
 }
 
-// A span names the first ten checks and images, and counts all.
+// A span contains the first ten checks and images, and the number of all.
 func TestSpanNamesTheFirst(t *testing.T) {
 	d := &admission.Decision{}
 	for i := range admission.Shown + 1 {
@@ -331,6 +331,6 @@ func TestSpanNamesTheFirst(t *testing.T) {
 		t.Errorf("rules %v", ids)
 	}
 	if images, n := imagesRewritten(d); len(images) != admission.Shown || n != admission.Shown+1 {
-		t.Errorf("%d images, %d of them named", n, len(images))
+		t.Errorf("%d images, %d of them listed", n, len(images))
 	}
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// maxReason bounds the bytes of a sentence in the log, so that the line of a review stays below 4 KiB. Half of them are
-// those of names, and quotes and backslashes are written as two.
+// maxReason is the maximum length of a sentence in the log, in bytes. It keeps the log line of a review below 4 KiB.
+// Half of these bytes are for names, and quotes and backslashes take two bytes each.
 const maxReason = 512
 
-// What became of a review, in metrics.
+// The outcomes of reviews, in metrics.
 const (
 	allowed   = "allowed"
 	rewritten = "rewritten"
 	denied    = "denied"
-	unjudged  = "unjudged" // its content could not be judged: denied in mode enforce, else allowed
-	invalid   = "invalid"  // the client did something wrong: 4xx
+	unjudged  = "unjudged" // the object could not be evaluated: denied in mode enforce, otherwise allowed
+	invalid   = "invalid"  // the client made a mistake: 4xx
 	rejected  = "rejected" // not started: 429, 503
 	panicked  = "panicked"
 )
 
-// outcomeOf returns what became of a review.
+// outcomeOf returns the outcome of a review.
 func outcomeOf(d *admission.Decision, err error) string {
 	switch {
 	case err == nil && d.Unjudged.Why != "":
@@ -50,8 +50,8 @@ func outcomeOf(d *admission.Decision, err error) string {
 	return invalid
 }
 
-// count counts a review that is about to be answered. Namespaces, names, users and images are for the log alone: as
-// labels they would let any user of the cluster make any number of series.
+// count counts a review just before it is answered. Namespaces, names, users and images are only in the log. As labels,
+// they would let any user of the cluster create any number of series.
 func (e *endpoint) count(d *admission.Decision, err error, outcome string, took time.Duration, traceID string) {
 	if err != nil {
 		e.series.Reviewed("", outcome, took, traceID)
@@ -71,8 +71,8 @@ func (e *endpoint) count(d *admission.Decision, err error, outcome string, took 
 	}
 }
 
-// traceID is the trace that a review is in: its own, or that of its client where the review itself is not traced.
-// Without either it is empty.
+// traceID returns the trace of a review: the trace of its span, or the client's trace if the review itself is not
+// traced. If there is neither, the attribute is empty.
 func traceID(r *http.Request, span *telemetry.ReviewSpan) slog.Attr {
 	if id := cmp.Or(span.TraceID(), telemetry.TraceID(r)); id != "" {
 		return slog.String("trace_id", id)
@@ -82,25 +82,26 @@ func traceID(r *http.Request, span *telemetry.ReviewSpan) slog.Attr {
 
 func (e *endpoint) logError(r *http.Request, err error, span *telemetry.ReviewSpan) {
 	if p, ok := errors.AsType[*panicError](err); ok {
-		e.log.LogAttrs(r.Context(), slog.LevelError, "panic while judging", slog.String("path", e.Path),
+		e.log.LogAttrs(r.Context(), slog.LevelError, "panic during a review", slog.String("path", e.Path),
 			slog.String("uid", p.uid), traceID(r, span),
 			slog.String("panic", text.Printable(fmt.Sprint(p.value), maxReason)), slog.String("stack", string(p.stack)))
 		return
 	}
 	h := asHTTPError(err)
-	level := slog.LevelWarn // kube-apiserver hides the text of most answers other than 200
+	level := slog.LevelWarn // kube-apiserver hides the text of most responses other than 200
 	if h.reason != "" {
-		level = slog.LevelDebug // writing would slow an overloaded process down further
+		level = slog.LevelDebug // writing a line would slow an overloaded process further
 	}
 	if !e.log.Enabled(r.Context(), level) {
 		return
 	}
-	e.log.LogAttrs(r.Context(), level, "not a review that could be answered", slog.String("path", e.Path),
+	e.log.LogAttrs(r.Context(), level, "request could not be answered", slog.String("path", e.Path),
 		slog.Int("status", h.status), slog.String("reason", text.Printable(err.Error(), maxReason)),
 		slog.String("remote", r.RemoteAddr), traceID(r, span))
 }
 
-// logDecision writes a line for each review that was denied or warned of, and for others at level debug.
+// logDecision writes a line for each review with a denial or a warning. At level debug, it writes a line for every
+// review.
 func (e *endpoint) logDecision(r *http.Request, d *admission.Decision, outcome string, span *telemetry.ReviewSpan) {
 	level, msg := slog.LevelDebug, outcome
 	switch {
@@ -136,7 +137,7 @@ func (e *endpoint) logDecision(r *http.Request, d *admission.Decision, outcome s
 	e.log.LogAttrs(r.Context(), level, msg, attrs...)
 }
 
-// imageOutcomes are the label values of outcomes. They are kept apart from the words for users, which may change.
+// imageOutcomes contains the label values of outcomes. They are separate from the words for users, which may change.
 var imageOutcomes = [policy.Outcomes]string{
 	policy.NoMirror:     "no_mirror",
 	policy.Rewritten:    "rewritten",

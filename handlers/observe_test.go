@@ -19,7 +19,7 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// tell logs as ServeHTTP does.
+// tell logs in the same way as ServeHTTP.
 func tell(e *endpoint, r *http.Request, d *admission.Decision, err error) {
 	if err != nil {
 		e.logError(r, err, nil)
@@ -85,13 +85,13 @@ func TestLog(t *testing.T) {
 			v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Audit}}},
 		{
 			name: "not a review", err: &review.Error{Status: 400, Msg: "request.uid is missing"},
-			want: `level=WARN msg="not a review that could be answered" path=/fake status=400 ` +
+			want: `level=WARN msg="request could not be answered" path=/fake status=400 ` +
 				`reason="request.uid is missing" remote=192.0.2.1:1234`,
 		},
 		{name: "overloaded", err: &httpError{status: 429, reason: "reviews_timed_out", msg: "overloaded"}},
 		{
 			name: "panic", err: &panicError{value: errors.New("nil map"), stack: []byte("goroutine 1"), uid: "7"},
-			want: `level=ERROR msg="panic while judging" path=/fake uid=7 panic="nil map" stack="goroutine 1"`,
+			want: `level=ERROR msg="panic during a review" path=/fake uid=7 panic="nil map" stack="goroutine 1"`,
 		},
 	}
 	for _, tt := range tests {
@@ -115,7 +115,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A line of the log is never longer than 4 KiB, whatever stands in the review.
+// A line of the log is never longer than 4 KiB, whatever the review contains.
 func TestLogLinesAreShort(t *testing.T) {
 	for _, c := range []string{"x", `"`, `\`, "\x00", "\xff", "\u2028", "ü"} {
 		long := strings.Repeat(c, 10_000)
@@ -144,7 +144,7 @@ func TestLogLinesAreShort(t *testing.T) {
 	}
 }
 
-// The log of any number of denials is throttled, and says how many lines it left out.
+// The log of many denials is throttled, and contains the number of dropped lines.
 func TestLogOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
@@ -155,7 +155,7 @@ func TestLogOfAFlood(t *testing.T) {
 			deny()
 		}
 		if n := strings.Count(f.log.String(), "msg=denied"); n != 100 {
-			t.Errorf("%d lines of 1000 denials at once", n)
+			t.Errorf("%d lines of 1000 simultaneous denials", n)
 		}
 		tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), nil, &panicError{value: "nil map"})
 		if !strings.Contains(f.log.String(), `panic="nil map"`) {
@@ -163,7 +163,7 @@ func TestLogOfAFlood(t *testing.T) {
 		}
 		elapse(time.Second)
 		deny()
-		line := `level=INFO msg="log lines were left out" lines=900` + "\nlevel=INFO msg=denied "
+		line := `level=INFO msg="log lines were dropped" lines=900` + "\nlevel=INFO msg=denied "
 		if !strings.Contains(f.log.String(), line) {
 			t.Errorf("the log has no %q", line)
 		}
@@ -199,7 +199,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// docs/metrics.md explains every word that reviews, images and rejections are counted by.
+// docs/metrics.md explains every label value for reviews, images and rejections.
 func TestDocumentedWords(t *testing.T) {
 	page, err := os.ReadFile("../docs/metrics.md")
 	if err != nil {

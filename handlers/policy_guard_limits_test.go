@@ -19,7 +19,7 @@ const policyHead = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
 
 func comments(n int) string { return strings.Repeat("#", n) }
 
-// What is larger than a policy that is reviewed can be is denied by a sentence, and what is as large is not.
+// A policy above the size limit of reviews is denied with a clear message, and a policy at the limit is not.
 func TestPolicyGuardLimits(t *testing.T) {
 	const mib = 1 << 20
 	many := func(n int) string {
@@ -89,7 +89,7 @@ func TestPolicyGuardLimits(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // whose clock stands still while a policy is checked
+			synctest.Test(t, func(t *testing.T) { // its clock does not advance while a policy is checked
 				f := newFixture(t, testPolicy)
 				suffix := "[policy " + f.Policies.Current().Hash() + "]"
 				h := servingOf(f.Config)
@@ -130,7 +130,7 @@ func mistakesOf(n int) string {
 	return b.String()
 }
 
-// askGuard sends a review of a policy in a goroutine of its own.
+// askGuard sends a review of a policy in a new goroutine.
 func askGuard(t *testing.T, s *server, decide decideFunc) *httptest.ResponseRecorder {
 	t.Helper()
 	return askGuardWithin(t, s, 30*time.Second, decide)
@@ -150,7 +150,7 @@ func askGuardWithin(t *testing.T, s *server, timeout time.Duration, decide decid
 
 func ok() error { return nil }
 
-// Policies are checked one at a time, and take nothing that other reviews need.
+// Policies are checked one at a time. They do not use resources that other reviews need.
 func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
@@ -173,7 +173,7 @@ func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 		policies := s.guard.memory.Reserve(func() {})
 		defer policies.Release()
 		if err := policies.Grow(t.Context(), time.Now(), 12<<20, nopWait); err == nil {
-			t.Error("the bodies of policies hold nothing of their 12 MiB")
+			t.Error("the bodies of policies do not use any of their 12 MiB")
 		}
 		first.proceed <- struct{}{}
 		synctest.Wait()
@@ -188,7 +188,7 @@ func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 	})
 }
 
-// The check of a policy ends in its time, and one that does not is no reason to restart the process.
+// The check of a policy ends in time. A check that does not end must not restart the process.
 func TestPolicyGuardEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")

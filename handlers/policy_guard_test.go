@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// configMapOf writes a ConfigMap of keys and values in turn.
+// configMapOf returns a ConfigMap with alternating keys and values.
 func configMapOf(field string, keys ...string) string {
 	values := map[string]string{}
 	for i := 0; i < len(keys); i += 2 {
@@ -23,7 +23,7 @@ func configMapOf(field string, keys ...string) string {
 	return `{"metadata":{"name":"evergate-policy"},"` + field + `":` + string(text) + `}`
 }
 
-// manyPlaces are n places behind a mirror, and manyWarnings what is said of them.
+// manyPlaces returns n places behind a mirror, and manyWarnings returns their warnings.
 func manyPlaces(n int) string {
 	var places []string
 	for i := range n {
@@ -47,7 +47,7 @@ func TestPolicyGuard(t *testing.T) {
 		head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
 		good = head + "services: [{name: a, mode: enforce, types: {denied: [NodePort]}}]\n"
 		bad  = head + "servises: []\n"
-		// The mirror has what is denied under a name that is not.
+		// The mirror contains a denied image under a name that is allowed.
 		behind = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\npods:\n" +
 			"- {name: r, mode: enforce, images: {denied: [docker.io/evil/x]}}\n"
 		noKey = "this policy is empty, no key of the ConfigMap ends in .yaml or .yml: write allowEmpty: true in a " +
@@ -79,8 +79,8 @@ func TestPolicyGuard(t *testing.T) {
 		{name: "an update", operation: "UPDATE", object: configMapOf("data", "policy.yaml", bad), denial: why + " "},
 		{
 			name: "a deletion", operation: "DELETE", object: "null",
-			warnings: []string{"this was the policy: running replicas keep it in force, and one that starts has none and " +
-				"allows everything, unless --require-policy keeps it unready"},
+			warnings: []string{"this deletes the policy: running replicas keep it active, but a new replica starts " +
+				"without a policy and allows everything, unless --require-policy keeps it unready"},
 		},
 		{
 			name:   "mistakes in two files, in their order",
@@ -156,8 +156,8 @@ func TestPolicyGuard(t *testing.T) {
 			}
 		})
 	}
-	s.Close() // waits for the handler, which logs after it has answered
-	// The log says of a refused policy what it says of other denials, and what was wrong.
+	s.Close() // waits for the handler, which logs after it has responded
+	// The log line of a denied policy contains the same attributes as other denials, and the mistake.
 	if log, want := f.log.String(), fmt.Sprintf("reason=%q mistakes=1", why); !strings.Contains(log, want) {
 		t.Errorf("the log lacks %s:\n%s", want, log)
 	}

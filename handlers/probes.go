@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// probe answers 200 as long as check returns nil, and otherwise 503 with its sentence.
+// probe responds 200 if check returns nil, and otherwise 503 with the error.
 func probe(check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -18,16 +18,16 @@ func probe(check func() error) http.HandlerFunc {
 	}
 }
 
-// policyPage shows status as JSON, indented for people.
+// policyPage responds with the status as JSON, indented for people.
 func policyPage(status func() any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
-		_ = enc.Encode(status()) // it fails when the client has gone
+		_ = enc.Encode(status()) // it fails if the client has disconnected
 	}
 }
 
-// IsProbe reports whether r asks for the health of the process, which is answered in every phase.
+// IsProbe reports whether r requests the health of the process, which is answered in every phase.
 func IsProbe(r *http.Request) bool { return r.URL.Path == "/livez" || r.URL.Path == "/readyz" }

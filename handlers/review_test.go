@@ -24,7 +24,7 @@ services:
 - {name: no-public-entry, mode: warn, types: {allowed: [ClusterIP]}}
 `
 
-// reviewOf writes a review as kube-apiserver does. old may be empty.
+// reviewOf returns a review in the format of kube-apiserver. old may be empty.
 func reviewOf(group, resource, operation, object, old string) string {
 	if old == "" {
 		old = "null"
@@ -43,7 +43,7 @@ func ingressOf(host string) string {
 	return `{"metadata":{"name":"shop"},"spec":{"rules":[{"host":"` + host + `"}]}}`
 }
 
-// wire is an answer as kube-apiserver reads it.
+// wire is a response as kube-apiserver reads it.
 type wire struct {
 	APIVersion, Kind string
 	Response         wireResponse
@@ -71,7 +71,7 @@ func TestReviews(t *testing.T) {
 		outcome          string
 		patch            string
 		warnings         []string
-		audit            map[string]string // beside the policy
+		audit            map[string]string // in addition to the policy
 	}{
 		{
 			name: "a Pod is rewritten", path: "/mutate/pods", body: reviewOf("", "pods", "CREATE", podOf("nginx:1.25"), ""),
@@ -169,7 +169,7 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// The addresses in the status of a Service have a path of their own, which judges what is new in them.
+// The addresses in the status of a Service have a separate path, which evaluates only new addresses.
 func TestServiceStatus(t *testing.T) {
 	f := newFixture(t, "services:\n- {name: r, mode: enforce, loadBalancerStatus: {allowed: [192.0.2.0/24]}}\n")
 	s := startTLS(t, servingOf(f.Config))
@@ -193,7 +193,7 @@ func TestServiceStatus(t *testing.T) {
 	}
 }
 
-// shorten replaces by … what the warnings that are wanted leave out: sentences that are another package's.
+// shorten replaces the end of a warning by … if the expected warning does. It is for sentences of other packages.
 func shorten(got, want []string) []string {
 	for i := range min(len(got), len(want)) {
 		head, tail, cut := strings.Cut(want[i], "…")
@@ -204,7 +204,7 @@ func shorten(got, want []string) []string {
 	return got
 }
 
-// All answers that are not a review, over the wire.
+// These are all responses that are not a review, over the network.
 func TestRefusals(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))
@@ -285,7 +285,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A type with parameters is still JSON, as other clients than kube-apiserver write it.
+// A type with parameters, as clients other than kube-apiserver send it, is also JSON.
 func TestContentTypeWithCharset(t *testing.T) {
 	f := newFixture(t, "")
 	s := startTLS(t, servingOf(f.Config))
@@ -296,7 +296,7 @@ func TestContentTypeWithCharset(t *testing.T) {
 	}
 }
 
-// The empty policy denies nothing, also not what it could not have judged.
+// The empty policy does not deny any object, even if the object could not be evaluated.
 func TestEmptyPolicyAllowsAll(t *testing.T) {
 	f := newFixture(t, "")
 	s := startTLS(t, servingOf(f.Config))
@@ -311,7 +311,7 @@ func TestEmptyPolicyAllowsAll(t *testing.T) {
 	}
 }
 
-// 1.3 MiB of < are 7.8 MiB in a review, where Go writes < as \u003c. Such a Pod is judged.
+// An object with 1.3 MiB of < takes 7.8 MiB in a review, because Go writes < as \u003c. Such a Pod is evaluated.
 func TestLargeObjectIsJudged(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))

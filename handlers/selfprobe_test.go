@@ -31,7 +31,7 @@ func TestSelfProbe(t *testing.T) {
 	s := startTLS(t, busy.serving(f.Config, admission.Webhooks()))
 
 	if err := f.SelfProbe.Check(t.Context(), s.Client(), s.URL); err != nil {
-		t.Errorf("a server that is busy and well: %v", err)
+		t.Errorf("a server that is busy and healthy: %v", err)
 	}
 	if diff := cmp.Diff(map[string]float64{}, f.counted(t, "evergate_reviews_total")); diff != "" {
 		t.Errorf("the self-probe was counted (-want +got):\n%s", diff)
@@ -45,7 +45,7 @@ func TestSelfProbeOfAnotherProcess(t *testing.T) {
 	f := newFixture(t, "")
 	f.SelfProbe = newProber(t)
 	s := startTLS(t, servingOf(f.Config))
-	err := newProber(t).Check(t.Context(), s.Client(), s.URL) // that of another process
+	err := newProber(t).Check(t.Context(), s.Client(), s.URL) // the self-probe of another process
 	if err == nil || !strings.HasPrefix(err.Error(), "self-probe of /mutate/pods: 404 Not Found: nothing is served at") {
 		t.Errorf("the self-probe of another process: %v", err)
 	}

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// A path of a set asks its rules alone; one that no rule is in is decided by the strictest mode of the kind.
+// The path of a rule set evaluates only the rules in the set. If no rule is in the set, the strictest mode of the kind
+// decides.
 func TestSets(t *testing.T) {
-	const unknown = `the webhook's path names the set `
+	const unknown = `the webhook's path contains the rule set `
 	f := newFixture(t, `
 owners: [{name: owned, mode: enforce, hosts: [owned.example], namespaces: []}]
 ingresses:
@@ -44,7 +45,7 @@ ingresses:
 			t.Errorf("%s, %s: %+v %q, want %q", test.path, test.host, a, got, test.denial)
 		}
 	}
-	// What is unchanged is at most warned of, so that finalizers can be removed.
+	// Unchanged objects cause at most a warning, so their finalizers can be removed.
 	same := ingressOf("a.example")
 	a := ask(t, s, "/validate/ingresses/set/none", reviewOf("networking.k8s.io", "ingresses", "UPDATE", same, same))
 	if !a.Allowed || len(a.Warnings) != 1 {
@@ -57,7 +58,7 @@ ingresses:
 			t.Errorf("%s: %d", path, got.status)
 		}
 	}
-	// Where no rule of the kind is in enforce, nothing is denied; deletions are not judged at all.
+	// If no rule of the kind is in mode enforce, objects are not denied. Deletions are never evaluated.
 	f = newFixture(t, "services: [{name: types, mode: warn, match: {set: told}, types: {denied: [NodePort]}}]")
 	s = startTLS(t, servingOf(f.Config))
 	svc := func(operation, set string) wireResponse {
@@ -74,7 +75,7 @@ ingresses:
 	}
 }
 
-// What a peer writes for a set grows neither metrics nor the log: all sets of a kind share a path there.
+// A set name from a peer does not add series or distinct log values, because all sets of a kind share a path there.
 func TestSetsAreOnePath(t *testing.T) {
 	f := newFixture(t, "ingresses: [{name: a, mode: enforce, match: {set: edge}, hosts: {allowed: []}}]")
 	s := startTLS(t, servingOf(f.Config))

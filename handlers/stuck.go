@@ -9,15 +9,16 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// stuckAfter is how long a review may be decided before it counts as stuck, far beyond what load alone can do. No
-// client waits for a review that is older than maxTimeout. The bodies that are decided at one time, 64 MiB unless a
-// flag says more, are a second of work for a core, so a container with a tenth of a core has decided them in ten
-// seconds. A review that queues, or waits for bytes of its body, has no slot and does not count.
+// stuckAfter is how long a decision may take before its review counts as stuck. It is far longer than high load can
+// cause. No client waits for a review that is older than maxTimeout. All bodies that are decided at one time, 64 MiB by
+// default, are a second of work for a core, so a container with a tenth of a core has decided them in ten seconds. A
+// review that queues or waits for bytes of its body does not have a slot and does not count.
 const stuckAfter = maxTimeout + 15*time.Second
 
-// live is liveness: that of the process, and that no review is stuck. Deciding only computes, so a review that has not
-// ended by then never will, and its slot is lost until the process is restarted. The self-probe does not notice, since
-// its reviews have slots of their own. Stuck reviews of policies do not count: they take no slots from others.
+// live returns an error if the process is not alive or if a review is stuck. A decision only computes, so a review that
+// has not finished by then never will, and its slot is lost until the process restarts. The self-probe cannot detect
+// this, because its reviews have separate slots. Stuck policy reviews do not count, because they do not take slots
+// from other reviews.
 func (s *server) live() error {
 	if err := s.alive(); err != nil {
 		return err
@@ -29,7 +30,7 @@ func (s *server) live() error {
 	return nil
 }
 
-// logStuck logs the stuck reviews, so that the object that causes them can be found, and returns how many there are.
+// logStuck logs the stuck reviews, to help to find the objects that cause them, and returns their number.
 func (s *server) logStuck(slots *limit.Slots) int {
 	stuck := slots.Stuck(stuckAfter, uidBytes)
 	for _, r := range stuck {
@@ -39,7 +40,7 @@ func (s *server) logStuck(slots *limit.Slots) int {
 	return len(stuck)
 }
 
-// uidOf returns the uid of a review that could not be decoded to its end; empty when it is not among the first bytes.
+// uidOf returns the uid of a review that could not be decoded completely, or "" if the first bytes do not contain it.
 func uidOf(body []byte) string {
 	uid, _ := review.UID(body[:min(len(body), uidBytes)])
 	return uid

@@ -12,13 +12,13 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// elapse lets time go by in a bubble, and everything happen that is due then.
+// elapse lets time pass in a bubble, and lets everything happen that is due.
 func elapse(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// checkLive asks for liveness, where an empty sentence stands for alive.
+// checkLive checks the liveness response. An empty sentence means alive.
 func checkLive(t *testing.T, h http.Handler, want string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -71,7 +71,7 @@ func TestStuckReviews(t *testing.T) {
 	})
 }
 
-// Reviews that queue, each of which takes its time, for minutes: that is load.
+// Reviews that queue for minutes because each takes some time are load, and not stuck.
 func TestBusyIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
@@ -91,17 +91,17 @@ func TestBusyIsNotStuck(t *testing.T) {
 				t.Fatal("no review waits")
 			}
 			checkLive(t, h, "")
-			judge.proceed <- struct{}{} // the one that waits is next
+			judge.proceed <- struct{}{} // the waiting review is next
 			synctest.Wait()
 		}
 		judge.proceed <- struct{}{}
 	})
 }
 
-// longestQueue is for how long a review waits at most.
+// longestQueue is the longest time that a review waits.
 const longestQueue = maxTimeout - retryAfter
 
-// However a review ends, it is not stuck afterwards.
+// After a review has ended in any way, it is not stuck.
 func TestNotStuckAfterItsEnd(t *testing.T) {
 	for name, decide := range map[string]decideFunc{
 		"answer": func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {

@@ -16,9 +16,9 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// trace records in the span of an answered review what became of it, and ends the span. took is the time until the
-// answer was ready. Of the object it records only name and images: permission to read traces does not imply permission
-// to read Secrets.
+// trace records the outcome of an answered review in its span and ends the span. took is the time until the response
+// was ready. Of the object, it records only the name and images, because permission to read traces does not imply
+// permission to read Secrets.
 func (e *endpoint) trace(
 	span *telemetry.ReviewSpan, d decision, err error, outcome string, timeout, took time.Duration,
 ) {
@@ -43,8 +43,9 @@ func (e *endpoint) trace(
 	span.End(h.status, attrs...)
 }
 
-// attributes appends what a span records of a decision. The namespace of the object is not k8s.namespace.name, which by
-// OpenTelemetry's conventions is that of the process. Durations are in seconds, as in these conventions.
+// attributes appends the span attributes of a decision. The namespace of the object is not in k8s.namespace.name,
+// because OpenTelemetry's conventions use that for the namespace of the process. Durations are in seconds, as in these
+// conventions.
 func (e *endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision) []attribute.KeyValue {
 	of := e.Resource(d.Resource)
 	resource := of.APIVersion() + "/" + of.Name
@@ -70,13 +71,13 @@ func (e *endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision)
 	return attrs
 }
 
-// stringOf is an attribute that a client has written. A span waits in memory for its export, so a long value is
-// truncated and copied: the SDK's own limit would keep the whole.
+// stringOf returns an attribute whose value a client has written. It truncates and copies a long value, because a span
+// waits in memory for its export and the SDK's own limit would keep the whole string.
 func stringOf(key, value string) attribute.KeyValue {
 	return attribute.String(key, text.Truncate(value, admission.MaxSentence))
 }
 
-// rulesFound names the first checks that found something, in whatever mode, each once.
+// rulesFound returns the IDs of the first checks with a finding in any mode, without duplicates.
 func rulesFound(d *admission.Decision) []string {
 	var ids []string
 	for i := range d.Findings {
@@ -87,11 +88,12 @@ func rulesFound(d *admission.Decision) []string {
 	return ids
 }
 
-// imagesRewritten returns the first images that are rewritten, from what to what, and how many are rewritten.
+// imagesRewritten returns the first images that are rewritten, each with its new reference, and the number of all
+// rewritten images.
 func imagesRewritten(d *admission.Decision) (images []string, n int) {
 	for i := range d.Rewriting.Images {
 		if img := &d.Rewriting.Images[i]; img.Outcome == policy.Rewritten {
-			if n++; n <= admission.Shown { // an arrow, since encoders escape > for the web
+			if n++; n <= admission.Shown { // an arrow, because encoders escape > for HTML
 				from, to := text.Truncate(img.Image.Ref, admission.MaxSentence), text.Truncate(img.To, admission.MaxSentence)
 				images = append(images, from+" → "+to)
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// nowhere is an exporter that takes everything.
+// nowhere is an exporter that accepts everything.
 type nowhere struct{}
 
 func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
@@ -32,10 +32,11 @@ const (
 	untracedCaller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 )
 
-// BenchmarkTracing is what telemetry costs a review, as ratios of CPU time to a review without any: metrics and log
-// alone, as they are with tracing "off"; with tracing on, but not of this review ("unsampled", with and without a
-// client that says so); and with this review traced, exporting left out. The ways take short turns, and the medians of
-// many are compared, since a machine is slower at one time than at another: -benchtime 5000x gives figures that hold.
+// BenchmarkTracing measures the cost of telemetry as ratios of CPU time to a review without telemetry: with only
+// metrics and log (tracing "off"), with tracing that does not sample this review ("unsampled", with and without a
+// client that sent a trace), and with this review traced, without exporting. The variants take short turns, and the
+// medians of many turns are compared, because the speed of a machine varies over time. Use -benchtime 5000x for stable
+// results.
 func BenchmarkTracing(b *testing.B) {
 	ways := []struct {
 		name    string
@@ -69,7 +70,7 @@ func BenchmarkTracing(b *testing.B) {
 					t.take(b)
 				}
 			}
-			b.ReportMetric(0, "ns/op") // of all ways together, which says nothing
+			b.ReportMetric(0, "ns/op") // the value for all variants together is meaningless
 			b.ReportMetric(float64(bare.median().Nanoseconds())/perTurn/1e3, "bare-µs")
 			for i, way := range ways {
 				b.ReportMetric(float64(turns[i].median())/float64(bare.median()), way.name+"/bare")
@@ -78,8 +79,7 @@ func BenchmarkTracing(b *testing.B) {
 	}
 }
 
-// bareEndpoint is the way to an endpoint, by the same router, without telemetry: no metrics of reviews, no log, no
-// spans.
+// bareEndpoint returns an endpoint behind the same router without telemetry: without metrics of reviews, log and spans.
 func bareEndpoint(f *fixture) http.Handler {
 	s, r := newServer(f.Config), router()
 	for _, hook := range admission.Webhooks() {
@@ -97,15 +97,15 @@ func bareEndpoint(f *fixture) http.Handler {
 	return r
 }
 
-// turn is one way of answering reviews.
+// turn is one variant of answering reviews.
 type turn struct {
 	handler http.Handler
 	request *http.Request
 	data    []byte
-	spent   []time.Duration // of CPU time, by turn
+	spent   []time.Duration // CPU time, by turn
 }
 
-// perTurn is how many reviews are answered in a row: so few that most turns are not interrupted.
+// perTurn is the number of consecutive reviews. It is small, so most turns are not interrupted.
 const perTurn = 20
 
 func newTurn(b *testing.B, parent string, data []byte, handler func(*fixture) http.Handler) *turn {
@@ -121,7 +121,7 @@ func newTurn(b *testing.B, parent string, data []byte, handler func(*fixture) ht
 	return &turn{handler: handler(f), request: r, data: data}
 }
 
-// take answers reviews in a row.
+// take answers reviews one after the other.
 func (t *turn) take(b *testing.B) {
 	b.Helper()
 	w := &discard{header: http.Header{}}
@@ -141,7 +141,7 @@ func (t *turn) median() time.Duration {
 	return t.spent[len(t.spent)/2]
 }
 
-// cpuTime is what the process has spent so far.
+// cpuTime returns the CPU time of the process so far.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -24,7 +24,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// collector keeps the spans that it is given.
+// collector keeps the spans that it receives.
 type collector struct {
 	mu    sync.Mutex
 	spans []sdktrace.ReadOnlySpan
@@ -39,7 +39,7 @@ func (c *collector) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan
 
 func (*collector) Shutdown(context.Context) error { return nil }
 
-// collect has the fixture's reviews traced. The spans are there when the function that it returns is called.
+// collect enables tracing of the fixture's reviews. The returned function returns the spans.
 func (f *fixture) collect(t testing.TB, sampler sdktrace.Sampler) func() []sdktrace.ReadOnlySpan {
 	t.Helper()
 	c := &collector{}
@@ -53,7 +53,7 @@ func (f *fixture) collect(t testing.TB, sampler sdktrace.Sampler) func() []sdktr
 	return func() []sdktrace.ReadOnlySpan { stop(); return c.spans }
 }
 
-// tree writes spans as kind name, indented below their parents, with their attributes below them.
+// tree formats spans as kind and name, indented below their parents, with their attributes below them.
 func tree(spans []sdktrace.ReadOnlySpan) string {
 	var b strings.Builder
 	var write func(s sdktrace.ReadOnlySpan, indent string)
@@ -73,7 +73,7 @@ func tree(spans []sdktrace.ReadOnlySpan) string {
 	return b.String()
 }
 
-// server returns the one span of a server.
+// serverSpan returns the only span of a server.
 func serverSpan(t testing.TB, spans []sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	t.Helper()
 	i := slices.IndexFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.SpanKind() == trace.SpanKindServer })
@@ -83,7 +83,7 @@ func serverSpan(t testing.TB, spans []sdktrace.ReadOnlySpan) sdktrace.ReadOnlySp
 	return spans[i]
 }
 
-// told returns the attributes of a span, but for those that differ from call to call.
+// told returns the attributes of a span, except those that differ from call to call.
 func told(s sdktrace.ReadOnlySpan) map[string]string {
 	got := map[string]string{}
 	for _, a := range s.Attributes() {
@@ -108,7 +108,7 @@ func TestTrace(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		path, body string
-		want       map[string]string // beside http200
+		want       map[string]string // in addition to http200
 	}{
 		{"/mutate/pods", reviewOf("", "pods", "CREATE", podOf("nginx"), ""), map[string]string{
 			"evergate.outcome": "rewritten", "evergate.object.resource": "v1/pods",
@@ -136,7 +136,7 @@ func TestTrace(t *testing.T) {
 			if got := send(t, s.Client(), req); got.status != 200 {
 				t.Fatalf("answered %d %s", got.status, got.body)
 			}
-			s.Close() // returns when the handler has
+			s.Close() // returns when the handler has returned
 			want := "server POST " + tt.path + "\n" +
 				"  internal read body\n  internal wait for slot\n  internal decode\n  internal decide\n  internal encode\n" +
 				"  internal write\n"
@@ -163,7 +163,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// A call that could not be answered is an error, and says why.
+// A call that could not be answered is an error with a reason.
 func TestTraceOfFailures(t *testing.T) {
 	busy := func(f *fixture) http.Handler {
 		f.Limits.Reviews = 1
@@ -221,7 +221,7 @@ func TestTraceOfFailures(t *testing.T) {
 	}
 }
 
-// What is not traced leaves nothing behind, and is answered all the same.
+// An untraced review does not create spans, and gets the same response.
 func TestUntraced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sampler sdktrace.Sampler
@@ -254,7 +254,7 @@ func TestUntraced(t *testing.T) {
 	}
 }
 
-// The process's own reviews are no traffic.
+// The process's own reviews are not traffic.
 func TestSelfProbeIsNotTraced(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	spans := f.collect(t, sdktrace.AlwaysSample())
@@ -269,7 +269,7 @@ func TestSelfProbeIsNotTraced(t *testing.T) {
 	}
 }
 
-// From a slow bucket, and from a denial in the log, there is a way to the trace.
+// A slow bucket, and a denial in the log, contain the ID of the trace.
 func TestWaysToATrace(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	spans := f.collect(t, nil)
@@ -288,7 +288,7 @@ func TestWaysToATrace(t *testing.T) {
 	}
 }
 
-// A wait for memory is a span of its own.
+// A wait for memory is a separate span.
 func TestTraceOfWaitingForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const wait = 500 * time.Millisecond
@@ -329,7 +329,7 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 	})
 }
 
-// broken is an exporter that does nothing but harm.
+// broken is an exporter that only does harm.
 type broken struct{ hang bool }
 
 func (b broken) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
@@ -341,7 +341,7 @@ func (b broken) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) erro
 
 func (broken) Shutdown(context.Context) error { return errors.New("connection refused") }
 
-// Whatever becomes of spans, reviews are answered as if there were none: the same bytes, after no wait.
+// Whatever happens to spans, reviews get the same response as without them: the same bytes, without a wait.
 func TestReviewsDoNotCareForTheirSpans(t *testing.T) {
 	bodies := map[string]string{
 		"/mutate/pods":        reviewOf("", "pods", "CREATE", podOf("nginx"), ""),
@@ -375,7 +375,7 @@ func TestReviewsDoNotCareForTheirSpans(t *testing.T) {
 	}
 }
 
-// record returns the answer of a handler.
+// record returns the response of a handler.
 func record(t testing.TB, h http.Handler, path, body string) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -383,8 +383,7 @@ func record(t testing.TB, h http.Handler, path, body string) string {
 	return fmt.Sprint(w.Code, w.Header(), w.Body)
 }
 
-// What clients have written is truncated before it waits in memory for the export of its span, and before it is
-// answered.
+// Text from clients is truncated before it waits in memory for the export of its span, and before it is in a response.
 func TestTraceOfLongTexts(t *testing.T) {
 	const long = 1 << 20
 	f := newFixture(t, "")

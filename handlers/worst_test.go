@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// usage is what one review has used, all that can be measured without a clock. What it costs in processor time
-// "make worst" judges.
+// usage is everything that one review uses and that can be measured without a clock. "make worst" checks the processor
+// time.
 type usage struct {
 	status    int
 	allocated int64 // bytes
@@ -28,7 +28,7 @@ type usage struct {
 	log       int   // bytes
 }
 
-// exceeds says which bounds a review with a body of some bytes has broken.
+// exceeds returns which limits a review with a body of this size exceeds.
 func (u usage) exceeds(body int) (broken []string) {
 	if limit := worst.MaxAllocated(body); u.allocated > limit {
 		broken = append(broken, "allocates")
@@ -50,7 +50,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// usageOf lets a server of its own, which has no memory to use again and has logged nothing, answer one review.
+// usageOf answers one review on a new server, which does not have memory to reuse and has not logged anything.
 func usageOf(p *policy.Policy, path string, body []byte) (u usage) {
 	var logged, answered counter
 	h := servingOf(Config{
@@ -69,7 +69,7 @@ func usageOf(p *policy.Policy, path string, body []byte) (u usage) {
 	return usage{w.status, int64(after.TotalAlloc - before.TotalAlloc), int(answered), int(logged)}
 }
 
-// counting is a ResponseWriter that keeps the status, if it is not 200, and the length of what is written.
+// counting is a ResponseWriter that keeps the status, if it is not 200, and the length of the body.
 type counting struct {
 	discard
 	n *counter
@@ -77,7 +77,7 @@ type counting struct {
 
 func (c *counting) Write(p []byte) (int, error) { return c.n.Write(p) }
 
-// worstPolicy is the policy that the worst reviews are judged by.
+// worstPolicy returns the policy for the worst reviews.
 func worstPolicy(t testing.TB) *policy.Policy {
 	t.Helper()
 	p, err := policy.Load(policy.File{Name: "worst.yaml", Data: []byte(worst.Ten())})
@@ -87,7 +87,7 @@ func worstPolicy(t testing.TB) *policy.Policy {
 	return p
 }
 
-// skipWithRace skips a test of what a review allocates, which the race detector changes.
+// skipWithRace skips a test of a review's allocations, which the race detector changes.
 func skipWithRace(t testing.TB) {
 	t.Helper()
 	if worst.Race {
@@ -95,12 +95,12 @@ func skipWithRace(t testing.TB) {
 	}
 }
 
-// TestWorst checks that no review uses more than its size allows, whatever stands in whichever field. It tries one part
-// of the rows, which rotates with the code; "make worst" measures the built server with all of them.
+// TestWorst checks that no review uses more than its size allows, whatever its fields contain. It tries one part of the
+// rows, which rotates with the code. "make worst" measures the built server with all rows.
 func TestWorst(t *testing.T) {
 	skipWithRace(t)
-	const size = 256 << 10 // what annotations may have, and enough to tell what grows with it
-	parts := 61            // some 200 rows; of all, a test would take minutes
+	const size = 256 << 10 // the maximum size of annotations, and enough to detect growth
+	parts := 61            // about 200 rows; with all rows, a test would take minutes
 	if testing.Short() {
 		parts = 601
 	}
@@ -120,7 +120,7 @@ func TestWorst(t *testing.T) {
 		body := r.Body(size)
 		u := usageOf(p, r.Path, body)
 		if r.Object && u.status != 0 {
-			t.Errorf("%s: answered %d: what stands in an object must never fail a call", r.Name, u.status)
+			t.Errorf("%s: answered %d: the contents of an object must never fail a call", r.Name, u.status)
 		}
 		if u.exceeds(len(body)) != nil {
 			broken = append(broken, row{r, u, len(body)})
@@ -137,8 +137,8 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// Every endpoint that judges objects is tried. The second chance to rewrite a Pod is the same as the first, and a
-// policy has limits of its own.
+// Every endpoint that evaluates objects is tried. The retry webhook is the same as the first mutating webhook, and a
+// policy has separate limits.
 func TestWorstEndpoints(t *testing.T) {
 	tried := map[string]bool{"/mutate/pods/again": true, "/validate/policy": true}
 	for r := range worst.Rows(1, 0) {
@@ -151,8 +151,8 @@ func TestWorstEndpoints(t *testing.T) {
 	}
 }
 
-// FuzzCost looks for a review that uses more than its size allows: anything, any number of times, in any field that
-// decides.
+// FuzzCost searches for a review that uses more than its size allows: any text, any number of times, in any field that
+// affects decisions.
 func FuzzCost(f *testing.F) {
 	skipWithRace(f)
 	targets := worst.Targets()
@@ -163,7 +163,7 @@ func FuzzCost(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, field uint8, unit string, times uint16, many bool, choice uint8) {
 		target := targets[int(field)%len(targets)]
-		const most = 256 << 10 // of the body, without what separates elements
+		const most = 256 << 10 // of the body, without separators
 		path, body := target.Review(unit, min(int(times), most/(len(unit)+1)), many, choice)
 		u := usageOf(p, path, body)
 		if u.status != 0 {

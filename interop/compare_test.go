@@ -27,25 +27,24 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// generated is how many objects each test generates. The few by default take a minute,
-// with the race detector.
+// generated is the number of objects that each test generates. The default takes a minute with the race detector.
 var generated = flag.Int("objects", 300, "how many objects of each kind to generate")
 
 func objects(testing.TB) int { return *generated }
 
 // request is a request to the API server.
 type request struct {
-	object, old map[string]any // old is nil when the object is created
+	object, old map[string]any // old is nil if the object is created
 	namespace   string
 	user        string
 	groups      []string
 	subresource string
 }
 
-// subject is a policy, in both languages.
+// subject is a policy in both languages.
 type subject struct {
 	policy    *policy.Policy
-	manifests []byte // what is exported
+	manifests []byte // the exported manifests
 	evaluator *evaluator
 
 	compared, denied, warned, moved int
@@ -75,7 +74,7 @@ func newSubject(t testing.TB, text string, o export.Options) *subject {
 	return &subject{policy: p, manifests: manifests, evaluator: newEvaluator(t, manifests)}
 }
 
-// compareGenerated compares generated objects, as many for each policy.
+// compareGenerated compares generated objects, the same number for each policy.
 func compareGenerated(
 	t *testing.T, policies map[string]string, seed uint64, generate func(*rand.Rand) request, targets ...export.Target,
 ) {
@@ -104,7 +103,7 @@ func (s *subject) report(t testing.TB) {
 	}
 }
 
-// compare compares what both decide about an object.
+// compare compares both decisions about an object.
 func (s *subject) compare(t testing.TB, r request) {
 	t.Helper()
 	s.compared++
@@ -125,7 +124,7 @@ func (s *subject) compare(t testing.TB, r request) {
 	}
 }
 
-// answer is what Evergate decides: of the object as it is, or as its webhooks rewrite it first.
+// answer returns Evergate's decision about the object, either unchanged or after its webhooks have rewritten it.
 func (s *subject) answer(t testing.TB, r request, existing bool) *admission.Answer {
 	t.Helper()
 	gvk := schema.FromAPIVersionAndKind(r.object["apiVersion"].(string), r.object["kind"].(string))
@@ -202,7 +201,7 @@ func message(sentences []string, hash string) string {
 	return strconv.Itoa(len(sentences)) + " findings"
 }
 
-// sentence returns a finding without what native policies leave out.
+// sentence returns a finding without the parts that native policies leave out.
 func sentence(f policy.Finding) string {
 	f.Reason = regexp.MustCompile(` is not an image reference \((?s:.*)\), so it `).ReplaceAllString(f.Reason,
 		" is not an image reference, so it ")
@@ -223,7 +222,7 @@ func equal(a, b outcome) bool {
 	return true
 }
 
-// unescaped returns a sentence with characters that do not print as they are. Native policies escape few of them.
+// unescaped returns a sentence without escapes of characters that do not print. Native policies escape few of them.
 func unescaped(sentence string) string {
 	return regexp.MustCompile(`\\\\|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}`).ReplaceAllStringFunc(sentence, func(s string) string {
 		if c, err := strconv.ParseUint(s[2:], 16, 32); err == nil && len(s) > 2 {
@@ -233,7 +232,7 @@ func unescaped(sentence string) string {
 	})
 }
 
-// called reports whether the kit's webhooks are called for a request.
+// called reports whether a request calls the webhooks of the manifests.
 func called(r request) bool {
 	if r.old == nil {
 		return true
@@ -252,13 +251,13 @@ func called(r request) bool {
 	return false
 }
 
-// differ reports whether two fields differ, of which an empty one is none.
+// differ reports whether two fields differ. An empty field is the same as an absent one.
 func differ(a, b any) bool {
 	of := func(v any) int { m, _ := v.(map[string]any); return len(m) }
 	return of(a)+of(b) > 0 && !reflect.DeepEqual(a, b)
 }
 
-// compareRewriting compares the images of a Pod after rewriting, the record of the original ones, and pull secrets.
+// compareRewriting compares the images of a Pod after rewriting, the record of the original images, and pull secrets.
 func (s *subject) compareRewriting(t testing.TB, r request) {
 	t.Helper()
 	var want, got corev1.Pod
@@ -272,7 +271,7 @@ func (s *subject) compareRewriting(t testing.TB, r request) {
 	}
 }
 
-// rewrite changes a Pod as the patch of Evergate does.
+// rewrite changes a Pod in the same way as Evergate's patch.
 func (s *subject) rewrite(t testing.TB, pod *corev1.Pod, rw policy.Rewriting, subresource string) {
 	t.Helper()
 	if rw.Changes() {
@@ -311,7 +310,7 @@ func (r request) String() string {
 	return fmt.Sprintf("%s in %s by %s\nold %s", object, r.namespace, r.user, old)
 }
 
-// attributes returns the request as admission plugins get it.
+// attributes returns the request in the form that admission plugins receive.
 func (r request) attributes(t testing.TB) apiserver.Attributes {
 	t.Helper()
 	gvk := schema.FromAPIVersionAndKind(r.object["apiVersion"].(string), r.object["kind"].(string))
@@ -332,7 +331,7 @@ func resources() map[string]string {
 	}
 }
 
-// typed returns an object as the API server holds it. Custom resources have no type.
+// typed returns an object in the API server's internal form. Custom resources do not have a type.
 func typed(t testing.TB, gvk schema.GroupVersionKind, object map[string]any) runtime.Object {
 	t.Helper()
 	if strings.HasPrefix(gvk.Group, "gateway.") {
@@ -352,7 +351,7 @@ func typed(t testing.TB, gvk schema.GroupVersionKind, object map[string]any) run
 	return typed
 }
 
-// withoutNulls returns a custom resource without fields that are null, which the API server removes.
+// withoutNulls returns a custom resource without null fields, which the API server removes.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -1,3 +1,3 @@
-// Package interop compares what evergate export writes, evaluated by the API server's own code, and by an API server
-// that e2e/kit starts, with what Evergate decides. It has tests only.
+// Package interop compares Evergate's decisions with the output of evergate export, evaluated by the API server's code
+// and by an API server that e2e/kit starts. It contains only tests.
 package interop

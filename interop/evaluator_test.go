@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// evaluator holds exported policies, compiled as the API server compiles them (compilePolicy of its two plugins, which
-// does not export it).
+// evaluator contains exported policies, compiled in the same way as in the API server. (The API server's function,
+// compilePolicy of its two plugins, is not exported.)
 type evaluator struct {
 	validating []validatingPolicy
 	mutating   []mutatingPolicy
@@ -45,7 +45,7 @@ type mutatingPolicy struct {
 	patcher  patch.Patcher
 }
 
-// newEvaluator compiles the manifests that evergate export has written.
+// newEvaluator compiles manifests from evergate export.
 func newEvaluator(t testing.TB, manifests []byte) *evaluator {
 	t.Helper()
 	e := &evaluator{}
@@ -96,7 +96,7 @@ func mustUnmarshal(t testing.TB, doc []byte, into any) {
 	}
 }
 
-// newCompiler returns a compiler with the variables of a policy. One that does not compile fails the test.
+// newCompiler returns a compiler with the variables of a policy. It fails the test if a variable does not compile.
 func newCompiler(t testing.TB, policy string, vars []admissionv1.Variable) *plugincel.CompositedCompiler {
 	t.Helper()
 	c, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
@@ -117,7 +117,7 @@ func withAuthorizer() plugincel.OptionalVariableDeclarations {
 	return plugincel.OptionalVariableDeclarations{HasAuthorizer: true}
 }
 
-// conditions compiles expressions; one that does not compile fails the test.
+// conditions compiles expressions. It fails the test if an expression does not compile.
 func conditions(
 	t testing.TB, policy string, c *plugincel.CompositedCompiler, all ...plugincel.ExpressionAccessor,
 ) plugincel.ConditionEvaluator {
@@ -172,7 +172,7 @@ func (p *mutatingPolicy) compile(t testing.TB) {
 	p.patcher = patch.NewJSONPatcher(result)
 }
 
-// outcome is what the API server does about an object: the messages of validations that do not hold, by their actions.
+// outcome is the result of validations in the API server: the messages of failed validations, by their actions.
 type outcome map[admissionv1.ValidationAction][]string
 
 // validate evaluates the policies whose rules match an object.
@@ -200,7 +200,7 @@ func (e *evaluator) validate(t testing.TB, a admission.Attributes) outcome {
 	return out
 }
 
-// mutate returns an object as the policies change it.
+// mutate returns an object after the changes of the policies.
 func (e *evaluator) mutate(t testing.TB, a admission.Attributes) runtime.Object {
 	t.Helper()
 	attributes := versioned(t, a)

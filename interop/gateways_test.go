@@ -7,8 +7,8 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// gatewayPolicies are policies whose Gateways and ListenerSets are generated. Together they have every field that is
-// exported.
+// gatewayPolicies returns the policies that generated Gateways and ListenerSets are compared with. Together, they
+// contain every exported field.
 func gatewayPolicies() map[string]string {
 	return map[string]string{
 		"hosts": `
@@ -33,7 +33,8 @@ func TestGateways(t *testing.T) {
 	compareGenerated(t, gatewayPolicies(), 5, generateGateway, export.VAP)
 }
 
-// generateGateway returns a request with a Gateway or a ListenerSet, which an update has changed in half of the cases.
+// generateGateway returns a request with a Gateway or a ListenerSet. In half of the cases, it is an update with
+// changes.
 func generateGateway(r *rand.Rand) request {
 	kind := pick(r, "Gateway", "Gateway", "ListenerSet", "XListenerSet")
 	return changed(r, func() map[string]any { return gateway(r, kind) })
@@ -96,7 +97,7 @@ func certificateRef(r *rand.Rand) map[string]any {
 	return ref
 }
 
-// from returns the namespaces of what may attach.
+// from returns the namespaces from which objects may attach.
 func from(r *rand.Rand) map[string]any {
 	n := map[string]any{}
 	maybe(r, n, "from", "All", "Selector", "Same", "None", "Selector")

@@ -9,7 +9,8 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// ingressPolicies are policies whose Ingresses are generated. Together they have every field that is exported.
+// ingressPolicies returns the policies that generated Ingresses are compared with. Together, they contain every
+// exported field.
 func ingressPolicies() map[string]string {
 	return map[string]string{
 		"tls": `
@@ -68,7 +69,7 @@ func TestIngresses(t *testing.T) {
 	compareGenerated(t, ingressPolicies(), 3, generateIngress, export.VAP)
 }
 
-// generateIngress returns a request with an Ingress, which an update has changed in half of the cases.
+// generateIngress returns a request with an Ingress. In half of the cases, it is an update with changes.
 func generateIngress(r *rand.Rand) request {
 	req := request{object: ingress(r), namespace: pick(r, "team-a", "other"), user: pick(r, "jane", "bob", "jane")}
 	if r.IntN(3) > 0 {
@@ -178,8 +179,8 @@ func ingressTLS(r *rand.Rand, rules any) (tls []any) {
 	return tls
 }
 
-// An Ingress of as many hosts as the comment of a policy says is within the API server's budget, also where each of them
-// is denied. Of annotations no more than a thousand hosts are read.
+// An Ingress with the number of hosts in the comment of a policy is within the API server's budget, even if each host
+// is denied. At most a thousand hosts are read from annotations.
 func TestLargestIngress(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, `
@@ -215,7 +216,7 @@ services: [{name: s, mode: enforce, hosts: {denied: ["**.evil.example"]}}]
 	}
 }
 
-// ingressOf returns an Ingress of n rules, with their hosts in spec.tls too.
+// ingressOf returns an Ingress of n rules, with their hosts also in spec.tls.
 func ingressOf(n int, name, domain string) map[string]any {
 	var rules, hosts []any
 	for i := range n {
@@ -228,7 +229,7 @@ func ingressOf(n int, name, domain string) map[string]any {
 	}
 }
 
-// host returns a host as the API server accepts it, or none.
+// host returns a host that the API server accepts, or no host.
 func host(r *rand.Rand) string {
 	if r.IntN(2) == 0 {
 		return pick(r, "", "a.example.com", "b.example.com", "a.b.example.com", "*.example.com", "*.b.example.com", "com",
@@ -241,7 +242,7 @@ func host(r *rand.Rand) string {
 		strings.Repeat("a.", 126)+"a", "corp.example", "*.corp.example", "*.x.example", "bad.example")
 }
 
-// hostAnnotation returns an annotation that may name hosts.
+// hostAnnotation returns an annotation that may contain hosts.
 func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	name := func() string {
 		return pick(r, host(r), host(r), "A.Example.COM", "a.example.com.", "a.example.com..", "*.B.example.com.",

@@ -12,22 +12,25 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// webhookOnly are the directories of policy/testdata whose policies are refused, and why.
+// webhookOnly returns the directories in policy/testdata whose policies cannot be exported, and the reasons.
 func webhookOnly() map[string]string {
 	return map[string]string{
-		"ingresses/ingressNginx":      "the table of ingress-nginx",
-		"services/externalNames":      "public top-level domains",
-		"services/loadBalancerStatus": "not said",
-		"mirrors/longest":             "wildcards",
-		"mirrors/teams":               "entries in mode warn",
-		"mirrors/refused":             "policies that do not load",
-		"pods/from":                   "wildcards",
-		"routes/filters.denied":       "filters whose content an update may change",
+		"ingresses/ingressNginx":        "the table of ingress-nginx",
+		"services/externalNames":        "public top-level domains",
+		"services/loadBalancerStatus":   "not said",
+		"mirrors/longest":               "wildcards",
+		"mirrors/teams":                 "entries in mode warn",
+		"mirrors/refused":               "policies that do not load",
+		"pods/from":                     "wildcards",
+		"routes/filters.denied":         "filters whose content an update may change",
+		"routes/paths.unsafeCharacters": "characters of headers and filters",
+		"gateways/backends":             "filters of listeners, which are experimental",
+		"gateways/filters":              "filters of listeners, which are experimental",
 	}
 }
 
-// Every manifest of policy/testdata, created, and as an update of each other of its directory, is judged as it is
-// there.
+// Every manifest in policy/testdata gets the decision that is documented there, both created and as an update of each
+// other manifest in its directory.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	var dirs []string
@@ -52,10 +55,10 @@ func TestManifests(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, entries, _ := strings.Cut(string(text), "kind: EvergatePolicy\n")
-			if strings.HasPrefix(name, "ingresses/hosts.") { // without this rule hosts are refused
+			if strings.HasPrefix(name, "ingresses/hosts.") { // without this rule, hosts cannot be exported
 				entries += "- {name: alb, mode: enforce, annotations: {denied: [alb.ingress.kubernetes.io/conditions.*]}}\n"
 			}
-			if strings.HasPrefix(name, "routes/") && !strings.Contains(entries, "\n  kinds:") { // nor Routes of OpenShift
+			if strings.HasPrefix(name, "routes/") && !strings.Contains(entries, "\n  kinds:") { // nor OpenShift Routes
 				entries = strings.Replace(entries, "mode: enforce", "mode: enforce\n  "+gatewayKinds, 1)
 			}
 			s := newSubject(t, entries, export.Options{Targets: []export.Target{export.VAP, export.MAP}})
@@ -76,7 +79,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// manifestsIn returns the objects of a directory, sorted by their files.
+// manifestsIn returns the objects in a directory, sorted by file.
 func manifestsIn(t *testing.T, dir string) []map[string]any {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
@@ -102,12 +105,12 @@ func manifestsIn(t *testing.T, dir string) []map[string]any {
 	return all
 }
 
-// asServed returns an object as the API server holds it: it converts older versions of Gateway API, and of custom resources
-// it removes fields that are null. An annotation that YAML 1.2 reads as the text y is one.
+// asServed returns an object in the API server's form. The API server converts older versions of Gateway API, and
+// removes null fields from custom resources. An annotation value y stays text, as in YAML 1.2.
 func asServed(object map[string]any) map[string]any {
 	if spec, ok := object["spec"].(map[string]any); ok {
 		elements, _ := spec["tls"].([]any)
-		for _, element := range elements { // the type of the API server leaves empty names out
+		for _, element := range elements { // the API server's type omits empty names
 			if element, ok := element.(map[string]any); ok && element["secretName"] == "" {
 				delete(element, "secretName")
 			}

@@ -12,7 +12,8 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// podPolicies are policies whose Pods are generated. Together they have every field of pods and mirrors.
+// podPolicies returns the policies that generated Pods are compared with. Together, they contain every field of the
+// pods and mirrors blocks.
 func podPolicies() map[string]string {
 	const mirrors = `
 mirrors:
@@ -67,7 +68,7 @@ func TestPods(t *testing.T) {
 	compareGenerated(t, podPolicies(), 1, generatePod, export.VAP, export.MAP)
 }
 
-// generatePod returns a request with a Pod, which an update has changed in half of the cases.
+// generatePod returns a request with a Pod. In half of the cases, it is an update with changes.
 func generatePod(r *rand.Rand) request {
 	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": podMeta(r), "spec": podSpec(r)}
 	req := request{object: pod, namespace: pick(r, "team-a", "team-x", "other", "else"), user: pick(r, "jane", "bob")}
@@ -152,7 +153,7 @@ func podSpec(r *rand.Rand) map[string]any {
 	return spec
 }
 
-// recordOf returns annotations with a record of original images, some of which are true.
+// recordOf returns annotations with a record of original images. Some entries of the record are true.
 func recordOf(r *rand.Rand, pod map[string]any) map[string]any {
 	switch r.IntN(8) {
 	case 0:
@@ -178,7 +179,7 @@ func recordOf(r *rand.Rand, pod map[string]any) map[string]any {
 	return nil
 }
 
-// image returns an image as users write it, or as they should not.
+// image returns a valid or an invalid image reference.
 func image(r *rand.Rand) string {
 	if r.IntN(25) == 0 {
 		return pick(r, "", "Nginx", "nginx:", "https://docker.io/nginx", "a b", "nginx@sha256:12", "sha256:12ab",
@@ -221,10 +222,11 @@ func image(r *rand.Rand) string {
 
 func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
 
-// A Pod of as many images as the comment of a policy says is within the API server's budget, whatever is found in it.
+// A Pod with the number of images in the comment of a policy is within the API server's budget, whatever findings it
+// has.
 func TestLargestPod(t *testing.T) {
 	t.Parallel()
-	// Judging ends at a thousand findings, which no expression does: weaker rules then find nothing.
+	// Evergate stops at a thousand findings, and expressions do not. Weaker rules then have no findings in Evergate.
 	few, _, _ := strings.Cut(podPolicies()["readme"], "- {name: hints")
 	many := "\npods:\n"
 	for i := range 12 {
@@ -240,7 +242,7 @@ func TestLargestPod(t *testing.T) {
 			"denied":    "Reg.example:5000/team/" + strings.Repeat("x", 80),
 			"rewritten": "docker.io/team/" + strings.Repeat("x", 20) + ":1.2.3@sha256:" + strings.Repeat("a", 64),
 			"malformed": "reg.example/team/" + strings.Repeat("x", 80) + "/:1.2.3",
-			// Hosts that are an address take the longest to normalise.
+			// Hosts that are an IP address take the longest to normalize.
 			"IPv6":  "[::ffff:c0a8:c9c9]:05000/" + strings.Repeat("x", 75),
 			"octal": "037777777777.037777777777.037777777777.037777777777:05000/" + strings.Repeat("x", 42),
 			"hex":   "0x00000000ffffffff.0xff.0xff.0xff:05000/" + strings.Repeat("x", 60),
@@ -250,7 +252,8 @@ func TestLargestPod(t *testing.T) {
 	}
 }
 
-// compareLarge compares a Pod of n images that is created, that is updated and has changed, and one that has not.
+// compareLarge compares three requests with a Pod of n images: a creation, an update with changes, and an update
+// without changes.
 func compareLarge(t *testing.T, s *subject, n int, image string) {
 	t.Helper()
 	pod := func(first string) map[string]any {
@@ -268,7 +271,7 @@ func compareLarge(t *testing.T, s *subject, n int, image string) {
 	}
 }
 
-// inOrder yields the pairs of a map in the order of their keys, so that one seed always generates the same.
+// inOrder yields the entries of a map in the order of their keys, so the same seed always generates the same objects.
 func inOrder[V any](m map[string]V) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, key := range slices.Sorted(maps.Keys(m)) {

@@ -8,10 +8,11 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// gatewayKinds are the routes that are exported.
+// gatewayKinds contains the exported kinds of routes.
 const gatewayKinds = "kinds: [HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute]"
 
-// routePolicies are policies whose routes are generated. Together they have every field that is exported.
+// routePolicies returns the policies that generated routes are compared with. Together, they contain every exported
+// field.
 func routePolicies() map[string]string {
 	return map[string]string{
 		"hosts": `
@@ -35,13 +36,13 @@ routes:
 
 func TestRoutes(t *testing.T) { compareGenerated(t, routePolicies(), 4, generateRoute, export.VAP) }
 
-// generateRoute returns a request with a route, which an update has changed in half of the cases.
+// generateRoute returns a request with a route. In half of the cases, it is an update with changes.
 func generateRoute(r *rand.Rand) request {
 	kind := pick(r, "HTTPRoute", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
 	return changed(r, func() map[string]any { return route(r, kind) })
 }
 
-// changed returns a request that creates an object, or updates one of which some fields are the same.
+// changed returns a request that creates an object, or updates an object with some equal fields.
 func changed(r *rand.Rand, object func() map[string]any) request {
 	req := request{object: object(), namespace: pick(r, "team-a", "other"), user: pick(r, "jane", "bob", "jane")}
 	if r.IntN(2) == 0 {

@@ -30,23 +30,23 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// kubeconfig is of a real API server that is for this test alone: e2e/kit starts one.
-var kubeconfig = flag.String("kubeconfig", "", "of the API server that TestServer asks")
+// kubeconfig is the path of a real API server's kubeconfig. Only this test uses the API server, which e2e/kit starts.
+var kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the API server for TestServer")
 
-// inForce is how long the API server may take until a policy that was applied is in force. It takes seconds.
+// inForce is how long the API server may take until an applied policy is active. It usually takes seconds.
 const inForce = time.Minute
 
-// TestServer creates generated objects on a real API server, which judges them by what is exported: its answers are those
-// that Evergate gives.
+// TestServer creates generated objects on a real API server with the exported policies. Its responses must be the same
+// as Evergate's.
 func TestServer(t *testing.T) {
 	if *kubeconfig == "" {
-		t.Skip("-kubeconfig names no API server: e2e/kit does")
+		t.Skip("-kubeconfig is not set: e2e/kit runs this test with an API server")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1 // as fast as it answers
+	config.QPS = -1 // do not throttle
 	s := &server{config: config}
 	s.admin = s.client(t, request{user: "admin", groups: []string{"system:masters"}}, rest.NoWarnings{})
 	both, vap := []export.Target{export.VAP, export.MAP}, []export.Target{export.VAP}
@@ -96,15 +96,15 @@ const unjudged = "unjudged"
 // sample is an object as it is sent, and as the API server reads it.
 type sample struct{ sent, served request }
 
-// valid returns generated objects that the API server takes where no policy applies.
+// valid returns generated objects that the API server accepts if no policy applies.
 func (s *server) valid(t *testing.T, n int, generate func() request) []sample {
 	t.Helper()
 	s.createNamespace(t, unjudged, "")
 	var all []sample
-	for range 200 * n { // of some kinds one in twenty is valid
+	for range 200 * n { // for some kinds, one object in twenty is valid
 		r := generate()
 		r.old, r.subresource = nil, ""
-		// The API server adds the first group to every user; the second may create everything.
+		// The API server adds the first group to every user. The second group may create everything.
 		r.groups = append(slices.Clone(r.groups), "system:authenticated", "system:masters")
 		complete(r.object)
 		elsewhere := r
@@ -126,7 +126,7 @@ func (s *server) valid(t *testing.T, n int, generate func() request) []sample {
 	return nil
 }
 
-// complete adds to an object what the API server requires and no check reads.
+// complete adds fields to an object that the API server requires and that checks do not read.
 func complete(object map[string]any) {
 	spec, _ := object["spec"].(map[string]any)
 	switch object["kind"] {
@@ -150,7 +150,7 @@ func complete(object map[string]any) {
 	}
 }
 
-// compare creates objects where the policies apply.
+// compare creates objects in a namespace to which the policies apply.
 func (s *server) compare(t *testing.T, of *subject, all []sample) {
 	t.Helper()
 	s.apply(t, of)
@@ -168,15 +168,15 @@ func (s *server) compare(t *testing.T, of *subject, all []sample) {
 	t.Logf("%d objects, %d denied, %d rewritten", len(all), denied, rewritten)
 }
 
-// expected is what is expected of the API server.
+// expected is the expected response of the API server.
 type expected struct {
 	denied   string
 	warnings []string
 	pod      *corev1.Pod // nil unless the policy rewrites Pods
-	moved    bool        // an image of it
+	moved    bool        // one of its images is rewritten
 }
 
-// expected returns what Evergate decides about an object that is created.
+// expected returns Evergate's decision about a created object.
 func (s *subject) expected(t testing.TB, r request) expected {
 	t.Helper()
 	var want expected
@@ -196,7 +196,7 @@ func (s *subject) expected(t testing.TB, r request) expected {
 	return want
 }
 
-// String returns what is expected, for a failed test.
+// String returns the expectation for the message of a failed test.
 func (want expected) String() string {
 	if want.pod == nil {
 		return fmt.Sprintf("%s %q", want.denied, want.warnings)
@@ -204,7 +204,7 @@ func (want expected) String() string {
 	return fmt.Sprintf("%s %q %v %v", want.denied, want.warnings, want.pod.Annotations, want.pod.Spec)
 }
 
-// await waits until the API server answers as expected: policies are in force seconds after they are applied.
+// await waits until the API server responds as expected, because policies become active seconds after they are applied.
 func (s *server) await(t *testing.T, r request, want expected) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), inForce)
@@ -220,14 +220,14 @@ func (s *server) await(t *testing.T, r request, want expected) {
 	}
 }
 
-// isAnswer reports whether this is the expected answer.
+// isAnswer reports whether the response is the expected one.
 func (want expected) isAnswer(t testing.TB, object *unstructured.Unstructured, warnings []string, err error) bool {
 	t.Helper()
 	got := ""
 	if err != nil {
 		_, got, _ = strings.Cut(err.Error(), " denied request: ")
 	}
-	// Many warnings are cut to 256 characters each.
+	// If there are many warnings, each is truncated to 256 characters.
 	same := func(want, got string) bool { return strings.HasPrefix(unescaped(want), unescaped(got)) }
 	if (err != nil) != (want.denied != "") || unescaped(got) != unescaped(want.denied) ||
 		!slices.EqualFunc(want.warnings, warnings, same) {
@@ -241,7 +241,7 @@ func (want expected) isAnswer(t testing.TB, object *unstructured.Unstructured, w
 	return reflect.DeepEqual(pod.Spec, want.pod.Spec) && reflect.DeepEqual(pod.Annotations, want.pod.Annotations)
 }
 
-// create creates an object, which the API server does not keep, and returns the warnings of policies.
+// create sends a dry run of a creation and returns the warnings of policies.
 func (s *server) create(t testing.TB, r request) (*unstructured.Unstructured, []string, error) {
 	t.Helper()
 	var said warnings
@@ -255,10 +255,10 @@ func (s *server) create(t testing.TB, r request) (*unstructured.Unstructured, []
 	return created, said, err
 }
 
-// warnings are those of validating policies: each without the names of the policy and its binding.
+// warnings contains the warnings of validating policies, without the names of the policy and its binding.
 type warnings []string
 
-// HandleWarningHeader keeps a warning.
+// HandleWarningHeader stores a warning.
 func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	if rest, ok := strings.CutPrefix(text, "Validation failed for ValidatingAdmissionPolicy "); ok {
 		_, rest, _ = strings.Cut(rest, ": ")
@@ -266,7 +266,7 @@ func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	}
 }
 
-// asRead returns an object as the API server has read it, without what it fills in for itself.
+// asRead returns an object as the API server has read it, without the fields that it fills in.
 func asRead(object *unstructured.Unstructured) map[string]any {
 	served := object.Object
 	meta, _ := served["metadata"].(map[string]any)
@@ -277,7 +277,7 @@ func asRead(object *unstructured.Unstructured) map[string]any {
 	return served
 }
 
-// createNamespace creates a namespace, where there is none, with the label of the webhooks.
+// createNamespace creates a namespace, if it does not exist, with the label of the webhooks.
 func (s *server) createNamespace(t testing.TB, namespace, value string) {
 	t.Helper()
 	s.applyObject(t, "namespaces", map[string]any{
@@ -286,7 +286,7 @@ func (s *server) createNamespace(t testing.TB, namespace, value string) {
 	})
 }
 
-// apply replaces all policies by those of a subject.
+// apply replaces all policies by the policies of a subject.
 func (s *server) apply(t testing.TB, of *subject) {
 	t.Helper()
 	for _, resource := range []string{"validatingadmissionpolicybindings", "validatingadmissionpolicies",

@@ -9,7 +9,8 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// servicePolicies are policies whose Services are generated. Together they have every field that is exported.
+// servicePolicies returns the policies that generated Services are compared with. Together, they contain every exported
+// field.
 func servicePolicies() map[string]string {
 	return map[string]string{
 		"exposure": `
@@ -51,7 +52,7 @@ func TestServices(t *testing.T) {
 	compareGenerated(t, servicePolicies(), 2, generateService, export.VAP)
 }
 
-// generateService returns a request with a Service, which an update has changed in half of the cases.
+// generateService returns a request with a Service. In half of the cases, it is an update with changes.
 func generateService(r *rand.Rand) request {
 	req := request{object: service(r), namespace: pick(r, "team-a", "other"), user: pick(r, "jane", "bob", "jane")}
 	if r.IntN(3) == 0 {
@@ -62,7 +63,7 @@ func generateService(r *rand.Rand) request {
 	}
 	req.old = service(r)
 	for _, field := range []string{"spec", "metadata"} {
-		if r.IntN(4) > 0 { // most fields of an object stay as they are
+		if r.IntN(4) > 0 { // most fields of an object do not change
 			was, now := req.old[field].(map[string]any), req.object[field].(map[string]any)
 			for key, value := range inOrder(now) {
 				if r.IntN(4) > 0 {

@@ -10,8 +10,8 @@ import (
 // certManager is the account that creates the solvers of ACME challenges.
 const certManager = "system:serviceaccount:cert-manager:cert-manager"
 
-// Solvers of ACME challenges, objects that look like them, and Ingresses whose annotations name certificates, are
-// decided alike.
+// Both decide in the same way about solvers of ACME challenges, about similar objects, and about Ingresses whose
+// annotations request certificates.
 func TestSolvers(t *testing.T) {
 	const rules = `
 ingresses:
@@ -44,7 +44,7 @@ routes:
 	}, 5, generateSolver, export.VAP)
 }
 
-// generateSolver returns a request with a solver, or something like it.
+// generateSolver returns a request with a solver or a similar object.
 func generateSolver(r *rand.Rand) request {
 	kind := pick(r, "Ingress", "Ingress", "Service", "HTTPRoute")
 	req := changed(r, func() map[string]any { return solverLike(r, kind) })
@@ -126,7 +126,7 @@ func solverIngress(r *rand.Rand, path func() string) map[string]any {
 	return spec
 }
 
-// tlsAnnotations adds annotations by which classes are served by TLS.
+// tlsAnnotations adds annotations that determine which classes use TLS.
 func tlsAnnotations(r *rand.Rand, annotations map[string]any) {
 	maybe(r, annotations, "kubernetes.io/ingress.class", "alb", "gce", "gce-internal",
 		"azure/application-gateway", "nginx")

@@ -14,7 +14,7 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// guarded is what the static files protect, as it is before a request.
+// guarded returns an object that the static files protect, in its state before a request.
 func guarded(name string) *admissionv1.ValidatingWebhookConfiguration {
 	return &admissionv1.ValidatingWebhookConfiguration{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
@@ -42,8 +42,8 @@ func binding(name string, action admissionv1.ValidationAction) *admissionv1.Vali
 	}
 }
 
-// What enforces the policy is neither deleted nor weakened, but by the group that may. The requests have no name, as those
-// for each object of a list that is deleted.
+// Only the privileged group may delete or weaken the objects that enforce the policy. The requests do not have a name,
+// like the requests for each object when a list is deleted.
 func TestProtect(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, `services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]`, export.Options{

@@ -14,7 +14,7 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// A Pod that costs more than the API server's budget is denied and not rewritten: no policy is one that lets it in.
+// A Pod that exceeds the API server's budget is denied and not rewritten. No policy admits it.
 func TestOverBudget(t *testing.T) {
 	t.Parallel()
 	few, _, _ := strings.Cut(podPolicies()["readme"], "- {name: hints")
@@ -52,8 +52,8 @@ func TestOverBudget(t *testing.T) {
 	}
 }
 
-// What an object was excluded for by a label is introduced by an update that removes the label, and pre-existing where an
-// update adds it.
+// If a label excluded an object, an update that removes the label introduces the findings. If an update adds the label,
+// they existed before.
 func TestChangedLabels(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, `
@@ -78,8 +78,8 @@ services: [{name: s, mode: enforce, exclude: {labels: [free]}, types: {denied: [
 	}
 }
 
-// The API server asks the policy that rewrites once more after a webhook has injected a container: that one is rewritten
-// too, the record keeps the images of the first time, and a third time nothing is to do.
+// The API server calls the rewriting policy again after a webhook has injected a container. The injected image is
+// rewritten too, the record keeps the images of the first call, and a third call changes nothing.
 func TestReinvocation(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, podPolicies()["readme"], export.Options{Targets: []export.Target{export.VAP, export.MAP}})
@@ -108,7 +108,7 @@ func TestReinvocation(t *testing.T) {
 	}
 }
 
-// Objects of as many annotations as docs/native.md says are judged, by checks that look at annotations.
+// Objects with the number of annotations in docs/native.md are evaluated by checks that read annotations.
 func TestManyAnnotations(t *testing.T) {
 	t.Parallel()
 	const most = 500

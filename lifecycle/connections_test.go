@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// crowd is a process with a bound of three connections, and peers of it.
+// crowd is a process with a limit of three connections, and its peers.
 type crowd struct {
 	*world
 	t *testing.T
@@ -22,21 +22,21 @@ func newCrowd(t *testing.T) crowd {
 	return crowd{w, t}
 }
 
-// silent opens a connection that sends nothing and returns a channel that receives when it is closed.
+// silent opens a connection that does not send anything, and returns a channel that receives when it is closed.
 func (c crowd) silent() <-chan time.Time {
 	conn := c.reviews.mustDial(c.t)
 	synctest.Wait()
 	return goesAway(conn)
 }
 
-// client returns a client that has made a call on a connection that it keeps.
+// client returns a client that has made a call and keeps its connection.
 func (c crowd) client() *http.Client {
 	client := c.reviews.client(c.t)
 	c.call(client)
 	return client
 }
 
-// call makes a call and returns when its connection is idle, which is a little after the answer.
+// call makes a call and returns when its connection is idle, which is shortly after the response.
 func (c crowd) call(client *http.Client) {
 	c.t.Helper()
 	checkCall(c.t, client, "/review", "200")
@@ -76,14 +76,14 @@ func TestOldestSilentConnectionGoesFirst(t *testing.T) {
 		before := c.conns.Count()
 		c.call(honest)
 		if after := c.conns.Count(); after != before {
-			t.Errorf("the honest client had to dial anew: %d connections were open, now %d", before, after)
+			t.Errorf("the legitimate client had to dial again: %d connections were open, now %d", before, after)
 		}
 		c.call(c.client()) // a new client is served
 		c.end(1002)
 	})
 }
 
-// A request that never ends is as silent as none, the first on its connection or a later one.
+// An incomplete request counts like no request, whether it is the first on its connection or a later one.
 func TestUnfinishedRequestGoesFirst(t *testing.T) {
 	const whole, unfinished = "GET /review HTTP/1.1\r\nHost: evergate\r\n\r\n",
 		"POST /echo HTTP/1.1\r\nHost: evergate\r\nContent-Length: 9\r\n\r\n1234"
@@ -107,7 +107,7 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 				before := c.conns.Count()
 				c.call(honest)
 				if after := c.conns.Count(); after != before {
-					t.Errorf("the honest client had to dial anew: %d connections were open, now %d", before, after)
+					t.Errorf("the legitimate client had to dial again: %d connections were open, now %d", before, after)
 				}
 				c.end(1)
 			})
@@ -115,7 +115,7 @@ func TestUnfinishedRequestGoesFirst(t *testing.T) {
 	}
 }
 
-// What has wholly arrived is answered, though it is the first on its connection, and other connections are idle.
+// A complete request is answered, even if it is the first on its connection and other connections are idle.
 func TestFirstRequestIsAnswered(t *testing.T) {
 	for name, body := range map[string]string{"without a body": "", "with a body": "1234"} {
 		t.Run(name, func(t *testing.T) {
@@ -148,14 +148,14 @@ func TestLongestIdleConnectionGoesSecond(t *testing.T) {
 		gone := c.silent()
 		c.call(a)
 		c.checkGone("the newcomer", gone, false)
-		c.call(b) // anew, and the silent one has to go
+		c.call(b) // on a new connection, and the silent one is evicted
 		c.checkGone("the newcomer", gone, true)
 		close(c.slowly)
 		c.end(2)
 	})
 }
 
-// A new connection is served even when all others are active: it may be the probe that shows why they are.
+// A new connection is served even if all others are active, because it may be a probe that shows the reason.
 func TestLongestBusyConnectionGoesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
@@ -177,7 +177,7 @@ func TestLongestBusyConnectionGoesLast(t *testing.T) {
 	})
 }
 
-// The ops port has a bound of its own.
+// The ops port has a separate limit.
 func TestOpsConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -191,7 +191,7 @@ func TestOpsConnectionsAreBounded(t *testing.T) {
 		}
 		start := time.Now()
 		if held := (<-goesAway(first)).Sub(start); held > 0 {
-			t.Errorf("the first goes after %s, want at once", held)
+			t.Errorf("the first goes after %s, want immediately", held)
 		}
 		checkCall(t, w.ops.client(t), "/livez", "200")
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/lifecycle"
 )
 
-// phases prints each phase that a process enters, and has seen enough when it is ready.
+// phases prints each phase that a process enters, and sends a signal when it is ready.
 type phases struct{ signals chan<- os.Signal }
 
 func (p phases) PhaseChanged(_, to string, _ time.Duration, _ int) {
@@ -25,7 +25,8 @@ func (p phases) PhaseChanged(_, to string, _ time.Duration, _ int) {
 func (phases) SelfProbed(string, time.Duration) {}
 func (phases) ConnectionEvicted()               {}
 
-// A process is filled in, wired to the handlers, and run. Signals come in by a channel: signal.Notify in a command.
+// Set the fields of a Process, pass its methods to the handlers, and run it. Signals arrive on a channel: use
+// signal.Notify in a command.
 func Example() {
 	signals := make(chan os.Signal, 2)
 	p := &lifecycle.Process{
@@ -53,7 +54,7 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		request.Close = true // a connection that the probe kept would hold up the drain
+		request.Close = true // a connection that the probe kept would delay the drain
 		resp, err := http.DefaultClient.Do(request)
 		if err != nil {
 			return err

@@ -2,8 +2,8 @@ package lifecycle
 
 import "errors"
 
-// ExitFailed is the exit code of a process that failed to start or to serve. Exit code 0 says that the process drained:
-// every client was answered. Exit code 2 is for bad flags and bad policies, and not of this package.
+// ExitFailed is the exit code of a process that failed to start or to serve. Exit code 0 means that the process drained
+// and that every client was answered. Exit code 2 is for invalid flags and policies, and this package does not use it.
 const ExitFailed = 1
 
 const (
@@ -11,9 +11,9 @@ const (
 	exitCutOff = 4 // the shutdown deadline closed connections that were in use
 )
 
-// ExitError is why a process ended other than by draining.
+// ExitError is the reason that a process ended without a complete drain.
 type ExitError struct {
-	Code int // of the process
+	Code int // exit code of the process
 	Err  error
 }
 
@@ -21,7 +21,7 @@ func (e *ExitError) Error() string { return e.Err.Error() }
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// exitError returns err with an exit code: its own where it carries one, else code.
+// exitError returns err with an exit code: the code in err if err is an ExitError, otherwise code.
 func exitError(code int, err error) *ExitError {
 	if e, ok := errors.AsType[*ExitError](err); ok {
 		code = e.Code

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// pipeListener is a listener in memory: its connections are net.Pipes, which a fake clock can wait for.
+// pipeListener is a listener in memory. Its connections are net.Pipes, which a fake clock can wait for.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -73,7 +73,7 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
 
-// client is an HTTP client that keeps its connections, until the end of the test at most.
+// client returns an HTTP client that keeps its connections until the end of the test.
 func (l *pipeListener) client(t *testing.T) *http.Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
 		error) {
@@ -154,7 +154,7 @@ func (r *records) logger() *slog.Logger {
 	}))
 }
 
-// world is a process with everything around it that it meets.
+// world is a process together with its environment.
 type world struct {
 	*Process
 	records records
@@ -163,11 +163,12 @@ type world struct {
 	signals chan os.Signal
 	result  chan error
 	reached chan struct{} // receives for each request for /slow and /stuck
-	slowly  chan struct{} // closed to have them answered
+	slowly  chan struct{} // closed to answer these requests
 }
 
-// newWorld returns a process with the default times, a probe that succeeds, and a handler that answers /review and
-// /echo at once, /slow when told to or when its context is done, and /stuck only when told to.
+// newWorld returns a process with the default times, a probe that succeeds, and a handler. The handler answers /review
+// and /echo immediately, /slow when the test allows it or when its context is done, and /stuck only when the test
+// allows it.
 func newWorld() *world {
 	w := &world{
 		reviews: newPipeListener(), ops: newPipeListener(), signals: make(chan os.Signal), result: make(chan error, 1),
@@ -176,7 +177,7 @@ func newWorld() *world {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/review", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/echo", func(rw http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body) // what is not read before the answer is lost
+		body, err := io.ReadAll(r.Body) // data that is not read before the response is lost
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
@@ -222,8 +223,8 @@ func report(rw http.ResponseWriter, err error) {
 	}
 }
 
-// run starts the process and returns when it has nothing to do but wait. At the end of the test its context ends, and a
-// process whose end the test has not checked itself must drain.
+// run starts the process and returns when it only waits. At the end of the test its context ends, and a process must
+// drain unless the test has already checked its end.
 func (w *world) run(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
@@ -247,7 +248,7 @@ func (w *world) signal() {
 	synctest.Wait()
 }
 
-// elapse lets d go by on the fake clock, and what happens in that time happen.
+// elapse advances the fake clock by d, and lets everything happen that is due in that time.
 func elapse(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -255,8 +256,8 @@ func elapse(d time.Duration) {
 
 func call(c *http.Client, path string) string { return post(c, "http://evergate"+path, "") }
 
-// post makes a call and returns its answer in short: the status, then what of Connection, Retry-After and the body
-// there is.
+// post makes a call and returns its response in short form: the status, then Connection, Retry-After and the body if
+// present.
 func post(c *http.Client, url, body string) string {
 	resp, err := c.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
@@ -287,7 +288,7 @@ func checkCall(t *testing.T, c *http.Client, path, want string) {
 	}
 }
 
-// checkEnd waits for the end of the process and checks how it ended: its exit code and the sentence, if any.
+// checkEnd waits for the end of the process and checks its exit code and the sentence, if any.
 func (w *world) checkEnd(t *testing.T, code int, sentence string) {
 	t.Helper()
 	checkExit(t, <-w.result, code, sentence)

@@ -11,22 +11,24 @@ import (
 )
 
 const (
-	// maxOpsConnections is as many as the serving port has by default. Few are in use at one time. But in a flood a
-	// connection lives only until that many others have been accepted, and kubelet's probe must be read by then: with a
-	// bound of 64 and 3,400 new connections a second that was 19 ms, and hardly a probe was answered.
+	// maxOpsConnections equals the default of the serving port. Only a few of these connections are in use at one time.
+	// But in a flood, a connection lives only until that many newer ones have been accepted, and the kubelet's probe
+	// must be read by then. With a limit of 64 and 3,400 new connections a second that was 19 ms, and almost no probe
+	// was answered.
 	maxOpsConnections = DefaultMaxConnections
 
-	// maxOpsHeaderBytes bounds all headers of a request to the ops port, and what the kernel holds of requests:
-	// Prometheus sends 500 bytes. net/http allows 4 KiB more.
+	// maxOpsHeaderBytes limits the headers of a request to the ops port, and the unread requests that the kernel
+	// buffers. Prometheus sends 500 bytes. net/http allows 4 KiB more.
 	maxOpsHeaderBytes = 1 << 10
 
-	// maxPages bounds how many pages are being sent at one time: enough for a few scrapers and an operator or two. A
-	// page of metrics has some 100 KiB.
+	// maxPages limits how many pages are sent at one time. It is enough for a few scrapers and one or two people. A
+	// page of metrics takes about 100 KiB.
 	maxPages = 16
 )
 
-// newOpsServer returns the server of the ops port. Its connections are bounded like those of the serving port. isProbe
-// reports whether a request is a health probe, which is answered at once; nil: none is.
+// newOpsServer returns the server of the ops port. Its connections are limited like the connections of the serving
+// port. isProbe reports whether a request is a health probe, which does not wait behind pages. If isProbe is nil, no
+// request is a probe.
 func newOpsServer(h http.Handler, isProbe func(*http.Request) bool, log *slog.Logger) *http.Server {
 	pages := newPages(h)
 	s := newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,14 +42,14 @@ func newOpsServer(h http.Handler, isProbe func(*http.Request) bool, log *slog.Lo
 	return s
 }
 
-// pages serves pages that are costly to make and to keep. It makes one at a time, and keeps no more than maxPages of
-// them for slow readers: one more cuts off the reader that has taken longest.
+// pages serves pages that are costly to create and to keep. It creates one page at a time and keeps at most maxPages
+// pages for slow readers. If there is one more, it cuts off the reader that has taken longest.
 type pages struct {
 	next   http.Handler
-	making chan struct{} // holds one while a page is made
+	making chan struct{} // contains one element while a page is created
 
 	mu   sync.Mutex
-	sent []*http.ResponseController // of pages that are being sent, the longest first
+	sent []*http.ResponseController // of pages that are being sent, the oldest first
 }
 
 func newPages(next http.Handler) *pages { return &pages{next: next, making: make(chan struct{}, 1)} }
@@ -64,7 +66,7 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.begin(reader)
 	defer p.end(reader)
 	w.WriteHeader(made.status)
-	_, _ = w.Write(made.body.Bytes()) // it fails when the reader has gone
+	_, _ = w.Write(made.body.Bytes()) // it fails if the reader has disconnected
 	_ = reader.Flush()
 }
 
@@ -75,13 +77,13 @@ func (p *pages) make(w http.ResponseWriter, r *http.Request) *page {
 	return made
 }
 
-// begin adds a reader. If there are too many, it cuts off the one that has taken longest.
+// begin adds a reader. If there are too many, it cuts off the reader that has taken longest.
 func (p *pages) begin(reader *http.ResponseController) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sent = append(p.sent, reader)
 	if len(p.sent) > maxPages {
-		_ = p.sent[0].SetWriteDeadline(time.Now()) // an error says that the connection has gone
+		_ = p.sent[0].SetWriteDeadline(time.Now()) // an error means that the connection is already closed
 		p.sent = append(p.sent[:0], p.sent[1:]...)
 	}
 }
@@ -97,7 +99,7 @@ func (p *pages) end(reader *http.ResponseController) {
 	}
 }
 
-// page is a ResponseWriter that keeps what is written.
+// page is a ResponseWriter that keeps the response in memory.
 type page struct {
 	header http.Header
 	status int

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// newOps serves an ops port whose /page is large, on connections in memory, and counts the pages that are being made.
+// newOps serves an ops port with a large /page, on connections in memory. It counts the pages that are being created.
 func newOps(t *testing.T, making *atomic.Int32) *pipeListener {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/livez", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) {
 		if n := making.Add(1); n > 1 {
-			t.Errorf("%d pages are made at one time", n)
+			t.Errorf("%d pages are created at one time", n)
 		}
 		defer making.Add(-1)
 		w.Header().Set("Made", "yes")
@@ -36,7 +36,7 @@ func newOps(t *testing.T, making *atomic.Int32) *pipeListener {
 	return l
 }
 
-// Readers of pages that are slow make room for others, the slowest first. Probes are answered all the while.
+// Slow readers of pages make room for others, the slowest first. Probes are answered all the time.
 func TestSlowReadersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newOps(t, new(atomic.Int32))
@@ -76,7 +76,7 @@ func TestPageIsPassedOn(t *testing.T) {
 	})
 }
 
-// A slow reader is cut off when there are too many slow ones; a reader that has its page does not count.
+// A slow reader is cut off if there are too many slow readers. A reader that has received its page does not count.
 func TestSlowReaderIsSpared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newOps(t, new(atomic.Int32))
@@ -91,7 +91,7 @@ func TestSlowReaderIsSpared(t *testing.T) {
 			}
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
-			synctest.Wait() // until the server has seen it read
+			synctest.Wait() // until the server has seen that it reads
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(slow), nil)
 		if err != nil {
@@ -105,7 +105,7 @@ func TestSlowReaderIsSpared(t *testing.T) {
 	})
 }
 
-// One page is made at a time, and none for a reader that is gone.
+// Pages are created one at a time, and not for a reader that has disconnected.
 func TestPagesAreMadeOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun int
@@ -126,7 +126,7 @@ func TestPagesAreMadeOneAtATime(t *testing.T) {
 			readers = append(readers, conn)
 		}
 		if begun != 1 {
-			t.Errorf("%d pages are made at one time", begun)
+			t.Errorf("%d pages are created at one time", begun)
 		}
 		_ = readers[1].Close()
 		synctest.Wait()
@@ -135,7 +135,7 @@ func TestPagesAreMadeOneAtATime(t *testing.T) {
 			synctest.Wait()
 		}
 		if begun != 2 {
-			t.Errorf("%d pages were made, want two: one of the three readers is gone", begun)
+			t.Errorf("%d pages were created, want two: one of the three readers has disconnected", begun)
 		}
 		for _, conn := range readers {
 			_ = conn.Close()
@@ -143,7 +143,7 @@ func TestPagesAreMadeOneAtATime(t *testing.T) {
 	})
 }
 
-// A request to the ops port is short, whatever it is for.
+// A request to the ops port is short, whatever its path is.
 func TestOpsHeadersAreShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newOps(t, new(atomic.Int32))
@@ -161,6 +161,6 @@ func TestOpsHeadersAreShort(t *testing.T) {
 			}
 			_ = conn.Close()
 		}
-		elapse(time.Second) // net/http closes a connection that has sent too much after a while
+		elapse(time.Second) // net/http closes a connection that has sent too much after some time
 	})
 }

@@ -13,89 +13,97 @@ import (
 	"github.com/evergate/evergate/internal/conns"
 )
 
-// Defaults of the durations and bounds that are flags. A Process takes its fields as they are: zero is zero.
+// Default values of the flags for durations and limits. A Process does not apply them: in its fields, zero means zero.
 const (
-	// DefaultDrainDelay covers the propagation of an endpoint's removal to every node's kube-proxy, which takes seconds
-	// in a large cluster.
+	// DefaultDrainDelay covers the time until every node's kube-proxy has removed the endpoint. In a large cluster,
+	// this takes seconds.
 	DefaultDrainDelay = 10 * time.Second
 
-	// DefaultDrainTimeout bounds how long a roll-out waits for one replica. kube-apiserver keeps an idle connection for
-	// 90 s, so that a quiet cluster reaches this bound; with 95 s the client closes even those.
+	// DefaultDrainTimeout limits how long a rollout waits for one replica. kube-apiserver keeps an idle connection for
+	// 90 s, so in a quiet cluster a drain takes this long. With 95 s, the client would close even its idle connections.
 	DefaultDrainTimeout = 30 * time.Second
 
-	// DefaultShutdownTimeout is above the 6 s for which a fresh connection without a request holds up Shutdown, and
-	// above the timeoutSeconds of any webhook that ought to be in use.
+	// DefaultShutdownTimeout is longer than the 6 s for which a new connection without a request delays Shutdown, and
+	// longer than the timeoutSeconds of any reasonable webhook.
 	DefaultShutdownTimeout = 15 * time.Second
 
-	// DefaultMaxConnectionAge spreads clients over the replicas of a scale-up within minutes, for one more handshake
-	// per connection in that time.
+	// DefaultMaxConnectionAge spreads clients over new replicas within minutes of a scale-up. It costs each connection
+	// one more handshake in that time.
 	DefaultMaxConnectionAge = 5 * time.Minute
 
-	// DefaultMaxConnections is above what honest clients open and below what hurts. Five API servers that keep 25 idle
-	// connections to each of seven paths hold 875, and the rest is for reviews under way.
+	// DefaultMaxConnections is above the number of connections that the API servers of most clusters keep, and its
+	// memory fits into the limit of the manifests. Each API server keeps up to 25 idle connections for each of 14 paths,
+	// so three API servers keep up to 1,050, even if only one replica is left. The other 230 are for reviews in progress.
+	// A test of cmd compares the number with the table of webhooks.
 	//
-	// A TLS connection costs 50 KiB of resident memory, idle or not: 16 KiB of them are stack, which the handshake has
-	// grown, and a third is garbage. It costs 125 KiB with a header that has come to its limit and does not end, or
-	// with the costliest certificates that a client may present. The kernel holds up to 160 KiB more of what was sent
-	// and is not read.
-	DefaultMaxConnections = 1024
+	// Five API servers could keep 1,750, for which the limit of 512 MiB does not have room. All attacks together took
+	// 402 MiB with 1,024 connections. At 285 KiB each, 1,280 connections bring that to 473 MiB, and 1,750 to 604 MiB.
+	//
+	// A TLS connection takes 50 KiB of resident memory, idle or not. Of these, 16 KiB are the stack, which grew during
+	// the handshake, and a third is garbage. It takes 125 KiB if its header reaches the limit without ending, or if the
+	// client presents the costliest certificates that are allowed. The kernel buffers up to 160 KiB more of unread
+	// data.
+	DefaultMaxConnections = 1280
 )
 
-// Process is one life of the server. Fill in its fields, hand Ready and Live to the handlers, and call Run, once.
+// Process is one run of the server. Set its fields, pass Ready and Live to the handlers, and call Run once.
 type Process struct {
-	// Open waits for what reviews need (policy, certificate) and binds the socket that they come in on. Its context is
-	// done when a signal comes to stop. An error ends Run with exit code 1, or its own if it is an ExitError.
+	// Open loads everything that reviews need (policy, certificate) and binds the serving socket. Its context is done
+	// when a signal to stop arrives. If Open fails, Run returns its error with exit code 1, or with the code of the
+	// ExitError that Open returned.
 	Open func(context.Context) (net.Listener, error)
 
-	// TLS is how the socket is secured. Its NextProtos are reduced to http/1.1. Nil serves plain HTTP, for tests.
+	// TLS is the TLS configuration of the socket. Its NextProtos are reduced to http/1.1. If it is nil, the socket
+	// serves plain HTTP, which is for tests.
 	TLS *tls.Config
 
-	// Handler answers reviews, and health probes that come in on the same socket.
+	// Handler handles reviews, and the health probes that arrive on the same socket.
 	Handler http.Handler
 
-	// Exempt says which requests Handler answers even before the process is ready: health probes, and the reviews of
-	// the self-probe. All others get 503 until then. Nil exempts none.
+	// Exempt reports whether Handler serves a request even before the process is ready: health probes, and the reviews
+	// of the self-probe. All other requests get 503 until then. If it is nil, no request is exempt.
 	Exempt func(*http.Request) bool
 
-	// Probe makes a review of its own through the socket. It returns nil for a right answer, an error whose Timeout
-	// method returns true if no answer came before its context was done, and any other error for a wrong answer. Each
-	// call dials anew and closes its connection: one that it kept would hold up the drain.
+	// Probe sends a review through the socket. It returns nil if the response is right, an error whose Timeout method
+	// returns true if there was no response before its context was done, and any other error if the response is wrong.
+	// Each call opens a new connection and closes it, because a connection that stays open would delay the drain.
 	Probe func(context.Context) error
 
-	// OpsListener and OpsHandler serve the ops port (health, metrics) from starting to the end.
+	// OpsListener and OpsHandler serve the ops port (health, metrics) from starting until the end.
 	OpsListener net.Listener
 	OpsHandler  http.Handler
 
-	// OnStop is called in order when all requests are answered, to flush telemetry. Its errors are logged.
+	// OnStop functions are called in order after all requests are answered, to flush telemetry. Their errors are
+	// logged.
 	OnStop []func(context.Context) error
 
-	DrainDelay      time.Duration // the least that a drain lasts
-	DrainTimeout    time.Duration // the most; no less than DrainDelay
+	DrainDelay      time.Duration // the shortest duration of a drain
+	DrainTimeout    time.Duration // the longest duration of a drain; at least DrainDelay
 	ShutdownTimeout time.Duration // after the drain, for reviews under way
-	KeepReady       bool          // while draining, readiness stays as it was instead of falling at once
+	KeepReady       bool          // while draining, readiness stays true instead of becoming false immediately
 
-	MaxConnectionAge time.Duration // after it, ±10 %, a connection's next answer retires it; 0: never
-	MaxConnections   int           // open on the serving port at one time; 0: no bound
+	MaxConnectionAge time.Duration // after this age, ±10 %, the next response closes the connection; 0: never
+	MaxConnections   int           // open on the serving port at one time; 0: no limit
 
 	Log      *slog.Logger // nil discards
 	Observer Observer     // nil for none
 
 	current  atomic.Int32 // the phase
-	since    time.Time    // when it was entered; of the goroutine of live
+	since    time.Time    // when the phase began; used only by the goroutine of live
 	conns    conns.Set    // of the serving port
 	answered atomic.Int64 // reviews answered with 2xx
 	watchdog watchdog
 }
 
-// Observer is called for what metrics are made of. Its methods are called from several goroutines and must not block.
+// Observer receives the events that metrics count. Several goroutines call its methods, which must not block.
 type Observer interface {
-	// PhaseChanged is called when the phase from is over, with how long it lasted and how many connections were open.
+	// PhaseChanged is called when the phase from ends, with its duration and the number of open connections.
 	PhaseChanged(from, to string, lasted time.Duration, open int)
 
-	// SelfProbed is called for each self-probe: its result is ok, busy, wrong or hung.
+	// SelfProbed is called after each self-probe. The result is ok, busy, wrong or hung.
 	SelfProbed(result string, took time.Duration)
 
-	// ConnectionEvicted is called when a connection was closed because MaxConnections were open.
+	// ConnectionEvicted is called when a connection is closed because MaxConnections are open.
 	ConnectionEvicted()
 }
 
@@ -105,7 +113,7 @@ func (nopObserver) PhaseChanged(string, string, time.Duration, int) {}
 func (nopObserver) SelfProbed(string, time.Duration)                {}
 func (nopObserver) ConnectionEvicted()                              {}
 
-// Ready returns nil if the process accepts reviews, else an error that says why not. It is what /readyz answers.
+// Ready returns nil if the process accepts reviews, and otherwise an error with the reason. /readyz reports it.
 func (p *Process) Ready() error {
 	switch now := p.phase(); {
 	case now == ready, now == draining && p.KeepReady:
@@ -115,9 +123,10 @@ func (p *Process) Ready() error {
 	}
 }
 
-// Live returns an error if the process hangs and must be restarted. It is what /livez answers. Only self-probes that
-// are not answered, several in a row, make it fail, and only while ready: a restart would not fix a wrong answer, a bad
-// certificate or load. Live does not see a stuck review while others are answered: the Handler detects it.
+// Live returns an error if the process hangs and must be restarted. /livez reports it. Live fails only while the
+// process is ready and several self-probes in a row get no response. A restart would not fix a wrong response, a bad
+// certificate or high load. Live does not detect a stuck review while other reviews are answered, because the Handler
+// detects it.
 func (p *Process) Live() error {
 	if p.phase() != ready {
 		return nil

@@ -12,19 +12,20 @@ import (
 	"github.com/evergate/evergate/internal/conns"
 )
 
-// stopTimeout bounds what follows the last review: closing the ops port, flushing telemetry. An exporter that can be
-// reached at all takes far less, and the node waits.
+// stopTimeout limits the steps after the last review: closing the ops port and flushing telemetry. An exporter that can
+// be reached needs far less, and the node waits for the process to exit.
 const stopTimeout = 5 * time.Second
 
-// opsStopTimeout is the part of stopTimeout in which a client that reads metrics may finish. A scrape takes some
-// milliseconds. A connection without a request would hold up Shutdown for 5 s and leave nothing for telemetry.
+// opsStopTimeout is the part of stopTimeout in which a client that reads metrics may finish. A scrape takes a few
+// milliseconds. Without this limit, a connection without a request would delay Shutdown for 5 s, and no time would
+// remain for telemetry.
 const opsStopTimeout = time.Second
 
-// Run goes through all phases and returns when the process should exit: nil after a drain in which every client was
-// answered, else an *ExitError.
+// Run goes through all phases and returns when the process should exit. It returns nil after a drain in which every
+// client was answered, and otherwise an *ExitError.
 //
-// The first signal, the end of ctx, or a server that fails, begins the drain. A second signal makes Run return at once,
-// whatever is under way.
+// The drain begins with the first signal, the end of ctx, or the failure of a server. A second signal makes Run return
+// immediately, whatever is still running.
 func (p *Process) Run(ctx context.Context, signals <-chan os.Signal) error {
 	drainCtx, drain := context.WithCancelCause(ctx) // done: stop, but answer every client
 	defer drain(nil)
@@ -54,7 +55,7 @@ func (p *Process) Run(ctx context.Context, signals <-chan os.Signal) error {
 	}
 }
 
-// prepare fills in the fields that are not set.
+// prepare sets default values in fields that are not set.
 func (p *Process) prepare() {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
@@ -66,7 +67,7 @@ func (p *Process) prepare() {
 	p.since = time.Now()
 }
 
-// live goes through the phases. When killCtx is done it returns without waiting for anything.
+// live goes through the phases. When killCtx is done, it returns without waiting for anything.
 func (p *Process) live(drainCtx, killCtx context.Context, drain context.CancelCauseFunc) error {
 	ops := newOpsServer(p.OpsHandler, p.Exempt, p.Log)
 	if p.OpsListener != nil {
@@ -78,7 +79,7 @@ func (p *Process) live(drainCtx, killCtx context.Context, drain context.CancelCa
 	return err
 }
 
-// serveReviews serves the reviews of a whole life, from starting to the end of stopping.
+// serveReviews serves reviews from starting until the end of stopping.
 func (p *Process) serveReviews(drainCtx, killCtx context.Context, drain context.CancelCauseFunc) error {
 	listener, err := p.Open(drainCtx)
 	switch {
@@ -108,7 +109,7 @@ func (p *Process) serveReviews(drainCtx, killCtx context.Context, drain context.
 	return err
 }
 
-// failure returns the error that made the process stop; nil if a signal did.
+// failure returns the error that made the process stop, or nil if a signal did.
 func failure(drainCtx context.Context) error {
 	if e, ok := errors.AsType[*ExitError](context.Cause(drainCtx)); ok {
 		return e
@@ -118,7 +119,7 @@ func failure(drainCtx context.Context) error {
 
 func (p *Process) drainTimeout() time.Duration { return max(p.DrainTimeout, p.DrainDelay) }
 
-// drain waits for DrainDelay, and then until no connection is open, at most until the drain timeout.
+// drain waits for DrainDelay, and then until no connection is open, but not longer than the drain timeout.
 func (p *Process) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.drainTimeout())
 	defer cancel()
@@ -127,36 +128,37 @@ func (p *Process) drain(ctx context.Context) {
 	}
 }
 
-// shutdown closes the listener, waits until the requests under way are answered, and closes the connections of those
-// that are not answered in time.
+// shutdown closes the listener and waits until the requests under way are answered. It closes the connections whose
+// requests are not answered in time.
 func (p *Process) shutdown(ctx context.Context, s *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, p.ShutdownTimeout)
 	defer cancel()
 	switch err := s.Shutdown(ctx); {
 	case err == nil:
-		p.conns.WaitNone(ctx) // net/http reports those that Shutdown closed a moment later
+		p.conns.WaitNone(ctx) // net/http reports the connections that Shutdown closed a moment later
 		return nil
-	case !errors.Is(err, ctx.Err()): // all is answered, only closing the listener failed
+	case !errors.Is(err, ctx.Err()): // all requests are answered and only closing the listener failed
 		p.Log.Warn("the listener was not closed cleanly", slog.Any("error", err))
 		return nil
 	}
 	open := p.conns.Count()
-	_ = s.Close() // its error is that of the listener, which Shutdown has closed
+	_ = s.Close() // its error is from the listener, which Shutdown has already closed
 	return exitError(exitCutOff, fmt.Errorf("shutdown: connections cut off after %s: %d", p.ShutdownTimeout, open))
 }
 
-// finish closes the ops port, after the last review so that the end can be scraped, and calls the OnStop hooks.
+// finish closes the ops port and calls the OnStop hooks. It runs after the last review, so that the final metrics can
+// be scraped.
 func (p *Process) finish(ctx context.Context, ops *http.Server) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	scraped, cancelScrape := context.WithTimeout(ctx, opsStopTimeout)
 	defer cancelScrape()
 	if ops.Shutdown(scraped) != nil {
-		_ = ops.Close() // a client that still reads metrics awaits no review
+		_ = ops.Close() // a client that still reads metrics does not wait for a review
 	}
 	for _, stop := range p.OnStop {
 		if err := stop(ctx); err != nil {
-			p.Log.Warn("stopping", slog.Any("error", err))
+			p.Log.Warn("a stop hook failed", slog.Any("error", err))
 		}
 	}
 }

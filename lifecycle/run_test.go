@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A whole life, as the log shows it.
+// This is a whole life, as the log shows it.
 func TestPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		open := w.Open
 		w.Open = func(ctx context.Context) (net.Listener, error) {
-			<-time.After(300 * time.Millisecond) // the certificate is not there yet
+			<-time.After(300 * time.Millisecond) // the certificate is not available yet
 			return open(ctx)
 		}
 		failures := []error{errors.New("x509: unknown authority"), errors.New("x509: unknown authority")}
@@ -53,7 +53,7 @@ level=WARN msg="not ready yet: the self-probe failed" result=wrong error="x509: 
 level=INFO msg="phase changed" from=listening to=ready lasted=2s open_connections=0
 level=INFO msg="phase changed" from=ready to=draining lasted=58.7s open_connections=1 why="signal: terminated" at_most=30s
 level=INFO msg="phase changed" from=draining to=stopping lasted=30s open_connections=1
-level=WARN msg=stopping error="flush traces: no such host"
+level=WARN msg="a stop hook failed" error="flush traces: no such host"
 level=INFO msg="phase changed" from=stopping to=stopped lasted=0s open_connections=0
 `
 		if diff := cmp.Diff(want, w.records.text()); diff != "" {
@@ -113,16 +113,16 @@ func TestDrainSaysGoodbye(t *testing.T) {
 		if got := <-slow; got != "200 close" {
 			t.Errorf("the review under way was answered %q, want %q", got, "200 close")
 		}
-		checkCall(t, kept, "/review", "200 close") // on the connection that it has
+		checkCall(t, kept, "/review", "200 close") // on its existing connection
 		synctest.Wait()
 		if n := w.conns.Count(); n != 0 {
 			t.Errorf("%d connections are open after Connection: close, want 0", n)
 		}
-		checkCall(t, kept, "/review", "200 close") // on a new one
+		checkCall(t, kept, "/review", "200 close") // on a new connection
 		checkCall(t, kept, "/nowhere", "404 close 404 page not found")
 		checkCall(t, kept, "/readyz", "503 close not ready: draining")
 		elapse(DefaultDrainDelay - time.Nanosecond)
-		checkCall(t, kept, "/review", "200 close") // to the end
+		checkCall(t, kept, "/review", "200 close") // until the end
 		w.checkEnd(t, 0, "")
 		checkPhase(t, w, "draining", DefaultDrainDelay)
 	})
@@ -131,7 +131,7 @@ func TestDrainSaysGoodbye(t *testing.T) {
 func TestKeepReady(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keep bool
-		err  error // of the self-probes after the first
+		err  error // of the self-probes after the first one
 		want string
 	}{
 		"fail":             {false, nil, "503 not ready: draining"},
@@ -158,8 +158,8 @@ func TestKeepReady(t *testing.T) {
 	}
 }
 
-// The ops port answers from the first moment to the last review, and then telemetry is flushed, for five seconds at
-// most.
+// The ops port responds from the start until the last review has ended. Then telemetry is flushed, for at most five
+// seconds.
 func TestOpsPortIsLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -195,7 +195,7 @@ func TestOpsPortIsLast(t *testing.T) {
 	})
 }
 
-// Clients of the ops port leave most of the time to the telemetry that has to be flushed.
+// Clients of the ops port leave most of the time for flushing telemetry.
 func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -217,7 +217,7 @@ func TestOpsPortDoesNotHoldUpTelemetry(t *testing.T) {
 	})
 }
 
-// A process that is stopped by a failure ends with its exit code, also if a client is cut off.
+// A process that a failure stops ends with its exit code, even if a client is cut off.
 func TestShutdownDeadline(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stop     func(*world)
@@ -248,7 +248,7 @@ func TestShutdownDeadline(t *testing.T) {
 	}
 }
 
-// An answer that comes before the shutdown deadline is no loss.
+// A response before the shutdown deadline is not lost.
 func TestShutdownWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -273,7 +273,7 @@ func TestShutdownWaits(t *testing.T) {
 func TestSecondSignal(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(*world, <-chan struct{})
-		after   time.Duration // of the second signal, from the first
+		after   time.Duration // of the second signal, after the first
 		want    string
 	}{
 		"starting, stuck": {func(w *world, released <-chan struct{}) {
@@ -304,7 +304,7 @@ func TestSecondSignal(t *testing.T) {
 				w.signals <- os.Interrupt
 				w.checkEnd(t, exitForced, tt.want)
 				if took := time.Since(second); took != 0 {
-					t.Errorf("Run returned %s after the second signal, want at once", took)
+					t.Errorf("Run returned %s after the second signal, want immediately", took)
 				}
 			})
 		})
@@ -315,7 +315,7 @@ func TestStoppedBeforeReady(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(*world)
 		never   string // the phase that is not reached
-		probes  int    // that count
+		probes  int    // the number of self-probes that count
 	}{
 		"starting": {func(w *world) {
 			w.Open = func(ctx context.Context) (net.Listener, error) { <-ctx.Done(); return nil, ctx.Err() }
@@ -342,17 +342,17 @@ func TestStoppedBeforeReady(t *testing.T) {
 				w.signal()
 				w.checkEnd(t, 0, "")
 				if took := time.Since(asked); took != 0 {
-					t.Errorf("stopped after %s, want at once", took)
+					t.Errorf("stopped after %s, want immediately", took)
 				}
 				if log := w.records.text(); strings.Contains(log, "canceled") || len(w.records.results()) != tt.probes {
-					t.Errorf("a signal to stop is no failure of the self-probe: %v\n%s", w.records.results(), log)
+					t.Errorf("a signal to stop is not a failure of the self-probe: %v\n%s", w.records.results(), log)
 				}
 			})
 		})
 	}
 }
 
-// A listener that cannot be closed cuts off no client.
+// A listener that cannot be closed does not cut off clients.
 func TestListenerIsNotClosedCleanly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

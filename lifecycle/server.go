@@ -16,29 +16,31 @@ import (
 
 const (
 	// idleTimeout is how long a connection may be idle before the server closes it. kube-apiserver's client closes it
-	// after 90 s (client-go transport/cache.go, net/http DefaultTransport). The client must be first by far: a server
-	// that closes loses the review that is just being written, and the client does not retry a POST.
+	// after 90 s (client-go transport/cache.go, net/http DefaultTransport). The client must always close it first, with
+	// a large margin. If the server closes it, a review that is just being written is lost, and the client does not
+	// retry a POST.
 	//
-	// It is the read-header timeout too, because net/http starts that one when a connection is accepted, not at the
-	// first byte of its first request, and clients dial ahead: a connection that was not needed after all stays idle in
-	// their pool. The price is that slow headers may take this long; package conns bounds what they cost.
+	// It is also the read-header timeout, because net/http starts that timeout when it accepts a connection and not at
+	// the first byte of the first request. Clients dial in advance, and a connection that they did not need after all
+	// stays idle in their pool. The price is that slow headers may take this long. Package conns limits their cost.
 	idleTimeout = 3 * time.Minute
 
-	// bodyTimeout is the most that a request's body may take once its header is there: above the 30 s that
-	// timeoutSeconds of a webhook may be. The handlers hold each review to its own ?timeout=.
+	// bodyTimeout is how long a request's body may take after its header has arrived. It is more than 30 s, the maximum
+	// of a webhook's timeoutSeconds. The handlers apply the ?timeout= of each review.
 	bodyTimeout = 35 * time.Second
 
-	// writeTimeout is from the end of the header to the end of the answer: bodyTimeout and 5 s to send the answer. The
-	// shortest of the server's timeouts, it also bounds the TLS handshake.
+	// writeTimeout is the time from the end of the header to the end of the response: bodyTimeout, and 5 s to send the
+	// response. It also limits the TLS handshake, because it is the shortest timeout of the server.
 	writeTimeout = bodyTimeout + 5*time.Second
 
-	// maxHeaderBytes bounds all headers of a request. kube-apiserver sends less than 1 KiB; W3C trace context and
+	// maxHeaderBytes limits the headers of a request. kube-apiserver sends less than 1 KiB. W3C trace context and
 	// baggage may add 8.5 KiB.
 	maxHeaderBytes = 16 << 10
 )
 
-// newServer returns a server with the limits above that bounds its connections by set. It speaks HTTP/1.1 only:
-// kube-apiserver does not offer HTTP/2 to a Service, where one dead connection would fail all calls.
+// newServer returns a server with the limits above. It registers its connections in set, which limits them. The server
+// supports only HTTP/1.1: kube-apiserver does not offer HTTP/2 to a Service, and with HTTP/2 all calls would share one
+// connection and fail together.
 func newServer(h http.Handler, set *conns.Set, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler:           h,
@@ -49,7 +51,7 @@ func newServer(h http.Handler, set *conns.Set, log *slog.Logger) *http.Server {
 		Protocols:         new(http.Protocols),
 		ErrorLog:          newErrorLog(log),
 
-		// net/http would answer "OPTIONS *" without calling Handler, and so without Connection: close.
+		// net/http would respond to "OPTIONS *" without calling Handler, and therefore without Connection: close.
 		DisableGeneralOptionsHandler: true,
 	}
 	s.Protocols.SetHTTP1(true)
@@ -57,7 +59,7 @@ func newServer(h http.Handler, set *conns.Set, log *slog.Logger) *http.Server {
 	return s
 }
 
-// serve serves a listener until s is shut down, and calls failed if it ends for another reason.
+// serve serves a listener until s is shut down. It calls failed if serving ends for another reason.
 func serve(s *http.Server, l net.Listener, failed context.CancelCauseFunc) {
 	var err error
 	if s.TLSConfig != nil {
@@ -73,7 +75,7 @@ func serve(s *http.Server, l net.Listener, failed context.CancelCauseFunc) {
 // newErrorLog returns the logger that net/http writes its errors to.
 func newErrorLog(l *slog.Logger) *log.Logger { return log.New(errorLog{l}, "", 0) }
 
-// errorLog is a writer of net/http's errors to a logger, one call a line.
+// errorLog is a writer that passes net/http's errors to a logger. Each call to Write is one line.
 type errorLog struct{ log *slog.Logger }
 
 func (e errorLog) Write(line []byte) (int, error) {

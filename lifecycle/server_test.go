@@ -22,8 +22,8 @@ func goesAway(conn net.Conn) <-chan time.Time {
 	return gone
 }
 
-// kube-apiserver closes a connection that it does not use after 90 s. Evergate must not be the first, whether the
-// connection has carried a request or was dialled ahead.
+// kube-apiserver closes a connection that it does not use after 90 s. Evergate must not close it first, whether the
+// connection has carried a request or was dialed in advance.
 func TestUnusedConnectionIsKept(t *testing.T) {
 	for name, first := range map[string]string{
 		"after a request": "GET /review HTTP/1.1\r\nHost: evergate\r\n\r\n",
@@ -44,7 +44,7 @@ func TestUnusedConnectionIsKept(t *testing.T) {
 	}
 }
 
-// The first request on a connection that was dialled ahead has as much time as any other.
+// The first request on a connection that was dialed in advance has as much time as any other.
 func TestLateFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -66,7 +66,7 @@ func TestLateFirstRequest(t *testing.T) {
 	})
 }
 
-// Peers that say less than they promised, or more than they may, are let go in bounded time.
+// Peers that send less than they announced, or more than the limit, are disconnected within a limited time.
 func TestHostilePeers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path, header string

@@ -115,13 +115,13 @@ func (r *replica) terminate(t *testing.T) {
 	checkExit(t, <-r.result, 0, "")
 }
 
-// Clients that keep their connections go on as fast as they can while replica after replica is replaced. None of their
-// calls may fail, though every connection of theirs ends on each replica.
+// Clients that keep their connections continue to call as fast as they can while one replica after another is replaced.
+// No call may fail, although each connection ends on each replica.
 func TestRollOut(t *testing.T) {
 	const clients, rollOuts = 8, 10
 	keys := newPKI(t)
 	current := startReplica(t, keys)
-	var endpoint atomic.Pointer[string] // what the Service's address leads to
+	var endpoint atomic.Pointer[string] // the endpoint of the Service's address
 	endpoint.Store(&current.addr)
 
 	var wg sync.WaitGroup
@@ -130,7 +130,7 @@ func TestRollOut(t *testing.T) {
 	for range clients {
 		transport := &http.Transport{
 			TLSClientConfig: keys.client,
-			// A client dials ahead, and keeps what it did not need in the end: kube-apiserver for 90 s.
+			// A client dials in advance, and keeps connections that it did not need: kube-apiserver for 90 s.
 			IdleConnTimeout: 50 * time.Millisecond,
 			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, network, *endpoint.Load())
@@ -156,7 +156,7 @@ func TestRollOut(t *testing.T) {
 		})
 	}
 	for range rollOuts {
-		for range 10 * clients { // each has its connections by now
+		for range 10 * clients { // each has its connections by then
 			<-called
 		}
 		next := startReplica(t, keys)
@@ -167,10 +167,10 @@ func TestRollOut(t *testing.T) {
 	close(done)
 	wg.Wait()
 	current.terminate(t)
-	t.Logf("%d calls over %d roll-outs", calls.Load(), rollOuts)
+	t.Logf("%d calls over %d rollouts", calls.Load(), rollOuts)
 }
 
-// A client that offers HTTP/2 as well gets HTTP/1.1, and one that offers nothing else is refused.
+// A client that also offers HTTP/2 gets HTTP/1.1. The handshake of a client that offers only HTTP/2 fails.
 func TestHTTP1Only(t *testing.T) {
 	keys := newPKI(t)
 	r := startReplica(t, keys)
@@ -188,12 +188,12 @@ func TestHTTP1Only(t *testing.T) {
 	only.NextProtos = []string{"h2"}
 	if conn, err := tls.Dial("tcp", r.addr, only); err == nil {
 		_ = conn.Close()
-		t.Error("a client that speaks HTTP/2 only was let in")
+		t.Error("a client that supports only HTTP/2 was accepted")
 	}
 	r.terminate(t)
 }
 
-// A socket that is taken is a failure to start.
+// A socket that is in use is a failure to start.
 func TestAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

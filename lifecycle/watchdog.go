@@ -10,32 +10,33 @@ import (
 )
 
 const (
-	// probeInterval is kubelet's own default period: quick beside the minutes that a hang costs, and one handshake in
-	// ten seconds is nothing.
+	// probeInterval is the kubelet's default period. It is short compared with the minutes that a hang would last, and
+	// one handshake in ten seconds costs almost nothing.
 	probeInterval = 10 * time.Second
 
-	// probeTimeout is kube-apiserver's default timeoutSeconds: an API server has no use for a later answer.
+	// probeTimeout is kube-apiserver's default timeoutSeconds. An API server cannot use a response after that.
 	probeTimeout = 10 * time.Second
 
-	// probeThreshold is how many self-probes in a row must fail: one may meet a long pause of a starved node.
+	// probeThreshold is how many self-probes in a row must fail. A single probe may fail because a starved node pauses.
 	probeThreshold = 3
 
-	// firstProbeInterval is between self-probes until one has succeeded: the roll-out waits for this replica.
+	// firstProbeInterval is the time between self-probes until one succeeds. It is short because a rollout waits for
+	// this replica.
 	firstProbeInterval = time.Second
 )
 
-// probeResult is what a self-probe showed.
+// probeResult is the result of a self-probe.
 type probeResult string
 
 const (
 	healthy probeResult = "ok"
-	busy    probeResult = "busy"  // not answered in time, while reviews of clients were
-	wrong   probeResult = "wrong" // answered wrongly, or not reached: certificate, connection, uid, shape
-	hung    probeResult = "hung"  // not answered in time, and neither was any review
+	busy    probeResult = "busy"  // no response in time, but clients' reviews were answered
+	wrong   probeResult = "wrong" // a wrong response, or no connection: certificate, connection, uid, format
+	hung    probeResult = "hung"  // no response in time, and no other review was answered either
 )
 
-// resultOf returns what a self-probe that ended in err showed. answered: reviews of clients were answered meanwhile, so
-// that the process does not hang.
+// resultOf returns the result of a self-probe that ended with err. answered reports whether clients' reviews were
+// answered during the probe. If they were, the process does not hang.
 func resultOf(err error, answered bool) probeResult {
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -55,10 +56,10 @@ type watchdog struct {
 	mu     sync.Mutex
 	hung   int   // in a row
 	failed int   // hung or wrong, in a row
-	err    error // of the last one that failed
+	err    error // of the last probe that failed
 }
 
-// note counts a self-probe and returns how many have failed in a row.
+// note records a self-probe and returns how many have failed in a row.
 func (w *watchdog) note(r probeResult, err error) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,10 +89,10 @@ func (w *watchdog) live() error {
 	if w.hung < probeThreshold {
 		return nil
 	}
-	return fmt.Errorf("hung: the self-probe got no answer %d times in a row, nor did any review", w.hung)
+	return fmt.Errorf("hung: the self-probe got no response %d times in a row, and no review was answered", w.hung)
 }
 
-// probe makes one self-probe. Probe runs in a goroutine of its own, so that one that ignores its deadline counts as
+// probe makes one self-probe. Probe runs in a separate goroutine, so that a call that ignores its deadline counts as
 // hung.
 func (p *Process) probe(ctx context.Context) (probeResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -106,13 +107,13 @@ func (p *Process) probe(ctx context.Context) (probeResult, error) {
 		err = ctx.Err()
 	}
 	result := resultOf(err, p.answered.Load() > answered)
-	if !errors.Is(ctx.Err(), context.Canceled) { // stopped by a signal: it showed nothing
+	if !errors.Is(ctx.Err(), context.Canceled) { // a probe that a signal stopped has no result
 		p.Observer.SelfProbed(string(result), time.Since(start))
 	}
 	return result, err
 }
 
-// becomeReady probes until a self-probe succeeds. It returns false if the signal to stop comes earlier.
+// becomeReady repeats the self-probe until it succeeds. It returns false if the signal to stop arrives first.
 func (p *Process) becomeReady(drainCtx context.Context) bool {
 	logged := ""
 	for {
@@ -122,7 +123,7 @@ func (p *Process) becomeReady(drainCtx context.Context) bool {
 			return false
 		case result == healthy:
 			return true
-		case err.Error() != logged: // a certificate that is not trusted yet gives the same error once a second
+		case err.Error() != logged: // a certificate that is not trusted yet causes the same error every second
 			logged = err.Error()
 			p.Log.Warn("not ready yet: the self-probe failed", slog.String("result", string(result)), slog.Any("error", err))
 		}
@@ -151,7 +152,7 @@ func (p *Process) watch(drainCtx context.Context) {
 	}
 }
 
-// sleep waits for d. It returns false, at once, when ctx is done.
+// sleep waits for d. If ctx ends first, sleep returns false immediately.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

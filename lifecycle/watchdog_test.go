@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// timeoutError is what net/http's client returns when its own time is up.
+// timeoutError is the error of net/http's client when its timeout has passed.
 type timeoutError struct{}
 
 func (timeoutError) Error() string { return "net/http: TLS handshake timeout" }
@@ -25,16 +25,16 @@ func TestWatchdog(t *testing.T) {
 		uid     = errors.New("POST /mutate/pods: another uid")
 	)
 	const (
-		dead3    = "hung: the self-probe got no answer 3 times in a row, nor did any review"
-		dead4    = "hung: the self-probe got no answer 4 times in a row, nor did any review"
+		dead3    = "hung: the self-probe got no response 3 times in a row, and no review was answered"
+		dead4    = "hung: the self-probe got no response 4 times in a row, and no review was answered"
 		hung3    = "not ready: the self-probe failed 3 times in a row: POST /validate/pods: context deadline exceeded"
 		hung4    = "not ready: the self-probe failed 4 times in a row: POST /validate/pods: context deadline exceeded"
 		expired3 = "not ready: the self-probe failed 3 times in a row: " +
 			"tls: failed to verify certificate: x509: certificate has expired"
 	)
 	for name, tt := range map[string]struct {
-		probes      []error // after the first, which succeeded
-		answering   bool    // reviews are answered all the while
+		probes      []error // after the first one, which succeeded
+		answering   bool    // other reviews are answered all the time
 		results     string
 		live, ready string
 	}{
@@ -84,7 +84,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// A probe that ignores its context is a hang, and holds up neither the watchdog nor the drain.
+// A probe that ignores its context counts as a hang, and does not delay the watchdog or the drain.
 func TestStuckProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, released := newWorld(), make(chan struct{})
@@ -99,8 +99,8 @@ func TestStuckProbe(t *testing.T) {
 		elapse(probeThreshold*(probeInterval+probeTimeout) - time.Nanosecond)
 		checkError(t, "Live", w.Live(), "")
 		elapse(time.Nanosecond)
-		checkError(t, "Live", w.Live(), "hung: the self-probe got no answer 3 times in a row, nor did any review")
-		elapse(probeInterval) // the next one is under way
+		checkError(t, "Live", w.Live(), "hung: the self-probe got no response 3 times in a row, and no review was answered")
+		elapse(probeInterval) // the next probe is under way
 		w.signal()
 		w.checkEnd(t, 0, "")
 		checkPhase(t, w, "draining", DefaultDrainDelay)

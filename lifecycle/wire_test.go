@@ -14,7 +14,7 @@ import (
 	"github.com/evergate/evergate/internal/conns"
 )
 
-// kernel is a connection that records which buffers it is given.
+// kernel is a connection that records the sizes of its buffers.
 type kernel struct {
 	net.Conn
 	read, write int
@@ -23,7 +23,7 @@ type kernel struct {
 func (k *kernel) SetReadBuffer(bytes int) error  { k.read = bytes; return nil }
 func (k *kernel) SetWriteBuffer(bytes int) error { k.write = bytes; return nil }
 
-// kernels is a listener that keeps its connections as kernels.
+// kernels is a listener that wraps its connections in kernel.
 type kernels struct {
 	*pipeListener
 	accepted []*kernel
@@ -39,7 +39,7 @@ func (l *kernels) Accept() (net.Conn, error) {
 	return k, nil
 }
 
-// The kernel holds little of a connection: of one that is served with TLS, and less of one to the ops port.
+// The kernel buffers little for a connection that is served with TLS, and less for a connection to the ops port.
 func TestBuffersAreBounded(t *testing.T) {
 	keys := newPKI(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestBuffersAreBounded(t *testing.T) {
 	})
 }
 
-// A handshake ends at the bound, long before crypto/tls would end it, and not before: it is over when the client's
-// certificates have less. Requests that follow have as much for themselves.
+// A handshake ends at the limit, long before crypto/tls would end it. A handshake with smaller certificates succeeds,
+// and the requests after it have the whole limit for themselves.
 func TestHandshakeIsBounded(t *testing.T) {
 	keys := newPKI(t)
 	keys.server.ClientAuth = tls.RequestClientCert
@@ -99,7 +99,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 	r.terminate(t)
 }
 
-// presenting returns the config of a client with certificates of some bytes.
+// presenting returns the configuration of a client with certificates of this size.
 func (p pki) presenting(size int) *tls.Config {
 	one := p.server.Certificates[0]
 	chain := tls.Certificate{PrivateKey: one.PrivateKey}
@@ -111,8 +111,7 @@ func (p pki) presenting(size int) *tls.Config {
 	return config
 }
 
-// The header of each request has the whole bound for itself, whatever the handshake and the requests before it have
-// taken.
+// The header of each request has the whole limit for itself, whatever the handshake and earlier requests have used.
 func TestLongHeadersAreRead(t *testing.T) {
 	keys := newPKI(t)
 	keys.server.ClientAuth = tls.RequestClientCert
@@ -140,7 +139,7 @@ func TestLongHeadersAreRead(t *testing.T) {
 	r.terminate(t)
 }
 
-// What is read of a body is progress, however long it is.
+// Reading a body is progress, however long it is.
 func TestLongBodyIsRead(t *testing.T) {
 	keys := newPKI(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -182,8 +181,8 @@ func TestUnreadBodyIsAnswered(t *testing.T) {
 	r.terminate(t)
 }
 
-// A request ends with its connection, though a second one has followed it, so that net/http does not see that the peer
-// has gone.
+// A request ends with its connection, even if a second request has followed it. In this case, net/http does not notice
+// that the peer has disconnected.
 func TestEvictedRequestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
@@ -197,9 +196,9 @@ func TestEvictedRequestEnds(t *testing.T) {
 		const request = "GET /waits HTTP/1.1\r\nHost: evergate\r\n\r\n"
 		go func() { _, _ = io.WriteString(conn, request) }()
 		<-c.reached
-		go func() { _, _ = io.WriteString(conn, request) }() // its first byte is all that net/http waits for
+		go func() { _, _ = io.WriteString(conn, request) }() // net/http waits only for its first byte
 		synctest.Wait()
-		for range 3 { // all others are answered too, so that the longest has to go
+		for range 3 { // all others are answered too, so the longest has to be evicted
 			busy := c.client()
 			go call(busy, "/slow")
 			<-c.reached

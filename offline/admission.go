@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// admissionReview judges a request as kube-apiserver has sent it.
+// admissionReview decides a review that was recorded from kube-apiserver.
 func (r *reviewer) admissionReview(object Object) error {
 	if object.Kind != "AdmissionReview" {
 		return object.Errorf("%s is a manifest, not a review: leave out --admission-review", object)
@@ -24,7 +24,7 @@ func (r *reviewer) admissionReview(object Object) error {
 		err = json.Unmarshal(value, &about)
 	}
 	if err != nil || about.Resource == "" {
-		return object.Errorf("the review has no request.resource: it must be one that kube-apiserver has sent")
+		return object.Errorf("the review has no request.resource: give a review that kube-apiserver has sent")
 	}
 	kinds := admission.KindsIn(r.Options.Policy)
 	i := slices.IndexFunc(kinds, func(k admission.Kind) bool {
@@ -32,19 +32,19 @@ func (r *reviewer) admissionReview(object Object) error {
 	})
 	if i < 0 {
 		object.Name = about.Resource
-		r.skip(object, "not judged")
+		r.skip(object, "not validated")
 		return nil
 	}
 	a, err := kinds[i].Review(r.question(object), object.JSON)
 	if err != nil {
-		return &inputError{Origin: object.Origin, Err: fmt.Errorf("the review cannot be judged: %w", err)}
+		return &inputError{Origin: object.Origin, Err: fmt.Errorf("the review cannot be decided: %w", err)}
 	}
 	object.Kind, object.Namespace, object.Name = kinds[i].Name, a.Namespace, a.Name
 	if pod, ok := a.Object.(*policy.Pod); ok && object.Name == "" && pod != nil {
-		object.Name = pod.GenerateName // the API server completes it after admission
+		object.Name = pod.GenerateName // the API server appends the random suffix after admission
 	}
 	if !a.Judged() {
-		r.skip(object, string(a.Operation)+" is not judged")
+		r.skip(object, string(a.Operation)+" is not validated")
 		return nil
 	}
 	r.add(object, a)

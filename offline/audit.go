@@ -11,14 +11,14 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// HasEnded reports whether the object is a Pod all of whose containers have ended for good.
+// HasEnded reports whether the object is a Pod whose containers have all ended for good.
 func (o Object) HasEnded() bool {
 	return o.Kind == "Pod" && (o.phase == "Succeeded" || o.phase == "Failed")
 }
 
-// CreatesNoPods reports whether no controller creates a Pod from the object any more: it is a workload of Kubernetes
-// that is being deleted, a Job that has finished, or the ReplicaSet or ReplicationController of an earlier revision. A
-// rollback writes the template of an earlier revision into its owner first.
+// CreatesNoPods reports whether controllers have stopped creating Pods from the object. This is true of a built-in
+// workload that is being deleted, a finished Job, and a ReplicaSet or ReplicationController of an earlier revision. A
+// rollback does not use an earlier revision directly: it copies the template into the owner first.
 func (o Object) CreatesNoPods() bool {
 	switch o.Kind {
 	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob":
@@ -67,14 +67,15 @@ func (o Object) CreatesNoPods() bool {
 	return false
 }
 
-// isMirrorPod reports whether a Pod is exempt from rewriting because a manifest on its node decides its images.
+// isMirrorPod reports whether a Pod is never rewritten because it mirrors a static Pod, whose images are set by a
+// manifest on its node.
 func isMirrorPod(a *admission.Answer) bool {
 	images := a.Rewriting.Images
 	return len(images) > 0 && images[0].Outcome == policy.Ignored
 }
 
-// Owner returns the owner of a Pod, which is the object to fix: its controller as kind and name, and, where that is a
-// ReplicaSet of a Deployment, the Deployment; the Pod itself when it has none.
+// Owner returns the kind and name of the object to fix for a Pod. This is the controller of the Pod, or the
+// Deployment if the controller is a ReplicaSet of a Deployment, or the Pod itself if it has no controller.
 func Owner(pod *policy.Pod) (kind, name string) {
 	kind, name, owned := strings.Cut(pod.Owner, "/")
 	if !owned {
@@ -89,12 +90,13 @@ func Owner(pod *policy.Pod) (kind, name string) {
 	return kind, name
 }
 
-// owners merges the results of an audit: all Pods of one owner into one.
+// owners merges the results of an audit: all Pods of one owner become one result.
 type owners map[ownerKey]*shared
 
 type ownerKey struct{ namespace, kind, name string }
 
-// shared is the result of an owner, and what it contains already: Pods of one owner mostly have the same findings.
+// shared is the merged result of an owner. The maps record what it already contains, because Pods of one owner mostly
+// have the same findings.
 type shared struct {
 	Result
 	findings map[Finding]bool
@@ -102,7 +104,8 @@ type shared struct {
 	rules    map[Rule]bool
 }
 
-// add merges a result. It drops one without findings, images and rules, so that memory grows with what is wrong.
+// add merges a result. It drops a result without findings, images and rules, so memory grows with the number of
+// problems and not with the size of the cluster.
 func (os owners) add(r Result) {
 	if len(r.Findings)+len(r.Images)+len(r.Rules) == 0 {
 		return
@@ -125,7 +128,7 @@ func (os owners) add(r Result) {
 	s.Rules = appendNew(s.Rules, r.Rules, s.rules)
 }
 
-// appendNew appends those values that have not been seen.
+// appendNew appends the values that are not in seen, and adds them to seen.
 func appendNew[T comparable](to, values []T, seen map[T]bool) []T {
 	for _, v := range values {
 		if !seen[v] {
@@ -136,7 +139,7 @@ func appendNew[T comparable](to, values []T, seen map[T]bool) []T {
 	return to
 }
 
-// results returns what was merged by namespace, kind and name.
+// results returns the merged results, sorted by namespace, kind and name.
 func (os owners) results() []Result {
 	results := make([]Result, 0, len(os))
 	for _, s := range os {

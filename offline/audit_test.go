@@ -31,7 +31,7 @@ func TestHasEnded(t *testing.T) {
 		`{"status": {"phase": "Succeeded"}}`: true,
 		`{"status": {"phase": "Failed"}}`:    true,
 		`{"status": {"phase": "Running"}}`:   false,
-		`{"status": {"phase": "Unknown"}}`:   false, // its node is out of reach: it may run
+		`{"status": {"phase": "Unknown"}}`:   false, // its node is unreachable, so it may still run
 		`{"status": {"phase": 5}}`:           false,
 		`{"status": null}`:                   false,
 		`{"spec": {}}`:                       false,

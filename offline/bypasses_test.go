@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "write the sentences of the bypasses ane
 
 const bypasses = "../policy/testdata/bypasses"
 
-// TestBypasses judges each object of the corpus of bypasses, whoever refuses it in a cluster: all are denied, with
-// the sentences that are in the file.
+// TestBypasses evaluates each object in the corpus of bypasses. All of them are denied, with the sentences in the
+// file. In a cluster, the API server may reject some of them before the webhooks.
 func TestBypasses(t *testing.T) {
 	p := bypassPolicy(t)
 	paths, err := filepath.Glob(bypasses + "/*/*.yaml")
@@ -84,9 +84,9 @@ func testBypass(t *testing.T, p *policy.Policy, path string) {
 	}
 }
 
-// passesExample reports whether the example of an admission policy on Gateway API's page on security admits an object that
-// it is asked about, in a namespace that may use one host: it passes an HTTPRoute that has no hostnames, or all of whose
-// hostnames are in a list of texts. It is asked about no other kind: those are not marked.
+// passesExample reports whether the example admission policy on the security page of Gateway API admits an object, in
+// a namespace that may use one host. The policy allows an HTTPRoute without hostnames, or whose hostnames are all in
+// a list. It only matches HTTPRoutes, so other kinds are not marked.
 func passesExample(t *testing.T, o Object) bool {
 	t.Helper()
 	if o.Kind != "HTTPRoute" {
@@ -110,7 +110,7 @@ func only(o Object) func(func(Object, error) bool) {
 	return func(yield func(Object, error) bool) { yield(o, nil) }
 }
 
-// sentence is a finding as users read it in a denial.
+// sentence returns a finding as users read it in a denial.
 func sentence(f Finding) string {
 	s := f.ID + ": "
 	if f.Path != "" {
@@ -121,7 +121,7 @@ func sentence(f Finding) string {
 
 const wantMark = "# want: "
 
-// top is what the lines at the top of a manifest say.
+// top contains the comments at the top of a manifest.
 type top struct {
 	want      []string // the lines with sentences
 	byUs      bool     // it reaches the webhooks
@@ -147,13 +147,13 @@ func topOf(t *testing.T, path string) top {
 		case line == "# example policy: lets it in":
 			said.byExample = true
 		case !strings.HasPrefix(line, "# ") && !refused:
-			t.Fatal("it does not say who refuses it")
+			t.Fatal("the manifest does not say which part rejects it")
 		}
 	}
 	return said
 }
 
-// writeWant writes the sentences at the top of a manifest, after what else is said there.
+// writeWant writes the sentences to the top of a manifest, after the other comments.
 func writeWant(t *testing.T, path string, want []string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

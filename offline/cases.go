@@ -6,11 +6,11 @@ import (
 	"github.com/evergate/evergate/internal/output"
 )
 
-// inputRule is the rule of what could not be understood.
+// inputRule is the rule ID for input that could not be read or understood.
 const inputRule = "input"
 
-// Cases returns the report for the formats of pipelines: a case for each object, and for each error. The place of a
-// finding is the field that it is about, for which its file is read again.
+// Cases returns the report for CI formats such as JUnit and SARIF, with one case for each object and each error. A
+// finding is placed at the line of its field. To find the line, Cases reads the file again.
 func (r *Report) Cases() []output.Case { return r.cases(reopen) }
 
 // CasesIn is Cases for objects that were read from one text, which is not in a file.
@@ -36,7 +36,7 @@ func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
 	return cases
 }
 
-// toCase returns the case of an object. What is exempt is told where the report explains.
+// toCase returns the case of an object. Exempt findings are included only if the report explains.
 func (r *Result) toCase(find *locator, explain bool) output.Case {
 	c := output.Case{Suite: r.at.File, Name: reference(r.Kind, r.Namespace, r.Name)}
 	if c.Suite == "" {
@@ -67,7 +67,8 @@ func (r *Result) toCase(find *locator, explain bool) output.Case {
 	return c
 }
 
-// level returns how bad a finding is: what refuses the Pods of a workload fails as what denies does.
+// level returns the severity of a finding. A finding that gets the Pods of a workload denied is an error, like a
+// denial.
 func (f *Finding) level() output.Level {
 	switch {
 	case f.Effect == Denial, f.PodsRefused:

@@ -5,7 +5,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// collector makes a report out of answers.
+// collector builds a report from answers.
 type collector struct {
 	*Report
 	explain bool
@@ -31,20 +31,20 @@ func newCollector(o *Options) *collector {
 	}
 }
 
-// fail reports what could not be read or understood.
+// fail adds an error about input that could not be read or understood.
 func (c *collector) fail(err error) {
 	c.Summary.Errors++
 	c.Decision = Invalid
 	c.Errors, c.failed = append(c.Errors, err.Error()), append(c.failed, err)
 }
 
-// skip reports an object that is not judged.
+// skip records an object that is not validated.
 func (c *collector) skip(o Object, why string) {
 	c.Summary.Skipped++
 	c.skips.Add(o, why)
 }
 
-// add reports what the policy decides about an object.
+// add adds the decision about an object.
 func (c *collector) add(o Object, a *admission.Answer) {
 	r := newResult(o, a, c.AsExisting, c.explain)
 	c.count(&r)
@@ -64,7 +64,7 @@ func (c *collector) add(o Object, a *admission.Answer) {
 	c.owners.add(r)
 }
 
-// newResult returns what is decided about an object, without where it stands.
+// newResult returns the decision about an object, without its place in the input.
 func newResult(o Object, a *admission.Answer, exists, explain bool) Result {
 	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
 	for _, f := range a.Findings {
@@ -76,7 +76,7 @@ func newResult(o Object, a *admission.Answer, exists, explain bool) Result {
 	}
 	for i := range a.TemplateImages {
 		image := newImage(&a.TemplateImages[i].ImageOutcome, a.TemplateImages[i].Path, false)
-		image.Effect = "" // no user is warned of what will happen to the Pods
+		image.Effect = "" // users do not see a warning about images of future Pods
 		r.addImage(image, explain)
 	}
 	for _, t := range a.Rules {
@@ -85,9 +85,9 @@ func newResult(o Object, a *admission.Answer, exists, explain bool) Result {
 	return r
 }
 
-// addImage adds an image that something happens to, and with explain any.
+// addImage adds an image if the policy changes it or warns about it. With explain, it adds every image.
 func (r *Result) addImage(image Image, explain bool) {
-	if explain || image.Effect != "" || image.To != "" {
+	if explain || image.Effect != "" || image.To != "" || image.Outcome == outside {
 		r.Images = append(r.Images, image)
 	}
 }
@@ -119,7 +119,7 @@ func (c *collector) count(r *Result) {
 	}
 }
 
-// report ends the collection.
+// report completes the report and returns it.
 func (c *collector) report() *Report {
 	c.Skipped, c.SkippedFiles = c.skips.Objects, c.skips.Files
 	if c.AsExisting {
@@ -129,7 +129,7 @@ func (c *collector) report() *Report {
 	return c.Report
 }
 
-// Warns reports whether a user is warned of anything.
+// Warns reports whether the user gets a warning.
 func (r *Result) Warns() bool {
 	for _, f := range r.Findings {
 		if f.Effect == Warning {
@@ -164,7 +164,8 @@ func newFinding(f policy.Finding) Finding {
 	return found
 }
 
-// newImage returns an image for the report. One that runs is not rewritten any more: it is outside its mirror.
+// newImage returns an image for the report. An image that already runs is not rewritten, so it counts as outside its
+// mirror.
 func newImage(o *policy.ImageOutcome, path string, exists bool) Image {
 	image := Image{
 		Path: path, Image: o.Image.Ref, Outcome: o.Outcome.String(),
@@ -175,9 +176,12 @@ func newImage(o *policy.ImageOutcome, path string, exists bool) Image {
 		image.Mode = o.Mode.String()
 	}
 	switch {
-	case exists && o.To != "":
+	case exists && imageWord(o.Outcome) == outside:
 		image.Outcome = outside
 		image.Why = "mirrors entry " + o.Entry + " has it at " + o.To
+		if o.To == "" {
+			image.Why = "mirrors entry " + o.Entry + " covers it and does not rewrite it: " + o.Detail
+		}
 	case o.Outcome == policy.Malformed, o.Outcome == policy.WouldRewrite && o.Mode == policy.Warn:
 		image.Effect = Warning
 	}

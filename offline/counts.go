@@ -9,42 +9,42 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// maxNamespaces is how many namespaces Counts distinguishes. Each has a series for every check that found something in
-// it and for every way in which its images are pulled, some ten. 5,000 series are little for a Prometheus, and more
-// than an operator will look through.
+// maxNamespaces limits the namespaces that Counts distinguishes. Each namespace has a series for every check with
+// findings and for every outcome of its images, which is about 10 series. 5,000 series are few for Prometheus, and
+// more than anyone will look through.
 const maxNamespaces = 500
 
-// otherNamespaces stands for the namespaces beyond maxNamespaces. No namespace can be called that.
+// otherNamespaces represents the namespaces over maxNamespaces. A namespace cannot have this name.
 const otherNamespaces = "(others)"
 
-// Counts are the numbers of an audit, for metrics. A Result reports once, for an owner, what is the same for all of its
-// Pods; Counts count every object.
+// Counts are the numbers of an audit, for metrics. Counts include every object, but a Result shows a finding that all
+// Pods of an owner share only once.
 type Counts struct {
 	Objects  map[ObjectCount]int
 	Findings map[FindingCount]int
 	Images   map[ImageCount]int
 }
 
-// ObjectCount is what objects are counted by.
+// ObjectCount is the key by which objects are counted.
 type ObjectCount struct {
-	Kind     string // of those that are judged
+	Kind     string // a kind that Evergate validates
 	Decision string // denied, warned or allowed
 }
 
-// FindingCount is what findings are counted by.
+// FindingCount is the key by which findings are counted.
 type FindingCount struct{ Namespace, Rule, Check, Mode string }
 
-// ImageCount is what images of Pods are counted by. Entry is empty where no entry of mirrors covers the image.
+// ImageCount is the key by which images are counted. Entry is empty if no mirrors entry covers the image.
 type ImageCount struct{ Namespace, Entry, Outcome string }
 
 const warned = "warned" // the decision of an object that is allowed with a warning
 
-// newCounts begins with a zero for each kind, which distinguishes no findings from no audit.
+// newCounts starts with zeros for each kind. Without them, an audit without findings would look like no audit at all.
 func newCounts() Counts {
 	c := Counts{Objects: map[ObjectCount]int{}, Findings: map[FindingCount]int{}, Images: map[ImageCount]int{}}
 	for _, kind := range admission.Kinds() {
 		if kind.MakesPods {
-			continue // what exists are the Pods
+			continue // an audit validates the running Pods instead
 		}
 		for _, decision := range []string{string(Allowed), warned, string(Denied)} {
 			c.Objects[ObjectCount{kind.Name, decision}] = 0
@@ -68,7 +68,7 @@ func (c *Counts) add(r *Result, a *admission.Answer) {
 	}
 }
 
-// The words that images are counted by; besides them there is outside.
+// The outcomes by which images are counted. There is also the outcome outside.
 const (
 	atMirror  = "at_mirror"
 	noMirror  = "no_mirror"
@@ -76,7 +76,7 @@ const (
 	malformed = "malformed"
 )
 
-// imageWord is the outcome of an image that runs, as the value of a label.
+// imageWord returns the outcome of a running image as the value of a metric label.
 func imageWord(o policy.Outcome) string {
 	switch o {
 	case policy.AtMirror:
@@ -87,13 +87,13 @@ func imageWord(o policy.Outcome) string {
 		return malformed
 	case policy.Rewritten, policy.WouldRewrite, policy.Denied:
 		return outside
-	default: // what is ignored and what an update does not touch are not counted
+	default: // images that are ignored or that an update does not touch do not count
 		return noMirror
 	}
 }
 
-// bounded returns c with no more than maxNamespaces namespaces: those with most findings and images outside, in
-// alphabetical order among equals, so that the same cluster gives the same series.
+// bounded returns c with at most maxNamespaces namespaces. It keeps the namespaces with the most findings and images
+// outside their mirrors. Equal namespaces are sorted by name, so the same cluster always gives the same series.
 func (c *Counts) bounded() Counts {
 	wrong := map[string]int{}
 	for k, n := range c.Findings {

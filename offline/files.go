@@ -18,26 +18,27 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Stdin is the path that stands for standard input.
+// Stdin is the path that represents standard input.
 const Stdin = "-"
 
-// extensions are those that are read in a directory; a file that is named itself may have any.
+// extensions are the file name extensions that are read in a directory. A file that is given by its path may have any
+// extension.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// Read returns the objects of files, of directories with all that is beneath them, and of standard input, in the order
-// of paths and of file names. It reads objects as they are asked for. An error leaves out what it names; the rest
-// follows. Of a directory, files that hold no manifests are skipped: a SkippedError says so of each.
+// Read returns the objects in files, directories (recursively) and standard input, in the order of paths and of file
+// names. It reads objects lazily. After an error it continues with the next object if it can. In a directory it skips
+// files without manifests and yields a SkippedError for each.
 func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
 	return ReadIgnoring(paths, stdin, nil)
 }
 
-// ReadIgnoring is Read without the files of directories that patterns ignore, beside those of each IgnoreFile.
+// ReadIgnoring is like Read, but in directories it also skips the files that match ignore or an IgnoreFile.
 func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
 	return reader{stdin: stdin, ignore: ignore}.read(paths)
 }
 
-// ReadOnce is ReadIgnoring for callers that keep no object: the JSON of one is valid until the next is read, so that a
-// dump costs no memory for each.
+// ReadOnce is like ReadIgnoring, for callers that do not retain objects. The JSON of an object is valid only until
+// the next object is read. Memory therefore does not grow with the number of objects in a dump.
 func ReadOnce(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
 	return reader{stdin: stdin, ignore: ignore, once: true}.read(paths)
 }
@@ -47,11 +48,12 @@ func ReadText(name string, text io.Reader) iter.Seq2[Object, error] {
 	return reader{}.stream(name, text)
 }
 
-// reader is how paths are read.
+// reader contains the options for reading paths.
 type reader struct {
 	stdin  io.Reader
 	ignore *Ignore
 	once   bool // no object is kept
+	inDir  bool // files are found in a directory, and may be no manifests
 }
 
 func (in reader) read(paths []string) iter.Seq2[Object, error] {
@@ -76,8 +78,9 @@ func (in reader) path(name string) iter.Seq2[Object, error] {
 	return in.file(text.Path(name), func() (*os.File, error) { return input.Open(name) })
 }
 
-// dir leaves hidden files and directories out: tools keep copies there, as kubelet does of a mounted ConfigMap.
+// dir skips hidden files and directories, because tools keep copies there.
 func (in reader) dir(dir string) iter.Seq2[Object, error] {
+	in.inDir = true
 	return func(yield func(Object, error) bool) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -104,7 +107,7 @@ func (in reader) dir(dir string) iter.Seq2[Object, error] {
 				return
 			}
 		}
-		if skipped > 0 && read == 0 { // a check in CI would pass on nothing
+		if skipped > 0 && read == 0 { // otherwise a check in CI would pass without any object
 			const none = "no manifest in this directory: every file is skipped"
 			yield(Object{}, &inputError{Origin: Origin{File: text.Path(dir)}, Err: errors.New(none)})
 		}
@@ -128,10 +131,7 @@ func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[
 			}
 			for object, err := range in.file(name, func() (*os.File, error) { return input.OpenIn(dir, f.name) }) {
 				if errors.Is(err, errEmpty) {
-					continue // in a directory it may be a placeholder
-				}
-				if skipped := skips(name, err); skipped != nil {
-					err = skipped
+					continue // an empty file in a directory may be a placeholder
 				}
 				if !yield(object, err) {
 					return
@@ -141,14 +141,14 @@ func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[
 	}
 }
 
-// found is a file of a directory, whose path is relative to that.
+// found is a file in a directory. Its name is relative to the directory.
 type found struct {
 	name string
-	why  string // it is skipped by its path alone; empty for others
+	why  string // the reason to skip the file because of its path; empty if it is read
 }
 
-// manifests lists the files beneath dir that have the extensions of manifests, in the order of their names. Of an
-// ignored directory it lists nothing but that.
+// manifests lists the files below dir that have an extension of manifests, sorted by name. It lists an ignored
+// directory, but not its contents.
 func manifests(dir *os.Root, ignore *Ignore) ([]found, *repository, error) {
 	var files []found
 	patterns := ignores{flags: ignore}
@@ -158,8 +158,15 @@ func manifests(dir *os.Root, ignore *Ignore) ([]found, *repository, error) {
 		case err != nil:
 			return err
 		case name != "." && strings.HasPrefix(entry.Name(), "."):
+			counted := entry.Name() != ".git" && !strings.HasPrefix(entry.Name(), "..") // kubelet links to directories ..2026
 			if entry.IsDir() {
+				if counted {
+					files = append(files, found{name + "/", whyHidden})
+				}
 				return fs.SkipDir
+			}
+			if counted && isManifest(name) {
+				files = append(files, found{name, whyHidden})
 			}
 		case name != "." && patterns.ignored(name, entry.IsDir()):
 			if entry.IsDir() {
@@ -182,7 +189,7 @@ func manifests(dir *os.Root, ignore *Ignore) ([]found, *repository, error) {
 	return files, repo, err
 }
 
-// file reads the file that open opens. name is what errors call it.
+// file reads the file that open opens. Errors use name for it.
 func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		file, err := open()
@@ -199,48 +206,91 @@ func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Obje
 	}
 }
 
-// objectStream is what both formats are read as.
+// objectStream is the common interface of both formats.
 type objectStream interface {
-	next() (Object, error) // io.EOF when there is none left
-	documents() int        // begun so far
+	next() (Object, error) // io.EOF after the last object
+	documents() int        // the number of documents begun so far
+	claims() bool          // a document so far has an apiVersion or a kind
 }
 
-// errEmpty is the error of empty input, as from a broken pipeline: without it, a check in CI would pass on nothing.
+// errEmpty is the error for empty input, for example from a broken pipeline. Without it, a check in CI would pass
+// without any object.
 var errEmpty = errors.New("no object in it")
 
-// stream reads text as the format that its beginning shows: JSON objects begin with a brace. YAML that begins so
-// too is read as YAML if its file is called .yaml or .yml, or if a word without quotes stands where JSON has none.
+// errUTF16 is the error about text in UTF-16. The YAML library decodes such a text, but it does not find more than
+// one document in it.
+var errUTF16 = errors.New("the text is UTF-16: save it as UTF-8")
+
+// stream detects the format from the beginning of the text. JSON objects begin with a brace. YAML can begin with a
+// brace too. Such text is read as YAML if the file name ends in .yaml or .yml, or if an unquoted word is in a place
+// where JSON does not allow it.
 func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		at := Origin{File: name}
 		// So many bytes are enough to see past the blank lines that a file may begin with, and the first words of YAML.
-		text := bufio.NewReader(r)
-		head, _ := text.Peek(1 << 10) // its error comes again
+		input := bufio.NewReader(r)
+		head, _ := input.Peek(1 << 10) // its error comes again
+		head = bytes.Clone(head)
+		if text.IsUTF16(head) {
+			var err error = &inputError{Origin: at, Err: errUTF16}
+			if head = bytes.ReplaceAll(head, []byte{0}, nil); in.inDir && !claimsKind(head) {
+				err = &SkippedError{name, whyForeign}
+			}
+			yield(Object{}, err)
+			return
+		}
 		var stream objectStream
-		if beginsJSON(head) && !strings.HasPrefix(path.Ext(name), ".y") {
-			json := newJSONStream(text, at)
+		isJSON := beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(name)), ".y")
+		if isJSON {
+			json := newJSONStream(input, at)
 			json.once = in.once
 			stream = json
 		} else {
-			stream = newYAMLStream(text, at)
+			stream = newYAMLStream(input, at)
 		}
+		var doubts foreign
+		report := func() bool {
+			for _, err := range doubts.errs {
+				if !yield(Object{}, err) {
+					return false
+				}
+			}
+			doubts.errs = nil
+			return true
+		}
+		found := false
 		for {
 			object, err := stream.next()
 			if err == io.EOF { //nolint:errorlint // next promises io.EOF itself
 				break
 			}
-			if !yield(object, err) {
+			if in.inDir {
+				object.inDir = true
+				if broken, ok := asInputError(err); ok && broken.template {
+					err = &SkippedError{name, whyTemplate}
+				}
+				if doubts.take(err) {
+					continue
+				}
+			}
+			if found = found || err == nil; found && !report() || !yield(object, err) {
 				return
 			}
 		}
-		if stream.documents() == 0 {
+		switch {
+		case stream.documents() == 0:
 			yield(Object{}, &inputError{Origin: at, Err: errEmpty})
+		case len(doubts.errs) == 0:
+		case found || stream.claims() || isJSON && claimsKind(head):
+			report()
+		default:
+			yield(Object{}, &SkippedError{name, doubts.why(name)})
 		}
 	}
 }
 
-// beginsJSON reports whether a text begins like JSON. {kind: Pod} is YAML: where JSON wants a value in quotes, or a
-// number, it has a word, a quote of one stroke, a comment, an anchor or an alias.
+// beginsJSON reports whether a text begins like JSON. {kind: Pod} is YAML: it has a word, a single quote, a comment,
+// an anchor or an alias in a place where JSON requires a quoted string or a number.
 func beginsJSON(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
@@ -252,17 +302,17 @@ func beginsJSON(head []byte) bool {
 		syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 		switch {
 		case err == nil && dec.StackDepth() == 0:
-			return true // a whole object
+			return true // a complete object
 		case err == nil:
 		case !ok || errors.Is(err, io.ErrUnexpectedEOF) || syntactic.ByteOffset >= int64(len(head)):
-			return true // as far as it has been read
+			return true // valid JSON as far as it has been read
 		default:
 			return !beginsPlain(head[syntactic.ByteOffset])
 		}
 	}
 }
 
-// beginsPlain reports whether a character begins a value in YAML, and none in JSON.
+// beginsPlain reports whether a character begins a value in YAML but not in JSON.
 func beginsPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || bytes.IndexByte([]byte("_./'#&*!"), c) >= 0
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listed reads all of the input, objects and errors in the order in which they come, as text.
+// listed reads the input, and returns objects and errors as text in their order.
 func listed(paths []string, stdin string) []string {
 	var got []string
 	for object, err := range Read(paths, strings.NewReader(stdin)) {
@@ -60,7 +60,7 @@ func TestReadText(t *testing.T) {
 				"- {kind: Pod}\n- {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n",
 			[]string{
 				"stdin:1: item 1: v1 Pod a",
-				"error: stdin:1: item 2: Pod has no apiVersion: write it beside kind, as in apiVersion: v1",
+				"error: stdin:1: item 2: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 				"stdin:1: item 3: v1 Pod b-",
 			},
 		},
@@ -81,10 +81,10 @@ func TestReadText(t *testing.T) {
 			[]string{
 				"error: stdin:1: a string is not a Kubernetes object",
 				"error: stdin:3: document 2: a list is not a Kubernetes object: make it the items of a v1 List",
-				"error: stdin:5: document 3: no kind: a Kubernetes object says what it is, as in kind: Pod",
-				"error: stdin:7: document 4: Pod has no apiVersion: write it beside kind, as in apiVersion: v1",
-				"error: stdin:9: document 5: apiVersion is a number, which cannot be: a string belongs there",
-				"error: stdin:12: document 6: metadata is a list, which cannot be: an object belongs there",
+				"error: stdin:5: document 3: no kind: a Kubernetes object has a kind, for example kind: Pod",
+				"error: stdin:7: document 4: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
+				"error: stdin:9: document 5: apiVersion is a number, but must be a string",
+				"error: stdin:12: document 6: metadata is a list, but must be an object",
 			},
 		},
 		{
@@ -92,7 +92,7 @@ func TestReadText(t *testing.T) {
 			"\n{\"apiVersion\": \"v1\",\n \"kind\": \"Pod\"}\n\n{\"kind\": \"Service\", \"apiVersion\": \"v1\"}{}\n",
 			[]string{
 				"stdin:2: v1 Pod", "stdin:5: v1 Service",
-				"error: stdin:5: document 3: no kind: a Kubernetes object says what it is, as in kind: Pod",
+				"error: stdin:5: document 3: no kind: a Kubernetes object has a kind, for example kind: Pod",
 			},
 		},
 		{
@@ -103,8 +103,8 @@ func TestReadText(t *testing.T) {
 				"{\"apiVersion\": \"v1\", \"kind\": \"Service\", \"metadata\": {\"name\": \"b\"}}\n" +
 				"],\n\"kind\": \"List\",\n\"metadata\": {}}\n",
 			[]string{
-				"stdin:4: item 1: v1 Pod a", "error: stdin:5: item 2: kind is a number, which cannot be: a string belongs there",
-				"error: stdin:6: item 3: no kind: a Kubernetes object says what it is, as in kind: Pod",
+				"stdin:4: item 1: v1 Pod a", "error: stdin:5: item 2: kind is a number, but must be a string",
+				"error: stdin:6: item 3: no kind: a Kubernetes object has a kind, for example kind: Pod",
 				"stdin:7: item 4: v1 Service b",
 			},
 		},
@@ -127,19 +127,19 @@ func TestReadText(t *testing.T) {
 		{
 			"a List in a List",
 			`{"kind": "List", "apiVersion": "v1", "items": [{"kind": "List", "apiVersion": "v1", "items": []}]}`,
-			[]string{"error: stdin:1: item 1: a List within a List: write its items into the outer one"},
+			[]string{"error: stdin:1: item 1: a List within a List: move its items to the outer List"},
 		},
 		{
 			"items of what is no list", `{"apiVersion": "v1", "items": [], "kind": "Pod"}`,
-			[]string{`error: stdin:1: it has items, but its kind is "Pod": a list is of kind List, PodList …`},
+			[]string{`error: stdin:1: it has items, but its kind is "Pod": the kind of a list ends in List, such as PodList`},
 		},
 		{
 			"JSON that breaks off", "{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n{\"kind\":\n\"P",
-			[]string{"stdin:1: v1 Pod", "error: stdin:3: document 2: the JSON breaks off: was all of it written?"},
+			[]string{"stdin:1: v1 Pod", "error: stdin:3: document 2: the JSON is truncated: it ends before the object does"},
 		},
 		{
 			"a field twice", `{"apiVersion": "v1", "kind": "Pod", "spec": {"a": 1, "a": 2}}`,
-			[]string{"error: stdin:1: the field spec.a stands there twice: keep one"},
+			[]string{"error: stdin:1: the field spec.a is set twice: keep one"},
 		},
 		{
 			"a template that was not rendered", "{{ .Values }}",
@@ -191,7 +191,7 @@ func TestReadPaths(t *testing.T) {
 		"d/kustomization.yaml": "resources: [b.yaml]\n",
 		"none/notes.txt":       "",
 		"empty":                "",
-		"manifest":             pod, // named itself, so whatever it ends in
+		"manifest":             pod, // given by its path, so any name is allowed
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -206,6 +206,8 @@ func TestReadPaths(t *testing.T) {
 	got := listed([]string{"manifest", "d", "-", "link/sub", "none", "empty", "absent"}, pod)
 	want := []string{
 		"manifest:1: v1 Pod",
+		"error: d/.hidden: skipped: hidden",
+		"error: d/.x.yaml: skipped: hidden",
 		"d/a.json:1: v1 Service",
 		"d/b.yaml:1: v1 Pod",
 		"d/kustomization.yaml:1: kustomize.config.k8s.io/v1beta1 Kustomization",
@@ -221,15 +223,16 @@ func TestReadPaths(t *testing.T) {
 	}
 	followed := false
 	for _, err := range Read([]string{"link"}, nil) {
-		followed = err == nil
-		break // a reader may stop at any object
+		if followed = err == nil; followed {
+			break // a reader may stop at any object
+		}
 	}
 	if !followed {
 		t.Error("a symbolic link to a directory is not followed")
 	}
 }
 
-// endless is a List that never ends, as a List that is longer than memory looks to its reader.
+// endless is a List without an end. To its reader, it looks like a List that does not fit into memory.
 type endless struct{ begun bool }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -285,7 +288,7 @@ func TestReadBoundsYAML(t *testing.T) {
 	}
 }
 
-// forever repeats a text for ever.
+// forever repeats a text without end.
 type forever string
 
 func (e forever) Read(p []byte) (int, error) {
@@ -296,7 +299,7 @@ func (e forever) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// One object of any length is not read for ever, nor kept.
+// An object without an end is neither read nor kept completely.
 func TestReadBoundsObjects(t *testing.T) {
 	for _, test := range []struct {
 		begin  string
@@ -304,8 +307,8 @@ func TestReadBoundsObjects(t *testing.T) {
 		want   string
 	}{
 		{"", "\x00", "stdin: longer than 32 MiB: write it as JSON, which is read piece by piece"},
-		{`{"a": "`, "b", "stdin:1: longer than 64 MiB: no cluster stores such an object"},
-		{`{"kind": "List", "items": [{}, {"a": "`, "b", "stdin:1: item 2: longer than 64 MiB: no cluster stores such an object"},
+		{`{"a": "`, "b", "stdin:1: longer than 64 MiB: a cluster cannot store such an object"},
+		{`{"kind": "List", "items": [{}, {"a": "`, "b", "stdin:1: item 2: longer than 64 MiB: a cluster cannot store such an object"},
 	} {
 		var last error
 		for _, err := range Read([]string{Stdin}, io.MultiReader(strings.NewReader(test.begin), test.repeat)) {

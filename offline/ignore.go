@@ -14,29 +14,30 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// IgnoreFile is the file of a directory with patterns for files below it that are not read.
+// IgnoreFile is the name of a file with patterns. Files in its directory and below that match a pattern are not read.
 const IgnoreFile = ".evergateignore"
 
-// Ignore is patterns for the files of directories, in the order in which they are written: the last one that matches
-// decides. The grammar is that of .gitignore:
+// Ignore is a list of patterns for files in directories. The last pattern that matches decides. The grammar is the
+// grammar of .gitignore:
 //
-//	*.yaml         files and directories of this name, at any depth
-//	/out, a/b      those at this path, from the directory of the patterns on
-//	charts/        directories only, with all in them
-//	a/**/b         ** stands for any number of directories
-//	!keep.yaml     not those, unless a directory above is ignored
-//	# comment      also empty lines; \# and \! begin a name
+//	*.yaml         files and directories with this name, at any depth
+//	/out, a/b      files and directories at this path, relative to the directory of the patterns
+//	charts/        only directories, with everything in them
+//	a/**/b         ** matches any number of directories
+//	!keep.yaml     does not ignore these files, unless a directory above is ignored
+//	# comment      empty lines are allowed too; \# and \! begin a name
 //
-// In a name * and ? stand for characters, [a-z] for one of them, and \ before a character for itself.
+// In a name, * matches any characters, ? matches one character, [a-z] matches one of these characters, and \ escapes
+// the next character.
 type Ignore struct{ rules []ignoreRule }
 
 type ignoreRule struct {
-	segments []string // between slashes; ** stands for any number of directories
+	segments []string // between slashes; ** matches any number of directories
 	negated  bool
 	dirOnly  bool
 }
 
-// ParseIgnore reads patterns, one a line.
+// ParseIgnore parses patterns, one per line.
 func ParseIgnore(lines []string) (*Ignore, error) {
 	ig := &Ignore{}
 	for i, line := range lines {
@@ -51,10 +52,10 @@ func ParseIgnore(lines []string) (*Ignore, error) {
 	return ig, nil
 }
 
-// maxPattern bounds a pattern, in bytes: longer than any path.
+// maxPattern limits a pattern, in bytes. Paths are not longer.
 const maxPattern = 4096
 
-// maxIgnoreFile bounds a file of patterns, in bytes: each path is compared with all of them.
+// maxIgnoreFile limits a file with patterns, in bytes, because each path is compared with all of them.
 const maxIgnoreFile = 64 << 10
 
 func parseIgnore(line string) (rule ignoreRule, ok bool, err error) {
@@ -84,17 +85,18 @@ func parseIgnore(line string) (rule ignoreRule, ok bool, err error) {
 		rule.segments = append(rule.segments, segment)
 	}
 	if last := len(rule.segments) - 1; last > 0 && rule.segments[last] == "**" {
-		rule.segments[last] = "*" // all in a directory
+		rule.segments[last] = "*" // everything in a directory
 	}
 	return rule, true, nil
 }
 
-// match reports whether the patterns say of a path, with slashes, that it is ignored, or that it is not.
+// match reports whether the patterns decide about a path, which has slashes, and whether they ignore it. A nil Ignore
+// does not decide about any path.
 func (ig *Ignore) match(name string, dir bool) (ignored, said bool) {
 	if ig == nil {
 		return false, false
 	}
-	segments := slices.Collect(strings.SplitSeq(name, "/")) // as many as a path of a file system has
+	segments := slices.Collect(strings.SplitSeq(name, "/")) // at most as many as a file system allows in a path
 	for _, r := range ig.rules {
 		if (dir || !r.dirOnly) && matchSegments(r.segments, segments) {
 			ignored, said = !r.negated, true
@@ -105,7 +107,7 @@ func (ig *Ignore) match(name string, dir bool) (ignored, said bool) {
 
 // matchSegments reports whether a pattern matches a whole path.
 func matchSegments(pattern, name []string) bool {
-	// reached[j] is whether the segments of the pattern so far match the first j of the path.
+	// reached[j] reports whether the segments of the pattern so far match the first j segments of the path.
 	reached := make([]bool, len(name)+1)
 	reached[0] = true
 	for _, p := range pattern {
@@ -115,7 +117,7 @@ func matchSegments(pattern, name []string) bool {
 			case p == "**":
 				next[j] = reached[j] || j > 0 && next[j-1]
 			case j > 0 && reached[j-1]:
-				next[j], _ = path.Match(p, name[j-1]) // it is a pattern, says parseIgnore
+				next[j], _ = path.Match(p, name[j-1]) // parseIgnore has checked the pattern
 			}
 		}
 		reached = next
@@ -123,13 +125,13 @@ func matchSegments(pattern, name []string) bool {
 	return reached[len(name)]
 }
 
-// ignores are the patterns of a directory and of those below it.
+// ignores are the patterns of a directory and of the directories below it.
 type ignores struct {
-	flags *Ignore            // of the command line
+	flags *Ignore            // from the command line
 	files map[string]*Ignore // by the directory of the file
 }
 
-// enter reads the patterns of a directory below root.
+// enter reads the patterns of a directory below root, if it has any.
 func (is *ignores) enter(root *os.Root, dir string) error {
 	name := path.Join(dir, IgnoreFile)
 	data, err := input.ReadIn(root, name, maxIgnoreFile)
@@ -154,8 +156,8 @@ func (is *ignores) enter(root *os.Root, dir string) error {
 	return nil
 }
 
-// ignored reports whether a path below the root is ignored. The patterns nearest to it decide, and those of the command
-// line over all.
+// ignored reports whether a path below the root is ignored. The patterns in the nearest directory decide first. The
+// patterns on the command line override them.
 func (is *ignores) ignored(name string, dir bool) bool {
 	if ignored, said := is.flags.match(name, dir); said {
 		return ignored

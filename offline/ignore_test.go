@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ignoreCases are patterns, and paths that they ignore, or do not: those that begin with a -.
+// ignoreCases contains patterns, and paths that they ignore. They do not ignore paths that begin with a -.
 func ignoreCases() map[string][]string {
 	return map[string][]string{
 		"*.yaml":             {"a.yaml", "b/c.yaml", "-a.yml"},
@@ -49,7 +49,7 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-// ignoredBelow reports whether a file, or a directory that it is in, is ignored.
+// ignoredBelow reports whether a file, or a directory above it, is ignored.
 func ignoredBelow(is *ignores, name string) bool {
 	for i, c := range name {
 		if c == '/' && is.ignored(name[:i], true) {
@@ -59,7 +59,7 @@ func ignoredBelow(is *ignores, name string) bool {
 	return is.ignored(name, false)
 }
 
-// A file of patterns that is longer than people write is refused.
+// A file with patterns that is too long is an error.
 func TestIgnoreFileIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, IgnoreFile)
@@ -72,8 +72,8 @@ func TestIgnoreFileIsBounded(t *testing.T) {
 	}
 }
 
-// TestIgnoreIsThatOfGit checks that git reads the same patterns in the same way. The gate, which sets
-// EVERGATE_E2E_REQUIRED, does not go without git.
+// TestIgnoreIsThatOfGit checks that git interprets the same patterns in the same way. The gate sets
+// EVERGATE_E2E_REQUIRED, so it fails without git.
 func TestIgnoreIsThatOfGit(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil && os.Getenv("EVERGATE_E2E_REQUIRED") == "" {
@@ -85,7 +85,7 @@ func TestIgnoreIsThatOfGit(t *testing.T) {
 	run := func(dir, stdin string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(git, append([]string{"-C", dir}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null") // of whoever runs it
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null") // not the user's
 		cmd.Stdin = strings.NewReader(stdin)
 		out, err := cmd.Output()
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
@@ -129,7 +129,8 @@ func TestIgnoreErrors(t *testing.T) {
 	}
 }
 
-// The patterns of a directory hold below it, and win over those above; those of the command line win over all.
+// The patterns in a directory apply below it and override the patterns above it. Patterns on the command line
+// override all others.
 func TestIgnoreFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{

@@ -10,8 +10,8 @@ type Index struct {
 	objects map[string]Object
 }
 
-// NewIndex reads objects into an index. Those that name no namespace are in the given one. The error joins everything
-// that is wrong with the objects.
+// NewIndex reads objects into an index. It puts objects without a namespace into the given namespace. The error joins
+// all errors about the objects.
 func NewIndex(objects iter.Seq2[Object, error], namespace string) (*Index, error) {
 	x := &Index{map[string]Object{}}
 	var errs []error
@@ -27,7 +27,7 @@ func NewIndex(objects iter.Seq2[Object, error], namespace string) (*Index, error
 			object.Namespace = namespace
 		}
 		if first, twice := x.objects[object.key()]; twice {
-			errs = append(errs, object.Errorf("%s stands at %s already", object, first.Origin))
+			errs = append(errs, object.Errorf("%s is already defined at %s", object, first.Origin))
 			continue
 		}
 		x.objects[object.key()] = object
@@ -35,7 +35,7 @@ func NewIndex(objects iter.Seq2[Object, error], namespace string) (*Index, error
 	return x, errors.Join(errs...)
 }
 
-// find returns the object of the same kind, namespace and name. An index that is nil is empty.
+// find returns the object with the same kind, namespace and name. A nil index is empty.
 func (x *Index) find(object Object) (Object, bool) {
 	if x == nil {
 		return Object{}, false
@@ -44,5 +44,5 @@ func (x *Index) find(object Object) (Object, bool) {
 	return old, ok
 }
 
-// key leaves the version out: it may differ between what was applied and what a cluster returns.
+// key leaves out the API version, because a manifest and a cluster can use different versions for one object.
 func (o Object) key() string { return o.qualified() + "/" + o.Namespace + "/" + o.Name }

@@ -11,35 +11,37 @@ import (
 )
 
 const (
-	// firstItems is how much of a list is read at once: some twenty objects.
+	// firstItems is the number of bytes that are read from a list at a time: about 20 objects.
 	firstItems = 256 << 10
-	// mostItem is the longest item that is searched for its end: ten times what a cluster stores of an object. A longer
-	// one, or what is no JSON, is left to the decoder, which says what is wrong with it.
+	// mostItem is the maximum size in bytes of an item whose end is searched for. It is ten times the size of an
+	// object that a cluster can store. Longer items and malformed JSON are left to the decoder, which returns a
+	// proper error.
 	mostItem = 16 << 20
 )
 
-// itemReader reads the items of a List by finding the end of each, and its header, at several times the speed of a
-// decoder. It looks for no names that stand twice: where a field decides, judging the object does.
+// itemReader reads the items of a List by searching for the end of each item and scanning its header. This is several
+// times as fast as a decoder. It does not look for duplicate names. If a duplicate field affects a decision, the code
+// that decides reports it.
 type itemReader struct {
 	r     io.Reader
 	data  []byte
-	pos   int   // everything before it has been returned
+	pos   int   // everything before pos has been returned
 	line  int   // of pos
-	err   error // why no more can be read
-	first bool  // no item was read yet
+	err   error // the reason why reading stopped
+	first bool  // no item has been read yet
 
-	head   header // of the item that was found last
-	headed bool   // it could be read
+	head   header // of the last item that was found
+	headed bool   // head is valid
 }
 
-// newItemReader reads a List of which data has been read behind its opening bracket, at a line, and the rest comes
-// from r.
+// newItemReader returns a reader for the items of a List. data is the text after the opening bracket that has already
+// been read, line is its line, and r contains the rest.
 func newItemReader(r io.Reader, data []byte, line int) *itemReader {
 	return &itemReader{r: r, data: slices.Grow(bytes.Clone(data), firstItems), line: line, first: true}
 }
 
-// next returns the next item, which is valid until the next call, and its line. Where there is none, because the list
-// ends or what follows is not an item, ok is false, and rest returns all that follows.
+// next returns the next item and its line. The item is valid until the next call. If the list ends, or if the
+// following text is not an item, then ok is false, and rest returns the remaining text.
 func (i *itemReader) next() (item []byte, line int, ok bool) {
 	for {
 		start, end := i.find()
@@ -59,8 +61,8 @@ func (i *itemReader) next() (item []byte, line int, ok bool) {
 
 var newline = []byte{'\n'}
 
-// find returns where the next item begins and ends. The end is not above 0 where it has not been read yet, or there is
-// none; the start is below 0 where the list ends.
+// find returns the start and end of the next item. The end is 0 or less if it has not been read yet or does not
+// exist. The start is negative at the end of the list.
 func (i *itemReader) find() (start, end int) {
 	start = jsonscan.Space(i.data, i.pos)
 	if start == len(i.data) {
@@ -83,22 +85,22 @@ func (i *itemReader) find() (start, end int) {
 	return start, jsonscan.Skip(i.data, start)
 }
 
-// fill reads more of the list, behind what has not been returned yet.
+// fill reads more of the list, after the data that has not been returned yet.
 func (i *itemReader) fill() {
 	n := copy(i.data, i.data[i.pos:])
 	i.data, i.pos = i.data[:n], 0
 	if cap(i.data)-n < firstItems/2 {
-		i.data = slices.Grow(i.data, max(firstItems, n)) // twice as much, so that what is searched again is little
+		i.data = slices.Grow(i.data, max(firstItems, n)) // doubling the buffer bounds the data that is searched again
 	}
 	n, err := io.ReadAtLeast(i.r, i.data[len(i.data):cap(i.data)], firstItems/2)
 	i.data = i.data[:len(i.data)+n]
-	if i.err = err; errors.Is(err, io.ErrUnexpectedEOF) { // fewer than at least
+	if i.err = err; errors.Is(err, io.ErrUnexpectedEOF) { // the last read may be short
 		i.err = io.EOF
 	}
 }
 
-// rest returns what follows the last item, and its line, as the rest of a list whose opening bracket has been read; and
-// whether an element stands before it.
+// rest returns the text after the last item, and its line, as the rest of a list whose opening bracket has been read.
+// element reports whether an element precedes it.
 func (i *itemReader) rest() (r io.Reader, line int, element bool) {
 	r = i.r
 	if i.err != nil {
@@ -107,7 +109,7 @@ func (i *itemReader) rest() (r io.Reader, line int, element bool) {
 	return io.MultiReader(bytes.NewReader(i.data[i.pos:]), r), i.line, !i.first
 }
 
-// failedReader has failed.
+// failedReader returns its error from every Read.
 type failedReader struct{ err error }
 
 func (f failedReader) Read([]byte) (int, error) { return 0, f.err }

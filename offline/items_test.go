@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// itemsOf returns what is read of a List, each object or error as a line, as it is read in one go or, where slowly, by
-// the decoder alone.
+// itemsOf returns the objects and errors of a List, one per line. If slowly is true, the decoder reads everything.
 func itemsOf(r io.Reader, slowly bool) (lines []string, continued string) {
 	s := newJSONStream(r, Origin{File: "list"})
 	for {
@@ -36,7 +35,7 @@ func itemsOf(r io.Reader, slowly bool) (lines []string, continued string) {
 	}
 }
 
-// Items are read as a decoder reads them, and what is wrong is said alike.
+// Items and errors are the same as with a decoder.
 func TestItems(t *testing.T) {
 	pod := `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}, "status": {"phase": "Failed"}}`
 	list := func(items string) string {
@@ -86,12 +85,12 @@ func TestItems(t *testing.T) {
 		fast, _ := itemsOf(strings.NewReader(whole[:end]), false)
 		slow, _ := itemsOf(strings.NewReader(whole[:end]), true)
 		if diff := cmp.Diff(slow, fast); diff != "" {
-			t.Errorf("of a List that breaks off at byte %d (-decoder +items):\n%s", end, diff)
+			t.Errorf("a List that ends at byte %d (-decoder +items):\n%s", end, diff)
 		}
 	}
 }
 
-// What cannot be read is not the end of a List.
+// A read error is not the end of a List.
 func TestItemsThatCannotBeRead(t *testing.T) {
 	pod := `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}`
 	text := strings.NewReader(`{"kind": "List", "items": [` + pod + "," + pod)
@@ -101,7 +100,7 @@ func TestItemsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Of an object that is read once, what it was named stays.
+// The names of an object stay valid after the next object is read once.
 func TestReadOnce(t *testing.T) {
 	pod := func(name string) string {
 		return `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "` + name + `"}}`

@@ -3,6 +3,7 @@ package offline
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,39 +13,41 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// jsonStream reads the objects of JSON text: one after the other, and those of a List one by one, so that a List of a
-// whole cluster is never in memory as a whole.
+// jsonStream reads the objects of JSON text one at a time, including the items of a List. A List of a whole cluster
+// is therefore never in memory at once.
 type jsonStream struct {
 	dec   *jsontext.Decoder
-	lines *lineReader // that dec reads
-	at    Origin      // of what is being read; Document counts those begun
-	fixed int         // the line of all that is read; 0 where lines counts them
-	once  bool        // an item is valid until the next one is read
+	lines *lineReader // the source of dec
+	at    Origin      // of the object that is being read; Document counts the documents begun
+	fixed int         // the line of all objects; 0 if lines counts lines
+	once  bool        // an item is valid until the next item is read
+
+	claimed bool // a document has an apiVersion or a kind
 
 	// The document that is being read.
 	open    bool
 	begin   Origin
 	head    typeMeta
-	members []byte // its JSON so far, but for the items of a List
+	members []byte // its JSON so far, without the items of a List
 	list    bool   // it has items
 	inItems bool
-	items   *itemReader // reads the items, until what follows is for dec; nil from then on
+	items   *itemReader // reads the items until dec has to read the rest; then nil
 
 	continued string // metadata.continue of the last List
 }
 
-// maxJSON bounds one object, or the part of a List around its items, in bytes: many times what a cluster stores of an
-// object (1.5 MiB).
+// maxJSON limits one object, or the part of a List around its items, in bytes. It is many times the size of an object
+// that a cluster can store (1.5 MiB).
 const maxJSON = 64 << 20
 
-var errLongJSON = errors.New("longer than 64 MiB: no cluster stores such an object")
+var errLongJSON = errors.New("longer than 64 MiB: a cluster cannot store such an object")
 
 func newJSONStream(r io.Reader, at Origin) *jsonStream {
 	lines := &lineReader{r: r, line: 1}
 	return &jsonStream{dec: jsontext.NewDecoder(lines), lines: lines, at: at}
 }
 
-// lineOf returns the line of a byte of what dec reads.
+// lineOf returns the line of a byte in the input of dec.
 func (s *jsonStream) lineOf(offset int64) int {
 	if s.fixed > 0 {
 		return s.fixed
@@ -54,7 +57,10 @@ func (s *jsonStream) lineOf(offset int64) int {
 
 func (s *jsonStream) documents() int { return s.at.Document }
 
-// next returns the next object, or io.EOF. An error leaves out one object; or all that follows, when it is not JSON.
+func (s *jsonStream) claims() bool { return s.claimed }
+
+// next returns the next object, or io.EOF. After an error it continues with the next object, unless the text is not
+// JSON.
 func (s *jsonStream) next() (Object, error) {
 	for {
 		object, found, err := s.step()
@@ -64,7 +70,7 @@ func (s *jsonStream) next() (Object, error) {
 	}
 }
 
-// step reads a part of a document: an object is not found with each.
+// step reads a part of a document. Not every part completes an object.
 func (s *jsonStream) step() (object Object, found bool, err error) {
 	switch {
 	case s.inItems:
@@ -81,7 +87,7 @@ func (s *jsonStream) document() error {
 	s.lines.begun = s.lines.read
 	kind := s.dec.PeekKind()
 	_, err := s.dec.ReadToken()
-	if err == io.EOF { //nolint:errorlint // io.EOF itself is the end; io.ErrUnexpectedEOF wraps nothing
+	if err == io.EOF { //nolint:errorlint // only io.EOF itself is the end; io.ErrUnexpectedEOF does not wrap an error
 		return io.EOF
 	}
 	s.at.Document, s.at.Item = s.at.Document+1, 0
@@ -92,13 +98,18 @@ func (s *jsonStream) document() error {
 	switch kind {
 	case '{':
 	case '[':
-		return s.broken(errors.New("a list is not a Kubernetes object: make it the items of a v1 List"))
+		return s.broken(errNoObject("a list is not a Kubernetes object: make it the items of a v1 List"))
 	default:
-		return s.broken(errors.New(kindWord(kind) + " is not a Kubernetes object"))
+		return s.broken(errNoObject(kindWord(kind) + " is not a Kubernetes object"))
 	}
 	s.open, s.begin, s.head, s.members, s.list = true, s.at, typeMeta{}, []byte{'{'}, false
 	return nil
 }
+
+// errNoObject is the error about a value that is not a JSON object.
+type errNoObject string
+
+func (e errNoObject) Error() string { return string(e) }
 
 // member reads one member of the document, or its end: then the document is an object, unless it was a List.
 func (s *jsonStream) member() (object Object, found bool, err error) {
@@ -110,6 +121,7 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 		return s.end()
 	}
 	name := token.String()
+	s.claimed = s.claimed || name == "kind" || name == "apiVersion"
 	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
 		_, err := s.dec.ReadToken()
 		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {
@@ -128,7 +140,7 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 	case name == "apiVersion":
 		s.head.APIVersion = unquote(value)
 	}
-	s.members, _ = jsontext.AppendQuote(s.members, name) // the decoder has refused invalid UTF-8
+	s.members, _ = jsontext.AppendQuote(s.members, name) // the decoder has rejected invalid UTF-8
 	s.members = append(append(append(s.members, ':'), value...), ',')
 	return Object{}, false, nil
 }
@@ -142,20 +154,23 @@ func (s *jsonStream) mayBeList(items jsontext.Kind) bool {
 func (s *jsonStream) end() (object Object, found bool, err error) {
 	s.open = false
 	switch {
-	case !s.list && s.head == typeMeta{"v1", "List"}: // of no items
+	case !s.list && s.head == typeMeta{"v1", "List"}: // a List without items
 		return Object{}, false, nil
 	case !s.list:
 		object, err = newObject(s.begin, append(s.members[:max(1, len(s.members)-1)], '}'), typeMeta{})
 		return object, err == nil, err
 	case !isList(s.head.Kind):
-		return Object{}, false, s.begin.Errorf("it has items, but its kind is %s: a list is of kind List, PodList …",
-			text.Quote(s.head.Kind))
+		return Object{}, false, &inputError{
+			Origin: s.begin, foreign: true,
+			Err: fmt.Errorf("it has items, but its kind is %s: the kind of a list ends in List, such as PodList",
+				text.Quote(s.head.Kind)),
+		}
 	}
 	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))
 	return Object{}, false, nil
 }
 
-// continueOf returns metadata.continue of a List without its items.
+// continueOf returns metadata.continue of a List. The items are not part of list.
 func continueOf(list jsontext.Value) string {
 	value, err := field(list, "metadata", "continue")
 	if err != nil || value.Kind() != '"' {
@@ -201,17 +216,17 @@ func (s *jsonStream) item() (object Object, found bool, err error) {
 	return s.noList(object, err)
 }
 
-// noList returns an item, and an error for a List, of which it finds no items.
+// noList returns an item. It returns an error for a List, because the items of a nested List are not searched.
 func (s *jsonStream) noList(object Object, err error) (Object, bool, error) {
 	if err == nil && isList(object.Kind) {
 		if items, _ := member(object.JSON, "items"); items != nil {
-			err = s.at.Errorf("a %s within a List: write its items into the outer one", text.Name(object.Kind))
+			err = s.at.Errorf("a %s within a List: move its items to the outer List", text.Name(object.Kind))
 		}
 	}
 	return object, err == nil, err
 }
 
-// leaveItems lets dec read what follows the items, or what is wrong there, as the rest of a list.
+// leaveItems lets dec read the text after the items as the rest of a list. The text may be malformed.
 func (s *jsonStream) leaveItems() error {
 	rest, line, element := s.items.rest()
 	before := `{"items":[`
@@ -229,23 +244,28 @@ func (s *jsonStream) leaveItems() error {
 	return nil
 }
 
-// broken ends the stream, since what follows malformed JSON cannot be trusted.
+// broken ends the stream, because the text after malformed JSON cannot be trusted.
 func (s *jsonStream) broken(err error) error {
 	at := s.at
-	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+	syntactic, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
+	if isSyntax {
 		at.Line = s.lineOf(syntactic.ByteOffset)
 	}
+	claimed := s.claimed
 	*s = *newJSONStream(strings.NewReader(""), s.at)
+	s.claimed = claimed
 	if errors.Is(err, errLongJSON) {
-		return &inputError{Origin: at, Err: errLongJSON}
+		return &inputError{Origin: at, Err: errLongJSON, foreign: true}
 	}
-	return &inputError{Origin: at, Err: errors.New(describe(err))}
+	_, noObject := errors.AsType[errNoObject](err)
+	return &inputError{Origin: at, Err: errors.New(describe(err)), foreign: isSyntax || noObject}
 }
 
-// isList reports whether a kind is that of lists: List, PodList.
+// isList reports whether a kind is the kind of a list, such as List or PodList.
 func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
 
-// item is what the items of such a list are, where they do not say it themselves: those of kubectl's List do.
+// item returns the type of the items of a list such as PodList, for items without a type. Items of kubectl's List
+// have types, so the result is empty for it.
 func (t typeMeta) item() typeMeta {
 	if kind := strings.TrimSuffix(t.Kind, "List"); kind != "" && kind != t.Kind {
 		return typeMeta{t.APIVersion, kind}
@@ -258,12 +278,12 @@ func unquote(value jsontext.Value) string {
 	return string(text)
 }
 
-// lineReader counts lines. It remembers only the line ends that lie after the last place it was asked for.
+// lineReader counts lines. It remembers only the line ends after the last offset that lineOf was called with.
 type lineReader struct {
 	r        io.Reader
 	read     int64
-	begun    int64 // what had been read when the present object began: maxJSON bytes more are an error
-	line     int   // of the last place asked for
+	begun    int64 // the number of bytes read before the current object; more than maxJSON bytes after it are an error
+	line     int   // of the last offset that lineOf was called with
 	newlines []int64
 }
 
@@ -281,7 +301,7 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lineOf returns the line of a byte that lies no earlier than the one asked for before.
+// lineOf returns the line of a byte. The offset must not be lower than in the previous call.
 func (l *lineReader) lineOf(offset int64) int {
 	n, _ := slices.BinarySearch(l.newlines, offset)
 	l.line += n

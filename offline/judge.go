@@ -11,17 +11,18 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Judge decides about objects one by one, as Review does, for callers that make a report of their own.
+// Judge decides about objects one at a time, like Review, for callers that write their own reports.
 type Judge struct {
 	Options
 	kinds map[string]kind // by name
 }
 
-// NewJudge returns what judges by the policy of o.
+// NewJudge returns a Judge with the policy and options of o.
 func NewJudge(o Options) *Judge { return &Judge{o, kindsByName(o.Policy)} }
 
-// Decide returns what the policy decides about an object that is applied; nil where objects of its kind are not judged.
-// The error says where the object stands, and why it cannot be judged.
+// Decide returns the decision about an object as if it were applied. It returns nil for objects of kinds that
+// Evergate does not validate. The error contains the place of the object and the reason why the object cannot be
+// validated.
 func (j *Judge) Decide(object Object) (*admission.Answer, error) {
 	k, err := j.kindOf(object)
 	if err != nil || k.judge == nil {
@@ -30,8 +31,8 @@ func (j *Judge) Decide(object Object) (*admission.Answer, error) {
 	return j.apply(object, k)
 }
 
-// DecideBoth is Decide by the policies of two judges, which differ in nothing else: most objects need to be read but
-// once.
+// DecideBoth is like Decide with the policies of two Judges that do not differ in anything else. It reads most
+// objects only once.
 func DecideBoth(old, new *Judge, object Object) (was, is *admission.Answer, err error) {
 	k, err := new.kindOf(object)
 	other, errOld := old.kindOf(object)
@@ -57,7 +58,7 @@ func DecideBoth(old, new *Judge, object Object) (was, is *admission.Answer, err 
 	return was, is, err
 }
 
-// Result returns a decision about an object as reports have it.
+// Result returns a decision about an object in the form that reports use.
 func (j *Judge) Result(object Object, a *admission.Answer) Result {
 	return newResult(object, a, j.AsExisting, j.Explain)
 }
@@ -73,7 +74,7 @@ func (j *Judge) question(object Object) admission.Question {
 	}
 }
 
-// apply judges what kube-apiserver would send to the webhook if the object were applied.
+// apply decides the request that kube-apiserver would send to the webhook if the object were applied.
 func (j *Judge) apply(object Object, k kind) (*admission.Answer, error) {
 	read, err := j.read(object, k)
 	if err != nil {
@@ -82,7 +83,7 @@ func (j *Judge) apply(object Object, k kind) (*admission.Answer, error) {
 	return j.decide(object, k, read)
 }
 
-// read reads an object, and the one that it updates.
+// read reads an object, and the old object that it updates.
 func (j *Judge) read(object Object, k kind) (admission.Object, error) {
 	if object.Namespace == "" {
 		object.Namespace = j.Namespace
@@ -95,17 +96,17 @@ func (j *Judge) read(object Object, k kind) (admission.Object, error) {
 	case found:
 		a.Operation = policy.Update
 	case j.Operation == policy.Update:
-		return nil, errors.New("to judge an update, --old must hold the object as it was: it has none of this " +
+		return nil, errors.New("to validate an update, --old must contain the old object: it has no object of this " +
 			"kind, namespace and name")
 	}
 	return k.judge.Object(j.Policy, a, object.JSON, old.JSON)
 }
 
-// decide judges an object that has been read.
+// decide decides about an object that has been read.
 func (j *Judge) decide(object Object, k kind, read admission.Object) (*admission.Answer, error) {
 	answer, err := read.Decide(j.question(object))
 	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
-		err = errors.New("it has no template with an image, so that there is no Pod to judge")
+		err = errors.New("it has no template with an image, so there is no Pod to validate")
 	}
 	if err != nil {
 		return nil, object.failed(err)
@@ -113,7 +114,7 @@ func (j *Judge) decide(object Object, k kind, read admission.Object) (*admission
 	return answer, nil
 }
 
-// failed returns why the object cannot be judged, with its name and place.
+// failed returns an error with the name and place of the object.
 func (o Object) failed(err error) error {
 	return &inputError{Origin: o.Origin, Err: fmt.Errorf("%s: %w", o, err)}
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// kind says how the objects of one kind are judged.
+// kind describes how objects of one kind are validated.
 type kind struct {
-	apiVersions []string        // those that clusters serve, the newest first
-	judge       *admission.Kind // nil for a kind that is not judged
-	custom      bool            // a custom resource of templates in the policy, which says how it is read
+	apiVersions []string        // the versions that clusters serve, the newest first
+	judge       *admission.Kind // nil for a kind that is not validated
+	custom      bool            // a custom resource in the templates block of the policy, which describes how to read it
 }
 
-// makesPods reports whether controllers create Pods from the objects.
+// makesPods reports whether controllers create Pods from objects of this kind.
 func (k kind) makesPods() bool { return k.judge != nil && k.judge.MakesPods }
 
-// kindsByName returns every kind that is judged whatever the policy, by its name, and by its name and group the custom
-// resources of templates in a policy.
+// kindsByName returns every built-in kind that is validated, by its name, and the custom resources in the templates
+// block of a policy, by their name and group.
 func kindsByName(p *policy.Policy) map[string]kind {
 	kinds := map[string]kind{}
 	for _, k := range admission.Kinds() {
@@ -35,10 +35,10 @@ func kindsByName(p *policy.Policy) map[string]kind {
 	return kinds
 }
 
-// kindOf returns how an object is judged. There is no judge for kinds that contain nothing to judge, nor for those of
-// other groups with the same name, such as a Knative Service, unless templates of the policy has them. An apiVersion
-// that Kubernetes itself does not serve for
-// the kind is an error: skipping it would hide an Ingress of extensions/v1beta1 from a check.
+// kindOf returns how an object is validated. It returns the zero kind for kinds that Evergate does not validate, and
+// for kinds of other groups with the same name, such as a Knative Service, unless the templates block of the policy
+// has them. An apiVersion that Kubernetes does not serve for a built-in kind is an error. If such an object were
+// skipped, a check would miss an Ingress of extensions/v1beta1, for example.
 func (j *Judge) kindOf(o Object) (kind, error) {
 	if custom, ok := j.kinds[o.Kind+"."+o.group()]; ok {
 		if !slices.Contains(custom.apiVersions, o.APIVersion) {
@@ -54,11 +54,12 @@ func (j *Judge) kindOf(o Object) (kind, error) {
 	if o.group() != served && strings.Contains(o.group(), ".") && o.group() != "networking.k8s.io" {
 		return kind{}, nil
 	}
-	return kind{}, o.Errorf("%s: no cluster serves %s as %s: write apiVersion: %s",
+	return kind{}, o.Errorf("%s: clusters do not serve %s as %s: write apiVersion: %s",
 		o, o.Kind, text.Name(o.APIVersion), k.apiVersions[0])
 }
 
-// qualified is the kind as kubectl tells kinds of one name apart: Service.serving.knative.dev.
+// qualified returns the kind with its group if kubectl needs the group to distinguish kinds with the same name, for
+// example Service.serving.knative.dev.
 func (o Object) qualified() string {
 	if group := o.group(); strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
 		return o.Kind + "." + group

@@ -8,19 +8,19 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// List is a List of Kubernetes objects as an API server prints one page of it, which is read object by object.
+// List is one page of a List from an API server. It is read object by object.
 type List struct {
 	stream *jsonStream
 	at     Origin
 }
 
-// NewList returns the List in r. name is what errors call it.
+// NewList returns the List in r. Errors use name for it.
 func NewList(name string, r io.Reader) *List {
 	at := Origin{File: name}
 	return &List{newJSONStream(r, at), at}
 }
 
-// Objects returns the objects. An error leaves out one of them, or all that follow.
+// Objects returns the objects. After an error it continues with the next object if it can.
 func (l *List) Objects() iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		for {
@@ -38,12 +38,12 @@ func (l *List) Objects() iter.Seq2[Object, error] {
 	}
 }
 
-// Continue returns what the API server wants to be asked for the next page; empty after the last one. It is known when
-// all objects have been read.
+// Continue returns the continue token for the next page, or an empty string after the last page. The token is valid
+// after all objects have been read.
 func (l *List) Continue() string { return l.stream.continued }
 
-// NotServedError says that an API server does not serve a resource: there is nothing to judge, which a report tells
-// without calling it an error.
+// NotServedError reports that an API server does not serve a resource, so the resource has no objects to validate. A
+// report lists the resource, but not as an error.
 type NotServedError struct {
 	Resource string // certificates.cert-manager.io
 }

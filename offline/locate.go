@@ -12,19 +12,19 @@ import (
 	"github.com/evergate/evergate/internal/output"
 )
 
-// locator finds the lines and columns of fields, for reports whose readers see a file beside what was found in it. It
-// reads a file again when something was found, and keeps one document: results are in the order of the input.
+// locator finds the lines and columns of fields, for tools that show findings in the file. It reads a file again if
+// it has findings, and it keeps one document in memory because results are in the order of the input.
 type locator struct {
 	open     func(file string) *yamlSplitter // returns nil for a file that cannot be read again; nil for reopen
 	file     string
-	split    *yamlSplitter // of the file; nil where it cannot be read again
-	document int           // that has been read
-	line     int           // of the file, at which it begins
-	root     *yaml.Node    // nil where it is no YAML, or JSON in which documents follow each other
+	split    *yamlSplitter // of the file; nil if it cannot be read again
+	document int           // the number of the document that has been read
+	line     int           // the line of the file at which the document begins
+	root     *yaml.Node    // nil if the file is not YAML, or is JSON with several documents
 }
 
-// place returns where a field of an object stands; where it is absent, the nearest field around it; at least where the
-// object begins.
+// place returns the place of a field of an object. If the field is absent, it returns the place of the nearest
+// parent, or the beginning of the object.
 func (l *locator) place(at Origin, path string) output.Place {
 	begin := output.Place{File: at.File, Line: at.Line}
 	if at.Line > 0 {
@@ -40,7 +40,7 @@ func (l *locator) place(at Origin, path string) output.Place {
 	return output.Place{File: at.File, Line: l.line - 1 + node.Line, Column: node.Column}
 }
 
-// read reads the document of an object, unless it has been read, and reports whether that can be searched.
+// read reads the document of an object if it has not been read yet. It reports whether the document can be searched.
 func (l *locator) read(at Origin) bool {
 	if at.File != l.file || at.Document < l.document {
 		*l = locator{open: l.open, file: at.File}
@@ -68,7 +68,8 @@ func (l *locator) read(at Origin) bool {
 	return l.root != nil
 }
 
-// reopen returns the documents of a file once more; nil for what is no file, or a long one.
+// reopen reads a file again and returns its documents. It returns nil if name is not a regular file or is longer than
+// maxYAML.
 func reopen(name string) *yamlSplitter {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxYAML {
@@ -88,7 +89,8 @@ func splitterOf(text []byte) *yamlSplitter {
 // pathPart is a part of the path of a field: a name, an index, or a key in quotes.
 var pathPart = regexp.MustCompile(`\[(\d+)\]|\["?([^"\]]*)"?\]|([^.\[\]]+)`)
 
-// fieldNode returns the node of a field, its key where it has one, or of the nearest field around it that is there.
+// fieldNode returns the node of a field (the node of its key, if it has one) or of its nearest parent in the
+// document.
 func fieldNode(root *yaml.Node, path string) *yaml.Node {
 	value, found := root, root
 	for _, part := range pathPart.FindAllStringSubmatch(path, -1) {
@@ -104,7 +106,7 @@ func fieldNode(root *yaml.Node, path string) *yaml.Node {
 	return found
 }
 
-// child returns the node that stands for a part of a path, and its value; nil where there is none.
+// child returns the node for a part of a path, and its value. Both are nil if the part does not exist.
 func child(n *yaml.Node, part []string) (key, value *yaml.Node) {
 	if index := part[1]; index != "" {
 		i, err := strconv.Atoi(index)
@@ -124,7 +126,8 @@ func child(n *yaml.Node, part []string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// subject names a field of an object without indices, so that it is the same when elements are added before it.
+// subject returns the reference of an object with the path of a field. It leaves out indices, so the subject stays
+// the same if elements are added before the field.
 func subject(reference, path string) string {
 	if path == "" {
 		return reference

@@ -37,7 +37,7 @@ items:
   metadata: *m
 `
 
-// Fields are found in documents, in items, in braces and behind aliases; of one that is absent the one around it.
+// Fields are found in documents, items, braces and behind aliases. For an absent field, the parent is found.
 func TestLocator(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	if err := os.WriteFile(file, []byte(located), 0o644); err != nil {
@@ -55,7 +55,7 @@ func TestLocator(t *testing.T) {
 		{2, 1, "spec.ports[1].port", "19:6"},
 		{2, 2, "metadata.name", "17:5"},
 		{1, 0, "spec.type", "8:3"}, // again, from the beginning
-		{3, 0, "spec", "99:1"},     // which is not there
+		{3, 0, "spec", "99:1"},     // a document that does not exist
 	} {
 		got := find.place(Origin{File: file, Document: tt.document, Item: tt.item, Line: 99}, tt.path)
 		if place := fmt.Sprintf("%d:%d", got.Line, got.Column); place != tt.want {
@@ -67,7 +67,7 @@ func TestLocator(t *testing.T) {
 	}
 }
 
-// Every object is a case; a finding has the place of its field, and an error that of its document.
+// Every object is a case. A finding is at the place of its field, and an error is at the place of its document.
 func TestCases(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.yaml": located, "b.yaml": "kind: Pod\n", "c_test.yaml": "cases: []\n"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Object is a Kubernetes object of the input: found, not yet understood.
+// Object is a Kubernetes object in the input. Only its header has been parsed.
 type Object struct {
 	Origin
 	APIVersion string
@@ -28,15 +28,16 @@ type Object struct {
 	JSON       jsontext.Value
 
 	phase string // of its status
+	inDir bool   // its file was found in a directory
 }
 
-// typeMeta is what says which kind of object a piece of JSON is.
+// typeMeta contains the fields that identify the type of an object.
 type typeMeta struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 }
 
-// header is what is read of any object.
+// header contains the fields that are read from every object.
 type header struct {
 	typeMeta
 	Metadata struct {
@@ -44,23 +45,23 @@ type header struct {
 		GenerateName string `json:"generateName"`
 		Namespace    string `json:"namespace"`
 	} `json:"metadata"`
-	phase string // of the status; empty where that cannot be read
+	phase string // from the status; empty if it cannot be read
 }
 
-// newObject returns the object in value. Where value has no kind, as the items of a PodList have none, fallback is its
-// type.
+// newObject returns the object in value. fallback is the type of the object if value does not have a kind, like the
+// items of a PodList.
 func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	head, end, ok := scanHeader(value)
 	if !ok || jsonscan.Space(value, end) < len(value) {
 		head = header{phase: head.phase}
 		if err := json.Unmarshal(value, &head); err != nil {
-			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err))}
+			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: true}
 		}
 	}
 	return head.object(at, value, fallback)
 }
 
-// object returns the object in value, which has the header.
+// object returns the object in value, which has this header.
 func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback
@@ -70,23 +71,30 @@ func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (
 	}
 	switch {
 	case head.Kind == "":
-		const none = "no kind: a Kubernetes object says what it is, as in kind: Pod"
-		return Object{}, &inputError{Origin: at, Err: errors.New(none), noKind: true}
+		const none = "no kind: a Kubernetes object has a kind, for example kind: Pod"
+		cases, _ := member(value, "cases")
+		return Object{}, &inputError{Origin: at, Err: errors.New(none), foreign: true, suite: cases != nil}
 	case head.APIVersion == "":
-		return Object{}, at.Errorf("%s has no apiVersion: write it beside kind, as in apiVersion: v1", text.Name(head.Kind))
+		return Object{}, at.Errorf("%s has no apiVersion: write it next to kind, for example apiVersion: v1",
+			text.Name(head.Kind))
 	}
 	name := head.Metadata.Name
 	if name == "" {
 		name = head.Metadata.GenerateName
 	}
-	return Object{at, head.APIVersion, head.Kind, head.Metadata.Namespace, name, value, head.phase}, nil
+	return Object{
+		Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: name,
+		JSON: value, phase: head.phase,
+	}, nil
 }
 
-// maxHeader bounds the text of a header: the longest name has 253 bytes. A longer one is left to the decoder.
+// maxHeader limits the text of a header in bytes. The longest name has 253 bytes. Longer headers are left to the
+// decoder.
 const maxHeader = 4 << 10
 
-// scanHeader reads the header of the object that a text begins with, at several times the speed of a decoder, and
-// returns where the object ends. Where it is not ok, a decoder says what is wrong, if anything is.
+// scanHeader reads the header of the object at the beginning of a text and returns the end of the object. It is
+// several times as fast as a decoder. If ok is false, use a decoder, which returns a proper error if the text is
+// malformed.
 func scanHeader(value []byte) (head header, end int, ok bool) {
 	r := jsonscan.New(value, jsonscan.Limits{Text: maxHeader})
 	for name := range r.Fields {
@@ -104,7 +112,8 @@ func scanHeader(value []byte) (head header, end int, ok bool) {
 	return head, r.Pos(), r.Err() == nil
 }
 
-// scanPhase returns the phase of a status; empty where the status has none, or is something else.
+// scanPhase returns the phase of a status. It returns an empty string if there is no phase or if the status is not an
+// object.
 func scanPhase(r *jsonscan.Reader) (phase string) {
 	if !r.IsObject() {
 		return ""
@@ -131,7 +140,7 @@ func scanMetadata(r *jsonscan.Reader, head *header) {
 	}
 }
 
-// Unmarshal decodes the object's JSON. The error says where it stands, and what is wrong.
+// Unmarshal decodes the JSON of the object. The error contains the place of the object and the problem.
 func (o Object) Unmarshal(into any) error {
 	if err := json.Unmarshal(o.JSON, into); err != nil {
 		return o.Errorf("%s", describe(err))
@@ -139,30 +148,30 @@ func (o Object) Unmarshal(into any) error {
 	return nil
 }
 
-// ParseObject returns the object that a YAML document is, for callers that have it in memory. Errors name its origin.
+// ParseObject returns the object in a YAML document that the caller has in memory. Errors contain the origin.
 func ParseObject(at Origin, document []byte) (Object, error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return Object{}, at.Errorf("not YAML: %v", err)
+		return Object{}, at.Errorf("not YAML: %s", withoutGoValues(err))
 	}
 	return newObject(at, data, typeMeta{})
 }
 
-// ParseJSON returns the object in JSON that stands at a place of the input. It keeps value.
+// ParseJSON returns the object in a piece of JSON at a place of the input. The Object retains value.
 func ParseJSON(at Origin, value jsontext.Value) (Object, error) {
 	return newObject(at, value, typeMeta{})
 }
 
-// isKustomization reports whether a file is kustomize's own, in which kind and apiVersion may be left out.
+// isKustomization reports whether a file is a kustomization. A kustomization may leave out kind and apiVersion.
 func isKustomization(file string) bool {
 	name := filepath.Base(file)
 	return name == "kustomization.yaml" || name == "kustomization.yml"
 }
 
-// String names the object as kubectl's users do: Deployment team-a/web.
+// String returns the object's name in the form that kubectl users know: Deployment team-a/web.
 func (o Object) String() string { return reference(o.Kind, o.Namespace, o.Name) }
 
-// reference names an object; namespace and name may be empty.
+// reference returns the name of an object. namespace and name may be empty.
 func reference(kind, namespace, name string) string {
 	switch {
 	case name == "" && namespace == "":
@@ -181,7 +190,7 @@ func qualifiedName(namespace, name string) string {
 	return text.Name(namespace) + "/" + text.Name(name)
 }
 
-// group is the API group of the object: "" for v1, "apps" for apps/v1.
+// group returns the API group of the object: "" for v1, "apps" for apps/v1.
 func (o Object) group() string {
 	group, _, ok := strings.Cut(o.APIVersion, "/")
 	if !ok {
@@ -190,7 +199,7 @@ func (o Object) group() string {
 	return group
 }
 
-// field returns the value at path, and nil where there is none on the way there: an absent field, a null.
+// field returns the value at path. It returns nil if a field on the path is absent or null.
 func field(value jsontext.Value, path ...string) (jsontext.Value, error) {
 	for _, name := range path {
 		var err error
@@ -201,11 +210,11 @@ func field(value jsontext.Value, path ...string) (jsontext.Value, error) {
 	return value, nil
 }
 
-// member returns the member of a JSON object, nil when it is absent or null.
+// member returns a member of a JSON object, or nil if it is absent or null.
 func member(value jsontext.Value, name string) (jsontext.Value, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(value))
 	if dec.PeekKind() != '{' {
-		return nil, errors.New("an object is expected where " + name + " is looked for")
+		return nil, errors.New("the parent of " + name + " must be an object")
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
@@ -227,11 +236,11 @@ func member(value jsontext.Value, name string) (jsontext.Value, error) {
 		}
 		return found.Clone(), nil
 	}
-	_, err := dec.ReadToken() // the closing brace, or what is wrong in its place
+	_, err := dec.ReadToken() // the closing brace, or an error
 	return nil, err
 }
 
-// describe returns what is wrong with JSON, in words for users that wrote YAML.
+// describe returns the problem with JSON, in words for users that wrote YAML.
 func describe(err error) string {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		wanted := "an object"
@@ -243,7 +252,7 @@ func describe(err error) string {
 		case reflect.Slice:
 			wanted = "a list"
 		}
-		return fmt.Sprintf("%s is %s, which cannot be: %s belongs there",
+		return fmt.Sprintf("%s is %s, but must be %s",
 			dotted(semantic.JSONPointer), kindWord(semantic.JSONKind), wanted)
 	}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
@@ -251,14 +260,14 @@ func describe(err error) string {
 	case !ok:
 		return err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the JSON breaks off: was all of it written?"
+		return "the JSON is truncated: it ends before the object does"
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return "the field " + dotted(syntactic.JSONPointer) + " stands there twice: keep one"
+		return "the field " + dotted(syntactic.JSONPointer) + " is set twice: keep one"
 	}
 	return "not JSON: " + syntactic.Err.Error()
 }
 
-// dotted writes a JSON Pointer as Kubernetes writes fields: spec.template.
+// dotted writes a JSON Pointer in the form that Kubernetes uses for fields: spec.template.
 func dotted(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
 func kindWord(k jsontext.Kind) string {

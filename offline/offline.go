@@ -1,14 +1,15 @@
-// Package offline judges manifests by a policy, without a server and without a cluster: what would be rewritten, denied
-// and warned of if they were applied, and why. It decides with the same code that answers kube-apiserver.
+// Package offline validates manifests against a policy, without a server and without a cluster. It reports which
+// objects would be rewritten, denied or warned about if they were applied, and why. It uses the same code as the
+// webhook.
 //
-//	files.go  json.go  yaml.go   text → objects, one by one; list.go: of an API server
-//	kinds.go                     which objects are judged, and where workloads keep their Pod template
-//	offline.go                   what of the input is judged
-//	judge.go                     object → request, as kube-apiserver would send it, which package admission decides
-//	audit.go                     what is particular to objects that exist already
+//	files.go  json.go  yaml.go   text → objects, one at a time; list.go: from an API server
+//	kinds.go                     which objects are validated, and where workloads have their Pod template
+//	offline.go                   which objects of the input are validated
+//	judge.go                     object → request, as kube-apiserver would send it; package admission decides it
+//	audit.go                     the special cases of existing objects
 //	collect.go                   answers → report
 //	report.go  text.go           the report, for programs and for users
-//	cases.go  locate.go          the report for pipelines, with the lines of fields
+//	cases.go  locate.go          the report for CI, with the lines of fields
 package offline
 
 import (
@@ -19,41 +20,42 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Options is the policy to judge by, and the request that objects are judged in.
+// Options contains the policy, and the attributes of the requests that are decided.
 type Options struct {
 	Policy *policy.Policy
 
-	// An object that Old contains is updated, any other created; with Operation UPDATE an object that Old does not contain
-	// is an error. Pods of a template are created whatever the operation on the workload: its controller makes new ones.
+	// An object that is in Old is updated. Every other object is created, but if Operation is UPDATE, an object that
+	// is not in Old is an error. Pods of a template are always created, because the controller of a workload creates
+	// new Pods.
 	Old       *Index // may be nil
 	Operation policy.Operation
 
-	Namespace string // of objects that name none
+	Namespace string // of objects without a namespace
 	User      string // that sends the request, for rules that match by user
 	Groups    []string
-	Now       time.Time // by which exceptions end; at the zero time none has ended
-	Sets      []string  // whose rules judge too, all objects alike; only a cluster knows the labels of namespaces
-	// SetsOf returns the sets whose rules judge an object beside those of Sets, for callers who can ask a cluster; it may
-	// be nil.
+	Now       time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
+	Sets      []string  // rule sets that apply to all objects; only a cluster has the labels of namespaces
+	// SetsOf returns rule sets that apply to an object in addition to Sets, for callers with access to a cluster. It
+	// may be nil.
 	SetsOf func(Object) []string
 
-	// AsExisting judges objects that a cluster holds already. Images are then what runs, and are not rewritten first;
-	// the report holds only what there is something to say of, by namespace and owner. Left out and counted are Pods
-	// that have ended, since they pull nothing any more, and mirror Pods of static Pods, which no webhook can help.
-	// Pod templates are skipped: what runs are the Pods.
+	// AsExisting validates objects that already exist in a cluster. Images are then the running images and are not
+	// rewritten first. The report contains only objects with findings, by namespace and owner. Ended Pods are left
+	// out and counted, because they do not pull images any more. Mirror Pods of static Pods are also left out and
+	// counted, because webhooks cannot change them. Workloads are skipped, because their running Pods are validated.
 	AsExisting bool
 
-	// Recorded judges Pods by the original images in their records, which tenants may write, in place of those that they
-	// were rewritten to: as they would be created anew.
+	// Recorded validates Pods with the original images from their annotations instead of the rewritten images, as if
+	// the Pods were created again. Tenants may write these annotations.
 	Recorded bool
-	// RecordedBy are further policies by which the entries of records are confirmed, beside Policy.
+	// RecordedBy contains policies that, like Policy, can confirm the entries of these annotations.
 	RecordedBy []*policy.Policy
 
-	Reviews bool // the input holds AdmissionReviews, which say all of the above themselves
-	Explain bool // say of every image and rule why it applies or does not
+	Reviews bool // the input contains AdmissionReviews, which have all the attributes above
+	Explain bool // report for every image and rule why it applies or does not apply
 }
 
-// Review judges objects. The report lists those that cannot be read or understood as errors.
+// Review decides about objects. The report lists objects that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 	r := &reviewer{NewJudge(o), newCollector(&o)}
 	judge := r.manifest
@@ -69,7 +71,7 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 	return r.report()
 }
 
-// tell reports an error, or what else there is to say in place of an object.
+// tell adds an error to the report. A SkippedError and a NotServedError are listed, but do not count as errors.
 func (r *reviewer) tell(err error) {
 	if absent, ok := errors.AsType[*NotServedError](err); ok {
 		r.NotServed = append(r.NotServed, absent.Resource)
@@ -84,13 +86,13 @@ func (r *reviewer) tell(err error) {
 	}
 }
 
-// reviewer judges objects one by one, and collects what is decided.
+// reviewer decides about objects one at a time, and collects the decisions.
 type reviewer struct {
 	*Judge
 	*collector
 }
 
-// manifest judges one object as if it were applied, or as it exists.
+// manifest decides about one object as if it were applied, or as an existing object.
 func (r *reviewer) manifest(object Object) error {
 	k, err := r.kindOf(object)
 	if err != nil {
@@ -100,11 +102,13 @@ func (r *reviewer) manifest(object Object) error {
 	switch {
 	case object.Kind == "AdmissionReview":
 		return object.Errorf("this is a review, not a manifest: add --admission-review")
+	case object.Kind == "EvergatePolicy" && !object.inDir:
+		return object.Errorf("that is the policy: use --policy")
 	case k.judge == nil:
-		r.skip(object, "not judged")
+		r.skip(object, "not validated")
 		return nil
 	case existing && k.makesPods():
-		r.skip(object, "its Pods are judged instead")
+		r.skip(object, "its Pods are validated instead")
 		return nil
 	case existing && object.HasEnded():
 		r.Summary.EndedPods++

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Origin is the place in the input where an object stands. Numbers count from 1; 0 means not known.
+// Origin is the place of an object in the input. Numbers start at 1; 0 means unknown.
 type Origin struct {
 	File     string
 	Document int // in the file
-	Item     int // in the List that the document is; 0 when it is an object itself
+	Item     int // in the List that the document contains; 0 if the document is the object
 	Line     int // where the object begins; for an item of a YAML List, where the List begins
 }
 
-// String is FILE:LINE, as compilers write it, and the item where there is one.
+// String returns FILE:LINE, like compilers do, and the item if there is one.
 func (o Origin) String() string {
 	s := o.File
 	if o.Line > 0 {
@@ -27,19 +27,20 @@ func (o Origin) String() string {
 	return s
 }
 
-// inputError says where the input cannot be understood, and what would be right.
+// inputError describes a place where the input cannot be understood, and how to fix it.
 type inputError struct {
 	Origin
 	Err error
 
-	template bool // what cannot be read has actions of templates
-	noKind   bool // it is no object, since it has no kind
+	foreign  bool // it is about the text, which may not be meant as a manifest
+	template bool // the text that cannot be read contains template actions
+	suite    bool // it has no kind, but the cases of a test suite
 }
 
 // asInputError returns the inputError that an error is or wraps.
 func asInputError(err error) (*inputError, bool) { return errors.AsType[*inputError](err) }
 
-// Error names the document too: "line 3" alone misleads users that count documents.
+// Error includes the document, because a line number misleads users who count documents.
 func (e *inputError) Error() string {
 	s := e.File
 	if e.Line > 0 {
@@ -56,12 +57,12 @@ func (e *inputError) Error() string {
 
 func (e *inputError) Unwrap() error { return e.Err }
 
-// Errorf returns an error about what stands there.
+// Errorf returns an error about the object at the origin.
 func (o Origin) Errorf(format string, args ...any) error {
 	return &inputError{Origin: o, Err: fmt.Errorf(format, args...)}
 }
 
-// fileError is err without the name of the file, which the origin says already.
+// fileError returns err without the name of the file, which is already in the origin.
 func (o Origin) fileError(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err

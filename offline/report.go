@@ -2,30 +2,29 @@ package offline
 
 import "github.com/evergate/evergate/policy"
 
-// Report is the result of judging the input. Its JSON is an interface: from the first release on, fields are added and
-// never renamed.
+// Report is the result of a review. Its JSON is an interface: from the first release on, fields may be added, but not
+// renamed.
 type Report struct {
 	Policy     Policy    `json:"policy"`
 	AsExisting bool      `json:"asExisting,omitempty"`
-	Decision   Decision  `json:"decision"` // of all: invalid before denied before podsRefused before allowed
+	Decision   Decision  `json:"decision"` // of all objects; the worst of invalid, denied, podsRefused and allowed
 	Summary    Summary   `json:"summary"`
 	Results    []Result  `json:"results"`           // in input order; by namespace, kind and name with asExisting
-	Skipped    []Skipped `json:"skipped,omitempty"` // what was not judged, by kind
-	Errors     []string  `json:"errors,omitempty"`  // what could not be understood
-	// SkippedFiles are those of directories that hold no manifests, by reason.
+	Skipped    []Skipped `json:"skipped,omitempty"` // objects that were not validated, by kind
+	Errors     []string  `json:"errors,omitempty"`  // input that could not be understood
+	// SkippedFiles lists the files in directories that do not contain manifests, by reason.
 	SkippedFiles []SkippedFiles `json:"skippedFiles,omitempty"`
-	// NotServed are resources that were to be judged, such as certificates.cert-manager.io, and that the API server does
-	// not serve.
+	// NotServed lists requested resources, such as certificates.cert-manager.io, that the API server does not serve.
 	NotServed []string `json:"notServed,omitempty"`
 
 	Counts Counts `json:"-"` // for metrics; only with asExisting
 
-	explain bool    // its text has exempt findings too
-	failed  []error // what Errors has, with the places
+	explain bool    // the text includes exempt findings
+	failed  []error // the errors in Errors, with their places
 }
 
-// ExitCode is what a command ends with: 0 when all is allowed, 1 when something is denied or its Pods will be, 2 when
-// some of the input could not be understood.
+// ExitCode returns the exit code of a command. It is 0 if all objects are allowed, 1 if an object or its Pods would
+// be denied, and 2 if some of the input could not be understood.
 func (r *Report) ExitCode() int {
 	switch r.Decision {
 	case Allowed:
@@ -37,20 +36,21 @@ func (r *Report) ExitCode() int {
 	}
 }
 
-// Policy says which policy judged.
+// Policy identifies the policy that decided.
 type Policy struct {
 	Hash string `json:"hash"`
 	policy.Counts
 }
 
-// Decision is the decision about one object, or about all of them.
+// Decision is the decision about one object, or about all objects together.
 type Decision string
 
 // The values of Decision.
 const (
 	Allowed Decision = "allowed"
 	Denied  Decision = "denied"
-	// PodsRefused: a workload is allowed with a warning, and the Pods that its controller creates will be denied.
+	// PodsRefused means that a workload is allowed with a warning, but the Pods that its controller creates will be
+	// denied.
 	PodsRefused Decision = "podsRefused"
 	Invalid     Decision = "invalid" // some of the input could not be understood
 )
@@ -58,91 +58,90 @@ const (
 // Summary counts objects and images.
 type Summary struct {
 	Judged int `json:"judged"` // objects
-	Denied int `json:"denied"` // of them
-	// PodsRefused counts those that are allowed with a warning, and whose Pods will be denied.
+	Denied int `json:"denied"` // objects
+	// PodsRefused counts workloads that are allowed with a warning, but whose Pods will be denied.
 	PodsRefused int `json:"podsRefused,omitempty"`
 
-	Warned     int `json:"warned"`     // others that are allowed with a warning
-	Rewritten  int `json:"rewritten"`  // images; none with asExisting
-	Outside    int `json:"outside"`    // images that run from elsewhere than their mirror; only with asExisting
+	Warned     int `json:"warned"`     // other objects that are allowed with a warning
+	Rewritten  int `json:"rewritten"`  // images; always 0 with asExisting
+	Outside    int `json:"outside"`    // images that were not pulled from their mirror; only with asExisting
 	Skipped    int `json:"skipped"`    // objects
 	EndedPods  int `json:"endedPods"`  // left out; only with asExisting
-	MirrorPods int `json:"mirrorPods"` // likewise
+	MirrorPods int `json:"mirrorPods"` // left out; only with asExisting
 	Errors     int `json:"errors"`
 }
 
-// Result is the decision about one object; with asExisting about all Pods of one owner that have findings.
+// Result is the decision about one object, or with asExisting about all Pods of one owner that have findings.
 type Result struct {
 	Kind      string           `json:"kind"`
 	Namespace string           `json:"namespace,omitempty"`
 	Name      string           `json:"name,omitempty"`
 	Source    string           `json:"source,omitempty"`    // file, line and item; absent with asExisting
 	Operation policy.Operation `json:"operation,omitempty"` // absent with asExisting
-	Pods      int              `json:"pods,omitempty"`      // only with asExisting: how many of the owner
+	Pods      int              `json:"pods,omitempty"`      // the number of the owner's Pods; only with asExisting
 	Decision  Decision         `json:"decision"`
 	Findings  []Finding        `json:"findings,omitempty"`
-	Images    []Image          `json:"images,omitempty"` // those that something happens to, or all of them with explain
+	Images    []Image          `json:"images,omitempty"` // changed and warned about; all with explain
 	Rules     []Rule           `json:"rules,omitempty"`  // only with explain
 
 	at   Origin // absent with asExisting
-	root string // where the object stands in what is at the origin: request.object in a review
+	root string // the path of the object in the JSON at the origin: request.object in a review
 }
 
-// Finding is what one rule found in one field.
+// Finding is a problem that one rule found in one field.
 type Finding struct {
 	Effect  Effect `json:"effect"`
 	ID      string `json:"id"` // rule/check
 	Mode    string `json:"mode"`
 	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`        // what was found and what would pass
-	Note    string `json:"note,omitempty"` // the rule's own message
-	// PodsRefused: it does not deny the workload, and its Pods will be denied.
+	Message string `json:"message"`        // the problem, and a value that would pass
+	Note    string `json:"note,omitempty"` // the message in the rule
+	// PodsRefused means that the finding does not deny the workload, but its Pods will be denied.
 	PodsRefused bool `json:"podsRefused,omitempty"`
-	Existed     bool `json:"existed,omitempty"` // before the update: so it only warns
+	Existed     bool `json:"existed,omitempty"` // the problem existed before the update, so it only warns
 
-	// Of a finding that is exempt: the name of the exception, or the word exclude; until when, as the policy has it; and
-	// why.
+	// Only for an exempt finding: the name of the exception or the word exclude, the end date as written in the
+	// policy, and the reason.
 	ExemptBy     string `json:"exemptBy,omitempty"`
 	ExemptUntil  string `json:"exemptUntil,omitempty"`
 	ExemptReason string `json:"exemptReason,omitempty"`
 }
 
-// Sentence returns what a user reads of the finding.
+// Sentence returns the text that users read.
 func (f *Finding) Sentence() string { return f.String() }
 
-// outside is the outcome of an image that runs, with asExisting, from elsewhere than the mirror that the policy has
-// for it.
+// outside is the outcome of a running image that was not pulled from its mirror, with asExisting.
 const outside = "outside"
 
 // Effect is the effect of a finding or an image in a cluster.
 type Effect string
 
-// The effects.
+// The values of Effect.
 const (
-	Denial  Effect = "denied"  // the request
+	Denial  Effect = "denied"  // the request is denied
 	Warning Effect = "warning" // shown to the user
 	Audited Effect = "audit"   // seen only in audit annotations and metrics
-	Exempt  Effect = "exempt"  // likewise: an exception of the policy, or an exclude that ends, silences it
+	Exempt  Effect = "exempt"  // as audit, because an exception or an exclude with an end date silences the finding
 )
 
 // Image is the outcome of one image.
 type Image struct {
 	Path    string `json:"path"`
 	Image   string `json:"image"`            // as written
-	Outcome string `json:"outcome"`          // in the words of policy.Outcome, or outside
-	Effect  Effect `json:"effect,omitempty"` // warning, where the user is warned
-	Entry   string `json:"entry,omitempty"`  // of mirrors, that decided
+	Outcome string `json:"outcome"`          // a word of policy.Outcome, or outside
+	Effect  Effect `json:"effect,omitempty"` // warning, if the user gets a warning
+	Entry   string `json:"entry,omitempty"`  // the mirrors entry that decided
 	Mode    string `json:"mode,omitempty"`   // of that entry
 	To      string `json:"to,omitempty"`     // where it is, or would be, pulled from
-	// PullSecret is the imagePullSecret of the entry, with which it is, or would be, pulled.
+	// PullSecret is the imagePullSecret of the entry with which the image is, or would be, pulled.
 	PullSecret string `json:"pullSecret,omitempty"`
 	Why        string `json:"why"`
 
 	Container string `json:"-"` // the place of its container: containers/web
 }
 
-// ID returns what tells an image that is warned of from others, as Finding.ID does for findings: the entry of
-// mirrors that decided, or images where none did.
+// ID identifies the check behind a warning about an image, like Finding.ID does for findings. It contains the mirrors
+// entry that decided. Without an entry it is "images".
 func (i *Image) ID() string {
 	if i.Entry == "" {
 		return "images"
@@ -158,7 +157,7 @@ func (i *Image) Pulled() string {
 	return i.Image
 }
 
-// Sentence returns what a user reads of the image.
+// Sentence returns the text that users read.
 func (i *Image) Sentence() string { return i.text(false) }
 
 // Rule records whether a rule applied to the object.
@@ -168,10 +167,10 @@ type Rule struct {
 	Applies  bool   `json:"applies"`
 	Why      string `json:"why"`
 	Findings int    `json:"findings"`
-	Exempt   int    `json:"exempt,omitempty"` // of them
+	Exempt   int    `json:"exempt,omitempty"` // of the findings
 }
 
-// tell adds a finding.
+// tell adds a finding and updates the decision.
 func (r *Result) tell(f Finding) {
 	r.Findings = append(r.Findings, f)
 	switch {

@@ -1,10 +1,11 @@
 package offline
 
 import (
-	"bytes"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -12,8 +13,8 @@ import (
 	"github.com/evergate/evergate/internal/input"
 )
 
-// SkippedError says that a file of a directory, or a document of it, holds no whole object, so that it was not read:
-// the repositories of people hold more than manifests. A file that is named itself is always read.
+// SkippedError reports that a file in a directory, or a document in it, was skipped because it does not contain a
+// whole object. Most repositories contain more than manifests. A file that is given by its path is always read.
 type SkippedError struct {
 	File string
 	Why  string
@@ -21,32 +22,29 @@ type SkippedError struct {
 
 func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 
-// Why files are skipped.
+// The reasons to skip a file.
 const (
 	whyIgnored  = "ignored"
+	whyHidden   = "hidden"
+	whyForeign  = "no manifests: they have neither apiVersion nor kind"
 	whyChart    = "of Helm charts, no manifests"
 	whySuite    = "suites of tests: evergate test runs them"
 	whyTemplate = "templates: render them, as helm template does"
 	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
 )
 
-// isManifest reports whether a file of a directory has an extension of those that are read.
+// isManifest reports whether a file in a directory has an extension that is read.
 func isManifest(name string) bool {
-	for _, extension := range extensions {
-		if path.Ext(name) == extension {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(extensions, strings.ToLower(path.Ext(name)))
 }
 
-// repository says what the files of a directory are, by their names and by the kustomizations beside them.
+// repository classifies the files of a directory by their names and by the kustomizations next to them.
 type repository struct {
 	root   *os.Root
 	charts map[string]bool // directories with a Chart.yaml
-	parts  map[string]bool // what kustomizations refer to and is no resource
+	parts  map[string]bool // files that kustomizations refer to and that are not resources
 
-	templates bool // the root is the directory templates of a chart
+	templates bool // the root is the templates directory of a chart
 }
 
 func newRepository(root *os.Root) *repository {
@@ -58,7 +56,7 @@ func newRepository(root *os.Root) *repository {
 	return r
 }
 
-// add looks at a file, whose path is relative to the root.
+// add records a file if it describes other files. The name is relative to the root.
 func (r *repository) add(name string) {
 	switch path.Base(name) {
 	case "Chart.yaml":
@@ -68,7 +66,7 @@ func (r *repository) add(name string) {
 	}
 }
 
-// kustomization has the fields of a kustomization that name files which hold no whole objects.
+// kustomization has the fields of a kustomization that refer to files without whole objects.
 type kustomization struct {
 	Patches               []struct{ Path string }
 	PatchesJSON6902       []struct{ Path string } `json:"patchesJson6902"`
@@ -83,10 +81,11 @@ type kustomization struct {
 	}
 }
 
-// maxKustomization bounds a kustomization that is looked at, in bytes: far more than people write.
+// maxKustomization limits a kustomization that is read, in bytes. It is far more than people write.
 const maxKustomization = 1 << 20
 
-// addKustomization notes what a kustomization refers to. One that cannot be read refers to nothing: kustomize says why.
+// addKustomization records the files that a kustomization refers to. A kustomization that cannot be read is ignored
+// here, because kustomize reports the problem.
 func (r *repository) addKustomization(name string) {
 	data, err := input.ReadIn(r.root, name, maxKustomization)
 	if err != nil {
@@ -101,7 +100,7 @@ func (r *repository) addKustomization(name string) {
 		files = append(files, p.Path)
 	}
 	for _, g := range append(k.ConfigMapGenerator, k.SecretGenerator...) {
-		for _, f := range g.Files { // KEY=FILE, or FILE
+		for _, f := range g.Files { // KEY=FILE or FILE
 			files = append(files, f[strings.IndexByte(f, '=')+1:])
 		}
 		files = append(files, g.Envs...)
@@ -116,7 +115,7 @@ func (r *repository) addKustomization(name string) {
 	}
 }
 
-// why returns why a file is skipped; empty where it is read.
+// why returns the reason to skip a file, or an empty string if it is read.
 func (r *repository) why(name string) string {
 	switch {
 	case r.templates:
@@ -141,33 +140,65 @@ func (r *repository) why(name string) string {
 	}
 }
 
-// isValues reports whether a file has a name that values of Helm charts have: values.yaml, values-prod.yaml,
+// isValues reports whether a file has a name that is common for Helm values: values.yaml, values-prod.yaml,
 // prod-values.yaml, prod.values.yaml.
 func isValues(name string) bool {
 	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".yaml"), ".yml")
 	return strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")
 }
 
-// isSuite reports whether a file has the name of a suite of evergate test, which lies beside policies.
+// isSuite reports whether a file has the name of a test suite of evergate test. Suites are often next to policies.
 func isSuite(name string) bool {
 	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
 }
 
-// skips returns the error about what of a file of a directory is skipped, in place of err; nil for another error.
-func skips(name string, err error) error {
-	in, ok := asInputError(err)
-	switch {
-	case !ok:
-		return nil
-	case in.template:
-		return &SkippedError{name, whyTemplate}
-	case in.noKind && isValues(name):
-		return &SkippedError{name, whyChart}
-	case in.noKind && isSuite(name):
-		return &SkippedError{name, whySuite}
-	}
-	return nil
+// foreign collects the errors about the text of a file in a directory. If an object in the file has an apiVersion or
+// a kind, the file is meant as a manifest and the errors are reported. Otherwise the file is skipped.
+type foreign struct {
+	errs  []error
+	suite bool
 }
 
-// isTemplate reports whether a text has actions of templates.
-func isTemplate(data []byte) bool { return bytes.Contains(data, []byte("{{")) }
+// take stores an error about the text of a file. It reports whether err is such an error.
+func (f *foreign) take(err error) bool {
+	in, ok := asInputError(err)
+	if !ok || !in.foreign {
+		return false
+	}
+	f.errs, f.suite = append(f.errs, err), f.suite || in.suite
+	return true
+}
+
+// why returns the reason to skip the file.
+func (f *foreign) why(name string) string {
+	switch {
+	case isValues(name):
+		return whyChart
+	case f.suite && isSuite(name):
+		return whySuite
+	}
+	return whyForeign
+}
+
+// The expressions match the fields in the places in which people and programs write them.
+var (
+	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
+	jsonClaim = regexp.MustCompile(`(?m)(?:^[ \t]{0,2}|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
+)
+
+// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.
+func claimsKind(text []byte) bool { return yamlClaim.Match(text) || jsonClaim.Match(text) }
+
+var (
+	// helmAction matches actions that only Helm templates contain.
+	helmAction = regexp.MustCompile(`\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\b(?:include|tpl) )`)
+	// bareAction matches an action at the beginning of a line or value, which changes the meaning of the YAML. It
+	// does not match quoted actions and actions with Prometheus variables, because these are values in the files of
+	// Alertmanager and Prometheus.
+	bareAction = regexp.MustCompile(`(?m)^[ \t-]*(?:[\w./-]+:[ \t]+)?\{\{-?[ \t]*(?:[^$ \t]|\$[^lve])`)
+)
+
+// isTemplate reports whether a text that is not YAML is a template of manifests.
+func isTemplate(data []byte) bool {
+	return helmAction.Match(data) || claimsKind(data) && bareAction.Match(data)
+}

@@ -1,59 +1,108 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
 )
 
 const (
-	// skippedNames is how many names of skipped objects of one kind are kept: enough to recognise them.
+	// skippedNames is how many names of skipped objects of one kind are kept, and how many names a line of text lists:
+	// enough to recognise them.
 	skippedNames = 5
-	// maxSkips is how many kinds and reasons are told apart: more than clusters have, and kinds are the input's to write.
+	// maxSkips limits the kinds and reasons that are distinguished. It is more than a cluster has. A limit is needed
+	// because the input can contain any kind.
 	maxSkips = 1000
 )
 
-// otherKinds stands for the kinds beyond maxSkips. No kind can be called that.
+// otherKinds represents the kinds over maxSkips. A kind cannot have this name.
 const otherKinds = "(others)"
 
-// Skips counts what was not judged. Its zero value is empty.
+// Skips counts the objects and files that were skipped. The zero value is empty and ready to use.
 type Skips struct {
 	Objects []Skipped
 	Files   []SkippedFiles
 
-	at   map[skipKey]int // where in Objects
+	at   map[skipKey]int // the index in Objects
 	seen map[SkippedError]bool
 }
 
 type skipKey struct{ kind, why string }
 
-// Skipped are objects of one kind that were not judged.
+// Skipped describes objects of one kind that were not validated for one reason.
 type Skipped struct {
 	Kind  string   `json:"kind"`
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
-	Names []string `json:"names"` // the first of them
-}
-
-// String returns the names, and why they were skipped.
-func (s Skipped) String() string {
-	return text.Name(s.Kind) + " " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
+	Names []string `json:"names"` // the first few
 }
 
 // SkippedFiles are files that were not read for one reason.
 type SkippedFiles struct {
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
-	Names []string `json:"names"` // the first of them
+	Names []string `json:"names"` // all of them
 }
 
-// String returns the names, and why they were skipped.
+// String returns the first names, and why the files were skipped.
 func (s SkippedFiles) String() string {
-	return count(s.Count, "file") + ": " + text.AndMore(s.Names, s.Count-len(s.Names)) + " (" + s.Why + ")"
+	first := s.Names[:min(len(s.Names), skippedNames)]
+	return count(s.Count, "file") + ": " + text.AndMore(first, s.Count-len(first)) + " (" + s.Why + ")"
 }
 
-// Add adds an object that is not judged.
+// SkipLines returns the lines of a text report about skipped objects and files: one line for each reason.
+func SkipLines(objects []Skipped, files []SkippedFiles) []string {
+	var lines []string
+	byReason := map[string][]Skipped{}
+	for _, o := range objects {
+		byReason[o.Why] = append(byReason[o.Why], o)
+	}
+	for _, o := range objects { // reasons are in the order of the input
+		if of := byReason[o.Why]; of != nil {
+			lines = append(lines, "skipped: "+skippedText(of)+" ("+o.Why+")")
+			delete(byReason, o.Why)
+		}
+	}
+	for _, f := range files {
+		lines = append(lines, "skipped: "+f.String())
+	}
+	return lines
+}
+
+// skippedKinds is how many kinds a line lists.
+const skippedKinds = 10
+
+// skippedText returns the names of a few objects, and the counts by kind of many.
+func skippedText(objects []Skipped) string {
+	total := 0
+	var names []string
+	for _, o := range objects {
+		total += o.Count
+		for _, name := range o.Names {
+			names = append(names, text.Name(o.Kind)+" "+name)
+		}
+	}
+	if total <= skippedNames {
+		return strings.Join(names, ", ")
+	}
+	objects = slices.Clone(objects)
+	slices.SortStableFunc(objects, func(a, b Skipped) int { return cmp.Compare(b.Count, a.Count) })
+	var kinds []string
+	for _, o := range objects[:min(len(objects), skippedKinds)] {
+		kinds = append(kinds, text.Thousands(o.Count)+" "+text.Name(o.Kind))
+	}
+	s := text.Thousands(total) + " objects: " + strings.Join(kinds, ", ")
+	if more := len(objects) - len(kinds); more > 0 {
+		s += " and " + strconv.Itoa(more) + " more " + plural(more, "kind")
+	}
+	return s
+}
+
+// Add adds an object that is not validated.
 func (s *Skips) Add(o Object, why string) {
 	key := skipKey{text.Truncate(o.qualified(), admission.MaxName), why}
 	i, ok := s.at[key]
@@ -92,7 +141,5 @@ func (s *Skips) AddFile(e *SkippedError) {
 	}
 	skipped := &s.Files[i]
 	skipped.Count++
-	if len(skipped.Names) < skippedNames {
-		skipped.Names = append(skipped.Names, e.File)
-	}
+	skipped.Names = append(skipped.Names, e.File)
 }

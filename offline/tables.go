@@ -11,10 +11,11 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// tableRows is how many rows of a table are written unless all are asked for: as many as a screen shows.
+// tableRows is the number of rows of a table that are written unless the user requests all of them. They fit on a
+// screen.
 const tableRows = 20
 
-// modeCounts counts findings by the mode of their rule, those that are exempt apart, and images outside their mirrors.
+// modeCounts counts findings by the mode of their rule, exempt findings, and images outside their mirrors.
 type modeCounts struct{ enforce, warn, audit, exempt, outside int }
 
 func (m *modeCounts) add(mode string, n int) {
@@ -30,7 +31,7 @@ func (m *modeCounts) add(mode string, n int) {
 	}
 }
 
-// tables writes the counts of an audit by rule and by namespace, those with most findings first.
+// tables writes the counts of an audit by rule and by namespace, sorted by severity.
 func (w *textWriter) tables(c *Counts, all bool) {
 	rules, namespaces := map[string]*modeCounts{}, map[string]*modeCounts{}
 	of := func(m map[string]*modeCounts, name string) *modeCounts {
@@ -93,7 +94,7 @@ func (w *textWriter) table(title string, rows map[string]*modeCounts, all bool) 
 	w.WriteString("\n")
 }
 
-// cell writes a number at the right of a column, in a color unless it is 0.
+// cell returns a right-aligned number, in a color unless it is 0.
 func cell(n int, color func(string) string) string {
 	s := fmt.Sprintf("%8s", text.Thousands(n))
 	if n == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Of many namespaces the worst are shown, unless all are asked for.
+// If there are many namespaces, the worst are shown, unless all are requested.
 func TestTablesAreCutShort(t *testing.T) {
 	r := &Report{AsExisting: true, Counts: newCounts()}
 	for i := range 300 {

@@ -12,8 +12,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// textWriter writes a report for users: a heading for each object, under it a line for each finding, image and rule,
-// and a summary.
+// textWriter writes a report for users. It contains a heading for each object, a line for each of its findings,
+// images and rules, and a summary.
 type textWriter struct {
 	bytes.Buffer
 	indent  string
@@ -21,12 +21,12 @@ type textWriter struct {
 	explain bool
 }
 
-// TextOptions says how the text of a report is written.
+// TextOptions contains options for the text of a report.
 type TextOptions struct {
 	Colors       text.Colors
-	OnlyFailures bool // of objects, only those that are denied, or their Pods, are listed, and not those that are skipped
-	Warnings     bool // with OnlyFailures, those that are warned of too
-	Limit        int  // how many objects are listed, and rows of a table cut short; 0 for all
+	OnlyFailures bool // list only objects that are denied or whose Pods are denied; do not list skipped objects
+	Warnings     bool // with OnlyFailures, also list objects with warnings
+	Limit        int  // the maximum number of objects; if it is not 0, tables are cut short too
 }
 
 // lists reports whether an object is listed.
@@ -34,7 +34,7 @@ func (o TextOptions) lists(r *Result) bool {
 	return !o.OnlyFailures || r.Decision != Allowed || o.Warnings && r.Warns()
 }
 
-// WriteText writes the report for users, in one piece.
+// WriteText writes the report for users with a single Write.
 func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 	_, err := to.Write(r.text(o))
 	return err
@@ -71,21 +71,16 @@ func (r *Report) text(o TextOptions) []byte {
 	if r.AsExisting {
 		w.tables(&r.Counts, o.Limit == 0)
 	}
-	judged := count(r.Summary.Judged, "object") + " judged by policy " + r.Policy.Hash
-	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
-	for _, s := range r.Skipped {
-		if !o.OnlyFailures {
-			w.WriteString("skipped: " + s.String() + "\n")
-		}
-	}
-	for _, s := range r.SkippedFiles {
-		if !o.OnlyFailures {
-			w.WriteString("skipped: " + s.String() + "\n")
+	if !o.OnlyFailures {
+		for _, line := range SkipLines(r.Skipped, r.SkippedFiles) {
+			w.WriteString(line + "\n")
 		}
 	}
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}
+	judged := count(r.Summary.Judged, "object") + " validated against policy " + r.Policy.Hash
+	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
 	return w.Bytes()
 }
 
@@ -104,7 +99,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 	case r.Decision == Denied:
 		decision = w.colors.Bad(decision)
 	case r.Decision == PodsRefused:
-		decision = w.colors.Bad("its Pods will be refused")
+		decision = w.colors.Bad("its Pods will be denied")
 	case r.Warns():
 		decision = w.colors.Warn(decision)
 	default:
@@ -124,7 +119,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 	}
 }
 
-// isExempt reports whether all that there is to say of an object is exempt.
+// isExempt reports whether the object has only exempt findings.
 func (r *Result) isExempt() bool {
 	return len(r.Images) == 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect != Exempt })
 }
@@ -145,7 +140,7 @@ func (w *textWriter) line(label, text string) {
 	fmt.Fprintf(w, "%s  %s  %s\n", w.indent, color(fmt.Sprintf("%-9s", label)), text)
 }
 
-// String returns the sentence that a cluster's users read, see policy.Finding.
+// String returns the sentence that users of a cluster read. See policy.Finding.
 func (f *Finding) String() string {
 	s := f.ID + ": "
 	if f.Path != "" {
@@ -156,7 +151,7 @@ func (f *Finding) String() string {
 		s += " (" + f.Note + ")"
 	}
 	if f.Existed {
-		s += " (it was so before this update)"
+		s += " (this existed before the update)"
 	}
 	if f.ExemptBy != "" {
 		s += " (exempt until " + f.ExemptUntil + " by " + f.ExemptBy
@@ -191,6 +186,9 @@ func (i *Image) text(explain bool) string {
 		}
 		return s + ")"
 	case outside:
+		if i.To == "" { // a rule denies it as it is written
+			return s + ": " + i.Why
+		}
 		return s + " → " + i.To + " (" + i.Entry + ", " + i.Mode + ")"
 	}
 	return s + ": " + i.Why
@@ -210,11 +208,11 @@ func (r *Rule) text() string {
 func (s *Summary) text(exists bool) string {
 	denied, warned := "denied", "allowed with a warning"
 	if exists {
-		denied, warned = "would be denied now", "would be warned of"
+		denied, warned = "would be denied now", "would get a warning"
 	}
 	decisions := tally(
 		counted{s.Denied, denied},
-		counted{s.PodsRefused, "whose Pods will be refused"},
+		counted{s.PodsRefused, "whose Pods will be denied"},
 		counted{s.Warned, warned},
 		counted{s.Judged - s.Denied - s.PodsRefused - s.Warned, "allowed"},
 	)
@@ -240,13 +238,13 @@ func (s *Summary) text(exists bool) string {
 	return text.String()
 }
 
-// counted is a number and what it counts.
+// counted is a number and the thing that it counts.
 type counted struct {
 	n    int
 	what string
 }
 
-// tally lists what there is.
+// tally lists the numbers above 0.
 func tally(all ...counted) string {
 	var parts []string
 	for _, c := range all {

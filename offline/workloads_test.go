@@ -22,7 +22,7 @@ pods:
 - {name: tags, mode: warn, images: {deniedTags: [latest]}}
 `
 
-// reviewWorkloads returns the decisions about manifests, and what was skipped.
+// reviewWorkloads returns the decisions about manifests, and the skipped objects.
 func reviewWorkloads(t *testing.T, o Options, manifests, old string) (report *Report, said string) {
 	t.Helper()
 	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(workloadsPolicy)})
@@ -40,13 +40,13 @@ func reviewWorkloads(t *testing.T, o Options, manifests, old string) (report *Re
 	for _, r := range report.Results {
 		lines = append(lines, r.Kind+" "+string(r.Decision))
 	}
-	for _, s := range report.Skipped {
-		lines = append(lines, s.String())
+	for _, line := range SkipLines(report.Skipped, nil) {
+		lines = append(lines, strings.TrimPrefix(line, "skipped: "))
 	}
 	return report, strings.Join(append(lines, report.Errors...), "; ")
 }
 
-// What a cluster does with workloads, those of the policy's templates too, and how a pipeline ends.
+// The decisions about workloads, including custom resources in the templates block, and the exit codes.
 func TestWorkloads(t *testing.T) {
 	deployment := func(image string) string {
 		return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {containers: " +
@@ -60,20 +60,20 @@ func TestWorkloads(t *testing.T) {
 		manifests, old, want string
 		exit                 int
 	}{
-		"allowed":          {deployment("ghcr.io/a:1"), "", "Deployment allowed", 0},
-		"its Pods refused": {deployment("quay.io/a:1"), "", "Deployment podsRefused", 1},
-		"refused itself":   {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
-		"off":              {deployment("docker.io/old:1"), "", "Deployment allowed", 0},
-		"warned of":        {deployment("ghcr.io/a"), "", "Deployment allowed", 0},
+		"allowed":         {deployment("ghcr.io/a:1"), "", "Deployment allowed", 0},
+		"its Pods denied": {deployment("quay.io/a:1"), "", "Deployment podsRefused", 1},
+		"refused itself":  {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
+		"off":             {deployment("docker.io/old:1"), "", "Deployment allowed", 0},
+		"warned of":       {deployment("ghcr.io/a"), "", "Deployment allowed", 0},
 		"both": {deployment("quay.io/a:1") + "---\n" + deployment("gcr.io/a:1"), "",
 			"Deployment podsRefused; Deployment denied", 1},
 		"as it was before":   {deployment("quay.io/a:1"), deployment("quay.io/a:1"), "Deployment allowed", 0},
 		"a custom resource":  {ray("v1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
 		"its other version":  {ray("v1alpha1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
-		"a version unknown":  {ray("v2", "quay.io/a:1"), "", "RayJob.ray.io r (not judged)", 0},
+		"a version unknown":  {ray("v2", "quay.io/a:1"), "", "RayJob.ray.io r (not validated)", 0},
 		"without a template": {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}", "", "RayJob allowed", 0},
 		"of an unknown group": {"{apiVersion: a.example/v1, kind: RayJob, metadata: {name: r}}", "",
-			"RayJob.a.example r (not judged)", 0},
+			"RayJob.a.example r (not validated)", 0},
 		"a name of two kinds": {"{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: s}, " +
 			"spec: {template: {spec: {containers: [{image: 'quay.io/a:1'}]}}}}\n---\n{apiVersion: v1, kind: Service, " +
 			"metadata: {name: s}}", "",
@@ -93,7 +93,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// Reviews of custom resources are judged like those of workloads; objects that exist are not: their Pods are.
+// Reviews of custom resources are decided like reviews of workloads. Existing workloads are skipped, because their
+// Pods are validated.
 func TestWorkloadsOtherwise(t *testing.T) {
 	const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
 		`"resource":{"group":"ray.io","version":"v1alpha1","resource":"rayjobs"},"operation":"CREATE","name":"r",` +
@@ -103,7 +104,7 @@ func TestWorkloadsOtherwise(t *testing.T) {
 	}
 	const job = "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}"
 	if _, got := reviewWorkloads(t, Options{AsExisting: true}, job,
-		""); got != "RayJob.ray.io r (its Pods are judged instead)" {
+		""); got != "RayJob.ray.io r (its Pods are validated instead)" {
 		t.Error(got)
 	}
 }

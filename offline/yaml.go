@@ -15,23 +15,28 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// maxYAML bounds one YAML document, in bytes. YAML is decoded as a tree, which takes about fifty times its text. 32 MiB
-// is far more than any one object that a cluster stores (1.5 MiB), and a longer List can be had as JSON, which is
-// streamed.
+// maxYAML limits one YAML document, in bytes. The decoder builds a tree, which takes about 50 times the size of the
+// text. 32 MiB is far more than a cluster can store as one object (1.5 MiB). Longer Lists can be given as JSON, which
+// is read piece by piece.
 const maxYAML = 32 << 20
 
-// yamlStream reads the objects of YAML text: one a document, or those of a List.
+// yamlStream reads the objects of YAML text. A document contains one object or a List.
 type yamlStream struct {
 	split    yamlSplitter
 	at       Origin
 	document *jsonStream // that is being read
+	claimed  bool        // a document before it has an apiVersion or a kind
 }
 
 func newYAMLStream(r io.Reader, at Origin) *yamlStream {
-	return &yamlStream{yamlSplitter{r: bufio.NewReader(r)}, at, newJSONStream(strings.NewReader(""), at)}
+	return &yamlStream{
+		split: yamlSplitter{r: bufio.NewReader(r)}, at: at, document: newJSONStream(strings.NewReader(""), at),
+	}
 }
 
 func (s *yamlStream) documents() int { return s.at.Document }
+
+func (s *yamlStream) claims() bool { return s.claimed || s.document.claimed }
 
 // next returns the next object, or io.EOF. An error leaves out one document or item.
 func (s *yamlStream) next() (Object, error) {
@@ -46,33 +51,54 @@ func (s *yamlStream) next() (Object, error) {
 		}
 		s.at.Document, s.at.Line = s.at.Document+1, doc.line
 		if err != nil {
-			return Object{}, s.at.fileError(err)
+			s.claimed = s.claims() || claimsKind(doc.text)
+			err = s.at.fileError(err)
+			if in, ok := asInputError(err); ok {
+				in.foreign = errors.Is(err, errLongYAML)
+			}
+			return Object{}, err
 		}
 		data, err := yaml.YAMLToJSONStrict(doc.text)
 		if err != nil {
+			s.claimed = s.claims() || claimsKind(doc.text)
 			return Object{}, s.at.documentError(doc, err)
 		}
+		s.claimed = s.claims()
 		s.document = newJSONStream(bytes.NewReader(data), s.at)
-		s.document.at.Document-- // it counts the document itself
+		s.document.at.Document-- // the stream counts the document again
 		s.document.fixed = doc.line
 	}
 }
 
-// documentError is an error about a document that is not YAML. Of a template it says so.
+// documentError returns an error about a document that is not YAML. For a template, the error includes a hint to
+// render it.
 func (o Origin) documentError(doc yamlDocument, err error) error {
 	err = o.yamlError(doc, err)
-	if in, ok := asInputError(err); ok && isTemplate(doc.text) {
-		in.template = true
-		in.Err = fmt.Errorf("%w; it has {{, as templates do: render it first, as helm template does", in.Err)
+	if in, ok := asInputError(err); ok {
+		in.foreign = true
+		if isTemplate(doc.text) {
+			in.template = true
+			in.Err = fmt.Errorf("%w; it has {{, as templates do: render it first, as helm template does", in.Err)
+		}
 	}
 	return err
 }
 
-// yamlErrorLine finds the first line that an error of the YAML library speaks of, and what it says of it.
+// withoutGoValues returns the message of an error of the YAML library, which prints some keys as values of Go.
+func withoutGoValues(err error) string {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.Contains(message, "invalid map key") || strings.Contains(message, "unsupported map key") {
+		return "a key is a mapping or a list, and not a text"
+	}
+	return message
+}
+
+// yamlErrorLine matches the first line number in an error of the YAML library, and the text after it.
 var yamlErrorLine = regexp.MustCompile(`line (\d+): (.*)`)
 
-// yamlError is an error of the YAML library, which counts lines from the beginning of the document. Of a syntax error
-// it names the line at which the collection around the mistake begins: policy.SyntaxError knows better.
+// yamlError returns an error of the YAML library with the line in the file. The library counts lines from the
+// beginning of the document. For a syntax error, it returns the line at which the surrounding collection begins, so
+// the more precise policy.SyntaxError is used if it finds an error.
 func (o Origin) yamlError(doc yamlDocument, err error) error {
 	syntax := policy.SyntaxError(policy.File{Data: doc.text, Lines: doc.line - 1})
 	if syntax != nil {
@@ -82,26 +108,26 @@ func (o Origin) yamlError(doc yamlDocument, err error) error {
 			return o.Errorf("not YAML: %s", message)
 		}
 	}
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	message := withoutGoValues(err)
 	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
-		n, _ := strconv.Atoi(m[1]) // digits, says the pattern
+		n, _ := strconv.Atoi(m[1]) // the pattern matches only digits
 		o.Line, message = o.Line+n-1, m[2]
 	}
 	return o.Errorf("not YAML: %s", message)
 }
 
-// yamlSplitter splits a YAML file into its documents. A line that begins with --- begins a document and belongs to it,
-// since content may follow the marker; a line that begins with ... ends one.
+// yamlSplitter splits a YAML file into its documents. A line that begins with --- begins a document and belongs to
+// it, because content may follow the marker. A line that begins with ... ends a document.
 type yamlSplitter struct {
 	r    *bufio.Reader
-	read int          // lines
+	read int          // the number of lines read
 	doc  yamlDocument // that is being read
 	end  bool
 }
 
 type yamlDocument struct {
 	text []byte
-	line int // of the file, at which the text begins
+	line int // the line of the file at which the text begins
 }
 
 // next returns the next document that has content, or io.EOF.
@@ -135,7 +161,7 @@ func (s *yamlSplitter) next() (yamlDocument, error) {
 
 var errLongYAML = errors.New("longer than 32 MiB: write it as JSON, which is read piece by piece")
 
-// line returns the next line, and io.EOF with the last one. A longer line than a document may have is an error.
+// line returns the next line, and io.EOF with the last line. A line that is longer than maxYAML is an error.
 func (s *yamlSplitter) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -150,21 +176,21 @@ func (s *yamlSplitter) line() ([]byte, error) {
 	}
 }
 
-// take returns the document that has been read, and begins another with a line.
+// take returns the document that has been read, and begins another document with a line.
 func (s *yamlSplitter) take(line []byte) yamlDocument {
 	doc := s.doc
 	s.doc = yamlDocument{line, s.read}
 	return doc.trim()
 }
 
-// isMarker reports whether a line is a marker of documents: alone, or with something after it.
+// isMarker reports whether a line consists of a document marker, or begins with the marker and white space.
 func isMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// trim returns d without the lines before its content: blank ones, comments, directives, markers. Templates leave
-// documents of nothing else.
+// trim returns d without the lines before its content: blank lines, comments, directives and markers. Templates often
+// render documents that contain nothing else.
 func (d yamlDocument) trim() yamlDocument {
 	for len(d.text) > 0 {
 		line, rest, _ := bytes.Cut(d.text, []byte{'\n'})

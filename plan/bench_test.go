@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// BenchmarkPlan measures a dump of a thousand Pods as kubectl prints them, for which nothing changes, or all of which
-// are rewritten otherwise.
+// BenchmarkPlan measures a dump of a thousand Pods from kubectl. Either nothing changes, or all Pods are rewritten
+// differently.
 func BenchmarkPlan(b *testing.B) {
 	data, err := os.ReadFile("../bench/pod.json")
 	if err != nil {

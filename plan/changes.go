@@ -7,26 +7,26 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// Kind is a kind of change for an object, or for what one rule says of it.
+// Kind is a kind of change for an object, or for the findings of one rule.
 type Kind string
 
-// The kinds of changes, in the order in which they matter. Of the first eight an object has one at most.
+// The kinds of changes, the most important first. An object has at most one of the first eight kinds.
 const (
 	NewlyDenied       Kind = "newlyDenied"
-	NewlyRefused      Kind = "podsNewlyRefused" // a workload is allowed, and its Pods will be denied
-	NewlyAllowed      Kind = "newlyAllowed"     // it was denied
+	NewlyRefused      Kind = "podsNewlyRefused" // the workload is allowed, but its Pods will be denied
+	NewlyAllowed      Kind = "newlyAllowed"     // was denied before
 	NoLongerRefused   Kind = "podsNoLongerRefused"
 	NewlyWarned       Kind = "newlyWarned"
 	NoLongerWarned    Kind = "noLongerWarned"
-	NewlyAudited      Kind = "newlyAudited" // allowed without a warning, and a rule in mode audit finds something
+	NewlyAudited      Kind = "newlyAudited" // allowed without a warning, but with findings of rules in mode audit
 	NoLongerAudited   Kind = "noLongerAudited"
-	RewrittenDiffers  Kind = "rewrittenOtherwise" // allowed by both, and images are pulled from elsewhere
-	FindingsDiffer    Kind = "otherFindings"      // decided alike, for other reasons
+	RewrittenDiffers  Kind = "rewrittenOtherwise" // allowed by both policies, but images are pulled from other places
+	FindingsDiffer    Kind = "otherFindings"      // the same decision with other reasons
 	numKinds               = 10
 	lastDecisionIndex      = 7
 )
 
-// kinds lists the kinds in their order.
+// kinds returns the kinds in their order.
 func kinds() [numKinds]Kind {
 	return [numKinds]Kind{
 		NewlyDenied, NewlyRefused, NewlyAllowed, NoLongerRefused, NewlyWarned, NoLongerWarned, NewlyAudited, NoLongerAudited,
@@ -34,17 +34,17 @@ func kinds() [numKinds]Kind {
 	}
 }
 
-// String returns the words that texts have for the kind.
+// String returns the words for the kind in texts.
 func (k Kind) String() string {
 	switch k {
 	case NewlyDenied:
 		return "newly denied"
 	case NewlyRefused:
-		return "Pods newly refused"
+		return "Pods newly denied"
 	case NewlyAllowed:
 		return "newly allowed"
 	case NoLongerRefused:
-		return "Pods no longer refused"
+		return "Pods no longer denied"
 	case NewlyWarned:
 		return "newly warned"
 	case NoLongerWarned:
@@ -54,13 +54,13 @@ func (k Kind) String() string {
 	case NoLongerAudited:
 		return "no longer audited"
 	case RewrittenDiffers:
-		return "rewritten otherwise"
+		return "rewritten differently"
 	default:
 		return "other findings"
 	}
 }
 
-// index returns the place of a kind in their order.
+// index returns the position of the kind in the order of kinds.
 func (k Kind) index() int {
 	for i, other := range kinds() {
 		if k == other {
@@ -70,7 +70,7 @@ func (k Kind) index() int {
 	return numKinds - 1
 }
 
-// Counts are the numbers of changes, by the index of their kinds.
+// Counts contains the numbers of changes, indexed by kind.
 type Counts [numKinds]int
 
 // Of returns the number of changes of a kind.
@@ -103,7 +103,7 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// level is how much a user notices of a decision, or of a finding.
+// level is the visibility of a decision or finding to users.
 type level int
 
 // The levels.
@@ -111,11 +111,11 @@ const (
 	nothing level = iota
 	audited
 	warned
-	refused // the Pods of a workload
+	refused // a workload is allowed, but its Pods are denied
 	denied
 )
 
-// Decision returns the word for a level, as reports have it.
+// decision returns the decision that reports show for the level.
 func (l level) decision() offline.Decision {
 	switch l {
 	case denied:
@@ -131,7 +131,7 @@ func (l level) decision() offline.Decision {
 	}
 }
 
-// change returns the kind of the change from one level to another; empty for none.
+// change returns the kind of change from one level to another. It is empty if the levels are equal.
 func (l level) change(to level) Kind {
 	if l == to {
 		return ""

@@ -9,22 +9,22 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// decision is what one policy decides about an object.
+// decision is the decision of one policy about an object.
 type decision struct {
 	offline.Result
 	pulls []pull
 }
 
-// pull is from where one image of an object, or of the Pods of a workload, is pulled.
+// pull is the place from which one image of an object, or of its Pod template, is pulled.
 type pull struct {
 	path   string
-	image  string // as it is written
+	image  string // as written
 	from   string
-	entry  string // of mirrors, that rewrites it; empty for none
-	secret string // that the Pod gets for it; empty for none
+	entry  string // the mirrors entry that rewrites it; may be empty
+	secret string // the pull secret that is added to the Pod; may be empty
 }
 
-// newPull returns from where an image is pulled.
+// newPull returns the place from which an image is pulled.
 func newPull(o *policy.ImageOutcome, path string) pull {
 	p := pull{path: path, image: o.Image.Ref, from: o.Image.Ref}
 	if o.Outcome == policy.Rewritten {
@@ -33,7 +33,8 @@ func newPull(o *policy.ImageOutcome, path string) pull {
 	return p
 }
 
-// pullsOf returns from where the images of an object are pulled. A secret that a Pod has already makes no difference.
+// pullsOf returns the places from which the images in an object are pulled. It ignores a pull secret that the Pod
+// already has.
 func pullsOf(a *admission.Answer) []pull {
 	pulls := make([]pull, 0, len(a.Rewriting.Images)+len(a.TemplateImages))
 	for i := range a.Rewriting.Images {
@@ -51,8 +52,8 @@ func pullsOf(a *admission.Answer) []pull {
 	return pulls
 }
 
-// sameAnswer reports, at little cost, whether two answers about one object are surely the same, as most are: without a
-// sentence being made.
+// sameAnswer reports whether two answers about one object are certainly the same, which is the most common case. It
+// is fast because it does not build any sentences.
 func sameAnswer(a, b *admission.Answer) bool {
 	return a != nil && b != nil &&
 		slices.EqualFunc(a.Findings, b.Findings, sameFinding) &&
@@ -72,23 +73,23 @@ func sameImage(a, b policy.ImageOutcome) bool {
 	return a.Outcome == b.Outcome && a.To == b.To && a.Entry == b.Entry && a.Mode == b.Mode
 }
 
-// change is what differs between two decisions about one object.
+// change is the difference between two decisions about one object.
 type change struct {
-	kinds     []Kind // none where nothing differs
+	kinds     []Kind // nil if the decisions do not differ
 	old, new  level
 	findings  []Finding // the most severe first
 	images    []Image
 	rules     []ruleChange
-	namespace string // in which the object is judged
+	namespace string // the namespace in which the object is validated
 }
 
-// ruleChange is what differs in what one rule, or one entry of mirrors, says.
+// ruleChange is the change in the findings of one rule or one mirrors entry.
 type ruleChange struct {
 	rule string
 	kind Kind
 }
 
-// compare returns what differs between two decisions about one object.
+// compare returns the difference between two decisions about one object.
 func compare(old, new decision) change {
 	was, is := old.remarks(), new.remarks()
 	c := change{old: levelOf(was), new: levelOf(is), namespace: cmp.Or(new.Namespace, old.Namespace)}
@@ -110,7 +111,8 @@ func compare(old, new decision) change {
 	return c
 }
 
-// remarks returns the findings of a decision, and as such what entries of mirrors say without rewriting.
+// remarks returns the findings of a decision. It includes the warnings and audit results of mirrors entries, in the
+// form of findings.
 func (d *decision) remarks() []offline.Finding {
 	all := d.Findings
 	for i := range d.Images {
@@ -128,7 +130,7 @@ func (d *decision) remarks() []offline.Finding {
 	return all
 }
 
-// entryID is what an entry of mirrors is called among rules. Without one an image is no reference.
+// entryID returns the ID of a mirrors entry in tables of rules. entry is empty if the image is not a valid reference.
 func entryID(entry string) string {
 	if entry == "" {
 		return "image references"
@@ -136,8 +138,8 @@ func entryID(entry string) string {
 	return "mirrors entry " + entry
 }
 
-// place is the rule of a finding and the field that it is about. Both policies may have a finding there; what its
-// sentence says may differ.
+// place is the rule and the field of a finding. If both policies have a finding at a place, their sentences may
+// differ.
 type place struct{ id, path string }
 
 // effect is the effect of a finding.
@@ -150,7 +152,8 @@ type effect struct {
 func placeOf(f *offline.Finding) place   { return place{f.ID, f.Path} }
 func effectOf(f *offline.Finding) effect { return effect{placeOf(f), f.Effect, f.PodsRefused} }
 
-// differing returns the findings that differ: those of the new decision, and those that only the old one has.
+// differing returns the findings that differ: new or changed findings of the new decision, and findings that only the
+// old decision has.
 func differing(was, is []offline.Finding) []Finding {
 	old, before := map[effect]bool{}, map[place]*offline.Finding{}
 	for i := range was {
@@ -203,7 +206,7 @@ func levelOfRemark(f *offline.Finding) level {
 	}
 }
 
-// changesOfRules returns what differs for each rule, by the most severe of its findings.
+// changesOfRules returns the change for each rule, based on its most severe findings.
 func changesOfRules(was, is []offline.Finding) []ruleChange {
 	type levels struct{ old, new level }
 	found := map[string]levels{}
@@ -226,8 +229,8 @@ func changesOfRules(was, is []offline.Finding) []ruleChange {
 	return all
 }
 
-// changesOfPulls returns the images that are pulled from elsewhere. What one policy has no images of, since it does not
-// judge the kind, is pulled from where it says.
+// changesOfPulls returns the images that are pulled from another place. If a policy does not validate the kind, it
+// does not list the images, and they are pulled from the place in the object.
 func changesOfPulls(old, new []pull) []Image {
 	was, is := pullsByPath(old), pullsByPath(new)
 	var all []Image
@@ -256,8 +259,8 @@ func pullsByPath(pulls []pull) map[string]pull {
 	return m
 }
 
-// entriesOf returns the entries of mirrors by which images are rewritten otherwise: the new one, and where there is
-// none, the old one; each once.
+// entriesOf returns the mirrors entries that rewrite images differently, without duplicates. For each image this is
+// the new entry. If the image only has an old entry, it is the old entry.
 func entriesOf(images []Image) []ruleChange {
 	var all []ruleChange
 	for i := range images {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Policies of which each takes the place of each.
+// The policies that are compared with each other.
 const (
 	off     = "mirrors: []\n"
 	audits  = "pods: [{name: r, mode: audit, images: {denied: [bad.example]}}]\n"
@@ -94,7 +94,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// rulesOf returns the changes by rule as a text, sorted.
+// rulesOf returns the changes by rule as a sorted text.
 func rulesOf(r *Report) string {
 	var all []string
 	for _, row := range r.Rules {
@@ -108,7 +108,7 @@ func rulesOf(r *Report) string {
 	return strings.Join(all, ", ")
 }
 
-// What differs is listed once: where both policies have a finding, with its effect before.
+// A difference is listed once. If both policies have a finding, the old effect is included.
 func TestDifferences(t *testing.T) {
 	r := planOf(Options{Old: mustLoad(t, warns+rewritesElse), New: mustLoad(t, denies+movesElse), Limit: 1},
 		strings.Replace(badPod, badSpec, `{"containers": [{"name": "app", "image": "bad.example/x:1"}],

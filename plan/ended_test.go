@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Workloads from which no controller creates a Pod any more are left out and counted.
+// Workloads that no longer create Pods are left out and counted.
 func TestEndedWorkloads(t *testing.T) {
 	next := mustLoad(t, "pods: [{name: no-evil, mode: enforce, images: {denied: [quay.io/evil]}}]")
 	const template = `"template": {"spec": {"containers": [{"name": "app", "image": "quay.io/evil/x"}]}}`
@@ -48,13 +48,13 @@ func TestEndedWorkloads(t *testing.T) {
 				t.Fatal(err)
 			}
 			if said := strings.Contains(text.String(), "left out: 1 workload without further Pods"); said != test.ended {
-				t.Errorf("the text says so: %t\n%s", said, text.String())
+				t.Errorf("the text contains the note: %t\n%s", said, text.String())
 			}
 		})
 	}
 }
 
-// With --from-record, an entry that is not about the Pod's current image is ignored.
+// With --from-record, an entry that does not belong to the current image of the Pod is ignored.
 func TestStaleRecord(t *testing.T) {
 	const mirrors = "mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]\n"
 	const denied = "pods: [{name: no-one, mode: enforce, images: {denied: ['docker.io/library/nginx:1']}}]\n"
@@ -86,7 +86,7 @@ func TestStaleRecord(t *testing.T) {
 			if err := r.WriteText(&text, TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			const note = "Pods whose annotation has original images that are not those of their images: 1; these are ignored"
+			const note = "Pods whose annotation has original images that do not belong to their images: 1; these are ignored"
 			if diff := cmp.Diff(test.stale > 0, strings.Contains(text.String(), note)); diff != "" {
 				t.Errorf("the note (-want +got):\n%s%s", diff, text.String())
 			}

@@ -12,11 +12,11 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Request is the request of an event that sent an object.
+// Request is the request in an audit event that sent an object.
 type Request struct {
 	Verb    string `json:"verb"` // create, update or patch
 	User    string `json:"user"`
-	Code    int    `json:"code,omitempty"` // of the answer
+	Code    int    `json:"code,omitempty"` // status code of the response
 	Refused bool   `json:"refused,omitempty"`
 	DryRun  bool   `json:"dryRun,omitempty"`
 }
@@ -25,10 +25,10 @@ type Request struct {
 const (
 	verbCreate = "create"
 	verbUpdate = "update"
-	verbPatch  = "patch" // server-side apply too
+	verbPatch  = "patch" // also server-side apply
 )
 
-// event is the part of an audit.k8s.io Event that says which object a request has sent, and as whom.
+// event contains the fields of an audit.k8s.io Event that identify the object of a request and its user.
 type event struct {
 	Level        string `json:"level"`
 	Stage        string `json:"stage"`
@@ -56,10 +56,10 @@ type sender struct {
 	Groups   []string `json:"groups"`
 }
 
-// resource is a resource of any version.
+// resource is a resource in any version.
 type resource struct{ group, name string }
 
-// resourcesOf returns the resources that are judged by one of the policies.
+// resourcesOf returns the resources that at least one of the policies validates.
 func resourcesOf(policies ...*policy.Policy) map[resource]bool {
 	judged := map[resource]bool{}
 	for _, p := range policies {
@@ -70,32 +70,32 @@ func resourcesOf(policies ...*policy.Policy) map[resource]bool {
 	return judged
 }
 
-// isEvent reports whether an object is an event of an audit log, and not the v1 Event of a cluster.
+// isEvent reports whether an object is an event of an audit log, and not a v1 Event of a cluster.
 func isEvent(o offline.Object) bool {
 	return o.Kind == "Event" && strings.HasPrefix(o.APIVersion, "audit.k8s.io/")
 }
 
-// failed is the lowest status of an answer that a request failed.
+// failed is the lowest status code of a failed request.
 const failed = 400
 
-// The stage of an event at which a request has been answered.
+// stageComplete is the stage of an event after the request has been answered.
 const stageComplete = "ResponseComplete"
 
-// Why the object of an event is not judged.
+// The reasons to skip the object of an event.
 const (
-	whyStage       = "an event of another stage than " + stageComplete
-	whyVerb        = "the request writes no object"
-	whyResource    = "not judged"
-	whySubresource = "a subresource, which only updates an object that the log does not have as it was"
-	whyNoObject    = "the log does not have the object: its level must be Request or above"
-	whyPatch       = "a patch, of which the log does not have the object: its level must be RequestResponse"
-	whyFailedPatch = "a patch that was refused, of which there is no object"
+	whyStage       = "the event has another stage than " + stageComplete
+	whyVerb        = "the request does not write an object"
+	whyResource    = "not validated"
+	whySubresource = "the request writes a subresource, and the log does not contain the old object"
+	whyNoObject    = "the log does not contain the object: its level must be Request or above"
+	whyPatch       = "the log does not contain the patched object: its level must be RequestResponse"
+	whyFailedPatch = "the patch failed, so the log does not contain the patched object"
 )
 
-// event compares the decisions about the object that a request of an audit log has sent.
+// event compares the decisions about the object in a request of an audit log.
 func (p *Plan) event(object offline.Object) error {
 	if !isEvent(object) {
-		return object.Errorf("%s is no event of an audit log: leave out --audit", object)
+		return object.Errorf("%s is not an event of an audit log: leave out --audit", object)
 	}
 	var e event
 	if err := object.Unmarshal(&e); err != nil {
@@ -120,7 +120,7 @@ func (p *Plan) event(object offline.Object) error {
 	}
 	as := e.User
 	if e.Impersonated.Username != "" {
-		as = e.Impersonated // as whom admission sees the request
+		as = e.Impersonated // admission sees the impersonated user
 	}
 	for _, j := range []*offline.Judge{p.old, p.new} {
 		j.User, j.Groups = as.Username, as.Groups
@@ -128,7 +128,7 @@ func (p *Plan) event(object offline.Object) error {
 	return p.compare(sent, e.request(as))
 }
 
-// objectOf returns the object that a request has sent, or why there is none to judge.
+// objectOf returns the object in a request, or the reason to skip it.
 func (p *Plan) objectOf(e *event) (value jsontext.Value, why string) {
 	switch {
 	case e.Stage != stageComplete:
@@ -153,10 +153,11 @@ func (p *Plan) objectOf(e *event) (value jsontext.Value, why string) {
 
 func isObject(value jsontext.Value) bool { return value.Kind() == '{' }
 
-// refused reports whether the request changed nothing: by RBAC, a webhook, a conflict or what else there is.
+// refused reports whether the request failed and therefore did not change anything, for example because of RBAC, a
+// webhook or a conflict.
 func (e *event) refused() bool { return e.ResponseStatus.Code >= failed }
 
-// request returns what a report says of the request.
+// request returns the details of the request for a report.
 func (e *event) request(as sender) *Request {
 	r := &Request{
 		Verb: e.Verb, User: text.Truncate(as.Username, admission.MaxName), Code: e.ResponseStatus.Code, Refused: e.refused(),

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/offline"
 )
 
-// auditEvent is an event of the API server's audit log, of which test cases change parts.
+// auditEvent is an event of the API server's audit log. Test cases change parts of it.
 const auditEvent = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"7c7ab0a6-0f0e-4c1e-8f61",` +
 	`"stage":"ResponseComplete","requestURI":"/api/v1/namespaces/a/pods?fieldManager=kubectl","verb":"create",` +
 	`"user":{"username":"alice","groups":["team-a","system:authenticated"]},"sourceIPs":["10.0.0.1"],` +
@@ -43,11 +45,11 @@ func TestEvents(t *testing.T) {
 			"Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "", nil},
 		{"patch", edit(`"create"`, `"patch"`), "Pod a/p (stdin:1)" + denied + "; patch by alice", "stored", "", nil},
 		{"patch at level Request", edit(`"create"`, `"patch"`, `,"responseObject":`+storedPod, ""), "", "",
-			"pods a/p (a patch, of which the log does not have the object: its level must be RequestResponse)", nil},
+			"pods a/p (the log does not contain the patched object: its level must be RequestResponse)", nil},
 		{"patch that was refused", edit(`"create"`, `"patch"`, `"code":201`, `"code":403`, storedPod, `{"kind":"Status"}`), "", "",
-			"pods a/p (a patch that was refused, of which there is no object)", nil},
+			"pods a/p (the patch failed, so the log does not contain the patched object)", nil},
 		{"refused", edit(`"code":201`, `"code":403`),
-			"Pod a/p (stdin:1)" + denied + "; create by alice, refused with 403", "sent", "", nil},
+			"Pod a/p (stdin:1)" + denied + "; create by alice, failed with 403", "sent", "", nil},
 		{"dry run", edit(`?fieldManager`, `?dryRun=All&fieldManager`),
 			"Pod a/p (stdin:1)" + denied + "; create by alice, dry run", "sent", "", nil},
 		{"impersonated", edit(`"sourceIPs"`, `"impersonatedUser":{"username":"bob"},"sourceIPs"`),
@@ -55,27 +57,27 @@ func TestEvents(t *testing.T) {
 		{"generated name", edit(`,"name":"p","apiVersion"`, `,"apiVersion"`, `"metadata":{"name":"p"}`, `"metadata":{"generateName":"p-"}`),
 			"Pod a/p- (stdin:1)" + denied + "; create by alice", "sent", "", nil},
 		{"level Metadata", edit(`"RequestResponse"`, `"Metadata"`, `"requestObject":`+sentPod+`,"responseObject":`+storedPod+`,`, ""), "", "",
-			"pods a/p (the log does not have the object: its level must be Request or above)", nil},
+			"pods a/p (the log does not contain the object: its level must be Request or above)", nil},
 		{"another stage", edit(`"ResponseComplete"`, `"RequestReceived"`), "", "",
-			"pods a/p (an event of another stage than ResponseComplete)", nil},
-		{"reading", edit(`"create"`, `"get"`), "", "", "pods a/p (the request writes no object)", nil},
-		{"another resource", edit(`"resource":"pods"`, `"resource":"secrets"`), "", "", "secrets a/p (not judged)", nil},
+			"pods a/p (the event has another stage than ResponseComplete)", nil},
+		{"reading", edit(`"create"`, `"get"`), "", "", "pods a/p (the request does not write an object)", nil},
+		{"another resource", edit(`"resource":"pods"`, `"resource":"secrets"`), "", "", "secrets a/p (not validated)", nil},
 		{"a resource of another group", edit(`"resource":"pods"`, `"resource":"pods","apiGroup":"metrics.k8s.io"`), "", "",
-			"pods a/p (not judged)", nil},
+			"pods a/p (not validated)", nil},
 		{"a subresource", edit(`"resource":"pods"`, `"resource":"pods","subresource":"ephemeralcontainers"`), "", "",
-			"pods a/p (a subresource, which only updates an object that the log does not have as it was)", nil},
-		{"no event", sentPod, "", "", "", []string{"stdin:1: Pod p is no event of an audit log: leave out --audit"}},
+			"pods a/p (the request writes a subresource, and the log does not contain the old object)", nil},
+		{"no event", sentPod, "", "", "", []string{"stdin:1: Pod p is not an event of an audit log: leave out --audit"}},
 		{"an event of a cluster", `{"kind":"Event","apiVersion":"v1","metadata":{"name":"e"}}`, "", "", "",
-			[]string{"stdin:1: Event e is no event of an audit log: leave out --audit"}},
+			[]string{"stdin:1: Event e is not an event of an audit log: leave out --audit"}},
 		{"broken JSON between events", auditEvent + "\n" + auditEvent[:200] + "\n" + auditEvent,
 			"Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "",
 			[]string{"stdin:2: document 2: not JSON: invalid character '\\n' in string (expecting non-control character)"}},
 		{"a log that breaks off", auditEvent + "\n" + auditEvent[:200], "Pod a/p (stdin:1)" + denied + "; create by alice", "sent", "",
-			[]string{"stdin:2: document 2: the JSON breaks off: was all of it written?"}},
+			[]string{"stdin:2: document 2: the JSON is truncated: it ends before the object does"}},
 		{"a list of events", `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[` + auditEvent + `]}`,
 			"Pod a/p (stdin:1: item 1)" + denied + "; create by alice", "sent", "", nil},
 		{"an event of wrong types", edit(`"code":201`, `"code":"201"`), "", "", "",
-			[]string{"stdin:1: responseStatus.code is a string, which cannot be: a number belongs there"}},
+			[]string{"stdin:1: responseStatus.code is a string, but must be a number"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := planOf(Options{New: mustLoad(t, denies), Events: true, Limit: 5}, tt.input)
@@ -83,12 +85,10 @@ func TestEvents(t *testing.T) {
 			for i := range r.Objects {
 				object += r.Objects[i].text()
 				if f := r.Objects[i].Findings; len(f) != 1 || !strings.Contains(f[0].Message, "bad.example/"+tt.image+":1") {
-					t.Errorf("judged by another object: %+v", f)
+					t.Errorf("another object was evaluated: %+v", f)
 				}
 			}
-			for _, s := range r.Skipped {
-				skipped += s.String()
-			}
+			skipped = strings.TrimPrefix(strings.Join(offline.SkipLines(r.Skipped, nil), "\n"), "skipped: ")
 			for what, diff := range map[string]string{
 				"object": cmp.Diff(tt.object, object), "skipped": cmp.Diff(tt.skipped, skipped), "errors": cmp.Diff(tt.errors, r.Errors),
 			} {
@@ -100,7 +100,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Rules that match by user judge each event by the user that it is of.
+// Rules that match by user apply to the user of each event.
 func TestEventsByUser(t *testing.T) {
 	const rule = "ingresses: [{name: r, mode: enforce, exclude: {users: [alice], groups: [admins]}, tls: {required: true}}]\n"
 	ingress := func(user string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Objects may come from anywhere: here from a page of a list, as an API server prints it.
+// Objects may come from any source, here from a page of a list from an API server.
 func Example() {
 	const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
 	old, err := policy.Load(policy.File{Name: "old.yaml", Data: []byte(head +
@@ -38,7 +38,7 @@ func Example() {
 	}
 	// Output:
 	// denies: true
-	// 2 objects judged, by policy 8e2c3bbcba76 and by policy d2f62b7c1ae7
+	// 2 objects validated against policy 8e2c3bbcba76 and policy d2f62b7c1ae7
 	//           1  newly denied
 	//           1  unchanged
 	//

@@ -12,7 +12,7 @@ import (
 
 const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
 
-// mustLoad loads a policy from the text that follows apiVersion and kind.
+// mustLoad loads a policy from the text after apiVersion and kind.
 func mustLoad(t testing.TB, text string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(head + text)})
@@ -42,13 +42,13 @@ func planOf(o Options, input string) *Report {
 	return p.Report()
 }
 
-// pod is a Pod with one image, as JSON.
+// pod returns a Pod with one image, as JSON.
 func pod(namespace, name, image string) string {
 	return `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "` + name + `", "namespace": "` + namespace + `"}, ` +
 		`"spec": {"containers": [{"name": "app", "image": "` + image + `"}]}}`
 }
 
-// changesOf returns the counts that are not 0.
+// changesOf returns the counts above 0.
 func changesOf(c Counts) map[Kind]int {
 	m := map[Kind]int{}
 	for _, k := range kinds() {

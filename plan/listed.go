@@ -10,19 +10,21 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// maxDetails is how many findings and images of an object are listed: as many as a denial names.
+// maxDetails is the maximum number of findings and images that are listed for an object. It is also the maximum in a
+// denial.
 const maxDetails = admission.Shown
 
-// listed are the first objects of each kind of change: those that matter most may come last.
+// listed collects the first objects of each kind of change, because the most important objects may come last in the
+// input.
 type listed struct {
-	limit  int // of each kind, and of all that are reported
+	limit  int // for each kind, and for the whole report
 	byKind [numKinds][]*Object
 	at     map[group]*Object
 }
 
-// group are objects that are listed as one.
+// group identifies objects that are listed together.
 type group struct {
-	kind, namespace, name string // name is that of a Pod's owner
+	kind, namespace, name string // name is the name of a Pod's owner
 	change                Kind
 	old, new              level
 	rewritten             bool
@@ -30,7 +32,7 @@ type group struct {
 
 func newListed(limit int) listed { return listed{limit: limit, at: map[group]*Object{}} }
 
-// found is an object and what changes for it.
+// found is an object with its changes.
 type found struct {
 	change
 	object     offline.Object
@@ -39,7 +41,7 @@ type found struct {
 	fromRecord bool
 }
 
-// add lists an object, or counts it to one that is listed already.
+// add lists an object, or counts it for a listed object of the same group.
 func (l *listed) add(f *found) {
 	kind := f.kinds[0]
 	g := group{
@@ -60,7 +62,7 @@ func (l *listed) add(f *found) {
 	l.at[g] = o
 }
 
-// report returns the first objects in the order of kinds, and how many of all changed ones are not among them.
+// report returns the first objects in the order of kinds, and the number of other changed objects.
 func (l *listed) report(changed int) (all []Object, more int) {
 	all = []Object{}
 	for _, of := range l.byKind {
@@ -75,7 +77,8 @@ func (l *listed) report(changed int) (all []Object, more int) {
 	return all, changed
 }
 
-// ownerOf returns the owner of a Pod as Kind/name; empty for a Pod without one, and for other objects.
+// ownerOf returns the owner of a Pod as Kind/name. It returns an empty string for a Pod without an owner and for
+// other objects.
 func ownerOf(pod *policy.Pod) string {
 	if pod == nil || pod.Owner == "" {
 		return ""
@@ -84,7 +87,7 @@ func ownerOf(pod *policy.Pod) string {
 	return text.Truncate(kind+"/"+name, 2*admission.MaxName)
 }
 
-// newObject returns an object for the report. What its content can make long is truncated.
+// newObject returns an object for the report. It truncates values whose length depends on the input.
 func newObject(f *found) *Object {
 	o := &Object{
 		Kind: text.Truncate(f.object.Kind, admission.MaxName), Namespace: text.Truncate(f.namespace, admission.MaxName),

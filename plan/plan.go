@@ -1,17 +1,17 @@
-// Package plan says what changes for given objects when one policy takes the place of another: what is newly denied,
-// newly allowed, newly warned of, and rewritten otherwise. Both policies judge as package offline does, so that each
-// decision is that of evergate review.
+// Package plan compares two policies on given objects. It reports which objects are newly denied, newly allowed,
+// newly warned about or rewritten differently under the new policy. Package offline makes the decisions, so each
+// decision is the decision of evergate review.
 //
-//	plan.go       objects, one by one
+//	plan.go       objects, one at a time
 //	events.go     events of the API server's audit log as objects
-//	compare.go    two decisions about one object → what changes
-//	changes.go    the kinds of changes, and counting them
+//	compare.go    two decisions about one object → changes
+//	changes.go    the kinds of changes, and their counts
 //	tables.go     counts by rule and by namespace
 //	listed.go     the first objects of each kind of change
-//	report.go     what is returned; text.go, its text; stream.go, its objects as they are found
-//	sentences.go  what the text says of an object, a finding, an image
+//	report.go     the report; text.go: its text; stream.go: its objects while they are found
+//	sentences.go  the sentences about objects, findings and images
 //
-// What it keeps does not grow with the input.
+// Memory use does not grow with the number of objects.
 package plan
 
 import (
@@ -25,27 +25,28 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Options are the two policies, and the request that objects are judged in: that of their creation.
+// Options contains the two policies, and the attributes of the create requests that are decided.
 type Options struct {
-	Old *policy.Policy // nil for none: every object is allowed
+	Old *policy.Policy // nil means no policy, which allows every object
 	New *policy.Policy
 
-	Namespace string // of objects that name none
-	User      string // that sends the request; that of an event with Events
+	Namespace string // of objects without a namespace
+	User      string // that sends the request; with Events, the user in the event
 	Groups    []string
-	Now       time.Time // by which exceptions end; at the zero time none has ended
-	Sets      []string  // whose rules judge too, in the policy that has them
-	// SetsOf returns the sets whose rules judge an object, too; it may be nil.
+	Now       time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
+	Sets      []string  // rule sets that apply to all objects, if the policy has them
+	// SetsOf returns rule sets that apply to an object in addition to Sets. It may be nil.
 	SetsOf func(offline.Object) []string
 
-	// FromRecord judges Pods that were rewritten by the original images in their records. Tenants may write those.
+	// FromRecord validates rewritten Pods with the original images from their annotations. Tenants may write these
+	// annotations.
 	FromRecord bool
-	// Events says that the objects are events of the API server's audit log.
+	// Events means that the objects are events of the API server's audit log.
 	Events bool
 
-	// Limit is how many objects the report lists.
+	// Limit is the maximum number of objects in the report.
 	Limit int
-	// Changed is called with each object that something changes for; the report then lists none. It may be nil.
+	// Changed is called for each object with changes. The report then does not list objects. It may be nil.
 	Changed func(*Object)
 }
 
@@ -58,7 +59,7 @@ type Plan struct {
 	report  *Report
 	skips   offline.Skips
 	rules   table
-	spaces  table // of namespaces
+	spaces  table // namespaces
 	objects listed
 }
 
@@ -66,7 +67,7 @@ type Plan struct {
 func New(o Options) *Plan {
 	report := newReport(&o)
 	if o.Old == nil {
-		o.Old, _ = policy.Load() // of no files there is no error
+		o.Old, _ = policy.Load() // without files, Load does not fail
 	}
 	if o.Namespace == "" {
 		o.Namespace = "default"
@@ -86,15 +87,15 @@ func newJudge(o *Options, p *policy.Policy) *offline.Judge {
 	})
 }
 
-// AddAll adds objects from any source: those of offline.Read, or those that an API server lists. Their errors, and what
-// is skipped, are in the report.
+// AddAll adds objects from any source, for example offline.Read or an API server. The report contains errors and
+// skipped files.
 func (p *Plan) AddAll(objects iter.Seq2[offline.Object, error]) {
 	for object, err := range objects {
 		p.Add(object, err)
 	}
 }
 
-// Add adds an object, or an error in place of one.
+// Add adds an object, or an error if err is not nil.
 func (p *Plan) Add(object offline.Object, err error) {
 	if err == nil && p.o.Events {
 		err = p.event(object)
@@ -106,7 +107,7 @@ func (p *Plan) Add(object offline.Object, err error) {
 	}
 }
 
-// fail reports an error, or what else there is in place of an object.
+// fail adds an error to the report. A SkippedError and a NotServedError are listed, but do not count as errors.
 func (p *Plan) fail(err error) {
 	if absent, ok := errors.AsType[*offline.NotServedError](err); ok {
 		p.report.NotServed = append(p.report.NotServed, absent.Resource)
@@ -119,17 +120,17 @@ func (p *Plan) fail(err error) {
 	p.report.addError(err)
 }
 
-// skip counts an object that is not judged.
+// skip counts an object that is not validated.
 func (p *Plan) skip(object offline.Object, why string) {
 	p.report.Summary.Skipped++
 	p.skips.Add(object, why)
 }
 
-// manifest compares the decisions about an object that is written as manifests are.
+// manifest compares the decisions about an object that was read from a manifest.
 func (p *Plan) manifest(object offline.Object) error {
 	switch {
 	case object.Kind == "AdmissionReview":
-		return object.Errorf("this is a review, not a manifest: evergate review --admission-review judges it")
+		return object.Errorf("this is a review, not a manifest: use evergate review --admission-review")
 	case isEvent(object):
 		return object.Errorf("this is an event of an audit log, not a manifest: add --audit")
 	case object.HasEnded():
@@ -142,14 +143,14 @@ func (p *Plan) manifest(object offline.Object) error {
 	return p.compare(object, nil)
 }
 
-// compare compares the decisions about an object, which a request has sent, or, where that is nil, which may be sent.
+// compare compares the decisions about an object. from is the request that sent the object, or nil for a manifest.
 func (p *Plan) compare(object offline.Object, from *Request) error {
 	was, is, err := offline.DecideBoth(p.old, p.new, object)
 	if err != nil {
 		return err
 	}
 	if was == nil && is == nil {
-		p.skip(object, "not judged")
+		p.skip(object, "not validated")
 		return nil
 	}
 	p.count(was, is, from)
@@ -163,7 +164,7 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 	return nil
 }
 
-// result returns a decision, which is to allow what is not judged.
+// result returns a decision. An object that the policy does not validate is allowed.
 func (p *Plan) result(j *offline.Judge, object offline.Object, a *admission.Answer) decision {
 	if a == nil {
 		return decision{Result: offline.Result{Decision: offline.Allowed}}
@@ -171,7 +172,7 @@ func (p *Plan) result(j *offline.Judge, object offline.Object, a *admission.Answ
 	return decision{Result: j.Result(object, a), pulls: pullsOf(a)}
 }
 
-// count counts an object that is judged.
+// count counts an object that is validated.
 func (p *Plan) count(was, is *admission.Answer, from *Request) {
 	s := &p.report.Summary
 	s.Judged++
@@ -195,7 +196,7 @@ func (p *Plan) count(was, is *admission.Answer, from *Request) {
 	}
 }
 
-// staleOf returns how many entries of a record were ignored.
+// staleOf returns the number of entries in a Pod's record that were ignored.
 func staleOf(a *admission.Answer) int {
 	if a == nil {
 		return 0
@@ -203,7 +204,7 @@ func staleOf(a *admission.Answer) int {
 	return a.StaleRecords
 }
 
-// podOf returns the Pod that one of two answers is about; nil for other objects.
+// podOf returns the Pod in one of the answers, or nil for other objects.
 func podOf(answers ...*admission.Answer) *policy.Pod {
 	for _, a := range answers {
 		if a == nil {
@@ -216,7 +217,7 @@ func podOf(answers ...*admission.Answer) *policy.Pod {
 	return nil
 }
 
-// addChange adds what changes for an object.
+// addChange adds an object and its changes to the report.
 func (p *Plan) addChange(f *found) {
 	if f.kinds == nil {
 		p.report.Summary.Unchanged++
@@ -234,7 +235,7 @@ func (p *Plan) addChange(f *found) {
 	p.objects.add(f)
 }
 
-// Report returns what has been found so far.
+// Report returns the report on the objects that have been added so far.
 func (p *Plan) Report() *Report {
 	r := p.report
 	r.Skipped, r.SkippedFiles = p.skips.Objects, p.skips.Files

@@ -21,11 +21,11 @@ import (
 	"github.com/evergate/evergate/policy/suite"
 )
 
-// manifests are all that the repository has, good and bad.
+// manifests contains all manifests in the repository, good and bad.
 var manifests = []string{"../examples", "../policy/testdata", "../cmd/testdata"}
 
-// TestAsReview checks that each decision about each manifest is that of evergate review, by each example policy, be it
-// the old or the new one.
+// TestAsReview checks that each decision about each manifest is the decision of evergate review, for each example
+// policy as the old and as the new policy.
 func TestAsReview(t *testing.T) {
 	paths, err := filepath.Glob("../examples/policies/*.yaml")
 	paths = slices.DeleteFunc(paths, suite.IsFile)
@@ -33,13 +33,13 @@ func TestAsReview(t *testing.T) {
 		t.Fatalf("%d policies (%v)", len(paths), err)
 	}
 	all := running()
-	none := reviewed(mustLoad(t, off), all) // it warns of malformed images, as any policy does
+	none := reviewed(mustLoad(t, off), all) // every policy warns about malformed images
 	for _, path := range append(paths, "../policy/testdata/bypasses/policy.yaml", "../cmd/testdata/policy.yaml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			p := loadFile(t, path)
 			want := reviewed(p, all)
 			if len(want["judged"]) < len("100") || len(want) < 5 {
-				t.Fatalf("too few objects are judged: %v", want)
+				t.Fatalf("too few objects are validated: %v", want)
 			}
 			asNew := decided(Options{New: p}, all, none, func(o *Object) offline.Decision { return o.New })
 			if diff := cmp.Diff(want, asNew); diff != "" {
@@ -58,13 +58,13 @@ func TestAsReview(t *testing.T) {
 	}
 }
 
-// input is objects, and errors in place of some.
+// input contains objects and errors.
 type input []struct {
 	object offline.Object
 	err    error
 }
 
-// running returns the manifests without Pods that have ended, which only review judges.
+// running returns the manifests without ended Pods, which only review validates.
 func running() (all input) {
 	for object, err := range offline.Read(manifests, nil) {
 		if err != nil || !object.HasEnded() {
@@ -85,8 +85,8 @@ func (in input) each(yield func(offline.Object, error) bool) {
 	}
 }
 
-// reviewed returns what evergate review decides about each manifest that it does not simply allow, by its place, and
-// the numbers of all.
+// reviewed returns the decisions of evergate review by place, without plain allowed, and the numbers of all
+// decisions.
 func reviewed(p *policy.Policy, all input) map[string]offline.Decision {
 	r := offline.Review(offline.Options{Policy: p, Namespace: "default"}, all.each)
 	m := map[string]offline.Decision{}
@@ -105,7 +105,7 @@ func reviewed(p *policy.Policy, all input) map[string]offline.Decision {
 	return m
 }
 
-// decided returns the same of a plan, in which the other policy decides as other has it.
+// decided returns the same for a plan. The other policy decides as in other.
 func decided(
 	o Options,
 	all input,
@@ -159,20 +159,20 @@ func TestInput(t *testing.T) {
 			input: "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n" + bad + ",\n" + bad[:40], judged: 1,
 			changes: map[Kind]int{NewlyDenied: 1},
 			objects: []string{"Pod a/p (stdin:2: item 1): allowed with a warning → denied"},
-			errors:  []string{"stdin:3: item 2: the JSON breaks off: was all of it written?"},
+			errors:  []string{"stdin:3: item 2: the JSON is truncated: it ends before the object does"},
 		},
 		{
 			name: "a List in a List", judged: 1, changes: map[Kind]int{NewlyDenied: 1},
 			input: `{"kind": "List", "apiVersion": "v1", "items": [` + bad +
 				`, {"kind": "PodList", "apiVersion": "v1", "items": [` + bad + `]}]}`,
 			objects: []string{"Pod a/p (stdin:1: item 1): allowed with a warning → denied"},
-			errors:  []string{"stdin:1: item 2: a PodList within a List: write its items into the outer one"},
+			errors:  []string{"stdin:1: item 2: a PodList within a List: move its items to the outer List"},
 		},
 		{
 			name: "kinds that are not judged", judged: 1, changes: map[Kind]int{NewlyDenied: 1},
 			input:   `{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}` + bad,
 			objects: []string{"Pod a/p (stdin:1): allowed with a warning → denied"},
-			skipped: "ConfigMap c (not judged)",
+			skipped: "ConfigMap c (not validated)",
 		},
 		{
 			name: "a Pod that ended", input: strings.Replace(bad, `"spec"`, `"status": {"phase": "Failed"}, "spec"`, 1),
@@ -180,7 +180,7 @@ func TestInput(t *testing.T) {
 		{
 			name:   "a review",
 			input:  `{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}`,
-			errors: []string{"stdin:1: this is a review, not a manifest: evergate review --admission-review judges it"},
+			errors: []string{"stdin:1: this is a review, not a manifest: use evergate review --admission-review"},
 		},
 		{
 			name:   "an event",
@@ -200,10 +200,7 @@ func TestInput(t *testing.T) {
 			for i := range r.Objects {
 				objects = append(objects, r.Objects[i].text())
 			}
-			skipped := ""
-			for _, s := range r.Skipped {
-				skipped += s.String()
-			}
+			skipped := strings.TrimPrefix(strings.Join(offline.SkipLines(r.Skipped, nil), "\n"), "skipped: ")
 			if tt.changes == nil {
 				tt.changes = map[Kind]int{}
 			}
@@ -220,7 +217,8 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// What matters most is listed first, wherever it stands in the input, and what is not listed is counted.
+// The most important objects are listed first, independently of their order in the input. Objects that are not listed
+// are counted.
 func TestLimit(t *testing.T) {
 	o := Options{
 		Old: mustLoad(t, off), Limit: 2,
@@ -249,8 +247,8 @@ func TestRecord(t *testing.T) {
 	if r.Summary.Unchanged != 1 || r.Summary.RecordedPods != 1 {
 		t.Errorf("%+v", r.Summary)
 	}
-	const note = "note: Pods that were rewritten already, judged by the images that they have: 1; --from-record judges " +
-		"their original images, as when they are created anew\n"
+	const note = "note: Pods that were already rewritten, validated with their current images: 1; --from-record validates " +
+		"their original images, as if the Pods were created again\n"
 	if text := textOf(t, r); !strings.Contains(text, note) {
 		t.Error(text)
 	}
@@ -263,7 +261,7 @@ func TestRecord(t *testing.T) {
 	if len(r.Objects) != 1 || !r.Objects[0].FromRecord || cmp.Diff(want, r.Objects[0].Images) != "" {
 		t.Errorf("%+v", r.Objects)
 	}
-	if text := textOf(t, r); !strings.Contains(text, "this is not to be trusted") ||
+	if text := textOf(t, r); !strings.Contains(text, "do not trust the result") ||
 		!strings.Contains(text, ", by its record") {
 		t.Error(text)
 	}
@@ -278,7 +276,7 @@ func textOf(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-// What the input can make long, or many, does not grow the report.
+// Long or numerous values in the input do not increase the size of the report.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	o := Options{
@@ -333,7 +331,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// The JSON that is written object by object has what the report has.
+// The JSON that is written object by object is equal to the JSON of the report.
 func TestStream(t *testing.T) {
 	o := Options{Old: mustLoad(t, warns), New: mustLoad(t, denies), Limit: 100}
 	for n := range 3 {
@@ -364,7 +362,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// failing cannot be written to.
+// failing is a writer that always fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left on device") }
@@ -379,7 +377,7 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// Every field of the JSON is on the page that documents it.
+// The documentation page contains every field of the JSON.
 func TestDocumented(t *testing.T) {
 	page := string(must(os.ReadFile("../docs/plan.md")))
 	for _, k := range kinds() {

@@ -7,26 +7,27 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Report is what changes. Its JSON is an interface: from the first release on, fields are added and never renamed.
+// Report lists the changes. Its JSON is an interface: from the first release on, fields may be added, but not
+// renamed.
 type Report struct {
-	Old     *offline.Policy `json:"old"` // null for no policy
+	Old     *offline.Policy `json:"old"` // null if there is no policy
 	New     *offline.Policy `json:"new"`
 	Summary Summary         `json:"summary"`
-	// Rules and Namespaces have those with most changes first, and count the rest: Namespaces beyond the first ten
-	// thousand are one row, (others).
+	// Rules and Namespaces list the rows with the most changes first, and count the remaining rows. All namespaces
+	// after the first 10,000 share one row, (others).
 	Rules          []Row `json:"rules"`
 	MoreRules      int   `json:"moreRules,omitempty"`
 	Namespaces     []Row `json:"namespaces"`
 	MoreNamespaces int   `json:"moreNamespaces,omitempty"`
-	// Objects are the first of each kind of change, in the order of kinds.
+	// Objects lists the first objects of each kind of change, in the order of kinds.
 	Objects     []Object `json:"objects"`
-	MoreObjects int      `json:"moreObjects,omitempty"` // for which something changes, and that are not listed
+	MoreObjects int      `json:"moreObjects,omitempty"` // changed objects that are not listed
 
 	Warnings     []Warning              `json:"warnings,omitempty"` // about entries of the new policy
 	Skipped      []offline.Skipped      `json:"skipped,omitempty"`
 	SkippedFiles []offline.SkippedFiles `json:"skippedFiles,omitempty"`
 	NotServed    []string               `json:"notServed,omitempty"`
-	Errors       []string               `json:"errors,omitempty"` // the first of what could not be understood
+	Errors       []string               `json:"errors,omitempty"` // the first errors in the input
 
 	fromRecord bool
 }
@@ -34,88 +35,91 @@ type Report struct {
 // Summary counts objects.
 type Summary struct {
 	Judged    int    `json:"judged"`
-	Unchanged int    `json:"unchanged"` // of them
+	Unchanged int    `json:"unchanged"` // objects
 	Changes   Counts `json:"changes"`
 	Skipped   int    `json:"skipped"`
 	EndedPods int    `json:"endedPods"` // left out
-	// EndedWorkloads are those that create no more Pods: finished Jobs, old ReplicaSets. They are left out.
+	// EndedWorkloads counts workloads that do not create Pods any more: finished Jobs and old ReplicaSets. They are
+	// left out.
 	EndedWorkloads int `json:"endedWorkloads,omitempty"`
-	// RecordedPods are those that were rewritten: judged by the images that they have, or, with the records, by the
-	// originals.
+	// RecordedPods counts Pods that were already rewritten. They are validated with their current images, or with
+	// FromRecord with their original images.
 	RecordedPods int `json:"recordedPods"`
-	// StaleRecords are those of them whose record has entries that are not about their images. These are ignored.
+	// StaleRecords counts Pods whose annotation has entries that do not belong to their images. These entries are
+	// ignored.
 	StaleRecords int `json:"staleRecords,omitempty"`
 	Errors       int `json:"errors"`
 
-	// Of an audit log: requests that were judged although they updated an object, were refused, or were a dry run.
+	// Only for an audit log: requests that were validated although they updated an object, failed, or were a dry run.
 	Updates int `json:"updates,omitempty"`
 	Refused int `json:"refused,omitempty"`
 	DryRun  int `json:"dryRun,omitempty"`
 }
 
-// Row counts the changes by one rule, or in one namespace.
+// Row counts the changes of one rule, or in one namespace.
 type Row struct {
 	Name    string `json:"name"`
 	Changes Counts `json:"changes"`
 }
 
-// Object is an object that something changes for.
+// Object is an object with changes.
 type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 	Source    string `json:"source"`          // file, line and item
-	Owner     string `json:"owner,omitempty"` // of a Pod: Deployment/web
-	// Count is how many objects this one stands for: Pods of one owner, or the same object again, with the same changes.
+	Owner     string `json:"owner,omitempty"` // owner of a Pod: Deployment/web
+	// Count is the number of objects that this entry represents. They are Pods of one owner, or the same object
+	// several times, with the same changes.
 	Count   int              `json:"count"`
 	Changes []Kind           `json:"changes"`
 	Old     offline.Decision `json:"old"`
 	New     offline.Decision `json:"new"`
 
-	Findings     []Finding `json:"findings,omitempty"` // those that differ, the most severe first
+	Findings     []Finding `json:"findings,omitempty"` // findings that differ, the most severe first
 	MoreFindings int       `json:"moreFindings,omitempty"`
-	Images       []Image   `json:"images,omitempty"` // those that are pulled from elsewhere
+	Images       []Image   `json:"images,omitempty"` // images that are pulled from another place
 	MoreImages   int       `json:"moreImages,omitempty"`
 
-	// FromRecord: the images are originals of a record, which tenants may write.
+	// FromRecord means that the images are original images from an annotation, which tenants may write.
 	FromRecord bool     `json:"fromRecord,omitempty"`
-	Request    *Request `json:"request,omitempty"` // only of an audit log
+	Request    *Request `json:"request,omitempty"` // only for an audit log
 }
 
-// Decisions of an object beside those of package offline.
+// Decisions about an object in addition to the decisions of package offline.
 const (
 	Warned  offline.Decision = "warned"  // allowed with a warning
-	Audited offline.Decision = "audited" // allowed, and a rule in mode audit finds something
+	Audited offline.Decision = "audited" // allowed, but with findings of rules in mode audit
 )
 
-// Side says which of the policies has a finding.
+// Side reports which of the policies has a finding.
 type Side string
 
 // The sides.
 const (
-	Added   Side = "added"   // the new policy alone
-	Removed Side = "removed" // the old one alone
-	Changed Side = "changed" // both, with another effect
+	Added   Side = "added"   // only the new policy
+	Removed Side = "removed" // only the old policy
+	Changed Side = "changed" // both policies, with different effects
 )
 
 // Finding is a finding that differs.
 type Finding struct {
 	Change Side `json:"change"`
 	offline.Finding
-	Was offline.Effect `json:"was,omitempty"` // of one that has changed, its effect under the old policy
+	Was offline.Effect `json:"was,omitempty"` // for a changed finding, its effect under the old policy
 
 	was level
 }
 
-// Image is an image that is pulled from elsewhere.
+// Image is an image that is pulled from another place.
 type Image struct {
 	Path      string `json:"path"`
-	Image     string `json:"image"` // as it is written
-	Old       string `json:"old"`   // from where it is pulled
+	Image     string `json:"image"` // as written
+	Old       string `json:"old"`   // the place it is pulled from
 	New       string `json:"new"`
-	OldEntry  string `json:"oldEntry,omitempty"` // of mirrors, that rewrites it
+	OldEntry  string `json:"oldEntry,omitempty"` // the mirrors entry that rewrites it
 	NewEntry  string `json:"newEntry,omitempty"`
-	OldSecret string `json:"oldSecret,omitempty"` // that the Pod gets for it
+	OldSecret string `json:"oldSecret,omitempty"` // the pull secret that is added to the Pod
 	NewSecret string `json:"newSecret,omitempty"`
 }
 
@@ -126,7 +130,7 @@ func newImage(path, image string, old, new pull) Image {
 	}
 }
 
-// Warning is a warning about an entry that does less than it seems to.
+// Warning is a warning about an entry that does less than it seems to do.
 type Warning struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -135,7 +139,7 @@ type Warning struct {
 	Message string `json:"message"`
 }
 
-// maxErrors is how many errors a report has: enough to see what is wrong with the input.
+// maxErrors is the maximum number of errors in a report. It is enough to see the problem with the input.
 const maxErrors = 100
 
 func newReport(o *Options) *Report {
@@ -153,7 +157,7 @@ func newPolicy(p *policy.Policy) *offline.Policy {
 	return &offline.Policy{Hash: p.Hash(), Counts: p.Counts()}
 }
 
-// addError adds what could not be understood.
+// addError adds an error about input that could not be understood.
 func (r *Report) addError(err error) {
 	r.Summary.Errors++
 	if len(r.Errors) < maxErrors {
@@ -161,14 +165,14 @@ func (r *Report) addError(err error) {
 	}
 }
 
-// Denies reports whether the new policy denies an object, or its Pods, that the old one does not.
+// Denies reports whether the new policy denies an object, or its Pods, that the old policy does not deny.
 func (r *Report) Denies() bool {
 	c := &r.Summary.Changes
 	return c.Of(NewlyDenied)+c.Of(NewlyRefused) > 0
 }
 
-// Warns reports whether the new policy warns of an object that the old one does not warn of.
+// Warns reports whether the new policy warns about an object that the old policy does not warn about.
 func (r *Report) Warns() bool { return r.Summary.Changes.Of(NewlyWarned) > 0 }
 
-// Changes reports whether anything changes.
+// Changes reports whether at least one object changes.
 func (r *Report) Changes() bool { return r.Summary.Unchanged < r.Summary.Judged }

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// text returns the warning with its place, as policy check writes it.
+// text returns the warning with its place, in the format of policy check.
 func (w Warning) text() string {
 	s := ""
 	if w.File != "" {
@@ -24,7 +24,7 @@ func (w Warning) text() string {
 	return s + w.Message
 }
 
-// sign returns what stands before a finding, as in a diff.
+// sign returns the sign before a finding, as in a diff.
 func (f *Finding) sign() string {
 	switch f.Change {
 	case Added:
@@ -36,7 +36,7 @@ func (f *Finding) sign() string {
 	}
 }
 
-// text returns the sentence of a finding, and what became of it under the old policy.
+// text returns the sentence of a finding, with its effect under the old policy if that has changed.
 func (f *Finding) text() string {
 	s := f.String()
 	if f.Was != "" {
@@ -45,7 +45,7 @@ func (f *Finding) text() string {
 	return s
 }
 
-// color returns the color of a finding: what is gone, or less severe, is good.
+// color returns the color of a finding. Removed and less severe findings are good.
 func (f *Finding) color(c text.Colors) func(string) string {
 	switch {
 	case f.Change == Removed, f.Change == Changed && levelOfRemark(&f.Finding) < f.was:
@@ -59,7 +59,7 @@ func (f *Finding) color(c text.Colors) func(string) string {
 	}
 }
 
-// text returns the line of an object: what it is, where it stands, what it stands for, and both decisions.
+// text returns the line for an object: its name and place, the objects that it represents, and both decisions.
 func (o *Object) text() string {
 	s := text.Name(o.Kind)
 	switch {
@@ -85,7 +85,7 @@ func (o *Object) text() string {
 	return s + o.Request.text()
 }
 
-// more says which further objects the object stands for.
+// more returns a text about the further objects that this object represents.
 func (o *Object) more() string {
 	if kind, name, owned := strings.Cut(o.Owner, "/"); owned {
 		return " and " + text.Thousands(o.Count-1) + " more of " + text.Name(kind) + " " + text.Name(name)
@@ -93,14 +93,14 @@ func (o *Object) more() string {
 	return ", " + text.Thousands(o.Count) + " times"
 }
 
-// text returns what there is to know of a request beside its object; empty for nil.
+// text returns the details of a request, or an empty string if r is nil.
 func (r *Request) text() string {
 	if r == nil {
 		return ""
 	}
 	s := "; " + r.Verb + " by " + text.Name(r.User)
 	if r.Refused {
-		s += ", refused with " + strconv.Itoa(r.Code)
+		s += ", failed with " + strconv.Itoa(r.Code)
 	}
 	if r.DryRun {
 		s += ", dry run"
@@ -108,13 +108,13 @@ func (r *Request) text() string {
 	return s
 }
 
-// word returns a decision as texts have it.
+// word returns the words for a decision in texts.
 func word(d offline.Decision) string {
 	switch d {
 	case offline.PodsRefused:
-		return "its Pods refused"
+		return "its Pods denied"
 	case Audited:
-		return "allowed, with findings in audit"
+		return "allowed, with audit findings"
 	case Warned:
 		return "allowed with a warning"
 	default:
@@ -131,7 +131,7 @@ func (i *Image) text() string {
 	return s
 }
 
-// by returns what rewrites an image, in parentheses.
+// by returns the entry that rewrites an image and its pull secret, in parentheses.
 func by(entry, secret string) string {
 	switch {
 	case entry == "":

@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Stream writes objects as they are found, so that none is kept, and then the counts.
+// Stream writes each object as soon as it is found, and the counts at the end. It does not keep objects in memory.
 type Stream struct {
 	to      *bufio.Writer
 	format  output.Format
@@ -18,12 +18,12 @@ type Stream struct {
 	err     error
 }
 
-// NewStream returns a Stream of text or JSON. Its method Object is for Options.Changed.
+// NewStream returns a Stream that writes text or JSON. Use its method Object as Options.Changed.
 func NewStream(to io.Writer, f output.Format, colors text.Colors) *Stream {
 	return &Stream{to: bufio.NewWriter(to), format: f, options: TextOptions{Colors: colors, All: true}}
 }
 
-// Object writes an object. Its error comes from End.
+// Object writes an object. End returns its error.
 func (s *Stream) Object(o *Object) {
 	if s.err != nil {
 		return
@@ -39,7 +39,7 @@ func (s *Stream) Object(o *Object) {
 	s.written++
 }
 
-// objectJSON writes an object as an element of the list that the document begins with, one a line.
+// objectJSON writes an object on its own line, as an element of the list at the beginning of the document.
 func (s *Stream) objectJSON(o *Object) error {
 	separator := ",\n"
 	if s.written == 0 {
@@ -50,7 +50,7 @@ func (s *Stream) objectJSON(o *Object) error {
 	return errors.Join(err, failed)
 }
 
-// End writes the counts.
+// End writes the counts and returns the first error.
 func (s *Stream) End(r *Report) error {
 	if s.err == nil && s.format == output.JSON {
 		s.err = s.endJSON(r)
@@ -67,7 +67,7 @@ func (s *Stream) End(r *Report) error {
 func (s *Stream) endJSON(r *Report) error {
 	fields, err := output.JSONValue(struct {
 		*Report
-		Objects []Object `json:"objects,omitempty"` // in place of those of the report
+		Objects []Object `json:"objects,omitempty"` // replaces the objects in the report
 	}{Report: r})
 	if err != nil {
 		return err

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// maxNames is how many rules and namespaces are told apart: as many as there are in the largest clusters, and some
-	// megabytes.
+	// maxNames is the maximum number of rules and of namespaces that are distinguished. The largest clusters have
+	// about as many, and they take a few megabytes.
 	maxNames = 10_000
-	// maxRows is how many of them a report has: as many as the counts of an audit have.
+	// maxRows is the maximum number of rows in a report, like in the counts of an audit.
 	maxRows = 500
 )
 
-// others stands for the names beyond maxNames. Neither a rule nor a namespace can be called that.
+// others represents the names over maxNames. A rule or a namespace cannot have this name.
 const others = "(others)"
 
 // table counts changes by name.
@@ -36,8 +36,7 @@ func (t table) add(name string, kinds []Kind) {
 	c.add(kinds)
 }
 
-// rows returns the first rows in the order of changes, those of the kinds that matter most first, and how many rows
-// there are more.
+// rows returns at most most rows, sorted by the most important kinds of changes, and the number of remaining rows.
 func (t table) rows(most int) (rows []Row, more int) {
 	names := slices.SortedFunc(maps.Keys(t), func(a, b string) int {
 		for i := range numKinds {

@@ -9,18 +9,19 @@ import (
 
 	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
 )
 
-// tableRows is how many rows of a table are written: as many as a screen shows.
+// tableRows is the number of rows of a table that are written. They fit on a screen.
 const tableRows = 20
 
-// TextOptions says how the text of a report is written.
+// TextOptions contains options for the text of a report.
 type TextOptions struct {
 	Colors text.Colors
 	All    bool // all rows of the tables
 }
 
-// Write writes the report: its text without colors, or one document.
+// Write writes the report as text without colors, or as one document in another format.
 func (r *Report) Write(w io.Writer, f output.Format) error {
 	if f == output.Text {
 		return r.WriteText(w, TextOptions{})
@@ -28,7 +29,7 @@ func (r *Report) Write(w io.Writer, f output.Format) error {
 	return output.Encode(w, f, r)
 }
 
-// WriteText writes the report for users, in one piece: counts first, and then objects.
+// WriteText writes the report for users with a single Write: first the counts, then the objects.
 func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 	w := textWriter{colors: o.Colors}
 	w.summary(r)
@@ -44,7 +45,7 @@ func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 	return err
 }
 
-// textWriter writes for users.
+// textWriter writes text for users.
 type textWriter struct {
 	bytes.Buffer
 	colors text.Colors
@@ -64,14 +65,14 @@ func (k Kind) color(c text.Colors) func(string) string {
 	}
 }
 
-// summary writes how many objects were judged, and a line for each kind of change that there is.
+// summary writes the number of objects, and a line for each kind of change that occurs.
 func (w *textWriter) summary(r *Report) {
 	old := "no policy"
 	if r.Old != nil {
 		old = "policy " + r.Old.Hash
 	}
 	s := &r.Summary
-	w.WriteString(w.colors.Head(objects(s.Judged)+" judged, by "+old+" and by policy "+r.New.Hash) + "\n")
+	w.WriteString(w.colors.Head(objects(s.Judged)+" validated against "+old+" and policy "+r.New.Hash) + "\n")
 	line := func(n int, what string, color func(string) string) {
 		if n > 0 {
 			fmt.Fprintf(w, "  %s  %s\n", color(fmt.Sprintf("%9s", text.Thousands(n))), what)
@@ -85,7 +86,7 @@ func (w *textWriter) summary(r *Report) {
 	}
 }
 
-// table writes a row for each name, and a column for each kind of change that one of them has.
+// table writes a row for each name, and a column for each kind of change that occurs.
 func (w *textWriter) table(title string, rows []Row, more, most int) {
 	if len(rows) == 0 {
 		return
@@ -120,7 +121,7 @@ func (w *textWriter) table(title string, rows []Row, more, most int) {
 	}
 }
 
-// namespaces returns rows with names that can be written: the input may have any.
+// namespaces returns rows with printable names, because the input may contain any name.
 func namespaces(rows []Row) []Row {
 	rows = slices.Clone(rows)
 	for i := range rows {
@@ -129,7 +130,7 @@ func namespaces(rows []Row) []Row {
 	return rows
 }
 
-// cell writes a number at the right of a column, in a color unless it is 0.
+// cell returns a right-aligned number, in a color unless it is 0.
 func cell(n, width int, color func(string) string) string {
 	s := fmt.Sprintf("%*s", width, text.Thousands(n))
 	if n == 0 {
@@ -138,7 +139,7 @@ func cell(n, width int, color func(string) string) string {
 	return color(s)
 }
 
-// notes writes what a reader has to know of the counts, and what was left out.
+// notes writes warnings about the counts, and the objects that were left out.
 func (w *textWriter) notes(r *Report) {
 	var b bytes.Buffer
 	s := &r.Summary
@@ -148,17 +149,17 @@ func (w *textWriter) notes(r *Report) {
 		}
 	}
 	if r.fromRecord {
-		note(s.RecordedPods, "Pods judged by the original images in their annotation, which tenants may write",
-			"; this is not to be trusted")
-		note(s.StaleRecords, "Pods whose annotation has original images that are not those of their images",
+		note(s.RecordedPods, "Pods validated with the original images in their annotation, which tenants may write",
+			"; do not trust the result")
+		note(s.StaleRecords, "Pods whose annotation has original images that do not belong to their images",
 			"; these are ignored")
 	} else {
-		note(s.RecordedPods, "Pods that were rewritten already, judged by the images that they have",
-			"; --from-record judges their original images, as when they are created anew")
+		note(s.RecordedPods, "Pods that were already rewritten, validated with their current images",
+			"; --from-record validates their original images, as if the Pods were created again")
 	}
-	note(s.Updates, "requests that updated an object, judged as if they created it",
-		"; the log does not have it as it was, and findings that existed before would only be warned of")
-	note(s.Refused, "requests that were refused at the time", "")
+	note(s.Updates, "requests that updated an object, validated as if they created it",
+		"; the log does not contain the old object, and findings that existed before would only warn")
+	note(s.Refused, "requests that failed at the time", "")
 	note(s.DryRun, "dry runs", "")
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("warning:"), warning.text())
@@ -169,11 +170,8 @@ func (w *textWriter) notes(r *Report) {
 	if s.EndedWorkloads > 0 {
 		fmt.Fprintf(&b, "left out: %s without further Pods\n", count(s.EndedWorkloads, "workload"))
 	}
-	for _, skipped := range r.Skipped {
-		b.WriteString("skipped: " + skipped.String() + "\n")
-	}
-	for _, skipped := range r.SkippedFiles {
-		b.WriteString("skipped: " + skipped.String() + "\n")
+	for _, line := range offline.SkipLines(r.Skipped, r.SkippedFiles) {
+		b.WriteString(line + "\n")
 	}
 	if len(r.NotServed) > 0 {
 		b.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
@@ -186,7 +184,7 @@ func (w *textWriter) notes(r *Report) {
 	}
 }
 
-// objects writes the objects that the report lists, by their kinds of change.
+// objects writes the objects in the report, by their kinds of change.
 func (w *textWriter) objects(r *Report) {
 	var last Kind
 	for i := range r.Objects {
@@ -202,7 +200,7 @@ func (w *textWriter) objects(r *Report) {
 	}
 }
 
-// object writes an object, its line after before, and what differs.
+// object writes an object and its changes. before is written at the beginning of its line.
 func (w *textWriter) object(o *Object, before string) {
 	w.WriteString(before + o.text() + "\n")
 	for i := range o.Findings {

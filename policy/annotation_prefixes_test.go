@@ -41,12 +41,12 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 				}
 				return s
 			}
-			ing := must(p.JudgeIngress(creating, &Ingress{Meta: meta, Rules: []IngressRule{{Host: "b.example"}}}, nil, nil))
+			ing := must(p.EvaluateIngress(creating, &Ingress{Meta: meta, Rules: []IngressRule{{Host: "b.example"}}}, nil, nil))
 			ofRule := `r/hosts.allowed: spec.rules[0].host: "b.example"` + rest
 			if diff := cmp.Diff(append([]string{ofRule}, want("r", test.ingress)...), sentences(ing)); diff != "" {
 				t.Error(diff)
 			}
-			svc := must(p.JudgeService(creating, &Service{Meta: meta}, nil, nil))
+			svc := must(p.EvaluateService(creating, &Service{Meta: meta}, nil, nil))
 			if diff := cmp.Diff(want("s", test.service), sentences(svc)); diff != "" {
 				t.Error(diff)
 			}
@@ -61,7 +61,7 @@ func TestAnnotationPrefixesOfOldObjects(t *testing.T) {
 		return &Service{Meta: Meta{Annotations: map[string]string{"dns.corp.example/hostname": host}}}
 	}
 	for old, denied := range map[string]bool{"a.example": false, "b.example": true} {
-		found := must(p.JudgeService(updating, svc("a.example"), svc(old), nil))
+		found := must(p.EvaluateService(updating, svc("a.example"), svc(old), nil))
 		if len(found) != 1 || found[0].Denies() != denied {
 			t.Errorf("before it was %s: %v, want denied %t", old, found, denied)
 		}

@@ -141,42 +141,47 @@ func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
 		return nil
 	}
 	var checks []check[T]
-	add := func(given bool, c check[Meta]) {
+	add := func(given bool, c metaCheck) {
 		if given {
-			checks = append(checks, metaCheck[T, P]{c})
+			checks = append(checks, checkOfMeta[T, P]{c})
 		}
 	}
 	add(rules.Denied != nil, annotationsDenied{rules.Denied})
 	if rules.Required != nil {
-		checks = append(checks, unlessSolver[T]{metaCheck[T, P]{annotationsRequired{rules.Required}}})
+		checks = append(checks, unlessSolver[T, P]{checkOfMeta[T, P]{annotationsRequired{rules.Required}}})
 	}
 	add(rules.Values != nil, annotationsValues{rules.Values})
 	add(rules.DeniedValues != nil, annotationsDeniedValues{rules.DeniedValues})
 	return checks
 }
 
-// metaCheck runs a check of metadata on any object.
-type metaCheck[T any, P object[T]] struct{ of check[Meta] }
+// metaCheck is a check of metadata, which objects of all kinds have.
+type metaCheck interface {
+	findIn(m *Meta, v *view, r *report)
+}
 
-func (c metaCheck[T, P]) find(obj *T, r *report) { c.of.find(P(obj).meta(), r) }
+// checkOfMeta runs a metaCheck on an object.
+type checkOfMeta[T any, P object[T]] struct{ metaCheck }
+
+func (c checkOfMeta[T, P]) find(obj *T, r *report) { c.findIn(P(obj).meta(), P(obj).base(), r) }
 
 // annotation is one annotation of an object.
 type annotation struct{ key, value string }
 
 // sortedAnnotations returns the annotations of an object sorted by key, so that the same object always has the same
 // findings in the same order.
-func (r *report) sortedAnnotations(m *Meta) []annotation {
-	if r.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
-		r.annotations = make([]annotation, 0, len(m.Annotations))
+func (v *view) sortedAnnotations(m *Meta, r *report) []annotation {
+	if v.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
+		v.annotations = make([]annotation, 0, len(m.Annotations))
 		for key, value := range m.Annotations {
-			if r.solver && addedToSolver(key, value) {
+			if v.solver && addedToSolver(key, value) {
 				continue
 			}
-			r.annotations = append(r.annotations, annotation{key, value})
+			v.annotations = append(v.annotations, annotation{key, value})
 		}
-		slices.SortFunc(r.annotations, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
+		slices.SortFunc(v.annotations, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
 	}
-	return r.annotations
+	return v.annotations
 }
 
 // identity returns the identity of a finding about the annotation. It has the value too: a pre-existing snippet exempts
@@ -196,8 +201,8 @@ func annotationPath(key string) string {
 // annotationsDenied is annotations.denied: it finds each annotation whose key one of the patterns matches.
 type annotationsDenied struct{ keys []match.Glob }
 
-func (c annotationsDenied) find(m *Meta, r *report) {
-	for _, a := range r.sortedAnnotations(m) {
+func (c annotationsDenied) findIn(m *Meta, v *view, r *report) {
+	for _, a := range v.sortedAnnotations(m, r) {
 		if !r.spend(stepsOf(len(c.keys), a.key)) {
 			return
 		}
@@ -215,7 +220,7 @@ func (c annotationsDenied) find(m *Meta, r *report) {
 // expression of its requirement does not match.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
-func (c annotationsRequired) find(m *Meta, r *report) {
+func (c annotationsRequired) findIn(m *Meta, _ *view, r *report) {
 	for i := range c.requirements {
 		if !c.requirements[i].check("annotations.required", m, r) {
 			return
@@ -251,8 +256,8 @@ func (q *annotationRequirement) check(check string, m *Meta, r *report) bool {
 // expression for its key. An absent annotation passes.
 type annotationsValues struct{ values []annotationValue }
 
-func (c annotationsValues) find(m *Meta, r *report) {
-	for a, unmatched := range r.annotationsWhere(m, c.values, false) {
+func (c annotationsValues) findIn(m *Meta, v *view, r *report) {
+	for a, unmatched := range annotationsWhere(v.sortedAnnotations(m, r), c.values, false, r) {
 		if f := r.tryAdd(a.identity("annotations.values")); f != nil {
 			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+unmatched.String()
 		}
@@ -263,8 +268,8 @@ func (c annotationsValues) find(m *Meta, r *report) {
 // expression for its key.
 type annotationsDeniedValues struct{ values []annotationValue }
 
-func (c annotationsDeniedValues) find(m *Meta, r *report) {
-	for a, denied := range r.annotationsWhere(m, c.values, true) {
+func (c annotationsDeniedValues) findIn(m *Meta, v *view, r *report) {
+	for a, denied := range annotationsWhere(v.sortedAnnotations(m, r), c.values, true, r) {
 		if f := r.tryAdd(a.identity("annotations.deniedValues")); f != nil {
 			f.Path = annotationPath(a.key)
 			f.Reason = text.Quote(a.value) + " matches " + denied.String() + ", which is denied"
@@ -274,9 +279,11 @@ func (c annotationsDeniedValues) find(m *Meta, r *report) {
 
 // annotationsWhere yields each annotation for whose key there is an expression with Match(value) == want, and the first
 // such expression.
-func (r *report) annotationsWhere(m *Meta, values []annotationValue, want bool) iter.Seq2[annotation, *match.Regex] {
+func annotationsWhere(
+	all []annotation, values []annotationValue, want bool, r *report,
+) iter.Seq2[annotation, *match.Regex] {
 	return func(yield func(annotation, *match.Regex) bool) {
-		for _, a := range r.sortedAnnotations(m) {
+		for _, a := range all {
 			for i := range values {
 				v := &values[i]
 				if !r.spend(stepsOf(1, a.key)) {

@@ -69,11 +69,11 @@ func claimsUnless[T any](c carriers, claims claimant[T], exempt func(*T, *report
 	if len(c) == 0 {
 		return claims
 	}
-	return func(r *report, obj *T) []hostClaim {
+	return func(obj *T, r *report) *claimSet {
 		if c.include(r) && exempt(obj, r) {
-			return nil
+			return new(claimSet)
 		}
-		return claims(r, obj)
+		return claims(obj, r)
 	}
 }
 
@@ -91,17 +91,17 @@ const (
 // None of that proves that cert-manager made it. Whoever may create Ingresses in a carrier's namespace may answer the
 // challenges for any host there, and so get a certificate for it; the exemption is by the namespace, and the rest
 // keeps it from letting ordinary Ingresses pass.
-func (ing *Ingress) isSolver(r *report) bool {
-	return ing.answersChallenges(r) && !r.namesInAnnotations(r.ingressClaims(ing))
+func (ing *ingressView) isSolver(r *report) bool {
+	return ing.answersChallenges(r) && !ing.claims(r).areInAnnotations(r)
 }
 
 // isSolver is the same for a route.
-func (route *Route) isSolver(r *report) bool {
-	return route.answersChallenges(r) && !r.namesInAnnotations(r.routeClaims(route))
+func (route *routeView) isSolver(r *report) bool {
+	return route.answersChallenges(r) && !route.claims(r).areInAnnotations(r)
 }
 
-// namesInAnnotations reports whether one of the claims stands in an annotation.
-func (r *report) namesInAnnotations(claims []hostClaim) bool {
-	return !r.spend(1+len(claims)/stepBytes) ||
-		slices.ContainsFunc(claims, func(h hostClaim) bool { return h.at.kind == annotationHost })
+// areInAnnotations reports whether an annotation makes one of the claims.
+func (c *claimSet) areInAnnotations(r *report) bool {
+	return !r.spend(1+len(c.list)/stepBytes) ||
+		slices.ContainsFunc(c.list, func(h hostClaim) bool { return h.at.in().class == annotationField })
 }

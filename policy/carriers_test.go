@@ -43,7 +43,7 @@ func TestGatewayOwners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: test.namespace, Resource: "gateways"}
-			if diff := cmp.Diff(test.want, sentences(must(p.JudgeGateway(a, &test.g, nil, nil)))); diff != "" {
+			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -56,15 +56,15 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	g := withListeners("pay.bank.example")
 	a := Attributes{Operation: Create, Namespace: "gateways"}
 	want := []string{`r/hosts.allowed: spec.listeners[0].hostname: "pay.bank.example" is not allowed; allowed: **.corp.example`}
-	if diff := cmp.Diff(want, sentences(must(p.JudgeGateway(a, &g, nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(a, &g, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}
-	if diff := cmp.Diff(want, sentences(must(p.JudgeIngress(a, withHosts("reserved.example"), nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(a, withHosts("reserved.example"), nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "reserved.example"}}}
-	if got := must(p.JudgeService(a, svc, nil, nil)); len(got) != 1 {
+	if got := must(p.EvaluateService(a, svc, nil, nil)); len(got) != 1 {
 		t.Errorf("of a Service: %v", got)
 	}
 }
@@ -109,7 +109,7 @@ func TestCarriersCertificates(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	for namespace, denied := range map[string]bool{"gateways": false, "bank": true, "shop-eu": false} {
 		crt := &Certificate{DNSNames: []string{"shop.corp.example"}}
-		got := must(p.JudgeCertificate(Attributes{Operation: Create, Namespace: namespace}, crt, nil, nil))
+		got := must(p.EvaluateCertificate(Attributes{Operation: Create, Namespace: namespace}, crt, nil, nil))
 		if len(got) > 0 != denied {
 			t.Errorf("%s: %v", namespace, got)
 		}
@@ -173,7 +173,7 @@ func TestCarriersSolvers(t *testing.T) {
 		"an annotation like many": {"gateways", tweaked(func(ing *Ingress) { ing.Annotations["kubernetes.io/tls-acme"] = "true" }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := must(p.JudgeIngress(Attributes{Operation: Create, Namespace: test.namespace}, test.ing, nil, nil))
+			got := must(p.EvaluateIngress(Attributes{Operation: Create, Namespace: test.namespace}, test.ing, nil, nil))
 			if exempt := len(got) == 0; exempt != test.exempt {
 				t.Errorf("got %v", got)
 			}
@@ -214,7 +214,7 @@ func TestCarriersSolverRoutes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: test.namespace, Resource: "httproutes"}
-			got := must(p.JudgeRoute(a, test.route, nil, nil))
+			got := must(p.EvaluateRoute(a, test.route, nil, nil))
 			if exempt := len(got) == 0; exempt != test.exempt {
 				t.Errorf("got %v", got)
 			}
@@ -240,7 +240,7 @@ func TestCarriersSolverUpdates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Update, Namespace: "gateways"}
 			denied := false
-			for _, f := range must(p.JudgeIngress(a, test.new, test.old, nil)) {
+			for _, f := range must(p.EvaluateIngress(a, test.new, test.old, nil)) {
 				denied = denied || f.Denies()
 			}
 			if denied != test.denied {
@@ -271,7 +271,7 @@ func TestCarriersOfFiles(t *testing.T) {
 	}
 	g := withListeners("shop.corp.example")
 	for _, namespace := range []string{"gateways", "edge"} {
-		if got := must(p.JudgeGateway(Attributes{Operation: Create, Namespace: namespace}, &g, nil, nil)); got != nil {
+		if got := must(p.EvaluateGateway(Attributes{Operation: Create, Namespace: namespace}, &g, nil, nil)); got != nil {
 			t.Errorf("%s: %v", namespace, got)
 		}
 	}

@@ -7,12 +7,19 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// certificateClaims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and
-// addresses, all of which go into the certificate. otherNames and emailAddresses are names of users, and no claim.
-// Neither is isCA, with which the certificate may sign others: whether one is issued, the issuer decides.
-func (r *report) certificateClaims(crt *Certificate) []hostClaim {
-	if r.claims != nil {
-		return r.claims
+func dnsNameHost() claimField        { return claimField{path: "spec.dnsNames[%d]"} }
+func commonNameHost() claimField     { return claimField{path: "spec.commonName"} }
+func literalSubjectHost() claimField { return claimField{path: "spec.literalSubject"} }
+func uriHost() claimField            { return claimField{path: "spec.uris[%d]"} }
+func ipAddressHost() claimField      { return claimField{path: "spec.ipAddresses[%d]"} }
+
+// claims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and addresses, all
+// of which go into the certificate. otherNames and emailAddresses are names of users, and make no claim. isCA, with
+// which the certificate may sign others, makes no claim either: the issuer decides whether it issues such a
+// certificate.
+func (crt *certificateView) claims(r *report) *claimSet {
+	if crt.claimed.list != nil {
+		return &crt.claimed
 	}
 	names := certificateNames{r: r, claims: make([]hostClaim, 0, len(crt.DNSNames)+len(crt.URIs)+len(crt.IPAddresses)+1)}
 	names.each(dnsNameHost, crt.DNSNames, oneName)
@@ -20,8 +27,8 @@ func (r *report) certificateClaims(crt *Certificate) []hostClaim {
 	names.addSubject(crt.LiteralSubject)
 	names.each(uriHost, crt.URIs, uriName)
 	names.each(ipAddressHost, crt.IPAddresses, addressName)
-	r.claims = names.claims
-	return r.claims
+	crt.claimed.list = names.claims
+	return &crt.claimed
 }
 
 // certificateNames collects the claims of one Certificate.
@@ -34,18 +41,18 @@ type certificateNames struct {
 type nameReader func(text string) (p match.HostPattern, ok bool)
 
 // each adds the claims of a list. A name that stands twice, one after the other, is one claim.
-func (n *certificateNames) each(kind placeKind, list []string, read nameReader) {
+func (n *certificateNames) each(in func() claimField, list []string, read nameReader) {
 	for i, s := range list {
 		if i > 0 && s == list[i-1] {
 			n.r.spend(stepsOf(1, s))
 			continue
 		}
-		n.add(kind, i, s, read)
+		n.add(in, i, s, read)
 	}
 }
 
 // add adds the claim of one text. An empty one names nothing.
-func (n *certificateNames) add(kind placeKind, i int, s string, read nameReader) {
+func (n *certificateNames) add(in func() claimField, i int, s string, read nameReader) {
 	// A text is read rune by rune, some four bytes in the time of a step.
 	if s == "" || !n.r.spend(1+len(s)/4) {
 		return
@@ -54,7 +61,7 @@ func (n *certificateNames) add(kind placeKind, i int, s string, read nameReader)
 	if !ok {
 		return
 	}
-	c := claimOfText(s, p, claimPlace{kind: kind, i: int32(i)})
+	c := claimOfText(s, p, claimPlace{in: in, i: int32(i)})
 	c.follow(n.claims)
 	n.claims = append(n.claims, c)
 }

@@ -13,6 +13,32 @@ type Certificate struct {
 	IPAddresses    []string
 }
 
+// certificateView is a Certificate and its claims.
+type certificateView struct {
+	*Certificate
+	view
+	claimed claimSet // see claims
+}
+
+func viewCertificate(crt *Certificate) certificateView { return certificateView{Certificate: crt} }
+
+// certificateRules compiles the rules for Certificates.
+func certificateRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule[certificateView] {
+		return rule[certificateView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, claimsUnless(c.carriers, (*certificateView).claims, always))...)
+}
+
+// EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
+func (p *Policy) EvaluateCertificate(a Attributes, crt, old *Certificate, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
+}
+
+// ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
+func (p *Policy) ExplainCertificate(a Attributes, crt *Certificate) []RuleTrace {
+	return explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
+}
+
 // certificatesEntry is an entry of certificates: a rule for Certificates of cert-manager.
 type certificatesEntry struct {
 	ruleHeader
@@ -36,6 +62,6 @@ func (e *certificatesEntry) Validate() error {
 }
 
 // checks compiles the entry.
-func (e *certificatesEntry) checks() []check[Certificate] {
-	return hostChecks(e.Hosts, (*report).certificateClaims, "spec")
+func (e *certificatesEntry) checks() []check[certificateView] {
+	return hostChecks(e.Hosts, (*certificateView).claims, "spec")
 }

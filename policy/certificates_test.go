@@ -16,13 +16,13 @@ import (
 // at its top.
 func TestCertificateManifests(t *testing.T) {
 	testManifests(t, "certificates", func(p *Policy, manifest []byte) []Finding {
-		return must(p.JudgeCertificate(Attributes{Operation: Create}, readCertificate(t, manifest), nil, nil))
+		return must(p.EvaluateCertificate(Attributes{Operation: Create}, readCertificate(t, manifest), nil, nil))
 	})
 }
 
 func TestDNSEndpointManifests(t *testing.T) {
 	testManifests(t, "dnsEndpoints", func(p *Policy, manifest []byte) []Finding {
-		return must(p.JudgeDNSEndpoint(Attributes{Operation: Create}, readDNSEndpoint(t, manifest), nil, nil))
+		return must(p.EvaluateDNSEndpoint(Attributes{Operation: Create}, readDNSEndpoint(t, manifest), nil, nil))
 	})
 }
 
@@ -156,7 +156,7 @@ func TestCertificateClaims(t *testing.T) {
 		"no address":            {Certificate{IPAddresses: []string{"a.example"}}, "spec.ipAddresses[0] **"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claims := (&report{effort: new(Effort)}).certificateClaims(&test.crt)
+			claims := new(viewCertificate(&test.crt)).claims(&report{effort: new(Effort)}).list
 			var got []string
 			for i := range claims {
 				got = append(got, claims[i].at.String()+" "+claims[i].String())
@@ -214,10 +214,10 @@ func TestOwnersOfNames(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	check(must(p.JudgeCertificate(update, crt, old, nil)), want)
+	check(must(p.EvaluateCertificate(update, crt, old, nil)), want)
 
 	records := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}, {DNSName: "a.b.bank.example"}, {DNSName: "*.bank.example"}}}
-	check(must(p.JudgeDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
+	check(must(p.EvaluateDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
 		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
 		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
@@ -229,8 +229,8 @@ func TestRatchetOfNames(t *testing.T) {
 		p := mustLoad(t, "certificates: [{name: r, mode: enforce, hosts: {"+rule+"}}]\n"+
 			"dnsEndpoints: [{name: s, mode: enforce, hosts: {"+rule+"}}]\n")
 		a := Attributes{Operation: Update}
-		crt := must(p.JudgeCertificate(a, &Certificate{CommonName: "a.corp", DNSNames: []string{"b.corp"}}, &Certificate{DNSNames: []string{"a.corp"}}, nil))
-		dns := must(p.JudgeDNSEndpoint(a, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "b.corp"}, {DNSName: "c.corp"}}}, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "c.corp"}}}, nil))
+		crt := must(p.EvaluateCertificate(a, &Certificate{CommonName: "a.corp", DNSNames: []string{"b.corp"}}, &Certificate{DNSNames: []string{"a.corp"}}, nil))
+		dns := must(p.EvaluateDNSEndpoint(a, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "b.corp"}, {DNSName: "c.corp"}}}, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "c.corp"}}}, nil))
 		var got []string
 		for _, f := range append(crt, dns...) {
 			if f.Denies() {

@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -22,6 +24,34 @@ func checkNames() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// CheckID returns an error if id, as in web/hosts.allowed, names a rule that is not an active entry of the policy, or a
+// check that no rule has. The error suggests the nearest name.
+func (p *Policy) CheckID(id string) error {
+	rule, check, _ := strings.Cut(id, "/")
+	var rules []string
+	for _, e := range p.places {
+		if e.Block != "exceptions" {
+			rules = append(rules, e.Name)
+		}
+	}
+	if !slices.Contains(rules, rule) {
+		return unknownName("the policy has no active rule "+text.Name(rule), rule, rules)
+	}
+	checks := append(checkNames(), "mirrors")
+	if !slices.Contains(checks, check) {
+		return unknownName("no rule has a check "+text.Name(check), check, checks)
+	}
+	return nil
+}
+
+// unknownName returns an error that suggests the nearest of the known names.
+func unknownName(problem, unknown string, known []string) error {
+	if nearest := text.Nearest(unknown, known); nearest != "" {
+		problem += "; did you mean " + nearest + "?"
+	}
+	return errors.New(problem)
 }
 
 // yamlFields yields the fields that a struct, or what a pointer or a list is of, has in policies. Other types have

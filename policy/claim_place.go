@@ -2,113 +2,66 @@ package policy
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 )
 
-// claimPlace is the field of an object that makes a claim.
+// claimPlace is the place of a claim in an object. An object may have hundreds of claims, so a claimPlace is small, and
+// its path is formatted only for a finding.
 type claimPlace struct {
-	kind       placeKind
-	sameDomain bool // the claim before it is one name too, in the same domain, as most hosts of an object are
-	unreadable bool // it is every host, since text cannot be read as a name
-	speaks     bool // text is a name of DNS that controls the claimed hosts, and is not among them
-
-	i, j       int32       // the element of spec.rules or spec.hostnames, or of spec.tls and of its hosts
-	text       string      // as it is written; empty for claims that no text makes
-	annotation *annotation // nil for the other places
+	in         func() claimField
+	i, j       int32  // the indexes in the path of the field
+	sameDomain bool   // the claim before it is one name too, in the same domain, as most hosts of an object are
+	unreadable bool   // the claim is every host, because text cannot be read as a name
+	speaks     bool   // text is a name of DNS that controls the claimed hosts, and is not one of them
+	text       string // as it is written; empty for claims that no text makes
 }
 
-// key returns the key of the annotation; empty for the other places.
-func (p *claimPlace) key() string {
-	if p.annotation == nil {
-		return ""
-	}
-	return p.annotation.key
+// claimField is a field of a kind of objects that makes claims.
+type claimField struct {
+	path  string // as users write it, with %d for each index, and %s for the quoted key
+	key   string // of an annotation or a property; empty for other fields
+	class claimClass
+
+	// every is the beginning of a sentence about a claim of every host, with %s for the quoted text. setOne is the end of
+	// a sentence that requires a host. Each is empty for the usual words.
+	every, setOne string
 }
 
-type placeKind uint8
+// claimClass is what checks distinguish in fields that make claims. The zero value is for a field that may repeat hosts
+// of other fields: users read one sentence about all of them.
+type claimClass uint8
 
 const (
-	ruleHost           placeKind = iota // spec.rules[i].host
-	noRules                             // an Ingress that has only a default backend
-	defaultBackend                      // a default backend beside rules
-	hostname                            // spec.hostnames[i]
-	noHostnames                         // a route without hostnames
-	openShiftHost                       // spec.host of a Route of OpenShift
-	openShiftSubdomain                  // spec.subdomain
-	tlsHost                             // spec.tls[i].hosts[j]
-	annotationHost
-	dnsNameHost        // spec.dnsNames[i], of a Certificate like those up to ipAddressHost
-	commonNameHost     // spec.commonName
-	literalSubjectHost // spec.literalSubject
-	uriHost            // spec.uris[i]
-	ipAddressHost      // spec.ipAddresses[i]
-	endpointHost       // spec.endpoints[i].dnsName of a DNSEndpoint
-	endpointType       // spec.endpoints[i].recordType, by which the record controls the names below dnsName
-	ownershipHost      // spec.endpoints[i].targets, which make the record one of ownership
-	propertyHost       // spec.endpoints[i].providerSpecific[j]
-	listenerHost       // spec.listeners[i].hostname
-	infrastructureHost // spec.infrastructure.annotations
+	// mainField is a field by which the object serves hosts. Users read a sentence about each of its claims.
+	mainField claimClass = iota + 1
+	// tlsField may repeat hosts. Its hosts have no effect if no other field has them.
+	tlsField
+	// listenerField may repeat hosts. A listener without a host serves the hosts of its routes.
+	listenerField
+	// annotationField may repeat hosts, and is an annotation.
+	annotationField
 )
 
-// String returns the field, as users write it.
+// String returns the path of the field, as users write it.
 func (p *claimPlace) String() string {
-	switch p.kind {
-	case noRules:
-		return "spec.rules"
-	case defaultBackend:
-		return "spec.defaultBackend"
-	case openShiftHost:
-		return "spec.host"
-	case openShiftSubdomain:
-		return "spec.subdomain"
-	case hostname:
-		return "spec.hostnames[" + strconv.Itoa(int(p.i)) + "]"
-	case noHostnames:
-		return "spec.hostnames"
-	case tlsHost:
-		return "spec.tls[" + strconv.Itoa(int(p.i)) + "].hosts[" + strconv.Itoa(int(p.j)) + "]"
-	case annotationHost:
-		return annotationPath(p.key())
-	case dnsNameHost:
-		return elementPath("spec.dnsNames", p.i)
-	case commonNameHost:
-		return "spec.commonName"
-	case literalSubjectHost:
-		return "spec.literalSubject"
-	case uriHost:
-		return elementPath("spec.uris", p.i)
-	case ipAddressHost:
-		return elementPath("spec.ipAddresses", p.i)
-	case endpointHost:
-		return elementPath("spec.endpoints", p.i) + ".dnsName"
-	case endpointType:
-		return elementPath("spec.endpoints", p.i) + ".recordType"
-	case ownershipHost:
-		return elementPath("spec.endpoints", p.i) + ".targets"
-	case propertyHost:
-		return elementPath(elementPath("spec.endpoints", p.i)+".providerSpecific", p.j) + ".value"
-	case listenerHost:
-		return listenerPath(int(p.i), "hostname")
-	case infrastructureHost:
-		return "spec.infrastructure.annotations[" + text.QuoteUpTo(maxAnnotationKey, p.key()) + "]"
-	default:
-		return elementPath("spec.rules", p.i) + ".host"
+	f := p.in()
+	path := f.path
+	for _, index := range [...]int32{p.i, p.j} {
+		path = strings.Replace(path, "%d", strconv.Itoa(int(index)), 1)
 	}
+	return strings.Replace(path, "%s", text.QuoteUpTo(maxAnnotationKey, f.key), 1)
 }
 
 // elementPath returns the path of an element of a list.
 func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }
 
-// every returns the beginning of a sentence about what stands for every host.
+// every returns the beginning of a sentence about a claim of every host.
 func (p *claimPlace) every() string {
-	switch {
-	case p.kind == openShiftSubdomain:
-		return text.Quote(p.text) + " is below the domain of each router, which means every host"
-	case p.kind == defaultBackend:
-		return "serves every host that no rule names"
-	case p.kind == ownershipHost:
-		return "has the form of an ownership record of external-dns, which takes over the records of any host"
+	switch f := p.in(); {
+	case f.every != "":
+		return strings.Replace(f.every, "%s", text.Quote(p.text), 1)
 	case p.unreadable:
 		return text.Quote(p.text) + " may stand for every host"
 	default:
@@ -118,13 +71,9 @@ func (p *claimPlace) every() string {
 
 // setOne returns the end of a sentence that requires a host.
 func (p *claimPlace) setOne() string {
-	switch {
-	case p.kind == openShiftSubdomain:
-		return "; set spec.host instead"
-	case p.kind == defaultBackend:
-		return "; name hosts in spec.rules instead"
-	case p.kind == ownershipHost:
-		return "; leave heritage= out"
+	switch f := p.in(); {
+	case f.setOne != "":
+		return f.setOne
 	case p.unreadable:
 		return "; write each host out"
 	default:

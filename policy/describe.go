@@ -108,12 +108,11 @@ func (d *document) describe() Document {
 	out := Document{HostAnnotations: allHostAnnotations(d.AnnotationPrefixes.more(), d.HostAnnotations)}
 	v := reflect.ValueOf(d).Elem()
 	out.Settings, _ = describe(v).(Fields)
-	blocks := reflect.ValueOf(&d.blocks).Elem()
-	for i := range blocks.NumField() {
-		name := blocks.Type().Field(i).Tag.Get("yaml")
+	for field, entries := range d.all() {
+		name := field.Tag.Get("yaml")
 		delete(out.Settings, name)
-		for j := range blocks.Field(i).Len() {
-			out.Entries = append(out.Entries, describeEntry(name, blocks.Field(i).Index(j)))
+		for i := range entries.Len() {
+			out.Entries = append(out.Entries, describeEntry(name, entries.Index(i)))
 		}
 	}
 	for i := range d.Exceptions {
@@ -133,10 +132,7 @@ func (d *document) describe() Document {
 // describeEntry returns an entry of a block.
 func describeEntry(block string, v reflect.Value) Entry {
 	fields, _ := describe(v).(Fields)
-	var h header
-	if entry, ok := reflect.TypeAssert[interface{ head() *header }](v.Addr()); ok {
-		h = *entry.head()
-	}
+	h := headOf(v)
 	e := Entry{Block: block, Name: string(h.Name), Mode: h.Mode, Pos: Position(h.Pos), Fields: fields}
 	e.Message, _ = fields["message"].(string)
 	for _, name := range []string{"name", "mode", "message"} {

@@ -12,6 +12,32 @@ type DNSEndpoint struct {
 	Endpoints []Endpoint
 }
 
+// dnsEndpointView is a DNSEndpoint and its claims.
+type dnsEndpointView struct {
+	*DNSEndpoint
+	view
+	claimed claimSet // see claims
+}
+
+func viewDNSEndpoint(e *DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
+
+// dnsEndpointRules compiles the rules for DNSEndpoints.
+func dnsEndpointRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.DNSEndpoints, c, func(e *dnsEndpointsEntry) rule[dnsEndpointView] {
+		return rule[dnsEndpointView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, (*dnsEndpointView).claims)...)
+}
+
+// EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
+func (p *Policy) EvaluateDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
+}
+
+// ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
+func (p *Policy) ExplainDNSEndpoint(a Attributes, endpoint *DNSEndpoint) []RuleTrace {
+	return explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
+}
+
 // Endpoint is one element of spec.endpoints: a record of DNS. Where it points to is not among its fields.
 type Endpoint struct {
 	DNSName    string
@@ -49,27 +75,48 @@ func (e *dnsEndpointsEntry) Validate() error {
 }
 
 // checks compiles the entry.
-func (e *dnsEndpointsEntry) checks() []check[DNSEndpoint] {
-	return hostChecks(e.Hosts, (*report).dnsEndpointClaims, "spec.endpoints")
+func (e *dnsEndpointsEntry) checks() []check[dnsEndpointView] {
+	return hostChecks(e.Hosts, (*dnsEndpointView).claims, "spec.endpoints")
 }
 
-// dnsEndpointClaims returns the claims of a DNSEndpoint: those of each record (external-dns v0.23.0, source/crd.go),
-// and of the properties that name further hosts. No name is none that external-dns checks, so that it may stand for
-// every host.
-func (r *report) dnsEndpointClaims(e *DNSEndpoint) []hostClaim {
-	if r.claims != nil {
-		return r.claims
+func endpointHost() claimField { return claimField{path: "spec.endpoints[%d].dnsName"} }
+
+// endpointType is the type of a record, by which the record controls the names below its name.
+func endpointType() claimField { return claimField{path: "spec.endpoints[%d].recordType"} }
+
+// ownershipHost is the targets that make a record an ownership record.
+func ownershipHost() claimField {
+	return claimField{
+		path:   "spec.endpoints[%d].targets",
+		every:  "has the form of an ownership record of external-dns, which takes over the records of any host",
+		setOne: "; leave heritage= out",
+	}
+}
+
+// propertyHost returns the value of a property.
+func propertyHost(name string) func() claimField {
+	return func() claimField {
+		return claimField{path: "spec.endpoints[%d].providerSpecific[%d].value", key: name}
+	}
+}
+
+// claims returns the claims of a DNSEndpoint: the claims of each record (external-dns v0.23.0, source/crd.go), and of
+// the properties that name further hosts. external-dns does not check that a record has a name, so an absent name may
+// mean every host.
+func (e *dnsEndpointView) claims(r *report) *claimSet {
+	if e.claimed.list != nil {
+		return &e.claimed
 	}
 	claims := make([]hostClaim, 0, len(e.Endpoints))
 	for i := range e.Endpoints {
 		endpoint := &e.Endpoints[i]
 		if !r.spend(1 + len(endpoint.DNSName)/4) { // rune by rune
-			return nil
+			return &e.claimed
 		}
 		claims = endpoint.appendClaims(claims, int32(i))
 	}
-	r.claims = r.propertyClaims(e, claims)
-	return r.claims
+	e.claimed.list = e.propertyClaims(claims, r)
+	return &e.claimed
 }
 
 // appendClaims appends the claims of record i: its name, as recordNames reads it, and of some types all names below it.
@@ -77,17 +124,17 @@ func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
 	for p := range recordNames(e.DNSName) {
 		name = p
-		c := recordClaim(e.DNSName, p, claimPlace{kind: endpointHost, i: i})
+		c := recordClaim(e.DNSName, p, claimPlace{in: endpointHost, i: i})
 		c.follow(claims)
 		claims = append(claims, c)
 	}
 	if name.Depth == match.HostItself && e.controlsBelow() {
 		name.Depth = match.LabelsBelow
-		at := claimPlace{kind: endpointType, i: i, text: e.DNSName, speaks: true}
+		at := claimPlace{in: endpointType, i: i, text: e.DNSName, speaks: true}
 		claims = append(claims, claimOf(name, at))
 	}
 	if e.RecordType == "TXT" && e.OwnershipRecord {
-		at := claimPlace{kind: ownershipHost, i: i, text: e.DNSName, unreadable: true}
+		at := claimPlace{in: ownershipHost, i: i, text: e.DNSName, unreadable: true}
 		claims = append(claims, claimOf(match.EveryHost(), at))
 	}
 	return claims
@@ -105,8 +152,8 @@ func (e *Endpoint) controlsBelow() bool {
 }
 
 // propertyClaims appends the claims of properties, which external-dns copies from annotations of the same names.
-func (r *report) propertyClaims(e *DNSEndpoint, claims []hostClaim) []hostClaim {
-	table, records := r.known.hostTable("DNSEndpoint"), claims
+func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *report) []hostClaim {
+	table, records := e.known.hostTable("DNSEndpoint"), claims
 	for i := range e.Endpoints {
 		properties := e.Endpoints[i].Properties
 		for j := range properties {
@@ -118,8 +165,9 @@ func (r *report) propertyClaims(e *DNSEndpoint, claims []hostClaim) []hostClaim 
 			if grammar == nil || !r.spend(len(a.value)) {
 				continue
 			}
-			at := claimPlace{kind: propertyHost, i: int32(i), j: int32(j), annotation: &a}
-			if claims = appendClaims(claims, records, grammar, at); len(claims) > len(records)+maxAnnotationHosts {
+			at := claimPlace{in: propertyHost(a.key), i: int32(i), j: int32(j)}
+			claims = appendClaims(claims, records, grammar, a.value, at)
+			if len(claims) > len(records)+maxAnnotationHosts {
 				return claims
 			}
 		}

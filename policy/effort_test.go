@@ -63,25 +63,25 @@ func (v reviewed) steps(t *testing.T) int {
 		_, err = p.RewritePod(v.a, obj.Pod, nil, &e)
 	case *Service:
 		old, _ := v.old.(*Service)
-		_, err = p.JudgeService(v.a, obj, old, &e)
+		_, err = p.EvaluateService(v.a, obj, old, &e)
 	case *Ingress:
 		old, _ := v.old.(*Ingress)
-		_, err = p.JudgeIngress(v.a, obj, old, &e)
+		_, err = p.EvaluateIngress(v.a, obj, old, &e)
 	case *Route:
 		old, _ := v.old.(*Route)
-		_, err = p.JudgeRoute(v.a, obj, old, &e)
+		_, err = p.EvaluateRoute(v.a, obj, old, &e)
 	case *Certificate:
 		old, _ := v.old.(*Certificate)
-		_, err = p.JudgeCertificate(v.a, obj, old, &e)
+		_, err = p.EvaluateCertificate(v.a, obj, old, &e)
 	case *OpenShiftRoute:
 		old, _ := v.old.(*OpenShiftRoute)
-		_, err = p.JudgeOpenShiftRoute(v.a, obj, old, &e)
+		_, err = p.EvaluateOpenShiftRoute(v.a, obj, old, &e)
 	case *DNSEndpoint:
 		old, _ := v.old.(*DNSEndpoint)
-		_, err = p.JudgeDNSEndpoint(v.a, obj, old, &e)
+		_, err = p.EvaluateDNSEndpoint(v.a, obj, old, &e)
 	case *Pod:
 		old, _ := v.old.(*Pod)
-		_, err = p.JudgePod(v.a, obj, old, &e)
+		_, err = p.EvaluatePod(v.a, obj, old, &e)
 	default:
 		t.Fatalf("no rules for %T", obj)
 	}

@@ -16,7 +16,7 @@ func TestModes(t *testing.T) {
 	} {
 		p := mustLoad(t, "services:\n- {name: r, mode: "+mode+", types: {allowed: []}}\n")
 		var got string
-		for _, f := range must(p.JudgeService(Attributes{Operation: Create}, &Service{}, nil, nil)) {
+		for _, f := range must(p.EvaluateService(Attributes{Operation: Create}, &Service{}, nil, nil)) {
 			got += f.ID() + " " + f.Mode.String()
 			if f.Denies() {
 				got += " denies"

@@ -24,7 +24,7 @@ services:
 	}
 	request := policy.Attributes{Operation: policy.Create, Namespace: "team-a", User: "jane"}
 	service := &policy.Service{Ports: []policy.ServicePort{{Name: "https", Port: 443}, {Name: "ssh", Port: 22}}}
-	findings, err := p.JudgeService(request, service, nil, nil)
+	findings, err := p.EvaluateService(request, service, nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +54,7 @@ services:
 
 // An update is denied by introduced findings only: a violation that the object had before it is reported, but does not
 // prevent the update.
-func ExamplePolicy_JudgeService_update() {
+func ExamplePolicy_EvaluateService_update() {
 	p, err := policy.Load(policy.File{Name: "services.yaml", Data: []byte(`
 apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -68,7 +68,7 @@ services:
 	request := policy.Attributes{Operation: policy.Update, Namespace: "team-a", User: "jane"}
 	before := &policy.Service{Type: "NodePort", Ports: []policy.ServicePort{{Port: 443}}}
 	after := &policy.Service{Type: "NodePort", Ports: []policy.ServicePort{{Port: 443}, {Port: 22}}}
-	findings, err := p.JudgeService(request, after, before, nil)
+	findings, err := p.EvaluateService(request, after, before, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -107,8 +107,8 @@ func (fs *findings) tryAdd(rule int, id identity, existed bool, exempt *Exemptio
 	return &fs.kept[len(fs.kept)-1].Finding
 }
 
-// list returns the kept findings, in the order of the rules. Where they are truncated, the last one says so.
-func (fs *findings) list() []Finding {
+// sorted returns the kept findings, in the order of the rules.
+func (fs *findings) sorted() []Finding {
 	if len(fs.kept) == 0 {
 		return nil
 	}
@@ -116,6 +116,15 @@ func (fs *findings) list() []Finding {
 	list := make([]Finding, len(fs.kept))
 	for i := range fs.kept {
 		list[i] = fs.kept[i].Finding
+	}
+	return list
+}
+
+// list is sorted, and the last finding says whether the list is truncated.
+func (fs *findings) list() []Finding {
+	list := fs.sorted()
+	if len(list) == 0 {
+		return nil
 	}
 	last := &list[len(list)-1]
 	if more := fs.existed - maxFindings; more > 0 {

@@ -24,11 +24,11 @@ func (b *gatewayAddressRules) Validate() error {
 	return nil
 }
 
-func (b *gatewayAddressRules) checks() []check[Gateway] {
+func (b *gatewayAddressRules) checks() []check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[Gateway]{gatewayAddresses{
+	return []check[gatewayView]{gatewayAddresses{
 		match.NewCIDRSet(b.Allowed), match.NewHostSet(b.Hostnames),
 		passing(append(stringsOf(b.Allowed), stringsOf(b.Hostnames)...)),
 	}}
@@ -44,8 +44,8 @@ type gatewayAddresses struct {
 	passing   string
 }
 
-func (c gatewayAddresses) find(g *Gateway, r *report) {
-	ips := r.gatewayIPs(g)
+func (c gatewayAddresses) find(g *gatewayView, r *report) {
+	ips := g.gatewayIPs(r)
 	for i := range ips {
 		a := &g.Addresses[i]
 		if !r.spend(2 + stepsOf(2, a.Value)) {
@@ -77,16 +77,16 @@ func (c gatewayAddresses) passes(a *GatewayAddress, ip *address) bool {
 }
 
 // gatewayIPs returns the elements of spec.addresses; zero values for those that are not to be addresses.
-func (r *report) gatewayIPs(g *Gateway) []address {
-	if r.gatewayAddresses == nil && r.spend(2*len(g.Addresses)) {
-		r.gatewayAddresses = make([]address, len(g.Addresses))
+func (g *gatewayView) gatewayIPs(r *report) []address {
+	if g.addresses == nil && r.spend(2*len(g.Addresses)) {
+		g.addresses = make([]address, len(g.Addresses))
 		for i := range g.Addresses {
 			if a := &g.Addresses[i]; a.Value != "" && a.isIP() {
-				r.gatewayAddresses[i] = newAddress(a.Value)
+				g.addresses[i] = newAddress(a.Value)
 			}
 		}
 	}
-	return r.gatewayAddresses
+	return g.addresses
 }
 
 // isIP reports whether the type is IPAddress, with the default of the API.

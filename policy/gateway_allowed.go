@@ -38,11 +38,11 @@ type allowedRouteRules struct {
 // Validate implements strict.Validator.
 func (b *allowedRouteRules) Validate() error { return refuseNoFrom(b.From, fromSame) }
 
-func (b *allowedRouteRules) checks() []check[Gateway] {
+func (b *allowedRouteRules) checks() []check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[Gateway]{allowedRoutesFrom{b.From, passing(b.From)}}
+	return []check[gatewayView]{allowedRoutesFrom{b.From, passing(b.From)}}
 }
 
 // allowedListenerRules is the field allowedListeners of a gateways entry: {from: [None, Same]}.
@@ -54,11 +54,11 @@ type allowedListenerRules struct {
 // Validate implements strict.Validator.
 func (b *allowedListenerRules) Validate() error { return refuseNoFrom(b.From, fromNone) }
 
-func (b *allowedListenerRules) checks() []check[Gateway] {
+func (b *allowedListenerRules) checks() []check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[Gateway]{allowedListenersFrom{b.From, passing(b.From)}}
+	return []check[gatewayView]{allowedListenersFrom{b.From, passing(b.From)}}
 }
 
 // refuseNoFrom refuses an empty list, and names the value that was probably meant.
@@ -77,8 +77,8 @@ type allowedRoutesFrom struct {
 	passing string
 }
 
-func (c allowedRoutesFrom) find(g *Gateway, r *report) {
-	for i, l := range r.listeners(g) {
+func (c allowedRoutesFrom) find(g *gatewayView, r *report) {
+	for i, l := range g.listeners(r) {
 		from, ok := l.AllowedRoutes.effective(fromSame, r)
 		if !ok || slices.Contains(c.from, from) {
 			continue
@@ -98,7 +98,7 @@ type allowedListenersFrom struct {
 	passing string
 }
 
-func (c allowedListenersFrom) find(g *Gateway, r *report) {
+func (c allowedListenersFrom) find(g *gatewayView, r *report) {
 	from, ok := g.AllowedListeners.effective(fromNone, r)
 	if !ok || from == fromNone || slices.Contains(c.from, from) {
 		return

@@ -11,11 +11,11 @@ type gatewayClassRules struct {
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
-func (b *gatewayClassRules) checks() []check[Gateway] {
+func (b *gatewayClassRules) checks() []check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[Gateway]{gatewayClassesAllowed{b.Allowed, passing(b.Allowed)}}
+	return []check[gatewayView]{gatewayClassesAllowed{b.Allowed, passing(b.Allowed)}}
 }
 
 // gatewayClassesAllowed (classNames.allowed) finds a spec.gatewayClassName that no pattern matches. A ListenerSet has
@@ -26,7 +26,7 @@ type gatewayClassesAllowed struct {
 	passing  string // the end of its sentences
 }
 
-func (c gatewayClassesAllowed) find(g *Gateway, r *report) {
+func (c gatewayClassesAllowed) find(g *gatewayView, r *report) {
 	if g.ClassName == "" || !r.spend(stepsOf(len(c.patterns), g.ClassName)) || matchesAny(c.patterns, g.ClassName) {
 		return
 	}

@@ -28,6 +28,8 @@ type Listener struct {
 	TLS      *ListenerTLS // nil when absent
 	// AllowedRoutes is allowedRoutes.namespaces; nil when absent.
 	AllowedRoutes *ListenerNamespaces
+	// Filters is filters.requests, an experimental field: these filters run on each request before a route is chosen.
+	Filters []RouteFilter
 }
 
 // ListenerTLS is the tls of a listener.

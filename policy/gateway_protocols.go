@@ -14,11 +14,11 @@ type protocolRules struct {
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
-func (b *protocolRules) checks() []check[Gateway] {
+func (b *protocolRules) checks() []check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[Gateway]{protocolsAllowed{b.Allowed, passing(b.Allowed)}}
+	return []check[gatewayView]{protocolsAllowed{b.Allowed, passing(b.Allowed)}}
 }
 
 // protocolsAllowed (protocols.allowed) finds each spec.listeners[].protocol that no pattern matches, also an absent
@@ -28,8 +28,8 @@ type protocolsAllowed struct {
 	passing  string
 }
 
-func (c protocolsAllowed) find(g *Gateway, r *report) {
-	for i, l := range r.listeners(g) {
+func (c protocolsAllowed) find(g *gatewayView, r *report) {
+	for i, l := range g.listeners(r) {
 		if !r.spend(stepsOf(len(c.patterns), l.Protocol)) {
 			return
 		}

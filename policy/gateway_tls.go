@@ -46,11 +46,11 @@ func (b *gatewayTLSRules) Validate() error {
 	return nil
 }
 
-func (b *gatewayTLSRules) checks() []check[Gateway] {
+func (b *gatewayTLSRules) checks() []check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	var cs []check[Gateway]
+	var cs []check[gatewayView]
 	if b.Modes != nil {
 		cs = append(cs, tlsModes{b.Modes, passing(b.Modes)})
 	}
@@ -67,8 +67,8 @@ type tlsModes struct {
 	passing string
 }
 
-func (c tlsModes) find(g *Gateway, r *report) {
-	for i, l := range r.listeners(g) {
+func (c tlsModes) find(g *gatewayView, r *report) {
+	for i, l := range g.listeners(r) {
 		mode, ok := l.tlsMode()
 		if !ok || slices.Contains(c.modes, mode) {
 			continue
@@ -95,7 +95,7 @@ func (l *Listener) tlsMode() (mode tlsMode, ok bool) {
 // Gateway. Where the request has no namespace, every one that names any.
 type crossNamespaceRefs struct{}
 
-func (crossNamespaceRefs) find(g *Gateway, r *report) {
+func (crossNamespaceRefs) find(g *gatewayView, r *report) {
 	for path, ref := range g.certificateRefs() {
 		if !r.spend(stepsOf(1, ref.Namespace)) {
 			return

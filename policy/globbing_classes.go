@@ -46,15 +46,15 @@ func (c globbingClasses) known(of *knownAnnotations) *knownAnnotations {
 }
 
 // globs reports whether *.example in a rule of the Ingress is names at any depth.
-func (r *report) globs(ing *Ingress) bool {
-	if r.known == nil || len(r.known.globbing) == 0 {
+func (ing *ingressView) globs(r *report) bool {
+	if ing.known == nil || len(ing.known.globbing) == 0 {
 		return false
 	}
 	for _, class := range ing.classNames() {
-		if !r.spend(stepsOf(len(r.known.globbing), class)) {
+		if !r.spend(stepsOf(len(ing.known.globbing), class)) {
 			return true // which is the wider claim
 		}
-		for _, g := range r.known.globbing {
+		for _, g := range ing.known.globbing {
 			if match.Glob(g).Match(class) {
 				return true
 			}

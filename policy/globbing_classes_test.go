@@ -48,7 +48,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: "team"}
-			got := sentences(must(mustLoad(t, rules).JudgeIngress(a, test.ing, nil, nil)))
+			got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, test.ing, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -56,7 +56,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	}
 	// An update that changes the class alone takes what the Ingress did not have.
 	a := Attributes{Operation: Update, Namespace: "team"}
-	got := sentences(must(mustLoad(t, rules).JudgeIngress(a, class("alb"), class("nginx"), nil)))
+	got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, class("alb"), class("nginx"), nil)))
 	if diff := cmp.Diff(denied, got); diff != "" {
 		t.Error(diff)
 	}

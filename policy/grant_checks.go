@@ -27,7 +27,7 @@ type grantCheck struct {
 	to   grantSide[GrantTo]
 }
 
-func (c grantCheck) find(g *Grant, r *report) {
+func (c grantCheck) find(g *grantView, r *report) {
 	switch {
 	case c.from != nil:
 		if first := failing(c.from, "spec.from", g.From, r); first != nil {

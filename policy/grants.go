@@ -17,6 +17,31 @@ type Grant struct {
 	To   []GrantTo
 }
 
+// grantView is a ReferenceGrant. Its checks parse nothing.
+type grantView struct {
+	*Grant
+	view
+}
+
+func viewGrant(g *Grant) grantView { return grantView{Grant: g} }
+
+// grantRules compiles the rules for ReferenceGrants.
+func grantRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Grants, c, func(e *grantsEntry) rule[grantView] {
+		return rule[grantView]{e.ruleHeader, e.checks()}
+	})
+}
+
+// EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.
+func (p *Policy) EvaluateGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
+}
+
+// ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
+func (p *Policy) ExplainGrant(a Attributes, g *Grant) []RuleTrace {
+	return explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
+}
+
 // GrantFrom is one element of spec.from: the objects of a kind in a namespace.
 type GrantFrom struct {
 	Group, Kind, Namespace string
@@ -117,8 +142,8 @@ func (b *grantToRules) Validate() error {
 }
 
 // checks compiles the entry. Findings come in the order of its fields.
-func (e *grantsEntry) checks() []check[Grant] {
-	var cs []check[Grant]
+func (e *grantsEntry) checks() []check[grantView] {
+	var cs []check[grantView]
 	if e.From != nil && e.From.Namespaces != nil {
 		cs = append(cs, grantCheck{from: grantFromNamespaces{e.From.Namespaces, passing(e.From.Namespaces)}})
 	}

@@ -65,7 +65,7 @@ func TestGrants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: "team-a", User: "jane"}
-			got := sentences(must(mustLoad(t, grantsRule(test.rule)).JudgeGrant(a, test.g, nil, nil)))
+			got := sentences(must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(a, test.g, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -108,7 +108,7 @@ func TestGrantRatchet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(mustLoad(t, grantsRule(test.rule)).JudgeGrant(Attributes{Operation: Update}, test.new, test.old, nil)) {
+			for _, f := range must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(Attributes{Operation: Update}, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -126,7 +126,7 @@ func TestGrantEffort(t *testing.T) {
 	g := grantOf(names, names...)
 	e := new(Effort)
 	p := mustLoad(t, grantsRule(`from: {namespaces: [ok]}`))
-	if _, err := p.JudgeGrant(Attributes{Operation: Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
+	if _, err := p.EvaluateGrant(Attributes{Operation: Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
 		t.Errorf("%d steps, %v", e.Steps(), err)
 	}
 }
@@ -172,11 +172,18 @@ func TestGrantManifests(t *testing.T) {
 			for _, to := range in.Spec.To {
 				g.To = append(g.To, GrantTo{string(to.Group), string(to.Kind), textOf(to.Name)})
 			}
-			got := sentences(must(p.JudgeGrant(Attributes{Operation: Create, Namespace: in.Namespace}, g, nil, nil)))
+			got := sentences(must(p.EvaluateGrant(Attributes{Operation: Create, Namespace: in.Namespace}, g, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
 			checkName(t, path, got)
 		})
 	}
+}
+
+func textOf[S ~string](s *S) string {
+	if s == nil {
+		return ""
+	}
+	return string(*s)
 }

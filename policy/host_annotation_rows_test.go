@@ -48,13 +48,13 @@ hostAnnotations:
 		for _, reason := range test.want {
 			want = append(want, "s/hosts.allowed: "+annotationPath(test.key)+": "+reason)
 		}
-		if diff := cmp.Diff(want, sentences(must(p.JudgeService(creating, svc, nil, nil)))); diff != "" {
+		if diff := cmp.Diff(want, sentences(must(p.EvaluateService(creating, svc, nil, nil)))); diff != "" {
 			t.Errorf("%s: %s: %s", test.key, test.value, diff)
 		}
 	}
 	endpoint := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "ok.example", Properties: []EndpointProperty{{"a", "b"}, {"corp/alias", "a.example"}}}}}
 	want := []string{`d/hosts.allowed: spec.endpoints[0].providerSpecific[1].value: "a.example"` + rest}
-	if diff := cmp.Diff(want, sentences(must(p.JudgeDNSEndpoint(creating, endpoint, nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(p.EvaluateDNSEndpoint(creating, endpoint, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 	gateway := &Gateway{
@@ -66,7 +66,7 @@ hostAnnotations:
 		`g/hosts.allowed: metadata.annotations["lb.corp.example/expression"]: "a" may stand for every host; allowed: ok.example`,
 		`g/hosts.allowed: spec.infrastructure.annotations["dns.corp.example/name"]: "a.example"` + rest,
 	}
-	if diff := cmp.Diff(want, sentences(must(p.JudgeGateway(creating, gateway, nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(creating, gateway, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -87,7 +87,7 @@ ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example, "*.ok.example
 	} {
 		ing := withHosts("ok.example")
 		ing.Annotations = map[string]string{key: value}
-		if found := must(p.JudgeIngress(creating, ing, nil, nil)); len(found) != 1 {
+		if found := must(p.EvaluateIngress(creating, ing, nil, nil)); len(found) != 1 {
 			t.Errorf("%s: %v", key, sentences(found))
 		}
 	}

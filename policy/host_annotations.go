@@ -125,25 +125,41 @@ func (t *hostAnnotationTable) find(all map[string]string) (found []annotation) {
 // one object (Let's Encrypt: 100 names). What follows is read as every host.
 const maxAnnotationHosts = 1000
 
-// annotationClaims appends the claims that stand in the annotations of an object. claims are those of its other places.
-func (r *report) annotationClaims(kind string, m *Meta, claims []hostClaim) []hostClaim {
-	return r.claimsOf(m.Annotations, annotationHost, claims, r.known.hostTable(kind))
+// annotationHost returns the annotation of a key.
+func annotationHost(key string) func() claimField {
+	return func() claimField {
+		return claimField{path: "metadata.annotations[%s]", key: key, class: annotationField}
+	}
 }
 
-// gatewayAnnotationClaims appends the claims that stand in the annotations of a Gateway. Those of
-// spec.infrastructure.annotations reach the Service that is made for it. Where that field is absent, Istio
-// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service, so that
-// these are read as those of a Service too.
-func (r *report) gatewayAnnotationClaims(g *Gateway, claims []hostClaim) []hostClaim {
-	service := r.known.hostTable("Service")
-	claims = r.claimsOf(g.Annotations, annotationHost, claims, r.known.hostTable("Gateway"), service)
-	return r.claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, service)
+// infrastructureHost returns the annotation of a key that a Gateway has for the Service that is made for it.
+func infrastructureHost(key string) func() claimField {
+	return func() claimField {
+		return claimField{path: "spec.infrastructure.annotations[%s]", key: key, class: annotationField}
+	}
 }
 
-// claimsOf appends the claims that annotations in one place make by some tables. claims are those of the object's other
+// annotationClaims appends the claims that the annotations of an object make. claims are the claims of its other
 // places.
-func (r *report) claimsOf(
-	all map[string]string, at placeKind, claims []hostClaim, tables ...*hostAnnotationTable,
+func (v *view) annotationClaims(kind string, m *Meta, claims []hostClaim, r *report) []hostClaim {
+	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
+}
+
+// annotationClaims appends the claims that the annotations of a Gateway make. The Service that is made for a Gateway
+// has the annotations of spec.infrastructure. If that field is absent, Istio
+// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. They are
+// therefore read as annotations of a Service too.
+func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClaim {
+	service := g.known.hostTable("Service")
+	claims = claimsOf(g.Annotations, annotationHost, claims, r, g.known.hostTable("Gateway"), service)
+	return claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, r, service)
+}
+
+// claimsOf appends the claims that annotations make by some tables. of returns the field of an annotation, and claims
+// are the claims of the object's other places.
+func claimsOf(
+	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *report,
+	tables ...*hostAnnotationTable,
 ) []hostClaim {
 	rules := claims
 	for _, table := range tables {
@@ -155,9 +171,9 @@ func (r *report) claimsOf(
 		found := table.find(all)
 		for i := range found {
 			a := &found[i]
-			// A list takes 6 ns a byte, conditions some 45.
+			// A list takes 6 ns a byte, conditions about 45.
 			if r.spend(len(a.value)) {
-				claims = appendClaims(claims, rules, table.grammar(a.key), claimPlace{kind: at, annotation: a})
+				claims = appendClaims(claims, rules, table.grammar(a.key), a.value, claimPlace{in: of(a.key)})
 			}
 			if len(claims) > len(rules)+maxAnnotationHosts {
 				return claims
@@ -167,10 +183,10 @@ func (r *report) claimsOf(
 	return claims
 }
 
-// appendClaims appends the claims of the annotation of a place. rules are those of the object's other places, with
-// which claims begins. The claim after maxAnnotationHosts of them is every host.
-func appendClaims(claims, rules []hostClaim, grammar hostGrammar, at claimPlace) []hostClaim {
-	for name, p := range grammar(at.annotation.value, rules) {
+// appendClaims appends the claims of a value in a place. claims begins with rules, the claims of the object's other
+// places. The claim after maxAnnotationHosts claims of values is every host.
+func appendClaims(claims, rules []hostClaim, grammar hostGrammar, value string, at claimPlace) []hostClaim {
+	for name, p := range grammar(value, rules) {
 		full := len(claims) == len(rules)+maxAnnotationHosts
 		if full {
 			name, p = fmt.Sprintf("more than %d names", maxAnnotationHosts), match.EveryHost()

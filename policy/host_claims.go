@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"slices"
-
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 )
@@ -61,113 +59,29 @@ func (h *hostClaim) follow(before []hostClaim) {
 	}
 }
 
-// ruleHosts returns the claims of the rules of an Ingress, and of its default backend, which serves the hosts that no
-// rule names.
-func (r *report) ruleHosts(ing *Ingress) []hostClaim {
-	if r.hosts == nil {
-		steps := 1
-		for i := range ing.Rules {
-			steps += stepsOf(1, ing.Rules[i].Host)
-		}
-		if r.spend(steps) {
-			r.hosts = ruleHosts(ing, r.globs(ing))
-		}
-	}
-	return r.hosts
-}
-
-// ruleHosts returns the claims; with globs, *.example is names at any depth.
-func ruleHosts(ing *Ingress, globs bool) []hostClaim {
-	if len(ing.Rules) == 0 {
-		return []hostClaim{claimOf(match.EveryHost(), claimPlace{kind: noRules})}
-	}
-	hosts := make([]hostClaim, len(ing.Rules), len(ing.Rules)+1)
-	for i := range ing.Rules {
-		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{kind: ruleHost, i: int32(i)})
-		if globs && hosts[i].Depth == match.OneLabelBelow {
-			hosts[i].Depth = match.LabelsBelow
-		}
-		hosts[i].follow(hosts[:i])
-	}
-	if ing.DefaultBackend {
-		hosts = append(hosts, claimOf(match.EveryHost(), claimPlace{kind: defaultBackend}))
-	}
-	return hosts
-}
-
-// ingressClaims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are
-// ordered, and the annotations of the table of hostAnnotations.
-func (r *report) ingressClaims(ing *Ingress) []hostClaim {
-	if r.claims != nil {
-		return r.claims
-	}
-	claims, rules := r.ruleHosts(ing), ing.Rules
-	for i := range ing.TLS {
-		for j, host := range ing.TLS[i].Hosts {
-			if !r.spend(stepsOf(1, host)) {
-				return nil
-			}
-			// Most lists of TLS hosts are those of the rules, in their order: one claim is enough for both.
-			if len(rules) > 0 && host == rules[0].Host {
-				rules = rules[1:]
-				continue
-			}
-			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it names nothing, or nothing more
-				continue
-			}
-			c := newClaim(host, claimPlace{kind: tlsHost, i: int32(i), j: int32(j)})
-			c.follow(claims)
-			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
-		}
-	}
-	r.claims = r.annotationClaims("Ingress", &ing.Meta, claims)
-	return r.claims
-}
-
-// serviceClaims returns the claims of a Service, which stand in its annotations.
-func (r *report) serviceClaims(svc *Service) []hostClaim {
-	if r.claims == nil { // and not where it is empty, so that the annotations are read once
-		r.claims = r.annotationClaims("Service", &svc.Meta, []hostClaim{})
-	}
-	return r.claims
-}
-
-// gatewayClaims returns the claims of a Gateway or a ListenerSet: its listeners, in which *.example is any number of
-// labels, and its annotations.
-func (r *report) gatewayClaims(g *Gateway) []hostClaim {
-	if r.claims != nil {
-		return r.claims
-	}
-	claims := make([]hostClaim, 0, len(g.Listeners))
-	for i := range g.Listeners {
-		host, at := g.Listeners[i].Hostname, claimPlace{kind: listenerHost, i: int32(i)}
-		if !r.spend(stepsOf(1, host)) {
-			break
-		}
-		c := claimOf(match.EveryHost(), at)
-		if host != "" {
-			c = claimOfText(host, anyDepth(host), at)
-		}
-		c.follow(claims)
-		claims = append(claims, c)
-	}
-	r.claims = r.gatewayAnnotationClaims(g, claims)
-	return r.claims
+// claimSet is the claims of an object, and the values that checks compute from them. Each value is computed on first
+// use and once for all rules.
+type claimSet struct {
+	list      []hostClaim
+	first     map[match.HostPattern]int // the first claim of each set of hosts; see repeated
+	different int                       // how many different sets of hosts there are; see differentHosts
+	lookup    hostLookup                // for one check after another
 }
 
 // repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier place claims the
-// same hosts: users read one sentence about them. What cannot be read repeats the same text before it alone, since
-// another text may be another claim.
-func (r *report) repeated(claims []hostClaim, i int) bool {
+// same hosts: users read one sentence about them. A text that cannot be read as a name repeats only the same text
+// before it, because another text may be another claim.
+func (c *claimSet) repeated(i int, r *report) bool {
+	claims := c.list
 	switch {
-	case claims[i].at.kind < tlsHost:
+	case claims[i].at.in().class == mainField:
 		return false
 	case claims[i].at.unreadable:
 		return i > 0 && claims[i-1].at.unreadable && claims[i-1].at.text == claims[i].at.text &&
-			claims[i-1].at.key() == claims[i].at.key()
+			claims[i-1].at.in().key == claims[i].at.in().key
 	}
-	if r.firstClaims == nil {
-		r.firstClaims = make(map[match.HostPattern]int, 1+named(claims))
+	if c.first == nil {
+		c.first = make(map[match.HostPattern]int, 1+named(claims))
 		for j := range claims {
 			if !r.spend(ledgerSteps) {
 				break
@@ -175,12 +89,12 @@ func (r *report) repeated(claims []hostClaim, i int) bool {
 			if claims[j].at.unreadable {
 				continue
 			}
-			if _, there := r.firstClaims[claims[j].HostPattern]; !there {
-				r.firstClaims[claims[j].HostPattern] = j
+			if _, there := c.first[claims[j].HostPattern]; !there {
+				c.first[claims[j].HostPattern] = j
 			}
 		}
 	}
-	first, there := r.firstClaims[claims[i].HostPattern]
+	first, there := c.first[claims[i].HostPattern]
 	return there && first < i
 }
 
@@ -194,28 +108,25 @@ func named(claims []hostClaim) (n int) {
 	return n
 }
 
-// hostCount is how many different sets of hosts there are among a number of claims.
-type hostCount struct{ of, different int }
-
 // differentHosts returns how many different sets of hosts an object claims.
-func (r *report) differentHosts(claims []hostClaim) int {
-	if r.hostCount.of != len(claims) {
-		different := make(map[match.HostPattern]struct{}, 1+named(claims))
-		for i := range claims {
+func (c *claimSet) differentHosts(r *report) int {
+	if c.different == 0 {
+		different := make(map[match.HostPattern]struct{}, 1+named(c.list))
+		for i := range c.list {
 			if !r.spend(ledgerSteps) {
 				break
 			}
-			different[claims[i].HostPattern] = struct{}{}
+			different[c.list[i].HostPattern] = struct{}{}
 		}
-		r.hostCount = hostCount{len(claims), len(different)}
+		c.different = len(different)
 	}
-	return r.hostCount.different
+	return c.different
 }
 
-// carries reports whether the claim is that of a listener without a host, which serves what routes name, and names
-// nothing itself.
+// carries reports whether a listener without a host makes the claim. The listener serves the hosts of its routes, and
+// names no host itself.
 func (h *hostClaim) carries() bool {
-	return h.at.kind == listenerHost && h.IsEvery() && !h.at.unreadable
+	return h.IsEvery() && !h.at.unreadable && h.at.in().class == listenerField
 }
 
 // steps returns how many steps it takes to look the host up: one for each eight bytes of its name. A text that cannot
@@ -233,11 +144,11 @@ func (h *hostClaim) steps() int {
 // may stand for every host. A name that controls another one is part of the identity too: _dmarc.example does not
 // exempt _acme-challenge.example.
 func (h *hostClaim) identity(check string) identity {
-	id := hostIdentity(check, h.HostPattern)
-	id.idle = h.at.kind == tlsHost
+	id, field := hostIdentity(check, h.HostPattern), h.at.in()
+	id.idle = field.class == tlsField
 	switch {
 	case h.at.unreadable:
-		id.value, id.use = h.at.text, h.at.key()
+		id.value, id.use = h.at.text, field.key
 	case h.at.speaks:
 		id.use = h.at.text
 	}

@@ -109,7 +109,7 @@ func TestHostClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			claims := (&report{effort: new(Effort)}).ingressClaims(test.ing)
+			claims := new(viewIngress(test.ing)).claims(&report{effort: new(Effort)}).list
 			for i := range claims[1:] {
 				got = append(got, claims[i+1].at.String()+" "+claims[i+1].String())
 			}
@@ -129,7 +129,7 @@ func TestServiceHostClaims(t *testing.T) {
 		"nginx.ingress.kubernetes.io/server-alias":                     "d.example", // of Ingresses alone
 	}}}
 	var got []string
-	for _, c := range (&report{effort: new(Effort)}).serviceClaims(svc) {
+	for _, c := range new(viewService(svc)).claims(&report{effort: new(Effort)}).list {
 		got = append(got, c.String())
 	}
 	if diff := cmp.Diff([]string{"b.example", "a.example", "*.c.example"}, got); diff != "" {
@@ -204,7 +204,7 @@ func TestSentencesOfClaims(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sentences(must(mustLoadIngressRule(t, rule).JudgeIngress(creating, test.ing, nil, nil)))
+			got := sentences(must(mustLoadIngressRule(t, rule).EvaluateIngress(creating, test.ing, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -224,7 +224,7 @@ func TestClaimsOfOldObjects(t *testing.T) {
 		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "old.corp"), "new.corp"), ""},
 		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "new.corp"), "old.corp"), "spec.tls[0].hosts[0]"},
 	} {
-		found := must(p.JudgeIngress(updating, test.obj, test.old, nil))
+		found := must(p.EvaluateIngress(updating, test.obj, test.old, nil))
 		if len(found) != 2 {
 			t.Errorf("%v, want two findings", sentences(found))
 		}
@@ -266,7 +266,7 @@ func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 		} {
 			t.Run(name+", "+rules, func(t *testing.T) {
 				var got []string
-				for _, f := range must(mustLoad(t, rules).JudgeIngress(updating, test.changed, test.old, nil)) {
+				for _, f := range must(mustLoad(t, rules).EvaluateIngress(updating, test.changed, test.old, nil)) {
 					if f.Denies() {
 						got = append(got, f.Path)
 					}
@@ -284,7 +284,7 @@ func TestManyAnnotationHosts(t *testing.T) {
 	names := strings.TrimSuffix(strings.Repeat("a.example,", maxAnnotationHosts), ",")
 	for more, want := range map[string]bool{"": false, ",b.example": true} {
 		ing := &Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": names + more}}, Rules: []IngressRule{{Host: "a.example"}}}
-		claims := (&report{effort: new(Effort)}).ingressClaims(ing)
+		claims := new(viewIngress(ing)).claims(&report{effort: new(Effort)}).list
 		last := claims[len(claims)-1]
 		if got := last.IsEvery(); got != want {
 			t.Errorf("%d names: every host is %t, want %t", strings.Count(names+more, ",")+1, got, want)

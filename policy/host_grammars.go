@@ -186,7 +186,7 @@ func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPa
 		}
 		for i := range rules {
 			h := &rules[i]
-			if h.at.kind != ruleHost || h.Depth != match.HostItself {
+			if h.at.in().class != mainField || h.Depth != match.HostItself {
 				continue
 			}
 			other, www := strings.CutPrefix(h.Name, "www.")

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the field hosts of ingresses, services and routes entries. It judges the claims of an object, wherever
-// they stand: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
+// hostRules is the field hosts of ingresses, services and routes entries. Its checks evaluate the claims of an object
+// in all places: see hostClaim. Hosts are compared as DNS compares them, by match.HostPattern. A rule without a host
 // stands for every host, and so does a default backend, alone or beside rules.
 type hostRules struct {
 	// Allowed lists the hosts that pass: ["*.apps.example.com"]. A wildcard host passes only if every host that it
@@ -85,8 +87,8 @@ func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) 
 	return checks
 }
 
-// claimant returns the claims of an object, which a report caches.
-type claimant[T any] func(r *report, obj *T) []hostClaim
+// claimant returns the claims of an object, which its view keeps.
+type claimant[T any] func(obj *T, r *report) *claimSet
 
 // hostChecks compiles rules for one kind of objects; nil has no checks. list is the field that has the hosts.
 func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T] {
@@ -116,8 +118,8 @@ type hostCheck interface {
 	id() string
 	// passes reports whether a claim passes. All claims of an object share the lookup.
 	passes(h *hostClaim, lookup *hostLookup) bool
-	// reason returns the sentence about a claim that does not pass.
-	reason(h *hostClaim) string
+	// reason returns the sentence about a claim of a namespace that does not pass.
+	reason(h *hostClaim, namespace string) string
 }
 
 // eachClaim runs a hostCheck on each claim of an object.
@@ -127,18 +129,18 @@ type eachClaim[T any] struct {
 }
 
 func (c eachClaim[T]) find(obj *T, r *report) {
-	r.lookup = hostLookup{namespace: r.subject.namespace}
-	claims := c.claims(r, obj)
-	for i := range claims {
-		h := &claims[i]
+	claims := c.claims(obj, r)
+	claims.lookup = hostLookup{namespace: r.subject.namespace}
+	for i := range claims.list {
+		h := &claims.list[i]
 		if !r.spend(h.steps()) {
 			return
 		}
-		if c.passes(h, &r.lookup) || r.repeated(claims, i) {
+		if c.passes(h, &claims.lookup) || claims.repeated(i, r) {
 			continue
 		}
 		if f := r.tryAdd(h.identity(c.id())); f != nil {
-			f.Path, f.Reason = h.at.String(), c.reason(h)
+			f.Path, f.Reason = h.at.String(), c.reason(h, r.subject.namespace)
 		}
 	}
 }
@@ -151,7 +153,7 @@ func (hostsRequired) id() string { return "hosts.required" }
 
 func (hostsRequired) passes(h *hostClaim, _ *hostLookup) bool { return !h.IsEvery() }
 
-func (hostsRequired) reason(h *hostClaim) string { return h.at.every() + h.at.setOne() }
+func (hostsRequired) reason(h *hostClaim, _ string) string { return h.at.every() + h.at.setOne() }
 
 // hostsAllowed is hosts.allowed: it finds each host that no pattern covers. A wildcard passes only if one pattern
 // covers every host that it stands for in its place: *.a.example in a rule passes by *.a.example and by **.example, but
@@ -168,11 +170,15 @@ func (c hostsAllowed) passes(h *hostClaim, lookup *hostLookup) bool {
 	return lookup.find(c.patterns.Patterns(), h) || c.patterns.CoversIn(lookup.namespace, h.HostPattern)
 }
 
-func (c hostsAllowed) reason(h *hostClaim) string {
-	if h.IsEvery() {
-		return h.at.every() + c.passing
+func (c hostsAllowed) reason(h *hostClaim, namespace string) string {
+	allowed := c.passing
+	if namespace != "" {
+		allowed = strings.ReplaceAll(allowed, match.NamespacePlaceholder, text.Name(namespace))
 	}
-	return h.quoted() + " is not allowed" + c.passing
+	if h.IsEvery() {
+		return h.at.every() + allowed
+	}
+	return h.quoted() + " is not allowed" + allowed
 }
 
 // hostsDenied is hosts.denied: it finds each host that stands for any host that a pattern covers: *.example is denied
@@ -188,7 +194,7 @@ func (c hostsDenied) passes(h *hostClaim, _ *hostLookup) bool {
 	return how == match.NoOverlap
 }
 
-func (c hostsDenied) reason(h *hostClaim) string {
+func (c hostsDenied) reason(h *hostClaim, _ string) string {
 	switch by, how := c.denied.Find(h.HostPattern); how {
 	case match.OverlapEvery:
 		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
@@ -206,7 +212,7 @@ func (hostsWildcards) id() string { return "hosts.wildcards" }
 
 func (hostsWildcards) passes(h *hostClaim, _ *hostLookup) bool { return h.Depth == match.HostItself }
 
-func (hostsWildcards) reason(h *hostClaim) string {
+func (hostsWildcards) reason(h *hostClaim, _ string) string {
 	if h.IsEvery() {
 		return h.at.every() + "; write each host out"
 	}
@@ -221,11 +227,11 @@ type hostsMax[T any] struct {
 }
 
 func (c hostsMax[T]) find(obj *T, r *report) {
-	claims := c.claims(r, obj)
-	if len(claims) <= c.most {
+	claims := c.claims(obj, r)
+	if len(claims.list) <= c.most {
 		return // no need to count
 	}
-	if n := r.differentHosts(claims); n > c.most {
+	if n := claims.differentHosts(r); n > c.most {
 		r.add(identity{check: "hosts.max", count: n}, c.list,
 			fmt.Sprintf("has %d different hosts; at most %d are allowed", n, c.most))
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +34,7 @@ func TestHostLookup(t *testing.T) {
 	}
 }
 
-// {namespace} is the namespace of the request, for Ingresses and for Services. Sentences show the pattern as it is written.
+// {namespace} is the namespace of the request, for Ingresses and for Services. Sentences show the pattern for that namespace.
 func TestHostsOfNamespace(t *testing.T) {
 	const rule = "hosts: {allowed: ['{namespace}.x.example', '*.{namespace}.Apps.example']}"
 	ingresses, services := mustLoadIngressRule(t, rule), mustLoad(t, "services:\n- {name: r, mode: enforce, "+rule+"}\n")
@@ -48,16 +49,19 @@ func TestHostsOfNamespace(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: namespace}
 			ing := withHosts(host)
 			svc := &Service{Meta: Meta{Annotations: map[string]string{"load-balancer.hetzner.cloud/http-managed-certificate-domains": host}}}
-			const sentence = " is not allowed; allowed: {namespace}.x.example, *.{namespace}.apps.example"
+			sentence := " is not allowed; allowed: {namespace}.x.example, *.{namespace}.apps.example"
+			if namespace != "" {
+				sentence = strings.ReplaceAll(sentence, "{namespace}", namespace)
+			}
 			var want, wantOfService []string
 			if namespace != passing {
 				want = []string{`r/hosts.allowed: spec.rules[0].host: "` + host + `"` + sentence}
 				wantOfService = []string{`r/hosts.allowed: metadata.annotations["load-balancer.hetzner.cloud/http-managed-certificate-domains"]: "` + host + `"` + sentence}
 			}
-			if diff := cmp.Diff(want, sentences(must(ingresses.JudgeIngress(a, ing, nil, nil)))); diff != "" {
+			if diff := cmp.Diff(want, sentences(must(ingresses.EvaluateIngress(a, ing, nil, nil)))); diff != "" {
 				t.Errorf("Ingress with %s in %q: %s", host, namespace, diff)
 			}
-			if diff := cmp.Diff(wantOfService, sentences(must(services.JudgeService(a, svc, nil, nil)))); diff != "" {
+			if diff := cmp.Diff(wantOfService, sentences(must(services.EvaluateService(a, svc, nil, nil)))); diff != "" {
 				t.Errorf("Service with %s in %q: %s", host, namespace, diff)
 			}
 		}

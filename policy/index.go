@@ -17,9 +17,12 @@ type ruleset[T any] struct {
 	isSolver func(*T, *report) bool
 }
 
+// strictestMode implements rules.
+func (s *ruleset[T]) strictestMode() Mode { return s.strictest }
+
 // newRuleset indexes rules.
-func newRuleset[T any](rules []rule[T]) ruleset[T] {
-	s := ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+func newRuleset[T any](rules []rule[T]) *ruleset[T] {
+	s := &ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 	for i := range rules {
 		s.index.add(i, rules[i].Match)
 		s.strictest = max(s.strictest, rules[i].Mode)

@@ -29,7 +29,7 @@ func TestIndexFindsEveryRule(t *testing.T) {
 				want = append(want, trace.Rule)
 			}
 		}
-		for _, f := range must(p.JudgeService(a, &Service{}, nil, nil)) {
+		for _, f := range must(p.EvaluateService(a, &Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -40,11 +40,11 @@ func TestIndexFindsEveryRule(t *testing.T) {
 
 func TestIndexExcludesOtherNamespaces(t *testing.T) {
 	p := mustLoad(t, tenants(1000))
-	got := p.services.index.candidates("team-7")
+	got := rulesFor[serviceView](p, Services).index.candidates("team-7")
 	if len(got) != matching || !slices.IsSorted(got) {
 		t.Errorf("got %d candidates, want %d in order: %v", len(got), matching, got)
 	}
-	if everywhere := p.services.index.candidates("elsewhere"); len(everywhere) != 0 {
+	if everywhere := rulesFor[serviceView](p, Services).index.candidates("elsewhere"); len(everywhere) != 0 {
 		t.Errorf("rules that cannot match: %v", everywhere)
 	}
 }
@@ -60,7 +60,7 @@ func TestIndexHasEachRuleOnce(t *testing.T) {
 	} {
 		p := mustLoad(t, "services:\n- {name: r, mode: audit, types: {allowed: []}, match: {namespaces: "+match+"}}\n"+others)
 		want := []int{0, 1}[:p.Counts().Services]
-		if got := p.services.index.candidates("team-a"); !slices.Equal(got, want) {
+		if got := rulesFor[serviceView](p, Services).index.candidates("team-a"); !slices.Equal(got, want) {
 			t.Errorf("%s: candidates are %v, want %v", match, got, want)
 		}
 	}
@@ -101,7 +101,7 @@ func BenchmarkJudgeService(b *testing.B) {
 			a := Attributes{Operation: Create, Namespace: "team-0", User: "jane", Groups: []string{"system:authenticated"}}
 			b.ReportAllocs()
 			for b.Loop() {
-				if fs := must(p.JudgeService(a, svc, nil, nil)); len(fs) > 0 {
+				if fs := must(p.EvaluateService(a, svc, nil, nil)); len(fs) > 0 {
 					b.Fatal(fs)
 				}
 			}

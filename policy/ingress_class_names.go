@@ -26,11 +26,11 @@ func (c *classNameRules) Validate() error {
 	return nil
 }
 
-func (c *classNameRules) checks() []check[Ingress] {
+func (c *classNameRules) checks() []check[ingressView] {
 	if c == nil {
 		return nil
 	}
-	var checks []check[Ingress]
+	var checks []check[ingressView]
 	if c.Required {
 		checks = append(checks, classNamesRequired{c.passing("; set one")})
 	}
@@ -82,7 +82,7 @@ type classNamesRequired struct {
 	passing string // the end of its sentences
 }
 
-func (c classNamesRequired) find(ing *Ingress, r *report) {
+func (c classNamesRequired) find(ing *ingressView, r *report) {
 	for range ing.classNames() {
 		return
 	}
@@ -96,7 +96,7 @@ type classNamesAllowed struct {
 	passing  string // the end of its sentences
 }
 
-func (c classNamesAllowed) find(ing *Ingress, r *report) {
+func (c classNamesAllowed) find(ing *ingressView, r *report) {
 	for path, name := range ing.classNames() {
 		if !r.spend(stepsOf(len(c.patterns), name)) {
 			return
@@ -115,7 +115,7 @@ const contradictionCheck = "classNames.contradiction"
 // its spec. The API server rejects both on CREATE, but accepts an UPDATE that adds the other.
 type classNamesContradiction struct{}
 
-func (classNamesContradiction) find(ing *Ingress, r *report) {
+func (classNamesContradiction) find(ing *ingressView, r *report) {
 	var first string
 	for path, name := range ing.classNames() {
 		if first == "" {

@@ -32,11 +32,11 @@ func (n *ingressNginxRules) Validate() error {
 	return nil
 }
 
-func (n *ingressNginxRules) checks() []check[Ingress] {
+func (n *ingressNginxRules) checks() []check[ingressView] {
 	if n == nil {
 		return nil
 	}
-	var checks []check[Ingress]
+	var checks []check[ingressView]
 	if n.MaxRisk != nil {
 		checks = append(checks, ingressNginxMaxRisk{*n.MaxRisk})
 	}
@@ -62,12 +62,12 @@ func (s *safety) UnmarshalText(b []byte) error {
 // above the limit. A changed value of such an annotation is an introduced finding.
 type ingressNginxMaxRisk struct{ limit nginxRisk }
 
-func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
-	for _, a := range r.sortedAnnotations(&ing.Meta) {
-		if !r.spend(len(r.known.nginxPrefixes())) {
+func (c ingressNginxMaxRisk) find(ing *ingressView, r *report) {
+	for _, a := range ing.sortedAnnotations(&ing.Meta, r) {
+		if !r.spend(len(ing.known.nginxPrefixes())) {
 			return
 		}
-		name, ours := r.known.nginxName(a.key)
+		name, ours := ing.known.nginxName(a.key)
 		if !ours || !r.spend(1) {
 			continue
 		}
@@ -96,8 +96,8 @@ func (c ingressNginxMaxRisk) find(ing *Ingress, r *report) {
 // configuration could be injected into nginx. This check does not find that.
 type ingressNginxRewriteTarget struct{}
 
-func (ingressNginxRewriteTarget) find(ing *Ingress, r *report) {
-	for _, prefix := range r.known.nginxPrefixes() {
+func (ingressNginxRewriteTarget) find(ing *ingressView, r *report) {
+	for _, prefix := range ing.known.nginxPrefixes() {
 		key := prefix + "rewrite-target"
 		a := annotation{key: key, value: ing.Meta.Annotations[key]}
 		if !r.spend(stepsOf(1, a.value)) {

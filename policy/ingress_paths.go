@@ -79,54 +79,55 @@ func refuseDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []matc
 }
 
 // checks compiles the rules; nil has no checks.
-func (p *pathRules) checks() []check[Ingress] {
+func (p *pathRules) checks() []check[ingressView] {
 	if p == nil {
 		return nil
 	}
-	var checks []check[Ingress]
+	var checks []check[ingressView]
 	source := ingressPathSource()
 	if p.Types != nil {
-		checks = append(checks, pathsTypes[Ingress]{source, textsOf(p.Types), passing(p.Types)})
+		checks = append(checks, pathsTypes[ingressView]{source, textsOf(p.Types), passing(p.Types)})
 	}
 	if p.Denied != nil {
-		checks = append(checks, pathsDenied[Ingress]{source, p.Denied})
+		checks = append(checks, pathsDenied[ingressView]{source, p.Denied})
 	}
 	if p.DeniedPatterns != nil {
-		checks = append(checks, pathsDeniedPatterns[Ingress]{source, p.DeniedPatterns})
+		checks = append(checks, pathsDeniedPatterns[ingressView]{source, p.DeniedPatterns})
 	}
 	if p.UnsafeCharacters {
-		checks = append(checks, pathsUnsafeCharacters[Ingress]{source})
+		checks = append(checks, pathsUnsafeCharacters[ingressView]{source})
 	}
 	return checks
 }
 
 // pathSource is where checks of paths find the paths of one kind of objects.
 type pathSource[T any] struct {
-	paths func(r *report, obj *T) []pathPlace
-	// allRegex reports whether a controller may read all paths of an object as regular expressions; nil where none does.
-	allRegex func(r *report, obj *T) bool
+	paths func(obj *T, r *report) []pathPlace
+	// allRegex reports whether a controller may read all paths of an object as regular expressions. It is nil if no
+	// controller does.
+	allRegex func(obj *T, r *report) bool
 	// literal is the end of a sentence: how a path is written that is surely no regular expression.
 	literal string
 }
 
-func ingressPathSource() pathSource[Ingress] {
-	return pathSource[Ingress]{
-		paths:    (*report).ingressPaths,
-		allRegex: func(r *report, ing *Ingress) bool { return r.pathSyntax(ing) == regexPaths },
+func ingressPathSource() pathSource[ingressView] {
+	return pathSource[ingressView]{
+		paths:    (*ingressView).allPaths,
+		allRegex: func(ing *ingressView, r *report) bool { return ing.pathSyntax(r) == regexPaths },
 		literal:  "write pathType Exact or Prefix, without use-regex and rewrite-target",
 	}
 }
 
-// ingressPaths returns every path of an Ingress.
-func (r *report) ingressPaths(ing *Ingress) []pathPlace {
-	if r.paths != nil {
-		return r.paths
+// allPaths returns every path of an Ingress.
+func (ing *ingressView) allPaths(r *report) []pathPlace {
+	if ing.paths != nil {
+		return ing.paths
 	}
-	hosts, n := r.ruleHosts(ing), 0
+	hosts, n := ing.ruleHosts(r), 0
 	for i := range ing.Rules {
 		n += len(ing.Rules[i].Paths)
 	}
-	r.paths = make([]pathPlace, 0, n)
+	ing.paths = make([]pathPlace, 0, n)
 	for i := range ing.Rules {
 		paths := ing.Rules[i].Paths
 		for j := range paths {
@@ -134,10 +135,10 @@ func (r *report) ingressPaths(ing *Ingress) []pathPlace {
 			if !r.spend(stepsOf(1, p.Path)) {
 				return nil
 			}
-			r.paths = append(r.paths, pathPlace{Path: p.Path, Type: p.Type, host: hosts[i].HostPattern, rule: i, match: j})
+			ing.paths = append(ing.paths, pathPlace{Path: p.Path, Type: p.Type, host: hosts[i].HostPattern, rule: i, match: j})
 		}
 	}
-	return r.paths
+	return ing.paths
 }
 
 // pathPlace is a path of an object and its position.
@@ -238,7 +239,7 @@ type pathsTypes[T any] struct {
 }
 
 func (c pathsTypes[T]) find(obj *T, r *report) {
-	paths := c.paths(r, obj)
+	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
 		if !r.spend(1) {
@@ -264,7 +265,7 @@ type pathsDeniedPatterns[T any] struct {
 }
 
 func (c pathsDeniedPatterns[T]) find(obj *T, r *report) {
-	paths := c.paths(r, obj)
+	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
 		for j := range c.patterns {
@@ -302,17 +303,17 @@ func (c pathsDeniedPatterns[T]) find(obj *T, r *report) {
 type pathsUnsafeCharacters[T any] struct{ pathSource[T] }
 
 func (c pathsUnsafeCharacters[T]) find(obj *T, r *report) {
-	paths := c.paths(r, obj)
+	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
-		if !r.spend(1 + len(p.Path)/4) { // rune by rune
+		if !r.spend(stepsOfRunes(p.Path)) {
 			return
 		}
 		if !strings.ContainsFunc(p.Path, isUnsafeInPath) {
 			continue
 		}
 		if f := r.tryAdd(p.identity("paths.unsafeCharacters")); f != nil {
-			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" contains "+unsafeIn(p.Path, isUnsafeInPath)+getsOut
+			f.Path, f.Reason = p.field(), unsafeReason(p.Path, isUnsafeInPath)
 		}
 	}
 }

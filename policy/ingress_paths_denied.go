@@ -20,8 +20,8 @@ type pathsDenied[T any] struct {
 }
 
 func (c pathsDenied[T]) find(obj *T, r *report) {
-	paths := c.paths(r, obj)
-	allRegex := c.allRegex != nil && c.allRegex(r, obj)
+	paths := c.paths(obj, r)
+	allRegex := c.allRegex != nil && c.allRegex(obj, r)
 	for i := range paths {
 		p := &paths[i]
 		if !r.spend(stepsOf(len(c.parts), p.Path)) {
@@ -91,16 +91,16 @@ const (
 
 // pathSyntax returns how ingress-nginx reads all paths of an Ingress, from the keys of its annotations. Their prefix is
 // an option of the controller, so any prefix counts.
-func (r *report) pathSyntax(ing *Ingress) pathSyntax {
-	if r.syntax == unknownPaths && r.spend(len(ing.Annotations)) {
-		r.syntax = literalPaths
+func (ing *ingressView) pathSyntax(r *report) pathSyntax {
+	if ing.syntax == unknownPaths && r.spend(len(ing.Annotations)) {
+		ing.syntax = literalPaths
 		for key := range ing.Annotations {
 			if strings.HasSuffix(key, "/use-regex") || strings.HasSuffix(key, "/rewrite-target") {
-				r.syntax = regexPaths
+				ing.syntax = regexPaths
 			}
 		}
 	}
-	return r.syntax
+	return ing.syntax
 }
 
 // containsWithDots reports whether a path contains part, where each dot of the path matches any character.

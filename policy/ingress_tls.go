@@ -30,11 +30,11 @@ func (t *tlsRules) Validate() error {
 	return nil
 }
 
-func (t *tlsRules) checks() []check[Ingress] {
+func (t *tlsRules) checks() []check[ingressView] {
 	if t == nil {
 		return nil
 	}
-	var checks []check[Ingress]
+	var checks []check[ingressView]
 	if t.Required {
 		checks = append(checks, tlsRequired{})
 	}
@@ -52,7 +52,7 @@ func (t *tlsRules) checks() []check[Ingress] {
 // tlsAnnotations.
 type tlsRequired struct{}
 
-func (tlsRequired) find(ing *Ingress, r *report) {
+func (tlsRequired) find(ing *ingressView, r *report) {
 	for i := range ing.TLS {
 		if !r.spend(1+len(ing.TLS[i].Hosts)) || ing.TLS[i].namesSomething() {
 			return
@@ -84,12 +84,12 @@ func (t *IngressTLS) namesSomething() bool {
 // known. An absent host and a default backend are never covered.
 type tlsCoversHosts struct{}
 
-func (tlsCoversHosts) find(ing *Ingress, r *report) {
+func (tlsCoversHosts) find(ing *ingressView, r *report) {
 	if len(ing.TLS) == 0 && ing.tlsAnnotations(r).served {
 		return
 	}
-	hosts := r.ruleHosts(ing)
-	certificates := r.tlsCoverage(ing)
+	hosts := ing.ruleHosts(r)
+	certificates := ing.tlsCoverage(r)
 	for i := range hosts {
 		h := &hosts[i]
 		if !r.spend(h.steps()) {
@@ -121,9 +121,9 @@ type tlsCoverage struct {
 }
 
 // tlsCoverage returns what spec.tls of an Ingress covers.
-func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
-	if r.coverage != nil {
-		return r.coverage
+func (ing *ingressView) tlsCoverage(r *report) *tlsCoverage {
+	if ing.coverage != nil {
+		return ing.coverage
 	}
 	c := &tlsCoverage{}
 	n := 0
@@ -145,7 +145,7 @@ func (r *report) tlsCoverage(ing *Ingress) *tlsCoverage {
 			}
 		}
 	}
-	r.coverage = c
+	ing.coverage = c
 	return c
 }
 
@@ -169,7 +169,7 @@ const allowHTTPAnnotation = "kubernetes.io/ingress.allow-http"
 // "false": controllers serve plain HTTP where it is absent, and differ in other spellings.
 type tlsAllowHTTP struct{}
 
-func (tlsAllowHTTP) find(ing *Ingress, r *report) {
+func (tlsAllowHTTP) find(ing *ingressView, r *report) {
 	value, set := ing.Annotations[allowHTTPAnnotation]
 	if value == "false" {
 		return

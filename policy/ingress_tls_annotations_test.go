@@ -77,11 +77,11 @@ func TestTLSByAnnotation(t *testing.T) {
 			}
 			a := Attributes{Operation: Create, Namespace: "team-a"}
 			p := mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {required: true}}]")
-			if diff := cmp.Diff(want, sentences(must(p.JudgeIngress(a, ing, nil, nil)))); diff != "" {
+			if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(a, ing, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
 			p = mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {coversHosts: true}}]")
-			if found := must(p.JudgeIngress(a, ing, nil, nil)); len(found) > 0 != (test.want != "") {
+			if found := must(p.EvaluateIngress(a, ing, nil, nil)); len(found) > 0 != (test.want != "") {
 				t.Errorf("of coversHosts: %v", sentences(found))
 			}
 		})
@@ -103,7 +103,7 @@ func TestTLSByAnnotationBesideTLS(t *testing.T) {
 	ing := withHosts("a.example", "b.example")
 	ing.ClassName, ing.TLS = new("alb"), []IngressTLS{{Hosts: []string{"a.example"}}}
 	ing.Annotations = map[string]string{albCertificate: "arn:x"}
-	if got := must(p.JudgeIngress(Attributes{Operation: Create}, ing, nil, nil)); len(got) != 1 {
+	if got := must(p.EvaluateIngress(Attributes{Operation: Create}, ing, nil, nil)); len(got) != 1 {
 		t.Errorf("got %v", sentences(got))
 	}
 }

@@ -75,7 +75,7 @@ func TestIngressSentences(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sentences(must(mustLoadIngressRule(t, test.rule).JudgeIngress(creating, test.ing, nil, nil)))
+			got := sentences(must(mustLoadIngressRule(t, test.rule).EvaluateIngress(creating, test.ing, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -99,7 +99,7 @@ func TestIngressSentencesPrint(t *testing.T) {
 		TLS:       []IngressTLS{{Hosts: []string{evil + "x"}}},
 	}
 	checks := map[string]bool{}
-	for _, f := range must(p.JudgeIngress(creating, ing, nil, nil)) {
+	for _, f := range must(p.EvaluateIngress(creating, ing, nil, nil)) {
 		checks[f.Check] = true
 		if s := f.String(); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u202e' || r == '\ufffd' }) {
 			t.Errorf("%q", s)
@@ -127,7 +127,7 @@ func TestIngressOfManyHosts(t *testing.T) {
 		ing.TLS = append(ing.TLS, IngressTLS{Hosts: []string{fmt.Sprintf("other%d.example", i)}})
 	}
 	p := mustLoadIngressRule(t, "hosts: {allowed: [ok.example], denied: [bad.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}")
-	findings := must(p.JudgeIngress(updating, ing, ing, nil))
+	findings := must(p.EvaluateIngress(updating, ing, ing, nil))
 	if want := maxFindings; len(findings) != want {
 		t.Errorf("%d findings, want %d", len(findings), want)
 	}
@@ -157,7 +157,7 @@ func BenchmarkJudgeIngress(b *testing.B) {
 				ing := manyHosts(hosts)
 				b.ReportAllocs()
 				for b.Loop() {
-					if findings := must(p.JudgeIngress(creating, ing, nil, nil)); len(findings) > 0 {
+					if findings := must(p.EvaluateIngress(creating, ing, nil, nil)); len(findings) > 0 {
 						b.Fatal(findings[0])
 					}
 				}
@@ -177,7 +177,7 @@ func TestPathMayBeAPattern(t *testing.T) {
 			"ImplementationSpecific": {`r/paths.denied: spec.rules[0].http.paths[0].path: ` + strconv.Quote(path) + ` may be taken for a pattern, because of ` +
 				strconv.QuoteRune(c) + `, so what it matches cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`},
 		} {
-			got := sentences(must(p.JudgeIngress(creating, withPaths(pathType, path), nil, nil)))
+			got := sentences(must(p.EvaluateIngress(creating, withPaths(pathType, path), nil, nil)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s %s: %s", pathType, path, diff)
 			}
@@ -322,7 +322,7 @@ func TestIngressManifests(t *testing.T) {
 }
 
 func judgeManifest(t *testing.T, p *Policy, file string) {
-	findings := must(p.JudgeIngress(creating, readIngress(t, file), nil, nil))
+	findings := must(p.EvaluateIngress(creating, readIngress(t, file), nil, nil))
 	for _, f := range findings {
 		if check := filepath.Base(filepath.Dir(file)); f.Check != check {
 			t.Errorf("finding of %s in the directory of %s", f.Check, check)

@@ -280,8 +280,8 @@ services:
 		find func(e *comparisons, errs *strict.Collector) int
 	}{
 		"rules": {1, func(e *comparisons, _ *strict.Collector) int {
-			return len(rulesOf(doc.Services, &compilation{comparisons: e}, func(*servicesEntry) rule[Service] {
-				return rule[Service]{ruleHeader: ruleHeader{header: header{Mode: Warn}}}
+			return len(rulesOf(doc.Services, &compilation{comparisons: e}, func(*servicesEntry) rule[serviceView] {
+				return rule[serviceView]{ruleHeader: ruleHeader{header: header{Mode: Warn}}}
 			}).rules)
 		}},
 		"mirrors": {4, func(e *comparisons, errs *strict.Collector) int { return compileMirrors(doc.Mirrors, e, errs).len() }},

@@ -89,7 +89,7 @@ func (d *document) Validate() error {
 		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), fileAPIVersion)
 	}
 	if d.Kind != fileKind {
-		return strict.Fieldf("kind", "%s is not a policy: write %s", text.Quote(d.Kind), fileKind)
+		return strict.Fieldf("kind", "%s is not an %s", text.Quote(d.Kind), fileKind)
 	}
 	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate(), d.SolverAccounts.validate())
 }
@@ -130,7 +130,7 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 	case ctx.Err() != nil:
 		return nil, errStopped(ctx)
 	case errs.Len() > 0:
-		return nil, errs.Errors()
+		return nil, hintTemplates(errs.Errors(), files)
 	}
 	p.hash = hash(files)
 	for _, in := range p.sets {
@@ -163,6 +163,47 @@ func SyntaxError(f File) error {
 	return nil
 }
 
+// NotRendered returns the error of SyntaxError with the hint that a file is a template, if the file looks like one.
+func NotRendered(err error, f File) error {
+	if errs, ok := errors.AsType[strict.Errors](err); ok {
+		return hintTemplates(errs, []File{f})
+	}
+	return err
+}
+
+// hintTemplates adds a hint to the first error of each file that has the actions of a template: the file is not YAML, or
+// the action is in the line of the error, where it is a mapping for YAML.
+func hintTemplates(errs strict.Errors, files []File) strict.Errors {
+	for _, f := range files {
+		if !hasAction(f.Data) {
+			continue
+		}
+		i := slices.IndexFunc(errs, func(e strict.Error) bool {
+			return e.File == f.Name &&
+				(strings.HasPrefix(e.Msg, "not valid YAML") || hasAction(lineOf(f.Data, e.Line-f.Lines)))
+		})
+		if i >= 0 {
+			errs[i].Msg += "; the file has {{, as templates do: render it first, as helm template does"
+		}
+	}
+	return errs
+}
+
+// lineOf returns a line of a text. Lines count from 1. It returns nil if the text has no such line.
+func lineOf(data []byte, n int) []byte {
+	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
+		if n--; n == 0 {
+			return line
+		}
+	}
+	return nil
+}
+
+// hasAction reports whether a text has an action of a template. {{namespace}} is a mistake in a host.
+func hasAction(b []byte) bool {
+	return bytes.Contains(b, []byte("{{ ")) || bytes.Contains(b, []byte("{{-")) || bytes.Contains(b, []byte("{{."))
+}
+
 // Mistakes returns how many mistakes an error of Load is about, including those that it only counts.
 func Mistakes(err error) int {
 	if errs, ok := errors.AsType[strict.Errors](err); ok {
@@ -174,6 +215,10 @@ func Mistakes(err error) int {
 // merge adds the documents of a file.
 func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
+		if kind, at := doc.Text("kind"); kind != "" && kind != fileKind {
+			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s", text.Name(kind), fileKind)
+			continue
+		}
 		var part document
 		if !dec.Decode(doc, &part) {
 			// The entries are checked against each other, unless there are more errors than are kept.
@@ -208,8 +253,12 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
+	p.additions = Additions{len(d.Exceptions), len(d.Carriers), len(d.Templates)}
 	known := d.SolverAccounts.knownWith(d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)))
-	c := &compilation{e, known, d.Carriers, d.Exceptions.compile(&d.blocks, e, errs)}
+	c := compilation{
+		comparisons: e, known: known, carriers: d.Carriers, exceptions: d.Exceptions.compile(&d.blocks, e, errs),
+	}
+	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
@@ -229,33 +278,33 @@ func (d *document) compare(e *comparisons, errs *strict.Collector) {
 	if len(failed) > strict.MaxErrors {
 		return // it is not known which entries have the errors that are only counted
 	}
-	blocks := reflect.ValueOf(&d.blocks).Elem()
-	for i := range blocks.NumField() {
-		list := blocks.Field(i)
-		kept := reflect.MakeSlice(list.Type(), 0, list.Len())
-		for j := range list.Len() {
-			entry, ok := reflect.TypeAssert[interface{ head() *header }](list.Index(j).Addr())
-			if ok && entry.head().Pos.Line > 0 && !slices.ContainsFunc(failed, entry.head().Pos.Contains) {
-				kept = reflect.Append(kept, list.Index(j))
+	for _, entries := range d.all() {
+		kept := reflect.MakeSlice(entries.Type(), 0, entries.Len())
+		for i := range entries.Len() {
+			pos := headOf(entries.Index(i)).Pos
+			if pos.Line > 0 && !slices.ContainsFunc(failed, pos.Contains) {
+				kept = reflect.Append(kept, entries.Index(i))
 			}
 		}
-		list.Set(kept)
+		entries.Set(kept)
 	}
 	plain, _ := d.bySet(errs)
-	plain.compile(new(Policy), &compilation{comparisons: e, known: defaultAnnotations()}, errs)
+	plain.compile(new(Policy), compilation{comparisons: e, known: defaultAnnotations()}, errs)
 }
 
-// compilation is what compiling entries needs beside them.
+// compilation is what the compilation of entries needs in addition to the entries.
 type compilation struct {
 	*comparisons
-	known    *knownAnnotations
-	carriers carriers
-
+	known      *knownAnnotations
+	carriers   carriers
 	exceptions *exceptions
+
+	policy *Policy      // that is compiled, with its mirrors
+	owners []ownerLevel // of the policy
 }
 
 // rulesOf compiles the entries of one kind, except those that are off, and adds more rules to them.
-func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T]) ruleset[T] {
+func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T]) *ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
 		if c.pollDone() {

@@ -41,6 +41,6 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("loaded once, but then: %v", err)
 		}
 		svc := &Service{Type: "LoadBalancer", ExternalIPs: []string{"192.0.2.1"}, Ports: []ServicePort{{Port: 80, NodePort: 30000}}}
-		must(p.JudgeService(Attributes{Operation: Update, Namespace: "team-a"}, svc, svc, nil))
+		must(p.EvaluateService(Attributes{Operation: Update, Namespace: "team-a"}, svc, svc, nil))
 	})
 }

@@ -45,7 +45,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range must(p.JudgeService(Attributes{Operation: Create}, &Service{}, nil, nil)) {
+		for _, f := range must(p.EvaluateService(Attributes{Operation: Create}, &Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff([]string{"first", "second", "third"}, got); diff != "" {
@@ -118,7 +118,7 @@ func TestLoadEmpty(t *testing.T) {
 			if p.Counts() != (Counts{}) || !p.Emptied() {
 				t.Errorf("%+v, emptied: %t", p.Counts(), p.Emptied())
 			}
-			if fs := must(p.JudgeService(Attributes{Operation: Create}, &Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
+			if fs := must(p.EvaluateService(Attributes{Operation: Create}, &Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
 				t.Errorf("an empty policy denies nothing, but %v", fs)
 			}
 			if len(p.Hash()) != 12 {
@@ -238,17 +238,44 @@ func TestEveryBlockIsCounted(t *testing.T) {
 	if diff := cmp.Diff(names, counted); diff != "" {
 		t.Errorf("Counts.All (-blocks +counted):\n%s", diff)
 	}
-	var total, one Counts
-	for i := range reflect.TypeFor[Counts]().NumField() {
-		reflect.ValueOf(&one).Elem().Field(i).SetInt(1)
+	if b.counts() != (Counts{}) {
+		t.Errorf("entries that are off are counted: %+v", b.counts())
 	}
-	total.addSet(one)
-	for name, n := range total.All() {
-		if inSets := name != "mirrors" && name != "owners"; (n == 1) != inSets {
-			t.Errorf("of a set, %d entries of %s are counted", n, name)
+	b.headers(func(h *header) { h.Mode = Audit })
+	for name, n := range b.counts().All() {
+		if n != 1 {
+			t.Errorf("%d entries of %s are counted", n, name)
 		}
 	}
 	if n := reflect.TypeFor[Counts]().NumField(); n != len(names) {
 		t.Errorf("Counts has %d fields for %d blocks", n, len(names))
+	}
+}
+
+// A policy in UTF-16 without a byte order mark is no YAML, and the error says why.
+func TestLoadUTF16(t *testing.T) {
+	var data []byte
+	for _, c := range []byte("kind: EvergatePolicy\n") {
+		data = append(data, c, 0)
+	}
+	_, err := Load(File{Name: "p", Data: data})
+	if want := "p:1:1: not valid YAML: the text is UTF-16: save it as UTF-8"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// The first error of a file that is a template of one says so.
+func TestLoadTemplates(t *testing.T) {
+	const hint = "; the file has {{, as templates do: render it first, as helm template does"
+	for text, want := range map[string]string{
+		"mirrors:\n- {name: hub, mode: {{ .Values.mode }}, sources: [docker.io], mirror: m.example}\n": "p:4:21: " +
+			"mirrors[0].mode: want a string, got a mapping" + hint,
+		"{{- if .Values.mirrors }}\nmirrors: []\n{{- end }}\n": "p:3:1: not valid YAML: could not find expected ':'" + hint,
+		"# {{ .Values.mode }}\nallowEmpty: 5\n":                "p:4:13: allowEmpty: want true or false, got 5",
+	} {
+		_, err := Load(policyFile("p", text))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
 	}
 }

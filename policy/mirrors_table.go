@@ -85,6 +85,17 @@ func (t *mirrorTable) intern(s string) string {
 // len returns how many entries are in force.
 func (t *mirrorTable) len() int { return len(t.mirrors) }
 
+// rewritesDockerHub returns the entry in mode enforce that has the source docker.io and no match; empty for none.
+func (t *mirrorTable) rewritesDockerHub() string {
+	if o := t.places[match.DockerHub]; o != nil && o.withoutMatch != nil && o.withoutMatch.Mode == Enforce {
+		return string(o.withoutMatch.Name)
+	}
+	return ""
+}
+
+// strictestMode implements rules.
+func (t *mirrorTable) strictestMode() Mode { return t.strictest }
+
 // mirrorPlaces returns the places of the mirrors, each once, in the order of their names.
 func (t *mirrorTable) mirrorPlaces() []string {
 	var places []string

@@ -128,7 +128,8 @@ type IngressTLS struct {
 	SecretName string // empty for the controller's default certificate
 }
 
-// Service is the part of a v1 Service that decisions depend on.
+// Service is the part that decisions depend on of a v1 Service, and of an XBackend of Gateway API, which is what routes
+// may have in place of a Service. An XBackend has metadata and ExternalHostname alone.
 type Service struct {
 	Meta
 	Type                          string // ClusterIP, NodePort, LoadBalancer or ExternalName; empty means ClusterIP
@@ -140,6 +141,9 @@ type Service struct {
 	AllocateLoadBalancerNodePorts *bool // nil when absent, which means true
 	HealthCheckNodePort           int32 // 0 when not set
 	LoadBalancerIngress           []LoadBalancerIngress
+	// ExternalHostname is spec.externalHostname.hostname of an XBackend: the host outside of the cluster to which routes
+	// send requests. It is empty for an XBackend that selects Pods.
+	ExternalHostname string
 }
 
 // LoadBalancerIngress is one element of status.loadBalancer.ingress: an address, a host name, or both.

@@ -33,6 +33,8 @@ type RouteRule struct {
 	Matches  []RouteMatch // none: every request
 	Filters  []RouteFilter
 	Backends []RouteBackend
+	// SessionName is sessionPersistence.sessionName, an experimental field: the name of a cookie or of a header.
+	SessionName string
 }
 
 // RouteMatch is one element of spec.rules[].matches: what requests the rule takes.
@@ -59,7 +61,7 @@ type RouteBackend struct {
 	Filters []RouteFilter
 }
 
-// RouteFilter is one element of a list of filters.
+// RouteFilter is one element of a list of filters, of a route or of a listener.
 type RouteFilter struct {
 	Type string // RequestMirror, URLRewrite, …
 	// Mirror is requestMirror.backendRef, to which a copy of each request is sent; nil when absent.
@@ -72,4 +74,14 @@ type RouteFilter struct {
 	Extension *ObjectRef
 	// Content is the JSON of what a filter of another type does, such as urlRewrite or requestHeaderModifier.
 	Content string
+	// Texts are the names, values, hosts and paths of the filter, which controllers write into their configuration.
+	Texts []FilterText
+}
+
+// FilterText is a text of a filter: requestHeaderModifier.set[2].value is the text of the field requestHeaderModifier,
+// in set[].value, at the index 2.
+type FilterText struct {
+	Field, In string
+	Index     int32 // of the element of a list; 0 where In has no []
+	Value     string
 }

@@ -22,46 +22,74 @@ type OpenShiftRoute struct {
 	Backends []string
 }
 
+// openShiftRouteView is a Route of OpenShift and the values that its checks parse.
+type openShiftRouteView struct {
+	*OpenShiftRoute
+	view
+	claimed claimSet       // see routerDomains.claims
+	below   *routerDomains // the domains that claimed is computed for
+	paths   []pathPlace    // see allPaths
+}
+
+func viewOpenShiftRoute(route *OpenShiftRoute) openShiftRouteView {
+	return openShiftRouteView{OpenShiftRoute: route}
+}
+
+// openShiftRouteRules compiles the rules for Routes of OpenShift.
+func openShiftRouteRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, openShiftOwners(c.owners, b.Routes)...)
+}
+
+// EvaluateOpenShiftRoute evaluates a Route of OpenShift. old is the Route before an update, nil otherwise.
+func (p *Policy) EvaluateOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
+}
+
+// ExplainOpenShiftRoute returns for every routes rule that checks something of a Route whether it applies to the Route.
+func (p *Policy) ExplainOpenShiftRoute(a Attributes, route *OpenShiftRoute) []RuleTrace {
+	return explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
+}
+
 // openShiftRule compiles the entry for Routes of OpenShift, of which parents and filters check nothing, nor do
 // paths.types and backends.crossNamespace: a path is a prefix, and a backend is in the namespace of its Route. An entry
 // that checks nothing of a Route is off for it.
-func (e *routesEntry) openShiftRule() rule[OpenShiftRoute] {
+func (e *routesEntry) openShiftRule() rule[openShiftRouteView] {
 	h, checks := e.ruleHeader, e.openShiftChecks()
 	h.resources = textsOf(e.Kinds)
 	if len(checks) == 0 {
 		h.Mode = Off
 	}
-	return rule[OpenShiftRoute]{h, checks}
+	return rule[openShiftRouteView]{h, checks}
 }
 
-func (e *routesEntry) openShiftChecks() []check[OpenShiftRoute] {
-	var checks []check[OpenShiftRoute]
+func (e *routesEntry) openShiftChecks() []check[openShiftRouteView] {
+	var checks []check[openShiftRouteView]
 	if e.Hosts != nil {
 		domains := newRouterDomains(e.SubdomainDomains)
 		checks = fieldHostChecks(&e.Hosts.fieldHostRules, domains.claims, "spec.host")
 	}
 	if e.Paths != nil {
-		source := pathSource[OpenShiftRoute]{paths: (*report).openShiftPaths}
+		source := pathSource[openShiftRouteView]{paths: (*openShiftRouteView).allPaths}
 		if e.Paths.Denied != nil {
-			checks = append(checks, pathsDenied[OpenShiftRoute]{source, e.Paths.Denied})
+			checks = append(checks, pathsDenied[openShiftRouteView]{source, e.Paths.Denied})
 		}
 		if e.Paths.DeniedPatterns != nil {
-			checks = append(checks, pathsDeniedPatterns[OpenShiftRoute]{source, e.Paths.DeniedPatterns})
+			checks = append(checks, pathsDeniedPatterns[openShiftRouteView]{source, e.Paths.DeniedPatterns})
 		}
 		if e.Paths.UnsafeCharacters {
-			checks = append(checks, pathsUnsafeCharacters[OpenShiftRoute]{source})
+			checks = append(checks, pathsUnsafeCharacters[openShiftRouteView]{source})
 		}
 	}
 	if e.Backends != nil && e.Backends.Kinds != nil {
 		checks = append(checks, openShiftBackends{e.Backends.Kinds, passing(e.Backends.Kinds)})
 	}
-	return slices.Concat(checks, annotationChecks[OpenShiftRoute](e.Annotations))
+	return slices.Concat(checks, annotationChecks[openShiftRouteView](e.Annotations))
 }
 
 // openShiftOwners returns the rules by which owners judge Routes of OpenShift. The domains of routers are those that
 // entries of routes name, of which one in a weaker mode says nothing to owners in a stricter one.
-func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[OpenShiftRoute] {
-	var rules []rule[OpenShiftRoute]
+func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[openShiftRouteView] {
+	var rules []rule[openShiftRouteView]
 	for i := range levels {
 		var all []routerDomain
 		for j := range entries {
@@ -72,6 +100,17 @@ func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[OpenShif
 		rules = append(rules, ownerRules(levels[i:i+1], newRouterDomains(all).claims)...)
 	}
 	return rules
+}
+
+// openShiftHost is the host of a Route.
+func openShiftHost() claimField { return claimField{path: "spec.host", class: mainField} }
+
+// openShiftSubdomain is the subdomain of a Route without a host.
+func openShiftSubdomain() claimField {
+	return claimField{
+		path: "spec.subdomain", class: mainField,
+		every: "%s is below the domain of each router, which means every host", setOne: "; set spec.host instead",
+	}
 }
 
 // routerDomain is a domain below which a router serves hosts.
@@ -99,32 +138,28 @@ func newRouterDomains(list []routerDomain) *routerDomains {
 }
 
 // claims returns the claims of a Route: of its host or, where that is empty, of its subdomain, and of its annotations.
-func (d *routerDomains) claims(r *report, route *OpenShiftRoute) []hostClaim {
+func (d *routerDomains) claims(route *openShiftRouteView, r *report) *claimSet {
 	below := route.Host == "" && route.Subdomain != ""
-	if r.claims != nil && (!below || r.claimsBelow == d) {
-		return r.claims
+	if route.claimed.list != nil && (!below || route.below == d) {
+		return &route.claimed
 	}
-	r.forgetClaims()
-	r.claimsBelow = d
+	route.claimed, route.below = claimSet{}, d
 	if !r.spend(stepsOf(2, route.Host) + stepsOf(1+len(d.names), route.Subdomain)) {
-		return nil
+		return &route.claimed
 	}
 	claims := route.hostClaims()
 	if below {
 		claims = d.subdomainClaims(route.Subdomain)
 	}
-	r.claims = r.annotationClaims("Route", &route.Meta, claims)
-	return r.claims
+	route.claimed.list = route.annotationClaims("Route", &route.Meta, claims, r)
+	return &route.claimed
 }
-
-// forgetClaims has the claims of an object, and what is known of them, computed again.
-func (r *report) forgetClaims() { r.claims, r.firstClaims, r.hostCount = nil, nil, hostCount{} }
 
 // hostClaims returns the claims of spec.host. The router serves *. of its parent where wildcardPolicy is Subdomain
 // (openshift/router, pkg/router/template/util/util.go), and then the host for no other reason than that it is below it.
 // A value that the API does not have may mean either.
 func (route *OpenShiftRoute) hostClaims() []hostClaim {
-	at := claimPlace{kind: openShiftHost}
+	at := claimPlace{in: openShiftHost}
 	if route.Host == "" {
 		return []hostClaim{claimOf(match.EveryHost(), at)}
 	}
@@ -147,7 +182,7 @@ const wildcardSubdomain = "Subdomain"
 
 // subdomainClaims returns the claims of spec.subdomain: below the domain of each router, or every host.
 func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
-	at := claimPlace{kind: openShiftSubdomain}
+	at := claimPlace{in: openShiftSubdomain}
 	if len(d.names) == 0 {
 		at.unreadable, at.text = true, subdomain
 		return []hostClaim{claimOf(match.EveryHost(), at)}
@@ -163,12 +198,12 @@ func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
 	return claims
 }
 
-// openShiftPaths returns the path of a Route, which is a prefix; an absent one is /.
-func (r *report) openShiftPaths(route *OpenShiftRoute) []pathPlace {
-	if r.paths == nil && r.spend(stepsOf(2, route.Path)) {
-		r.paths = []pathPlace{{Path: cmp.Or(route.Path, "/"), Type: pathPrefix, kind: openShiftPath}}
+// allPaths returns the path of a Route, which is a prefix. An absent path is /.
+func (route *openShiftRouteView) allPaths(r *report) []pathPlace {
+	if route.paths == nil && r.spend(stepsOf(2, route.Path)) {
+		route.paths = []pathPlace{{Path: cmp.Or(route.Path, "/"), Type: pathPrefix, kind: openShiftPath}}
 	}
-	return r.paths
+	return route.paths
 }
 
 // openShiftBackends is backends.kinds for Routes of OpenShift: it finds each kind of spec.to and spec.alternateBackends
@@ -178,7 +213,7 @@ type openShiftBackends struct {
 	passing string // the end of its sentences
 }
 
-func (c openShiftBackends) find(route *OpenShiftRoute, r *report) {
+func (c openShiftBackends) find(route *openShiftRouteView, r *report) {
 	for i, kind := range route.Backends {
 		kind = cmp.Or(kind, "Service")
 		if !r.spend(stepsOf(1+len(c.kinds), kind)) {

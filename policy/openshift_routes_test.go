@@ -15,7 +15,7 @@ var creatingOpenShiftRoute = Attributes{Operation: Create, Namespace: "team", Re
 // each at its top.
 func TestOpenShiftRouteManifests(t *testing.T) {
 	testManifests(t, "openshiftRoutes", func(p *Policy, manifest []byte) []Finding {
-		return must(p.JudgeOpenShiftRoute(creatingOpenShiftRoute, readOpenShiftRoute(t, manifest), nil, nil))
+		return must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, readOpenShiftRoute(t, manifest), nil, nil))
 	})
 }
 
@@ -79,7 +79,7 @@ func TestOpenShiftRouteClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claimed := func(domains ...string) string {
 				var all []string
-				claims := (&routerDomains{domains}).claims(&report{effort: new(Effort)}, &test.route)
+				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), &report{effort: new(Effort)}).list
 				for i := range claims {
 					all = append(all, claims[i].at.String()+" "+claims[i].String())
 				}
@@ -129,7 +129,7 @@ func TestSubdomainDomains(t *testing.T) {
 		"elsewhere": {"routes: [{name: r, mode: enforce, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := must(mustLoad(t, test.rules).JudgeOpenShiftRoute(creatingOpenShiftRoute, &OpenShiftRoute{Subdomain: "web"}, nil, nil))
+			found := must(mustLoad(t, test.rules).EvaluateOpenShiftRoute(creatingOpenShiftRoute, &OpenShiftRoute{Subdomain: "web"}, nil, nil))
 			if diff := cmp.Diff(test.want, sentences(found)); diff != "" {
 				t.Error(diff)
 			}
@@ -145,7 +145,7 @@ func TestClaimsOfEachEntry(t *testing.T) {
 `)
 	annotations := map[string]string{"external-dns.kubernetes.io/hostname": "web.apps.example"}
 	route := &OpenShiftRoute{Meta: Meta{Annotations: annotations}, Subdomain: "web"}
-	got := sentences(must(p.JudgeOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
+	got := sentences(must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
 	if diff := cmp.Diff([]string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -174,7 +174,7 @@ func TestOpenShiftRatchet(t *testing.T) {
 			a.Operation = Update
 			p := mustLoad(t, "routes: [{name: r, mode: enforce, "+test.rules+"}]\n")
 			var got []string
-			for _, f := range must(p.JudgeOpenShiftRoute(a, &test.now, &test.old, nil)) {
+			for _, f := range must(p.EvaluateOpenShiftRoute(a, &test.now, &test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.Path)
 				}
@@ -199,10 +199,10 @@ func TestOpenShiftRules(t *testing.T) {
 			got = append(got, trace.Rule)
 		}
 	}
-	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest().OpenShiftRoutes != Warn {
-		t.Errorf("strictest %s, applying: %s", p.Strictest().OpenShiftRoutes, diff)
+	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest()[OpenShiftRoutes] != Warn {
+		t.Errorf("strictest %s, applying: %s", p.Strictest()[OpenShiftRoutes], diff)
 	}
-	for _, f := range must(p.JudgeRoute(Attributes{Operation: Create, Resource: udpRoutes}, &Route{}, nil, nil)) {
+	for _, f := range must(p.EvaluateRoute(Attributes{Operation: Create, Resource: udpRoutes}, &Route{}, nil, nil)) {
 		t.Errorf("a rule for Routes judges a UDPRoute: %s", f)
 	}
 }

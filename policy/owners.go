@@ -113,9 +113,9 @@ type ownedElsewhere[T any] struct {
 }
 
 func (c ownedElsewhere[T]) find(obj *T, r *report) {
-	claims := c.claims(r, obj)
-	for i := range claims {
-		h := &claims[i]
+	claims := c.claims(obj, r)
+	for i := range claims.list {
+		h := &claims.list[i]
 		if h.carries() {
 			continue
 		}
@@ -128,8 +128,8 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 
 // findOwner finds an entry that owns some of the hosts of claim i, and before it those of which the object is exempt:
 // an exception from one entry opens no host of another.
-func (c ownedElsewhere[T]) findOwner(claims []hostClaim, i int, r *report) {
-	h := &claims[i]
+func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *report) {
+	h := &claims.list[i]
 	var exempt map[*ownersEntry]struct{}
 	for by, entry := range c.level.hosts.Find(h.HostPattern) {
 		owner := c.level.entries[entry]
@@ -139,7 +139,7 @@ func (c ownedElsewhere[T]) findOwner(claims []hostClaim, i int, r *report) {
 		if _, found := exempt[owner]; found || !c.level.isForeign(owner, r.subject) {
 			continue
 		}
-		if exempt == nil && r.repeated(claims, i) {
+		if exempt == nil && claims.repeated(i, r) {
 			return
 		}
 		id := h.identity(ownersCheck)

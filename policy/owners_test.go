@@ -52,7 +52,7 @@ func TestOwners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: test.namespace}
-			got := sentences(must(p.JudgeIngress(a, withHosts(test.host), nil, nil)))
+			got := sentences(must(p.EvaluateIngress(a, withHosts(test.host), nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -70,7 +70,7 @@ func TestOwnersAndHosts(t *testing.T) {
 		`bank/owners: spec.rules[1].host: "a.bank.example" belongs to the namespaces bank, bank-eu`,
 	}
 	a := Attributes{Operation: Create, Namespace: "team"}
-	got := sentences(must(p.JudgeIngress(a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
+	got := sentences(must(p.EvaluateIngress(a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -81,7 +81,7 @@ func TestOwnersOfAnnotations(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
 	want := []string{`shop/owners: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}
-	if diff := cmp.Diff(want, sentences(must(p.JudgeService(Attributes{Operation: Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(p.EvaluateService(Attributes{Operation: Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -107,7 +107,7 @@ owners:
 - {name: inner, mode: %s, hosts: [a.example], namespaces: [inner]}
 `, test.outer, test.inner))
 			var got []string
-			for _, f := range must(p.JudgeIngress(Attributes{Operation: Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
+			for _, f := range must(p.EvaluateIngress(Attributes{Operation: Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
 				got = append(got, f.Rule+" "+f.Mode.String())
 			}
 			if got := strings.Join(got, ", "); got != test.want {
@@ -125,7 +125,7 @@ func TestOwnersOfOldObjects(t *testing.T) {
 	got := map[string]bool{}
 	old := withTLS(withHosts("x.example"), "b.bank.example")
 	old.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "a.bank.example"}
-	for _, f := range must(p.JudgeIngress(a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
+	for _, f := range must(p.EvaluateIngress(a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
 		got[f.Path] = f.Existed
 	}
 	if diff := cmp.Diff(map[string]bool{"spec.rules[0].host": true, "spec.rules[1].host": false}, got); diff != "" {
@@ -177,7 +177,7 @@ func BenchmarkOwners(b *testing.B) {
 			ing := withHosts(hosts...)
 			b.ReportAllocs()
 			for b.Loop() {
-				if found := must(p.JudgeIngress(a, ing, nil, nil)); len(found) > 0 {
+				if found := must(p.EvaluateIngress(a, ing, nil, nil)); len(found) > 0 {
 					b.Fatal(sentences(found))
 				}
 			}

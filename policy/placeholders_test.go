@@ -47,7 +47,7 @@ pods:
 			}
 			pod := imagePod(test.image)
 			pod.Annotations = test.annotations
-			if got := must(p.JudgePod(createPod, pod, nil, nil)); len(got) == 0 {
+			if got := must(p.EvaluatePod(createPod, pod, nil, nil)); len(got) == 0 {
 				t.Error("a Pod with the image passes")
 			}
 		})
@@ -58,13 +58,13 @@ pods:
 func TestPlaceholderBesideImages(t *testing.T) {
 	p := mustLoad(t, `pods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}]`)
 	want := []string{`enforce r/images.denied: spec.template.spec.containers[1].image: "quay.io/evil" is denied by quay.io/evil; its Pods will be refused`}
-	got := said(must(p.JudgeWorkload(createWorkload, workload(template(" ", "quay.io/evil")), nil, nil)))
+	got := said(must(p.EvaluateWorkload(createWorkload, workload(template(" ", "quay.io/evil")), nil, nil)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	update := createWorkload
 	update.Operation = Update
-	if got := must(p.JudgeWorkload(update, workload(template("quay.io/evil")), workload(template(" ")), nil)); len(got) != 1 {
+	if got := must(p.EvaluateWorkload(update, workload(template("quay.io/evil")), workload(template(" ")), nil)); len(got) != 1 {
 		t.Errorf("an update that fills it in: %v", said(got))
 	}
 }

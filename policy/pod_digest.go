@@ -9,11 +9,11 @@ type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }
 
-func (digestRequired) steps(*judgedImage) int { return 0 }
+func (digestRequired) steps(*podImage) int { return 0 }
 
-func (digestRequired) passes(img *judgedImage, _ *subject) bool { return img.ref.Digest() != "" }
+func (digestRequired) passes(img *podImage, _ *subject) bool { return img.ref.Digest() != "" }
 
-func (digestRequired) fault(img *judgedImage, _ *subject) string {
+func (digestRequired) fault(img *podImage, _ *subject) string {
 	if img.err != nil {
 		return img.malformed("has no digest")
 	}

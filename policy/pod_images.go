@@ -68,12 +68,12 @@ func acceptWord(b []byte, word string) error {
 }
 
 // checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
-func (e *podsEntry) checks(p *Policy) []check[judgedPod] {
+func (e *podsEntry) checks(p *Policy) []check[podView] {
 	var excluded match.ImageSet
 	if e.Exclude != nil && e.exempt == nil {
 		excluded = match.NewImageSet(e.Exclude.Images)
 	}
-	var checks []check[judgedPod]
+	var checks []check[podView]
 	add := func(c imageCheck) { checks = append(checks, eachImage{c, excluded}) }
 	rule := &e.Images
 	switch {
@@ -99,11 +99,11 @@ type imageCheck interface {
 	// id returns the field of the rule: images.digest.
 	id() string
 	// steps returns how many steps passes takes in addition to imageSteps.
-	steps(img *judgedImage) int
+	steps(img *podImage) int
 	// passes returns whether an image passes. s is the subject of its Pod.
-	passes(img *judgedImage, s *subject) bool
+	passes(img *podImage, s *subject) bool
 	// fault returns why an image does not pass, as the rest of a sentence that begins with the image.
-	fault(img *judgedImage, s *subject) string
+	fault(img *podImage, s *subject) string
 }
 
 // eachImage runs an imageCheck on each image of a Pod, except those that exclude.images of the entry excludes for good.
@@ -112,24 +112,24 @@ type eachImage struct {
 	excluded match.ImageSet
 }
 
-func (c eachImage) find(pod *judgedPod, r *report) {
+func (c eachImage) find(pod *podView, r *report) {
 	images := pod.images(r)
 	for i := range images {
 		img := &images[i]
 		if !r.spend(imageSteps + c.steps(img)) {
 			return
 		}
-		if c.passes(img, &pod.subject) {
+		if c.passes(img, r.subject) {
 			continue
 		}
 		if f := r.tryAdd(img.identity(c.id())); f != nil {
-			f.Path, f.Reason = img.Path(), c.reason(img, &pod.subject)
+			f.Path, f.Reason = img.Path(), c.reason(img, r.subject)
 		}
 	}
 }
 
 // passes returns whether the entry excludes an image, or the image passes the check.
-func (c eachImage) passes(img *judgedImage, s *subject) bool {
+func (c eachImage) passes(img *podImage, s *subject) bool {
 	if _, excluded := c.excluded.Find(img.ref); excluded {
 		return true
 	}
@@ -137,7 +137,7 @@ func (c eachImage) passes(img *judgedImage, s *subject) bool {
 }
 
 // reason returns the sentence about an image that does not pass.
-func (c eachImage) reason(img *judgedImage, s *subject) string {
+func (c eachImage) reason(img *podImage, s *subject) string {
 	return match.QuoteImage(img.Ref) + " " + c.fault(img, s)
 }
 
@@ -149,11 +149,14 @@ func (c eachImage) reason(img *judgedImage, s *subject) string {
 //
 // A text that is not an image reference does not pass. An image with the pull policy Never passes only by the same
 // rules: kubelet runs whatever has its name on the node, also an image that another tenant has pulled with its own
-// credentials. The sentence names the image's mirror if there is one, otherwise the places that pass.
+// credentials. The sentence names the image's mirror if there is one, otherwise the places that pass. If an image is
+// written for another host of Docker Hub and an entry rewrites all of docker.io, the sentence names the image on
+// docker.io. The image is not rewritten: it is not certain enough that a runtime pulls the same image from both.
 type fromMirrors struct {
 	mirrors *mirrorTable
+	hub     string // the entry that rewrites all of docker.io, whatever the Pod; empty for none
 	// deniedBy returns the check that denies an image whatever it is pulled from: see Policy.deniedBy.
-	deniedBy func(img *judgedImage, s *subject) string
+	deniedBy func(img *podImage, s *subject) string
 	allowed  match.ImageSet
 	pass     string // the end of the sentence about an image that has no mirror
 }
@@ -172,7 +175,8 @@ func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
 		known = append(known, p.String())
 	}
 	c := fromMirrors{
-		mirrors: t, deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed), pass: "; allowed are " + text.List(known),
+		mirrors: t, hub: t.rewritesDockerHub(), deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed),
+		pass: "; allowed are " + text.List(known),
 	}
 	if len(known) == 0 {
 		c.pass = ", and the policy has no mirrors in force"
@@ -182,9 +186,9 @@ func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
 
 func (c fromMirrors) id() string { return "images.from" }
 
-func (fromMirrors) steps(*judgedImage) int { return 0 }
+func (fromMirrors) steps(*podImage) int { return 0 }
 
-func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
+func (c fromMirrors) passes(img *podImage, s *subject) bool {
 	if img.err != nil {
 		return false
 	}
@@ -194,7 +198,7 @@ func (c fromMirrors) passes(img *judgedImage, s *subject) bool {
 	return img.mirrorState(c.mirrors, s) == mirroredOrExcluded
 }
 
-func (c fromMirrors) fault(img *judgedImage, s *subject) string {
+func (c fromMirrors) fault(img *podImage, s *subject) string {
 	if img.err != nil {
 		return img.malformed("is not pulled from a mirror")
 	}
@@ -207,6 +211,9 @@ func (c fromMirrors) fault(img *judgedImage, s *subject) string {
 				out.To + " and write that, or have the policy allow it"
 		}
 		return "is not pulled from a mirror; write " + out.To
+	}
+	if image, other := img.ref.OnDockerHub(); other && c.hub != "" && !img.Never && c.deniedBy(img, s) == "" {
+		return "is not pulled from a mirror; write " + image + ", which mirrors entry " + c.hub + " covers"
 	}
 	return "is not pulled from a mirror" + c.pass
 }
@@ -228,14 +235,14 @@ func newAllowedImages(patterns []match.ImagePattern) allowedImages {
 
 func (c allowedImages) id() string { return "images.allowed" }
 
-func (allowedImages) steps(*judgedImage) int { return 0 }
+func (allowedImages) steps(*podImage) int { return 0 }
 
-func (c allowedImages) passes(img *judgedImage, _ *subject) bool {
+func (c allowedImages) passes(img *podImage, _ *subject) bool {
 	_, ok := c.allowed.Find(img.ref)
 	return ok && img.err == nil
 }
 
-func (c allowedImages) fault(img *judgedImage, _ *subject) string {
+func (c allowedImages) fault(img *podImage, _ *subject) string {
 	if img.err != nil {
 		return img.malformed("is not allowed")
 	}
@@ -253,14 +260,14 @@ type deniedImages struct{ denied match.ImageSet }
 
 func (c deniedImages) id() string { return "images.denied" }
 
-func (deniedImages) steps(*judgedImage) int { return 0 }
+func (deniedImages) steps(*podImage) int { return 0 }
 
-func (c deniedImages) passes(img *judgedImage, _ *subject) bool {
+func (c deniedImages) passes(img *podImage, _ *subject) bool {
 	_, denied := c.denied.FindUnderAnyName(img.ref)
 	return img.err == nil && !denied
 }
 
-func (c deniedImages) fault(img *judgedImage, _ *subject) string {
+func (c deniedImages) fault(img *podImage, _ *subject) string {
 	if img.err != nil {
 		return img.malformed("counts as denied")
 	}
@@ -275,14 +282,14 @@ type deniedTags struct{ denied []match.Glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }
 
-func (c deniedTags) steps(img *judgedImage) int { return stepsOf(len(c.denied), img.ref.Tag()) }
+func (c deniedTags) steps(img *podImage) int { return stepsOf(len(c.denied), img.ref.Tag()) }
 
-func (c deniedTags) passes(img *judgedImage, _ *subject) bool {
+func (c deniedTags) passes(img *podImage, _ *subject) bool {
 	_, _, denied := c.by(img)
 	return img.err == nil && !denied
 }
 
-func (c deniedTags) fault(img *judgedImage, _ *subject) string {
+func (c deniedTags) fault(img *podImage, _ *subject) string {
 	if img.err != nil {
 		return img.malformed("counts as having a denied tag")
 	}
@@ -298,7 +305,7 @@ func (c deniedTags) fault(img *judgedImage, _ *subject) string {
 }
 
 // by returns the tag of an image, the pattern that denies it, and whether there is one.
-func (c deniedTags) by(img *judgedImage) (tag string, by match.Glob, denied bool) {
+func (c deniedTags) by(img *podImage) (tag string, by match.Glob, denied bool) {
 	tag = img.ref.Tag()
 	if img.ref.Suffix == "" {
 		tag = "latest"

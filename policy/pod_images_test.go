@@ -53,7 +53,7 @@ func TestImagesFromExcluded(t *testing.T) {
 	} {
 		pod := imagePod(test.image)
 		pod.Labels = test.labels
-		if got := len(must(p.JudgePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
+		if got := len(must(p.EvaluatePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
 	}
@@ -62,8 +62,53 @@ func TestImagesFromExcluded(t *testing.T) {
 func TestImagesFromWithoutMirrors(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no mirrors in force`
-	if f := must(p.JudgePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
+	if f := must(p.EvaluatePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
 		t.Error(f)
+	}
+}
+
+// An image that is written for another host of Docker Hub is not rewritten. The denial names what would be, if the
+// mirror of docker.io has every image of it.
+func TestImagesFromOtherHostsOfDockerHub(t *testing.T) {
+	const rule = "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n"
+	const hub = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n" + rule
+	const no, none = " is not pulled from a mirror", " is not pulled from a mirror; allowed are m.example/hub"
+	for name, test := range map[string]struct{ policy, image, want string }{
+		"registry-1":      {hub, "registry-1.docker.io/acme/app:1", no + "; write docker.io/acme/app:1, which mirrors entry hub covers"},
+		"the hub":         {hub, "Registry.Hub.Docker.com:443/library/nginx", no + "; write docker.io/library/nginx, which mirrors entry hub covers"},
+		"an official one": {hub, "registry-1.docker.io/nginx:1@" + digest256, no + "; write docker.io/library/nginx:1@" + digest256 + ", which mirrors entry hub covers"},
+		"the index is docker.io to every runtime": {hub, "index.docker.io/acme/app:1", no + "; write m.example/hub/acme/app:1"},
+		"another registry":                        {hub, "quay.io/acme/app:1", none},
+		"another port":                            {hub, "registry-1.docker.io:5000/acme/app:1", none},
+		"denied":                                  {hub + "- {name: evil, mode: enforce, images: {denied: [docker.io/acme]}}\n", "registry-1.docker.io/acme/app:1", none},
+		"an entry in mode warn":                   {strings.Replace(hub, "enforce", "warn", 1), "registry-1.docker.io/acme/app:1", none},
+		"an entry with a match":                   {strings.Replace(hub, "sources", "match: {namespaces: [other]}, sources", 1), "registry-1.docker.io/acme/app:1", none},
+		"a source that is a part":                 {strings.Replace(hub, "[docker.io]", "[docker.io/library]", 1), "registry-1.docker.io/library/nginx", none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := must(mustLoad(t, test.policy).EvaluatePod(createPod, imagePod(test.image), nil, nil))
+			want := "r/images.from: spec.containers[0].image: \"" + test.image + `"` + test.want
+			if len(found) == 0 || found[0].String() != want {
+				t.Errorf("got  %v\nwant %s", sentences(found), want)
+			}
+		})
+	}
+	// Written so, the image passes once it is rewritten, and one with the pull policy Never would not be.
+	p := mustLoad(t, hub)
+	rw := must(p.RewritePod(createPod, imagePod("docker.io/acme/app:1"), nil, nil))
+	if rw.Images[0].To != "m.example/hub/acme/app:1" {
+		t.Error(rw.Images)
+	}
+	never := imagePod("registry-1.docker.io/acme/app:1")
+	never.Images[0].Never = true
+	want := `r/images.from: spec.containers[0].image: "registry-1.docker.io/acme/app:1"` + none
+	if found := must(p.EvaluatePod(createPod, never, nil, nil)); len(found) != 1 || found[0].String() != want {
+		t.Error(sentences(found))
+	}
+	// No image of such a host is patched.
+	rw = must(p.RewritePod(createPod, imagePod("registry-1.docker.io/acme/app:1"), nil, nil))
+	if rw.Changes() || rw.Images[0].Outcome != NoMirror {
+		t.Error(rw.Images)
 	}
 }
 
@@ -173,7 +218,7 @@ func BenchmarkJudgePod(b *testing.B) {
 			p := podsRule(b, "{allowed: ["+list+"], deniedTags: [latest]}")
 			b.ReportAllocs()
 			for b.Loop() {
-				must(p.JudgePod(createPod, pod, nil, nil))
+				must(p.EvaluatePod(createPod, pod, nil, nil))
 			}
 		})
 	}

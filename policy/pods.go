@@ -19,31 +19,52 @@ func (e *podsEntry) Suggest(field string) []string { return podDimensions().sugg
 // Validate implements strict.Validator.
 func (e *podsEntry) Validate() error { return e.validate(podDimensions()) }
 
+// podRules compiles the rules for Pods.
+func podRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] {
+		return rule[podView]{e.ruleHeader, e.checks(c.policy)}
+	})
+}
+
+// EvaluatePod evaluates the images of a Pod as they will be pulled. old is the Pod before an update, nil otherwise. The
+// evaluation ends at a thousand introduced findings. If any rule denies the request, one of these findings does.
+// EvaluatePod also returns the first thousand pre-existing findings. An error comes from the Effort, and means that the
+// evaluation did not finish. A nil Effort has the limits of a new one. The same applies to the other kinds.
+func (p *Policy) EvaluatePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
+	if !canChangeImages(a, pod) {
+		return nil, nil
+	}
+	return evaluate(rulesFor[podView](p, Pods), a, viewPod, pod, old, e)
+}
+
+// ExplainPod returns for every pods rule whether it applies to the Pod.
+func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
+	if !canChangeImages(a, pod) {
+		return rulesFor[podView](p, Pods).notEvaluated("not asked: it is the mirror Pod of a static Pod, " +
+			"or the request cannot change an image")
+	}
+	return explain(rulesFor[podView](p, Pods), a, viewPod, pod)
+}
+
 // imageSteps is how many steps one check of an image takes: a look-up for each segment of its name.
 const imageSteps = 4
 
-// judgedPod is a Pod with its images parsed, on first use and once for all rules.
-type judgedPod struct {
+// podView is a Pod with its images parsed, on first use and once for all rules.
+type podView struct {
 	*Pod
-	subject subject
+	view
 	outcome []ImageOutcome // of each image, before it is pulled; nil for a Pod whose images are as they are pulled
-	parsed  []judgedImage
+	parsed  []podImage
 }
 
-// newJudgedPod returns a judgedPod of pod; nil for nil.
-func newJudgedPod(a Attributes, pod *Pod, e *Effort) *judgedPod {
-	if pod == nil {
-		return nil
-	}
-	return &judgedPod{Pod: pod, subject: newSubject(a, &pod.Meta, classes{}, e)}
-}
+func viewPod(pod *Pod) podView { return podView{Pod: pod} }
 
 // images returns the parsed images; none where the effort does not suffice.
-func (p *judgedPod) images(r *report) []judgedImage {
+func (p *podView) images(r *report) []podImage {
 	if p.parsed != nil {
 		return p.parsed
 	}
-	parsed := make([]judgedImage, 0, len(p.Images))
+	parsed := make([]podImage, 0, len(p.Images))
 	for i, img := range p.Images {
 		if p.outcome != nil && p.outcome[i].Outcome == Placeholder {
 			continue
@@ -54,14 +75,14 @@ func (p *judgedPod) images(r *report) []judgedImage {
 		if !r.spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}
-		parsed = append(parsed, newJudgedImage(img))
+		parsed = append(parsed, newPodImage(img))
 	}
 	p.parsed = parsed
 	return parsed
 }
 
-// judgedImage is an image and its reference.
-type judgedImage struct {
+// podImage is an image and its reference.
+type podImage struct {
 	Image
 	ref match.Reference
 	err error // why it is not an image reference; nil when it is one
@@ -78,14 +99,14 @@ const (
 	notMirrored
 )
 
-// newJudgedImage parses an image.
-func newJudgedImage(img Image) judgedImage {
+// newPodImage parses an image.
+func newPodImage(img Image) podImage {
 	ref, err := match.ParseReference(img.Ref)
-	return judgedImage{Image: img, ref: ref, err: err}
+	return podImage{Image: img, ref: ref, err: err}
 }
 
 // mirrorState returns the state of the image, looked up on first use. s is the subject of its Pod.
-func (i *judgedImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
+func (i *podImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	if i.state == mirrorUnknown {
 		i.state = notMirrored
 		if out := t.decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
@@ -100,7 +121,7 @@ const malformedImage = "malformed"
 
 // identity returns the identity of a finding about an image. All spellings of an image have one identity, so that
 // another spelling is not an introduced finding.
-func (i *judgedImage) identity(check string) identity {
+func (i *podImage) identity(check string) identity {
 	if i.err != nil {
 		return identity{check: check, value: i.Ref, use: malformedImage}
 	}
@@ -109,7 +130,7 @@ func (i *judgedImage) identity(check string) identity {
 
 // malformed returns the sentence about a text that is not an image reference, and what follows from it; empty when it
 // is one.
-func (i *judgedImage) malformed(so string) string {
+func (i *podImage) malformed(so string) string {
 	if i.err == nil {
 		return ""
 	}

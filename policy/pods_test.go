@@ -22,7 +22,7 @@ type imageCase struct{ rule, image, want string }
 func testImages(t *testing.T, check string, cases []imageCase) {
 	t.Helper()
 	for _, c := range cases {
-		findings := must(podsRule(t, c.rule).JudgePod(createPod, imagePod(c.image), nil, nil))
+		findings := must(podsRule(t, c.rule).EvaluatePod(createPod, imagePod(c.image), nil, nil))
 		var got []string
 		for _, f := range findings {
 			got = append(got, strings.TrimPrefix(f.String(), "r/"+check+": spec.containers[0].image: "))
@@ -69,7 +69,7 @@ func TestPodsFindings(t *testing.T) {
 		{Volumes, 2, "c", "quay.io/data", false},
 	}}
 	var got []string
-	for _, f := range must(p.JudgePod(createPod, pod, nil, nil)) {
+	for _, f := range must(p.EvaluatePod(createPod, pod, nil, nil)) {
 		got = append(got, f.String()+" → "+offender(f.id))
 	}
 	want := []string{
@@ -103,7 +103,7 @@ func TestPodsSelectors(t *testing.T) {
 		pod.Labels = map[string]string{"keep": test.label}
 		a := createPod
 		a.Namespace = test.namespace
-		if got := len(must(p.JudgePod(a, pod, nil, nil))); got != test.findings {
+		if got := len(must(p.EvaluatePod(a, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
 		if traces := p.ExplainPod(a, pod); len(traces) != 1 || traces[0].Findings != test.findings {
@@ -136,7 +136,7 @@ func TestPodsRatchet(t *testing.T) {
 		{"an ID as before", []string{"sha256:12ab"}, []string{"sha256:12ab"}, 0, 3},
 	} {
 		news := 0
-		findings := must(p.JudgePod(update, imagePod(test.now...), imagePod(test.old...), nil))
+		findings := must(p.EvaluatePod(update, imagePod(test.now...), imagePod(test.old...), nil))
 		for _, f := range findings {
 			if f.Denies() {
 				news++
@@ -166,7 +166,7 @@ func TestPodsImmutableImages(t *testing.T) {
 		"mirror Pod":  {createPod, static},
 		"subresource": {status, imagePod("nginx")},
 	} {
-		if f := must(p.JudgePod(test.attributes, test.pod, nil, nil)); f != nil {
+		if f := must(p.EvaluatePod(test.attributes, test.pod, nil, nil)); f != nil {
 			t.Errorf("%s: judged: %v", name, f)
 		}
 		if diff := cmp.Diff(want, p.ExplainPod(test.attributes, test.pod)); diff != "" {
@@ -186,13 +186,13 @@ func TestPodsNameWithCommonPrefix(t *testing.T) {
 			rules["from"] = podsRule(t, "{from: mirrors}")
 		}
 		for name, p := range rules {
-			if f := must(p.JudgePod(createPod, imagePod(place+"/a", place+"/a/b:1"), nil, nil)); len(f) != 0 {
+			if f := must(p.EvaluatePod(createPod, imagePod(place+"/a", place+"/a/b:1"), nil, nil)); len(f) != 0 {
 				t.Errorf("%s %s: %v", name, place, f)
 			}
 			for _, more := range []string{"-evil", "evil", ".evil", ".evil.example", "0", "_x", "__x", ":5000", ":50001", "-/x", "@x", "%2f", "\\", "?"} {
 				for _, rest := range []string{"/a", "/a/b:1", "/a@" + digest256} {
 					image := place + more + rest
-					if f := must(p.JudgePod(createPod, imagePod(image), nil, nil)); len(f) == 0 {
+					if f := must(p.EvaluatePod(createPod, imagePod(image), nil, nil)); len(f) == 0 {
 						t.Errorf("%s %s lets %s pass", name, place, image)
 					}
 				}
@@ -247,7 +247,7 @@ func testPodManifest(t *testing.T, path string) {
 			pod.Images[i].Ref = out.To
 		}
 	}
-	got := sentences(must(p.JudgePod(a, pod, nil, nil)))
+	got := sentences(must(p.EvaluatePod(a, pod, nil, nil)))
 	if diff := cmp.Diff(marked(text, "# image: "), images); diff != "" {
 		t.Error(diff)
 	}

@@ -6,11 +6,11 @@
 // # Order of reading
 //
 //	files → Load → Policy → RewritePod                           → outcomes of images
-//	                      → JudgePod, JudgeIngress, …            → findings
+//	                      → EvaluatePod, EvaluateIngress, …            → findings
 //
 // [Load] decodes files strictly into entries, and compiles the entries into a [Policy]. [Policy.RewritePod] returns the
-// mirrors of the images of a Pod. [Policy.JudgePod], [Policy.JudgeIngress], [Policy.JudgeService] and
-// [Policy.JudgeRoute] return the findings of the other entries.
+// mirrors of the images of a Pod. [Policy.EvaluatePod], [Policy.EvaluateIngress], [Policy.EvaluateService] and
+// [Policy.EvaluateRoute] return the findings of the other entries.
 //
 //	load.go      files → entries → Policy
 //	format.go    the text of a file, formatted
@@ -108,8 +108,7 @@ type Policy struct {
 	hash string
 	compiled
 
-	denying  [][]eachImage // for each rule of pods, its checks that deny
-	denies   bool          // at least one rule of pods has such a check
+	denying  *ruleset[podView] // see denyingRules
 	warnings strict.Errors
 	expiries []Expiry
 	places   []EntryPlace
@@ -122,6 +121,7 @@ type Policy struct {
 	blocks []string           // in which it has entries; of a set alone
 
 	entries    int // with those that are off
+	additions  Additions
 	allowEmpty bool
 }
 
@@ -130,6 +130,16 @@ func (p *Policy) Hash() string { return p.hash }
 
 // Entries returns how many entries the files hold, with those that are off.
 func (p *Policy) Entries() int { return p.entries }
+
+// Additions is how many entries a policy has that change how its other entries are evaluated.
+type Additions struct {
+	Exceptions int
+	Carriers   int // patterns for shared gateway namespaces
+	Templates  int
+}
+
+// Additions returns how many exceptions, shared gateway namespaces and templates the files hold.
+func (p *Policy) Additions() Additions { return p.additions }
 
 // ErrEmptied is the error for a policy that Emptied reports.
 var ErrEmptied = errors.New("the policy is empty, there is no entry in it: write allowEmpty: true in a document if " +

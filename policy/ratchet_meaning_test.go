@@ -72,13 +72,13 @@ func TestRatchetOfMeaning(t *testing.T) {
 		var found []Finding
 		switch obj := test.obj.(type) {
 		case *Route:
-			found = must(p.JudgeRoute(a, obj, test.old.(*Route), nil))
+			found = must(p.EvaluateRoute(a, obj, test.old.(*Route), nil))
 		case *Ingress:
-			found = must(p.JudgeIngress(a, obj, test.old.(*Ingress), nil))
+			found = must(p.EvaluateIngress(a, obj, test.old.(*Ingress), nil))
 		case *Service:
-			found = must(p.JudgeService(a, obj, test.old.(*Service), nil))
+			found = must(p.EvaluateService(a, obj, test.old.(*Service), nil))
 		case *DNSEndpoint:
-			found = must(p.JudgeDNSEndpoint(a, obj, test.old.(*DNSEndpoint), nil))
+			found = must(p.EvaluateDNSEndpoint(a, obj, test.old.(*DNSEndpoint), nil))
 		}
 		denied := false
 		for _, f := range found {

@@ -15,7 +15,7 @@ import (
 
 // judgeUpdate returns the introduced and the pre-existing findings of an update to svc, as their checks and values.
 func judgeUpdate(p *Policy, a Attributes, svc, old *Service) (introduced, existed []string) {
-	for _, f := range must(p.JudgeService(a, svc, old, nil)) {
+	for _, f := range must(p.EvaluateService(a, svc, old, nil)) {
 		s := f.Check + " " + offender(f.id)
 		if f.Existed {
 			existed = append(existed, s)
@@ -197,7 +197,7 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 
 	var e Effort
-	created := must(p.JudgeService(Attributes{Operation: Create}, service(old...), nil, &e))
+	created := must(p.EvaluateService(Attributes{Operation: Create}, service(old...), nil, &e))
 	if len(created) != maxFindings {
 		t.Fatalf("%d findings are kept, want %d", len(created), maxFindings)
 	}
@@ -216,12 +216,12 @@ func TestFindingsAreBounded(t *testing.T) {
 	// Findings after the first thousand are pre-existing too.
 	reversed := slices.Clone(old)
 	slices.Reverse(reversed)
-	for _, f := range must(p.JudgeService(Attributes{Operation: Update}, service(reversed...), service(old...), nil)) {
+	for _, f := range must(p.EvaluateService(Attributes{Operation: Update}, service(reversed...), service(old...), nil)) {
 		if f.Denies() {
 			t.Fatalf("nothing was introduced, but %s", f)
 		}
 	}
-	updated := must(p.JudgeService(Attributes{Operation: Update}, service(append(old, n+1)...), service(old...), nil))
+	updated := must(p.EvaluateService(Attributes{Operation: Update}, service(append(old, n+1)...), service(old...), nil))
 	const introduced = "r/ports.allowed: spec.ports[5000].port: 5001 is not allowed; the policy allows none; and 4000 more that existed before"
 	if got := updated[len(updated)-1]; len(updated) != maxFindings+1 || !got.Denies() || got.String() != introduced {
 		t.Errorf("%d findings, the last: %s, denies %t", len(updated), got, got.Denies())
@@ -237,7 +237,7 @@ func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	for i := range svc.Ports {
 		svc.Ports[i].Port = int32(i + 1)
 	}
-	findings := must(p.JudgeService(Attributes{Operation: Create}, svc, nil, nil))
+	findings := must(p.EvaluateService(Attributes{Operation: Create}, svc, nil, nil))
 	if len(findings) != maxFindings || findings[0].Rule != "told" || findings[maxFindings-1].Rule != "denies" {
 		t.Fatalf("%d findings, the first %s, the last %s", len(findings), findings[0], findings[len(findings)-1])
 	}
@@ -261,12 +261,12 @@ func TestEffortIsBounded(t *testing.T) {
 			svc.Ports[i].Port = 80
 		}
 		var e Effort
-		if _, err := p.JudgeService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, want) {
+		if _, err := p.EvaluateService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, want) {
 			t.Errorf("%d ports: %v after %d steps, want %v", ports, err, e.Steps(), want)
 		}
 		asked := 0
 		e = Effort{Expired: func() bool { asked++; return asked > 2 }}
-		if _, err := p.JudgeService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, ErrExpired) || e.Steps() > 4*stepsBetween {
+		if _, err := p.EvaluateService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, ErrExpired) || e.Steps() > 4*stepsBetween {
 			t.Errorf("%d ports: %v after %d steps, want %v", ports, err, e.Steps(), ErrExpired)
 		}
 	}
@@ -315,7 +315,7 @@ services:
 // labelled is a check of Pods without images: it finds the label bad.
 type labelled struct{}
 
-func (labelled) find(pod *Pod, r *report) {
+func (labelled) find(pod *podView, r *report) {
 	if v, ok := pod.Labels["bad"]; ok {
 		r.add(identity{check: "labels", value: v}, "metadata.labels", "is bad")
 	}
@@ -323,25 +323,25 @@ func (labelled) find(pod *Pod, r *report) {
 
 // A Pod that was excluded by its labels, and no longer is, introduces the findings that it had.
 func TestRatchetLeavingAnExclusion(t *testing.T) {
-	rules := newRuleset([]rule[Pod]{{
+	rules := newRuleset([]rule[podView]{{
 		ruleHeader{header: header{Name: "r", Mode: Enforce, Exclude: &selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},
-		[]check[Pod]{labelled{}},
+		[]check[podView]{labelled{}},
 	}})
 	free := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1", "free": ""}}}
 	bound := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1"}}}
 	a := Attributes{Operation: Update}
-	if fs := must(judge(&rules, a, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
+	if fs := must(evaluate(rules, a, viewPod, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
 		t.Errorf("left the exclusion: %v", fs)
 	}
 	// A finding of another rule in the old object does not count.
-	both := newRuleset([]rule[Pod]{{ruleHeader{header: header{Name: "always", Mode: Enforce}}, rules.rules[0].checks}, rules.rules[0]})
-	if fs := must(judge(&both, a, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
+	both := newRuleset([]rule[podView]{{ruleHeader{header: header{Name: "always", Mode: Enforce}}, rules.rules[0].checks}, rules.rules[0]})
+	if fs := must(evaluate(both, a, viewPod, bound, free, nil)); len(fs) != 2 || !fs[0].Existed || fs[1].Existed {
 		t.Errorf("left the exclusion of one of two rules: %v", fs)
 	}
-	if fs := must(judge(&rules, a, free, bound, nil)); len(fs) != 0 {
+	if fs := must(evaluate(rules, a, viewPod, free, bound, nil)); len(fs) != 0 {
 		t.Errorf("entered it: %v", fs)
 	}
-	if fs := must(judge(&rules, a, bound, bound, nil)); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
+	if fs := must(evaluate(rules, a, viewPod, bound, bound, nil)); len(fs) != 1 || !fs[0].Existed || fs[0].Denies() {
 		t.Errorf("was never in it: %v", fs)
 	}
 }

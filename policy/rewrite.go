@@ -63,7 +63,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 // rewriteImages is RewritePod for the images alone. s is the subject of the Pod.
 func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effort) (Rewriting, error) {
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
-	written := originalImages{policy: p, a: a, pod: pod, old: old, effort: e}
+	var originals []podImage // of the images that are rewritten or would be
 	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
@@ -87,15 +87,22 @@ func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effor
 				out.Outcome, out.To, out.PullSecret = NeverPulled, "", ""
 				continue
 			}
-			if p.denies {
-				written.judge(out, ref)
+			if len(p.denying.rules) > 0 && (out.Outcome == Rewritten || out.Outcome == WouldRewrite) {
+				originals = append(originals, podImage{Image: img, ref: ref})
 			}
 		}
 	}
 	if e.err != nil {
 		return Rewriting{}, e.err
 	}
-	rw.Findings = written.found
+	if len(originals) == 0 {
+		return rw, nil
+	}
+	var err error
+	rw.Findings, err = p.denyOriginals(a, pod, old, originals, rw.Images, e)
+	if err != nil {
+		return Rewriting{}, err
+	}
 	return rw, nil
 }
 

@@ -1,183 +1,124 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// originalImages judges images by the pods rules as they are written, before they are rewritten. JudgePod judges them
-// as they will be pulled, from the mirror, where a denied of docker.io/evil finds nothing. An image that a rule in mode
-// enforce denies as it is written, by denied or deniedTags, is therefore not rewritten, so that JudgePod denies it.
-// Evergate need not record that in the Pod, where a tenant could forge it, nor reverse a mirror, which may serve
-// several sources.
-//
-// A rule in mode warn or audit does not prevent the rewriting, nor does one whose finding is exempt. Their findings are
-// reported with it, unless they find the rewritten image too, which JudgePod reports.
-type originalImages struct {
-	policy   *Policy
-	a        Attributes
-	pod, old *Pod // old is the Pod before an update; nil when there is none
-	effort   *Effort
-
-	// The following are filled on first use, since most policies deny nothing.
-
-	ready         bool
-	subject       *subject
-	exempt        exemptions
-	exemptInOld   exemptions // of the Pod before the update
-	rules         []originalsRule
-	oldIdentities map[identity]bool // of the images of old
-
-	found []Finding
-}
-
-// originalsRule is a rule that applies to the Pod, with those of its checks that deny.
-type originalsRule struct {
-	*ruleHeader
-	checks  []eachImage
-	existed bool // it applied to the Pod before the update too
-}
-
-// findDenying lists the checks that deny images, rule by rule.
-func (p *Policy) findDenying() {
-	for i := range p.pods.rules {
-		checks := denying(p.pods.rules[i].checks)
-		p.denying = append(p.denying, checks)
-		p.denies = p.denies || len(checks) > 0
-	}
-}
-
-// denying returns those checks of a rule that deny images by name or tag.
-func denying(checks []check[judgedPod]) []eachImage {
-	var all []eachImage
-	for _, c := range checks {
-		each, ok := c.(eachImage)
-		if !ok {
-			continue
+// denyingRules returns the rules for Pods, each with only its checks that deny images by name or by tag.
+func denyingRules(pods *ruleset[podView]) *ruleset[podView] {
+	var rules []rule[podView]
+	for i := range pods.rules {
+		if checks := slices.DeleteFunc(slices.Clone(pods.rules[i].checks), not(deniesImages)); len(checks) > 0 {
+			rules = append(rules, rule[podView]{pods.rules[i].ruleHeader, checks})
 		}
+	}
+	s := newRuleset(rules)
+	s.known, s.exceptions = pods.known, pods.exceptions
+	return s
+}
+
+// deniesImages reports whether a check denies images by name or by tag.
+func deniesImages(c check[podView]) bool {
+	if each, ok := c.(eachImage); ok {
 		switch each.imageCheck.(type) {
 		case deniedImages, deniedTags:
-			all = append(all, each)
+			return true
 		}
 	}
-	return all
+	return false
 }
 
-// judge judges the original of an image that out rewrites, or would. It changes out where a rule denies it.
-func (o *originalImages) judge(out *ImageOutcome, ref match.Reference) {
-	if out.Outcome != Rewritten && out.Outcome != WouldRewrite || len(o.applicable()) == 0 {
-		return
+// denyOriginals evaluates images as they are written, before they are rewritten. EvaluatePod evaluates the images that
+// are pulled. It does not find docker.io/evil at a mirror of docker.io. If a rule in mode enforce denies an image as it
+// is written, by denied or deniedTags, the image is therefore not rewritten, so EvaluatePod denies it. Evergate then
+// does not have to record the original in the Pod, because a tenant could forge the record. It does not have to reverse
+// a mirror either, which may serve several sources.
+//
+// A rule in mode warn or audit does not prevent the rewriting, nor does an exempt finding. denyOriginals returns these
+// findings, at most a thousand, unless the rule finds the rewritten image too, which EvaluatePod reports.
+//
+// originals are the images that outcomes rewrites, or would rewrite. old is the Pod before an update, nil otherwise.
+func (p *Policy) denyOriginals(
+	a Attributes, pod, old *Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
+) ([]Finding, error) {
+	all, err := evaluateAll(p.denying, a, withImages(pod, originals), pod, old, e)
+	if err != nil || len(all.kept) == 0 {
+		return nil, err
 	}
-	img := judgedImage{Image: out.Image, ref: ref}
-	before := len(o.found)
-	var pulled *judgedImage // the rewritten image
-	for _, rule := range o.rules {
-		if rule.Mode != Enforce && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) {
-			continue // JudgePod judges the image as it is written, or no more findings are kept
-		}
-		for _, c := range rule.checks {
-			if !o.effort.spend(imageSteps + c.steps(&img)) {
-				return
-			}
-			if c.passes(&img, o.subject) {
-				continue
-			}
-			exempt := o.exempt.find(&rule.header, new(img.identity(c.id())))
-			reportOnly := rule.Mode != Enforce || exempt != nil
-			if reportOnly && (out.Outcome == WouldRewrite || len(o.found) >= maxFindings) ||
-				exempt == nil && o.existed(rule, c, &img) {
-				continue
-			}
-			if !reportOnly {
-				out.Outcome, out.To, out.Detail = Denied, "", string(rule.Name)+"/"+c.id()+": "+c.fault(&img, o.subject)
-				o.found = o.found[:before] // JudgePod judges the image as it is written
-				return
-			}
-			if pulled == nil {
-				pulled = new(newJudgedImage(Image{Ref: out.To}))
-			}
-			if o.effort.spend(c.steps(pulled)) && c.passes(pulled, o.subject) {
-				o.report(rule, c, &img, out.To, exempt)
-			}
+	found, indexes := all.sorted(), make(map[string]int, len(outcomes))
+	for i := range outcomes {
+		indexes[outcomes[i].Image.Path()] = i
+	}
+	for _, f := range found {
+		if out := &outcomes[indexes[f.Path]]; f.Denies() && out.Outcome != Denied {
+			fault := strings.TrimPrefix(f.Reason, match.QuoteImage(out.Image.Ref))
+			out.Outcome, out.To, out.Detail = Denied, "", f.ID()+":"+fault
 		}
 	}
-}
-
-// report adds the finding of a rule that does not deny about an image that is rewritten.
-func (o *originalImages) report(rule originalsRule, c eachImage, img *judgedImage, to string, exempt *Exemption) {
-	o.found = append(o.found, Finding{
-		Rule: string(rule.Name), Check: c.id(), Mode: rule.Mode, Note: string(rule.Message), Exempt: exempt,
-		Path: img.Path(), Reason: c.reason(img, o.subject) + ", but not once it is rewritten to " + to,
+	found = slices.DeleteFunc(found, func(f Finding) bool {
+		return f.Existed || outcomes[indexes[f.Path]].Outcome != Rewritten
 	})
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(indexes[a.Path], indexes[b.Path]) })
+	return p.unlessPulled(a, pod, found[:min(len(found), maxFindings)], outcomes, indexes, e)
 }
 
-// applicable returns the rules that apply to the Pod and can deny an image.
-func (o *originalImages) applicable() []originalsRule {
-	if o.ready {
-		return o.rules
-	}
-	o.ready = true
-	o.subject = new(newSubject(o.a, &o.pod.Meta, classes{}, o.effort))
-	pods := &o.policy.pods
-	o.exempt = exemptions{exceptions: pods.exceptions, subject: o.subject}
-	if o.old != nil {
-		before := newSubject(o.a, &o.old.Meta, classes{}, o.effort)
-		o.exemptInOld = exemptions{exceptions: pods.exceptions, subject: &before}
-	}
-	for _, i := range pods.index.candidates(o.a.Namespace) {
-		rule, checks := &pods.rules[i], o.policy.denying[i]
-		if len(checks) == 0 || !o.effort.spend(1) || !rule.appliesTo(o.subject) {
-			continue
+// unlessPulled returns the findings about original images that their rules do not have about the rewritten images.
+// indexes has the outcome of an image by its path.
+func (p *Policy) unlessPulled(
+	a Attributes, pod *Pod, found []Finding, outcomes []ImageOutcome, indexes map[string]int, e *Effort,
+) ([]Finding, error) {
+	var pulled []podImage
+	for i := range found {
+		if i == 0 || found[i].Path != found[i-1].Path {
+			img := outcomes[indexes[found[i].Path]].Image
+			img.Ref = outcomes[indexes[found[i].Path]].To
+			pulled = append(pulled, newPodImage(img))
 		}
-		applies := originalsRule{ruleHeader: &rule.ruleHeader, checks: checks}
-		if o.old != nil {
-			applies.existed = rule.appliesTo(o.exemptInOld.subject)
-		}
-		o.rules = append(o.rules, applies)
 	}
-	return o.rules
+	if len(pulled) == 0 {
+		return nil, nil
+	}
+	all, err := evaluateAll(p.denying, a, withImages(pod, pulled), pod, nil, e)
+	type key struct{ id, path string }
+	again := make(map[key]bool, len(all.kept))
+	for i := range all.kept {
+		again[key{all.kept[i].ID(), all.kept[i].Path}] = true
+	}
+	found = slices.DeleteFunc(found, func(f Finding) bool { return again[key{f.ID(), f.Path}] })
+	for i := range found {
+		found[i].Reason += ", but not once it is rewritten to " + outcomes[indexes[found[i].Path]].To
+	}
+	return found, err
 }
 
-// existed reports whether a finding about an image is pre-existing: the rule has it about the Pod before the update
-// too, where nothing in force silences it.
-func (o *originalImages) existed(rule originalsRule, c eachImage, img *judgedImage) bool {
-	return rule.existed && o.identitiesOfOld()[img.identity("")] &&
-		o.exemptInOld.find(&rule.header, new(img.identity(c.id()))) == nil
-}
-
-// identitiesOfOld returns the identities of the images before the update, in whichever container: a finding about one
-// of them is pre-existing, and does not deny.
-func (o *originalImages) identitiesOfOld() map[identity]bool {
-	if o.oldIdentities == nil {
-		o.oldIdentities = make(map[identity]bool, len(o.old.Images))
-		for _, old := range o.old.Images {
-			before := newJudgedImage(old)
-			o.oldIdentities[before.identity("")] = true
+// withImages returns a function that views pod as a Pod with the given images, and other Pods as they are.
+func withImages(pod *Pod, images []podImage) func(*Pod) podView {
+	return func(of *Pod) podView {
+		if of == pod {
+			return podView{Pod: of, parsed: images}
 		}
+		return viewPod(of)
 	}
-	return o.oldIdentities
 }
 
 // deniedBy returns the first check of an enforced rule, as rule/check, that denies an image by its name or its tag as
-// it is written; empty for none. Evergate does not rewrite such an image, and the advice to write the image at its
-// mirror would lead around the rule, or into the next denial. s is the subject of the Pod.
-func (p *Policy) deniedBy(img *judgedImage, s *subject) string {
+// it is written. It is empty if none does. Evergate does not rewrite such an image. The advice to write the image at
+// its mirror would lead around the rule, or into the next denial. s is the subject of the Pod.
+func (p *Policy) deniedBy(img *podImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {
-		exempt := exemptions{exceptions: q.pods.exceptions, subject: s}
-		for _, i := range q.pods.index.candidates(s.namespace) {
-			rule := &q.pods.rules[i]
-			if len(q.denying[i]) == 0 || rule.Mode != Enforce || !exempt.spend(1) || !rule.appliesTo(s) {
-				continue
-			}
-			for _, c := range q.denying[i] {
-				if !exempt.spend(imageSteps + c.steps(img)) {
-					return ""
-				}
-				if !c.passes(img, s) && exempt.find(&rule.header, new(img.identity(c.id()))) == nil {
-					return string(rule.Name) + "/" + c.id()
-				}
+		if len(q.denying.rules) == 0 {
+			continue
+		}
+		pod := &Pod{Meta: Meta{Labels: s.labels}}
+		all, _ := evaluateAll(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
+		for _, f := range all.sorted() {
+			if f.Denies() {
+				return f.ID()
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"iter"
-	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -29,47 +28,63 @@ func (b *routeBackendRules) Validate() error {
 }
 
 // checks compiles the rules; nil has no checks.
-func (b *routeBackendRules) checks() []check[Route] {
+func (b *routeBackendRules) checks() []check[routeView] {
 	if b == nil {
 		return nil
 	}
-	var checks []check[Route]
-	if b.CrossNamespace {
-		checks = append(checks, backendsCrossNamespace{})
+	return backendChecks(b.CrossNamespace, b.Kinds, (*routeView).eachBackend)
+}
+
+// backendChecks compiles rules for the backends that each yields.
+func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBackend[T]) []check[T] {
+	var checks []check[T]
+	if crossNamespace {
+		checks = append(checks, backendsCrossNamespace[T]{each})
 	}
-	if b.Kinds != nil {
-		checks = append(checks, backendsKinds{b.Kinds, passing(b.Kinds)})
+	if kinds != nil {
+		checks = append(checks, backendsKinds[T]{each, kinds, passing(kinds)})
 	}
 	return checks
 }
 
-// eachBackend yields every backend of a route, and its place. It stops where the steps for the next one are not
+// eachBackend yields every backend of an object, and its place. It stops where the steps for the next one are not
 // available.
-func (r *report) eachBackend(route *Route) iter.Seq2[*ObjectRef, routePlace] {
-	return func(yield func(*ObjectRef, routePlace) bool) {
+type eachBackend[T any] = func(obj *T, r *report) iter.Seq2[*ObjectRef, filterPlace]
+
+// eachBackend yields the backends of a route: those of rules, and those of filters.
+func (route *Route) eachBackend(r *report) iter.Seq2[*ObjectRef, filterPlace] {
+	return func(yield func(*ObjectRef, filterPlace) bool) {
 		for i := range route.Rules {
 			backends := route.Rules[i].Backends
 			for j := range backends {
 				ref := &backends[j].ObjectRef
-				place := routePlace{rule: i, backend: j, filter: -1, port: backends[j].Port}
+				place := filterPlace{within: rulesField, element: i, backend: j, filter: -1, port: backends[j].Port}
 				if !r.spend(ref.steps()) || !yield(ref, place) {
 					return
 				}
 			}
 		}
-		for f, place := range r.eachFilter(route) {
-			for _, to := range []struct {
-				ref   *ObjectRef
-				field string
-				port  int32
-			}{{f.Mirror, mirrorField, f.MirrorPort}, {f.Auth, authField, f.AuthPort}} {
-				place.field, place.port = to.field, to.port
-				if to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, place)) {
-					return
-				}
+		for f, place := range route.eachFilter(r) {
+			if !f.eachBackend(place, r, yield) {
+				return
 			}
 		}
 	}
+}
+
+// eachBackend yields the backends of a filter, and reports whether the caller may continue.
+func (f *RouteFilter) eachBackend(at filterPlace, r *report, yield func(*ObjectRef, filterPlace) bool) bool {
+	for _, to := range []struct {
+		ref   *ObjectRef
+		field string
+		port  int32
+	}{{f.Mirror, mirrorField, f.MirrorPort}, {f.Auth, authField, f.AuthPort}} {
+		at.field, at.port = to.field, to.port
+		if to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, at)) {
+			return false
+		}
+	}
+	return true
 }
 
 // The fields of a filter that have the backend to which it sends requests.
@@ -78,39 +93,10 @@ const (
 	authField   = "externalAuth"
 )
 
-// routePlace is an element of a rule of a route.
-type routePlace struct {
-	rule    int
-	backend int    // of backendRefs; -1 for the rule itself
-	filter  int    // of the filters of either; -1 for the backend itself
-	field   string // of the filter: the one with a backend; empty for the filter itself
-	port    int32  // of the backend
-}
-
-// String returns the field, as users write it: spec.rules[0].backendRefs[1].filters[0].
-func (p routePlace) String() string {
-	s := "spec.rules[" + strconv.Itoa(p.rule) + "]"
-	if p.backend >= 0 {
-		s += ".backendRefs[" + strconv.Itoa(p.backend) + "]"
-	}
-	if p.filter >= 0 {
-		s += ".filters[" + strconv.Itoa(p.filter) + "]"
-	}
-	return s
-}
-
-// backendField returns the field of the reference to a backend.
-func (p routePlace) backendField() string {
-	if p.filter >= 0 {
-		return p.String() + "." + p.field + ".backendRef"
-	}
-	return p.String()
-}
-
 // identity returns the identity of a finding about the backend: one that gets requests does not exempt one that gets
 // copies of others' requests, or decides about them, and one port does not exempt another.
-func (p routePlace) identity(check string, backend *ObjectRef, r *report) identity {
-	id := backend.identity(check, r)
+func (p filterPlace) identity(check string, backend *ObjectRef, r *report) identity {
+	id := p.identityOf(check, backend, r)
 	const uses = 3
 	id.part = p.port * uses // a port has 16 bits
 	switch {
@@ -123,11 +109,11 @@ func (p routePlace) identity(check string, backend *ObjectRef, r *report) identi
 	return id
 }
 
-// backendsCrossNamespace is backends.crossNamespace: it finds each backend in another namespace than that of the route.
-type backendsCrossNamespace struct{}
+// backendsCrossNamespace is backends.crossNamespace: it finds each backend in another namespace than the object.
+type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
-func (backendsCrossNamespace) find(route *Route, r *report) {
-	for ref, place := range r.eachBackend(route) {
+func (c backendsCrossNamespace[T]) find(obj *T, r *report) {
+	for ref, place := range c.each(obj, r) {
 		if ref.namespace(r) == r.subject.namespace {
 			continue
 		}
@@ -138,13 +124,14 @@ func (backendsCrossNamespace) find(route *Route, r *report) {
 }
 
 // backendsKinds is backends.kinds: it finds each backend of a kind that no pattern matches.
-type backendsKinds struct {
+type backendsKinds[T any] struct {
+	each    eachBackend[T]
 	kinds   []match.Glob
 	passing string // the end of its sentences
 }
 
-func (c backendsKinds) find(route *Route, r *report) {
-	for ref, place := range r.eachBackend(route) {
+func (c backendsKinds[T]) find(obj *T, r *report) {
+	for ref, place := range c.each(obj, r) {
 		if !r.spend(len(c.kinds) * ref.steps()) {
 			return
 		}

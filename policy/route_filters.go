@@ -39,24 +39,29 @@ func (t *routeFilterType) UnmarshalText(b []byte) error {
 func (f *routeFilterRules) Validate() error { return refuseEmpty("denied", f.Denied) }
 
 // checks compiles the rules; nil has no checks.
-func (f *routeFilterRules) checks() []check[Route] {
+func (f *routeFilterRules) checks() []check[routeView] {
 	if f == nil {
 		return nil
 	}
-	return []check[Route]{filtersDenied(f.Denied)}
+	return []check[routeView]{filtersDenied[routeView]{(*routeView).eachFilter, f.Denied}}
 }
 
-// eachFilter yields every filter of a route, and its place. It stops where the steps for the next one are not
+// eachFilter yields every filter of an object, and its place. It stops where the steps for the next one are not
 // available.
-func (r *report) eachFilter(route *Route) iter.Seq2[*RouteFilter, routePlace] {
-	return func(yield func(*RouteFilter, routePlace) bool) {
+type eachFilter[T any] = func(obj *T, r *report) iter.Seq2[*RouteFilter, filterPlace]
+
+// eachFilter yields the filters of a route: those of rules, and those of their backends.
+func (route *Route) eachFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
+	return func(yield func(*RouteFilter, filterPlace) bool) {
 		for i := range route.Rules {
 			rule := &route.Rules[i]
-			if !r.filtersOf(rule.Filters, routePlace{rule: i, backend: -1}, yield) {
+			place := filterPlace{within: rulesField, element: i, backend: -1, list: "filters"}
+			if !eachOf(rule.Filters, place, r, yield) {
 				return
 			}
 			for j := range rule.Backends {
-				if !r.filtersOf(rule.Backends[j].Filters, routePlace{rule: i, backend: j}, yield) {
+				place.backend = j
+				if !eachOf(rule.Backends[j].Filters, place, r, yield) {
 					return
 				}
 			}
@@ -64,8 +69,8 @@ func (r *report) eachFilter(route *Route) iter.Seq2[*RouteFilter, routePlace] {
 	}
 }
 
-// filtersOf yields the filters of one list, and reports whether to go on.
-func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*RouteFilter, routePlace) bool) bool {
+// eachOf yields the filters of one list, and reports whether the caller may continue.
+func eachOf(filters []RouteFilter, at filterPlace, r *report, yield func(*RouteFilter, filterPlace) bool) bool {
 	for k := range filters {
 		at.filter = k
 		if !r.spend(stepsOf(1, filters[k].Type)) || !yield(&filters[k], at) {
@@ -76,19 +81,22 @@ func (r *report) filtersOf(filters []RouteFilter, at routePlace, yield func(*Rou
 }
 
 // filtersDenied is filters.denied: it finds each filter of a type in the list. A filter that names another object, as
-// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old route had one for the same object and the
-// same port; one of another type, if the old route had one that does the same.
-type filtersDenied []routeFilterType
+// RequestMirror, ExtensionRef and ExternalAuth do, is pre-existing if the old object had one for the same object and
+// the same port; one of another type, if the old object had one that does the same.
+type filtersDenied[T any] struct {
+	each   eachFilter[T]
+	denied []routeFilterType
+}
 
-func (c filtersDenied) find(route *Route, r *report) {
-	for f, place := range r.eachFilter(route) {
-		i := slices.Index(c, routeFilterType(f.Type))
+func (c filtersDenied[T]) find(obj *T, r *report) {
+	for f, place := range c.each(obj, r) {
+		i := slices.Index(c.denied, routeFilterType(f.Type))
 		if i < 0 {
 			continue
 		}
-		id := identity{check: "filters.denied", value: f.Type, detail: f.Content}
+		id := identity{check: "filters.denied", value: f.Type, detail: f.Content, use: place.name}
 		if ref := cmp.Or(f.Mirror, f.Extension, f.Auth); ref != nil {
-			id = ref.identity("filters.denied", r)
+			id = place.identityOf("filters.denied", ref, r)
 			id.part = int32(1+i) + (f.MirrorPort+f.AuthPort)<<4 // a filter has one of them
 		}
 		if found := r.tryAdd(id); found != nil {

@@ -29,16 +29,22 @@ func (h *routeHostRules) Validate() error {
 	return h.fieldHostRules.Validate()
 }
 
-func (h *routeHostRules) checks() []check[Route] {
+func (h *routeHostRules) checks() []check[routeView] {
 	switch {
 	case h == nil:
 		return nil
 	case h.MeshHosts:
-		return fieldHostChecks(&h.fieldHostRules, (*report).routeClaimsInMesh, "spec.hostnames")
+		return fieldHostChecks(&h.fieldHostRules, (*routeView).claimsInMesh, "spec.hostnames")
 	default:
-		return fieldHostChecks(&h.fieldHostRules, (*report).routeClaims, "spec.hostnames")
+		return fieldHostChecks(&h.fieldHostRules, (*routeView).claims, "spec.hostnames")
 	}
 }
+
+// hostname is an element of the hostnames of a route.
+func hostname() claimField { return claimField{path: "spec.hostnames[%d]", class: mainField} }
+
+// noHostnames is the hostnames of a route that has none.
+func noHostnames() claimField { return claimField{path: "spec.hostnames", class: mainField} }
 
 // isMesh reports whether all parents of a route are Services, of which there is one.
 func (route *Route) isMesh() bool {
@@ -46,49 +52,54 @@ func (route *Route) isMesh() bool {
 		!slices.ContainsFunc(route.Parents, func(p RouteParent) bool { return !p.isService() })
 }
 
-// routeClaims returns the claims of a route: of its hostnames, unless it belongs to a mesh, and of its annotations.
-func (r *report) routeClaims(route *Route) []hostClaim {
-	all := r.routeClaimsInMesh(route)
-	return all[:len(all)-r.meshClaims]
+// claims returns the claims of a route: of its hostnames, unless it belongs to a mesh, and of its annotations.
+func (route *routeView) claims(r *report) *claimSet {
+	route.findClaims(r)
+	return &route.claimed
 }
 
-// routeClaimsInMesh returns the claims of a route, with the hostnames of one that belongs to a mesh. Those are the last
-// ones, and r.meshClaims is their number.
-func (r *report) routeClaimsInMesh(route *Route) []hostClaim {
-	if r.claims != nil {
-		return r.claims
+// claimsInMesh returns the claims of a route, with the hostnames of a route that belongs to a mesh.
+func (route *routeView) claimsInMesh(r *report) *claimSet {
+	route.findClaims(r)
+	return &route.claimedInMesh
+}
+
+// findClaims fills claimed and claimedInMesh.
+func (route *routeView) findClaims(r *report) {
+	if route.claimedInMesh.list != nil {
+		return
 	}
 	var hosts []hostClaim
 	switch r.subject.resource {
 	case httpRoutes, grpcRoutes, tlsRoutes:
-		if hosts = r.hostnames(route.Hostnames); hosts == nil {
-			return nil
+		if hosts = hostnames(route.Hostnames, r); hosts == nil {
+			return
 		}
 	}
 	kind := routeKind(r.subject.resource).String()
-	if route.isMesh() {
-		r.meshClaims = len(hosts)
-		r.claims = append(r.annotationClaims(kind, &route.Meta, nil), hosts...)
+	if !route.isMesh() {
+		route.claimed.list = route.annotationClaims(kind, &route.Meta, hosts, r)
+		route.claimedInMesh.list = route.claimed.list
 	} else {
-		r.claims = r.annotationClaims(kind, &route.Meta, hosts)
+		route.claimed.list = route.annotationClaims(kind, &route.Meta, nil, r)
+		route.claimedInMesh.list = slices.Concat(route.claimed.list, hosts)
 	}
-	if r.claims == nil { // so that the annotations are read once
-		r.claims = []hostClaim{}
+	if route.claimedInMesh.list == nil { // so that the annotations are read once
+		route.claimedInMesh.list = []hostClaim{}
 	}
-	return r.claims
 }
 
 // hostnames returns the claims of spec.hostnames; nil if the steps for them are not available.
-func (r *report) hostnames(names []string) []hostClaim {
+func hostnames(names []string, r *report) []hostClaim {
 	if len(names) == 0 {
-		return []hostClaim{claimOf(match.EveryHost(), claimPlace{kind: noHostnames})}
+		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noHostnames})}
 	}
 	claims := make([]hostClaim, 0, len(names)+1)
 	for i, name := range names {
 		if !r.spend(stepsOf(1, name)) {
 			return nil
 		}
-		c := claimOfText(name, anyDepth(name), claimPlace{kind: hostname, i: int32(i)})
+		c := claimOfText(name, anyDepth(name), claimPlace{in: hostname, i: int32(i)})
 		c.follow(claims)
 		claims = append(claims, c)
 	}

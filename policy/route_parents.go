@@ -85,11 +85,11 @@ func (p *routeParentRules) Validate() error {
 }
 
 // checks compiles the rules; nil has no checks.
-func (p *routeParentRules) checks() []check[Route] {
+func (p *routeParentRules) checks() []check[routeView] {
 	if p == nil {
 		return nil
 	}
-	var checks []check[Route]
+	var checks []check[routeView]
 	if p.Allowed != nil {
 		checks = append(checks, parentsAllowed{p.Allowed, passing(stringsOf(p.Allowed))})
 	}
@@ -136,13 +136,13 @@ type parentsAllowed struct {
 	passing string // the end of its sentences
 }
 
-func (c parentsAllowed) find(route *Route, r *report) {
+func (c parentsAllowed) find(route *routeView, r *report) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
 		if !r.spend(len(c.allowed) * p.steps(p.SectionName)) {
 			return
 		}
-		if c.passes(p, r) {
+		if c.passes(p, route.solver, r) {
 			continue
 		}
 		if f := r.tryAdd(p.identity("parents.allowed", r)); f != nil {
@@ -155,7 +155,7 @@ func (c parentsAllowed) find(route *Route, r *report) {
 	}
 }
 
-func (c parentsAllowed) passes(p *RouteParent, r *report) bool {
+func (c parentsAllowed) passes(p *RouteParent, solver bool, r *report) bool {
 	namespace, kind := p.namespace(r), p.gatewayKind()
 	for _, a := range c.allowed {
 		in := namespace == r.subject.namespace
@@ -163,7 +163,7 @@ func (c parentsAllowed) passes(p *RouteParent, r *report) bool {
 			in = a.Namespace.Match(namespace)
 		}
 		if in && (a.Kind == "" || a.Kind.Match(kind)) && (a.Name == "" || a.Name.Match(p.Name)) &&
-			(a.SectionName == "" || r.solver || p.SectionName != "" && a.SectionName.Match(p.SectionName)) {
+			(a.SectionName == "" || solver || p.SectionName != "" && a.SectionName.Match(p.SectionName)) {
 			return true
 		}
 	}
@@ -183,7 +183,7 @@ func (p *RouteParent) describe(r *report) string {
 // and useDefaultGateways.
 type parentsCrossNamespace struct{}
 
-func (parentsCrossNamespace) find(route *Route, r *report) {
+func (parentsCrossNamespace) find(route *routeView, r *report) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
 		if !r.spend(p.steps()) {

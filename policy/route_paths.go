@@ -3,8 +3,6 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -26,7 +24,9 @@ type routePathRules struct {
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 	// UnsafeCharacters: deny means that a path must contain none of the characters by which it can inject configuration
 	// into a controller: quotes, backquote, backslash, braces, semicolon, number sign, white space and control characters.
-	// Names and values of headers and of query parameters must contain no double quote, backquote, backslash or control
+	// The same applies to the texts of filters, such as the paths and hosts of URLRewrite and RequestRedirect and the
+	// names of headers, and to sessionPersistence.sessionName. The values of headers that filters set, and the names and
+	// values of headers and query parameters in matches, must contain no double quote, backquote, backslash or control
 	// character.
 	UnsafeCharacters denial `yaml:"unsafeCharacters"`
 }
@@ -57,72 +57,31 @@ func (p *routePathRules) Validate() error {
 }
 
 // checks compiles the rules; nil has no checks.
-func (p *routePathRules) checks() []check[Route] {
+func (p *routePathRules) checks() []check[routeView] {
 	if p == nil {
 		return nil
 	}
-	var checks []check[Route]
-	source := pathSource[Route]{paths: (*report).routePaths, literal: "write type Exact or PathPrefix"}
+	var checks []check[routeView]
+	source := pathSource[routeView]{paths: (*routeView).allPaths, literal: "write type Exact or PathPrefix"}
 	if p.Types != nil {
-		checks = append(checks, pathsTypes[Route]{source, textsOf(p.Types), passing(p.Types)})
+		checks = append(checks, pathsTypes[routeView]{source, textsOf(p.Types), passing(p.Types)})
 	}
 	if p.Denied != nil {
-		checks = append(checks, pathsDenied[Route]{source, p.Denied})
+		checks = append(checks, pathsDenied[routeView]{source, p.Denied})
 	}
 	if p.DeniedPatterns != nil {
-		checks = append(checks, pathsDeniedPatterns[Route]{source, p.DeniedPatterns})
+		checks = append(checks, pathsDeniedPatterns[routeView]{source, p.DeniedPatterns})
 	}
 	if p.UnsafeCharacters {
-		checks = append(checks, pathsUnsafeCharacters[Route]{source}, matchesUnsafeCharacters{})
+		const id = "paths.unsafeCharacters"
+		checks = append(checks, pathsUnsafeCharacters[routeView]{source}, matchesUnsafeCharacters{},
+			filtersUnsafeCharacters[routeView]{id, (*routeView).eachFilter}, sessionsUnsafeCharacters{})
 	}
 	return checks
 }
 
-// matchesUnsafeCharacters is paths.unsafeCharacters for the headers and the query parameters of matches, which
-// controllers write into rules between quotes: Traefik writes Header(`name`, `value`). White space, braces and
-// semicolons are ordinary there, as in the value of User-Agent. Regular expressions need no backslash: [.] is \. and
-// [0-9] is \d.
-type matchesUnsafeCharacters struct{}
-
-func (matchesUnsafeCharacters) find(route *Route, r *report) {
-	for i := range route.Rules {
-		for j := range route.Rules[i].Matches {
-			m := &route.Rules[i].Matches[j]
-			at := pathPlace{kind: routePath, rule: i, match: j}
-			if !r.spend(1) || !r.unsafeTexts(m.Headers, at, "headers") || !r.unsafeTexts(m.QueryParams, at, "queryParams") {
-				return
-			}
-		}
-	}
-}
-
-// unsafeTexts adds a finding for each name and each value of a list that contains an unsafe character. It reports
-// whether the check may continue.
-func (r *report) unsafeTexts(list []MatchText, at pathPlace, name string) bool {
-	for i := range list {
-		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
-			field, s := part.field, part.text
-			if !r.spend(1 + len(s)/4) {
-				return false
-			}
-			if !strings.ContainsFunc(s, isUnsafeInText) {
-				continue
-			}
-			if f := r.tryAdd(identity{check: "paths.unsafeCharacters", value: s, use: field}); f != nil {
-				f.Path = elementPath(at.routeField(name), int32(i)) + "." + field
-				f.Reason = text.Quote(s) + " contains " + unsafeIn(s, isUnsafeInText) + getsOut
-			}
-		}
-	}
-	return true
-}
-
-func isUnsafeInText(c rune) bool {
-	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)
-}
-
-// routePaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have none.
-func (r *report) routePaths(route *Route) []pathPlace {
+// allPaths returns the path of every match of a route. Routes other than HTTPRoutes and GRPCRoutes have no paths.
+func (route *routeView) allPaths(r *report) []pathPlace {
 	kind := routePath
 	switch r.subject.resource {
 	case httpRoutes:
@@ -131,22 +90,22 @@ func (r *report) routePaths(route *Route) []pathPlace {
 	default:
 		return nil
 	}
-	if r.paths != nil {
-		return r.paths
+	if route.paths != nil {
+		return route.paths
 	}
 	n := 1
 	for i := range route.Rules {
 		n += max(1, len(route.Rules[i].Matches))
 	}
-	r.paths = make([]pathPlace, 0, n)
+	route.paths = make([]pathPlace, 0, n)
 	every := pathPlace{Path: "/", Type: pathPrefix, kind: kind, rule: -1, match: -1}
 	if len(route.Rules) == 0 {
-		r.paths = append(r.paths, every)
+		route.paths = append(route.paths, every)
 	}
 	for i := range route.Rules {
 		matches := route.Rules[i].Matches
 		if every.rule = i; len(matches) == 0 && r.spend(1) {
-			r.paths = append(r.paths, every)
+			route.paths = append(route.paths, every)
 		}
 		for j := range matches {
 			m := &matches[j]
@@ -155,10 +114,10 @@ func (r *report) routePaths(route *Route) []pathPlace {
 			}
 			place := m.place(kind)
 			place.rule, place.match = i, j
-			r.paths = append(r.paths, place)
+			route.paths = append(route.paths, place)
 		}
 	}
-	return r.paths
+	return route.paths
 }
 
 // place returns the path of a match, and its type.

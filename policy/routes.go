@@ -34,6 +34,35 @@ type routesEntry struct {
 	SubdomainDomains []routerDomain `yaml:"subdomainDomains"`
 }
 
+// routeView is a route of Gateway API and the values that its checks parse.
+type routeView struct {
+	*Route
+	view
+	claimed       claimSet    // see claims
+	claimedInMesh claimSet    // see claimsInMesh
+	paths         []pathPlace // see allPaths
+}
+
+func viewRoute(route *Route) routeView { return routeView{Route: route} }
+
+// routeRules compiles the rules for routes of Gateway API.
+func routeRules(b *blocks, c *compilation) rules {
+	s := rulesOf(b.Routes, c, (*routesEntry).rule,
+		ownerRules(c.owners, claimsUnless(c.carriers, (*routeView).claims, (*routeView).isSolver))...)
+	s.isSolver = (*routeView).answersChallenges
+	return s
+}
+
+// EvaluateRoute evaluates a route of Gateway API. old is the route before an update, nil otherwise.
+func (p *Policy) EvaluateRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
+}
+
+// ExplainRoute returns for every routes rule whether it applies to the route.
+func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
+	return explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
+}
+
 // gatewayGroup is the group of Gateway API.
 const gatewayGroup = "gateway.networking.k8s.io"
 
@@ -92,7 +121,7 @@ func (e *routesEntry) Validate() error {
 	}
 	err = errors.Join(err, refuseEmpty("subdomainDomains", e.SubdomainDomains))
 	switch {
-	case e.Annotations != nil && len(annotationChecks[Route](e.Annotations)) == 0:
+	case e.Annotations != nil && len(annotationChecks[routeView](e.Annotations)) == 0:
 		none := errNoCheck("denied, required, values or deniedValues")
 		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
 	case len(e.checks()) == 0:
@@ -102,20 +131,20 @@ func (e *routesEntry) Validate() error {
 }
 
 // checks compiles the entry. Findings come in the order of its fields.
-func (e *routesEntry) checks() []check[Route] {
+func (e *routesEntry) checks() []check[routeView] {
 	return slices.Concat(
 		e.Hosts.checks(),
 		unlessSolvers(e.Paths.checks()),
 		e.Parents.checks(),
 		e.Backends.checks(),
 		e.Filters.checks(),
-		annotationChecks[Route](e.Annotations),
+		annotationChecks[routeView](e.Annotations),
 	)
 }
 
 // rule compiles the entry. What it does not judge is excluded by kind.
-func (e *routesEntry) rule() rule[Route] {
+func (e *routesEntry) rule() rule[routeView] {
 	h := e.ruleHeader
 	h.resources = textsOf(e.Kinds)
-	return rule[Route]{h, e.checks()}
+	return rule[routeView]{h, e.checks()}
 }

@@ -16,7 +16,33 @@ import (
 // Every directory of testdata/routes has a policy.yaml and manifests that it judges, created in the namespace shop. The
 // sentences about one are at the top of the manifest, one a line after "# want: ". A new file is a new case.
 func TestRouteManifests(t *testing.T) {
-	paths, err := filepath.Glob("testdata/routes/*/*.yaml")
+	readManifests(t, "routes", func(t *testing.T, p *policy.Policy, manifest []byte) ([]policy.Finding, error) {
+		a, route := parseRoute(t, manifest)
+		return p.EvaluateRoute(a, route, nil, nil)
+	})
+}
+
+// Every directory of testdata/gateways is the same for Gateways and ListenerSets, created in their namespaces.
+func TestGatewayManifests(t *testing.T) {
+	readManifests(t, "gateways", func(t *testing.T, p *policy.Policy, manifest []byte) ([]policy.Finding, error) {
+		data, err := yaml.YAMLToJSON(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := review.Gateways().Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.EvaluateGateway(policy.Attributes{Operation: policy.Create, Namespace: g.Namespace}, g, nil, nil)
+	})
+}
+
+// readManifests judges each manifest of the directories of a block, as the server reads it.
+func readManifests(
+	t *testing.T, block string, judge func(*testing.T, *policy.Policy, []byte) ([]policy.Finding, error),
+) {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/" + block + "/*/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no manifests: %v", err)
 	}
@@ -24,15 +50,14 @@ func TestRouteManifests(t *testing.T) {
 		if filepath.Base(path) == "policy.yaml" {
 			continue
 		}
-		t.Run(strings.TrimPrefix(path, "testdata/routes/"), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(path, "testdata/"+block+"/"), func(t *testing.T) {
 			rules := filepath.Join(filepath.Dir(path), "policy.yaml")
 			p, err := policy.Load(policy.File{Name: rules, Data: read(t, rules)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			manifest := read(t, path)
-			a, route := parseRoute(t, manifest)
-			findings, err := p.JudgeRoute(a, route, nil, nil)
+			findings, err := judge(t, p, manifest)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -117,7 +117,7 @@ func TestSchemaAcceptsPolicies(t *testing.T) {
 
 // sayable finds the errors of the decoder that a schema can have: unknown and missing fields, values of another type,
 // words that a field does not know.
-var sayable = regexp.MustCompile(`unknown field|is required$|: want |null is not a value|is not a policy|is not supported: write|` +
+var sayable = regexp.MustCompile(`unknown field|is required$|: want |null is not a value|is not an EvergatePolicy|is not supported: write|` +
 	`is not a mode|is not known here|is not a type of|is not a path type|is not a kind of routes|is not a risk`)
 
 // unsayable finds errors of YAML itself, of which a validator does not see the text.

@@ -74,6 +74,11 @@ func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
 	return s
 }
 
+// attributes returns the attributes of the request.
+func (s *subject) attributes() Attributes {
+	return Attributes{Resource: s.resource, Namespace: s.namespace, User: s.user, Groups: s.groups, Now: s.now}
+}
+
 // hasLabel reports whether one of the labels matches a pattern.
 func (s *subject) hasLabel(l labelPattern) bool {
 	v, ok := s.labels[l.key]

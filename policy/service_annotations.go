@@ -25,11 +25,11 @@ func (b *serviceAnnotationRules) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (b *serviceAnnotationRules) checks() []check[Service] {
+func (b *serviceAnnotationRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	cs := annotationChecks[Service](&b.annotationRules)
+	cs := annotationChecks[serviceView](&b.annotationRules)
 	if b.RequiredForLoadBalancer != nil {
 		cs = append(cs, loadBalancerAnnotations(b.RequiredForLoadBalancer))
 	}
@@ -40,7 +40,7 @@ func (b *serviceAnnotationRules) checks() []check[Service] {
 // annotation that is missing or has a value that its regular expression does not match.
 type loadBalancerAnnotations []annotationRequirement
 
-func (c loadBalancerAnnotations) find(svc *Service, r *report) {
+func (c loadBalancerAnnotations) find(svc *serviceView, r *report) {
 	if svc.effectiveType() != loadBalancer {
 		return
 	}

@@ -14,11 +14,11 @@ type externalIPRules struct {
 	Allowed []match.CIDR `yaml:"allowed,required"`
 }
 
-func (b *externalIPRules) checks() []check[Service] {
+func (b *externalIPRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
+	return []check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
 }
 
 // externalIPsAllowed (externalIPs.allowed) finds each element of spec.externalIPs that is in none of the ranges. Nodes
@@ -30,8 +30,8 @@ type externalIPsAllowed struct {
 	passing string
 }
 
-func (c externalIPsAllowed) find(svc *Service, r *report) {
-	ips := r.externalIPs(svc)
+func (c externalIPsAllowed) find(svc *serviceView, r *report) {
+	ips := svc.externalIPs(r)
 	for i := range ips {
 		a := &ips[i]
 		if !r.spend(1) {
@@ -47,14 +47,14 @@ func (c externalIPsAllowed) find(svc *Service, r *report) {
 }
 
 // externalIPs returns the elements of spec.externalIPs.
-func (r *report) externalIPs(svc *Service) []address {
-	if r.externalAddresses == nil && r.spend(2*len(svc.ExternalIPs)) {
-		r.externalAddresses = make([]address, len(svc.ExternalIPs))
+func (svc *serviceView) externalIPs(r *report) []address {
+	if svc.externalAddresses == nil && r.spend(2*len(svc.ExternalIPs)) {
+		svc.externalAddresses = make([]address, len(svc.ExternalIPs))
 		for i, s := range svc.ExternalIPs {
-			r.externalAddresses[i] = newAddress(s)
+			svc.externalAddresses[i] = newAddress(s)
 		}
 	}
-	return r.externalAddresses
+	return svc.externalAddresses
 }
 
 // address is an IP address of an object.

@@ -14,7 +14,8 @@ import (
 
 // externalNameRules is the field externalNames: {allowed: ["*.corp.example"], denied: [old.corp.example]}. Names are
 // compared as DNS compares them: upper and lower case and a trailing dot make no difference; *.x covers one label
-// before x, **.x one or more.
+// before x, **.x one or more. The field also judges spec.externalHostname.hostname of XBackends, by which a route sends
+// requests to a host outside of the cluster without a Service. XBackend is an experimental kind of Gateway API.
 //
 // Where the field is present, also as {}, unsafe targets are denied: localhost in all its spellings, IP addresses,
 // names inside the cluster, names that a Pod's search list completes to one inside the cluster, machines and metadata
@@ -41,12 +42,12 @@ func (b *externalNameRules) Validate() error {
 	return faults.Err()
 }
 
-func (b *externalNameRules) checks() []check[Service] {
+func (b *externalNameRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
 	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p match.HostPattern) bool { return !allowsUnsafe(p) })
-	return []check[Service]{&externalNames{
+	return []check[serviceView]{&externalNames{
 		unsafeAllowed: match.NewHostSet(meant),
 		denied:        match.NewHostSet(b.Denied),
 		limited:       b.Allowed != nil,
@@ -67,10 +68,28 @@ func allowsUnsafe(p match.HostPattern) bool {
 	return false
 }
 
-// externalNames finds a Service of type ExternalName whose spec.externalName does not pass. It has one finding, the
-// first of: the target is unsafe (externalNames), it is denied (externalNames.denied), it is not allowed
-// (externalNames.allowed). Services of other types are not judged: the field has no effect there, and an update to type
-// ExternalName is judged.
+// xBackends is the resource of the XBackends of gateway.networking.x-k8s.io, as Attributes.Resource has it.
+const xBackends = "xbackends"
+
+// backendRule compiles the entry for XBackends, of which only externalNames checks something. An entry without it is
+// off for them.
+func (e *servicesEntry) backendRule() rule[serviceView] {
+	h, checks := e.ruleHeader, e.ExternalNames.checks()
+	if len(checks) == 0 {
+		h.Mode = Off
+	}
+	return rule[serviceView]{h, checks}
+}
+
+// xBackendRules compiles the rules for XBackends.
+func xBackendRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Services, c, (*servicesEntry).backendRule)
+}
+
+// externalNames finds a Service of type ExternalName whose spec.externalName does not pass, and an XBackend whose
+// spec.externalHostname.hostname does not. It has one finding, the first of: the target is unsafe (externalNames), it
+// is denied (externalNames.denied), it is not allowed (externalNames.allowed). Services of other types are not judged:
+// the field has no effect there, and an update to type ExternalName is judged.
 type externalNames struct {
 	unsafeAllowed *match.HostSet // patterns that unsafe targets pass by
 	denied        *match.HostSet
@@ -79,29 +98,35 @@ type externalNames struct {
 	passing       string
 }
 
-func (c *externalNames) find(svc *Service, r *report) {
-	if svc.effectiveType() != externalName {
+func (c *externalNames) find(svc *serviceView, r *report) {
+	name, field := svc.ExternalName, "spec.externalName"
+	if r.subject.resource == xBackends {
+		name, field = svc.ExternalHostname, "spec.externalHostname.hostname"
+		if name == "" {
+			return
+		}
+	} else if svc.effectiveType() != externalName {
 		return
 	}
-	if !r.spend(stepsOf(4, svc.ExternalName)) {
+	if !r.spend(stepsOf(4, name)) {
 		return
 	}
-	host := r.externalName(svc)
-	if check, reason := c.judge(host); check != "" {
-		r.add(hostIdentity(check, host), "spec.externalName", text.Quote(svc.ExternalName)+" "+reason)
+	host := svc.externalTarget(name)
+	if check, reason := c.evaluate(host); check != "" {
+		r.add(hostIdentity(check, host), field, text.Quote(name)+" "+reason)
 	}
 }
 
-// externalName returns spec.externalName as a host.
-func (r *report) externalName(svc *Service) match.HostPattern {
-	if r.externalHost == nil {
-		r.externalHost = new(match.ParseHost(svc.ExternalName))
+// externalTarget returns the target of the object, which is name, as a host.
+func (svc *serviceView) externalTarget(name string) match.HostPattern {
+	if svc.externalHost == nil {
+		svc.externalHost = new(match.ParseHost(name))
 	}
-	return *r.externalHost
+	return *svc.externalHost
 }
 
-// judge returns the check that a target does not pass, and why; an empty check where it passes.
-func (c *externalNames) judge(host match.HostPattern) (check, reason string) {
+// evaluate returns the check that a target does not pass, and why. The check is empty if the target passes.
+func (c *externalNames) evaluate(host match.HostPattern) (check, reason string) {
 	if kind := kindOf(host.Name); kind != ordinaryTarget {
 		_, meant := c.unsafeAllowed.Covers(host)
 		if by, ok := c.allowed.Covers(host); kind == completedName {

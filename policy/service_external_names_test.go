@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestExternalNames(t *testing.T) {
@@ -54,6 +56,57 @@ func TestExternalNames(t *testing.T) {
 		{"unsafe, meant and denied", `externalNames: {allowed: ["**.cluster.local"], denied: [db.a.svc.cluster.local]}`, to("db.a.svc.cluster.local"), []string{
 			`r/externalNames.denied: spec.externalName: "db.a.svc.cluster.local" is denied by db.a.svc.cluster.local; write another name`}},
 	})
+}
+
+// An XBackend is judged by externalNames as a Service of type ExternalName is, and by no other field.
+func TestXBackends(t *testing.T) {
+	const path, rest = `spec.externalHostname.hostname: `, "; it passes only where externalNames.allowed names it"
+	to := func(name string) *Service { return &Service{ExternalHostname: name} }
+	const others = `{types: {denied: [ExternalName]}, hosts: {max: 1}, annotations: {required: [{key: example.com/team}]}}`
+	for name, test := range map[string]struct {
+		rule string
+		obj  *Service
+		want []string
+	}{
+		"allowed":          {`{externalNames: {allowed: ["*.corp.example"]}}`, to("db.corp.example"), nil},
+		"of selected Pods": {`{externalNames: {allowed: []}}`, to(""), nil},
+		"not allowed": {`{externalNames: {allowed: ["*.corp.example"]}}`, to("a.example.com"), []string{
+			`r/externalNames.allowed: ` + path + `"a.example.com" is not allowed; allowed: *.corp.example`}},
+		"denied": {`{externalNames: {denied: ["**.example.com"]}}`, to("a.example.com"), []string{
+			`r/externalNames.denied: ` + path + `"a.example.com" is denied by **.example.com; write another name`}},
+		// The schema of XBackend rejects only names that end with .cluster.local.
+		"in the cluster": {`{externalNames: {}}`, to("db.team-b.svc"), []string{
+			`r/externalNames: ` + path + `"db.team-b.svc" is a name inside the cluster` + rest}},
+		"localhost": {`{externalNames: {}}`, to("localhost"), []string{
+			`r/externalNames: ` + path + `"localhost" is the machine of the client that follows it (localhost)` + rest}},
+		"metadata": {`{externalNames: {}}`, to("169.254.169.254"), []string{
+			`r/externalNames: ` + path + `"169.254.169.254" is the address of a cloud's metadata service` + rest}},
+		"other checks": {others, to("169.254.169.254"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, "services:\n- "+strings.Replace(test.rule, "{", "{name: r, mode: enforce, ", 1)+"\n")
+			a := Attributes{Operation: Create, Namespace: "shop", Resource: xBackends}
+			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateService(a, test.obj, nil, nil)))); diff != "" {
+				t.Error(diff)
+			}
+			// What an XBackend had before denies no update.
+			a.Operation = Update
+			for _, f := range must(p.EvaluateService(a, test.obj, test.obj, nil)) {
+				if f.Denies() {
+					t.Error(f)
+				}
+			}
+			if got, want := len(p.ExplainService(a, test.obj)), strings.Count(test.rule, "externalNames"); got != want {
+				t.Errorf("%d rules look at it, want %d", got, want)
+			}
+		})
+	}
+	// A Service has no such field: what stands there means nothing.
+	p := mustLoad(t, "services: [{name: r, mode: enforce, externalNames: {allowed: []}}]\n")
+	found := must(p.EvaluateService(Attributes{Operation: Create, Resource: "services"}, to("a.example.com"), nil, nil))
+	if len(found) > 0 {
+		t.Error(sentences(found))
+	}
 }
 
 func TestExternalNamesErrors(t *testing.T) {

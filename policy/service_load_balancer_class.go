@@ -39,8 +39,8 @@ func (b *loadBalancerClassRules) Validate() error {
 	return nil
 }
 
-func (b *loadBalancerClassRules) checks() []check[Service] {
-	var cs []check[Service]
+func (b *loadBalancerClassRules) checks() []check[serviceView] {
+	var cs []check[serviceView]
 	if b != nil && b.Required {
 		cs = append(cs, loadBalancerClassRequired(b.Allowed))
 	}
@@ -55,7 +55,7 @@ func (b *loadBalancerClassRules) checks() []check[Service] {
 // the sentence.
 type loadBalancerClassRequired []loadBalancerClass
 
-func (c loadBalancerClassRequired) find(svc *Service, r *report) {
+func (c loadBalancerClassRequired) find(svc *serviceView, r *report) {
 	if svc.effectiveType() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
 		return
 	}
@@ -69,7 +69,7 @@ func (c loadBalancerClassRequired) find(svc *Service, r *report) {
 // loadBalancerClassAllowed (loadBalancerClass.allowed) finds a spec.loadBalancerClass that is not listed.
 type loadBalancerClassAllowed []loadBalancerClass
 
-func (c loadBalancerClassAllowed) find(svc *Service, r *report) {
+func (c loadBalancerClassAllowed) find(svc *serviceView, r *report) {
 	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" {
 		return
 	}

@@ -55,8 +55,8 @@ func (b *sourceRangeRules) Validate() error {
 	return nil
 }
 
-func (b *sourceRangeRules) checks() []check[Service] {
-	var cs []check[Service]
+func (b *sourceRangeRules) checks() []check[serviceView] {
+	var cs []check[serviceView]
 	if b != nil && b.Required {
 		cs = append(cs, sourceRangesRequired{})
 	}
@@ -106,9 +106,9 @@ var errManyRanges = fmt.Errorf("it lists more than %d ranges", maxAnnotationRang
 // sourceRanges returns the ranges of a Service: those of the field, and those of the annotation also where the cloud
 // provider ignores it because the field is set, since removing the field would bring them into effect; and those that
 // Azure adds. Spaces around a range are ignored.
-func (r *report) sourceRanges(svc *Service) []sourceRange {
-	if r.sourceRangeList != nil {
-		return r.sourceRangeList
+func (svc *serviceView) sourceRanges(r *report) []sourceRange {
+	if svc.ranges != nil {
+		return svc.ranges
 	}
 	list := strings.TrimSpace(svc.Annotations[sourceRangesAnnotation])
 	azure := strings.TrimSpace(svc.Annotations[azureRangesAnnotation])
@@ -123,14 +123,14 @@ func (r *report) sourceRanges(svc *Service) []sourceRange {
 		all = append(all, newSourceRange(s, i, false))
 	}
 	hidden := len(all) > 0
-	all, ok := r.annotationRanges(all, list, inAnnotation, hidden)
+	all, ok := annotationRanges(all, list, inAnnotation, hidden, r)
 	if ok {
-		all, ok = r.annotationRanges(all, azure, inAzureAnnotation, false)
+		all, ok = annotationRanges(all, azure, inAzureAnnotation, false, r)
 	}
 	if !ok {
 		return nil
 	}
-	r.sourceRangeList = all
+	svc.ranges = all
 	return all
 }
 
@@ -144,7 +144,7 @@ func rangesIn(list string) int {
 }
 
 // annotationRanges appends the ranges of an annotation. ok is false if the steps for them are not available.
-func (r *report) annotationRanges(all []sourceRange, list string, index int, hidden bool) (_ []sourceRange, ok bool) {
+func annotationRanges(all []sourceRange, list string, index int, hidden bool, r *report) (_ []sourceRange, ok bool) {
 	switch {
 	case list == "":
 		return all, true
@@ -180,7 +180,7 @@ func (s *Service) hasSourceRanges() bool {
 // azure-allowed-ip-ranges, so that every client may connect. 0.0.0.0/0 passes: it is an explicit choice.
 type sourceRangesRequired struct{}
 
-func (sourceRangesRequired) find(svc *Service, r *report) {
+func (sourceRangesRequired) find(svc *serviceView, r *report) {
 	if svc.effectiveType() != loadBalancer || svc.hasSourceRanges() {
 		return
 	}
@@ -197,8 +197,8 @@ type sourceRangesAllowed struct {
 	passing string
 }
 
-func (c sourceRangesAllowed) find(svc *Service, r *report) {
-	ranges := r.sourceRanges(svc)
+func (c sourceRangesAllowed) find(svc *serviceView, r *report) {
+	ranges := svc.sourceRanges(r)
 	for i := range ranges {
 		s := &ranges[i]
 		if !r.spend(1) {
@@ -225,7 +225,7 @@ func (c sourceRangesAllowed) find(svc *Service, r *report) {
 // otherClients (loadBalancerSourceRanges.allowed) finds each annotation of clientAnnotations that has a value.
 type otherClients []string
 
-func (c otherClients) find(svc *Service, r *report) {
+func (c otherClients) find(svc *serviceView, r *report) {
 	for _, key := range c {
 		value := svc.Annotations[key]
 		if !r.spend(stepsOf(1, value)) {

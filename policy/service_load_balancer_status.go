@@ -48,11 +48,11 @@ func (b *loadBalancerStatusRules) Validate() error {
 	return nil
 }
 
-func (b *loadBalancerStatusRules) checks() []check[Service] {
+func (b *loadBalancerStatusRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	var cs []check[Service]
+	var cs []check[serviceView]
 	if b.Allowed != nil {
 		cs = append(cs, statusAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
 	}
@@ -77,8 +77,8 @@ type statusAllowed struct {
 	passing string
 }
 
-func (c statusAllowed) find(svc *Service, r *report) {
-	ips := r.statusIPs(svc)
+func (c statusAllowed) find(svc *serviceView, r *report) {
+	ips := svc.statusIPs(r)
 	for i := range ips {
 		a := &ips[i]
 		if !r.spend(1) {
@@ -108,16 +108,16 @@ func (a *address) normal() string {
 }
 
 // statusIPs returns the addresses of status.loadBalancer.ingress.
-func (r *report) statusIPs(svc *Service) []address {
-	if r.statusAddresses == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
-		r.statusAddresses = make([]address, len(svc.LoadBalancerIngress))
+func (svc *serviceView) statusIPs(r *report) []address {
+	if svc.statusAddresses == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
+		svc.statusAddresses = make([]address, len(svc.LoadBalancerIngress))
 		for i := range svc.LoadBalancerIngress {
 			if ip := svc.LoadBalancerIngress[i].IP; ip != "" {
-				r.statusAddresses[i] = newAddress(ip)
+				svc.statusAddresses[i] = newAddress(ip)
 			}
 		}
 	}
-	return r.statusAddresses
+	return svc.statusAddresses
 }
 
 // statusHostnames (loadBalancerStatus.hostnames) finds each host name of status.loadBalancer.ingress that no pattern
@@ -127,7 +127,7 @@ type statusHostnames struct {
 	passing  string
 }
 
-func (c statusHostnames) find(svc *Service, r *report) {
+func (c statusHostnames) find(svc *serviceView, r *report) {
 	for i := range svc.LoadBalancerIngress {
 		name := svc.LoadBalancerIngress[i].Hostname
 		if !r.spend(stepsOf(2, name)) {
@@ -155,7 +155,7 @@ type statusWriters struct {
 	passing string
 }
 
-func (c statusWriters) find(svc *Service, r *report) {
+func (c statusWriters) find(svc *serviceView, r *report) {
 	if len(svc.LoadBalancerIngress) == 0 || c.includes(r) {
 		return
 	}

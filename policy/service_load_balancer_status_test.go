@@ -44,7 +44,7 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Update, Subresource: "status", User: test.user, Groups: test.groups}
 			var got []string
-			for _, f := range must(p.JudgeService(a, test.svc, test.old, nil)) {
+			for _, f := range must(p.EvaluateService(a, test.svc, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -63,7 +63,7 @@ func TestLoadBalancerStatusOfNothing(t *testing.T) {
 		"loadBalancerStatus: {allowed: []}":   `r/loadBalancerStatus.allowed: status.loadBalancer.ingress[0].ip: "192.0.2.1" is not allowed; the policy allows none`,
 		"loadBalancerStatus: {hostnames: []}": `r/loadBalancerStatus.hostnames: status.loadBalancer.ingress[1].hostname: "a.example" is not allowed; the policy allows none`,
 	} {
-		found := must(mustLoad(t, servicesRule(rule)).JudgeService(Attributes{Operation: Update, Subresource: "status"}, svc, &Service{}, nil))
+		found := must(mustLoad(t, servicesRule(rule)).EvaluateService(Attributes{Operation: Update, Subresource: "status"}, svc, &Service{}, nil))
 		if diff := cmp.Diff([]string{want}, sentences(found)); diff != "" {
 			t.Errorf("%s: %s", rule, diff)
 		}

@@ -66,7 +66,7 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 func TestManySourceRanges(t *testing.T) {
 	svc := &Service{Meta: Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
 	r := report{effort: new(Effort)}
-	if got := r.sourceRanges(svc); len(got) != 1 || cap(got) > maxAnnotationRanges+1 {
+	if got := new(viewService(svc)).sourceRanges(&r); len(got) != 1 || cap(got) > maxAnnotationRanges+1 {
 		t.Errorf("%d ranges, room for %d", len(got), cap(got))
 	}
 }

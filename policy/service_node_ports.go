@@ -12,11 +12,11 @@ type nodePortRules struct {
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
-func (b *nodePortRules) checks() []check[Service] {
+func (b *nodePortRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	return []check[Service]{nodePortsAllowed{b.Allowed, text.List(stringsOf(b.Allowed))}}
+	return []check[serviceView]{nodePortsAllowed{b.Allowed, text.List(stringsOf(b.Allowed))}}
 }
 
 // nodePortsAllowed (nodePorts.allowed) finds each node port outside the ranges: spec.ports[].nodePort, of NodePort
@@ -31,7 +31,7 @@ type nodePortsAllowed struct {
 	allowed string // the ranges, as sentences list them
 }
 
-func (c nodePortsAllowed) find(svc *Service, r *report) {
+func (c nodePortsAllowed) find(svc *serviceView, r *report) {
 	for i := range svc.Ports {
 		if !r.spend(c.ranges.steps()) {
 			return
@@ -73,7 +73,7 @@ func portFix(t serviceType) string {
 // Pods directly needs no node ports, which then only bypass it.
 type serviceAllocation struct{}
 
-func (serviceAllocation) find(svc *Service, r *report) {
+func (serviceAllocation) find(svc *serviceView, r *report) {
 	allocate := svc.AllocateLoadBalancerNodePorts
 	if svc.effectiveType() != loadBalancer || allocate != nil && !*allocate {
 		return

@@ -63,21 +63,21 @@ func (b *serviceTypeRules) Validate() error {
 	return refuseEmpty("denied", b.Denied)
 }
 
-func (b *serviceTypeRules) checks() []check[Service] {
+func (b *serviceTypeRules) checks() []check[serviceView] {
 	switch {
 	case b == nil:
 		return nil
 	case b.Allowed != nil:
-		return []check[Service]{serviceTypesAllowed(b.Allowed)}
+		return []check[serviceView]{serviceTypesAllowed(b.Allowed)}
 	default:
-		return []check[Service]{serviceTypesDenied(b.Denied)}
+		return []check[serviceView]{serviceTypesDenied(b.Denied)}
 	}
 }
 
 // serviceTypesAllowed (types.allowed) finds a spec.type that is not listed. An empty one is ClusterIP.
 type serviceTypesAllowed []serviceType
 
-func (c serviceTypesAllowed) find(svc *Service, r *report) {
+func (c serviceTypesAllowed) find(svc *serviceView, r *report) {
 	if t := svc.effectiveType(); !slices.Contains(c, t) {
 		r.add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+passing(c))
 	}
@@ -86,7 +86,7 @@ func (c serviceTypesAllowed) find(svc *Service, r *report) {
 // serviceTypesDenied (types.denied) finds a spec.type that is listed. An empty one is ClusterIP.
 type serviceTypesDenied []serviceType
 
-func (c serviceTypesDenied) find(svc *Service, r *report) {
+func (c serviceTypesDenied) find(svc *serviceView, r *report) {
 	if t := svc.effectiveType(); slices.Contains(c, t) {
 		r.add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/evergate/evergate/policy/internal/match"
 )
 
 // servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks; an absent one
-// checks nothing, and at least one is required.
+// checks nothing, and at least one is required. XBackends of Gateway API are judged by externalNames alone.
 type servicesEntry struct {
 	ruleHeader
 	// Hosts: which hosts its annotations may claim: for external-dns, for certificates.
@@ -28,7 +30,7 @@ type servicesEntry struct {
 	ExternalIPs *externalIPRules `yaml:"externalIPs"`
 	// LoadBalancerStatus: which addresses its status may have, and which users may write them.
 	LoadBalancerStatus *loadBalancerStatusRules `yaml:"loadBalancerStatus"`
-	// ExternalNames: where a Service of type ExternalName may point.
+	// ExternalNames: where a Service of type ExternalName, or an XBackend, may point.
 	ExternalNames *externalNameRules `yaml:"externalNames"`
 	// Annotations: which annotations it may or must have.
 	Annotations *serviceAnnotationRules `yaml:"annotations"`
@@ -47,16 +49,65 @@ func (e *servicesEntry) Validate() error {
 	return err
 }
 
+// serviceView is a Service and the values that its checks parse.
+type serviceView struct {
+	*Service
+	view
+	claimed           claimSet           // see claims
+	externalHost      *match.HostPattern // see externalTarget
+	externalAddresses []address          // see externalIPs
+	statusAddresses   []address          // see statusIPs
+	ranges            []sourceRange      // see sourceRanges
+}
+
+func viewService(svc *Service) serviceView { return serviceView{Service: svc} }
+
+// serviceRules compiles the rules for Services.
+func serviceRules(b *blocks, c *compilation) rules {
+	s := rulesOf(b.Services, c, func(e *servicesEntry) rule[serviceView] {
+		return rule[serviceView]{e.ruleHeader, e.checks()}
+	}, ownerRules(c.owners, (*serviceView).claims)...)
+	s.isSolver = (*serviceView).answersChallenges
+	return s
+}
+
+// serviceKind returns the kind of the resource of a request.
+func serviceKind(a Attributes) Kind {
+	if a.Resource == xBackends {
+		return XBackends
+	}
+	return Services
+}
+
+// EvaluateService evaluates a Service or an XBackend. old is the object before an update, nil otherwise.
+func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
+	return evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
+}
+
+// ExplainService returns for every services rule whether it applies to the Service. For an XBackend, it leaves out
+// rules that do not check XBackends.
+func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
+	return explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
+}
+
+// claims returns the claims of a Service, which its annotations make.
+func (svc *serviceView) claims(r *report) *claimSet {
+	if svc.claimed.list == nil { // an empty list is kept, so that the annotations are read once
+		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
+	}
+	return &svc.claimed
+}
+
 // checks compiles the entry. Findings come in the order of its fields.
-func (e *servicesEntry) checks() []check[Service] {
-	var allocation []check[Service]
+func (e *servicesEntry) checks() []check[serviceView] {
+	var allocation []check[serviceView]
 	if e.AllocateLoadBalancerNodePorts {
 		allocation = append(allocation, serviceAllocation{})
 	}
 	return slices.Concat(
-		hostChecks(e.Hosts, (*report).serviceClaims, "metadata.annotations"),
+		hostChecks(e.Hosts, (*serviceView).claims, "metadata.annotations"),
 		unlessSolvers(slices.Concat(
-			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*Service).port), e.NodePorts.checks())),
+			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*serviceView).port), e.NodePorts.checks())),
 		allocation,
 		e.LoadBalancerClass.checks(),
 		e.LoadBalancerSourceRanges.checks(),

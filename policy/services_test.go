@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -28,7 +30,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
-			got := sentences(must(p.JudgeService(Attributes{Operation: Create}, &c.svc, nil, nil)))
+			got := sentences(must(p.EvaluateService(Attributes{Operation: Create}, &c.svc, nil, nil)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -62,7 +64,9 @@ func TestServiceManifests(t *testing.T) {
 		}
 		t.Run(strings.TrimPrefix(path, "testdata/services/"), func(t *testing.T) {
 			p, text := mustLoadBeside(t, path), readFile(t, path)
-			got := sentences(must(p.JudgeService(Attributes{Operation: Create}, readService(t, text), nil, nil)))
+			resource, svc := readService(t, text)
+			a := Attributes{Operation: Create, Namespace: svc.Namespace, Resource: resource}
+			got := sentences(must(p.EvaluateService(a, svc, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
@@ -71,9 +75,25 @@ func TestServiceManifests(t *testing.T) {
 	}
 }
 
-// readService reads a manifest with Kubernetes' own types.
-func readService(t testing.TB, manifest []byte) *Service {
+// readService reads a manifest with Kubernetes' own types, and that of an XBackend with those of Gateway API. It returns
+// the resource, too.
+func readService(t testing.TB, manifest []byte) (string, *Service) {
 	t.Helper()
+	var head metav1.TypeMeta
+	if err := yaml.Unmarshal(manifest, &head); err != nil {
+		t.Fatal(err)
+	}
+	if head.Kind == "XBackend" {
+		var in gatewayxv1alpha1.XBackend
+		if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
+			t.Fatal(err)
+		}
+		out := &Service{Meta: Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations}}
+		if in.Spec.ExternalHostname != nil {
+			out.ExternalHostname = string(in.Spec.ExternalHostname.Hostname)
+		}
+		return xBackends, out
+	}
 	var in corev1.Service
 	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
 		t.Fatal(err)
@@ -97,7 +117,7 @@ func readService(t testing.TB, manifest []byte) *Service {
 	for _, p := range in.Spec.Ports {
 		out.Ports = append(out.Ports, ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
 	}
-	return out
+	return "services", out
 }
 
 func TestServicesEntryErrors(t *testing.T) {
@@ -150,7 +170,7 @@ services:
 		ExternalIPs: []string{"192.0.2.1"},
 	}
 	var got []string
-	for _, f := range must(p.JudgeService(Attributes{Operation: Create, User: "jane"}, &svc, nil, nil)) {
+	for _, f := range must(p.EvaluateService(Attributes{Operation: Create, User: "jane"}, &svc, nil, nil)) {
 		got = append(got, f.ID())
 		if f.Note != "ask #network" {
 			t.Errorf("%s: the message is missing", f.ID())
@@ -164,7 +184,7 @@ services:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if fs := must(p.JudgeService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
+	if fs := must(p.EvaluateService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -75,11 +74,9 @@ func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*
 // names returns the names of the blocks that have entries.
 func (b *blocks) names() []string {
 	var names []string
-	v := reflect.ValueOf(b).Elem()
-	for i := range v.NumField() {
-		if v.Field(i).Len() > 0 {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
-			names = append(names, name)
+	for field, entries := range b.all() {
+		if entries.Len() > 0 {
+			names = append(names, field.Tag.Get("yaml"))
 		}
 	}
 	return names
@@ -87,15 +84,15 @@ func (b *blocks) names() []string {
 
 // compileSets compiles the entries of each set into a policy of its own, so that an object that is judged by one does
 // not pay for the others.
-func (p *Policy) compileSets(sets map[string]*blocks, c *compilation, errs *strict.Collector) {
+func (p *Policy) compileSets(sets map[string]*blocks, c compilation, errs *strict.Collector) {
 	for name, b := range sets {
-		in := &Policy{set: name, plain: p, blocks: b.names(), templates: p.templates, compiled: compiled{mirrors: p.mirrors}}
+		in := &Policy{set: name, plain: p, blocks: b.names(), templates: p.templates}
+		in.mirrors, in.counts = p.mirrors, b.counts()
 		b.compile(in, c, errs)
 		if p.sets == nil {
 			p.sets = map[string]*Policy{}
 		}
 		p.sets[name] = in
-		p.counts.addSet(in.counts)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestSets(t *testing.T) {
 			t.Fatalf("%s is %+v", set, in)
 		}
 		var got []string
-		for _, f := range must(in.JudgeIngress(test.a, withHosts("a.example"), nil, nil)) {
+		for _, f := range must(in.EvaluateIngress(test.a, withHosts("a.example"), nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if got := strings.Join(got, " "); got != test.want {
@@ -71,11 +71,11 @@ func TestSetsAsAWhole(t *testing.T) {
 		t.Errorf("%d entries", p.Entries())
 	}
 	for set, want := range map[string]Mode{"edge": Enforce, "later": Off} {
-		if got := p.In(set, "ingresses", "services").Strictest().Ingresses; got != want {
+		if got := p.In(set, "ingresses", "services").Strictest()[Ingresses]; got != want {
 			t.Errorf("the strictest mode of %s is %s, want %s", set, got, want)
 		}
 	}
-	if got := mustLoad(t, "ingresses: [{name: a, mode: enforce, match: {set: s}, defaultBackend: deny}]").Strictest().Ingresses; got != Off {
+	if got := mustLoad(t, "ingresses: [{name: a, mode: enforce, match: {set: s}, defaultBackend: deny}]").Strictest()[Ingresses]; got != Off {
 		t.Errorf("the strictest mode without a set is %s", got)
 	}
 	_, err := Load(policyFile("p", "services: [{name: a, mode: warn, types: {denied: [NodePort]}}, "+
@@ -89,7 +89,7 @@ func TestSetsAsAWhole(t *testing.T) {
 func TestMirrorsOfSets(t *testing.T) {
 	in := mustLoad(t, setPolicy).In("edge", "pods")
 	for image, want := range map[string]int{"m.example/hub/library/nginx": 0, "quay.io/a": 1} {
-		if got := must(in.JudgePod(createPod, imagePod(image), nil, nil)); len(got) != want {
+		if got := must(in.EvaluatePod(createPod, imagePod(image), nil, nil)); len(got) != want {
 			t.Errorf("%s: %v", image, got)
 		}
 	}

@@ -98,34 +98,34 @@ func addedToSolver(key, value string) bool {
 const solverPort = 8089
 
 // unlessSolver runs a check on objects other than solvers.
-type unlessSolver[T any] struct{ check[T] }
+type unlessSolver[T any, P object[T]] struct{ check[T] }
 
-func (c unlessSolver[T]) find(obj *T, r *report) {
-	if !r.solver {
+func (c unlessSolver[T, P]) find(obj *T, r *report) {
+	if !P(obj).base().solver {
 		c.check.find(obj, r)
 	}
 }
 
 // unlessSolvers returns checks that do not apply to solvers.
-func unlessSolvers[T any](checks []check[T]) []check[T] {
+func unlessSolvers[T any, P object[T]](checks []check[T]) []check[T] {
 	all := make([]check[T], len(checks))
 	for i, c := range checks {
-		all[i] = unlessSolver[T]{c}
+		all[i] = unlessSolver[T, P]{c}
 	}
 	return all
 }
 
-// markSolvers sets solver of the object, and of the old object if the update turns a solver into something else. The
-// findings of that old object do not count as pre-existing: otherwise a tenant could turn a solver into an ordinary
-// Ingress without TLS.
-func (s *ruleset[T]) markSolvers(a Attributes, obj *T, r *report, old *before[T]) {
+// markSolvers sets solver in the view of the object, and in that of the old object if the update turns a solver into
+// something else. The findings of that old object do not count as pre-existing: otherwise a tenant could turn a solver
+// into an ordinary Ingress without TLS.
+func markSolvers[T any, P object[T]](s *ruleset[T], a Attributes, obj P, r *report, old *before[T]) {
 	if s.isSolver == nil || len(s.known.solvers) == 0 {
 		return
 	}
 	is := s.isSolver(obj, r)
-	r.solver = is && slices.Contains(s.known.solvers, a.User)
+	obj.base().solver = is && slices.Contains(s.known.solvers, a.User)
 	if old != nil {
-		old.solver = !is && s.isSolver(old.obj, &old.report)
+		P(&old.obj).base().solver = !is && s.isSolver(&old.obj, &old.report)
 	}
 }
 

@@ -113,11 +113,11 @@ func TestSolvers(t *testing.T) {
 			var got []Finding
 			switch obj := test.object.(type) {
 			case *Ingress:
-				got = must(p.JudgeIngress(as(test.user), obj, nil, nil))
+				got = must(p.EvaluateIngress(as(test.user), obj, nil, nil))
 			case *Service:
-				got = must(p.JudgeService(as(test.user), obj, nil, nil))
+				got = must(p.EvaluateService(as(test.user), obj, nil, nil))
 			case *Route:
-				got = must(p.JudgeRoute(as(test.user), obj, nil, nil))
+				got = must(p.EvaluateRoute(as(test.user), obj, nil, nil))
 			}
 			if denied := len(got) > 0; denied != test.denied {
 				t.Errorf("got %v", sentences(got))
@@ -138,7 +138,7 @@ routes: [{name: r, mode: enforce, hosts: {required: true, allowed: ["**.corp.exa
 		if route.Hostnames = nil; host != "" {
 			route.Hostnames = []string{host}
 		}
-		ofIngress, ofRoute := must(p.JudgeIngress(a, solver(host), nil, nil)), must(p.JudgeRoute(a, route, nil, nil))
+		ofIngress, ofRoute := must(p.EvaluateIngress(a, solver(host), nil, nil)), must(p.EvaluateRoute(a, route, nil, nil))
 		if len(ofIngress) == 0 || len(ofRoute) == 0 {
 			t.Errorf("%q: %v, %v", host, sentences(ofIngress), sentences(ofRoute))
 		}
@@ -168,7 +168,7 @@ func TestSolverUpdates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			denied := false
 			a := Attributes{Operation: Update, Namespace: "team-a", User: test.user}
-			for _, f := range must(p.JudgeIngress(a, test.new, test.old, nil)) {
+			for _, f := range must(p.EvaluateIngress(a, test.new, test.old, nil)) {
 				denied = denied || f.Denies()
 			}
 			if denied != test.denied {
@@ -209,7 +209,7 @@ func TestSolverAccountsOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := Attributes{Operation: Create, Namespace: "team-a", User: certManager}
-		if got := must(p.JudgeService(a, solverService(), nil, nil)); len(got) > 0 != test.denied {
+		if got := must(p.EvaluateService(a, solverService(), nil, nil)); len(got) > 0 != test.denied {
 			t.Errorf("%s: %v", name, sentences(got))
 		}
 	}

@@ -276,8 +276,11 @@ func judgedByBlock(name string) string {
 		"tlsroutes.gateway.networking.k8s.io", "tcproutes.gateway.networking.k8s.io",
 		"udproutes.gateway.networking.k8s.io":
 		return "routes"
-	case "gateways.gateway.networking.k8s.io", "listenersets.gateway.networking.k8s.io":
+	case "gateways.gateway.networking.k8s.io", "listenersets.gateway.networking.k8s.io",
+		"xlistenersets.gateway.networking.x-k8s.io":
 		return "gateways"
+	case "xbackends.gateway.networking.x-k8s.io":
+		return "services"
 	case "referencegrants.gateway.networking.k8s.io":
 		return "grants"
 	case "certificates.cert-manager.io":

@@ -135,7 +135,7 @@ func TestExemptions(t *testing.T) {
 			for now, want := range map[string]string{before: test.before, after: test.after} {
 				a := Attributes{Operation: Create, Namespace: "shop", User: "jane", Resource: "services", Now: at(t, now)}
 				got := none
-				for _, f := range must(p.JudgeService(a, svc, nil, nil)) {
+				for _, f := range must(p.EvaluateService(a, svc, nil, nil)) {
 					switch {
 					case f.Exempt != nil && (f.Denies() || f.Warns()):
 						t.Errorf("%s: an exempt finding denies or warns", now)
@@ -195,7 +195,7 @@ func TestRatchetOfExemptions(t *testing.T) {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				a := Attributes{Operation: Update, Namespace: "shop", Resource: "services", Now: at(t, test.now)}
 				got := ""
-				for _, f := range must(mustLoad(t, text).JudgeService(a, &test.svc, &test.old, nil)) {
+				for _, f := range must(mustLoad(t, text).EvaluateService(a, &test.svc, &test.old, nil)) {
 					switch {
 					case f.Denies():
 						got = "denied"
@@ -277,7 +277,7 @@ func TestExemptImages(t *testing.T) {
 				if rw.Images[0].Outcome == Rewritten {
 					pod.Images[0].Ref = rw.Images[0].To
 				}
-				for _, f := range append(rw.Findings, must(p.JudgePod(a, pod, nil, nil))...) {
+				for _, f := range append(rw.Findings, must(p.EvaluatePod(a, pod, nil, nil))...) {
 					got += ", " + f.ID() + " " + map[bool]string{true: "denied", false: f.ModeWord()}[f.Denies()]
 				}
 				if got != want {
@@ -293,7 +293,7 @@ func TestEndedMirrorIsStillOne(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}\n"+
 		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
-	if f := must(p.JudgePod(a, imagePod("m.example/hub/library/nginx:1"), nil, nil)); len(f) > 0 {
+	if f := must(p.EvaluatePod(a, imagePod("m.example/hub/library/nginx:1"), nil, nil)); len(f) > 0 {
 		t.Errorf("%v", f)
 	}
 	out := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0]
@@ -329,7 +329,7 @@ func TestExemptOwners(t *testing.T) {
 	} {
 		a := Attributes{Operation: Create, Namespace: "other", Resource: "ingresses", Now: at(t, now)}
 		var got []string
-		for _, f := range must(p.JudgeIngress(a, ing, nil, nil)) {
+		for _, f := range must(p.EvaluateIngress(a, ing, nil, nil)) {
 			got = append(got, f.Rule+" "+f.ModeWord())
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -348,14 +348,14 @@ func TestExceptionsByClass(t *testing.T) {
 	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-01-01T00:00:00Z")}
 	gateway := func(class string) []Finding {
 		g := &Gateway{ClassName: class, Listeners: []Listener{{Name: "a", Hostname: "a.example"}}}
-		return must(p.JudgeGateway(a, g, nil, nil))
+		return must(p.EvaluateGateway(a, g, nil, nil))
 	}
 	ingress := func(class, annotation string) []Finding {
 		ing := withHosts("a.example")
 		if ing.ClassName = &class; annotation != "" {
 			ing.Annotations = map[string]string{"kubernetes.io/ingress.class": annotation}
 		}
-		return must(p.JudgeIngress(a, ing, nil, nil))
+		return must(p.EvaluateIngress(a, ing, nil, nil))
 	}
 	for name, test := range map[string]struct {
 		findings []Finding
@@ -403,7 +403,7 @@ func TestExemptOwnerOpensNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(p.JudgeIngress(a, test.ing, test.old, nil)) {
+			for _, f := range must(p.EvaluateIngress(a, test.ing, test.old, nil)) {
 				word := f.ModeWord()
 				if f.Existed {
 					word = "existed"
@@ -426,7 +426,7 @@ func TestExcludesOfTwoRules(t *testing.T) {
 `)
 	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-01-31T00:00:00Z")}
 	got := map[string]bool{}
-	for _, f := range must(p.JudgeService(a, &Service{Type: "NodePort"}, nil, nil)) {
+	for _, f := range must(p.EvaluateService(a, &Service{Type: "NodePort"}, nil, nil)) {
 		got[f.Rule] = f.Exempt != nil
 	}
 	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
@@ -455,7 +455,7 @@ func TestManyFindings(t *testing.T) {
 		if test.existed {
 			old, a.Operation = svc, Update
 		}
-		findings := must(p.JudgeService(a, svc, old, nil))
+		findings := must(p.EvaluateService(a, svc, old, nil))
 		if last := findings[len(findings)-1]; !strings.HasSuffix(last.Reason, test.want) {
 			t.Errorf("%+v: %s", test, last.Reason)
 		}
@@ -470,7 +470,7 @@ func TestManyExemptFindings(t *testing.T) {
 	for i := range maxFindings + 10 {
 		svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
 	}
-	findings := must(p.JudgeService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, nil))
+	findings := must(p.EvaluateService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, nil))
 	last := findings[len(findings)-1]
 	if len(findings) != maxFindings+1 || !last.Denies() {
 		t.Errorf("%d findings, the last one %+v", len(findings), last)
@@ -569,7 +569,7 @@ exceptions:
 			if rw.Images[0].Outcome == Rewritten {
 				test.pod.Images[0].Ref = rw.Images[0].To
 			}
-			for _, f := range append(rw.Findings, must(p.JudgePod(a, test.pod, test.old, nil))...) {
+			for _, f := range append(rw.Findings, must(p.EvaluatePod(a, test.pod, test.old, nil))...) {
 				word := "exempt"
 				switch {
 				case f.Denies():
@@ -641,7 +641,7 @@ func TestCostOfExceptions(t *testing.T) {
 			svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
 		}
 		e := new(Effort)
-		must(mustLoad(t, text).JudgeService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, e))
+		must(mustLoad(t, text).EvaluateService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, e))
 		return e.Steps()
 	}
 	few, many := steps(exceptions(1, "r", "shop, other-N")), steps(exceptions(maxExceptions, "r", "other-N"))
@@ -720,7 +720,7 @@ exceptions:
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: "shop", Group: "apps", Resource: "deployments", Now: at(t, test.now)}
 			got := ""
-			for _, f := range must(p.JudgeWorkload(a, test.w, test.old, nil)) {
+			for _, f := range must(p.EvaluateWorkload(a, test.w, test.old, nil)) {
 				got = f.ModeWord()
 				if f.Denies() {
 					got = "denies"

@@ -21,7 +21,7 @@ func TestWorkloadManifests(t *testing.T) {
 			w := readWorkload(t, text)
 			a := createWorkload
 			a.Namespace = w.Namespace
-			got := said(must(p.JudgeWorkload(a, w, nil, nil)))
+			got := said(must(p.EvaluateWorkload(a, w, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}

@@ -49,11 +49,16 @@ func (e *podsEntry) modeOfWorkloads() Mode {
 	return min(e.Mode, mode)
 }
 
+// workloadRules compiles the rules for workloads.
+func workloadRules(b *blocks, c *compilation) rules {
+	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] { return e.workloadRule(c.policy) })
+}
+
 // workloadRule returns the rule as it judges the templates of workloads.
-func (e *podsEntry) workloadRule(p *Policy) rule[judgedPod] {
+func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
 	h := e.ruleHeader
 	h.refuses, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
-	return rule[judgedPod]{h, e.checks(p)}
+	return rule[podView]{h, e.checks(p)}
 }
 
 // refused is what follows of a finding in a template from a rule that refuses the Pods.
@@ -67,20 +72,20 @@ type WorkloadResult struct {
 	Rewritings []Rewriting
 }
 
-// JudgeWorkload judges the templates of a workload as the Pods that its controller will create: rewritten in memory by
-// the mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one of its
-// templates had is pre-existing, in whichever template it stands now, and in mode audit, since this update does not
-// write it.
+// EvaluateWorkload evaluates the templates of a workload as the Pods that its controller will create: rewritten in
+// memory by the mirrors, and then by the rules of pods. old is the workload before an update, nil otherwise: what one
+// of its templates had is pre-existing, in whichever template it stands now, and in mode audit, since this update does
+// not write it.
 //
 // A workload that a controller owns is judged by rules in mode enforce alone, since a user has been told of the
 // template where it was written. Owners are the tenant's to write, so that these rules make an exception by the user:
 // for the controllers of Kubernetes.
-func (p *Policy) JudgeWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
 	result, err := p.ReviewWorkload(a, w, old, e)
 	return result.Findings, err
 }
 
-// ReviewWorkload is JudgeWorkload, and says what happens to the images of the Pods.
+// ReviewWorkload is EvaluateWorkload, and says what happens to the images of the Pods.
 func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (WorkloadResult, error) {
 	if a.Subresource != "" {
 		return WorkloadResult{}, nil
@@ -88,26 +93,27 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 	if e == nil {
 		e = new(Effort)
 	}
-	templates, rewritings, err := p.judgedTemplates(a, w, e)
+	templates, rewritings, err := p.templateViews(a, w, e)
 	if err != nil {
 		return WorkloadResult{}, err
 	}
 	result := WorkloadResult{Rewritings: rewritings}
-	candidates := p.workloads.index.candidates(a.Namespace)
+	rules := rulesFor[podView](p, Workloads)
+	candidates := rules.index.candidates(a.Namespace)
 	if len(candidates) == 0 || w.Owner != "" && isKubernetesController(a.User) {
 		return result, nil
 	}
-	j := workloadJudging{report: report{effort: e}, rules: p.workloads.rules, templates: templates}
+	j := workloadEvaluation{report: report{effort: e}, rules: rules.rules, templates: templates}
 	j.collect = j.keep
 	if old != nil {
 		j.updates = true
 		j.before = report{effort: e, collect: j.record}
-		j.templatesOfOld = func() { j.old, _, _ = p.judgedTemplates(a, old, e) } // the Effort has the error
+		j.templatesOfOld = func() { j.old, _, _ = p.templateViews(a, old, e) } // the Effort has the error
 	}
-	for mode := p.workloads.strictest; mode >= weakestMode(w) && !j.done; mode-- {
+	for mode := rules.strictest; mode >= weakestMode(w) && !j.done; mode-- {
 		for _, i := range candidates {
-			if p.workloads.rules[i].Mode == mode {
-				j.evaluate(i)
+			if rules.rules[i].Mode == mode {
+				j.run(i)
 			}
 		}
 	}
@@ -129,32 +135,35 @@ func isKubernetesController(user string) bool {
 	return strings.HasPrefix(user, "system:serviceaccount:kube-system:") || user == "system:kube-controller-manager"
 }
 
-// judgedTemplate is a template with its Pod as it will be pulled.
-type judgedTemplate struct {
+// templateView is a template with its Pod as it will be pulled.
+type templateView struct {
 	*PodTemplate
-	pod    *judgedPod
-	exempt exemptions
+	pod     podView
+	subject *subject
+	exempt  exemptions
 }
 
-// judgedTemplates returns the templates whose Pods will have images that can be judged, as they will be pulled.
+// templateViews returns the templates whose Pods will have images that can be judged, as they will be pulled.
 // With them it returns what happens to the images of each template.
-func (p *Policy) judgedTemplates(a Attributes, w *Workload, e *Effort) ([]judgedTemplate, []Rewriting, error) {
+func (p *Policy) templateViews(a Attributes, w *Workload, e *Effort) ([]templateView, []Rewriting, error) {
 	a = attributesOfPods(a)
-	var all []judgedTemplate
+	exceptions := rulesFor[podView](p, Workloads).exceptions
+	var all []templateView
 	rewritings := make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
 		t := &w.Templates[i]
 		if !canChangeImages(a, &t.Pod) {
 			continue
 		}
-		pod := newJudgedPod(a, &t.Pod, e)
-		pod.subject.template = true
-		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &pod.subject, e)
+		s := new(newSubject(a, &t.Meta, classes{}, e))
+		s.template = true
+		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, s, e)
 		if err != nil {
 			return nil, nil, err
 		}
-		rewritings[i], pod.outcome = rw, rw.Images
-		all = append(all, judgedTemplate{t, pod, exemptions{exceptions: p.workloads.exceptions, subject: &pod.subject}})
+		rewritings[i] = rw
+		pod := podView{Pod: &t.Pod, outcome: rw.Images}
+		all = append(all, templateView{t, pod, s, exemptions{exceptions: exceptions, subject: s}})
 	}
 	return all, rewritings, nil
 }
@@ -183,42 +192,42 @@ func attributesOfPods(a Attributes) Attributes {
 	return Attributes{Operation: Create, Namespace: a.Namespace, Resource: "pods", Now: a.Now}
 }
 
-// workloadJudging is the judging of one workload by the rules of pods.
-type workloadJudging struct {
+// workloadEvaluation is the evaluation of one workload by the rules of pods.
+type workloadEvaluation struct {
 	report
-	rules     []rule[judgedPod]
-	templates []judgedTemplate
+	rules     []rule[podView]
+	templates []templateView
 	findings  findings
 
 	updates bool
 	before  report // of old
 	// templatesOfOld fills old on first use: an update without findings does not pay for the old object.
 	templatesOfOld func()
-	old            []judgedTemplate
+	old            []templateView
 	ledger         ledger // of what a check finds in old
 
 	// The rule and the check that are evaluated.
 	at          int // of the rule
-	check       check[judgedPod]
+	check       check[podView]
 	ledgerReady bool // the ledger is that of check
-	template    *judgedTemplate
-	oldTemplate *judgedTemplate // that the ledger is filled from
+	template    *templateView
+	oldTemplate *templateView // that the ledger is filled from
 }
 
-// evaluate runs all checks of a rule on the templates that it applies to.
-func (j *workloadJudging) evaluate(at int) {
+// run runs all checks of a rule on the templates that it applies to.
+func (j *workloadEvaluation) run(at int) {
 	j.at = at
 	rule := &j.rules[at]
 	for _, c := range rule.checks {
 		j.check, j.ledgerReady = c, false
 		for i := range j.templates {
 			t := &j.templates[i]
-			if !j.spend(1) || !rule.appliesTo(&t.pod.subject) {
+			if !j.spend(1) || !rule.appliesTo(t.subject) {
 				continue
 			}
 			first := len(j.findings.kept)
-			j.template, j.subject = t, &t.pod.subject
-			c.find(t.pod, &j.report)
+			j.template, j.subject = t, t.subject
+			c.find(&t.pod, &j.report)
 			for k := first; k < len(j.findings.kept); k++ {
 				j.findings.kept[k].complete(t, rule)
 			}
@@ -227,7 +236,7 @@ func (j *workloadJudging) evaluate(at int) {
 }
 
 // complete makes a finding about a Pod one about the template of it.
-func (f *keptFinding) complete(t *judgedTemplate, rule *rule[judgedPod]) {
+func (f *keptFinding) complete(t *templateView, rule *rule[podView]) {
 	f.Path = t.path(f.Path)
 	if rule.refuses && f.Exempt == nil {
 		f.Reason += refused
@@ -236,7 +245,7 @@ func (f *keptFinding) complete(t *judgedTemplate, rule *rule[judgedPod]) {
 }
 
 // keep adds a finding of a template.
-func (j *workloadJudging) keep(id identity) *Finding {
+func (j *workloadEvaluation) keep(id identity) *Finding {
 	h := &j.rules[j.at].ruleHeader
 	exempt := j.template.exempt.find(&h.header, &id)
 	f := j.findings.tryAdd(j.at, id, exempt == nil && j.updates && j.findInOld(id), exempt)
@@ -251,7 +260,7 @@ func (j *workloadJudging) keep(id identity) *Finding {
 }
 
 // findInOld looks a finding up in the templates before the update.
-func (j *workloadJudging) findInOld(id identity) bool {
+func (j *workloadEvaluation) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.ledger.clear()
@@ -260,9 +269,9 @@ func (j *workloadJudging) findInOld(id identity) bool {
 		}
 		for i := range j.old {
 			t := &j.old[i]
-			if j.before.spend(1) && j.rules[j.at].appliesTo(&t.pod.subject) {
-				j.oldTemplate, j.before.subject = t, &t.pod.subject
-				j.check.find(t.pod, &j.before)
+			if j.before.spend(1) && j.rules[j.at].appliesTo(t.subject) {
+				j.oldTemplate, j.before.subject = t, t.subject
+				j.check.find(&t.pod, &j.before)
 			}
 		}
 	}
@@ -270,7 +279,7 @@ func (j *workloadJudging) findInOld(id identity) bool {
 }
 
 // record adds a finding to the ledger, unless it is exempt: see before.
-func (j *workloadJudging) record(id identity) *Finding {
+func (j *workloadEvaluation) record(id identity) *Finding {
 	if j.effort.spend(ledgerSteps) && j.oldTemplate.exempt.find(&j.rules[j.at].header, &id) == nil {
 		j.ledger.add(id)
 	}
@@ -306,23 +315,24 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 
 // ExplainWorkload returns for every pods rule whether it applies to the workload: to a template of it.
 func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
-	templates, _, err := p.judgedTemplates(a, w, new(Effort))
+	rules := rulesFor[podView](p, Workloads)
+	templates, _, err := p.templateViews(a, w, new(Effort))
 	if err != nil || len(templates) == 0 {
-		return p.workloads.notEvaluated("not asked: it has no template with an image that can be judged")
+		return rules.notEvaluated("not asked: it has no template with an image that can be judged")
 	}
 	if w.Owner != "" && isKubernetesController(a.User) {
-		return p.workloads.notEvaluated("not asked: a controller of Kubernetes owns it, and has written it")
+		return rules.notEvaluated("not asked: a controller of Kubernetes owns it, and has written it")
 	}
-	traces := make([]RuleTrace, len(p.workloads.rules))
-	for i := range p.workloads.rules {
-		rule := &p.workloads.rules[i]
+	traces := make([]RuleTrace, len(rules.rules))
+	for i := range rules.rules {
+		rule := &rules.rules[i]
 		if rule.Mode < weakestMode(w) {
 			traces[i] = rule.trace(
 				"not asked: a controller owns it, and only rules with workloads: enforce judge such a template")
 			continue
 		}
 		for k := range templates {
-			why, applies := rule.applies(&templates[k].pod.subject)
+			why, applies := rule.applies(templates[k].subject)
 			if traces[i].Applies && !applies {
 				continue
 			}
@@ -339,16 +349,16 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 }
 
 // countFindings returns how many findings a rule has in a template, and how many of them are exempt.
-func countFindings(rule *rule[judgedPod], t *judgedTemplate) (n, exempt int) {
+func countFindings(rule *rule[podView], t *templateView) (n, exempt int) {
 	var last Finding // whose sentence is not shown
-	r := report{effort: new(Effort), subject: &t.pod.subject, collect: func(id identity) *Finding {
+	r := report{effort: new(Effort), subject: t.subject, collect: func(id identity) *Finding {
 		if n++; t.exempt.find(&rule.header, &id) != nil {
 			exempt++
 		}
 		return &last
 	}}
 	for _, c := range rule.checks {
-		c.find(t.pod, &r)
+		c.find(&t.pod, &r)
 	}
 	return n, exempt
 }

@@ -73,7 +73,7 @@ func TestJudgeWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := len(test.w.Templates)
-			got := said(must(p.JudgeWorkload(createWorkload, test.w, nil, nil)))
+			got := said(must(p.EvaluateWorkload(createWorkload, test.w, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -88,7 +88,7 @@ func TestJudgeWorkload(t *testing.T) {
 func TestJudgeWorkloadPodsRefused(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var got []string
-	for _, f := range must(p.JudgeWorkload(createWorkload, workload(template("quay.io/evil/a")), nil, nil)) {
+	for _, f := range must(p.EvaluateWorkload(createWorkload, workload(template("quay.io/evil/a")), nil, nil)) {
 		if f.PodsRefused {
 			got = append(got, f.Rule)
 		}
@@ -135,7 +135,7 @@ func TestJudgeWorkloadUpdates(t *testing.T) {
 		"to none":            {workload(template(bad)), workload(), ""},
 	} {
 		var modes []string
-		for _, s := range said(must(p.JudgeWorkload(update, test.w, test.old, nil))) {
+		for _, s := range said(must(p.EvaluateWorkload(update, test.w, test.old, nil))) {
 			mode, _, _ := strings.Cut(s, " tags/")
 			modes = append(modes, mode)
 		}
@@ -161,7 +161,7 @@ func TestJudgeWorkloadOwners(t *testing.T) {
 		a := createWorkload
 		a.User, w.Owner = test.user, test.owner
 		var modes []string
-		for _, f := range must(p.JudgeWorkload(a, w, nil, nil)) {
+		for _, f := range must(p.EvaluateWorkload(a, w, nil, nil)) {
 			modes = append(modes, f.Mode.String())
 		}
 		if got := strings.Join(modes, " "); got != test.want {
@@ -223,7 +223,7 @@ func TestJudgeWorkloadEffort(t *testing.T) {
 	for range 5000 {
 		w.Templates = append(w.Templates, template("m.example/hub/"+strings.Repeat("a/", 400)+"a:1", "quay.io/b"))
 	}
-	if _, err := p.JudgeWorkload(createWorkload, &w, &w, nil); err == nil {
+	if _, err := p.EvaluateWorkload(createWorkload, &w, &w, nil); err == nil {
 		t.Error("no error")
 	}
 }
@@ -248,7 +248,7 @@ exceptions:
 		{"2027-02-01T00:00:00Z", calm, calm, "audit"},
 	} {
 		update.Now = must(time.Parse(time.RFC3339, test.now))
-		got := must(p.JudgeWorkload(update, workload(test.w), workload(test.old), nil))
+		got := must(p.EvaluateWorkload(update, workload(test.w), workload(test.old), nil))
 		if len(got) != 1 || got[0].ModeWord() != test.want {
 			t.Errorf("%s: %v, want %s", test.now, got, test.want)
 		}
@@ -270,7 +270,7 @@ pods:
 - {name: strict, mode: enforce, match: {set: gold}, images: {allowed: [m.example], denied: [docker.io/nice]}}
 - {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}
 `)
-	got := said(must(p.In("gold", "pods").JudgeWorkload(createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
+	got := said(must(p.In("gold", "pods").EvaluateWorkload(createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
 	want := []string{`warn strict/images.allowed: spec.template.spec.containers[1].image: "evil/x:1" is not allowed; ` +
 		`allowed are m.example; its Pods will be refused`}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -25,11 +25,11 @@ func Example() {
 
 	store, err := policystore.Open(dir, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		panic(err) // an InvalidError names every mistake, with file, line and column
+		panic(err) // an InvalidError contains every mistake, with file, line and column
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go store.Run(ctx, reload.DefaultInterval) // follows the files
+	go store.Run(ctx, reload.DefaultInterval) // loads changed files
 
 	p := store.Current() // once for each review
 	fmt.Println(p.Counts().Services, store.Status().Files)

@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	// maxExpiryLines is how many lines are logged at one moment: teams let exceptions end with the year, all at once.
+	// maxExpiryLines is how many lines are logged at one time. Many teams let their exceptions end with the year, all
+	// at the same moment.
 	maxExpiryLines = 20
-	// maxExpiryWait is how long a timer runs at most: it does not follow the clock when that is set, or when the machine
-	// was suspended.
+	// maxExpiryWait is the longest time that a timer runs. A timer does not notice that the clock was set, or that the
+	// machine was suspended.
 	maxExpiryWait = time.Hour
 )
 
-// expiryLog logs what of the policy in force ends, when it ends.
+// expiryLog logs exceptions and other dated parts of the active policy when they end.
 type expiryLog struct {
 	log *slog.Logger
-	// loaded has what ends of the policy that was loaded last, until run has received it.
+	// loaded contains the expiries of the policy that was loaded last, until run receives them.
 	loaded chan []policy.Expiry
 }
 
@@ -27,16 +28,16 @@ func newExpiryLog(log *slog.Logger) *expiryLog {
 	return &expiryLog{log: log, loaded: make(chan []policy.Expiry, 1)}
 }
 
-// load follows another policy from now on. One goroutine calls it at a time.
+// load makes l follow p instead of the policy before it. It must be called from one goroutine at a time.
 func (l *expiryLog) load(p *policy.Policy) {
 	select {
-	case <-l.loaded: // of a policy before, which run has not seen
+	case <-l.loaded: // from an earlier policy that run has not received
 	default:
 	}
 	l.loaded <- p.Expiries()
 }
 
-// run logs until ctx ends.
+// run logs expiries until ctx ends.
 func (l *expiryLog) run(ctx context.Context) {
 	var pending []policy.Expiry
 	timer := time.NewTimer(maxExpiryWait)
@@ -56,13 +57,14 @@ func (l *expiryLog) run(ctx context.Context) {
 	}
 }
 
-// replace logs those of the old policy that have ended at now, and returns those of the new one that have not.
+// replace logs the expiries in old that have passed at now, and returns the expiries in all that are still in the
+// future.
 func (l *expiryLog) replace(old, all []policy.Expiry, now time.Time) []policy.Expiry {
 	l.logEnded(old, now)
 	return all[countEnded(all, now):]
 }
 
-// logEnded logs those that have ended at now, and returns the others.
+// logEnded logs the expiries in pending that have passed at now, and returns the others.
 func (l *expiryLog) logEnded(pending []policy.Expiry, now time.Time) []policy.Expiry {
 	n := countEnded(pending, now)
 	for i := range pending[:min(n, maxExpiryLines)] {
@@ -74,12 +76,12 @@ func (l *expiryLog) logEnded(pending []policy.Expiry, now time.Time) []policy.Ex
 		l.log.Warn("policy: "+string(e.What)+" ended", attrs...)
 	}
 	if more := n - maxExpiryLines; more > 0 {
-		l.log.Warn("policy: and more ended: evergate policy check names them", "more", more)
+		l.log.Warn("policy: more entries ended: evergate policy check lists them", "more", more)
 	}
 	return pending[n:]
 }
 
-// countEnded returns how many have ended at now, of those that are sorted by their ends.
+// countEnded returns how many expiries have passed at now. all must be sorted by date.
 func countEnded(all []policy.Expiry, now time.Time) int {
 	n := 0
 	for n < len(all) && all[n].HasEnded(now) {

@@ -15,8 +15,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// exceptionText is a policy with a rule and exceptions of these names, that end at these times of the first day of 2000,
-// with which a bubble begins.
+// exceptionText returns a policy with a rule and exceptions with these names. They end at these times of the first day
+// of 2000, on which the clock of a bubble starts.
 func exceptionText(names, times string) string {
 	var b strings.Builder
 	b.WriteString(policyText("r") + "exceptions:\n")
@@ -28,7 +28,8 @@ func exceptionText(names, times string) string {
 	return b.String()
 }
 
-// What ends is logged at that moment, once, whatever is reloaded before; what had ended when the policy was loaded is not.
+// An expiry is logged once, at its time, whatever is reloaded before. If it had passed when the policy was loaded, it
+// is not logged.
 func TestExpiriesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -57,7 +58,7 @@ func TestExpiriesAreLogged(t *testing.T) {
 		until(3*time.Hour - 1)
 		expectLog(t, lines, volume.Path())
 
-		// c ends later now, d is gone, and e is new.
+		// c ends later now, d is removed, and e is new.
 		volume.Write(map[string]string{"p.yaml": exceptionText("a c e", "01:00:00 09:00:00 08:00:00")})
 		until(4 * time.Hour)
 		if got := lines.Take(); len(got) != 2 || !strings.Contains(got[0], "policy: exception ended") ||
@@ -72,10 +73,10 @@ func TestExpiriesAreLogged(t *testing.T) {
 		expectLog(t, lines, volume.Path(), ended("c", "09"))
 		until(12 * time.Hour)
 		expectLog(t, lines, volume.Path())
-	}) // which fails while a goroutine is left
+	}) // synctest fails if a goroutine is left
 }
 
-// Entries of the old policy that have ended before the next one is loaded are logged then.
+// Entries of the old policy that have ended before the next policy is loaded are logged then.
 func TestExpiriesOfTheOldPolicy(t *testing.T) {
 	log, lines := logtest.New()
 	l := newExpiryLog(log)
@@ -97,7 +98,7 @@ func TestExpiriesOfTheOldPolicy(t *testing.T) {
 	expectLog(t, lines, "no path", `level=WARN msg="policy: exception ended" rule=a what=exception until=""`)
 }
 
-// Policies may be loaded before Run logs anything of them: only the last one counts.
+// Several policies may be loaded before Run logs their expiries. Only the last policy counts.
 func TestExpiriesBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, lines := logtest.New()
@@ -118,7 +119,7 @@ func TestExpiriesBeforeRun(t *testing.T) {
 	})
 }
 
-// A thousand that end at once are a few lines, and twenty-one are no more.
+// A thousand simultaneous expiries are a few lines, and twenty-one do not add more.
 func TestManyExpiries(t *testing.T) {
 	for n, more := range map[int]int{maxExpiryLines: 0, maxExpiryLines + 1: 1, 1000: 980} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestManyExpiries(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			got := lines.Take()
-			last := fmt.Sprint(`level=WARN msg="policy: and more ended: evergate policy check names them" path=p.yaml more=`,
+			last := fmt.Sprint(`level=WARN msg="policy: more entries ended: evergate policy check lists them" path=p.yaml more=`,
 				more)
 			if shown := slices.Contains(got, last); shown != (more > 0) || len(got) != min(n, maxExpiryLines+1) {
 				t.Errorf("%d that end: %d lines, the last one %s", n, len(got), got[len(got)-1])

@@ -17,9 +17,10 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Unwrap replaces each file that is the manifest of a ConfigMap, alone, among others or in a List, by the policy files
-// in it, in the order of their keys. Positions in a key that is written as a block (policy.yaml: |) are those of the
-// manifest. A manifest that is not YAML is an error, with line and column.
+// Unwrap replaces each file that contains the manifest of a ConfigMap by the policy files in that ConfigMap, in the
+// order of their keys. The ConfigMap may be the only document, one of several, or an item of a List. If a key is
+// written as a block (policy.yaml: |), positions in its errors are positions in the manifest. A manifest that is not
+// valid YAML is an error with line and column.
 func Unwrap(files []policy.File) ([]policy.File, error) {
 	var all []policy.File
 	for _, f := range files {
@@ -41,21 +42,21 @@ func Unwrap(files []policy.File) ([]policy.File, error) {
 	return all, nil
 }
 
-// manifest is a file, and what is found in its ConfigMaps.
+// manifest is a file and the policy files found in its ConfigMaps.
 type manifest struct {
 	policy.File
-	isManifest bool // it holds a ConfigMap
+	isManifest bool // the file contains a ConfigMap
 	keys       []key
 }
 
-// key is a key of a ConfigMap that is a policy file.
+// key is a key of a ConfigMap whose value is a policy file.
 type key struct {
 	name string
 	file policy.File
 }
 
-// read finds the policy files of a manifest. A file that is not YAML is an error only if it looks like a manifest:
-// otherwise it is a policy, whose errors are found by loading it.
+// read collects the policy files of a manifest. If the file is not valid YAML, read returns an error only if it looks
+// like a manifest. Otherwise the file is a policy, and loading it reports its errors.
 func (m *manifest) read() error {
 	if !bytes.Contains(m.Data, []byte("ConfigMap")) {
 		return nil
@@ -68,7 +69,7 @@ func (m *manifest) read() error {
 			return nil
 		case err != nil:
 			if m.isManifest || bytes.Contains(m.Data, []byte("kind: ConfigMap")) {
-				return policy.SyntaxError(m.File)
+				return policy.NotRendered(policy.SyntaxError(m.File), m.File)
 			}
 			return nil
 		}
@@ -78,7 +79,7 @@ func (m *manifest) read() error {
 	}
 }
 
-// object adds the policy files of an object, or of the items of a List.
+// object adds the policy files in an object, or in the items of a List.
 func (m *manifest) object(n *yaml.Node) error {
 	kind := scalar(field(n, "kind"))
 	if items := field(n, "items"); strings.HasSuffix(kind, "List") && items != nil {
@@ -106,7 +107,7 @@ func (m *manifest) object(n *yaml.Node) error {
 		}))
 }
 
-// data adds the policy files of data or binaryData.
+// data adds the policy files in a data or binaryData field.
 func (m *manifest) data(n *yaml.Node, file func(value *yaml.Node, name string) (policy.File, error)) error {
 	if n == nil {
 		return nil
@@ -119,7 +120,7 @@ func (m *manifest) data(n *yaml.Node, file func(value *yaml.Node, name string) (
 		}
 		at := n.Content[i]
 		if first := seen[name]; first > 0 {
-			return m.errorf(at, "the key %s stands twice, first in line %d", text.Name(name), first)
+			return m.errorf(at, "duplicate key %s, first set on line %d", text.Name(name), first)
 		}
 		if seen[name] = at.Line; value.Kind != yaml.ScalarNode {
 			return m.errorf(value, "%s is not text: write a policy as %[1]s: |, with its lines indented below", text.Name(name))
@@ -133,13 +134,13 @@ func (m *manifest) data(n *yaml.Node, file func(value *yaml.Node, name string) (
 	return nil
 }
 
-// errorf returns an error at a node of the manifest.
+// errorf returns an error with the position of a node in the manifest.
 func (m *manifest) errorf(at *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s", m.Name, at.Line, at.Column, fmt.Sprintf(format, args...))
 }
 
-// block returns the policy file that a key holds. A block keeps its lines; of a text in quotes, or a folded one, only
-// the key is known.
+// block returns the policy file in the value of a key. A literal block keeps its lines and columns. In a quoted or
+// folded value, positions in the manifest are not known, so errors contain the key and the position within its value.
 func (m *manifest) block(value *yaml.Node, name string) policy.File {
 	f := policy.File{Name: m.Name, Data: []byte(value.Value), Lines: value.Line}
 	lines := bytes.Split(m.Data, []byte("\n"))
@@ -159,10 +160,10 @@ func (m *manifest) block(value *yaml.Node, name string) policy.File {
 	return policy.File{Name: m.nameOf(name), Data: f.Data}
 }
 
-// nameOf returns the name of a key in errors, where positions are those within the key.
+// nameOf returns the name of a key for errors whose positions are relative to its value.
 func (m *manifest) nameOf(name string) string { return m.Name + ": " + text.Name(name) }
 
-// field returns the value of a field of a mapping; nil where there is none.
+// field returns the value of a field of a mapping, or nil if the field is absent.
 func field(n *yaml.Node, name string) *yaml.Node {
 	if n = resolved(n); n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -175,7 +176,7 @@ func field(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// scalar returns the text of a node; empty for other nodes.
+// scalar returns the text of a scalar node, or "" for other nodes.
 func scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
@@ -183,7 +184,7 @@ func scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// resolved returns the node that an alias stands for.
+// resolved returns the node that an alias refers to, and any other node unchanged.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias

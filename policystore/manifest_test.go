@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Errors in the policy of a manifest have the position in the manifest, where the policy is written as a block.
+// If a policy is written as a block, its errors have positions in the manifest.
 func TestUnwrap(t *testing.T) {
 	const (
 		configMap = "apiVersion: v1\nkind: ConfigMap\n"
@@ -61,7 +61,7 @@ func TestUnwrap(t *testing.T) {
 		},
 		"a key twice": {
 			configMap + "data:\n  a.yaml: |\n    x: a\n  a.yaml: b\n",
-			"m.yaml:6:3: the key a.yaml stands twice, first in line 4",
+			"m.yaml:6:3: duplicate key a.yaml, first set on line 4",
 		},
 		"a manifest that is not YAML": {
 			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n",
@@ -90,7 +90,7 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-// Keys are merged in the order of their names, as those of a mounted ConfigMap are.
+// Keys are merged in the order of their names, like the keys of a mounted ConfigMap.
 func TestUnwrapOrder(t *testing.T) {
 	const manifest = "kind: ConfigMap\ndata:\n  b.yaml: b\n  a.yaml: a\n"
 	files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})

@@ -10,15 +10,15 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Read reads the policy files at path, which is a file or a directory, for policy.Load. Unlike for Open it is an error
-// when there is none: an operator who names a policy on a command line wants it to be there.
+// Read reads the policy files at path, which is a file or a directory, for policy.Load. Unlike Open, it returns an
+// error if no policy file exists, because a user who passes a path on a command line expects a policy there.
 func Read(path string) ([]policy.File, error) {
 	files, err := readFiles(path)
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("there is no policy at %q: name a file, or a directory with *.yaml or *.yml files", path)
+		return nil, fmt.Errorf("there is no policy at %q: pass a file, or a directory with *.yaml or *.yml files", path)
 	}
 	var sources []policy.File
 	for _, f := range files {
@@ -27,8 +27,8 @@ func Read(path string) ([]policy.File, error) {
 	return sources, nil
 }
 
-// readFiles reads the files at path. They are named without their directory, so that a policy has the same hash on
-// every replica and on the laptop where it was written.
+// readFiles reads the files at path. Their names do not include the directory, so the hash of a policy is the same on
+// every replica and on the author's laptop.
 func readFiles(path string) ([]reload.File, error) {
 	if path == "" {
 		return nil, nil

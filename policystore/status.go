@@ -6,30 +6,30 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Status describes the policy in force, as the ops port shows it.
+// Status describes the active policy. The ops port shows it as JSON.
 type Status struct {
 	Path   string        `json:"path"`
 	Files  []string      `json:"files"`
 	Hash   string        `json:"hash"`
-	Since  time.Time     `json:"since"` // when it came into force in this process
+	Since  time.Time     `json:"since"` // when this process activated the policy
 	Counts policy.Counts `json:"counts"`
 
-	Warnings []string `json:"warnings,omitempty"` // of entries that do less than they seem to, a line each
+	Warnings []string `json:"warnings,omitempty"` // about entries that do less than they seem to do, one line each
 
-	Reloads  int `json:"reloads"`  // how often another policy came into force since the start
-	Failures int `json:"failures"` // how often files were refused since the start, once for each content
+	Reloads  int `json:"reloads"`  // how many times another policy became active since the start
+	Failures int `json:"failures"` // how many times files failed to load since the start, once for each content
 
-	Stale   bool     `json:"stale"`             // the files hold something else, which was refused
-	Refused *Refusal `json:"refused,omitempty"` // the last that was refused, also after it was fixed
+	Stale   bool     `json:"stale"`             // the files have changed and failed to load
+	Refused *Refusal `json:"refused,omitempty"` // the last failure to load, even if it has been fixed
 }
 
-// Refusal says when and why files were refused.
+// Refusal is the time and the reason of a failure to load.
 type Refusal struct {
 	At    time.Time `json:"at"`
-	Error string    `json:"error"` // everything that is wrong, a line each
+	Error string    `json:"error"` // all mistakes, one line each
 }
 
-// Status describes the policy in force. Its Files and Refused must not be changed.
+// Status returns the status of the active policy. The caller must not change Files or Refused.
 func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

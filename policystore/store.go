@@ -1,15 +1,15 @@
-// Package policystore holds the policy in force. It loads the policy from a file or from a directory, such as a mounted
-// ConfigMap, follows the changes of the files, and keeps the last good policy when they become bad.
+// Package policystore holds the active policy. It loads the policy from a file or from a directory, such as a mounted
+// ConfigMap, loads it again when the files change, and keeps the last good policy if they become invalid.
 //
-// What stands at the path decides:
+// The result depends on the files at the path:
 //
-//   - a policy: it is in force;
-//   - nothing, or no *.yaml or *.yml file, or files without entries: a start has the empty policy, which allows every
-//     object and rewrites no image, and logs a warning; a running process keeps the last policy that had entries. So
-//     looks a ConfigMap that is optional, was deleted, or was emptied by accident. A document that says
-//     allowEmpty: true is a policy in any case;
-//   - files that are not a valid policy: a start fails, a running process goes on with the last good policy;
-//   - files that cannot be read (permission, a failing disk): the same.
+//   - A valid policy becomes active.
+//   - The path, a *.yaml or *.yml file in its directory, or an entry in the files is missing. A process that starts has
+//     the empty policy, which allows every object and does not rewrite images, and logs a warning. A running process
+//     keeps the last policy that had entries. A ConfigMap looks like this if it is optional, was deleted, or was
+//     emptied by accident. A document with allowEmpty: true is a policy in any case.
+//   - The files are not a valid policy. A process does not start, and a running process keeps the last good policy.
+//   - The files cannot be read, because of permissions or a failing disk. The result is the same.
 package policystore
 
 import (
@@ -26,18 +26,18 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Observer is called when a policy is loaded or refused, for metrics. One goroutine calls it at a time.
+// Observer receives the results of loading policies, for metrics. Its methods are called from one goroutine at a time.
 type Observer interface {
-	// PolicyLoaded is called when a policy comes into force.
+	// PolicyLoaded is called when a policy becomes active.
 	PolicyLoaded(hash string, counts policy.Counts, expiries []policy.Expiry)
-	// PolicyRefused is called when the files cannot be read or hold no valid policy, once for each content.
+	// PolicyRefused is called if the files cannot be read or are not a valid policy, once for each content.
 	PolicyRefused()
 }
 
-// InvalidError says that files were read and are not a valid policy.
+// InvalidError means that the files were read and are not a valid policy.
 type InvalidError struct {
 	Path string
-	Err  error // everything that is wrong, a line each
+	Err  error // all mistakes, one line each
 }
 
 func (e *InvalidError) Error() string {
@@ -47,7 +47,7 @@ func (e *InvalidError) Error() string {
 // Unwrap returns Err.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// Store holds the policy in force. Current and Status may be called by any goroutine.
+// Store holds the active policy. Current and Status are safe for concurrent use.
 type Store struct {
 	path     string
 	log      *slog.Logger
@@ -59,21 +59,21 @@ type Store struct {
 	status Status
 }
 
-// snapshot is a policy and what it was loaded from.
+// snapshot is a policy and the names of its files.
 type snapshot struct {
 	policy *policy.Policy
 	files  []string
 }
 
 // Open loads the policy at path: one file, or all *.yaml and *.yml files of a directory, merged in the order of their
-// names. The error is an InvalidError when they were read and are not a policy. An empty path is one where nothing is.
-// The observer may be nil.
+// names. It returns an InvalidError if the files could be read and are not a valid policy. An empty path means that no
+// policy is configured. The observer may be nil.
 func Open(path string, log *slog.Logger, observer Observer) (*Store, error) {
 	read := func() ([]reload.File, error) { return readFiles(path) }
 	return open(path, read, log, observer)
 }
 
-// FromBytes makes a Store of one policy file that never changes, such as one that is built into the program.
+// FromBytes returns a Store of one policy file that never changes, for example a file embedded in the program.
 func FromBytes(name string, data []byte, log *slog.Logger, observer Observer) (*Store, error) {
 	read := func() ([]reload.File, error) { return []reload.File{{Name: name, Data: data}}, nil }
 	return open(name, read, log, observer)
@@ -97,9 +97,9 @@ func open(path string, read func() ([]reload.File, error), log *slog.Logger, obs
 	}
 }
 
-// Run follows the files, looking at them at an interval, until ctx ends. A change is in force two intervals after it
-// shows in the files, or an interval and a second, at most. What of the policy in force ends by date, Run logs when it
-// ends.
+// Run reads the files again at each interval and activates changes, until ctx ends. A change in the files is active
+// after at most two intervals, or one interval and a second if that is longer. Run also logs each dated part of the
+// active policy when it ends.
 func (s *Store) Run(ctx context.Context, interval time.Duration) {
 	var logging sync.WaitGroup
 	logging.Go(func() { s.expiries.run(ctx) })
@@ -107,10 +107,11 @@ func (s *Store) Run(ctx context.Context, interval time.Duration) {
 	s.value.Run(ctx, interval)
 }
 
-// Current returns the policy in force. Call it once for each review, so that one policy decides the whole review.
+// Current returns the active policy. Call it once for each review, because a single policy must decide the whole
+// review.
 func (s *Store) Current() *policy.Policy { return s.value.Current().policy }
 
-// build compiles what was read.
+// build compiles the files.
 func (s *Store) build(files []reload.File) (*snapshot, error) {
 	l := &snapshot{files: []string{}}
 	var sources []policy.File
@@ -128,10 +129,10 @@ func (s *Store) build(files []reload.File) (*snapshot, error) {
 	return l, nil
 }
 
-// errEmptied is what is said, after the reason, of a policy that has lost all of its entries.
-const errEmptied = ", and the policy in force has some: write allowEmpty: true in a document to switch everything off"
+// errEmptied follows the reason in the error about a policy that has lost all of its entries.
+const errEmptied = ", and the active policy has entries: write allowEmpty: true in a document to switch everything off"
 
-// loaded records, logs and counts a policy that is in force from now on.
+// loaded records, logs and counts a policy that has just become active.
 func (s *Store) loaded(was, is *snapshot) {
 	hash, counts := is.policy.Hash(), is.policy.Counts()
 	level, msg := slog.LevelInfo, "policy loaded"
@@ -143,7 +144,7 @@ func (s *Store) loaded(was, is *snapshot) {
 		msg = "policy changed"
 		attrs = append(attrs, "was", was.policy.Hash())
 	default:
-		msg = "the files hold the policy in force again"
+		msg = "the files contain the active policy again"
 	}
 	if reason := is.empty(s.path); reason != "" {
 		level = slog.LevelWarn
@@ -173,7 +174,7 @@ func (s *Store) loaded(was, is *snapshot) {
 	s.expiries.load(is.policy)
 }
 
-// empty returns why a policy has no entries; "" when it has some.
+// empty returns why a policy does not have any entries, or "" if it has some.
 func (l *snapshot) empty(path string) string {
 	switch {
 	case l.policy.Counts() != policy.Counts{}:
@@ -189,11 +190,11 @@ func (l *snapshot) empty(path string) string {
 	}
 }
 
-// refused records, logs and counts why the files were refused.
+// refused records, logs and counts a failure to load.
 func (s *Store) refused(err error) {
 	inForce := s.value.Current()
 	if inForce == nil {
-		return // Open returns it
+		return // Open returns the error
 	}
 	s.observer.PolicyRefused()
 	s.record(func(st *Status) {
@@ -204,13 +205,15 @@ func (s *Store) refused(err error) {
 	hash := inForce.policy.Hash()
 	invalid, ok := errors.AsType[*InvalidError](err)
 	if !ok {
-		s.log.Error("policy cannot be read: the last good one stays in force", "hash", hash, "error", err)
+		s.log.Error("policy cannot be read: the last good one stays active", "hash", hash, "error", err)
 		return
 	}
-	// One record a line: each is a sentence with its file, line and column, and a terminal shows them below each other.
+	// Each line becomes a separate log record, because each is a sentence with its file, line and column, and a
+	// terminal then shows them below each other.
 	lines := slices.Collect(strings.Lines(invalid.Err.Error()))
-	// Package policy lists a hundred at most, and how many more there are.
-	s.log.Error("policy refused: the last good one stays in force", "hash", hash, "errors", policy.Mistakes(invalid.Err))
+	// Package policy lists at most a hundred mistakes, and the number of the others.
+	s.log.Error("policy failed to load: the last good one stays active", "hash", hash,
+		"errors", policy.Mistakes(invalid.Err))
 	for _, line := range lines {
 		s.log.Error("policy error", "error", strings.TrimSuffix(line, "\n"))
 	}

@@ -19,21 +19,21 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// text is a policy file with one rule for Services.
+// policyText returns a policy file with one rule for Services.
 func policyText(name string) string {
 	return "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n" +
 		"- {name: " + name + ", mode: enforce, types: {denied: [NodePort]}}\n"
 }
 
 const (
-	bad    = "apiVersion: evergate.dev/v1alpha1\nkind: Policy\nmirors: []\n"
+	bad    = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nmirors: []\n"
 	behind = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" +
 		"mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n" +
 		"pods:\n- {name: r, mode: enforce, images: {denied: [docker.io/evil/x]}}\n"
 	badLine1 = `keys.yaml:3:1: mirors: unknown field; did you mean mirrors?`
 )
 
-// hash is what a policy of these files is known by.
+// hash returns the hash of the policy in these files.
 func hash(t *testing.T, files ...policy.File) string {
 	t.Helper()
 	p, err := policy.Load(files...)
@@ -64,7 +64,7 @@ func (m *metrics) PolicyRefused() {
 	m.refused++
 }
 
-// expectLog compares what was logged, with the path replaced by PATH.
+// expectLog compares the log with the expected lines, with the path replaced by PATH.
 func expectLog(t *testing.T, log *logtest.Recorder, path string, want ...string) {
 	t.Helper()
 	var got []string
@@ -184,7 +184,7 @@ func TestOpenNothing(t *testing.T) {
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Read(dir); err == nil || err.Error() !=
-		fmt.Sprintf("there is no policy at %q: name a file, or a directory with *.yaml or *.yml files", dir) {
+		fmt.Sprintf("there is no policy at %q: pass a file, or a directory with *.yaml or *.yml files", dir) {
 		t.Errorf("an empty directory: %v", err)
 	}
 	path := filepath.Join(dir, "policy.yaml")
@@ -221,23 +221,23 @@ func TestFromBytes(t *testing.T) {
 	})
 }
 
-// run starts Run in the bubble of the test. It polls less often than by default: polling is real work in fake time, and
-// some tests pass hours.
+// run starts Run in the bubble of the test. It polls less often than by default, because polling is real work in fake
+// time, and some tests cover hours.
 func run(t *testing.T, s *Store) {
 	go s.Run(t.Context(), 10*time.Second)
 	synctest.Wait()
 }
 
-// seen is when a change that was just made is in force.
+// seen waits until a change that was just made is active.
 func seen() {
 	time.Sleep(time.Minute) // fake time
 	synctest.Wait()
 }
 
-// head begins every policy file.
+// head is the start of every policy file.
 const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
 
-// One ConfigMap through its life, as kubelet shows it.
+// This is the life of one ConfigMap, as the kubelet shows it.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -258,7 +258,7 @@ func TestRun(t *testing.T) {
 		want := Status{
 			Path: path, Files: []string{"keys.yaml"}, Hash: hash1, Since: start, Counts: policy.Counts{Services: 1},
 		}
-		// Any time up to a poll and a second after the files changed is as good.
+		// Any time up to a poll and a second after the files changed is accepted.
 		soon := func(changed, got time.Time) time.Time {
 			t.Helper()
 			if late := got.Sub(changed); late <= 0 || late > 11*time.Second {
@@ -283,7 +283,7 @@ func TestRun(t *testing.T) {
 		seen()
 		expect()
 
-		// Refused, and reported once although it stays for long.
+		// The policy fails to load, which is reported once although it stays for a long time.
 		changed := time.Now()
 		volume.Write(map[string]string{"keys.yaml": bad})
 		seen()
@@ -293,14 +293,14 @@ func TestRun(t *testing.T) {
 			At:    soon(changed, s.Status().Refused.At),
 			Error: "the policy at " + path + " is not valid:\n" + badLine1,
 		}
-		expect(`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=`+hash1+` errors=1`,
+		expect(`level=ERROR msg="policy failed to load: the last good one stays active" path=PATH hash=`+hash1+` errors=1`,
 			`level=ERROR msg="policy error" path=PATH error="`+badLine1+`"`)
 
-		// Taken back: nothing has changed.
+		// The change is reverted, so nothing has changed.
 		volume.Write(map[string]string{"keys.yaml": one})
 		seen()
 		want.Stale = false
-		expect(`level=INFO msg="the files hold the policy in force again" path=PATH hash=` + hash1 + one0)
+		expect(`level=INFO msg="the files contain the active policy again" path=PATH hash=` + hash1 + one0)
 
 		changed = time.Now()
 		volume.Write(map[string]string{"keys.yaml": two})
@@ -309,7 +309,7 @@ func TestRun(t *testing.T) {
 		want.Since = soon(changed, s.Status().Since)
 		expect(`level=INFO msg="policy changed" path=PATH hash=` + hash2 + ` was=` + hash1 + one0)
 
-		// The ConfigMap is deleted, and an optional one shows as an empty volume; or it is emptied.
+		// The ConfigMap is emptied, or it is deleted, and then an optional ConfigMap appears as an empty volume.
 		for reason, files := range map[string]map[string]string{
 			"there is no policy file at " + path: nil,
 			"there is no entry in keys.yaml":     {"keys.yaml": head},
@@ -317,7 +317,7 @@ func TestRun(t *testing.T) {
 			changed = time.Now()
 			volume.Write(files)
 			seen()
-			sentence := reason + ", and the policy in force has some: " +
+			sentence := reason + ", and the active policy has entries: " +
 				"write allowEmpty: true in a document to switch everything off"
 			want.Stale = true
 			want.Failures++
@@ -325,11 +325,11 @@ func TestRun(t *testing.T) {
 				At:    soon(changed, s.Status().Refused.At),
 				Error: "the policy at " + path + " is not valid:\n" + sentence,
 			}
-			expect(`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=`+hash2+` errors=1`,
+			expect(`level=ERROR msg="policy failed to load: the last good one stays active" path=PATH hash=`+hash2+` errors=1`,
 				`level=ERROR msg="policy error" path=PATH error="`+strings.ReplaceAll(sentence, path, "PATH")+`"`)
 		}
 
-		// It is meant.
+		// The empty policy is intended.
 		changed = time.Now()
 		volume.Write(map[string]string{"keys.yaml": meant})
 		seen()
@@ -351,7 +351,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// A policy that has had no entries may go on having none.
+// A policy that never had entries may stay empty.
 func TestEmptyStaysEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	s, err := Open(path, slog.New(slog.DiscardHandler), nil)
@@ -366,7 +366,7 @@ func TestEmptyStaysEmpty(t *testing.T) {
 	}
 }
 
-// A path under which nothing can be read is no empty policy.
+// A path that cannot be read is not an empty policy.
 func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "policy.yaml")
@@ -381,12 +381,12 @@ func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 		want := s.Current().Hash()
 		lines.Take()
 		run(t, s)
-		// A link to itself fails for root as well, which no missing permission does.
+		// A link to itself also fails for root, unlike a missing permission.
 		if err := errors.Join(os.Remove(path), os.Symlink("policy.yaml", path)); err != nil {
 			t.Fatal(err)
 		}
 		seen()
-		expectLog(t, lines, path, `level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH `+
+		expectLog(t, lines, path, `level=ERROR msg="policy cannot be read: the last good one stays active" path=PATH `+
 			`hash=`+want+
 			` error="PATH: EvalSymlinks: too many links"`)
 		if got := s.Current().Hash(); got != want || !s.Status().Stale {
@@ -395,7 +395,7 @@ func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 	})
 }
 
-// The log of one bad policy is bounded, and so is its Status.
+// The log of one invalid policy is limited, and so is its Status.
 func TestManyErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		volume := atomicdir.New(t)
@@ -429,7 +429,7 @@ func TestManyErrors(t *testing.T) {
 	})
 }
 
-// A policy that exceeds a limit is refused as any other that is wrong: the last good one stays.
+// A policy that exceeds a limit fails to load like any other invalid policy: the last good policy stays active.
 func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 	comment := func(n int) string { return strings.Repeat("#", n) }
 	for name, test := range map[string]struct {
@@ -440,7 +440,7 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 			map[string]string{"a.yaml": head + "ingresses:\n- {name: a, mode: enforce, paths: {deniedPatterns: [" +
 				strings.Repeat("'/.{1000}', ", 12_000) + "'/a']}}\n"},
 			[]string{
-				`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=HASH errors=1`,
+				`level=ERROR msg="policy failed to load: the last good one stays active" path=PATH hash=HASH errors=1`,
 				`level=ERROR msg="policy error" path=PATH error="a.yaml:4:2441: ingresses[0].paths.deniedPatterns[199]: the ` +
 					`regular expressions of the policy have more than 200,000 steps together, which is the limit"`,
 			},
@@ -448,15 +448,15 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 		"values": {
 			map[string]string{"a.yaml": head + "mirrors: [" + strings.Repeat("a,", 1<<20) + "a]\n"},
 			[]string{
-				`level=ERROR msg="policy refused: the last good one stays in force" path=PATH hash=HASH errors=1`,
+				`level=ERROR msg="policy failed to load: the last good one stays active" path=PATH hash=HASH errors=1`,
 				`level=ERROR msg="policy error" path=PATH error="a.yaml:3:1: the policy has more than 800,000 values, which is ` +
 					`the limit"`,
 			},
 		},
 		"bytes of all files": {
 			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": comment(4 << 20), "c.yaml": comment(1)},
-			[]string{`level=ERROR msg="policy cannot be read: the last good one stays in force" path=PATH hash=HASH ` +
-				`error="PATH/c.yaml and the files before it hold more than 8 MiB, which is the limit for all of them together"`},
+			[]string{`level=ERROR msg="policy cannot be read: the last good one stays active" path=PATH hash=HASH ` +
+				`error="PATH/c.yaml and the files before it have more than 8 MiB, which is the limit for all of them together"`},
 		},
 		"at the limit": {
 			map[string]string{"a.yaml": comment(4 << 20), "b.yaml": policyText("b") + comment(4<<20-len(policyText("b")))},

@@ -2,8 +2,8 @@ package policytest
 
 import "github.com/evergate/evergate/internal/output"
 
-// Cases returns the report for the formats of pipelines. An entry that no case reaches is a warning, and where
-// coverage is required, an error.
+// Cases returns the report for CI formats such as JUnit and SARIF. An entry that no case reaches is a warning, or an
+// error if requireCoverage is true.
 func (r *Report) Cases(requireCoverage bool) []output.Case {
 	var cases []output.Case
 	for i := range r.Suites {

@@ -9,10 +9,10 @@ import (
 	"github.com/evergate/evergate/policy/suite"
 )
 
-// warned is the decision of an object that is allowed with a warning.
+// warned is the decision about an object that is allowed with a warning.
 const warned = "warned"
 
-// compare compares what is decided of a case with what it expects.
+// compare compares the decision about a case with its expectation.
 func compare(c *suite.Case, r *offline.Result) Case {
 	told := sentences(r)
 	decided := decisionOf(r, told)
@@ -37,7 +37,7 @@ func compare(c *suite.Case, r *offline.Result) Case {
 	return result
 }
 
-// sentences returns what a user is told.
+// sentences returns the denials and warnings that a user sees.
 func sentences(r *offline.Result) []string {
 	var told []string
 	for i := range r.Findings {
@@ -53,7 +53,7 @@ func sentences(r *offline.Result) []string {
 	return told
 }
 
-// decisionOf returns what is decided, in the terms of a suite.
+// decisionOf returns the decision with the fields of a suite.
 func decisionOf(r *offline.Result, told []string) suite.Expect {
 	allowed := r.Decision != offline.Denied
 	e := suite.Expect{
@@ -74,7 +74,7 @@ func decisionOf(r *offline.Result, told []string) suite.Expect {
 			e.Warned = append(e.Warned, image.ID())
 		}
 		key := image.Container
-		if _, taken := e.Images[key]; taken { // of another template
+		if _, taken := e.Images[key]; taken { // from another template
 			key = image.Path
 		}
 		e.Images[key] = image.Pulled()
@@ -88,7 +88,7 @@ func unique(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// word returns the decision in a word.
+// word returns the decision as one word.
 func word(r *offline.Result, decided *suite.Expect) string {
 	if r.Decision == offline.Allowed && len(decided.Warned) > 0 {
 		return warned
@@ -96,7 +96,7 @@ func word(r *offline.Result, decided *suite.Expect) string {
 	return string(r.Decision)
 }
 
-// holds reports whether a field of what is expected holds.
+// holds reports whether a field of the expectation matches the decision.
 func holds(field string, expected, decided *suite.Expect) bool {
 	switch field {
 	case suite.FieldAllowed:
@@ -117,12 +117,12 @@ func holds(field string, expected, decided *suite.Expect) bool {
 	}
 }
 
-// diff returns the difference of what is expected and decided in some fields.
+// diff returns the difference between the expectation and the decision in the given fields.
 func diff(fields []string, expected, decided *suite.Expect) string {
 	return linediff.Unified("expected", "decided", textOf(fields, expected, nil), textOf(fields, decided, expected.Images))
 }
 
-// textOf returns fields as a suite has them. Of images it has those that are asked about.
+// textOf returns fields in the syntax of a suite. If asked is not nil, only the images in asked are included.
 func textOf(fields []string, e *suite.Expect, asked map[string]string) []byte {
 	shown := *e
 	if asked != nil {

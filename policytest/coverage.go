@@ -7,15 +7,15 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// coverage collects which entries of a policy cases reach.
+// coverage records the policy entries that cases reach.
 type coverage struct {
-	name    string // its files
+	name    string // the policy files
 	policy  *policy.Policy
-	reached map[string]bool // by the names of entries
+	reached map[string]bool // by the name of the entry
 }
 
-// reach adds what a case has reached: rules that apply to its object, entries of mirrors that decide about an image,
-// owners and exceptions where there is something to find, or to silence.
+// reach records the entries that a case reaches: rules that apply to its object, mirrors entries that decide about an
+// image, and owners and exceptions that cause or silence a finding.
 func (c *coverage) reach(r *offline.Result) {
 	for _, rule := range r.Rules {
 		if rule.Applies {
@@ -32,7 +32,7 @@ func (c *coverage) reach(r *offline.Result) {
 	}
 }
 
-// finish counts. What some of the cases reach says nothing, and is left out.
+// finish counts cases and coverage. If only some of the cases ran, coverage is meaningless and left out.
 func (r *runner) finish() {
 	for _, c := range r.order {
 		if r.only != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/evergate/evergate/policy/suite"
 )
 
-// Find returns the suites at paths, in the order of their names: files that are named themselves, and *_test.yaml in
-// directories and all beneath them, but for those that are hidden. A path without one is an error, so that a pipeline
-// does not pass on nothing.
+// Find returns the suites at paths, sorted by name. A path may be a file, or a directory, in which Find searches
+// recursively for files named *_test.yaml that are not hidden. A path without a suite is an error. Otherwise, a CI
+// job could pass without any case.
 func Find(paths []string) ([]string, error) {
 	var files []string
 	var errs []error
@@ -53,7 +53,7 @@ func find(path string) ([]string, error) {
 				return fs.SkipDir
 			}
 		case !entry.IsDir() && suite.IsFile(name):
-			file, err := input.OpenIn(root, name) // a link may lead out of the directory
+			file, err := input.OpenIn(root, name) // a symbolic link may point outside the directory
 			if err != nil {
 				errs = append(errs, err)
 				return nil

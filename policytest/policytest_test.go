@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/policytest"
 )
 
-// suites is a directory with a policy and these suites.
+// suites returns a directory with a policy and the given suites.
 func suites(t *testing.T, texts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,12 +45,12 @@ const (
 	service = "object: {apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort}}"
 )
 
-// Each expectation fails if it does not hold. The lines of the difference can be pasted into the suite.
+// Each expectation fails if it is not met. The lines of the difference can be pasted into the suite.
 func TestExpectations(t *testing.T) {
 	for _, tt := range []struct{ name, object, holds, fails string }{
 		{"allowed", pod, "allowed: true", "allowed: false"},
 		{"denied", service, "denied: [types/types.denied]", "denied: []"},
-		{"denied by more", service, "denied: [types/types.denied]", "denied: [types/types.denied, a/b]"},
+		{"denied by more", service, "denied: [types/types.denied]", "denied: [types/types.denied, types/types.allowed]"},
 		{"warned", pod, "warned: [tags/images.deniedTags]", "warned: []"},
 		{"images", pod, "images: {containers/web: \"m.example/library/nginx:latest\"}", "images: {containers/web: \"nginx:latest\"}"},
 		{"no such container", pod, "images: {}", "images: {containers/log: \"nginx:latest\"}"},
@@ -68,7 +68,7 @@ func TestExpectations(t *testing.T) {
 			if r.Passed || r.Summary.Failed != 1 || r.Suites[0].Cases[0].Diff == "" {
 				t.Errorf("%s holds: %+v", tt.fails, r)
 			}
-			if tt.name == "message" { // a part of the sentences is expected, and the difference has all of them
+			if tt.name == "message" { // a part of the sentences is expected, and the difference contains all of them
 				return
 			}
 			decided := regexp.MustCompile(`(?m)^[ +]([^+].*)$`).FindAllStringSubmatch(r.Suites[0].Cases[0].Diff, -1)
@@ -84,7 +84,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// Suites of one policy share its coverage, and a pattern leaves cases out.
+// Suites of one policy share its coverage. A pattern leaves out cases.
 func TestCoverage(t *testing.T) {
 	dir := suites(t, map[string]string{
 		"a_test.yaml": "policy: [policy.yaml]\ncases:\n- {name: of Pods, " + pod + ", allowed: true}\n",
@@ -107,7 +107,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// A rule is reached by an object that it applies to, also where it finds nothing, and not by one that it leaves out.
+// An object reaches a rule that applies to it, even without findings, and does not reach a rule that leaves it out.
 func TestRulesAreReached(t *testing.T) {
 	const policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -125,7 +125,7 @@ services:
 	}
 }
 
-// What is not understood is an error, and the rest is run.
+// Invalid input is an error, and the other cases still run.
 func TestErrors(t *testing.T) {
 	dir := suites(t, map[string]string{
 		"a_test.yaml":   "policy: [absent.yaml]\ncases:\n- {name: a, " + pod + "}\n",
@@ -137,14 +137,14 @@ func TestErrors(t *testing.T) {
 	})
 	r := run(t, dir, nil)
 	got := strings.ReplaceAll(strings.Join(r.Errors, "\n"), dir+string(filepath.Separator), "")
-	want := `a_test.yaml: policy: there is no policy at "absent.yaml": name a file, or a directory with *.yaml or *.yml files
+	want := `a_test.yaml: policy: there is no policy at "absent.yaml": pass a file, or a directory with *.yaml or *.yml files
 b_test.yaml:1:1: cases is required
 b_test.yaml:2:1: case: unknown field; did you mean cases?
 c_test.yaml:3:3: a: none.yaml: no such file or directory
-c_test.yaml:4:3: b: two.yaml holds more than one object: a case is about one
-c_test.yaml:5:3: c: no webhook judges Secret: leave the case out
+c_test.yaml:4:3: b: two.yaml contains more than one object: a case is about one object
+c_test.yaml:5:3: c: Evergate does not validate Secret: leave the case out
 c_test.yaml:6:3: d: set: the policy has no rule in edge
-c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it beside kind, as in apiVersion: v1`
+c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -157,7 +157,7 @@ c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it beside k
 	}
 }
 
-// The date of a case decides whether an exception has ended, and without one none has.
+// The date of a case decides whether an exception has ended. Without a date, no exception has ended.
 func TestAt(t *testing.T) {
 	const policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -171,5 +171,23 @@ exceptions: [{name: for-now, rules: [types], match: {namespaces: [shop]}, until:
 	})
 	if r := run(t, dir, nil); !r.Passed || !r.Covered() {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A case that expects a rule or a check that does not exist is a mistake, and the nearest name is suggested.
+func TestUnknownNames(t *testing.T) {
+	for expect, want := range map[string]string{
+		"denied: [typs/types.denied]":   "denied: typs/types.denied: the policy has no active rule typs; did you mean types?",
+		"denied: [unheard/of]":          "denied: unheard/of: the policy has no active rule unheard",
+		"warned: [types/types.deny]":    "warned: types/types.deny: no rule has a check types.deny; did you mean types.denied?",
+		"warned: [hub/mirrrs]":          "warned: hub/mirrrs: no rule has a check mirrrs; did you mean mirrors?",
+		"denied: [types/unheard.of.it]": "denied: types/unheard.of.it: no rule has a check unheard.of.it",
+	} {
+		text := "policy: [policy.yaml]\ncases:\n- name: a\n  " + service + "\n  " + expect + "\n"
+		dir := suites(t, map[string]string{"a_test.yaml": text})
+		r := run(t, dir, nil)
+		if diff := cmp.Diff([]string{filepath.Join(dir, "a_test.yaml") + ":3:3: a: " + want}, r.Errors); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", expect, diff)
+		}
 	}
 }

@@ -2,24 +2,24 @@ package policytest
 
 import "github.com/evergate/evergate/policy/suite"
 
-// Report is the result of suites. Its JSON is an interface: from the first release on, fields are added and never
-// renamed.
+// Report is the result of the suites. Its JSON is an interface: from the first release on, fields may be added, but
+// not renamed.
 type Report struct {
-	Passed   bool       `json:"passed"` // every case did; coverage has no part in it
+	Passed   bool       `json:"passed"` // every case passed; coverage does not matter
 	Summary  Summary    `json:"summary"`
 	Suites   []Suite    `json:"suites"`
-	Coverage []Coverage `json:"coverage"`         // of each policy; empty where cases were left out
-	Errors   []string   `json:"errors,omitempty"` // suites, policies and objects that were not understood
+	Coverage []Coverage `json:"coverage"`         // of each policy; empty if cases were left out
+	Errors   []string   `json:"errors,omitempty"` // about suites, policies and objects that were not understood
 }
 
-// Summary counts cases and the entries of policies.
+// Summary counts cases and policy entries.
 type Summary struct {
 	Cases   int `json:"cases"` // that were run
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
-	Left    int `json:"left,omitempty"` // out, by their names
+	Left    int `json:"left,omitempty"` // left out because of their names
 	Entries int `json:"entries"`
-	Reached int `json:"reached"` // of them
+	Reached int `json:"reached"` // entries
 }
 
 // Suite is the result of a suite.
@@ -37,22 +37,22 @@ type Case struct {
 	Column   int      `json:"column"`
 	Passed   bool     `json:"passed"`
 	Decision string   `json:"decision"`           // allowed, warned, denied or podsRefused
-	Differs  []string `json:"differs,omitempty"`  // the fields of what is expected that do not hold
-	Diff     string   `json:"diff,omitempty"`     // of what is expected and decided
-	Findings []string `json:"findings,omitempty"` // of a case that failed: what a user is told
+	Differs  []string `json:"differs,omitempty"`  // the expected fields that do not match
+	Diff     string   `json:"diff,omitempty"`     // between the expectation and the decision
+	Findings []string `json:"findings,omitempty"` // of a failed case: the denials and warnings that a user sees
 
 	decided suite.Expect
-	nothing bool // is expected
+	nothing bool // the case does not expect anything
 }
 
-// Coverage says which entries of a policy cases have reached.
+// Coverage reports which policy entries the cases have reached.
 type Coverage struct {
 	Policy   string   `json:"policy"` // its files
 	Hash     string   `json:"hash"`
-	Entries  int      `json:"entries"` // in force, and exceptions
+	Entries  int      `json:"entries"` // active entries, and exceptions
 	Reached  int      `json:"reached"`
 	Missing  []Entry  `json:"missing"`
-	Warnings []string `json:"warnings,omitempty"` // of the policy
+	Warnings []string `json:"warnings,omitempty"` // about the policy
 }
 
 // Entry is an entry of a policy.

@@ -18,8 +18,8 @@ import (
 	"github.com/evergate/evergate/policystore"
 )
 
-// Run runs the suites in files: those of their cases whose names a pattern matches, or all of them where it is nil.
-// What cannot be understood is in the report, as an error.
+// Run runs the suites in files. It runs only the cases whose names match only, or all cases if only is nil. Errors in
+// the input are in the report.
 func Run(files []string, only *regexp.Regexp) *Report {
 	r := &runner{Report: Report{Suites: []Suite{}, Coverage: []Coverage{}}, only: only, policies: map[string]*coverage{}}
 	for _, file := range files {
@@ -33,14 +33,14 @@ func Run(files []string, only *regexp.Regexp) *Report {
 	return &r.Report
 }
 
-// maxSuite is far more than a suite may have, in bytes: its own limits have the better message.
+// maxSuite is far more than a suite may contain, in bytes. The limits in package suite return better error messages.
 const maxSuite = 64 << 20
 
-// runner runs one suite after the other. Suites of the same policy share its coverage.
+// runner runs the suites one after another. Suites of the same policy share its coverage.
 type runner struct {
 	Report
 	only     *regexp.Regexp
-	policies map[string]*coverage // by its files
+	policies map[string]*coverage // by the policy files
 	order    []*coverage
 }
 
@@ -67,6 +67,9 @@ func (r *runner) suite(file string) error {
 			continue
 		}
 		judged, err := judge(s, c, covered.policy)
+		if err == nil {
+			err = checkNames(&c.Expect, covered.policy)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", text.Path(file), c.Place.Line, c.Place.Column, c.Name, err))
 			continue
@@ -76,6 +79,21 @@ func (r *runner) suite(file string) error {
 	}
 	r.Suites = append(r.Suites, result)
 	return errors.Join(errs...)
+}
+
+// checkNames returns an error if a case expects a rule or a check that the policy does not have.
+func checkNames(e *suite.Expect, p *policy.Policy) error {
+	for _, expected := range []struct {
+		field string
+		ids   []string
+	}{{suite.FieldDenied, e.Denied}, {suite.FieldWarned, e.Warned}} {
+		for _, id := range expected.ids {
+			if err := p.CheckID(id); err != nil {
+				return fmt.Errorf("%s: %s: %w", expected.field, text.Name(id), err)
+			}
+		}
+	}
+	return nil
 }
 
 // policy loads the policy of a suite, once for all suites that have the same.
@@ -117,7 +135,8 @@ func (r *runner) policy(s *suite.Suite) (*coverage, error) {
 	return c, nil
 }
 
-// beside returns the path of a file that is named in a suite.
+// beside returns the path of a file that is given in a suite. The path in the suite is relative to the directory of
+// the suite.
 func beside(s *suite.Suite, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -149,7 +168,7 @@ func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, er
 		o.Operation = policy.Update
 	}
 	if o.Reviews && (o.Operation != "" || c.User != "" || c.Groups != nil) {
-		return nil, errors.New("an AdmissionReview says who does what: leave out old, user and groups")
+		return nil, errors.New("an AdmissionReview contains the user and the operation: leave out old, user and groups")
 	}
 	switch known := p.Sets(); {
 	case c.Set == "*":
@@ -164,12 +183,12 @@ func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, er
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0])
 	case len(report.Results) == 0:
-		return nil, fmt.Errorf("no webhook judges %s: leave the case out", object.Kind)
+		return nil, fmt.Errorf("Evergate does not validate %s: leave the case out", object.Kind)
 	}
 	return &report.Results[0], nil
 }
 
-// objectOf returns an object that stands in a suite, or the one object of a file.
+// objectOf returns an object that is written in a suite, or the only object in a file.
 func objectOf(s *suite.Suite, document []byte, at suite.Place, file string) (offline.Object, error) {
 	if document != nil {
 		return offline.ParseObject(offline.Origin{File: text.Path(s.File), Line: at.Line}, document)
@@ -181,11 +200,11 @@ func objectOf(s *suite.Suite, document []byte, at suite.Place, file string) (off
 			return offline.Object{}, err
 		}
 		if found = append(found, object); len(found) > 1 {
-			return offline.Object{}, fmt.Errorf("%s holds more than one object: a case is about one", path)
+			return offline.Object{}, fmt.Errorf("%s contains more than one object: a case is about one object", path)
 		}
 	}
 	if len(found) == 0 {
-		return offline.Object{}, fmt.Errorf("%s holds no object", path)
+		return offline.Object{}, fmt.Errorf("%s does not contain an object", path)
 	}
 	return found[0], nil
 }

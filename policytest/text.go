@@ -10,17 +10,17 @@ import (
 	"github.com/evergate/evergate/policy/suite"
 )
 
-// TextOptions says how the text of a report is written.
+// TextOptions contains options for the text of a report.
 type TextOptions struct {
 	Colors       text.Colors
 	OnlyFailures bool
 }
 
-// maxNameWidth is how wide the column of names becomes: longer ones push what follows.
+// maxNameWidth is the maximum width of the column of names. Longer names push the rest of the line to the right.
 const maxNameWidth = 70
 
-// WriteText writes the report for users: a table of the cases of each suite, those that failed with the difference,
-// what no case has reached, and a summary.
+// WriteText writes the report for users: a table of the cases of each suite, with the difference for failed cases,
+// the entries that no case has reached, and a summary.
 func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 	var b strings.Builder
 	for i := range r.Suites {
@@ -74,11 +74,11 @@ func (c *Case) write(b *strings.Builder, file string, width int, colors text.Col
 	}
 }
 
-// failure returns why the case failed: the difference, and what a user is told.
+// failure returns the reason why the case failed: the difference, and the denials and warnings that a user sees.
 func (c *Case) failure() string {
 	s := c.Diff
 	if c.nothing {
-		s = "the case expects nothing; these fields would expect what is decided:\n" +
+		s = "the case does not expect anything; these fields match the decision:\n" +
 			string(textOf(c.decidedFields(), &c.decided, nil))
 	}
 	for _, line := range c.Findings {
@@ -87,8 +87,8 @@ func (c *Case) failure() string {
 	return s
 }
 
-// decidedFields returns the fields by which a case would expect what is decided: whether the object is allowed or what
-// denies it, what is warned of, and which images are rewritten.
+// decidedFields returns the fields that describe the decision: whether the object is allowed or the checks that deny
+// it, the warnings, and the rewritten images.
 func (c *Case) decidedFields() []string {
 	fields := []string{suite.FieldAllowed}
 	if len(c.decided.Denied) > 0 {
@@ -103,7 +103,8 @@ func (c *Case) decidedFields() []string {
 	return fields
 }
 
-// maxSentence bounds a sentence, in bytes: the API server shows four times as much of all of them.
+// maxSentence limits a sentence, in bytes. The API server shows at most four times as much for all sentences
+// together.
 const maxSentence = 1024
 
 func (c *Coverage) write(b *strings.Builder, colors text.Colors) {
@@ -115,7 +116,7 @@ func (c *Coverage) write(b *strings.Builder, colors text.Colors) {
 	}
 }
 
-// text names an entry: hardened.yaml:28:3: pods entry pinned.
+// text returns an entry with its place: hardened.yaml:28:3: pods entry pinned.
 func (e *Entry) text() string {
 	return fmt.Sprintf("%s:%d:%d: %s entry %s", e.File, e.Line, e.Column, e.Block, e.Name)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// BenchmarkDecode measures decoding. bench/decoders has what others take.
+// BenchmarkDecode measures decoding. bench/decoders has the costs of other decoders.
 func BenchmarkDecode(b *testing.B) {
 	decoders := map[string]func([]byte) error{
 		"pods":        func(body []byte) error { _, err := Pods().Decode(body); return err },
@@ -36,7 +36,7 @@ func benchmark(b *testing.B, body []byte, decode func([]byte) error) {
 	}
 }
 
-// BenchmarkEncode measures the answers, with patches for one, five and twenty images.
+// BenchmarkEncode measures responses with patches for one, five and twenty images.
 func BenchmarkEncode(b *testing.B) {
 	answers := map[string]Answer{
 		"allowed": {UID: reviewtest.UID, Allowed: true},

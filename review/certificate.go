@@ -5,7 +5,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Certificates are cert-manager.io/v1 Certificates.
+// Certificates returns the kind Certificate of cert-manager.io/v1.
 func Certificates() Objects[policy.Certificate] {
 	kinds := []Kind{{"Certificate", Resource{"cert-manager.io", "v1", "certificates"}, nil}}
 	return Objects[policy.Certificate]{kinds, readCertificate, readCertificate, nil, false}

@@ -11,13 +11,13 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// ConfigMap is one that may hold a policy.
+// ConfigMap is a ConfigMap that may contain a policy.
 type ConfigMap struct {
-	Files []policy.File // its keys that are policy files, in the order of their names
+	Files []policy.File // the keys that are policy files, in the order of their names
 }
 
-// ConfigMaps are v1 ConfigMaps. Of an old one, which decides nothing, only its presence is read. One that is larger
-// than a policy may be is a ContentError.
+// ConfigMaps returns the kind ConfigMap of v1. An old ConfigMap does not affect the decision, so only its presence is
+// read. A ConfigMap that is larger than a policy may be causes a ContentError.
 func ConfigMaps() Objects[ConfigMap] {
 	skip := func(r *jsonscan.Reader, _ *ConfigMap) { r.Present() }
 	kinds := []Kind{{"ConfigMap", Resource{"", "v1", "configmaps"}, nil}}
@@ -30,7 +30,7 @@ func readConfigMap(r *jsonscan.Reader, m *ConfigMap) {
 		switch string(name) {
 		case "data":
 			files.read(r, func(text string) []byte { return []byte(text) })
-		case "binaryData": // where kubectl create configmap puts files that are not UTF-8
+		case "binaryData": // kubectl create configmap stores files here that are not UTF-8
 			files.read(r, func(text string) []byte {
 				data, err := base64.StdEncoding.DecodeString(text)
 				if err != nil {
@@ -44,7 +44,7 @@ func readConfigMap(r *jsonscan.Reader, m *ConfigMap) {
 	slices.SortFunc(m.Files, func(a, b policy.File) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// policyFiles are the keys of a ConfigMap that are policy files.
+// policyFiles contains the keys of a ConfigMap that are policy files.
 type policyFiles struct {
 	limits policy.Limits
 	list   []policy.File
@@ -52,16 +52,16 @@ type policyFiles struct {
 	bytes  int
 }
 
-// maxKey is how long a key of a ConfigMap can be.
+// maxKey is the maximum length of a key in a ConfigMap.
 const maxKey = 253
 
-// read reads a map of which each policy file is decoded. Its other keys are skipped.
+// read reads a map and decodes the policy files in it. It skips other keys.
 func (files *policyFiles) read(r *jsonscan.Reader, decode func(string) []byte) {
 	if r.Null() {
 		return
 	}
 	for name := range r.Members {
-		if !policy.IsFile(string(name[max(0, len(name)-8):])) { // as much as decides
+		if !policy.IsFile(string(name[max(0, len(name)-8):])) { // long enough to find the file extension
 			continue
 		}
 		file := policy.File{Name: r.Text(name[:min(len(name), maxKey+1)])}

@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// DNSEndpoints are externaldns.k8s.io/v1alpha1 DNSEndpoints.
+// DNSEndpoints returns the kind DNSEndpoint of externaldns.k8s.io/v1alpha1.
 func DNSEndpoints() Objects[policy.DNSEndpoint] {
 	kinds := []Kind{{"DNSEndpoint", Resource{"externaldns.k8s.io", "v1alpha1", "dnsendpoints"}, nil}}
 	return Objects[policy.DNSEndpoint]{kinds, readDNSEndpoint, readDNSEndpoint, nil, false}
@@ -43,8 +43,8 @@ func readEndpoint(r *jsonscan.Reader, e *policy.Endpoint) {
 	}
 }
 
-// readOwnership reports whether a target has the form of an ownership record of external-dns (endpoint/labels.go), with
-// or without quotes around it. The other targets do not decide.
+// readOwnership reports whether a target has the form of an external-dns ownership record (endpoint/labels.go), with or
+// without quotes around it. Other targets do not affect the decision.
 func readOwnership(r *jsonscan.Reader) (owns bool) {
 	for range r.Items {
 		if strings.Contains(r.String(), "heritage=") {

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -24,8 +25,8 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// The decoder must read what the API server reads. These targets decode the same bytes with Kubernetes' own types and
-// its own JSON decoder, and compare every field that decides.
+// The decoder must read the same values as the API server. These targets decode the same bytes with Kubernetes' types
+// and its JSON decoder, and compare every field that affects decisions.
 
 func FuzzDecodePod(f *testing.F) {
 	seed(f, reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0)), "pods",
@@ -53,7 +54,7 @@ func FuzzDecodeService(f *testing.F) {
 		`{"spec":{"type":"NodePort","ports":[{"port":-0},{"nodePort":2147483647}],"allocateLoadBalancerNodePorts":false}}`,
 		`{"spec":{"externalIPs":["::1"],"externalName":"\n","loadBalancerClass":null,"healthCheckNodePort":1e2}}`,
 	)
-	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Services(), typedService) })
+	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Services(), typedServices()) })
 }
 
 func FuzzDecodeCertificate(f *testing.F) {
@@ -84,7 +85,7 @@ func FuzzDecodeOpenShiftRoute(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, OpenShiftRoutes(), typedOpenShiftRoute) })
 }
 
-// FuzzUID looks for the uid in every part of a body: it must be that of the whole, or none.
+// FuzzUID searches for the uid in every prefix of a body. It must be the uid of the whole body, or none.
 func FuzzUID(f *testing.F) {
 	f.Add(reviewtest.Create(reviewtest.Service()), 200)
 	f.Fuzz(func(t *testing.T, body []byte, cut int) {
@@ -104,8 +105,8 @@ func seed(f *testing.F, body []byte, resource string, objects ...string) {
 	f.Add([]byte(creation(resource, `{"metadata":{"name":"a","name":"b"}}`)))
 }
 
-// seedManifests adds the creation of each manifest in the test data of package policy that is of some kinds, in any of
-// their versions.
+// seedManifests adds the creation of each manifest in the test data of package policy that has one of these kinds, in
+// any of their versions.
 func seedManifests(f *testing.F, kinds []Kind) {
 	f.Helper()
 	seeds := 0
@@ -120,7 +121,7 @@ func seedManifests(f *testing.F, kinds []Kind) {
 		for doc := range strings.SplitSeq(string(text), "\n---\n") {
 			object, err := yaml.YAMLToJSON([]byte(doc))
 			if err != nil {
-				continue // such as a policy that does not load
+				continue // such as a policy that fails to load
 			}
 			var head metav1.TypeMeta
 			if stdjson.Unmarshal(object, &head) != nil {
@@ -140,16 +141,16 @@ func seedManifests(f *testing.F, kinds []Kind) {
 	}
 }
 
-// typedKind is how one of several kinds that are judged alike is read as its own type.
+// typedKind describes how to decode one of several kinds that are evaluated in the same way, with its own type.
 type typedKind[T any] struct {
 	typed func([]byte) (*T, error)
-	// lacks matches the paths of fields that others of these kinds have and this one has not. They are read all the same,
-	// and decide nothing: drop takes them away. API servers send none of them, since they prune unknown fields.
+	// lacks matches the paths of fields that other kinds have and this kind does not have. They are read anyway, and do
+	// not affect decisions, so drop removes them. API servers never send them, because they prune unknown fields.
 	lacks *regexp.Regexp
 	drop  func(*T)
 }
 
-// compareKinds is compare for each of several kinds, in the order of objects.
+// compareKinds is like compare, for each of several kinds, in the order of objects.
 func compareKinds[T any](t *testing.T, body []byte, objects Objects[T], kinds []typedKind[T]) bool {
 	taken := false
 	for i, kind := range kinds {
@@ -159,8 +160,8 @@ func compareKinds[T any](t *testing.T, body []byte, objects Objects[T], kinds []
 	return taken
 }
 
-// compare decodes body in both ways and says whether both take it. We may take what the typed decoder refuses: it also
-// looks at fields that decide nothing.
+// compare decodes body in both ways and reports whether both accept it. Our decoder may accept a body that the typed
+// decoder rejects, because that one also decodes fields that do not affect decisions.
 func compare[T any](
 	t *testing.T, body []byte, objects Objects[T], typed func([]byte) (*T, error),
 ) bool {
@@ -175,7 +176,7 @@ func compareKind[T any](t *testing.T, body []byte, objects Objects[T], kind type
 	}
 	if err != nil {
 		if kind.lacks == nil || !kind.lacks.MatchString(err.Error()) {
-			t.Errorf("the typed decoder takes it, ours does not: %v", err)
+			t.Errorf("the typed decoder accepts it, ours does not: %v", err)
 		}
 		return false
 	}
@@ -199,13 +200,14 @@ func compareKind[T any](t *testing.T, body []byte, objects Objects[T], kind type
 	return true
 }
 
-// annotated says whether an object has annotations, be it none: EquateEmpty does not see that difference.
+// annotated reports whether an object has annotations, even if they are empty. EquateEmpty does not detect that
+// difference.
 func annotated(object any) bool {
 	pod, ok := object.(*policy.Pod)
 	return ok && pod != nil && pod.Annotations != nil
 }
 
-// unmarshal is how the API server decodes. A name that stands twice is an error, an unknown field is none.
+// unmarshal decodes in the same way as the API server. A duplicate name is an error, and an unknown field is not.
 func unmarshal(data []byte, v any) error {
 	strict, err := json.UnmarshalStrict(data, v)
 	if err != nil {
@@ -276,7 +278,7 @@ func typedPod(raw []byte) (*policy.Pod, error) {
 	return podOf(p.ObjectMeta, p.Spec), err
 }
 
-// podOf returns a Pod of Kubernetes, or one of a template, as it is judged.
+// podOf returns a Kubernetes Pod, or the Pod of a template, in the form for evaluation.
 func podOf(meta metav1.ObjectMeta, spec corev1.PodSpec) *policy.Pod {
 	pod := &policy.Pod{Meta: typedMeta(meta)}
 	add := func(place policy.Place, i int, name, ref string, pull corev1.PullPolicy) {
@@ -329,6 +331,28 @@ func typedIngress(raw []byte) (*policy.Ingress, error) {
 		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts, SecretName: tls.SecretName})
 	}
 	return ing, err
+}
+
+// typedServices are the types of Kubernetes and of Gateway API, in the order of Services.
+func typedServices() []typedKind[policy.Service] {
+	const spec = `type|ports|externalIPs|externalName|loadBalancerClass|loadBalancerSourceRanges|` +
+		`allocateLoadBalancerNodePorts|healthCheckNodePort`
+	return []typedKind[policy.Service]{
+		{typedService, regexp.MustCompile(`\bspec\.externalHostname\b`), func(s *policy.Service) { s.ExternalHostname = "" }},
+		{typedXBackend, regexp.MustCompile(`\b(spec\.(` + spec + `)|status)\b`), func(s *policy.Service) {
+			*s = policy.Service{Meta: s.Meta, ExternalHostname: s.ExternalHostname}
+		}},
+	}
+}
+
+func typedXBackend(raw []byte) (*policy.Service, error) {
+	var in gatewayxv1alpha1.XBackend
+	err := unmarshal(raw, &in)
+	backend := &policy.Service{Meta: typedMeta(in.ObjectMeta)}
+	if in.Spec.ExternalHostname != nil {
+		backend.ExternalHostname = string(in.Spec.ExternalHostname.Hostname)
+	}
+	return backend, err
 }
 
 func typedService(raw []byte) (*policy.Service, error) {

@@ -5,8 +5,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Gateways are gateway.networking.k8s.io/v1 Gateways and ListenerSets, and the XListenerSets of releases of Gateway
-// API up to v1.4, which have the fields of a ListenerSet.
+// Gateways returns the kinds Gateway and ListenerSet of gateway.networking.k8s.io/v1, and the kind XListenerSet of
+// Gateway API up to v1.4, which has the same fields as a ListenerSet.
 func Gateways() Objects[policy.Gateway] {
 	return Objects[policy.Gateway]{[]Kind{
 		{"Gateway", Resource{gatewayGroup, "v1", "gateways"}, []string{"v1beta1", "v1alpha2"}},
@@ -64,6 +64,12 @@ func readListener(r *jsonscan.Reader, l *policy.Listener) {
 			l.TLS = jsonscan.Optional(r, readListenerTLS)
 		case "allowedRoutes":
 			l.AllowedRoutes = readNamespaces(r)
+		case "filters":
+			for name := range r.Fields {
+				if string(name) == "requests" {
+					l.Filters = jsonscan.List(r, readRouteFilter)
+				}
+			}
 		}
 	}
 }
@@ -150,7 +156,7 @@ func readGatewayAddress(r *jsonscan.Reader, a *policy.GatewayAddress) {
 	}
 }
 
-// readNamespaces returns the field namespaces of what comes next; nil if there is none.
+// readNamespaces returns the field namespaces of the next value, or nil if it is absent.
 func readNamespaces(r *jsonscan.Reader) (n *policy.ListenerNamespaces) {
 	for name := range r.Fields {
 		if string(name) == "namespaces" {

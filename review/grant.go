@@ -5,7 +5,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Grants are gateway.networking.k8s.io/v1 ReferenceGrants. Clusters store v1beta1, which is sent as v1.
+// Grants returns the kind ReferenceGrant of gateway.networking.k8s.io/v1. Clusters store v1beta1, which is sent as v1.
 func Grants() Objects[policy.Grant] {
 	kinds := []Kind{{
 		"ReferenceGrant", Resource{gatewayGroup, "v1", "referencegrants"}, []string{"v1beta1", "v1alpha2"},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What stands for U+FFFD takes three times the room, but no more of it than may be kept.
+// Invalid bytes become U+FFFD, which takes three times the room, but the text in memory stays within the limit.
 func TestKeptTextIsBounded(t *testing.T) {
 	object := `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText-1) + `"}}}` // and its key
 	if _, err := Pods().Parse([]byte(object)); err != nil {
@@ -19,7 +19,7 @@ func TestKeptTextIsBounded(t *testing.T) {
 	}
 }
 
-// What is kept is counted for each object, and for what is around them.
+// The limits apply to each object separately, and to the rest of the review.
 func TestEachObjectHasItsLimit(t *testing.T) {
 	annotations := `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText-1000) + `"}}}`
 	body := strings.Replace(creation("pods", annotations), `"object"`,
@@ -27,7 +27,7 @@ func TestEachObjectHasItsLimit(t *testing.T) {
 	if _, err := Pods().Decode([]byte(body)); err != nil {
 		t.Error(err)
 	}
-	// Two thirds of what may be kept are in the object, and as much is before or after it.
+	// Two thirds of the limit are in the object, and as much is before or after it.
 	text := strings.Repeat("x", 2*maxText/3)
 	object, users := `"object":{"metadata":{"annotations":{"a":"`+text+`"}}}`, `"userInfo":{"groups":["`+text+`"]}`
 	for _, members := range []string{object + "," + users, users + "," + object} {

@@ -15,8 +15,8 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// TestDecodeMutants compares decoders on reviews that are almost right: fuzzers, which change bytes, seldom get past
-// the syntax of JSON.
+// TestDecodeMutants compares decoders with reviews that are almost right. Fuzzers change bytes, and their input is
+// seldom valid JSON.
 func TestDecodeMutants(t *testing.T) {
 	pod := reviewtest.Pod(2, 1)
 	pod.Annotations[`a"b`] = "<é>"
@@ -44,7 +44,7 @@ func TestDecodeMutants(t *testing.T) {
 	})
 	t.Run("service", func(t *testing.T) {
 		mutate(t, reviewtest.Update(svc, reviewtest.Service()), func(t *testing.T, b []byte) bool {
-			return compare(t, b, Services(), typedService)
+			return compareKinds(t, b, Services(), typedServices())
 		})
 	})
 	crt := reviewtest.Certificate(2)
@@ -69,7 +69,7 @@ func TestDecodeMutants(t *testing.T) {
 	})
 }
 
-// Kinds that are judged alike, and ReferenceGrants.
+// This test is for kinds that are evaluated in the same way, and for ReferenceGrants.
 func TestDecodeMutantsOfGatewayAPI(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"HTTPRoute": reviewtest.Update(reviewtest.HTTPRoute(2), reviewtest.HTTPRoute(1)),
@@ -84,7 +84,7 @@ func TestDecodeMutantsOfGatewayAPI(t *testing.T) {
 	}
 	gateway := reviewtest.Update(reviewtest.Gateway(2), reviewtest.Gateway(1))
 	gateways := map[string][]byte{"Gateway": gateway}
-	for _, k := range Gateways().Kinds[1:] { // whose listeners are those of a Gateway
+	for _, k := range Gateways().Kinds[1:] { // their listeners are the same as a Gateway's
 		resource := fmt.Sprintf(`"resource":{"group":%q,"version":%q,"resource":%q}`, k.Resource.Group, k.Resource.Version,
 			k.Resource.Name)
 		const of = `"resource":{"group":"gateway.networking.k8s.io","version":"v1","resource":"gateways"}`
@@ -101,14 +101,14 @@ func TestDecodeMutantsOfGatewayAPI(t *testing.T) {
 	})
 }
 
-// mutate calls compare, which says whether both decoders took the body, with hundreds of variants of body. They are
-// the same every time.
+// mutate calls compare, which reports whether both decoders accepted the body, with hundreds of variants of body. They
+// are the same every time.
 func mutate(t *testing.T, body []byte, compare func(*testing.T, []byte) bool) {
 	var tree any
 	if err := json.Unmarshal(body, &tree); err != nil {
 		t.Fatal(err)
 	}
-	const variants = 400 // of each kind; the fuzz targets go on from there
+	const variants = 400 // of each kind; the fuzz targets continue from there
 	taken := 0
 	for i := range variants {
 		m := mutant{rand.New(rand.NewPCG(1, uint64(i)))}
@@ -121,14 +121,14 @@ func mutate(t *testing.T, body []byte, compare func(*testing.T, []byte) bool) {
 		}
 	}
 	if taken < variants/4 || taken > variants*9/10 {
-		t.Errorf("both decoders took %d of %d variants: too few or too many to tell anything", taken, variants)
+		t.Errorf("both decoders accepted %d of %d variants: too few or too many for a useful test", taken, variants)
 	}
 }
 
-// mutant writes a tree as JSON, with a mistake now and then.
+// mutant writes a tree as JSON, with occasional mistakes.
 type mutant struct{ *rand.Rand }
 
-// sometimes is true about once in so many calls.
+// sometimes is true about once in the given number of calls.
 func (m mutant) sometimes(in int) bool { return m.IntN(in) == 0 }
 
 func (m mutant) value(v any) string {
@@ -154,7 +154,7 @@ func (m mutant) value(v any) string {
 	}
 }
 
-// object writes the fields in any order; some stand twice, are left out or are written in another case.
+// object writes the fields in any order. Some are set twice, left out or written in another case.
 func (m mutant) object(fields map[string]any) string {
 	names := slices.Sorted(maps.Keys(fields))
 	m.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -174,7 +174,7 @@ func (m mutant) object(fields map[string]any) string {
 	return "{" + strings.Join(members, ",\n") + "}"
 }
 
-// quote writes a string, now and then with a character escaped that need not be.
+// quote writes a string. Occasionally, it escapes a character unnecessarily.
 func (m mutant) quote(s string) string {
 	quoted, _ := json.Marshal(s)
 	if len(s) == 0 || s[0] >= 0x80 || s[0] == '"' || s[0] == '<' || !m.sometimes(20) {

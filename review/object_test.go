@@ -67,7 +67,7 @@ func TestParsePod(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// No EquateEmpty: whether annotations are there decides what the patch looks like.
+			// EquateEmpty is not used, because the presence of annotations affects the patch.
 			if diff := cmp.Diff(&test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -135,6 +135,20 @@ func TestParseService(t *testing.T) {
 	}
 }
 
+func TestParseXBackend(t *testing.T) {
+	of := Services().Kinds[1].Resource
+	got, err := Services().ParseAs(of, []byte(`{"kind":"XBackend","metadata":{"name":"pay"},"spec":{"type":"ExternalHostname",
+		"port":{"number":443},"externalHostname":{"hostname":"pay.example","no":1}},"status":{"ancestors":[]}}`))
+	want := &policy.Service{Meta: policy.Meta{Name: "pay"}, Type: "ExternalHostname", ExternalHostname: "pay.example"}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	got, err = Services().ParseAs(of, []byte(`{"spec":{"externalHostname":null,"endpointSelector":{"matchLabels":{"a":"b"}}}}`))
+	if diff := cmp.Diff(&policy.Service{}, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 func TestParseCertificate(t *testing.T) {
 	got, err := Certificates().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"commonName":"a","literalSubject":"CN=a",
 		"dnsNames":["a.example",null],"uris":["https://a"],"ipAddresses":["::1"],"emailAddresses":["no"],
@@ -198,7 +212,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// A type of path is what stands there, also one that begins or ends as a known one does.
+// The type of a path is the text in the field, even if it begins or ends like a known type.
 func TestPathTypes(t *testing.T) {
 	for text, want := range map[string]string{
 		`"Prefix"`: "Prefix", `"Exact"`: "Exact", `"ImplementationSpecific"`: "ImplementationSpecific",
@@ -211,6 +225,6 @@ func TestPathTypes(t *testing.T) {
 		}
 	}
 	if _, err := Ingresses().Parse([]byte(`{"spec":{"rules":[{"http":{"paths":[{"pathType":"Prefix`)); err == nil {
-		t.Error("a text that ends within a type of path is taken for JSON")
+		t.Error("text that ends within the type of a path is accepted as JSON")
 	}
 }

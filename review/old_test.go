@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An old object whose content cannot be read does not keep an update from being decided: it counts as a creation.
+// If the content of an old object cannot be read, the update is still decided, as a creation.
 func TestOldContent(t *testing.T) {
 	body := func(object, old string) []byte {
 		return fmt.Appendf(nil, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",`+
@@ -39,6 +39,6 @@ func TestOldContent(t *testing.T) {
 		t.Error("an update without an old object is decided")
 	}
 	if _, err := Ingresses().Decode(body(good, `{"spec":`)); err == nil {
-		t.Error("what is not JSON is decided")
+		t.Error("invalid JSON is decided")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// OpenShiftRoutes are route.openshift.io/v1 Routes.
+// OpenShiftRoutes returns the kind Route of route.openshift.io/v1.
 func OpenShiftRoutes() Objects[policy.OpenShiftRoute] {
 	kinds := []Kind{{"Route", Resource{"route.openshift.io", "v1", "routes"}, nil}}
 	return Objects[policy.OpenShiftRoute]{kinds, readOpenShiftRoute, readOpenShiftRoute, nil, false}
@@ -23,7 +23,7 @@ func readOpenShiftRoute(r *jsonscan.Reader, route *policy.OpenShiftRoute) {
 }
 
 func readOpenShiftRouteSpec(r *jsonscan.Reader, route *policy.OpenShiftRoute) {
-	to := []string{""} // spec.to is required, and a Service where it is absent all the same
+	to := []string{""} // spec.to is required, and defaults to a Service if it is absent
 	var alternate []string
 	for name := range r.Fields {
 		switch string(name) {

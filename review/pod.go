@@ -19,7 +19,7 @@ func readPod(r *jsonscan.Reader, p *policy.Pod) {
 	}
 }
 
-// readPodSpec reads the images of a Pod and its pull secrets.
+// readPodSpec reads a Pod's images and pull secrets.
 func readPodSpec(r *jsonscan.Reader, p *policy.Pod) {
 	for name := range r.Fields {
 		readPodSpecField(r, p, name)
@@ -27,7 +27,7 @@ func readPodSpec(r *jsonscan.Reader, p *policy.Pod) {
 	sortImages(p)
 }
 
-// readPodSpecField reads a field of a PodSpec, and skips others.
+// readPodSpecField reads a field of a PodSpec and skips other fields.
 func readPodSpecField(r *jsonscan.Reader, p *policy.Pod, name []byte) {
 	switch string(name) {
 	case "containers":
@@ -43,19 +43,20 @@ func readPodSpecField(r *jsonscan.Reader, p *policy.Pod, name []byte) {
 	}
 }
 
-// sortImages puts the images of a Pod into the order of policy.Place, whatever the order of its fields.
+// sortImages sorts a Pod's images by policy.Place, whatever the order of its fields.
 func sortImages(p *policy.Pod) {
 	slices.SortStableFunc(p.Images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
 }
 
-// readPullSecrets returns the names in a list of references; nil for null, and not for a list without elements.
+// readPullSecrets returns the names in a list of references. It returns nil for null, and an empty slice for an empty
+// list.
 func readPullSecrets(r *jsonscan.Reader) []string {
 	if r.Null() {
 		return nil
 	}
 	names := []string{}
 	for range r.Items {
-		secret := "" // the API server takes a reference without a name
+		secret := "" // the API server accepts a reference without a name
 		for name := range r.Fields {
 			if string(name) == "name" {
 				secret = r.String()
@@ -84,10 +85,10 @@ func readContainers(r *jsonscan.Reader, images []policy.Image, place policy.Plac
 	return images
 }
 
-// pullNever is the pull policy of an image that kubelet does not pull.
+// pullNever is the pull policy of an image that the kubelet does not pull.
 const pullNever = "Never"
 
-// readVolumes reads the image volumes; other volumes have no image.
+// readVolumes reads the image volumes. Other volumes do not have an image.
 func readVolumes(r *jsonscan.Reader, images []policy.Image) []policy.Image {
 	for i := range r.Items {
 		image, isImage := policy.Image{Place: policy.Volumes, Index: i}, false
@@ -106,7 +107,7 @@ func readVolumes(r *jsonscan.Reader, images []policy.Image) []policy.Image {
 	return images
 }
 
-// readImageVolume reads the source of an image volume and reports whether there is one; null is none.
+// readImageVolume reads the source of an image volume and reports whether it is set. null counts as absent.
 func readImageVolume(r *jsonscan.Reader, image *policy.Image) bool {
 	if r.Null() {
 		return false

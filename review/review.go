@@ -1,13 +1,14 @@
-// Package review is the wire: AdmissionReview bytes in, AdmissionReview bytes out, and the JSON of the objects between
-// them turned into what package policy judges. It reads only the fields that decide and checks all the rest to be JSON.
+// Package review decodes AdmissionReviews and encodes their responses. It converts the JSON of objects to the types
+// that package policy evaluates. It reads only the fields that affect a decision, and checks that the rest is valid
+// JSON.
 //
-// A body is read once, and no Kubernetes type is involved: a field that is newer than Evergate costs nothing and is
-// never lost, because answers carry patches of single fields.
+// A body is read once, without Kubernetes types. A field that is newer than Evergate does not cost anything and is
+// never lost, because responses contain patches of single fields.
 //
 //	review.go                            the review around the object
 //	object.go, pod.go, ingress.go, …     the objects
-//	error.go                             what is wrong with a review, and with an object's content
-//	answer.go, patch.go                  the answer
+//	error.go                             errors in a review and in an object's content
+//	answer.go, patch.go                  the response
 package review
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// The kind and version of a review, and of its answer. No API server since Kubernetes 1.16 needs the only other
-// version, v1beta1.
+// The kind and version of a review and of its response. API servers since Kubernetes 1.16 do not need v1beta1, the only
+// other version.
 const (
 	reviewVersion = "admission.k8s.io/v1"
 	reviewKind    = "AdmissionReview"
@@ -31,60 +32,64 @@ type Request[T any] struct {
 	UID string
 	policy.Attributes
 	DryRun bool
-	Object *T // nil on DELETE
-	Old    *T // nil on CREATE, and on an UPDATE whose old object cannot be read
+	Object *T // nil for DELETE
+	Old    *T // nil for CREATE, and for an UPDATE whose old object cannot be read
 }
 
-// Objects reads the objects of some kinds: out of reviews, and alone. Reviews of all of them come to one path, and
-// policy.Attributes.Resource says of which one an object is.
+// Objects reads objects of certain kinds, from reviews and from files. Reviews of all these kinds use the same path,
+// and policy.Attributes.Resource is the resource of an object.
 type Objects[T any] struct {
 	Kinds   []Kind
 	read    reader[T]
 	readOld reader[T]
-	// readerOf returns what reads the objects of a resource, where that is not the same for all kinds, and nil for a
-	// resource that is not among them. read and readOld are nil then.
+	// readerOf returns the reader of a resource if the kinds have different readers, and nil for any other resource.
+	// read and readOld are nil then.
 	readerOf func(Resource) reader[T]
-	// skipsOld says that of the old object only its presence is read.
+	// skipsOld is true if only the presence of the old object is read.
 	skipsOld bool
 }
 
 // reader reads an object.
 type reader[T any] = func(*jsonscan.Reader, *T)
 
-// Kind is a kind of objects, and the resource that reviews of it are of.
+// Kind is a kind of objects and its resource.
 type Kind struct {
-	Name     string // Ingress
+	Name     string // such as Ingress
 	Resource Resource
-	// Older lists further versions that clusters serve, or have served, with the same meaning of the fields that decide.
-	// The API server converts reviews to the version of Resource; a manifest in a file has the version that it was
-	// written for.
+	// Older lists further versions that clusters serve, or have served, and in which the fields that affect decisions
+	// have the same meaning. The API server converts reviews to the version of Resource. A manifest in a file has the
+	// version that it was written for.
 	Older []string
 }
 
-// Resource is what reviews are of, as a GroupVersionResource.
+// Resource is the GroupVersionResource of a review.
 type Resource struct{ Group, Version, Name string }
 
-// Pods are v1 Pods.
+// Pods returns the kind Pod of v1.
 func Pods() Objects[policy.Pod] {
 	return Objects[policy.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod, nil, false}
 }
 
-// Ingresses are networking.k8s.io/v1 Ingresses.
+// Ingresses returns the kind Ingress of networking.k8s.io/v1.
 func Ingresses() Objects[policy.Ingress] {
 	kinds := []Kind{{"Ingress", Resource{"networking.k8s.io", "v1", "ingresses"}, nil}}
 	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil, false}
 }
 
-// Services are v1 Services.
+// Services returns the kinds Service of v1, and XBackend of the experimental channel of Gateway API, which can replace a
+// Service of type ExternalName.
 func Services() Objects[policy.Service] {
-	kinds := []Kind{{"Service", Resource{"", "v1", "services"}, nil}}
+	kinds := []Kind{
+		{"Service", Resource{"", "v1", "services"}, nil},
+		{"XBackend", Resource{"gateway.networking.x-k8s.io", "v1alpha1", "xbackends"}, nil},
+	}
 	return Objects[policy.Service]{kinds, readService, readService, nil, false}
 }
 
-// Decode reads a review. The error is an *Error or a *ContentError. A request to create or update comes with its
-// Object, one to update also with Old, unless the content of the old object is what cannot be read: its size, its
-// depth, a value of the wrong type. The update is then evaluated like a creation, so that it can replace such an object
-// with a conforming one.
+// Decode decodes a review. The error is an *Error or a *ContentError. If the request is a create or an update, Object
+// is set. If it is an update, Old is also set, unless the old object cannot be read because of its size, its depth, or
+// a value of the wrong type. The update is then evaluated like a creation, so it can replace such an object with a
+// valid object.
 func (o Objects[T]) Decode(body []byte) (*Request[T], error) {
 	req, err := o.decode(body)
 	if isOldContent(err) {
@@ -108,13 +113,13 @@ func (o Objects[T]) decode(body []byte) (*Request[T], error) {
 	return req, nil
 }
 
-// Parse reads an object from its JSON. The error is an *Error when that is not JSON, a *ContentError without uid when a
-// field that decides has the wrong type or stands twice.
+// Parse parses an object from its JSON. The error is an *Error if it is not JSON, and a *ContentError without uid if a
+// field that affects decisions has the wrong type or is set twice.
 func (o Objects[T]) Parse(object []byte) (*T, error) {
 	return o.parse(object, o.read)
 }
 
-// ParseAs is Parse for an object of one of the resources of Kinds.
+// ParseAs is like Parse, for an object of one of the resources in Kinds.
 func (o Objects[T]) ParseAs(of Resource, object []byte) (*T, error) {
 	read := o.read
 	if o.readerOf != nil {
@@ -133,24 +138,24 @@ func (o Objects[T]) parse(object []byte, read reader[T]) (*T, error) {
 	return v, nil
 }
 
-// maxUID is how long a uid may be, which is sent back as it is. The API server's have 36 characters.
+// maxUID is the maximum length of a uid, which is copied to the response. The API server's have 36 characters.
 const maxUID = 128
 
 const (
-	// maxElements bounds the list elements and map entries of an object that are kept: each may be compared with every
-	// pattern of every rule. An element can take three bytes of JSON and sixty of memory. No object that means anything
-	// comes near it: etcd takes 1.5 MiB, 150 bytes for each.
+	// maxElements is the maximum number of list elements and map entries of an object in memory. Each may be compared
+	// with every pattern of every rule. An element can take three bytes of JSON and sixty of memory. No meaningful
+	// object reaches this limit: etcd stores up to 1.5 MiB, which is 150 bytes for each element.
 	maxElements = 10_000
-	// maxText bounds the bytes of text of an object that are kept: as many as the API server reads of a request (3 MiB),
-	// so that nothing in etcd has more.
+	// maxText is the maximum number of bytes of text of an object in memory. It is the size of the requests that the
+	// API server accepts (3 MiB), so no object in etcd has more.
 	maxText = 3 << 20
 )
 
-// limits are those of an object, and of what is around the objects.
+// limits returns the limits of an object, and of the part of a review outside the objects.
 func limits() jsonscan.Limits { return jsonscan.Limits{Elements: maxElements, Text: maxText} }
 
-// UID finds the uid of a review in the first bytes of its body, so that a review that is too large to be read can still
-// be answered: kube-apiserver writes it before anything of the object, within the first 200 bytes.
+// UID finds the uid of a review in the first bytes of its body. With it, a review that is too large to read can still
+// be answered. kube-apiserver writes the uid before the object, within the first 200 bytes.
 func UID(prefix []byte) (uid string, ok bool) {
 	r := jsonscan.New(prefix, limits())
 	for name := range r.Members {
@@ -169,8 +174,8 @@ func UID(prefix []byte) (uid string, ok bool) {
 	return "", false
 }
 
-// readReview reads an AdmissionReview. What is wrong with a field is found where it stands, before the object is read;
-// what is missing is found at the end.
+// readReview reads an AdmissionReview. It reports a wrong field when it reads it, before the object, and a missing
+// field at the end.
 func (o Objects[T]) readReview(r *jsonscan.Reader) *Request[T] {
 	var version, kind string
 	var req *Request[T]
@@ -194,7 +199,7 @@ func (o Objects[T]) readReview(r *jsonscan.Reader) *Request[T] {
 	return req
 }
 
-// require refuses a review in which a field does not have the one value that it may have here.
+// require fails a review in which a field does not have the only valid value.
 func require(r *jsonscan.Reader, field, got, want string) {
 	switch got {
 	case want:
@@ -263,11 +268,11 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 	}
 }
 
-// apart reads an object within limits of its own; null is nil. Where objects are read by their resource, that must be
-// known: kube-apiserver writes it first.
+// apart reads an object with separate limits. null is nil. If the resource determines the reader, it must be known
+// before the object. kube-apiserver writes it first.
 func (o Objects[T]) apart(r *jsonscan.Reader, into **T, read reader[T]) {
 	if read == nil {
-		r.Fail(badRequest("an object stands before request.resource, by which it is read: kube-apiserver writes that first"))
+		r.Fail(badRequest("an object comes before request.resource: kube-apiserver writes request.resource first"))
 		return
 	}
 	r.Apart(func() { *into = jsonscan.Optional(r, read) })
@@ -284,7 +289,8 @@ func readUserInfo(r *jsonscan.Reader, a *policy.Attributes) {
 	}
 }
 
-// APIVersions lists the versions that manifests of the kind may have, as they write them, that of reviews first.
+// APIVersions returns the versions that manifests of the kind may have, in the form of apiVersion. The version of
+// reviews comes first.
 func (k Kind) APIVersions() []string {
 	versions := []string{k.Resource.APIVersion()}
 	for _, v := range k.Older {
@@ -293,10 +299,10 @@ func (k Kind) APIVersions() []string {
 	return versions
 }
 
-// APIVersion is as manifests write it: v1, networking.k8s.io/v1.
+// APIVersion returns the apiVersion in manifests: v1, networking.k8s.io/v1.
 func (g Resource) APIVersion() string { return strings.TrimPrefix(g.Group+"/"+g.Version, "/") }
 
-// String is as kubectl writes it: pods.v1, ingresses.v1.networking.k8s.io.
+// String returns the form that kubectl accepts: pods.v1, ingresses.v1.networking.k8s.io.
 func (g Resource) String() string {
 	if g.Group == "" {
 		return g.Name + "." + g.Version
@@ -304,8 +310,8 @@ func (g Resource) String() string {
 	return g.Name + "." + g.Version + "." + g.Group
 }
 
-// Unversioned is the resource, or a subresource of it, as rules of RBAC and of webhooks name it, with its group behind
-// it: ingresses/status.networking.k8s.io.
+// Unversioned returns the resource or a subresource of it, as in RBAC rules and webhook rules, followed by the group:
+// ingresses/status.networking.k8s.io.
 func (g Resource) Unversioned(subresource string) string {
 	name := strings.TrimSuffix(g.Name+"/"+subresource, "/")
 	return strings.TrimSuffix(name+"."+g.Group, ".")
@@ -325,7 +331,7 @@ func readResource(r *jsonscan.Reader) (g Resource) {
 	return g
 }
 
-// checkResource refuses a review of another resource than those of the kinds.
+// checkResource fails a review whose resource does not belong to any of the kinds.
 func checkResource(r *jsonscan.Reader, got Resource, kinds []Kind) {
 	if slices.ContainsFunc(kinds, func(k Kind) bool { return k.Resource == got }) {
 		return

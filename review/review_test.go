@@ -14,7 +14,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// creation is the review of a creation of a Pod, Ingress or Service, as short as it may be.
+// creation returns a minimal review of a creation of a Pod, Ingress or Service.
 func creation(resource, object string) string {
 	kinds := allKinds()
 	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Resource.Name == resource })
@@ -24,7 +24,7 @@ func creation(resource, object string) string {
 		object)
 }
 
-// allKinds are the kinds that are judged.
+// allKinds returns the kinds that are evaluated.
 func allKinds() []Kind {
 	return slices.Concat(Pods().Kinds, Ingresses().Kinds, Services().Kinds, Routes().Kinds, OpenShiftRoutes().Kinds,
 		Gateways().Kinds, Grants().Kinds, Certificates().Kinds, DNSEndpoints().Kinds)
@@ -102,7 +102,7 @@ func TestDecodeDelete(t *testing.T) {
 	}
 }
 
-// What the client did wrong gets a plain HTTP status.
+// Mistakes of the client get a plain HTTP status.
 func TestDecodeErrors(t *testing.T) {
 	const head = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"`
 	request := func(fields string) string { return head + `,"request":{` + fields + `}}` }
@@ -189,15 +189,15 @@ func TestDecodeAnotherResource(t *testing.T) {
 		}
 	}
 	if _, err := Services().Decode([]byte(creation("ingresses", `{}`))); err == nil ||
-		err.Error() != "request.resource is ingresses.v1.networking.k8s.io, want services.v1" {
+		err.Error() != "request.resource is ingresses.v1.networking.k8s.io, want services.v1 or xbackends.v1alpha1.gateway.networking.x-k8s.io" {
 		t.Error(err)
 	}
 }
 
-// A path may take reviews of several resources, and of no others.
+// A path may accept reviews of several resources, and no others.
 func TestDecodeSeveralResources(t *testing.T) {
 	objects := Services()
-	objects.Kinds = append(objects.Kinds, Kind{"Load", Resource{"x.example", "v1", "loads"}, []string{"v1beta1"}})
+	objects.Kinds = append(objects.Kinds[:1:1], Kind{"Load", Resource{"x.example", "v1", "loads"}, []string{"v1beta1"}})
 	review := func(group, version, resource string) []byte {
 		return fmt.Appendf(nil, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
 			`"operation":"CREATE","object":{},"resource":{"group":%q,"version":%q,"resource":%q}}}`, group, version, resource)
@@ -225,7 +225,7 @@ func TestDecodeSeveralResources(t *testing.T) {
 	}
 }
 
-// What an object's content causes is a denial with the uid of the review.
+// Errors in the content of an object cause a denial with the uid of the review.
 func TestDecodeContentErrors(t *testing.T) {
 	decoders := map[string]func([]byte) error{
 		"pods":      func(b []byte) error { _, err := Pods().Decode(b); return err },
@@ -324,18 +324,18 @@ func wantContentError(t *testing.T, err error, uid, msg string) {
 	}
 }
 
-// Where the uid comes after the object, it is found all the same.
+// The uid is found even if it comes after the object.
 func TestContentErrorBeforeUID(t *testing.T) {
 	_, err := Pods().Decode([]byte(`{"request":{"object":{"spec":{"containers":{}}},"uid":"u-1"}}`))
 	wantContentError(t, err, "u-1", "spec.containers: want a list, got an object")
 }
 
-// The deepest object that passes, and the one that does not, wherever its depth lies.
+// This test uses the deepest object that is accepted, and one level more, at different places.
 func TestDecodeDepth(t *testing.T) {
 	const deep = `the object is nested more than 10000 levels deep`
 	for name, test := range map[string]struct {
 		open, shut string
-		levels     int // of the review around what is repeated
+		levels     int // of the review around the repeated part
 	}{
 		"managedFields":     {`{"metadata":{"managedFields":[{"fieldsV1":%s}]}}`, `{"f:a":%s}`, 6},
 		"an unknown field":  {`{"spec":{"containers":[{"image":"a","new":%s}]}}`, `[%s]`, 6},
@@ -358,7 +358,8 @@ func TestDecodeDepth(t *testing.T) {
 	}
 }
 
-// A Pod that fits etcd is six times as large when the API server has escaped it: it is judged like every other.
+// A Pod that fits into etcd is six times as large after the API server has escaped it. It is evaluated like any other
+// Pod.
 func TestDecodeEscaped(t *testing.T) {
 	const size = 1_300_000
 	pod := reviewtest.Pod(1, 0)
@@ -405,7 +406,7 @@ func TestUID(t *testing.T) {
 		})
 	}
 	if _, ok := UID([]byte(`{"request":{"uid":"` + strings.Repeat("u", 129) + `"`)); ok {
-		t.Error("129 bytes are no uid")
+		t.Error("129 bytes are not a uid")
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 // gatewayGroup is the group of Gateway API.
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// Routes are those of Gateway API: gateway.networking.k8s.io/v1 HTTPRoutes, GRPCRoutes, TLSRoutes, TCPRoutes and
-// UDPRoutes. The older versions are those of its releases up to v1.6, in which the fields that decide are the same.
+// Routes returns the Gateway API route kinds: HTTPRoute, GRPCRoute, TLSRoute, TCPRoute and UDPRoute of
+// gateway.networking.k8s.io/v1. The older versions are in Gateway API releases up to v1.6. Their fields that affect
+// decisions are the same.
 func Routes() Objects[policy.Route] {
 	kind := func(name, resource string, older ...string) Kind {
 		return Kind{name, Resource{gatewayGroup, "v1", resource}, older}
@@ -64,11 +65,11 @@ func readRouteParent(r *jsonscan.Reader, p *policy.RouteParent) {
 	p.ObjectRef = ref.object()
 }
 
-// reference is a reference to an object that is being read. It begins with the group and the kind that it has where it
-// names none.
+// reference is a reference to an object while it is read. It starts with the group and the kind that apply if the
+// reference does not set them.
 type reference struct{ group, kind, namespace, name string }
 
-// read reads a field of the reference, and skips others.
+// read reads a field of the reference and skips other fields.
 func (o *reference) read(r *jsonscan.Reader, field []byte) {
 	switch string(field) {
 	case "group":
@@ -86,12 +87,12 @@ func (o *reference) read(r *jsonscan.Reader, field []byte) {
 	}
 }
 
-// object returns the reference as it was read.
+// object returns the complete reference.
 func (o *reference) object() policy.ObjectRef {
 	kind := o.kind
 	switch {
 	case o.group == "":
-	case o.group == gatewayGroup && kind == "Gateway": // nearly always; without a copy
+	case o.group == gatewayGroup && kind == "Gateway": // nearly always; without allocating
 		kind = "Gateway." + gatewayGroup
 	default:
 		kind += "." + o.group
@@ -108,6 +109,12 @@ func readRouteRule(r *jsonscan.Reader, rule *policy.RouteRule) {
 			rule.Filters = jsonscan.List(r, readRouteFilter)
 		case "backendRefs":
 			rule.Backends = jsonscan.List(r, readRouteBackend)
+		case "sessionPersistence":
+			for name := range r.Fields {
+				if string(name) == "sessionName" {
+					rule.SessionName = r.String()
+				}
+			}
 		}
 	}
 }
@@ -117,7 +124,7 @@ func readRouteMatch(r *jsonscan.Reader, m *policy.RouteMatch) {
 		switch string(name) {
 		case "path":
 			readRoutePath(r, &m.Path)
-		case "method": // of an HTTPRoute it is a word, such as GET, which does not decide
+		case "method": // in an HTTPRoute it is a string, such as GET, which does not affect the decision
 			if !r.IsString() {
 				readRouteMethod(r, &m.Method)
 			}
@@ -185,13 +192,22 @@ func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
 		case "type":
 			f.Type = r.String()
 		case "requestMirror":
-			f.Mirror, f.MirrorPort = readFilterBackend(r)
+			f.Mirror, f.MirrorPort = readFilterBackend(r, skipped)
 		case "externalAuth":
-			f.Auth, f.AuthPort = readFilterBackend(r)
+			t := filterTexts{f, "externalAuth"}
+			f.Auth, f.AuthPort = readFilterBackend(r, t.readAuth)
 		case "extensionRef":
 			f.Extension = jsonscan.Optional(r, readExtension)
-		case "requestHeaderModifier", "responseHeaderModifier", "requestRedirect", "urlRewrite", "cors":
-			f.Content += r.Text(r.Raw()) // a filter has one of them
+		case "requestHeaderModifier":
+			filterTexts{f, "requestHeaderModifier"}.readContent(r, filterTexts.readHeaders)
+		case "responseHeaderModifier":
+			filterTexts{f, "responseHeaderModifier"}.readContent(r, filterTexts.readHeaders)
+		case "requestRedirect":
+			filterTexts{f, "requestRedirect"}.readContent(r, filterTexts.readRedirect)
+		case "urlRewrite":
+			filterTexts{f, "urlRewrite"}.readContent(r, filterTexts.readRewrite)
+		case "cors":
+			filterTexts{f, "cors"}.readContent(r, filterTexts.readCORS)
 		}
 	}
 }
@@ -204,13 +220,18 @@ func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
 	*o = ref.object()
 }
 
-// readFilterBackend returns the backend of a filter, and its port. It is a Service by default, and so is an absent one.
-func readFilterBackend(r *jsonscan.Reader) (ref *policy.ObjectRef, port int32) {
+// readFilterBackend returns the backend of a filter and its port. The backend is a Service by default, even if it is
+// absent. It calls others for each other field.
+func readFilterBackend(
+	r *jsonscan.Reader, others func(r *jsonscan.Reader, field []byte),
+) (ref *policy.ObjectRef, port int32) {
 	backend := jsonscan.Optional(r, func(r *jsonscan.Reader, b *policy.RouteBackend) {
 		b.Kind = "Service"
 		for name := range r.Fields {
 			if string(name) == "backendRef" {
 				readRouteBackend(r, b)
+			} else {
+				others(r, name)
 			}
 		}
 	})
@@ -219,3 +240,6 @@ func readFilterBackend(r *jsonscan.Reader) (ref *policy.ObjectRef, port int32) {
 	}
 	return &backend.ObjectRef, backend.Port
 }
+
+// skipped reads nothing.
+func skipped(*jsonscan.Reader, []byte) {}

@@ -1,7 +1,10 @@
 package review
 
 import (
+	stdcmp "cmp"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,7 +77,7 @@ func TestParseRoute(t *testing.T) {
 	wantContentError(t, err, "", "spec.rules[0].matches[0].method: want an object, got a number")
 }
 
-// Every kind of route is read as Gateway API's own types read it.
+// Every kind of route is read like Gateway API's types.
 func TestRoutesAreTyped(t *testing.T) {
 	for i, body := range [][]byte{
 		reviewtest.Create(reviewtest.HTTPRoute(16)), reviewtest.Create(reviewtest.GRPCRoute()),
@@ -82,12 +85,12 @@ func TestRoutesAreTyped(t *testing.T) {
 		reviewtest.Create(reviewtest.UDPRoute()),
 	} {
 		if !compareKinds(t, body, Routes(), typedRoutes()) {
-			t.Errorf("the typed decoder does not take the %s", Routes().Kinds[i].Name)
+			t.Errorf("the typed decoder does not accept the %s", Routes().Kinds[i].Name)
 		}
 	}
 }
 
-// typedRoutes are the types of Gateway API, in the order of Routes.
+// typedRoutes returns the types of Gateway API, in the order of Routes.
 func typedRoutes() []typedKind[policy.Route] {
 	lacks := func(fields string) *regexp.Regexp {
 		return regexp.MustCompile(`\bspec\.(` + fields + `)\b`)
@@ -103,10 +106,11 @@ func typedRoutes() []typedKind[policy.Route] {
 			}
 		}
 	}
-	// No typed decoder has the JSON of a filter.
+	// No typed decoder keeps the JSON of a filter or the order of its texts.
 	contentless := func(filters []policy.RouteFilter) {
 		for i := range filters {
 			filters[i].Content = ""
+			slices.SortFunc(filters[i].Texts, byPlace)
 		}
 	}
 	contents := each(func(rule *policy.RouteRule) { contentless(rule.Filters) },
@@ -114,7 +118,9 @@ func typedRoutes() []typedKind[policy.Route] {
 	authless := func(filters []policy.RouteFilter) {
 		contentless(filters)
 		for i := range filters {
-			filters[i].Auth, filters[i].AuthPort = nil, 0
+			f := &filters[i]
+			f.Auth, f.AuthPort = nil, 0
+			f.Texts = slices.DeleteFunc(f.Texts, func(t policy.FilterText) bool { return !strings.HasSuffix(t.Field, "Modifier") })
 		}
 	}
 	httpOnly := each(func(rule *policy.RouteRule) {
@@ -124,21 +130,59 @@ func typedRoutes() []typedKind[policy.Route] {
 		authless(rule.Filters)
 	}, func(b *policy.RouteBackend) { authless(b.Filters) })
 	matches := each(
-		func(rule *policy.RouteRule) { rule.Matches, rule.Filters = nil, nil },
+		func(rule *policy.RouteRule) { rule.Matches, rule.Filters, rule.SessionName = nil, nil, "" },
 		func(b *policy.RouteBackend) { b.Filters = nil },
 	)
-	const ofRules = `rules\[\d+\]\.(matches|filters|backendRefs\[\d+\]\.filters)`
+	const ofRules = `rules\[\d+\]\.(matches|filters|backendRefs\[\d+\]\.filters|sessionPersistence)`
+	const ofFilters = `(backendRefs\[\d+\]\.)?filters\[\d+\]\.(externalAuth|requestRedirect|urlRewrite|cors)`
 	hostnames := func(route *policy.Route) {
 		route.Hostnames = nil
 		matches(route)
 	}
 	return []typedKind[policy.Route]{
 		{typed: typedHTTPRoute, drop: contents},
-		{typedGRPCRoute, lacks(`rules\[\d+\]\.(matches\[\d+\]\.(path|queryParams)|(backendRefs\[\d+\]\.)?filters\[\d+\]\.externalAuth)`), httpOnly},
+		{typedGRPCRoute, lacks(`rules\[\d+\]\.(matches\[\d+\]\.(path|queryParams)|` + ofFilters + `)`), httpOnly},
 		{typedTLSRoute, lacks(ofRules), matches},
 		{typedTCPRoute, lacks("hostnames|" + ofRules), hostnames},
 		{typedUDPRoute, lacks("hostnames|" + ofRules), hostnames},
 	}
+}
+
+// The texts of filters are read as Gateway API's own types read them.
+func TestFilterTexts(t *testing.T) {
+	const filters = `[{"type":"RequestHeaderModifier","requestHeaderModifier":{"set":[{"name":"a","value":"b"},null,{"name":"c"}],` +
+		`"add":[{"value":"d"}],"remove":["e",null,"f"]},"responseHeaderModifier":{"remove":["g"],"set":null}},` +
+		`{"requestRedirect":{"scheme":"https","hostname":"h","port":80,"path":{"type":"x","replaceFullPath":"/i"},"statusCode":301}},` +
+		`{"urlRewrite":{"hostname":"j","path":{"replacePrefixMatch":"/k"}}},{"urlRewrite":null},` +
+		`{"cors":{"allowOrigins":["l"],"allowMethods":["m","GET"],"allowHeaders":["n"],"exposeHeaders":["o"],"maxAge":5}},` +
+		`{"externalAuth":{"protocol":"HTTP","backendRef":{"name":"p"},"http":{"path":"/q","allowedHeaders":["r"],` +
+		`"allowedResponseHeaders":["s"]},"grpc":{"allowedHeaders":["t"]},"forwardBody":{"maxSize":1}}}]`
+	const object = `{"spec":{"rules":[{"filters":` + filters + `,"sessionPersistence":{"sessionName":"u","type":"Cookie"},` +
+		`"backendRefs":[{"name":"v","filters":` + filters + `}]}]}}`
+	for _, resource := range []string{"httproutes", "grpcroutes"} {
+		if !compareKinds(t, []byte(creation(resource, object)), Routes(), typedRoutes()) {
+			t.Errorf("the typed decoder does not take the %s", resource)
+		}
+	}
+	route, err := Routes().Parse([]byte(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := ""
+	for _, f := range route.Rules[0].Filters {
+		for _, text := range f.Texts {
+			texts += text.Value
+		}
+	}
+	if want := "abcdefghttps" + "h/ij/klmGETno/qrst"; texts != want || route.Rules[0].SessionName != "u" {
+		t.Errorf("got %s and %q, want %s", texts, route.Rules[0].SessionName, want)
+	}
+	const content = `{"hostname":"j","path":{"replacePrefixMatch":"/k"}}`
+	if got := route.Rules[0].Filters[2].Content; got != content {
+		t.Errorf("got %s, want %s", got, content)
+	}
+	_, err = Routes().Parse([]byte(`{"spec":{"rules":[{"filters":[{"requestHeaderModifier":{"remove":"x"}}]}]}}`))
+	wantContentError(t, err, "", "spec.rules[0].filters[0].requestHeaderModifier.remove: want a list, got a string")
 }
 
 func FuzzDecodeRoute(f *testing.F) {
@@ -184,6 +228,9 @@ func typedHTTPRoute(raw []byte) (*policy.Route, error) {
 				ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port), Filters: typedHTTPFilters(b.Filters),
 			})
 		}
+		if r.SessionPersistence != nil {
+			rule.SessionName = value(r.SessionPersistence.SessionName)
+		}
 		route.Rules = append(route.Rules, rule)
 	}
 	return route, err
@@ -195,6 +242,7 @@ func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []policy.RouteFil
 		if f.ExternalAuth != nil {
 			filter.Auth, filter.AuthPort = new(typedBackend(f.ExternalAuth.BackendRef)), value(f.ExternalAuth.BackendRef.Port)
 		}
+		filter.Texts = typedHTTPTexts(&f)
 		filters = append(filters, filter)
 	}
 	return filters
@@ -209,6 +257,92 @@ func typedFilter(name string, m *gatewayv1.HTTPRequestMirrorFilter, e *gatewayv1
 		filter.Extension = &policy.ObjectRef{Kind: qualified(string(e.Group), string(e.Kind)), Name: string(e.Name)}
 	}
 	return filter
+}
+
+func typedGRPCFilter(f *gatewayv1.GRPCRouteFilter) policy.RouteFilter {
+	filter := typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef)
+	filter.Texts = typedHeaderTexts(f.RequestHeaderModifier, f.ResponseHeaderModifier)
+	slices.SortFunc(filter.Texts, byPlace)
+	return filter
+}
+
+// typedTexts are texts of filters as the types of Gateway API have them.
+type typedTexts []policy.FilterText
+
+func (t *typedTexts) add(field, in string, texts ...string) {
+	for i, s := range texts {
+		if s != "" {
+			*t = append(*t, policy.FilterText{Field: field, In: in, Index: int32(i), Value: s})
+		}
+	}
+}
+
+func typedHeaderTexts(request, response *gatewayv1.HTTPHeaderFilter) (all typedTexts) {
+	for field, f := range map[string]*gatewayv1.HTTPHeaderFilter{
+		"requestHeaderModifier": request, "responseHeaderModifier": response,
+	} {
+		if f == nil {
+			continue
+		}
+		for list, headers := range map[string][]gatewayv1.HTTPHeader{"set": f.Set, "add": f.Add} {
+			var names, values []string
+			for _, h := range headers {
+				names, values = append(names, string(h.Name)), append(values, h.Value)
+			}
+			all.add(field, list+"[].name", names...)
+			all.add(field, list+"[].value", values...)
+		}
+		all.add(field, "remove[]", f.Remove...)
+	}
+	return all
+}
+
+func typedHTTPTexts(f *gatewayv1.HTTPRouteFilter) []policy.FilterText {
+	all := typedHeaderTexts(f.RequestHeaderModifier, f.ResponseHeaderModifier)
+	path := func(field string, p *gatewayv1.HTTPPathModifier) {
+		if p != nil {
+			all.add(field, "path.replaceFullPath", value(p.ReplaceFullPath))
+			all.add(field, "path.replacePrefixMatch", value(p.ReplacePrefixMatch))
+		}
+	}
+	if r := f.RequestRedirect; r != nil {
+		all.add("requestRedirect", "scheme", value(r.Scheme))
+		all.add("requestRedirect", "hostname", optional(r.Hostname))
+		path("requestRedirect", r.Path)
+	}
+	if r := f.URLRewrite; r != nil {
+		all.add("urlRewrite", "hostname", optional(r.Hostname))
+		path("urlRewrite", r.Path)
+	}
+	if c := f.CORS; c != nil {
+		all.add("cors", "allowOrigins[]", plain(c.AllowOrigins)...)
+		all.add("cors", "allowMethods[]", plain(c.AllowMethods)...)
+		all.add("cors", "allowHeaders[]", plain(c.AllowHeaders)...)
+		all.add("cors", "exposeHeaders[]", plain(c.ExposeHeaders)...)
+	}
+	if a := f.ExternalAuth; a != nil && a.HTTPAuthConfig != nil {
+		all.add("externalAuth", "http.path", a.HTTPAuthConfig.Path)
+		all.add("externalAuth", "http.allowedHeaders[]", a.HTTPAuthConfig.AllowedRequestHeaders...)
+		all.add("externalAuth", "http.allowedResponseHeaders[]", a.HTTPAuthConfig.AllowedResponseHeaders...)
+	}
+	if a := f.ExternalAuth; a != nil && a.GRPCAuthConfig != nil {
+		all.add("externalAuth", "grpc.allowedHeaders[]", a.GRPCAuthConfig.AllowedRequestHeaders...)
+	}
+	slices.SortFunc(all, byPlace)
+	return all
+}
+
+// plain returns texts of a type of Gateway API as strings.
+func plain[S ~string](list []S) (all []string) {
+	for _, s := range list {
+		all = append(all, string(s))
+	}
+	return all
+}
+
+// byPlace compares texts of filters by where they are.
+func byPlace(a, b policy.FilterText) int {
+	return stdcmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.In, b.In), stdcmp.Compare(a.Index, b.Index))
 }
 
 func typedGRPCRoute(raw []byte) (*policy.Route, error) {
@@ -231,14 +365,17 @@ func typedGRPCRoute(raw []byte) (*policy.Route, error) {
 			rule.Matches = append(rule.Matches, match)
 		}
 		for _, f := range r.Filters {
-			rule.Filters = append(rule.Filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
+			rule.Filters = append(rule.Filters, typedGRPCFilter(&f))
 		}
 		for _, b := range r.BackendRefs {
 			backend := policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port)}
 			for _, f := range b.Filters {
-				backend.Filters = append(backend.Filters, typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef))
+				backend.Filters = append(backend.Filters, typedGRPCFilter(&f))
 			}
 			rule.Backends = append(rule.Backends, backend)
+		}
+		if r.SessionPersistence != nil {
+			rule.SessionName = value(r.SessionPersistence.SessionName)
 		}
 		route.Rules = append(route.Rules, rule)
 	}

@@ -37,6 +37,12 @@ func readServiceSpec(r *jsonscan.Reader, s *policy.Service) {
 			s.AllocateLoadBalancerNodePorts = r.OptionalBool()
 		case "healthCheckNodePort":
 			s.HealthCheckNodePort = r.Int32()
+		case "externalHostname": // of an XBackend
+			for name := range r.Fields {
+				if string(name) == "hostname" {
+					s.ExternalHostname = r.String()
+				}
+			}
 		}
 	}
 }

@@ -9,25 +9,25 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// templateReader reads the templates of Pods of an object, at the paths of a policy. It follows all paths at once, so
-// that each byte is read once, and reads nothing else.
+// templateReader reads the Pod templates in an object, at the paths in a policy. It follows all paths together, so it
+// reads each byte only once. It does not read anything else.
 //
-// A null counts as absent. A value that a path names must have the type that the path needs. What only * stands for may
-// be another field, and is skipped where it cannot hold a template.
+// null counts as absent. A value at a named segment of a path must have the type that the path needs. A value that
+// matches only * may be a different field, and is skipped if it cannot contain a template.
 type templateReader struct {
 	*jsonscan.Reader
 	paths []policy.TemplatePath
-	// path is where the reader is, as users write it. Keys that a tenant has chosen are truncated.
+	// path is the position of the reader, as users write it. It truncates keys, because tenants choose them.
 	path []byte
-	// found is called for each Pod that has an image, with the field of its PodSpec.
+	// found is called for each Pod with an image, with the path of its PodSpec.
 	found func(pod policy.Pod, path string)
 }
 
-// position is the paths that lead to a value, of which the first depth segments are behind.
+// position represents the paths that lead to a value. Their first depth segments have been followed.
 type position struct {
-	paths []int // indexes; all have more than depth segments
+	paths []int // indexes; all of these paths have more than depth segments
 	depth int
-	named bool // one of them names the value, and not * alone
+	named bool // the last segment of a path is a name and not *
 }
 
 // start returns the position of the object.
@@ -39,8 +39,8 @@ func (t *templateReader) start() position {
 	return position{paths: all, named: true}
 }
 
-// next returns the position of a field, by its name, or of an element of a list, which has none. ends is whether a path
-// ends there; then it is the only one, as no path of an entry leads into what another reads.
+// next returns the position of a field, or of a list element if name is nil. ends reports whether a path ends there. If
+// one does, it is the only path there, because paths in the same entry never lead into the value of another path.
 func (t *templateReader) next(at position, name []byte) (to position, ends bool) {
 	to.depth = at.depth + 1
 	for _, i := range at.paths {
@@ -84,7 +84,7 @@ func (t *templateReader) field(at position, name []byte) {
 	t.path = t.path[:before]
 }
 
-// value reads what stands at a position: a template where a path ends.
+// value reads the value at a position, which is a template if a path ends there.
 func (t *templateReader) value(at position, ends bool) {
 	switch {
 	case t.Null():
@@ -106,7 +106,7 @@ func (t *templateReader) value(at position, ends bool) {
 	}
 }
 
-// elements reads the elements of a list, to which only paths with * lead.
+// elements reads the elements of a list. Only paths with * lead to them.
 func (t *templateReader) elements(at position) {
 	to, ends := t.next(at, nil)
 	before := len(t.path)
@@ -117,17 +117,17 @@ func (t *templateReader) elements(at position) {
 	}
 }
 
-// mistyped reads a value that a path leads into and that is neither an object nor, where * follows, a list.
+// mistyped reads a value in a path that is not an object and, if * follows, not a list.
 func (t *templateReader) mistyped(at position) {
 	if t.any(at) {
 		t.RejectCollection()
 		return
 	}
-	t.Present() // which says what it is instead
+	t.Present() // reports its actual type
 }
 
-// template reads what stands at the end of a path: a PodTemplateSpec, a PodSpec, or what has the fields of both, whose
-// Pods are then two.
+// template reads the value at the end of a path. It is a PodTemplateSpec or a PodSpec. If it has the fields of both, it
+// counts as two Pods.
 func (t *templateReader) template() {
 	var plain, inner policy.Pod
 	for name := range t.Fields {
@@ -146,13 +146,13 @@ func (t *templateReader) template() {
 	t.add(inner, ".spec")
 }
 
-// add adds a Pod that has an image.
+// add adds a Pod if it has an image.
 func (t *templateReader) add(pod policy.Pod, below string) {
 	if len(pod.Images) == 0 || t.Err() != nil {
 		return
 	}
 	before := len(t.path)
 	t.path = append(t.path, below...)
-	t.found(pod, t.Text(t.path)) // counts as text of the object, so that many deep templates are bounded too
+	t.found(pod, t.Text(t.path)) // the path counts as text of the object, which also limits many deep templates
 	t.path = t.path[:before]
 }

@@ -96,7 +96,7 @@ func TestReadTemplates(t *testing.T) {
 	}
 }
 
-// What the content of an object makes unreadable names the field.
+// If the content of an object cannot be read, the error contains the field.
 func TestReadTemplatesErrors(t *testing.T) {
 	many := strings.Repeat(`{},`, maxElements) + `{}`
 	for name, test := range map[string]struct{ paths, object, want string }{
@@ -128,8 +128,8 @@ func TestReadTemplatesErrors(t *testing.T) {
 	}
 }
 
-// The paths of many deep templates count as text of the object: keys that are as long as they are shown are refused
-// before they take more memory than the object itself may have.
+// The paths of many deep templates count as text of the object. Long keys cause an error before their paths take more
+// memory than the object itself may have.
 func TestReadTemplatesPathsAreBounded(t *testing.T) {
 	var object strings.Builder
 	key := strings.Repeat("k", text.Short)
@@ -149,7 +149,8 @@ func TestReadTemplatesPathsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzTemplates holds the reader to a naive walk over the decoded object: the same images at the same fields.
+// FuzzTemplates compares the reader with a naive walk over the decoded object: both must find the same images in the
+// same fields.
 func FuzzTemplates(f *testing.F) {
 	for _, object := range []string{
 		`{"spec":{"template":{"spec":{"containers":[{"image":"a"}]}},"jobs":[{"template":{"containers":[{"image":"b"}]}}]}}`,
@@ -169,12 +170,12 @@ func FuzzTemplates(f *testing.F) {
 		}
 		got, err := readTemplatesOf(object, paths...)
 		if err != nil && (strings.Contains(err.Error(), "stands twice") || strings.Contains(err.Error(), "too large")) {
-			return // the walk knows neither
+			return // the walk does not support either
 		}
 		var want naiveTemplates
 		want.root(tree, paths)
 		if (err != nil) != want.wrong {
-			t.Fatalf("%s: error %v, and the walk says %t", object, err, want.wrong)
+			t.Fatalf("%s: error %v, and the walk returns %t", object, err, want.wrong)
 		}
 		if err != nil {
 			return
@@ -187,7 +188,7 @@ func FuzzTemplates(f *testing.F) {
 	})
 }
 
-// naiveTemplates are the images of a decoded object.
+// naiveTemplates contains the images of a decoded object.
 type naiveTemplates struct {
 	found []string
 	wrong bool // a value has the wrong type
@@ -201,7 +202,7 @@ func (n *naiveTemplates) root(tree any, paths []string) {
 	}
 }
 
-// walk follows the rest of a path from a value. named is whether a name led to it.
+// walk follows the rest of a path from a value. named is true if the last segment was a name.
 func (n *naiveTemplates) walk(v any, rest []string, at string, named bool) {
 	object, isObject := v.(map[string]any)
 	list, isList := v.([]any)
@@ -239,7 +240,7 @@ func shownKey(key, at string) string {
 	return "." + key
 }
 
-// template reads what has a Pod by Go's own decoder of JSON, into a Pod spelled out.
+// template reads a Pod template with Go's JSON decoder, and lists its fields explicitly.
 func (n *naiveTemplates) template(object map[string]any, at string) {
 	if !exactly(object, "metadata", map[string]any{}) || !exactly(object, "spec", map[string]any{}) {
 		n.wrong = true

@@ -7,11 +7,11 @@ import (
 	"github.com/evergate/evergate/internal/jsonscan"
 )
 
-// Unchanged reports whether a review is of an update that changes nothing that is ever evaluated: all fields of the
-// object but those of isBookkeeping are, byte by byte, what they were. The API server writes both objects in the same
-// way. It reads no object, so that the finalizers of one that cannot be judged can be removed.
+// Unchanged reports whether a review is an update that does not change anything that is ever evaluated: all of its
+// fields except the bookkeeping fields are the same, byte for byte. The API server encodes both objects in the same
+// way. Unchanged does not interpret the objects, so finalizers can be removed from an object that cannot be evaluated.
 func Unchanged(body []byte) bool {
-	if isCreation(body) { // most reviews, and then nothing need be read
+	if isCreation(body) { // most reviews; the objects do not have to be read
 		return false
 	}
 	r := jsonscan.New(body, limits())
@@ -35,15 +35,15 @@ func Unchanged(body []byte) bool {
 	return r.End() == nil && objects == 2 && object.equal(&old)
 }
 
-// isCreation reports whether oldObject is null, as in all reviews but those of updates. The API server writes it behind
-// the object, so that it stands near the end.
+// isCreation reports whether oldObject is null, as in all reviews except updates. The API server writes it after the
+// object, so it is near the end.
 func isCreation(body []byte) bool {
 	const tail = 4 << 10
 	return bytes.Contains(body[max(0, len(body)-tail):], []byte(`"oldObject":null`))
 }
 
-// isBookkeeping reports whether a field of metadata is one that no rule, no selector and no report reads, and that
-// changes while an object is deleted. A test tries all others.
+// isBookkeeping reports whether a field of metadata is not read by any rule, selector or report, and changes while an
+// object is deleted. A test tries all other fields.
 func isBookkeeping(name string) bool {
 	switch name {
 	case "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generation", "managedFields", "resourceVersion":
@@ -52,13 +52,14 @@ func isBookkeeping(name string) bool {
 	return false
 }
 
-// maxFields is how many fields an object and its metadata may have together: those of Kubernetes have some 30.
+// maxFields is the maximum number of fields in an object and its metadata together. Kubernetes' objects have about 30.
 const maxFields = 100
 
-// fields are those of an object and of its metadata, in the order of the text, but for those of isBookkeeping.
+// fields contains an object's fields and the fields in its metadata, in the order of the text, without bookkeeping
+// fields.
 type fields struct {
 	all        []field
-	undecided  bool // a field stands twice, and readers disagree on which counts, or there are more than maxFields
+	undecided  bool // a field is set twice, and readers disagree on which counts, or there are more than maxFields
 	inMetadata bool // a field metadata has been read
 }
 

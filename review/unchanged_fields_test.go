@@ -14,7 +14,7 @@ func TestUnchangedOfEveryField(t *testing.T) {
 	for update := range worst.Updates() {
 		tried++
 		if review.Unchanged(update.Body(true)) {
-			t.Errorf("%s: another value is no change", update.Name)
+			t.Errorf("%s: another value is not a change", update.Name)
 		}
 		same := update.Body(false)
 		if !review.Unchanged(same) {

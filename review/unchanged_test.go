@@ -55,7 +55,7 @@ func TestUnchanged(t *testing.T) {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
 	}
-	// Which of two would be judged?
+	// It is not clear which of the two would be evaluated.
 	for _, body := range []string{
 		`{"request":{"object":{"spec":{}},"oldObject":{"spec":{}},"object":{}}}`,
 		`{"request":{"object":{"spec":{}},"oldObject":{"spec":{}}},"request":{"object":{}}}`,

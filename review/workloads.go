@@ -7,8 +7,9 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Workloads are the kinds from whose objects controllers create Pods: those of Kubernetes, and the custom resources of
-// templates in a policy, in each of their versions. No cluster that is supported serves older versions of the former.
+// Workloads returns the kinds whose objects controllers create Pods from. These are Kubernetes' workloads, and each
+// version of the custom resources in the templates block of a policy. Supported clusters do not serve older versions of
+// Kubernetes' workloads.
 func Workloads(templates ...policy.Template) Objects[policy.Workload] {
 	kinds := []Kind{
 		{"Deployment", Resource{"apps", "v1", "deployments"}, nil},
@@ -33,7 +34,7 @@ func Workloads(templates ...policy.Template) Objects[policy.Workload] {
 	}}
 }
 
-// pathsOf returns where the templates stand in an object of a resource; nil of one that has none.
+// pathsOf returns the paths of the templates in an object of a resource, or nil if it does not have any.
 func pathsOf(of Resource, templates []policy.Template) []policy.TemplatePath {
 	i := slices.IndexFunc(templates, func(t policy.Template) bool { return t.Group == of.Group && t.Resource == of.Name })
 	switch {

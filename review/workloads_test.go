@@ -11,14 +11,14 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// reviewOf is the review of a creation, with the resource where kube-apiserver writes it.
+// reviewOf returns the review of a creation, with the resource in the position of kube-apiserver.
 func reviewOf(of Resource, object string) []byte {
 	return fmt.Appendf(nil, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1",`+
 		`"resource":{"group":%q,"version":%q,"resource":%q},"operation":"CREATE","object":%s}}`,
 		of.Group, of.Version, of.Name, object)
 }
 
-// someTemplates are the entries of a policy for two custom resources, one of which has the name of a built-in one.
+// someTemplates returns the entries of a policy for two custom resources. One has the name of a built-in resource.
 func someTemplates() []policy.Template {
 	return []policy.Template{
 		{
@@ -32,7 +32,7 @@ func someTemplates() []policy.Template {
 	}
 }
 
-// The templates stand where the resource says, and nothing else is one.
+// Only the templates at the paths of the resource are read.
 func TestDecodeWorkloads(t *testing.T) {
 	const pod = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`
 	const object = `{"kind":"Pod","metadata":{"name":"w","ownerReferences":[{"kind":"A","name":"b","controller":true}]},` +
@@ -75,7 +75,7 @@ func TestDecodeWorkloads(t *testing.T) {
 	}
 }
 
-// What is not sent here is refused, and so is an object of which the kind is not known when it is read.
+// A review of an unexpected resource is an error, and so is an object that comes before its resource.
 func TestDecodeWorkloadErrors(t *testing.T) {
 	objects := Workloads(someTemplates()...)
 	for want, body := range map[string][]byte{
@@ -84,7 +84,7 @@ func TestDecodeWorkloadErrors(t *testing.T) {
 			"or replicasets.v1.apps or replicationcontrollers.v1 or jobs.v1.batch or cronjobs.v1.batch or podtemplates.v1 or " +
 			"rayjobs.v1.ray.io or rayjobs.v1alpha1.ray.io or cronjobs.v1.batch.example.io": reviewOf(
 			Resource{"ray.io", "v1beta1", "rayjobs"}, `{}`),
-		"an object stands before request.resource, by which it is read: kube-apiserver writes that first": []byte(
+		"an object comes before request.resource: kube-apiserver writes request.resource first": []byte(
 			`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u-1","operation":"CREATE",` +
 				`"object":{},"resource":{"group":"apps","version":"v1","resource":"deployments"}}}`),
 	} {
@@ -100,7 +100,7 @@ func TestDecodeWorkloadErrors(t *testing.T) {
 	}
 }
 
-// A template that is null, or an object without one, has no Pods.
+// If a template is null or absent, the object has no Pods.
 func TestDecodeWorkloadWithoutTemplate(t *testing.T) {
 	for _, object := range []string{`{}`, `{"spec":null}`, `{"spec":{}}`, `{"spec":{"template":null}}`,
 		`{"spec":{"template":{}}}`, `{"spec":{"template":{"spec":null}}}`,

@@ -16,7 +16,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// Workloads are read as Kubernetes' own types read them.
+// Workloads are read like Kubernetes' types.
 func FuzzDecodeWorkload(f *testing.F) {
 	for _, object := range []string{
 		workloadObject(f),
@@ -31,7 +31,7 @@ func FuzzDecodeWorkload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, object []byte) { compareWorkloads(t, object) })
 }
 
-// Mutants of an object that each kind reads in its own way.
+// These are mutants of an object that each kind reads differently.
 func TestDecodeMutantsOfWorkloads(t *testing.T) {
 	mutate(t, []byte(workloadObject(t)), func(t *testing.T, b []byte) bool { return compareWorkloads(t, b) > 4 })
 }
@@ -40,13 +40,13 @@ func TestWorkloadsAreTyped(t *testing.T) {
 	if n, want := compareWorkloads(t, []byte(workloadObject(t))), len(Workloads().Kinds); n != want {
 		t.Errorf("%d kinds were read, want %d", n, want)
 	}
-	body := reviewtest.Update(reviewtest.Deployment(20, 3), reviewtest.Deployment(1, 0)) // as kube-apiserver writes it
+	body := reviewtest.Update(reviewtest.Deployment(20, 3), reviewtest.Deployment(1, 0)) // as kube-apiserver sends it
 	if only := typedWorkloads()[0]; !compareKind(t, body, ofKind(Workloads(), 0), only) {
 		t.Error("the typed decoder does not take a Deployment")
 	}
 }
 
-// compareWorkloads compares what both decoders read of an object as each kind, and returns how many kinds both take.
+// compareWorkloads compares both decoders for an object as each kind, and returns how many kinds both accept.
 func compareWorkloads(t *testing.T, object []byte) (taken int) {
 	objects := Workloads()
 	for i, kind := range typedWorkloads() {
@@ -88,7 +88,7 @@ func workloadObject(t testing.TB) string {
 	return string(text)
 }
 
-// typedWorkloads are the types of Kubernetes, in the order of Workloads.
+// typedWorkloads returns the Kubernetes types, in the order of Workloads.
 func typedWorkloads() []typedKind[policy.Workload] {
 	const inSpec, inJob, alone = "spec.template", "spec.jobTemplate.spec.template", "template"
 	return []typedKind[policy.Workload]{
@@ -103,8 +103,8 @@ func typedWorkloads() []typedKind[policy.Workload] {
 	}
 }
 
-// typedWorkload reads a workload as a type of Kubernetes, whose template stands at a path. We also read the fields of a
-// PodSpec beside spec, which custom resources may have: API servers send none.
+// typedWorkload reads a workload with a Kubernetes type, whose template is at a path. Our reader also reads the fields
+// of a PodSpec next to spec, which custom resources may have. API servers never send them for built-in kinds.
 func typedWorkload[T any, P interface {
 	*T
 	metav1.ObjectMetaAccessor

@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// Audit holds what one audit of a cluster counts. Unlike those of a serving process, some of its series carry a
-// namespace: the caller bounds how many of them are named.
+// Audit contains the metrics of one audit of a cluster. Unlike the metrics of a serving process, some of its series
+// have a namespace as a label. The caller limits the number of namespaces.
 type Audit struct {
 	reg        *prometheus.Registry
 	objects    *prometheus.GaugeVec
@@ -29,8 +29,8 @@ type Audit struct {
 	ended      prometheus.Gauge
 }
 
-// NewAudit returns the instruments of an audit in a registry of their own. The metrics of the Go runtime would be those
-// of a process that is gone, and those of a server do not belong to an audit.
+// NewAudit returns the instruments of an audit in a separate registry. Metrics of the Go runtime would describe a
+// process that has ended, and metrics of a server do not apply to an audit.
 func NewAudit() *Audit {
 	reg := prometheus.NewRegistry()
 	f := promauto.With(reg)
@@ -38,23 +38,23 @@ func NewAudit() *Audit {
 		reg: reg,
 		objects: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_audit_objects",
-			Help: "Objects that the last audit judged, by kind and by what would become of them now.",
+			Help: "Objects that the last audit evaluated, by kind and by decision.",
 		}, []string{"kind", "decision"}),
 		findings: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_audit_findings",
-			Help: "What rules found in the last audit, once for each object.",
+			Help: "Findings of the last audit, once for each object.",
 		}, []string{"namespace", "rule", "check", "mode"}),
 		images: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_audit_images",
-			Help: "Images of Pods in the last audit by the mirrors entry that covers them and by where they are pulled from.",
+			Help: "Pod images in the last audit, by the mirrors entry that covers them and by outcome.",
 		}, []string{"namespace", "entry", "outcome"}),
 		unreadable: f.NewGauge(prometheus.GaugeOpts{
 			Name: "evergate_audit_unreadable_objects",
-			Help: "Parts of its input that the last audit could not read or understand.",
+			Help: "Objects and files that the last audit could not read or understand.",
 		}),
 		policy: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_audit_policy_info",
-			Help: "1 for the hash of the policy that the last audit judged by.",
+			Help: "1 for the hash of the policy that the last audit used.",
 		}, []string{"hash"}),
 		ended: f.NewGauge(prometheus.GaugeOpts{
 			Name: "evergate_audit_last_run_timestamp_seconds",
@@ -63,36 +63,37 @@ func NewAudit() *Audit {
 	}
 }
 
-// Objects sets how many objects of a kind have a decision.
+// Objects sets the number of objects of a kind that have a decision.
 func (a *Audit) Objects(kind, decision string, n int) {
 	a.objects.WithLabelValues(kind, decision).Set(float64(n))
 }
 
-// Findings sets how often a rule found something in a namespace.
+// Findings sets the number of findings of a check in a namespace.
 func (a *Audit) Findings(namespace, rule, check, mode string, n int) {
 	a.findings.WithLabelValues(namespace, rule, check, mode).Set(float64(n))
 }
 
-// Images sets how many images of a namespace have an outcome. entry is empty where no entry covers them.
+// Images sets the number of images in a namespace that have an outcome. entry is empty if no entry covers them.
 func (a *Audit) Images(namespace, entry, outcome string, n int) {
 	a.images.WithLabelValues(namespace, entry, outcome).Set(float64(n))
 }
 
-// Ended sets when the audit was over, which policy judged, and how much of the input could not be understood.
+// Ended sets the time at which the audit ended, the hash of its policy, and the number of inputs that it could not
+// understand.
 func (a *Audit) Ended(at time.Time, policy string, unreadable int) {
 	a.ended.Set(float64(at.Unix()))
 	a.policy.WithLabelValues(policy).Set(1)
 	a.unreadable.Set(float64(unreadable))
 }
 
-// Gather makes an Audit a prometheus.Gatherer.
+// Gather implements prometheus.Gatherer.
 func (a *Audit) Gather() ([]*dto.MetricFamily, error) { return a.reg.Gather() }
 
-// WriteFile writes the counts in Prometheus' text format, as the textfile collector of the node exporter reads them.
-// The file is replaced at once, so that the collector never reads half of it.
+// WriteFile writes the metrics in Prometheus' text format for the textfile collector of the node exporter. It replaces
+// the file atomically, so the collector never reads part of a file.
 func (a *Audit) WriteFile(name string) error {
 	err := prometheus.WriteToTextfile(name, a)
-	if failed, ok := errors.AsType[*fs.PathError](err); ok { // it names a temporary file beside
+	if failed, ok := errors.AsType[*fs.PathError](err); ok { // its path is a temporary file in the same directory
 		err = fmt.Errorf("%s: %w", name, failed.Err)
 	}
 	if err != nil {
@@ -102,15 +103,15 @@ func (a *Audit) WriteFile(name string) error {
 }
 
 const (
-	// auditJob is the group of a Pushgateway that the counts are put into, and so their label job.
+	// auditJob is the group of the metrics in a Pushgateway, and therefore the value of their label job.
 	auditJob = "evergate-audit"
 
-	// pushTimeout is far more than a Pushgateway takes for a megabyte, and the audit may have run for minutes already.
+	// pushTimeout is far longer than a Pushgateway needs for a megabyte. The audit may already have run for minutes.
 	pushTimeout = 30 * time.Second
 )
 
-// Push puts the counts into a Pushgateway, where they replace those of the audit before. address is its URL; a user and
-// a password in it are sent as such, and stand in no error.
+// Push sends the metrics to a Pushgateway. They replace the metrics of the previous audit. address is its URL. A
+// user and a password in the URL are sent as basic authentication and never appear in an error.
 func (a *Audit) Push(ctx context.Context, address string) error {
 	to, err := pushURL(address)
 	if err != nil {
@@ -119,10 +120,10 @@ func (a *Audit) Push(ctx context.Context, address string) error {
 	user := to.User
 	to.User = nil
 	p := push.New(to.String(), auditJob).Gatherer(a).
-		Format(expfmt.NewFormat(expfmt.TypeTextPlain)). // what others than the Pushgateway itself take, too
+		Format(expfmt.NewFormat(expfmt.TypeTextPlain)). // compatible servers also accept this format
 		Client(&http.Client{
 			Timeout: pushTimeout,
-			// Followed, a redirect would turn the PUT into a GET, and an answer to that into success.
+			// Following a redirect would turn the PUT into a GET, and the response to the GET would look like success.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		})
 	if user != nil {
@@ -135,7 +136,7 @@ func (a *Audit) Push(ctx context.Context, address string) error {
 	return nil
 }
 
-// pushURL understands host:port too. Its errors do not repeat the address, in which there may be a password.
+// pushURL also accepts host:port. Its errors do not repeat the address, because it may contain a password.
 func pushURL(address string) (*url.URL, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address

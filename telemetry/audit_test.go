@@ -26,22 +26,22 @@ func someAudit() *telemetry.Audit {
 	return a
 }
 
-const someAuditText = `# HELP evergate_audit_findings What rules found in the last audit, once for each object.
+const someAuditText = `# HELP evergate_audit_findings Findings of the last audit, once for each object.
 # TYPE evergate_audit_findings gauge
 evergate_audit_findings{check="images.from",mode="enforce",namespace="team-a",rule="mirrored"} 2
-# HELP evergate_audit_images Images of Pods in the last audit by the mirrors entry that covers them and by where they are pulled from.
+# HELP evergate_audit_images Pod images in the last audit, by the mirrors entry that covers them and by outcome.
 # TYPE evergate_audit_images gauge
 evergate_audit_images{entry="hub",namespace="team-a",outcome="outside"} 4
 # HELP evergate_audit_last_run_timestamp_seconds When the last audit ended, in seconds since 1970.
 # TYPE evergate_audit_last_run_timestamp_seconds gauge
 evergate_audit_last_run_timestamp_seconds 1.8e+09
-# HELP evergate_audit_objects Objects that the last audit judged, by kind and by what would become of them now.
+# HELP evergate_audit_objects Objects that the last audit evaluated, by kind and by decision.
 # TYPE evergate_audit_objects gauge
 evergate_audit_objects{decision="denied",kind="Pod"} 3
-# HELP evergate_audit_policy_info 1 for the hash of the policy that the last audit judged by.
+# HELP evergate_audit_policy_info 1 for the hash of the policy that the last audit used.
 # TYPE evergate_audit_policy_info gauge
 evergate_audit_policy_info{hash="0123456789ab"} 1
-# HELP evergate_audit_unreadable_objects Parts of its input that the last audit could not read or understand.
+# HELP evergate_audit_unreadable_objects Objects and files that the last audit could not read or understand.
 # TYPE evergate_audit_unreadable_objects gauge
 evergate_audit_unreadable_objects 1
 `
@@ -81,11 +81,11 @@ func TestAuditNames(t *testing.T) {
 	}
 }
 
-// gateway stands in for a Pushgateway.
+// gateway simulates a Pushgateway.
 type gateway struct {
 	*httptest.Server
 	requests []string // method, path, user and content type of each request
-	body     string   // of the last one
+	body     string   // of the last request
 }
 
 func newGateway(t *testing.T, answer http.HandlerFunc) *gateway {
@@ -116,7 +116,7 @@ func TestAuditIsPushed(t *testing.T) {
 		}
 	}
 	const text = "text/plain; version=0.0.4; charset=utf-8"
-	want := []string{ // PUT replaces the whole group: what is no longer found is gone
+	want := []string{ // PUT replaces the whole group, so old findings are removed
 		"PUT /metrics/job/evergate-audit : " + text,
 		"PUT /metrics/job/evergate-audit : " + text,
 		"PUT /behind/metrics/job/evergate-audit me:secret " + text,
@@ -129,7 +129,7 @@ func TestAuditIsPushed(t *testing.T) {
 	}
 }
 
-// What was not taken is never a success, and no error shows the password.
+// A failed push is never a success, and no error contains the password.
 func TestAuditIsNotPushed(t *testing.T) {
 	full := newGateway(t, func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no more space", http.StatusInsufficientStorage)

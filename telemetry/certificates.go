@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/certs"
 )
 
-// certificateMetrics hold when certificates expire, so that an alert fires before they do.
+// certificateMetrics contains the expiry times of certificates, so that an alert can fire before they expire.
 type certificateMetrics struct {
 	notAfter *prometheus.GaugeVec
 	loads    *prometheus.CounterVec
@@ -19,11 +19,11 @@ func newCertificateMetrics(f promauto.Factory) certificateMetrics {
 	m := certificateMetrics{
 		notAfter: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_certificate_not_after_timestamp_seconds",
-			Help: "When the certificate in force expires, in seconds since 1970.",
+			Help: "Expiry of the active certificate, in seconds since 1970.",
 		}, []string{"use"}),
 		loads: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_certificate_loads_total",
-			Help: "Certificates loaded and certificates refused, the first one included.",
+			Help: "Attempts to load a certificate, including the first one, by result.",
 		}, []string{"use", "result"}),
 	}
 	for _, use := range []certs.Use{certs.Serving, certs.ClientCA} {
@@ -33,13 +33,13 @@ func newCertificateMetrics(f promauto.Factory) certificateMetrics {
 	return m
 }
 
-// CertificateLoaded records that a certificate comes into force.
+// CertificateLoaded records that a certificate became active.
 func (m *Metrics) CertificateLoaded(use certs.Use, notAfter time.Time) {
 	m.certificates.notAfter.WithLabelValues(string(use)).Set(float64(notAfter.Unix()))
 	m.certificates.loads.WithLabelValues(string(use), "loaded").Inc()
 }
 
-// CertificateRefused counts files that hold no certificate that can be used.
+// CertificateRefused counts files that do not contain a usable certificate.
 func (m *Metrics) CertificateRefused(use certs.Use) {
 	m.certificates.loads.WithLabelValues(string(use), "refused").Inc()
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// grpcCollector is a collector over gRPC. It counts the spans that it takes, which are answered by answer.
+// grpcCollector is a collector over gRPC. It counts the spans that it receives, and answer creates its responses.
 type grpcCollector struct {
 	collectorpb.UnimplementedTraceServiceServer
 	answer func(context.Context) error
@@ -59,7 +59,7 @@ func (c *grpcCollector) start(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// resourceOf returns what the spans of a process say of it, whose environment has these variables too.
+// resourceOf returns the resource attributes in the spans of a process with these additional environment variables.
 func resourceOf(t *testing.T, variables ...string) map[string]string {
 	t.Helper()
 	var got collectorpb.ExportTraceServiceRequest
@@ -76,7 +76,7 @@ func resourceOf(t *testing.T, variables ...string) map[string]string {
 	}
 	traced{Tracing: tr}.review()
 	if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 {
-		t.Fatalf("%d spans arrived; stopping says %v", spansIn(&got), err)
+		t.Fatalf("%d spans arrived; Stop returns %v", spansIn(&got), err)
 	}
 	attrs := map[string]string{}
 	for _, a := range got.GetResourceSpans()[0].GetResource().GetAttributes() {
@@ -85,7 +85,8 @@ func resourceOf(t *testing.T, variables ...string) map[string]string {
 	return attrs
 }
 
-// Spans say which replica made them: the Pod, by the variables of the downward API; else a random UUID.
+// Spans contain the replica that created them: the Pod, from the variables of the downward API, or otherwise a random
+// UUID.
 func TestResource(t *testing.T) {
 	const uid = "275ecb36-5aa8-4c2a-9c47-d8bb681b9aff"
 	pod := []string{"K8S_NAMESPACE_NAME=evergate-system", "K8S_NODE_NAME=node-1", "K8S_POD_NAME=evergate-0"}
@@ -135,7 +136,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// Over both protocols, spans arrive at a collector that is well.
+// Over both protocols, spans arrive at a healthy collector.
 func TestCollectors(t *testing.T) {
 	t.Run("grpc", func(t *testing.T) {
 		c := &grpcCollector{}
@@ -145,7 +146,7 @@ func TestCollectors(t *testing.T) {
 		}
 		traced{Tracing: tr}.review()
 		if err := tr.Stop(t.Context()); err != nil || c.spans.Load() != 2 {
-			t.Errorf("%d spans arrived; stopping says %v", c.spans.Load(), err)
+			t.Errorf("%d spans arrived; Stop returns %v", c.spans.Load(), err)
 		}
 	})
 	t.Run("http/protobuf", func(t *testing.T) {
@@ -167,7 +168,7 @@ func TestCollectors(t *testing.T) {
 		}
 		traced{Tracing: tr}.review()
 		if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 || header.Get("Authorization") != "Bearer x" {
-			t.Errorf("%d spans arrived with %v; stopping says %v", spansIn(&got), header, err)
+			t.Errorf("%d spans arrived with %v; Stop returns %v", spansIn(&got), header, err)
 		}
 		resource := map[string]string{}
 		for _, a := range got.GetResourceSpans()[0].GetResource().GetAttributes() {
@@ -183,7 +184,7 @@ func TestCollectors(t *testing.T) {
 	})
 }
 
-// loss is a log that tells when spans are lost.
+// loss is a log that signals when spans are lost.
 type loss struct {
 	*logtest.Lines
 	logged chan struct{}
@@ -198,14 +199,14 @@ func (l loss) Handle(ctx context.Context, r slog.Record) error {
 	return l.Lines.Handle(ctx, r)
 }
 
-// With collectors as bad as they come, reviews go on, the end comes, and every span is accounted for.
+// With the worst collectors, reviews continue, the process ends in time, and every span is counted.
 func TestBadCollectors(t *testing.T) {
 	dead := func(t *testing.T) string {
 		l := listen(t)
 		l.Close()
 		return "http://" + l.Addr().String()
 	}
-	// the kernel accepts connections, no process reads
+	// the kernel accepts connections, and no process reads
 	silent := func(t *testing.T) string { return "http://" + listen(t).Addr().String() }
 	untrusted := func(t *testing.T) string {
 		s := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -214,7 +215,7 @@ func TestBadCollectors(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.URL
 	}
-	dying := func(t *testing.T) string { // amid the first export, for good
+	dying := func(t *testing.T) string { // permanently, during the first export
 		l := listen(t)
 		go func() {
 			conn, err := l.Accept()
@@ -233,7 +234,7 @@ func TestBadCollectors(t *testing.T) {
 				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", start(t))
 				t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
 				t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
-				t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "300") // with all attempts
+				t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "300") // for all attempts together
 				t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
 				registry, log := prometheus.NewRegistry(), loss{&logtest.Lines{}, make(chan struct{}, 1)}
 				tr, err := telemetry.NewMetrics(registry).TracingFromEnvironment(t.Context(), "", slog.New(log))
@@ -250,7 +251,7 @@ func TestBadCollectors(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				defer cancel()
-				_ = tr.Stop(ctx) // its error is of what was not tried by then
+				_ = tr.Stop(ctx) // its error is about spans that were not tried by then
 				got := tracing.became(t)
 				if got["exported"] != 0 || got["export_failed"]+got["stopping"] != 40 {
 					t.Errorf("of 40 spans became %v", got)

@@ -27,14 +27,14 @@ const (
 	tableTo   = "<!-- end of table -->\n"
 )
 
-// instrument is what there is to say of a metric.
+// instrument describes a metric.
 type instrument struct {
 	name, kind, help string
 	labels           []string
 	bounds           []string // of the buckets of a histogram
 }
 
-// instruments returns those that g gathers, by name.
+// instruments returns the instruments that g gathers, by name.
 func instruments(t *testing.T, g prometheus.Gatherer) []instrument {
 	t.Helper()
 	families, err := g.Gather()
@@ -56,7 +56,7 @@ func instruments(t *testing.T, g prometheus.Gatherer) []instrument {
 	return all
 }
 
-// The tables of metrics are made from the instruments themselves, and the rest of their pages is held to them.
+// The tables of metrics are generated from the instruments. The test also checks the rest of the pages.
 func TestDocumentedMetrics(t *testing.T) {
 	checkPage(t, servePage, instruments(t, used()))
 	checkPage(t, auditPage, instruments(t, someAudit()))
@@ -68,8 +68,7 @@ const (
 	alertsTo   = "<!-- end of alerts -->\n"
 )
 
-// The alerts that docs/metrics.md recommends are those of the kit, with their expressions as they are, thresholds
-// included.
+// docs/metrics.md lists the alerts in the manifests, with their expressions and thresholds unchanged.
 func TestDocumentedAlerts(t *testing.T) {
 	text, err := os.ReadFile(servePage)
 	if err != nil {
@@ -86,11 +85,11 @@ func TestDocumentedAlerts(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("go test ./telemetry -update writes the alerts of %s anew (-want +got):\n%s", servePage, diff)
+		t.Errorf("go test ./telemetry -update writes the alerts of %s again (-want +got):\n%s", servePage, diff)
 	}
 }
 
-// documentedAlerts returns the alerts of the kit as a block of PromQL.
+// documentedAlerts returns the alerts in the manifests as a block of PromQL.
 func documentedAlerts(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(alertsFile)
@@ -113,6 +112,9 @@ func documentedAlerts(t *testing.T) string {
 	var alerts []string
 	for _, group := range file.Spec.Groups {
 		for _, rule := range group.Rules {
+			if rule.Alert == "" {
+				continue // a recording rule
+			}
 			about := rule.Alert + ": " + rule.Labels["severity"]
 			if rule.For != "" {
 				about += ", after " + rule.For
@@ -143,13 +145,13 @@ func checkPage(t *testing.T, page string, all []instrument) {
 			t.Fatal(err)
 		}
 	} else if diff := cmp.Diff(want, table); diff != "" {
-		t.Errorf("go test ./telemetry -update writes the table of %s anew (-want +got):\n%s", page, diff)
+		t.Errorf("go test ./telemetry -update writes the table of %s again (-want +got):\n%s", page, diff)
 	}
 	checkLabels(t, page, all, after)
 	checkNames(t, page, all, before+after)
 }
 
-// metricsTable has a row for each metric. The buckets of the histograms stand below it.
+// metricsTable returns a row for each metric, followed by the buckets of the histograms.
 func metricsTable(all []instrument) string {
 	var table, buckets strings.Builder
 	table.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
@@ -164,7 +166,7 @@ func metricsTable(all []instrument) string {
 
 var labelRow = regexp.MustCompile("(?m)^\\| (`[a-z_]+`) \\| `(evergate_[a-z_]+)` \\|")
 
-// checkLabels demands that the page says of each label of each metric what its values are, and of no other.
+// checkLabels checks that the page lists the values of each label of each metric, and no other label.
 func checkLabels(t *testing.T, page string, all []instrument, text string) {
 	t.Helper()
 	var got, want []string
@@ -183,7 +185,7 @@ func checkLabels(t *testing.T, page string, all []instrument, text string) {
 	}
 }
 
-// checkNames demands that the page, in its queries too, speaks only of metrics that exist.
+// checkNames checks that the page, including its queries, mentions only metrics that exist.
 func checkNames(t *testing.T, page string, all []instrument, text string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -195,12 +197,12 @@ func checkNames(t *testing.T, page string, all []instrument, text string) {
 	}
 	for _, name := range regexp.MustCompile(`\bevergate_[a-z_]+`).FindAllString(text, -1) {
 		if !known[name] {
-			t.Errorf("%s speaks of %s, which does not exist", page, name)
+			t.Errorf("%s mentions %s, which does not exist", page, name)
 		}
 	}
 }
 
-// registered keeps what is registered, so that the test can read its descriptions.
+// registered keeps the registered collectors, so the test can read their descriptions.
 type registered struct {
 	prometheus.Registerer
 	collectors []prometheus.Collector
@@ -221,7 +223,7 @@ func (r *registered) MustRegister(all ...prometheus.Collector) {
 
 var descName = regexp.MustCompile(`fqName: "([^"]+)"`)
 
-// What used leaves out would be missing from the page and from all that is checked of names.
+// An instrument that used does not use would be missing from the page and from all checks of names.
 func TestEveryInstrumentIsUsed(t *testing.T) {
 	reg := &registered{Registerer: prometheus.NewRegistry()}
 	telemetry.NewMetrics(reg)

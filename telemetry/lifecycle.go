@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// lifecycleMetrics count the phases, self-probes and evicted connections of the process.
+// lifecycleMetrics counts the phases, self-probes and evicted connections of the process.
 type lifecycleMetrics struct {
 	phase     *prometheus.GaugeVec
 	lasted    *prometheus.GaugeVec
@@ -21,23 +21,23 @@ func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
 	m := lifecycleMetrics{
 		phase: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_phase",
-			Help: "1 for the phase that the process is in, 0 for those that are over.",
+			Help: "1 for the current phase of the process, 0 for earlier phases.",
 		}, []string{"phase"}),
 		lasted: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_phase_duration_seconds",
-			Help: "How long a phase lasted that is over.",
+			Help: "Duration of a phase that has ended.",
 		}, []string{"phase"}),
 		open: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_phase_open_connections",
-			Help: "How many connections were open when a phase ended.",
+			Help: "Connections that were open when a phase ended.",
 		}, []string{"phase"}),
 		probes: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_self_probes_total",
-			Help: "Self-probes through the real listener, by what they showed.",
+			Help: "Self-probes through the real listener, by result.",
 		}, []string{"result"}),
 		probeTime: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "evergate_self_probe_duration_seconds",
-			Help:    "How long self-probes took, with their TLS handshake.",
+			Help:    "Duration of self-probes, including the TLS handshake.",
 			Buckets: reviewSeconds(),
 		}),
 		evicted: f.NewCounter(prometheus.CounterOpts{
@@ -45,13 +45,13 @@ func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
 			Help: "Connections that were closed because too many were open.",
 		}),
 	}
-	for _, result := range []string{"ok", "busy", "wrong", "hung"} { // as package lifecycle words them
+	for _, result := range []string{"ok", "busy", "wrong", "hung"} { // the words of package lifecycle
 		m.probes.WithLabelValues(result)
 	}
 	return m
 }
 
-// PhaseChanged records that the phase from is over, how long it lasted, and how many connections were open at its end.
+// PhaseChanged records that the phase from has ended, its duration, and how many connections were open at its end.
 func (m *Metrics) PhaseChanged(from, to string, lasted time.Duration, open int) {
 	l := &m.lifecycle
 	l.lasted.WithLabelValues(from).Set(lasted.Seconds())

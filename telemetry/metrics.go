@@ -1,14 +1,13 @@
-// Package telemetry makes Evergate observable: metrics for Prometheus, spans for OpenTelemetry, and a count of
-// the log lines that were dropped.
+// Package telemetry provides metrics for Prometheus, spans for OpenTelemetry, and a count of dropped log lines.
 //
 //	metrics.go, policy.go, lifecycle.go, certificates.go   the instruments
-//	scrape.go                                              how they are read
-//	tracing.go, tracing_env.go                             what makes spans, and the variables that say how
+//	scrape.go                                              the handler that serves them
+//	tracing.go, tracing_env.go                             the tracer, and the environment variables that configure it
 //	review_span.go                                         the span of a review
-//	spans.go                                               the way of spans to the collector, and which are lost on it
+//	spans.go                                               the queue of spans, and a count of dropped spans
 //
-// What a client can choose never becomes a label value: not a namespace, a user, an image or a host. Label values come
-// from the code or from the policy, so that the number of series is known when the policy is.
+// A client can never choose the value of a label, such as a namespace, a user, an image or a host. Label values come
+// from the code or from the policy, so the policy determines the number of series.
 package telemetry
 
 import (
@@ -23,8 +22,8 @@ import (
 	"github.com/evergate/evergate/internal/logthrottle"
 )
 
-// Metrics holds the instruments of one process. It is the Observer of policystore, lifecycle and certs. Unless a method
-// says otherwise, any number of goroutines may call it.
+// Metrics contains the instruments of one process. It is the Observer of policystore, lifecycle and certs. Its methods
+// are safe for concurrent use, unless their comments restrict it.
 type Metrics struct {
 	reviews  *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -44,40 +43,42 @@ type Metrics struct {
 	spans        spanMetrics
 }
 
-// reviewSeconds returns the bounds of the review duration histogram. Deciding takes well below a millisecond, so the
-// first four bounds tell a healthy process from one that waits for a core. Then come three per decade; the last three
-// are how long the API server waits: timeoutSeconds as the kit sets it, as it is by default, and at most.
+// reviewSeconds returns the bounds of the review duration histogram. A decision takes well below a millisecond, so the
+// first four bounds distinguish a healthy process from a process that waits for a core. Then there are three bounds per
+// decade. The last three are the times that the API server waits: timeoutSeconds in the manifests, its default and its
+// maximum.
 func reviewSeconds() []float64 {
 	return []float64{100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 3, 10, 30}
 }
 
-// waitSeconds returns the bounds of the histogram of waits for a slot. The first holds the reviews that found one at
-// once. Up to 2.5 ms reviews wait for ordinary ones, up to 100 ms for costly ones or for a core; users notice longer
-// waits. The last three are the queue deadlines of clients that wait 3, 10 and 30 s, after which a review is rejected.
+// waitSeconds returns the bounds of the histogram of waits for a slot. The first bucket counts reviews that found a
+// free slot. Waits up to 2.5 ms are caused by ordinary reviews, and waits up to 100 ms by costly reviews or a busy
+// core. Users notice longer waits. The last three bounds are the queue deadlines of clients that wait 3, 10 and 30 s,
+// after which a review is rejected.
 func waitSeconds() []float64 {
 	return []float64{0, 100e-6, 500e-6, 2.5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2.4, 9, 29}
 }
 
-// NewMetrics registers all instruments with reg. It panics when one of them is registered already: that is a mistake in
-// the wiring.
+// NewMetrics registers all instruments with reg. It panics if any instrument is already registered, because that is a
+// programming error.
 //
-// Counters whose labels have fixed values begin at 0: increase() and rate() do not see the first event of a series that
-// appears with it. The counters of findings and images do not: their labels come from the policy.
+// Counters whose labels have fixed values begin at 0, because increase() and rate() ignore the first event of a new
+// series. The counters of findings and images do not, because their labels come from the policy.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	m := &Metrics{
 		reviews: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_reviews_total",
-			Help: "Reviews by the path they came in on, the operation they are about and what became of them.",
+			Help: "Reviews, by path, operation of the request and outcome.",
 		}, []string{"path", "operation", "outcome"}),
 		duration: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evergate_review_duration_seconds",
-			Help:    "Time from a review's header to its answer, with the reading of its body and any waiting.",
+			Help:    "Time from a review's header to its response, including reading its body and waiting.",
 			Buckets: reviewSeconds(),
 		}, []string{"path"}),
 		waits: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "evergate_review_wait_seconds",
-			Help:    "Time that reviews waited for a slot, 0 where one was free, and those included that got none.",
+			Help:    "Time that reviews waited for a slot, including reviews that did not get one. It is 0 if a slot was free.",
 			Buckets: waitSeconds(),
 		}),
 		inFlight: f.NewGauge(prometheus.GaugeOpts{
@@ -94,15 +95,15 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"reason"}),
 		findings: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_findings_total",
-			Help: "What rules found; existed says that the object had it before the update, so that it did not deny.",
+			Help: "Findings of rules. If existed is true, the finding existed before the update and did not deny it.",
 		}, []string{"rule", "check", "mode", "existed"}),
 		images: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_images_total",
-			Help: "Images of Pods by the mirrors entry that decided and by what became of them.",
+			Help: "Pod images, by the mirrors entry that decided and by outcome.",
 		}, []string{"entry", "outcome"}),
 		build: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_build_info",
-			Help: "1 for the build that runs.",
+			Help: "1 for the running build.",
 		}, []string{"version", "revision", "goversion"}),
 		linesDropped: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_log_lines_dropped_total",
@@ -119,7 +120,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-// rejectedReasons returns why reviews are not started, in metrics, as package handlers words it.
+// rejectedReasons returns the reasons that package handlers uses for reviews that were not started.
 func rejectedReasons() []string {
 	return []string{
 		"reviews_timed_out", "policy_reviews_timed_out", "body_bytes_timed_out", "body_bytes_evicted", "client_gone",
@@ -129,51 +130,50 @@ func rejectedReasons() []string {
 // Rejected counts a review that was not started. reason is one of a few fixed words.
 func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
 
-// ReviewsInFlight is the gauge of reviews that are being decoded or decided.
+// ReviewsInFlight returns the gauge of reviews that are being decoded or decided.
 func (m *Metrics) ReviewsInFlight() prometheus.Gauge { return m.inFlight }
 
-// ReviewWaits takes how many seconds a review waited for its slot.
+// ReviewWaits returns the observer of the time that reviews waited for a slot, in seconds.
 func (m *Metrics) ReviewWaits() prometheus.Observer { return m.waits }
 
-// BodyBytesInFlight is the gauge of bytes that are reserved for bodies.
+// BodyBytesInFlight returns the gauge of bytes that are reserved for bodies.
 func (m *Metrics) BodyBytesInFlight() prometheus.Gauge { return m.bytes }
 
-// Throttle returns a logger that writes what log does within the bound of package logthrottle, and counts the lines
-// that are dropped.
+// Throttle returns a logger that writes to log within the limit of package logthrottle and counts the dropped lines.
 func (m *Metrics) Throttle(log *slog.Logger) *slog.Logger {
 	return logthrottle.New(log, func(l slog.Level) logthrottle.Counter {
 		return m.linesDropped.WithLabelValues(strings.ToLower(l.String()))
 	})
 }
 
-// Found counts one finding. All but existed come from the policy.
+// Found counts one finding. All arguments except existed come from the policy.
 func (m *Metrics) Found(rule, check, mode string, existed bool) {
 	m.findings.WithLabelValues(rule, check, mode, strconv.FormatBool(existed)).Inc()
 }
 
-// Image counts an image of a Pod. entry is the mirrors entry that decided, empty where none did; outcome is one of a
-// few fixed words.
+// Image counts an image of a Pod. entry is the mirrors entry that decided, or empty if no entry did. outcome is one of
+// a few fixed words.
 func (m *Metrics) Image(entry, outcome string) { m.images.WithLabelValues(entry, outcome).Inc() }
 
-// Endpoint holds the series of one path, so that a review does not look them up by their labels.
+// Endpoint contains the series of one path, so that a review does not look them up by their labels.
 type Endpoint struct {
 	reviews  *prometheus.CounterVec
 	duration prometheus.ExemplarObserver
 }
 
-// Endpoint returns the series of a path, which must be one that the server routes.
+// Endpoint returns the series of a path, which must be a path that the server routes.
 func (m *Metrics) Endpoint(path string) Endpoint {
 	e := Endpoint{
 		reviews:  m.reviews.MustCurryWith(prometheus.Labels{"path": path}),
-		duration: m.duration.WithLabelValues(path).(prometheus.ExemplarObserver), // as every histogram is
+		duration: m.duration.WithLabelValues(path).(prometheus.ExemplarObserver), // every histogram is an ExemplarObserver
 	}
 	e.begin()
 	return e
 }
 
-// begin makes the series whose first event matters: of denials, and of what went wrong. The latter counts under the
-// operation unknown, since such a review was not read or not understood. A deletion is never denied. Allowed reviews
-// need no such series: they come by the thousand.
+// begin creates the series whose first event matters: denials and failures. Failures count under the operation unknown,
+// because such a review was not read or not understood. A deletion is never denied. Allowed reviews do not need such a
+// series, because there are thousands of them.
 func (e Endpoint) begin() {
 	for operation, outcomes := range map[string][]string{
 		"CREATE":  {"denied"},
@@ -186,9 +186,9 @@ func (e Endpoint) begin() {
 	}
 }
 
-// Reviewed counts a review and how long it took. operation is as the review says: one that Kubernetes does not have
-// counts as "other", and one of a review that was not understood as "unknown". traceID is that of a review that is
-// traced, and becomes the exemplar of its bucket; empty for others.
+// Reviewed counts a review and its duration. operation is the operation in the review. An operation that Kubernetes
+// does not have counts as "other", and an empty operation, of a review that was not understood, as "unknown". traceID
+// is the trace of the review and becomes the exemplar of its bucket. It is empty if the review is not traced.
 func (e Endpoint) Reviewed(operation, outcome string, took time.Duration, traceID string) {
 	e.reviews.WithLabelValues(operationLabel(operation), outcome).Inc()
 	var exemplar prometheus.Labels // nil for none
@@ -208,7 +208,7 @@ func operationLabel(operation string) string {
 	return "other"
 }
 
-// Built records which build runs: its version, the revision of its source, and the version of Go.
+// Built records the running build: its version, the revision of its source, and the version of Go.
 func (m *Metrics) Built(version, revision, goVersion string) {
 	m.build.WithLabelValues(version, revision, goVersion).Set(1)
 }

@@ -103,14 +103,14 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "aaaaaaaaaaaa") || strings.Contains(text, `rule="former"`) {
-		t.Error("a former policy is still shown")
+		t.Error("a previous policy is still shown")
 	}
 	if t.Failed() {
 		t.Log(text)
 	}
 }
 
-// An age that a reload of the same policy resets would hide that nothing has changed for a year.
+// If a reload of the same policy reset the age, it would hide that nothing has changed for a year.
 func TestPolicyIsNoYoungerForBeingLoadedAgain(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := telemetry.NewMetrics(reg)
@@ -142,7 +142,7 @@ func TestOperationsAreBounded(t *testing.T) {
 	}
 }
 
-// The names follow Prometheus' own conventions, as promtool check metrics has them.
+// The names follow Prometheus' conventions, which promtool check metrics also checks.
 func TestNames(t *testing.T) {
 	problems, err := promlint.New(strings.NewReader(scrape(t, used()))).Lint()
 	if err != nil {

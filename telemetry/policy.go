@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policyMetrics hold which policy decides. Its age is time() - evergate_policy_loaded_timestamp_seconds.
+// policyMetrics describes the active policy. Its age is time() - evergate_policy_loaded_timestamp_seconds.
 type policyMetrics struct {
 	info    *prometheus.GaugeVec
 	loaded  prometheus.Gauge
@@ -17,35 +17,35 @@ type policyMetrics struct {
 	loads   *prometheus.CounterVec
 	current prometheus.Gauge
 	expiry  *prometheus.GaugeVec
-	hash    string // that info shows
+	hash    string // the hash that info shows
 }
 
 func newPolicyMetrics(f promauto.Factory) policyMetrics {
 	m := policyMetrics{
 		info: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_policy_info",
-			Help: "1 for the hash of the policy that decides.",
+			Help: "1 for the hash of the active policy.",
 		}, []string{"hash"}),
 		loaded: f.NewGauge(prometheus.GaugeOpts{
 			Name: "evergate_policy_loaded_timestamp_seconds",
-			Help: "When the policy that decides was loaded, in seconds since 1970.",
+			Help: "Time at which the active policy was loaded, in seconds since 1970.",
 		}),
 		entries: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_policy_entries",
-			Help: "Entries of the policy that decides, by kind, those that are off left out.",
+			Help: "Entries in the active policy, by kind, without entries in mode off.",
 		}, []string{"kind"}),
 		loads: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_policy_loads_total",
-			Help: "Policies loaded and policies refused, the first one included.",
+			Help: "Attempts to load a policy, including the first one, by result.",
 		}, []string{"result"}),
 		expiry: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_policy_exception_expiry_timestamp_seconds",
-			Help: "When the first thing of an entry of the policy that decides ends by date, in seconds since 1970: the entry " +
-				"of exceptions, its exclude, or an entry in mode warn or audit itself.",
+			Help: "Earliest end of a part of the active policy, in seconds since 1970: an entry of the exceptions block, " +
+				"an exclude block, or an entry in mode warn or audit.",
 		}, []string{"rule"}),
 		current: f.NewGauge(prometheus.GaugeOpts{
 			Name: "evergate_policy_last_load_successful",
-			Help: "0 while the newest policy files are refused and an older policy decides.",
+			Help: "0 while the newest policy files fail to load and an older policy is active.",
 		}),
 	}
 	m.loads.WithLabelValues("loaded")
@@ -53,17 +53,17 @@ func newPolicyMetrics(f promauto.Factory) policyMetrics {
 	return m
 }
 
-// PolicyLoaded records the policy that decides from now on. It implements policystore.Observer, which calls it from one
-// goroutine at a time. expiries begin with the earliest.
+// PolicyLoaded records the active policy. It implements policystore.Observer, which calls it from one goroutine at a
+// time. expiries must be sorted, with the earliest first.
 func (m *Metrics) PolicyLoaded(hash string, counts policy.Counts, expiries []policy.Expiry) {
 	p := &m.policy
-	if hash != p.hash { // the same policy may be loaded again, and is no younger for it
+	if hash != p.hash { // loading the same policy again does not change its age
 		p.hash = hash
-		p.info.Reset() // the hash of a former policy would otherwise stay for ever
+		p.info.Reset() // otherwise the hash of an earlier policy would stay forever
 		p.info.WithLabelValues(hash).Set(1)
 		p.loaded.SetToCurrentTime()
 		p.expiry.Reset()
-		for _, e := range slices.Backward(expiries) { // of two of an entry, the earlier one stays
+		for _, e := range slices.Backward(expiries) { // backward, because the earliest expiry of an entry must stay
 			p.expiry.WithLabelValues(e.Rule).Set(float64(e.Ends.Unix()))
 		}
 	}
@@ -74,7 +74,7 @@ func (m *Metrics) PolicyLoaded(hash string, counts policy.Counts, expiries []pol
 	p.current.Set(1)
 }
 
-// PolicyRefused records that policy files could not be loaded, so that the policy before them goes on deciding.
+// PolicyRefused records that policy files failed to load and that the previous policy stays active.
 func (m *Metrics) PolicyRefused() {
 	m.policy.loads.WithLabelValues("refused").Inc()
 	m.policy.current.Set(0)

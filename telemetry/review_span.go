@@ -14,17 +14,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// ReviewSpan is the span of one review that is traced, and the stages of that review are its children. A nil ReviewSpan
-// is that of a review that is not traced: it does nothing, and costs nothing. It belongs to the goroutine of its
+// ReviewSpan is the span of a traced review. Its children are the stages of the review. A nil ReviewSpan is for a
+// review that is not traced, and all its methods do nothing. A ReviewSpan must be used only by the goroutine of its
 // review.
 type ReviewSpan struct {
 	tracer trace.Tracer
-	within context.Context // holds span
+	within context.Context // contains span
 	span   trace.Span
-	stage  trace.Span // that is under way; nil for none
+	stage  trace.Span // the current stage; nil if there is none
 }
 
-// TracedEndpoint makes the spans of the reviews of one path. A nil one makes none.
+// TracedEndpoint creates the spans of the reviews of one path. A nil TracedEndpoint does not create spans.
 type TracedEndpoint struct {
 	tracer  trace.Tracer
 	path    string
@@ -32,7 +32,7 @@ type TracedEndpoint struct {
 	options []trace.SpanStartOption
 }
 
-// Endpoint returns what makes the spans of a path, which must be one that the server routes.
+// Endpoint returns the creator of spans for a path, which must be a path that the server routes.
 func (t *Tracing) Endpoint(path string) *TracedEndpoint {
 	if t == nil {
 		return nil
@@ -43,8 +43,8 @@ func (t *Tracing) Endpoint(path string) *TracedEndpoint {
 	}
 }
 
-// Review begins the span of a review that has just come in, in the trace of the client where it has one. It returns nil
-// for one that is not traced.
+// Review begins the span of a review that has just arrived. If the client sent a trace, the span is part of it. Review
+// returns nil if the review is not traced.
 func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
 	if e == nil {
 		return nil
@@ -57,8 +57,9 @@ func (e *TracedEndpoint) Review(r *http.Request) *ReviewSpan {
 	return &ReviewSpan{tracer: e.tracer, within: within, span: span}
 }
 
-// parentOf returns a context with the client's span, and nothing else of the request's own, whose many layers would
-// cost a little each. kube-apiserver passes on a trace that its own client has begun even if it does not trace itself.
+// parentOf returns a context that contains only the client's span. It is not the request's context, whose many layers
+// would each cost a little time. kube-apiserver passes on a trace that its own client has begun, even if it does not
+// trace requests itself.
 func parentOf(r *http.Request) context.Context {
 	if len(r.Header["Traceparent"]) == 0 {
 		return context.Background() // as in most clusters
@@ -66,7 +67,7 @@ func parentOf(r *http.Request) context.Context {
 	return propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
 }
 
-// requestAttributes are those that OpenTelemetry's conventions have for the span of an HTTP server.
+// requestAttributes returns the attributes that OpenTelemetry's conventions define for the span of an HTTP server.
 func requestAttributes(r *http.Request, path string) []attribute.KeyValue {
 	scheme := "http"
 	if r.TLS != nil {
@@ -93,8 +94,9 @@ func requestAttributes(r *http.Request, path string) []attribute.KeyValue {
 	return attrs
 }
 
-// server returns the name, or the address, and the port that a client has called, from its Host header. A header
-// without a port is that of the scheme's own (RFC 9110, section 7.2). port is 0 for one that is no number.
+// server parses the Host header, which contains the name or address, and the port, that the client called. If the
+// header does not have a port, it is the default port of the scheme (RFC 9110, section 7.2). If the port is not a
+// number, it is 0.
 func server(header, scheme string) (host string, port int) {
 	host, text, err := net.SplitHostPort(header)
 	if err != nil { // it has no port
@@ -113,7 +115,7 @@ func server(header, scheme string) (host string, port int) {
 	return host, 80
 }
 
-// Stage ends the stage that is under way, if there is one, and begins the next.
+// Stage ends the current stage, if there is one, and begins the next.
 func (s *ReviewSpan) Stage(name string) {
 	if s == nil {
 		return
@@ -129,7 +131,8 @@ func (s *ReviewSpan) endStage() {
 	}
 }
 
-// Waiting begins a part of the stage that is under way, in which the review waits for something. It ends with done.
+// Waiting begins a child of the current stage, in which the review waits for something. The caller must call done when
+// the wait ends.
 func (s *ReviewSpan) Waiting(what string) (done func()) {
 	if s == nil {
 		return func() {}
@@ -142,8 +145,8 @@ func (s *ReviewSpan) Waiting(what string) (done func()) {
 	return func() { span.End() }
 }
 
-// Failed records that the review could not be answered: kind is one of a few fixed words, why is a sentence. A denial
-// is an answer.
+// Failed records that the review could not be answered. kind is one of a few fixed words, and why is a sentence. A
+// denial is not a failure.
 func (s *ReviewSpan) Failed(kind, why string) {
 	if s == nil {
 		return
@@ -152,7 +155,7 @@ func (s *ReviewSpan) Failed(kind, why string) {
 	s.span.SetStatus(codes.Error, why)
 }
 
-// End ends the span, and the stage that is under way. status is that of the answer.
+// End ends the span and the current stage. status is the HTTP status of the response.
 func (s *ReviewSpan) End(status int, attrs ...attribute.KeyValue) {
 	if s == nil {
 		return
@@ -162,7 +165,7 @@ func (s *ReviewSpan) End(status int, attrs ...attribute.KeyValue) {
 	s.span.End()
 }
 
-// TraceID returns the trace that the review is in, as 32 hexadecimal digits; empty when it is not traced.
+// TraceID returns the trace of the review, as 32 hexadecimal digits. It is empty if the review is not traced.
 func (s *ReviewSpan) TraceID() string {
 	if s == nil {
 		return ""
@@ -170,7 +173,8 @@ func (s *ReviewSpan) TraceID() string {
 	return s.span.SpanContext().TraceID().String()
 }
 
-// TraceID returns the trace of the client of r, whether or not it is traced here; empty for none.
+// TraceID returns the trace that the client of r sent, even if the review is not traced here. It is empty if the client
+// did not send one.
 func TraceID(r *http.Request) string {
 	if id := trace.SpanContextFromContext(parentOf(r)).TraceID(); id.IsValid() {
 		return id.String()

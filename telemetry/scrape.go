@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// NewRegistry returns a registry with the collectors of every Go process: runtime, process and build.
+// NewRegistry returns a registry with the usual collectors of a Go process: runtime, process and build.
 func NewRegistry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
@@ -20,8 +20,8 @@ func NewRegistry() *prometheus.Registry {
 	return reg
 }
 
-// Scrape serves what g gathers, as OpenMetrics to clients that accept it. What cannot be gathered is logged and left
-// out: during an outage half of the metrics are worth more than none.
+// Scrape serves the metrics of g, in OpenMetrics format to clients that accept it. If some metrics cannot be gathered,
+// it logs the error and serves the others, because during an outage they are still useful.
 func Scrape(g prometheus.Gatherer, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		EnableOpenMetrics: true,

@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// spanMetrics count the spans that were exported and dropped.
+// spanMetrics counts the spans that were exported and dropped.
 type spanMetrics struct {
 	exported prometheus.Counter
 	dropped  *prometheus.CounterVec
@@ -21,37 +21,38 @@ func newSpanMetrics(f promauto.Factory) spanMetrics {
 	return spanMetrics{
 		exported: f.NewCounter(prometheus.CounterOpts{
 			Name: "evergate_spans_exported_total",
-			Help: "Spans that the collector took.",
+			Help: "Spans that the collector accepted.",
 		}),
 		dropped: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_spans_dropped_total",
-			Help: "Spans that never reached the collector, by reason. No review waited for any of them.",
+			Help: "Spans that never reached the collector, by reason. Reviews never wait for spans.",
 		}, []string{"reason"}),
 	}
 }
 
-// Why a span was dropped, in metrics.
+// Reasons for dropping a span, in metrics.
 const (
 	queueFull    = "queue_full"
 	exportFailed = "export_failed"
 	stopping     = "stopping"
 )
 
-// spanLedger counts what became of every span that has ended. The SDK's batch processor does not report what it drops.
-// So the ledger stands before and behind it, and drops what it has no room for before the batch processor would.
+// spanLedger counts the result of every span that has ended. The SDK's batch processor does not report dropped spans.
+// For this reason, the ledger wraps both ends of it, and drops spans when the queue is full, before the batch processor
+// would.
 type spanLedger struct {
 	metrics spanMetrics
 	log     *slog.Logger
-	room    int64 // of the queue
+	room    int64 // in the queue
 
 	held   atomic.Int64 // spans that have ended and were neither exported nor dropped
-	lost   atomic.Int64 // dropped since the last log line about it
+	lost   atomic.Int64 // dropped since the last log line about losses
 	closed atomic.Bool
 
-	logged time.Time // when loss was logged last; of the goroutine that exports
+	logged time.Time // when a loss was last logged; used only by the goroutine that exports
 }
 
-// tryTake counts one more span and reports whether there was room for it. Otherwise the span counts as dropped.
+// tryTake counts one more span and reports whether there was room for it. If there was not, the span counts as dropped.
 func (l *spanLedger) tryTake() bool {
 	if l.held.Add(1) <= l.room {
 		return true
@@ -61,7 +62,7 @@ func (l *spanLedger) tryTake() bool {
 	return false
 }
 
-// settle records what became of n spans that were to be exported.
+// settle records the result of an export of n spans.
 func (l *spanLedger) settle(n int, err error) {
 	if l.closed.Load() {
 		return
@@ -80,11 +81,11 @@ func (l *spanLedger) drop(n int, reason string) {
 	l.lost.Add(int64(n))
 }
 
-// lossInterval is how often the loss of spans is logged. It is no news that a collector is still away, and the metric
-// counts what is lost.
+// lossInterval is how often the loss of spans is logged. A collector that is still unavailable is not news, and the
+// metric counts the losses.
 const lossInterval = time.Minute
 
-// logLoss logs how many spans were lost, if any. err is that of the last export.
+// logLoss logs how many spans were lost, if any. err is the error of the last export.
 func (l *spanLedger) logLoss(err error) {
 	now := time.Now()
 	if l.lost.Load() == 0 || now.Sub(l.logged) < lossInterval {
@@ -108,7 +109,7 @@ func (l *spanLedger) close() int64 {
 	return held
 }
 
-// spanIntake passes on to the batch processor what there is room for.
+// spanIntake passes spans to the batch processor while there is room for them.
 type spanIntake struct {
 	sdktrace.SpanProcessor
 	ledger *spanLedger
@@ -116,13 +117,13 @@ type spanIntake struct {
 
 // OnEnd implements sdktrace.SpanProcessor. It never waits.
 func (p spanIntake) OnEnd(s sdktrace.ReadOnlySpan) {
-	if s.SpanContext().IsSampled() && p.ledger.tryTake() { // the batch processor would ignore others
+	if s.SpanContext().IsSampled() && p.ledger.tryTake() { // the batch processor would ignore other spans
 		p.SpanProcessor.OnEnd(s)
 	}
 }
 
-// spanOutlet is the exporter that the batch processor has. An error of the real one ends here: the batch processor
-// would only hand it to the error handler of package otel, which the whole process shares.
+// spanOutlet is the exporter of the batch processor. It does not return the errors of the real exporter, because the
+// batch processor would only pass them to the error handler of package otel, which the whole process shares.
 type spanOutlet struct {
 	next   sdktrace.SpanExporter
 	ledger *spanLedger

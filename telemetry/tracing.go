@@ -12,43 +12,46 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracing makes the spans of one process and hands them over in the background. A nil Tracing makes none, at no cost.
-// Any number of goroutines may use it.
+// Tracing creates the spans of one process and exports them in the background. A nil Tracing does nothing. All methods
+// are safe for concurrent use.
 type Tracing struct {
-	reviews trace.Tracer // as the sampler says
-	process trace.Tracer // all of them
+	reviews trace.Tracer // creates spans as the sampler decides
+	process trace.Tracer // creates every span
 	batches *sdktrace.TracerProvider
 	ledger  *spanLedger
 	abandon context.CancelFunc // ends an export that hangs
 }
 
-// TracingConfig is what tracing needs. Exporter is required.
+// TracingConfig configures tracing. Exporter is required.
 type TracingConfig struct {
-	// Exporter takes the spans, in batches, one call at a time. It may fail and it may hang.
+	// Exporter receives the spans in batches, one call at a time. It may fail, and it may hang.
 	Exporter sdktrace.SpanExporter
-	// Sampler decides which reviews are traced; nil traces all but those whose parent trace is not sampled.
+	// Sampler decides which reviews are traced. If it is nil, all reviews are traced, except reviews whose parent trace
+	// is not sampled.
 	Sampler sdktrace.Sampler
-	// Resource is what all spans say of the process; nil for nothing.
+	// Resource contains the attributes of the process in all spans. If it is nil, spans do not have such attributes.
 	Resource *resource.Resource
-	// QueueSize is how many spans are held at most, those included that are being exported; 0 for the SDK's 2,048.
+	// QueueSize is the maximum number of spans in memory, including spans that are being exported. 0 means the SDK's
+	// default of 2,048.
 	QueueSize int
-	// Log gets a line when spans are lost, at most one a minute; nil discards it.
+	// Log gets a line when spans are lost, at most one a minute. If it is nil, the lines are discarded.
 	Log *slog.Logger
 }
 
 const (
-	// flushTimeout is how long Stop waits for the exporter: a part of the five seconds that a process has after its
-	// last review. A collector that is reached takes some milliseconds, and for any other the roll-out does not wait.
+	// flushTimeout is how long Stop waits for the exporter. It is a part of the five seconds that a process has after
+	// its last review. A collector that can be reached needs a few milliseconds, and a rollout does not wait for any
+	// other.
 	flushTimeout = 3 * time.Second
 
-	// maxAttribute bounds each string in a span, unless OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT does: the name of an
-	// object has up to 253 bytes, an image twice as much, and nothing else needs more.
+	// maxAttribute is the maximum length of each string in a span, unless OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT is
+	// set. The name of an object has up to 253 bytes, an image twice as many, and other attributes do not need more.
 	maxAttribute = 1024
 
 	instrumentation = "github.com/evergate/evergate"
 )
 
-// NewTracing returns what makes spans for cfg.Exporter, and counts what becomes of them.
+// NewTracing returns tracing that exports spans to cfg.Exporter. m counts the exported and dropped spans.
 func (m *Metrics) NewTracing(cfg TracingConfig) *Tracing {
 	if cfg.Sampler == nil {
 		cfg.Sampler = sdktrace.ParentBased(sdktrace.AlwaysSample())
@@ -63,7 +66,7 @@ func (m *Metrics) NewTracing(cfg TracingConfig) *Tracing {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	for _, reason := range []string{queueFull, exportFailed, stopping} {
-		m.spans.dropped.WithLabelValues(reason) // a series that begins with its first loss shows no increase by it
+		m.spans.dropped.WithLabelValues(reason) // otherwise the first loss would not show as an increase
 	}
 	ledger := &spanLedger{metrics: m.spans, log: cfg.Log, room: int64(cfg.QueueSize)}
 	life, abandon := context.WithCancel(context.Background())
@@ -80,16 +83,17 @@ func (m *Metrics) NewTracing(cfg TracingConfig) *Tracing {
 	reviews := provider(cfg.Sampler)
 	return &Tracing{
 		reviews: reviews.Tracer(instrumentation),
-		// A process changes its phase six times in its life, and that is to be seen whatever part of reviews is traced.
+		// A process changes its phase only six times, so these spans are always exported, whatever part of reviews is
+		// traced.
 		process: provider(sdktrace.AlwaysSample()).Tracer(instrumentation),
-		batches: reviews, // they share the batcher, which is stopped with either
+		batches: reviews, // both providers share the batcher, and stopping either stops it
 		ledger:  ledger,
 		abandon: abandon,
 	}
 }
 
-// PhaseChanged makes a span of its own, without length, of each change of the process's phase: a span that lasted as
-// long as the phase would be found where the phase began, which may be weeks ago.
+// PhaseChanged creates a separate span without duration for each change of the process's phase. A span with the
+// duration of the phase would appear at the time when the phase began, which may be weeks ago.
 func (t *Tracing) PhaseChanged(from, to string, lasted time.Duration, open int) {
 	if t == nil {
 		return
@@ -103,8 +107,8 @@ func (t *Tracing) PhaseChanged(from, to string, lasted time.Duration, open int) 
 	span.End()
 }
 
-// Stop hands over what has not been yet, as long as its deadline and that of ctx allow. The error says what was lost.
-// Spans that end later are lost without a word.
+// Stop exports the remaining spans, until its timeout or the end of ctx. The error contains the number of lost spans.
+// Spans that end later are lost without an error.
 func (t *Tracing) Stop(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -24,29 +24,29 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// TracingFromEnvironment returns tracing as OpenTelemetry's variables of the process's environment have it; nil when
-// they name no endpoint or switch it off. version is that of the service.
+// TracingFromEnvironment returns tracing that is configured by OpenTelemetry's environment variables. It returns nil if
+// they do not set an endpoint or switch tracing off. version is the version of the service.
 //
-// The error names each variable with a value that cannot be used. OpenTelemetry's SDK would go on without it; here
-// it stops the start, as a bad flag does: values come with the Deployment, so a mistake in one is found in its
-// roll-out, while the replicas before it serve, rather than on the day when an operator needs a trace. What may change
-// after that, a collector or the file of its CA, never stops anything.
+// The error contains a line for each variable with an invalid value. OpenTelemetry's SDK would ignore such a variable.
+// Evergate does not start, as with an invalid flag. Values come with the Deployment, so a mistake is then found during
+// the rollout, while the old replicas still serve, and not on the day when somebody needs a trace. Failures that can
+// occur later, of the collector or the file of its CA, never stop the process.
 func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, log *slog.Logger) (*Tracing, error) {
-	env := environment{get: os.Getenv} // the SDK asks nothing else
+	env := environment{get: os.Getenv} // the SDK does not use any other source
 	if env.off() {
-		return nil, nil //nolint:nilnil // a nil Tracing is one that is off
+		return nil, nil //nolint:nilnil // a nil Tracing does nothing
 	}
 	env.check()
 	if env.bad != nil {
 		return nil, env.bad
 	}
 	sampler := env.sampler()
-	// What cannot be detected of the host is left out. The variables are checked.
+	// Host attributes that cannot be detected are left out. The variables are already checked.
 	attrs, _ := resource.New(ctx, resource.WithAttributes(env.service(version)...), resource.WithHost(),
-		resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last one wins
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // the last option wins
 	log = log.With("component", "tracing")
-	// What the SDK has to say beside its results, such as that the file of a CA cannot be read, goes where no provider
-	// of its own can be given: to a logger that the whole process shares. It would else be a line that is not JSON.
+	// The SDK logs some errors, such as a CA file that cannot be read, only to a logger that the whole process shares,
+	// because it does not accept a logger for each provider. Without these two calls, those lines would not be JSON.
 	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry", "error", err) }))
 	exporter, err := env.exporter(ctx)
@@ -60,8 +60,8 @@ func (m *Metrics) TracingFromEnvironment(ctx context.Context, version string, lo
 	}), nil
 }
 
-// CheckEnvironment returns the error with which TracingFromEnvironment refuses an environment: a line for each variable
-// with a value that cannot be used. get returns the value of a variable, as os.Getenv does.
+// CheckEnvironment returns the error that TracingFromEnvironment would return for an environment: a line for each
+// variable with an invalid value. get returns the value of a variable, like os.Getenv.
 func CheckEnvironment(get func(name string) string) error {
 	env := environment{get: get}
 	if !env.off() {
@@ -70,17 +70,17 @@ func CheckEnvironment(get func(name string) string) error {
 	return env.bad
 }
 
-// environment reads OpenTelemetry's variables and collects what is wrong with them.
+// environment reads OpenTelemetry's variables and collects the errors in them.
 type environment struct {
 	get func(string) string
 	bad error
 }
 
-// service returns what all spans say of the process. Which Pod it is comes from variables that the kit fills from the
-// downward API; outside of Kubernetes there are none.
+// service returns the attributes of the process in all spans. The attributes of the Pod come from variables that the
+// manifests set through the downward API. Outside Kubernetes, they are not set.
 //
-// service.instance.id tells replicas apart. OpenTelemetry wants a UUID there, which the UID of a Pod is; a container
-// that restarts in it keeps it. Without a Pod it is random, so that two processes on one machine differ.
+// service.instance.id distinguishes replicas. OpenTelemetry recommends a UUID, and the UID of a Pod is one. It does not
+// change when a container in the Pod restarts. Without a Pod it is random, so that two processes on one machine differ.
 func (e *environment) service(version string) []attribute.KeyValue {
 	pod := e.value("K8S_POD_UID")
 	attrs := []attribute.KeyValue{
@@ -98,7 +98,8 @@ func (e *environment) service(version string) []attribute.KeyValue {
 	return attrs
 }
 
-// off reports whether nothing is to be traced. Then no other variable matters: they may be meant for another process.
+// off reports whether tracing is off. Other variables are then not checked, because they may be meant for another
+// process.
 func (e *environment) off() bool {
 	return e.otlp("ENDPOINT") == "" || e.value("OTEL_TRACES_EXPORTER") == "none" ||
 		strings.EqualFold(e.value("OTEL_SDK_DISABLED"), "true") || e.value("OTEL_TRACES_SAMPLER") == "always_off"
@@ -106,12 +107,13 @@ func (e *environment) off() bool {
 
 func (e *environment) value(name string) string { return strings.TrimSpace(e.get(name)) }
 
-// otlp returns the value of a variable of the exporter: the one for traces, or else the one for all signals.
+// otlp returns the value of an exporter variable: the variable for traces if it is set, otherwise the variable for all
+// signals.
 func (e *environment) otlp(name string) string {
 	return cmp.Or(e.value("OTEL_EXPORTER_OTLP_TRACES_"+name), e.value("OTEL_EXPORTER_OTLP_"+name))
 }
 
-// endpoint is where spans go, without a password.
+// endpoint returns the URL that spans are sent to, without a password.
 func (e *environment) endpoint() string {
 	u, err := url.Parse(e.otlp("ENDPOINT"))
 	if err != nil {
@@ -120,10 +122,10 @@ func (e *environment) endpoint() string {
 	return u.Redacted()
 }
 
-// protocol is http/protobuf by default, as the specification of OTLP exporters recommends.
+// protocol returns the protocol. The default is http/protobuf, which the specification of OTLP exporters recommends.
 func (e *environment) protocol() string { return cmp.Or(e.otlp("PROTOCOL"), "http/protobuf") }
 
-// number is a whole number; 0 when it is not set, or refused.
+// number returns a whole number, or 0 if the variable is not set or is invalid.
 func (e *environment) number(name string) int {
 	n, _ := strconv.Atoi(e.value(name))
 	return n
@@ -136,7 +138,7 @@ func (e *environment) exporter(ctx context.Context) (*otlptrace.Exporter, error)
 	return otlptracehttp.New(ctx)
 }
 
-// check refuses the values that the SDK and its exporters would pass over.
+// check reports the values that the SDK and its exporters would silently ignore.
 func (e *environment) check() {
 	const (
 		milliseconds = "write milliseconds"
@@ -165,14 +167,14 @@ func (e *environment) check() {
 	e.want("OTEL_RESOURCE_ATTRIBUTES", areAttributes, "write name=value, separated by commas")
 }
 
-// want refuses the value of a variable, where it is set, that does not pass.
+// want reports an error if a variable is set to a value that does not pass.
 func (e *environment) want(name string, passes func(string) bool, otherwise string) {
 	if v := e.value(name); v != "" && !passes(v) {
 		e.refuse(name, otherwise)
 	}
 }
 
-// refuse says what is wrong with a variable. Headers are not shown: they are where tokens stand.
+// refuse adds the error about a variable. It does not show headers, because they contain tokens.
 func (e *environment) refuse(name, want string) {
 	is := "is " + strconv.Quote(e.get(name))
 	if strings.HasSuffix(name, "_HEADERS") {
@@ -207,8 +209,8 @@ func areHeaders(s string) bool {
 	return true
 }
 
-// areAttributes is what the SDK asks of attributes: it takes a name alone for a mistake, and a value that it cannot
-// unescape as it stands.
+// areAttributes accepts the same attributes as the SDK. A name without a value is an error. A value that cannot be
+// unescaped is used unchanged.
 func areAttributes(s string) bool {
 	for pair := range strings.SplitSeq(s, ",") {
 		if !strings.Contains(pair, "=") {
@@ -218,9 +220,10 @@ func areAttributes(s string) bool {
 	return true
 }
 
-// sampler returns what OTEL_TRACES_SAMPLER and its argument name. The default is the specification's: the client's
-// trace decides, and a review without one is traced. An operator who names a collector wants to see traces; where that
-// is too much, a ratio is one variable away, and what the queue has no room for is dropped, not waited for.
+// sampler returns the sampler that OTEL_TRACES_SAMPLER and its argument configure. The default is the default of the
+// specification: the client's trace decides, and a review without one is traced. Users who configure a collector expect
+// to see traces. If there are too many, they can set a ratio. Spans that do not fit into the queue are dropped, and
+// reviews do not wait for them.
 func (e *environment) sampler() sdktrace.Sampler {
 	switch name := e.value("OTEL_TRACES_SAMPLER"); name {
 	case "", "parentbased_always_on":
@@ -239,14 +242,14 @@ func (e *environment) sampler() sdktrace.Sampler {
 	return sdktrace.ParentBased(sdktrace.AlwaysSample())
 }
 
-// ratio is that of traces to begin, 1 when it is not set.
+// ratio returns the ratio of traces to begin, which is 1 if the variable is not set.
 func (e *environment) ratio() float64 {
 	const name = "OTEL_TRACES_SAMPLER_ARG"
 	if e.value(name) == "" {
 		return 1
 	}
 	r, err := strconv.ParseFloat(e.value(name), 64)
-	if err != nil || !(r >= 0 && r <= 1) { // not a number is not in between either
+	if err != nil || !(r >= 0 && r <= 1) { // this also excludes NaN
 		e.refuse(name, "write a number from 0 to 1")
 	}
 	return r

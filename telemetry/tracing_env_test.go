@@ -12,10 +12,10 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// fromEnvironment returns tracing as variables have it, and what is logged of it.
+// fromEnvironment returns tracing that these variables configure, and its log.
 func fromEnvironment(t *testing.T, variables ...string) (*telemetry.Tracing, string, error) {
 	t.Helper()
-	for _, v := range os.Environ() { // those of the developer or of the gate
+	for _, v := range os.Environ() { // variables of the developer or of the gate
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") || strings.HasPrefix(name, "K8S_") {
 			t.Setenv(name, "")
 		}
@@ -33,7 +33,7 @@ func fromEnvironment(t *testing.T, variables ...string) (*telemetry.Tracing, str
 
 const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"
 
-// Without an endpoint nothing is traced, and no other variable matters: they may be there for all Pods of a cluster.
+// Without an endpoint, tracing is off, and other variables do not matter. They may be set for all Pods of a cluster.
 func TestTracingIsOff(t *testing.T) {
 	for _, variables := range [][]string{
 		nil,
@@ -48,7 +48,7 @@ func TestTracingIsOff(t *testing.T) {
 				t.Errorf("got %v, %v and the log %q", tr, err, log)
 			}
 			if err := telemetry.CheckEnvironment(os.Getenv); err != nil {
-				t.Errorf("the check says %v", err)
+				t.Errorf("CheckEnvironment returns %v", err)
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func TestTracingIsOn(t *testing.T) {
 			`sampler=ParentBased{root:TraceIDRatioBased{0.25},`},
 		{[]string{endpoint, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG=0"}, `sampler=TraceIDRatioBased{0}`},
 		{[]string{endpoint, "OTEL_TRACES_SAMPLER=always_on"}, `sampler=AlwaysOnSampler`},
-		// A file may come and go, and is no reason not to start.
+		// A file may be absent for some time, and must not prevent the start.
 		{[]string{endpoint, "OTEL_EXPORTER_OTLP_CERTIFICATE=/absent/ca.crt"},
 			`level=ERROR msg="read tls ca cert file" component=tracing err="open /absent/ca.crt: `},
 	} {
@@ -82,7 +82,7 @@ func TestTracingIsOn(t *testing.T) {
 	}
 }
 
-// Each variable that cannot be used is named, all at once, and no token is shown.
+// The error lists all invalid variables together, and does not contain any token.
 func TestBadVariables(t *testing.T) {
 	for _, tt := range []struct{ variable, want string }{
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4317", `is "collector:4317": write a URL, such as http://collector:4318`},
@@ -110,7 +110,7 @@ func TestBadVariables(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			if checked := telemetry.CheckEnvironment(os.Getenv); err == nil || checked == nil || checked.Error() != err.Error() {
-				t.Errorf("the check says %v, and the start %v", checked, err)
+				t.Errorf("CheckEnvironment returns %v, and the start %v", checked, err)
 			}
 		})
 	}

@@ -23,9 +23,9 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// fakeCollector is an exporter that does as a test says.
+// fakeCollector is an exporter that a test controls.
 type fakeCollector struct {
-	export func(context.Context) error // nil takes everything
+	export func(context.Context) error // nil accepts everything
 
 	mu    sync.Mutex
 	taken []sdktrace.ReadOnlySpan
@@ -45,7 +45,7 @@ func (c *fakeCollector) ExportSpans(ctx context.Context, spans []sdktrace.ReadOn
 
 func (*fakeCollector) Shutdown(context.Context) error { return nil }
 
-// names returns those of the spans that were taken.
+// names returns the names of the accepted spans.
 func (c *fakeCollector) names() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *fakeCollector) names() []string {
 	return names
 }
 
-// hangs is a collector that takes connections and never answers.
+// hangs is a collector that accepts connections and never responds.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -80,14 +80,14 @@ func request() *http.Request {
 	return httptest.NewRequest(http.MethodPost, "/mutate/pods?timeout=3s", nil)
 }
 
-// review makes the span of one review, with one stage: two spans.
+// review creates the span of one review with one stage, which are two spans.
 func (t traced) review() {
 	s := t.Endpoint("/mutate/pods").Review(request())
 	s.Stage("decode")
 	s.End(http.StatusOK)
 }
 
-// became returns how many spans were exported and how many dropped, by reason.
+// became returns how many spans were exported and how many were dropped, by reason.
 func (t traced) became(tb testing.TB) map[string]float64 {
 	tb.Helper()
 	got := map[string]float64{}
@@ -139,8 +139,8 @@ func TestStopFlushes(t *testing.T) {
 	})
 }
 
-// A collector that hangs holds up neither reviews nor, beyond the deadline, the end. What is lost is counted, span by
-// span.
+// A collector that hangs does not delay reviews and does not delay the end beyond the deadline. Every lost span is
+// counted.
 func TestCollectorHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: hangs}, QueueSize: 10})
@@ -161,13 +161,13 @@ func TestCollectorHangs(t *testing.T) {
 			t.Errorf("stopping took %s, want 3s", took)
 		}
 		if err == nil || !strings.Contains(err.Error(), "flush spans: 10 were lost: ") {
-			t.Errorf("stopping says %v", err)
+			t.Errorf("Stop returns %v", err)
 		}
 		tr.check(t, "stopped", map[string]float64{"queue_full": 32, "stopping": 10})
-	}) // which ends only when the export that hangs has
+	}) // synctest waits for the export that hangs
 }
 
-// The deadline of the context of Stop counts too.
+// The deadline of the context of Stop also applies.
 func TestStopMinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{export: hangs}})
@@ -176,7 +176,7 @@ func TestStopMinds(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		if err := tr.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("stopping says %v", err)
+			t.Errorf("Stop returns %v", err)
 		}
 		if took := time.Since(start); took != time.Second {
 			t.Errorf("stopping took %s, want 1s", took)
@@ -184,7 +184,7 @@ func TestStopMinds(t *testing.T) {
 	})
 }
 
-// Loss to an absent collector is logged once a minute, with how much was lost; one that is back is not logged.
+// Losses to an absent collector are logged once a minute, with their number. Its return is not logged.
 func TestCollectorIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away error
@@ -201,7 +201,7 @@ func TestCollectorIsAway(t *testing.T) {
 				t.Errorf("%s: log (-want +got):\n%s", what, diff)
 			}
 		}
-		time.Sleep(time.Millisecond) // no review ends in the moment of an export
+		time.Sleep(time.Millisecond) // no review ends at the moment of an export
 		minute("in good order")
 		away = errors.New("connection refused")
 		minute("away", "1 × WARN spans were dropped spans=10 error=connection refused")
@@ -216,7 +216,7 @@ func TestCollectorIsAway(t *testing.T) {
 	})
 }
 
-// A slow collector takes what it can, and whatever it does not take is counted.
+// A slow collector accepts as many spans as it can, and the others are counted.
 func TestCollectorIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(ctx context.Context) error {
@@ -244,7 +244,7 @@ func TestCollectorIsSlow(t *testing.T) {
 	})
 }
 
-// Phases are traced whatever part of reviews is, each in a trace of its own.
+// Phases are always traced, whatever part of reviews is traced, each in a separate trace.
 func TestPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fakeCollector{}
@@ -268,12 +268,12 @@ func TestPhases(t *testing.T) {
 			t.Errorf("attributes (-want +got):\n%s", diff)
 		}
 		if span.Parent().IsValid() || span.SpanContext().TraceID() == c.taken[1].SpanContext().TraceID() {
-			t.Error("a phase is not in a trace of its own")
+			t.Error("a phase is not in a separate trace")
 		}
 	})
 }
 
-// What the client has called is an address and a port, each in an attribute of its own.
+// The address and the port that the client has called are in separate attributes.
 func TestServerAttributes(t *testing.T) {
 	for host, want := range map[string][]string{
 		"evergate.evergate-system.svc:443": {"evergate.evergate-system.svc", "443"},
@@ -310,7 +310,7 @@ func TestServerAttributes(t *testing.T) {
 	}
 }
 
-// However long a value is, its span stays small.
+// A span stays small, however long its values are.
 func TestAttributesAreCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fakeCollector{}
@@ -329,7 +329,7 @@ func TestAttributesAreCut(t *testing.T) {
 	})
 }
 
-// Without tracing every call is in order, and does nothing.
+// Without tracing, every call is valid and does nothing.
 func TestNoTracing(t *testing.T) {
 	var tr *telemetry.Tracing
 	tr.PhaseChanged("starting", "listening", 0, 0)
@@ -364,7 +364,7 @@ func TestTraceIDOfTheCaller(t *testing.T) {
 	}
 }
 
-// A header that names no trace says nothing of whether it is sampled: the review is the first of its trace.
+// If a header does not contain a trace, its sampled flag does not count: the review is the first of its trace.
 func TestNoTraceIsNotUnsampled(t *testing.T) {
 	tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{}})
 	e := tr.Endpoint("/mutate/pods")
@@ -392,17 +392,17 @@ func TestNoTraceIsNotUnsampled(t *testing.T) {
 	}
 }
 
-// A sampler is called once, whatever it decides by, and its decision counts: no review is dropped that it samples.
+// A sampler is called once, whatever its criteria are, and its decision counts: no sampled review is dropped.
 func TestSamplers(t *testing.T) {
 	const (
 		unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 		sampled   = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	)
-	part := sdktrace.TraceIDRatioBased(0.6) // in which that trace is
+	part := sdktrace.TraceIDRatioBased(0.6) // this part contains that trace
 	for _, tt := range []struct {
 		name                     string
 		sampler                  sdktrace.Sampler
-		root, unsampled, sampled int // of 1000; 600 is about that
+		root, unsampled, sampled int // of 1000; 600 is approximate
 	}{
 		{"the default", nil, 1000, 0, 1000},
 		{"always_on", sdktrace.AlwaysSample(), 1000, 1000, 1000},

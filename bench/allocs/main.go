@@ -1,10 +1,10 @@
-// Allocs compares the allocations of benchmarks with a stored baseline, and fails when there are more. Unlike times
-// they do not depend on the machine, so that the gate can compare them.
+// Allocs compares the allocations of benchmarks with a stored baseline, and fails if there are more. Unlike times, they
+// do not depend on the machine, so the gate can compare them.
 //
 //	go test -run '^$' -bench . -benchmem ./review | go run ./bench/allocs bench/baseline.txt
 //
-// Both are in the format that benchstat reads. A benchmark may allocate one more than its baseline, or 2 % more: pools
-// and maps give or take one, and averages are rounded.
+// Both are in the format of benchstat. A benchmark may allocate one more than its baseline, or 2 % more, because pools
+// and maps vary by one and averages are rounded.
 package main
 
 import (
@@ -45,7 +45,7 @@ func run(path string, current io.Reader, w io.Writer) error {
 	return compare(want, got, w)
 }
 
-// compare prints a line for each benchmark and returns an error that names those that are not as they should be.
+// compare prints a line for each benchmark. It returns an error that lists the benchmarks whose result is not ok.
 func compare(want, got map[string]int64, w io.Writer) error {
 	var wrong []string
 	for _, name := range names(want, got) {
@@ -54,13 +54,13 @@ func compare(want, got map[string]int64, w io.Writer) error {
 		result := "ok"
 		switch {
 		case !there:
-			result = "is in the baseline only: has it been renamed, or has its package failed?"
+			result = "is only in the baseline: has it been renamed, or has its package failed?"
 		case !known:
-			result = "is not in the baseline: make allocs-baseline"
+			result = "is not in the baseline: run make allocs-baseline"
 		case now > before+max(1, before/50):
-			result = "more than before: see what allocates, or say in the commit why and make allocs-baseline"
+			result = "more than before: find the cause, or explain it in the commit and run make allocs-baseline"
 		case now < before:
-			result = "ok, fewer than before: make allocs-baseline"
+			result = "ok, fewer than before: run make allocs-baseline"
 		}
 		fmt.Fprintf(w, "%-60s %6d allocs, baseline %6d  %s\n", name, now, before, result)
 		if !strings.HasPrefix(result, "ok") {
@@ -69,9 +69,9 @@ func compare(want, got map[string]int64, w io.Writer) error {
 	}
 	switch {
 	case len(wrong) > 0:
-		return fmt.Errorf("not as in the baseline: %s", strings.Join(wrong, ", "))
+		return fmt.Errorf("different from the baseline: %s", strings.Join(wrong, ", "))
 	case len(want) == 0:
-		return fmt.Errorf("the baseline has no benchmarks")
+		return fmt.Errorf("the baseline does not contain any benchmarks")
 	}
 	return nil
 }
@@ -87,8 +87,8 @@ func names(a, b map[string]int64) []string {
 	return slices.Compact(all)
 }
 
-// read returns the allocations of each benchmark. Of several runs of one the least counts. The number of processors at
-// the end of its name is cut off, since it is the machine's.
+// read returns the allocations of each benchmark. If a benchmark ran several times, the lowest result counts. read
+// removes the number of processors from the end of the name, because it depends on the machine.
 func read(r io.Reader) (map[string]int64, error) {
 	found := map[string]int64{}
 	lines := bufio.NewScanner(r)

@@ -32,12 +32,12 @@ func TestRun(t *testing.T) {
 	for name, test := range map[string]struct{ old, replacement, want string }{
 		"the same":      {"", "", ""},
 		"one more":      {"15 allocs", "16 allocs", ""},
-		"two more":      {"15 allocs", "17 allocs", "not as in the baseline: BenchmarkDecode/pod-small"},
+		"two more":      {"15 allocs", "17 allocs", "different from the baseline: BenchmarkDecode/pod-small"},
 		"fewer":         {"15 allocs", "3 allocs", ""},
 		"2 % more":      {"1000 allocs", "1020 allocs", ""},
-		"more than 2 %": {"1000 allocs", "1021 allocs", "not as in the baseline: BenchmarkDecode/ingress-500"},
+		"more than 2 %": {"1000 allocs", "1021 allocs", "different from the baseline: BenchmarkDecode/ingress-500"},
 		"another name": {"pod-small", "pod-tiny",
-			"not as in the baseline: BenchmarkDecode/pod-small, BenchmarkDecode/pod-tiny"},
+			"different from the baseline: BenchmarkDecode/pod-small, BenchmarkDecode/pod-tiny"},
 		"other processes": {"small-2", "small-16", ""},
 		"it failed":       {"goos: linux", "--- FAIL: BenchmarkDecode", "the benchmarks failed: --- FAIL: BenchmarkDecode"},
 	} {

@@ -1,7 +1,8 @@
-// Package decoders compares ways to read a review: what the server does, and the JSON decoders that it could use
-// instead. It is a module of its own, so that none of them reaches the server's go.mod.
+// Package decoders compares ways to decode a review: the server's decoder, and JSON decoders that it could use instead.
+// It is a separate module, so these decoders are not in the server's go.mod.
 //
-// All of them read the same fields, and check the rest to be JSON where they can. "check" does nothing but that.
+// All of them read the same fields and, if they can, check that the rest is valid JSON. The decoder "check" only does
+// the latter.
 package decoders
 
 import (
@@ -24,7 +25,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// admission has the fields of a review that decide, as a server without generated types would declare them.
+// admission has the fields of a review that affect decisions, as a server without generated types would declare them.
 type admission[T any] struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -54,7 +55,7 @@ type container struct {
 	Image string `json:"image"`
 }
 
-// pod has the fields of a Pod that decide.
+// pod has the fields of a Pod that affect decisions.
 type pod struct {
 	Metadata struct {
 		Name            string            `json:"name"`
@@ -133,8 +134,8 @@ func full(unmarshal func([]byte, any) error) func([]byte) error {
 	return func(body []byte) error { return unmarshal(body, new(admission[corev1.Pod])) }
 }
 
-// TestSkipped tells which of them check what they skip. One that does not would let in what another decoder refuses, or
-// reads otherwise.
+// TestSkipped logs which decoders check skipped values. A decoder that does not check them would accept input that
+// another decoder rejects or reads differently.
 func TestSkipped(t *testing.T) {
 	const frame = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
 		`"operation":"CREATE","resource":{"group":"","version":"v1","resource":"pods"},` +
@@ -148,7 +149,7 @@ func TestSkipped(t *testing.T) {
 		}
 		t.Logf("%-26s takes for JSON: %s", way.name, strings.Join(taken, "  "))
 		if way.name == "evergate" && taken != nil {
-			t.Error("what is skipped is not checked")
+			t.Error("skipped values are not checked")
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Floor is the least that a webhook can cost: net/http with TLS reads the body and answers a constant. It decodes
-// nothing and decides nothing. What Evergate costs is given as a multiple of it.
+// Floor has the lowest possible cost of a webhook. With net/http and TLS, it reads the body and sends a constant
+// response. It does not decode or decide anything. Evergate's cost is expressed as a multiple of the floor's.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// answer is as long as the answer to a review that is allowed without a word.
+// answer is as long as the response to a review that is allowed without warnings.
 const answer = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":` +
 	`{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002","allowed":true,"auditAnnotations":{"policy":"0123456789ab"}}}`
 
@@ -32,7 +32,7 @@ func serve(cert, key string) error {
 	if err != nil {
 		return err
 	}
-	// As evergate's log says it, so that both are started in the same way.
+	// The format is the same as in evergate's log, so both servers can be started in the same way.
 	fmt.Fprintf(os.Stderr, `{"msg":"phase changed","to":"ready","address":%q}`+"\n", l.Addr())
 	s := &http.Server{
 		Handler:           http.HandlerFunc(review),
@@ -44,8 +44,7 @@ func serve(cert, key string) error {
 	return s.ServeTLS(l, cert, key)
 }
 
-// review reads a body into memory of its size, in one piece, which is the least that a webhook has
-// to do.
+// review reads a body into memory of its size, in one piece. Every webhook has to do at least this.
 func review(w http.ResponseWriter, r *http.Request) {
 	body := make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, body); err != nil {
@@ -54,5 +53,5 @@ func review(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-	_, _ = io.WriteString(w, answer) // it fails when the client is gone
+	_, _ = io.WriteString(w, answer) // it fails if the client has disconnected
 }

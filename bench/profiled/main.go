@@ -1,4 +1,4 @@
-// Profiled is evergate with one more port, on which net/http/pprof answers. The product has no such port.
+// Profiled is evergate with an additional port for net/http/pprof. The product does not have this port.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.Handle("/debug/pprof/allocs", pprof.Handler("allocs"))
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second} // its one client is on this machine
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second} // its only client is on this machine
 	go func() { _ = s.Serve(l) }()
 	os.Exit(cmd.Run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// applyFlags are those of apply and rollback.
+// applyFlags are the flags of apply and rollback.
 type applyFlags struct {
 	yes     bool
 	noPlan  bool
@@ -31,19 +31,20 @@ type applyFlags struct {
 	unrewritten bool
 }
 
-// defaultTimeout is more than the minute and a half that kubelet takes at most to show a ConfigMap unasked.
+// defaultTimeout is longer than the minute and a half after which kubelet updates a mounted ConfigMap at the latest.
 const defaultTimeout = 3 * time.Minute
 
 func (f *applyFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask when something would be newly denied")
-	flags.BoolVar(&f.noPlan, "no-plan", false, "do not list the objects of the cluster to see what would change for them")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation if objects would be newly denied")
+	flags.BoolVar(&f.noPlan, "no-plan", false, "do not compare the decisions about the objects in the cluster")
 	flags.BoolVar(&f.wait, "wait", true, "wait until every replica reports the policy")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait")
-	flags.BoolVar(&f.bestEffort, "best-effort", false, "leave to the webhooks what a backstop cannot say")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "maximum time to wait")
+	flags.BoolVar(&f.bestEffort, "best-effort", false,
+		"leave parts of the policy that a backstop cannot enforce to the webhooks")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
-		"have a backstop that does not rewrite say from: mirrors: it denies Pods that no webhook has rewritten")
-	flags.BoolVar(&f.force, "force-conflicts", false, "take the policy over from another manager of server-side apply")
+		"export from: mirrors to a backstop that does not rewrite. It denies Pods that no webhook has rewritten")
+	flags.BoolVar(&f.force, "force-conflicts", false, "take over the policy from another server-side apply manager")
 }
 
 func newApply(a *app) *cobra.Command {
@@ -51,22 +52,24 @@ func newApply(a *app) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "apply -f POLICY",
-		Short: "Put a policy into force, and see that every replica has it",
-		Long: `Apply checks the policy, says what it would change for the objects of the cluster, asks if something would be
-newly denied, and replaces the policy by server-side apply. What was in force is kept as a revision: kubectl evergate
-history. It then has kubelet show the change at once, by an annotation on the Pods of Evergate, and waits until every
-replica reports the hash of the policy. Without the right to patch Pods it waits for kubelet, a minute or so.
+		Short: "Apply a policy and wait until every replica uses it",
+		Long: `Apply checks the policy and reports the changes for the objects in the cluster. It asks for confirmation if
+objects would be newly denied. It replaces the policy with server-side apply, and keeps the previous policy as a
+revision (see kubectl evergate history). It then changes an annotation on Evergate's Pods, so that kubelet updates the
+policy immediately, and waits until every replica reports the hash of the new policy. Without permission to patch Pods,
+this takes about a minute.
 
-Where the cluster has a backstop, native policies that evergate export has written, it is renewed with the policy. What
-they cannot say is refused before anything is applied, unless --best-effort leaves it to the webhooks.
+If the cluster has a backstop (native policies from evergate export), apply renews it with the policy. If the native
+policies cannot enforce a part of the policy, apply does not change anything, unless --best-effort leaves this part to
+the webhooks.
 
-A ConfigMap that Argo CD or Flux manages is refused: they would undo the change.`,
+Apply does not change a ConfigMap that Argo CD or Flux manages, because they would undo the change.`,
 		Example: `  kubectl evergate apply -f policy.yaml
   kubectl evergate apply -f policies/ --yes --timeout 30s`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file == "" {
-				return errors.New("apply what? name a policy with -f FILE, -f DIRECTORY or -f - for stdin")
+				return errors.New("no policy: add it with -f FILE, -f DIRECTORY or -f - for stdin")
 			}
 			files, err := a.readPolicy(c.Context(), file)
 			if err != nil {
@@ -77,18 +80,18 @@ A ConfigMap that Argo CD or Flux manages is refused: they would undo the change.
 			})
 		},
 	}
-	c.Flags().StringVarP(&file, "filename", "f", "", "`file` or directory of the policy, or - for stdin")
+	c.Flags().StringVarP(&file, "filename", "f", "", "`file` or directory of the policy, or - (stdin)")
 	f.define(c)
 	return c
 }
 
-// change is a policy that is to be in force.
+// change is a policy to apply.
 type change struct {
 	files []policy.File
 	note  string // for the history
 }
 
-// apply puts into force the policy that find returns, which is told the one in force.
+// apply applies the policy that find returns. find gets the current ConfigMap.
 func (a *app) apply(
 	ctx context.Context, f *applyFlags,
 	find func(context.Context, *revise.Policies, *corev1.ConfigMap) (change, error),
@@ -123,7 +126,7 @@ func (a *app) apply(
 		return err
 	}
 	if revise.Same(current, to.files) {
-		fmt.Fprintf(a.stdout, "policy %s is applied already\n", is.Hash())
+		fmt.Fprintf(a.stdout, "policy %s is already applied\n", is.Hash())
 	} else {
 		if !f.noPlan {
 			if err := a.confirm(ctx, f, c, current, is); err != nil {
@@ -134,7 +137,8 @@ func (a *app) apply(
 			return err
 		}
 	}
-	// At once, and not when all replicas have the policy: the backstop is for when they do not answer.
+	// Renew the backstop immediately, and not after all replicas have the policy: the backstop is for the case that
+	// they do not answer.
 	if err := a.renew(ctx, native, is.Hash()); err != nil {
 		return err
 	}
@@ -144,13 +148,14 @@ func (a *app) apply(
 	return a.await(ctx, f, c, p, is.Hash())
 }
 
-// confirm says what a policy would change, and asks whether it may if that denies anything.
+// confirm reports the changes of a policy, and asks for confirmation if objects would be newly denied, if the policy
+// would no longer enforce anything, or if objects could not be validated.
 func (a *app) confirm(
 	ctx context.Context, f *applyFlags, c *live.Cluster, current *corev1.ConfigMap, is *policy.Policy,
 ) error {
 	was, err := policy.Load(revise.Files(current)...)
 	if err != nil {
-		a.say("the policy that is applied now does not load, so that nothing can be compared with it")
+		a.say("the current policy does not load, so there is no comparison")
 		was = nil
 	}
 	report, err := a.plan(ctx, c, &planFlags{limit: shownBeforeApply}, was, is)
@@ -162,20 +167,20 @@ func (a *app) confirm(
 	case report.Denies():
 		why = "objects would be newly denied"
 	case was != nil && enforces(was) && !enforces(is):
-		why = "the policy enforces nothing any more"
+		why = "the policy would no longer enforce anything"
 	case report.Summary.Errors > 0:
-		why = "not all objects could be judged"
+		why = "some objects could not be validated"
 	}
 	if f.yes || why == "" {
 		return nil
 	}
 	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return &foundError{errors.New(why + ", and there is no terminal to ask at: add --yes")}
+		return &foundError{errors.New(why + ", and there is no terminal for a confirmation: add --yes")}
 	}
 	return a.ask(ctx, why)
 }
 
-// enforces reports whether any entry of a policy does, in a rule set or outside of all.
+// enforces reports whether any entry of a policy is in mode enforce, in a rule set or outside of all rule sets.
 func enforces(p *policy.Policy) bool {
 	var blocks []string
 	for block := range p.Counts().All() {
@@ -190,7 +195,7 @@ func enforces(p *policy.Policy) bool {
 	return enforced
 }
 
-// ask asks whether the policy is to be applied. The error says that it is not.
+// ask asks the user whether to apply the policy. It returns an error if the answer is no.
 func (a *app) ask(ctx context.Context, why string) error {
 	fmt.Fprintf(a.stderr, "evergate: %s. Apply the policy? [y/N] ", why)
 	line, err := a.read(ctx, func(in io.Reader) ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') })
@@ -200,7 +205,7 @@ func (a *app) ask(ctx context.Context, why string) error {
 	return nil
 }
 
-// replace writes the policy, and keeps it and the one before as revisions.
+// replace writes the policy, and records it and the previous policy as revisions.
 func (a *app) replace(
 	ctx context.Context, f *applyFlags, p *revise.Policies, current *corev1.ConfigMap, to change, hash string,
 ) error {
@@ -213,7 +218,7 @@ func (a *app) replace(
 	fmt.Fprintf(a.stdout, "policy %s is applied to the ConfigMap %s\n", hash, p.Name)
 	n, err := p.Record(ctx, to.files, hash, p.WhoAmI(ctx), to.note)
 	if err != nil {
-		return fmt.Errorf("the policy is applied, but not in the history: %w", err)
+		return fmt.Errorf("the policy is applied, but could not be added to the history: %w", err)
 	}
 	fmt.Fprintf(a.stdout, "revision %d\n", n)
 	return nil

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// TestAsk: only a yes applies a policy; that nothing was applied ends with exit code 1.
+// TestAsk checks that a policy is only applied after a yes. Any other answer leads to exit code 1.
 func TestAsk(t *testing.T) {
 	for answer, applies := range map[string]bool{
 		"y\n": true, "Yes\n": true, " yes \n": true, "y": true,
@@ -30,7 +30,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A question, and a policy that is read of standard input, end with a signal, although nothing is typed.
+// A signal ends a question and the reading of a policy from standard input, even if nothing is typed.
 func TestInterruptedReads(t *testing.T) {
 	for name, args := range map[string]func(ctx context.Context, a *app) error{
 		"question": func(ctx context.Context, a *app) error { return a.ask(ctx, "objects would be newly denied") },
@@ -50,13 +50,13 @@ func TestInterruptedReads(t *testing.T) {
 				if err := <-done; err == nil {
 					t.Error("it ended without an error")
 				}
-				_ = keyboard.Close() // ends the read that goes on
+				_ = keyboard.Close() // ends the remaining read
 			})
 		})
 	}
 }
 
-// What a signal has interrupted ends with the exit code that shells give it.
+// An interrupted command ends with the exit code that shells use.
 func TestInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
@@ -67,7 +67,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// blocked is a standard input that nothing is typed into.
+// blocked is a standard input without any data.
 type blocked struct{}
 
 func (blocked) Read([]byte) (int, error) { select {} }

@@ -16,8 +16,9 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// renewal returns what makes the backstop of a cluster that of a policy, and has the API server check it; nil where
-// there is none, or where it is of the policy already. The error says that the policy must not be applied.
+// renewal returns the changes that renew the backstop of a cluster for a policy, after the API server has checked
+// them in a dry run. It returns nil if the cluster does not have a backstop or if the backstop is already up to date.
+// It returns an error if the policy must not be applied.
 func (a *app) renewal(
 	ctx context.Context, f *applyFlags, c *live.Cluster, current *corev1.ConfigMap, files []policy.File, hash string,
 ) (*backstop.Renewal, error) {
@@ -27,8 +28,8 @@ func (a *app) renewal(
 	}
 	b, err := backstop.Read(ctx, c.Dynamic)
 	if apierrors.IsForbidden(err) {
-		a.say("you may not list native policies, so that a backstop, where there is one, stays as it is: the component " +
-			"backstop of the kit has a ClusterRole")
+		a.say("you may not list native policies, so an existing backstop is not renewed: the ClusterRole in the component " +
+			"backstop allows this")
 		return nil, a.refuseUncalled(ctx, c, usesOfFiles(ctx, c, is))
 	}
 	if err != nil {
@@ -44,7 +45,7 @@ func (a *app) renewal(
 	}
 	was, err := policy.Describe(revise.Files(current)...)
 	if err != nil {
-		was = policy.Document{} // the one in force does not load
+		was = policy.Document{} // the current policy does not load
 	}
 	exempt := export.ExemptNamespaces()
 	exempt[0] = c.Namespace
@@ -61,8 +62,8 @@ func (a *app) renewal(
 	return r, r.Try(ctx)
 }
 
-// refuse returns an error if a part of the policy would be enforced by nothing: it is not native, and the user has not
-// agreed that only webhooks judge it; or no webhook is called for it.
+// refuse returns an error if a part of the policy would not be enforced: if it is not native and the user has not
+// agreed to leave it to the webhooks, or if no webhook is called for it.
 func (a *app) refuse(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
 	var refusals []error
 	for _, refusal := range r.Refusals {
@@ -73,15 +74,15 @@ func (a *app) refuse(ctx context.Context, f *applyFlags, c *live.Cluster, r *bac
 		refusals = append(refusals, errors.New(refusal.String()))
 	}
 	if len(refusals) > 0 {
-		refusals = append(refusals, errors.New("nothing was applied: the backstop cannot say all of the policy; to leave "+
-			"that to the webhooks add --best-effort"))
+		refusals = append(refusals, errors.New("nothing was applied: the backstop cannot enforce the whole policy; to leave "+
+			"the rest to the webhooks, add --best-effort"))
 		return &foundError{errors.Join(refusals...)}
 	}
 	return a.refuseUncalled(ctx, c, r.Uses)
 }
 
-// usesOfFiles returns which webhooks have to be called where no backstop is seen but files of the API server, if those
-// say that they are there.
+// usesOfFiles returns the webhooks that have to be called if the cluster has no backstop. It considers files of the
+// API server if they answer the probe.
 func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document) []export.WebhookUse {
 	uses := export.WebhookUses(doc, export.Options{
 		Targets: []export.Target{export.Static}, Exempt: export.ExemptNamespaces(),
@@ -90,51 +91,51 @@ func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document) []ex
 		return uses
 	}
 	for i := range uses {
-		uses[i].Called = "no native policy is seen that does its work"
+		uses[i].Called = "no native policy was found that replaces it"
 	}
 	return uses
 }
 
-// refuseUncalled returns an error if a webhook is never called that has to be.
+// refuseUncalled returns an error if a webhook that has to be called is never called.
 func (a *app) refuseUncalled(ctx context.Context, c *live.Cluster, uses []export.WebhookUse) error {
 	hooks, err := readHooks(ctx, c)
 	if err != nil {
-		a.say("whether webhooks are called may not be read: %v", err)
+		a.say("cannot read whether webhooks are called: %v", err)
 	}
 	for i := range hooks {
 		if why := uncalled(&hooks[i], uses); why != "" {
-			return &foundError{fmt.Errorf("nothing was applied: the webhook %s is never called, by its matchCondition %s, and "+
-				"has to be under this policy: %s: take the condition out first", hooks[i].name, hooks[i].never, why)}
+			return &foundError{fmt.Errorf("nothing was applied: the matchCondition %[2]s disables the webhook %[1]s, but "+
+				"this policy needs it: %[3]s: remove the condition first", hooks[i].name, hooks[i].never, why)}
 		}
 	}
 	return nil
 }
 
-// uncalled returns why a webhook has to be called that never is.
+// uncalled returns the reason why a webhook that is never called has to be called, or an empty string.
 func uncalled(h *hook, uses []export.WebhookUse) string {
 	if h.never == "" {
 		return ""
 	}
 	i := slices.IndexFunc(uses, func(u export.WebhookUse) bool { return u.Path == h.path })
 	if i < 0 {
-		return "no native policy does its work"
+		return "no native policy replaces it"
 	}
 	return uses[i].Called
 }
 
-// renew makes the backstop that of the policy, and says what it did.
+// renew renews the backstop and prints the result.
 func (a *app) renew(ctx context.Context, r *backstop.Renewal, hash string) error {
 	if r == nil {
 		return nil
 	}
 	if err := r.Write(ctx); err != nil {
-		return fmt.Errorf("the policy is applied, and the backstop is not of it yet: apply it again: %w", err)
+		return fmt.Errorf("the policy is applied, but the backstop is not up to date: apply the policy again: %w", err)
 	}
 	renewed, added, removed := r.Counts()
-	fmt.Fprintf(a.stdout, "the backstop is of policy %s: %d native policies renewed, %d added, %d removed\n", hash,
+	fmt.Fprintf(a.stdout, "the backstop now enforces policy %s: %d native policies renewed, %d added, %d removed\n", hash,
 		renewed, added, removed)
 	if renewed+added == 0 {
-		a.say("nothing of the policy is native, so that there is no backstop any more: evergate export makes another one")
+		a.say("no part of the policy is native, so the backstop was removed: to create it again, use evergate export")
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 )
 
-// completions returns the completion of an argument from the cluster. What cannot be asked completes nothing: a shell
-// has no place for an error.
+// completions returns a completion function for an argument that queries the cluster. If the query fails, it does not
+// complete anything, because a shell cannot show an error.
 func (a *app) completions(list func(*cobra.Command, *live.Cluster) []cobra.Completion) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -26,7 +26,7 @@ func (a *app) completions(list func(*cobra.Command, *live.Cluster) []cobra.Compl
 	}
 }
 
-// completeClusterFlags completes the contexts of the kubeconfig, and the namespaces of the cluster.
+// completeClusterFlags completes the contexts in the kubeconfig and the namespaces in the cluster.
 func (a *app) completeClusterFlags(root *cobra.Command) {
 	contexts := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		config, err := a.config().RawConfig()
@@ -35,7 +35,7 @@ func (a *app) completeClusterFlags(root *cobra.Command) {
 		}
 		return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = root.RegisterFlagCompletionFunc("context", contexts) // fails for a flag that has one
+	_ = root.RegisterFlagCompletionFunc("context", contexts) // fails only if the flag already has one
 	_ = root.RegisterFlagCompletionFunc("evergate-namespace", a.completeNamespaces)
 }
 
@@ -57,7 +57,7 @@ func (a *app) completeNamespaces(
 
 // revisionNames completes the revisions of the policy, the newest first, each with its hash.
 func revisionNames(c *cobra.Command, cluster *live.Cluster) []cobra.Completion {
-	replicas, _ := cluster.Replicas(c.Context()) // without them the ConfigMap has the kit's name
+	replicas, _ := cluster.Replicas(c.Context()) // without replicas, the default name is used
 	all, err := policies(cluster, replicas).Revisions(c.Context())
 	if err != nil {
 		return nil
@@ -69,7 +69,8 @@ func revisionNames(c *cobra.Command, cluster *live.Cluster) []cobra.Completion {
 	return names
 }
 
-// podNames returns what completes the Pods of a namespace, which namespace names: that of the kubeconfig if empty.
+// podNames returns a completion of the Pods in a namespace. If namespace is empty, it uses the namespace of the
+// kubeconfig.
 func (a *app) podNames(namespace *string) func(*cobra.Command, *live.Cluster) []cobra.Completion {
 	return func(c *cobra.Command, cluster *live.Cluster) []cobra.Completion {
 		in, err := a.podNamespace(*namespace)

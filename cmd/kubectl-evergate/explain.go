@@ -26,13 +26,13 @@ func newExplain(a *app) *cobra.Command {
 	var format output.Flag
 	c := &cobra.Command{
 		Use:   "explain POD",
-		Short: "Say why the images of a Pod were rewritten, or were not",
-		Long: `Explain says which webhooks match the Pod's namespace, which policy the replicas have, and what that policy
-decides about each image and rule if the Pod is created anew. A Pod that was rewritten is judged by the original
-images in its record, which a tenant may write. The sets of a policy are those of the webhooks that match.`,
+		Short: "Explain why the images of a Pod were rewritten or not",
+		Long: `Explain shows which webhooks match the namespace of the Pod, which policy the replicas have, and how that
+policy would decide about each image and rule if the Pod were created again. If the Pod was rewritten, explain uses the
+original images in its annotation, which tenants may write. It applies the rule sets of the webhooks that match.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("explain which Pod? kubectl evergate explain POD -n NAMESPACE")
+				return errors.New("no Pod: use kubectl evergate explain POD -n NAMESPACE")
 			}
 			return nil
 		},
@@ -41,13 +41,14 @@ images in its record, which a tenant may write. The sets of a policy are those o
 		},
 		ValidArgsFunction: a.completions(a.podNames(&namespace)),
 	}
-	c.Flags().StringVarP(&namespace, "namespace", "n", "", "`namespace` of the Pod (default that of the kubeconfig)")
-	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails for a flag that has one
+	c.Flags().StringVarP(&namespace, "namespace", "n", "",
+		"`namespace` of the Pod (default: the namespace of the kubeconfig)")
+	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails only if the flag already has one
 	formatFlag(c, &format, "the explanation")
 	return c
 }
 
-// podNamespace returns the namespace of a flag; that of the kubeconfig if it is empty.
+// podNamespace returns the namespace in a flag. If the flag is empty, it returns the namespace of the kubeconfig.
 func (a *app) podNamespace(flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
@@ -100,15 +101,15 @@ func (a *app) explain(ctx context.Context, format output.Format, namespace, name
 	return nil
 }
 
-// explanation is of one Pod. Its JSON is an interface.
+// explanation explains one Pod. Its JSON is an interface.
 type explanation struct {
 	*app
 	cluster *live.Cluster
 	pod     *corev1.Pod
 
 	Webhooks []string        `json:"webhooks"` // that match the namespace of the Pod
-	Policy   string          `json:"policy"`   // the hash of the ConfigMap's
-	Notes    []string        `json:"notes"`    // sentences about both, and about the replicas
+	Policy   string          `json:"policy"`   // the hash of the policy in the ConfigMap
+	Notes    []string        `json:"notes"`    // sentences about the webhooks, the policy and the replicas
 	Review   *offline.Report `json:"review"`   // as if the Pod were created now
 }
 
@@ -117,15 +118,16 @@ func (e *explanation) note(format string, args ...any) {
 	e.Notes = append(e.Notes, fmt.Sprintf(format, args...))
 }
 
-// webhooks says which webhooks match the namespace of the Pod, and returns the sets that they ask for.
+// webhooks adds a note about the webhooks that match the namespace of the Pod. It returns the rule sets in their
+// paths.
 func (e *explanation) webhooks(ctx context.Context) (sets []string) {
 	hooks, err := readHooks(ctx, e.cluster)
 	if err != nil {
-		e.say("which webhooks match is not known: %v", err)
+		e.say("cannot determine which webhooks match: %v", err)
 	}
 	ns, nsErr := e.cluster.Client.CoreV1().Namespaces().Get(ctx, e.pod.Namespace, metav1.GetOptions{})
 	if nsErr != nil {
-		e.say("which webhooks match is not known: %v", nsErr)
+		e.say("cannot determine which webhooks match: %v", nsErr)
 		return nil
 	}
 	e.Webhooks = []string{}
@@ -142,17 +144,17 @@ func (e *explanation) webhooks(ctx context.Context) (sets []string) {
 	case len(e.Webhooks) > 0:
 		e.note("The namespace %s is matched by %s.", ns.Name, text.List(e.Webhooks))
 	case err == nil:
-		e.note("No webhook matches the namespace %s: its Pods are neither rewritten nor judged. The label that opts it in "+
-			"is evergate.dev/admission=enabled.", ns.Name)
+		e.note("No webhook matches the namespace %s: its Pods are neither rewritten nor validated. To opt in, set the label "+
+			"evergate.dev/admission=enabled.", ns.Name)
 	}
 	return sets
 }
 
-// policy returns the policy of the ConfigMap, and says which replicas have another.
+// policy returns the policy in the ConfigMap. It adds notes about replicas with another policy.
 func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
 	replicas, err := e.cluster.Replicas(ctx)
 	if err != nil {
-		e.say("which policy the replicas have is not known: %v", err)
+		e.say("cannot determine the policy of the replicas: %v", err)
 	}
 	store := policies(e.cluster, replicas)
 	cm, err := store.Current(ctx)
@@ -164,24 +166,24 @@ func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
 		return nil, fmt.Errorf("the policy in the ConfigMap %s does not load: %w", store.Name, err)
 	}
 	e.Policy = p.Hash()
-	e.note("The policy of the ConfigMap %s is %s.", store.Name, p.Hash())
+	e.note("The policy in the ConfigMap %s is %s.", store.Name, p.Hash())
 	reports := e.cluster.Ask(ctx, replicas, false)
 	for i := range reports {
 		r := &reports[i]
 		switch {
 		case r.Err != nil:
-			e.say("%s cannot be asked: %v", r.Name(), r.Err)
+			e.say("%s does not answer: %v", r.Name(), r.Err)
 		case r.Policy.Hash != p.Hash():
-			e.note("%s has another: %s.", r.Name(), r.Policy.Hash)
+			e.note("%s has another policy: %s.", r.Name(), r.Policy.Hash)
 		case e.pod.CreationTimestamp.Time.Before(r.Policy.Since):
-			e.note("%s has it since %s, and the Pod was created before, at %s: another policy may have decided.", r.Name(),
-				r.Policy.Since.UTC().Format(time.RFC3339), e.pod.CreationTimestamp.UTC().Format(time.RFC3339))
+			e.note("%s has had it since %s, but the Pod was created before, at %s, so another policy may have decided.",
+				r.Name(), r.Policy.Since.UTC().Format(time.RFC3339), e.pod.CreationTimestamp.UTC().Format(time.RFC3339))
 		}
 	}
 	return p, nil
 }
 
-// judge returns what a policy decides about the Pod.
+// judge returns the decision of a policy about the Pod.
 func (e *explanation) judge(p *policy.Policy, sets []string) (*offline.Report, error) {
 	e.pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	data, err := json.Marshal(e.pod)

@@ -11,10 +11,10 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// forbidden collects the resources that the user may not list. They are reported in one line instead of one error each.
+// forbidden collects the resources that the user may not list, to report them in one line instead of one error each.
 type forbidden struct{ resources []string }
 
-// add notes a resource if err means that the user may not list it. It reports whether that is so.
+// add records a resource if err means that the user may not list it. It reports whether this is the case.
 func (f *forbidden) add(resource string, err error) bool {
 	if !live.Forbidden(err) {
 		return false
@@ -25,17 +25,17 @@ func (f *forbidden) add(resource string, err error) bool {
 	return true
 }
 
-// err returns the line; nil if everything may be listed.
+// err returns the line, or nil if everything may be listed.
 func (f *forbidden) err() error {
 	if len(f.resources) == 0 {
 		return nil
 	}
 	return fmt.Errorf("left out, because you may not list them: %s "+
-		"(docs/plugin.md has the rights that each command needs)",
+		"(docs/plugin.md lists the permissions that each command needs)",
 		text.ListUpTo(len(f.resources), f.resources))
 }
 
-// grouped yields objects, and the errors of all kinds that may not be listed as one.
+// grouped yields objects. It combines the errors of all kinds that may not be listed into one error.
 func grouped(objects iter.Seq2[offline.Object, error]) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		var f forbidden

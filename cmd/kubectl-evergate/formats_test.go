@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// answers are what an API server has, by path. Nothing else may be read.
+// answers contains the responses of an API server by path. Other paths must not be read.
 type answers map[string]string
 
 func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -22,7 +22,7 @@ func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, answer)
 }
 
-// small is a cluster with a policy, a Deployment that another policy would deny, and a webhook that a URL leads to.
+// small is a cluster with a policy, a Deployment that another policy would deny, and a webhook with a URL.
 func small() answers {
 	const namespaced = "/api/v1/namespaces/evergate-system"
 	policy := "apiVersion: evergate.dev/v1alpha1\\nkind: EvergatePolicy\\nallowEmpty: true\\n"
@@ -60,16 +60,16 @@ kind: EvergatePolicy
 pods: [{name: tags, mode: enforce, workloads: enforce, images: {deniedTags: [latest]}}]
 `
 
-// TestFormats: what each command knows is there for programs, in the words of its documentation.
+// TestFormats checks the output of each command for programs, with the words of the documentation.
 func TestFormats(t *testing.T) {
 	for _, test := range []struct {
 		args []string
 		code int
-		want []string // in what is printed as JSON, without spaces
+		want []string // parts of the JSON output, without spaces
 	}{
 		{[]string{"status"}, exitFound, []string{
 			`"namespace":"evergate-system"`, `"url":"https://evergate.example"`,
-			`"problems":["thereisnoreplica"]`, `"namespaces":1`,
+			`"problems":["therearenoreplicas"]`, `"namespaces":1`,
 		}},
 		{[]string{"plan", "-f", "-"}, exitFound, []string{`"kind":"Deployment"`, `"name":"web"`}},
 		{[]string{"history"}, exitOK, []string{`[]`}},
@@ -94,7 +94,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestForbiddenKinds: kinds that may not be listed are one line, and not one each.
+// TestForbiddenKinds checks that kinds that cannot be listed are reported in one line.
 func TestForbiddenKinds(t *testing.T) {
 	for command, args := range map[string][]string{"plan": {"plan", "-f", "-"}, "preflight": {"preflight"}} {
 		t.Run(command, func(t *testing.T) {

@@ -21,9 +21,9 @@ func newHistory(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history",
 		Short: "List the last ten policies",
-		Long: `History lists the policies that were applied with kubectl evergate, the newest first: at most ten, each an
-immutable ConfigMap beside the policy's own. The one with a star is in the ConfigMap now. If another client has applied
-that, history keeps it as a revision too.`,
+		Long: `History lists the policies that were applied with kubectl evergate, the newest first. It keeps at most ten
+revisions, each in an immutable ConfigMap next to the ConfigMap with the policy. A star marks the policy that is in the
+ConfigMap now. If another client has applied this policy, history adds it as a revision.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context(), format.Format()) },
 	}
@@ -48,7 +48,7 @@ func (a *app) history(ctx context.Context, format output.Format) error {
 	}
 	replicas, err := c.Replicas(ctx)
 	if err != nil {
-		a.say("%v", err) // the name of the ConfigMap is then the kit's
+		a.say("%v", err) // the default name of the ConfigMap is then used
 	}
 	p := policies(c, replicas)
 	current, err := p.Current(ctx)
@@ -65,7 +65,7 @@ func (a *app) history(ctx context.Context, format output.Format) error {
 	rows := []revision{}
 	found := false
 	for _, r := range all {
-		is := !found && revise.Same(current, r.Files) // an older one may be the same policy
+		is := !found && revise.Same(current, r.Files) // an older revision may contain the same policy
 		found = found || is
 		rows = append(rows, revision{r.Number, r.Hash, r.At.UTC(), r.By, r.Note, is})
 	}
@@ -77,7 +77,7 @@ func (a *app) history(ctx context.Context, format output.Format) error {
 
 func writeHistory(to io.Writer, rows []revision) error {
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(to, "there is no revision: kubectl evergate apply writes them")
+		_, err := fmt.Fprintln(to, "there are no revisions: kubectl evergate apply creates them")
 		return err
 	}
 	w := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
@@ -93,19 +93,19 @@ func writeHistory(to io.Writer, rows []revision) error {
 	return w.Flush()
 }
 
-// adopt keeps the policy of the ConfigMap as a revision if another client has applied it. A rollback can then restore
-// it. A policy that does not load is not kept.
+// adopt records the policy in the ConfigMap as a revision if another client has applied it. A rollback can then
+// restore it. It does not record a policy that does not load.
 func adopt(ctx context.Context, p *revise.Policies, current *corev1.ConfigMap) error {
 	files := revise.Files(current)
 	loaded, err := policy.Load(files...)
 	if len(files) == 0 || err != nil {
 		return nil //nolint:nilerr // status reports it
 	}
-	_, err = p.Record(ctx, files, loaded.Hash(), "", "found in force")
+	_, err = p.Record(ctx, files, loaded.Hash(), "", "found in the ConfigMap")
 	return err
 }
 
-// dash stands for what is empty, in a table.
+// dash returns s, or a dash for an empty cell in a table.
 func dash(s string) string {
 	if s == "" {
 		return "-"
@@ -117,10 +117,10 @@ func newRollback(a *app) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
 		Use:   "rollback [REVISION]",
-		Short: "Put a policy into force that was in force before",
-		Long: `Rollback applies a revision, as kubectl evergate apply does a file: it says what that would change, asks if
-something would be newly denied, and waits until every replica has it. Without a number it takes the newest whose policy
-is not in force.`,
+		Short: "Apply an earlier policy again",
+		Long: `Rollback applies a revision in the same way as kubectl evergate apply. It reports the changes, asks for
+confirmation if objects would be newly denied, and waits until every replica has the policy. Without a number, it
+applies the newest revision that differs from the current policy.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completions(revisionNames),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -141,7 +141,7 @@ is not in force.`,
 	return c
 }
 
-// revision returns the policy of a revision, by its number or 0.
+// revision returns the policy of a revision. number is 0 for the default revision.
 func (a *app) revision(
 	ctx context.Context, p *revise.Policies, current *corev1.ConfigMap, number int,
 ) (change, error) {

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/export"
 )
 
@@ -22,30 +22,28 @@ import (
 type hook struct {
 	name     string
 	policy   admissionv1.FailurePolicyType
-	path     string // of the process that it calls
-	url      string // that it calls in place of a Service; empty for a Service
-	never    string // the matchCondition for which it is never called; empty where it may be
+	path     string // of the server that it calls
+	url      string // if it calls a URL instead of a Service
+	never    string // the matchCondition because of which it is never called, if there is one
 	ca       []*x509.Certificate
 	selector labels.Selector
-	matches  int // namespaces
+	matches  int // number of namespaces
 }
 
-// hookSuffix is how the names of Evergate's webhooks end, and guardHook that of its own ConfigMap.
-const (
-	hookSuffix = ".evergate.dev"
-	guardHook  = "policy.validate.evergate.dev"
-)
+// guardHook is the name of the webhook that matches the ConfigMap of the policy.
+const guardHook = "policy.validate" + deploy.WebhookSuffix
 
-// readHooks returns the webhooks of Evergate, those that can be read: the error says of the others why.
+// readHooks returns the webhooks of Evergate. If the error is not nil, the webhooks that could be read are still
+// returned.
 func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	var all []hook
 	add := func(
 		name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, ns *metav1.LabelSelector,
 		conditions []admissionv1.MatchCondition,
 	) {
-		// A URL does not tell the namespace: the name must do.
+		// A URL does not contain the namespace, so only the name is checked.
 		ours := client.Service == nil || client.Service.Namespace == c.Namespace
-		if ours && strings.HasSuffix(name, hookSuffix) {
+		if ours && strings.HasSuffix(name, deploy.WebhookSuffix) {
 			h := newHook(name, p, client, ns)
 			h.never = neverCalled(conditions)
 			all = append(all, h)
@@ -83,24 +81,16 @@ func newHook(
 	if p != nil {
 		h.policy = *p
 	}
-	switch {
-	case client.URL != nil:
-		h.url = *client.URL
-		if u, err := url.Parse(h.url); err == nil { // the API server stores no other
-			h.path = u.Path
-			h.url = u.Scheme + "://" + u.Host
-		}
-	case client.Service != nil && client.Service.Path != nil:
-		h.path = *client.Service.Path
-	}
+	target := deploy.TargetOf(client)
+	h.path, h.url = target.Path, target.URL
 	var err error
 	if h.selector, err = metav1.LabelSelectorAsSelector(namespaces); err != nil {
-		h.selector = labels.Nothing() // the API server stores no such selector
+		h.selector = labels.Nothing() // the API server does not store invalid selectors
 	}
 	return h
 }
 
-// neverCalled returns the name of a condition that is never true; empty where there is none.
+// neverCalled returns the name of a condition that is never true, or an empty string.
 func neverCalled(conditions []admissionv1.MatchCondition) string {
 	for _, m := range conditions {
 		if strings.TrimSpace(m.Expression) == export.NativeExpression {
@@ -110,7 +100,7 @@ func neverCalled(conditions []admissionv1.MatchCondition) string {
 	return ""
 }
 
-// certificates returns those in a bundle that can be read.
+// certificates returns the valid certificates in a bundle.
 func certificates(bundle []byte) []*x509.Certificate {
 	var all []*x509.Certificate
 	for {
@@ -124,7 +114,8 @@ func certificates(bundle []byte) []*x509.Certificate {
 	}
 }
 
-// match counts which namespaces each webhook matches, and returns those that any does but the guard of the policy.
+// match counts the namespaces that each webhook matches. It returns the namespaces that a webhook other than
+// guardHook matches.
 func match(hooks []hook, namespaces []corev1.Namespace) []string {
 	var names []string
 	for i := range namespaces {
@@ -143,7 +134,7 @@ func match(hooks []hook, namespaces []corev1.Namespace) []string {
 	return names
 }
 
-// lastEnd is when the last of some certificates ends.
+// lastEnd returns the latest expiry of the certificates.
 func lastEnd(all []*x509.Certificate) time.Time {
 	var end time.Time
 	for _, c := range all {

@@ -1,12 +1,12 @@
-// Kubectl-evergate is a plugin of kubectl: it shows how Evergate is doing in a cluster, and changes its policy. It uses
-// the kubeconfig and the rights of its user, and installs nothing.
+// Kubectl-evergate is a plugin of kubectl. It shows the state of Evergate in a cluster and changes its policy. It
+// uses the kubeconfig and the permissions of its user, and does not install anything.
 //
 //	root.go                 flags that all commands share
 //	status.go  status_text.go
-//	apply.go                check, plan, ask, replace; wait.go until every replica reports the policy
+//	apply.go                check, plan, ask, replace; wait.go: wait until every replica reports the policy
 //	history.go              history and rollback
 //	plan.go  preflight.go  explain.go
-//	internal/live           the cluster and its replicas; internal/revise the policy and its revisions
+//	internal/live           the cluster and its replicas; internal/revise: the policy and its revisions
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 func main() { os.Exit(runUntilSignal()) }
 
-// runUntilSignal ends what the command does with the first signal. A second one ends the process.
+// runUntilSignal runs the command until the first signal cancels it. A second signal ends the process.
 func runUntilSignal() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	shownBeforeApply = 10  // objects that apply lists: a screen
-	shownByPlan      = 100 // objects that plan lists unless told otherwise, as evergate plan does
+	shownBeforeApply = 10  // objects that apply lists: one screen
+	shownByPlan      = 100 // objects that plan lists by default, as in evergate plan
 )
 
-// planFlags are those of plan, and what apply has in their place.
+// planFlags are the flags of plan. apply sets them itself.
 type planFlags struct {
 	file  string
 	limit int
@@ -32,29 +32,31 @@ func newPlan(a *app) *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
 		Use:   "plan -f POLICY",
-		Short: "Say what a policy would change for the objects of the cluster",
-		Long: `Plan compares a policy with the one in the ConfigMap, as evergate plan does, for each object of the cluster
-of a kind that is judged, workloads with their templates too, but no custom resources of a policy's templates: what
-would be newly denied, newly allowed, newly warned of and rewritten otherwise, if it were created anew. Objects are
-read page by page. Those in namespaces that no webhook matches are left out. Rules of a set judge objects in the
-namespaces that its webhook matches. Pods that were rewritten are judged by the original images in their records,
-which tenants may write.
+		Short: "Show which objects in the cluster a policy would decide differently",
+		Long: `Plan compares a policy with the policy in the ConfigMap, like evergate plan, for each object in the cluster of
+a supported kind. It includes workloads with their Pod templates, but not the custom resources in the templates block of
+a policy. It reports the objects that would be newly denied, newly allowed, newly warned about or rewritten differently
+if they were created again.
 
-It exits with 1 if something would be newly denied.`,
+Plan reads objects page by page. It leaves out objects in namespaces that no webhook matches. Rule sets apply to objects
+in the namespaces that their webhooks match. For Pods that were rewritten, plan uses the original images in their
+annotation, which tenants may write.
+
+Exit code 1 means that objects would be newly denied.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.planCommand(c.Context(), &f) },
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - for stdin")
-	flags.IntVar(&f.limit, "limit", shownByPlan, "how many objects to list, and 0 for none")
+	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - (stdin)")
+	flags.IntVar(&f.limit, "limit", shownByPlan, "maximum number of listed objects; 0 lists none")
 	formatFlag(c, &f.output, "the plan")
-	flags.BoolVar(&f.all, "all-namespaces", false, "also objects in namespaces that no webhook matches")
+	flags.BoolVar(&f.all, "all-namespaces", false, "include objects in namespaces that no webhook matches")
 	return c
 }
 
 func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 	if f.file == "" {
-		return errors.New("plan what? name a policy with -f FILE, -f DIRECTORY or -f - for stdin")
+		return errors.New("no policy: add it with -f FILE, -f DIRECTORY or -f - for stdin")
 	}
 	files, err := a.readPolicy(ctx, f.file)
 	if err != nil {
@@ -70,7 +72,7 @@ func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 	}
 	replicas, err := c.Replicas(ctx)
 	if err != nil {
-		a.say("%v", err) // the name of the ConfigMap is then the kit's
+		a.say("%v", err) // the default name of the ConfigMap is then used
 	}
 	current, err := policies(c, replicas).Current(ctx)
 	if err != nil {
@@ -78,7 +80,7 @@ func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 	}
 	was, err := policy.Load(revise.Files(current)...)
 	if err != nil {
-		return fmt.Errorf("the policy that is applied now does not load: %w", err)
+		return fmt.Errorf("the current policy does not load: %w", err)
 	}
 	report, err := a.plan(ctx, c, f, was, is)
 	switch {
@@ -87,12 +89,12 @@ func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 	case report.Denies():
 		return &foundError{}
 	case report.Summary.Errors > 0:
-		return errors.New("not all objects could be judged")
+		return errors.New("some objects could not be validated")
 	}
 	return nil
 }
 
-// plan compares two policies for the objects of a cluster, and writes what would change. was may be nil.
+// plan compares two policies on the objects in a cluster, and writes the changes. was may be nil.
 func (a *app) plan(
 	ctx context.Context, c *live.Cluster, f *planFlags, was, is *policy.Policy,
 ) (*plan.Report, error) {
@@ -101,13 +103,13 @@ func (a *app) plan(
 	in, err := readScope(ctx, c)
 	switch {
 	case err != nil:
-		a.say("objects of all namespaces are judged, by the rules of all sets: which ones a webhook matches may not be "+
+		a.say("validating objects in all namespaces with all rule sets, because the webhooks or namespaces cannot be "+
 			"read: %v", err)
 		options.Sets = []string{"*"}
 	case f.all:
 		options.SetsOf = in.sets
 	default:
-		a.say("%d of %d namespaces are matched; objects of the others are left out", len(in.matched), len(in.labels))
+		a.say("webhooks match %d of %d namespaces; objects in the others are left out", len(in.matched), len(in.labels))
 		options.SetsOf, objects = in.sets, in.within(objects)
 	}
 	p := plan.New(options)

@@ -10,11 +10,12 @@ import (
 	"github.com/evergate/evergate/policystore"
 )
 
-// maxPolicyInput bounds what is read of standard input: the policy's own limits say what is too long.
+// maxPolicyInput limits the bytes that are read from standard input. The limits in package policy return better error
+// messages.
 const maxPolicyInput = 16 << 20
 
 // readPolicy reads the policy at path: a file, a directory, or - for standard input. The manifest of a ConfigMap is
-// refused: kubectl applies those.
+// an error, because kubectl can apply it.
 func (a *app) readPolicy(ctx context.Context, path string) ([]policy.File, error) {
 	files, err := a.readFiles(ctx, path)
 	if err != nil {
@@ -26,7 +27,7 @@ func (a *app) readPolicy(ctx context.Context, path string) ([]policy.File, error
 	}
 	for i, f := range inside {
 		if i >= len(files) || f.Name != files[i].Name || f.Lines > 0 {
-			return nil, fmt.Errorf("%s is the manifest of a ConfigMap: name the policy file itself", path)
+			return nil, fmt.Errorf("%s is the manifest of a ConfigMap: use the policy file itself", path)
 		}
 	}
 	return files, nil
@@ -45,7 +46,7 @@ func (a *app) readFiles(ctx context.Context, path string) ([]policy.File, error)
 	return []policy.File{{Name: "stdin", Data: data}}, nil
 }
 
-// load compiles a policy, and says what it warns of. As for evergate policy check, an empty policy is an error.
+// load compiles a policy and prints its warnings. An empty policy is an error, as in evergate policy check.
 func (a *app) load(files []policy.File) (*policy.Policy, error) {
 	p, err := policy.Load(files...)
 	if err != nil {

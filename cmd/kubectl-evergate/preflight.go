@@ -23,10 +23,11 @@ func newPreflight(a *app) *cobra.Command {
 	var format output.Flag
 	c := &cobra.Command{
 		Use:   "preflight",
-		Short: "Say what of this cluster would break it",
-		Long: `Preflight looks at what runs in the cluster and says what would break it, as evergate preflight does of what
-deploy/collect.sh prints. docs/preflight.md lists all findings. What you may not read is left out, and said: findings
-that need it are not made. Of Secrets only certificates are kept.`,
+		Short: "Find mistakes in the installation that would break the cluster",
+		Long: `Preflight checks the running installation for mistakes that would break the cluster, like evergate preflight
+does with the output of deploy/collect.sh. It also creates a Pod of the Deployment as a dry run, and reports the answer
+of the API server. It does not change the cluster. docs/preflight.md lists all findings. Objects that you may not read
+are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from Secrets.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}
@@ -39,7 +40,7 @@ func formatFlag(c *cobra.Command, format *output.Flag, what string) {
 	*format = output.NewFlag(output.Values()...)
 	c.Flags().VarP(format, "output", "o", format.Usage(what))
 	words := cobra.FixedCompletions(strings.Split(format.Type(), "|"), cobra.ShellCompDirectiveNoFileComp)
-	_ = c.RegisterFlagCompletionFunc("output", words) // fails for a flag that has one
+	_ = c.RegisterFlagCompletionFunc("output", words) // fails only if the flag already has one
 }
 
 func (a *app) preflight(ctx context.Context, format output.Format) error {
@@ -51,7 +52,7 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	report, err := deploy.Check(inv, deploy.Options{Now: a.now()})
+	report, err := deploy.Check(inv, deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, inv)})
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,23 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	return err
 }
 
-// collect yields what preflight looks at: the objects of the cluster, and what files of its API server say.
+// dryRuns creates a Pod of each Deployment that runs evergate serve, as a dry run.
+func (a *app) dryRuns(ctx context.Context, c *live.Cluster, inv *deploy.Inventory) []deploy.DryRun {
+	var all []deploy.DryRun
+	for _, d := range inv.Serving() {
+		answer, err := c.DryRunPod(ctx, d)
+		if err != nil {
+			a.say("left out: a dry run of a Pod of Deployment %s/%s: %v", d.Namespace, d.Name, err)
+			continue
+		}
+		all = append(all, deploy.DryRun{
+			Deployment: d.Name, Pod: answer.Pod, Rejected: answer.Rejected, AsController: answer.AsController,
+		})
+	}
+	return all
+}
+
+// collect yields the input of preflight: the objects in the cluster, and the answer of its API server to the probe.
 func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err != nil {
@@ -94,11 +111,12 @@ func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Ob
 	}
 }
 
-// filesStatus returns what files of the API server answer, in the form of deploy/collect.sh: no object shows it.
+// filesStatus returns the answer of the API server to the probe, in the form of deploy/collect.sh, because no object
+// contains it.
 func filesStatus(hash string) (offline.Object, error) {
 	data, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-		Message: export.ProbePolicy + ": the files are of [policy " + hash + "]",
+		Message: export.ProbePolicy + ": exported from [policy " + hash + "]",
 	})
 	return offline.Object{
 		Origin: offline.Origin{File: "files of the API server"}, APIVersion: "v1", Kind: "Status", JSON: data,

@@ -21,13 +21,13 @@ import (
 // The exit codes of all commands.
 const (
 	exitOK    = 0
-	exitFound = 1 // the command says what is wrong
-	exitUsage = 2 // bad flags, a bad policy, a cluster that cannot be asked
+	exitFound = 1 // the command has reported a problem
+	exitUsage = 2 // bad flags, a bad policy, or a cluster that does not answer
 
-	exitInterrupted = 130 // by a signal, as shells have it
+	exitInterrupted = 130 // by a signal, as in shells
 )
 
-// foundError ends with exitFound. What there is to say has been said if its err is nil.
+// foundError leads to exitFound. If err is nil, the command has already reported the problem.
 type foundError struct{ err error }
 
 func (e *foundError) Error() string {
@@ -39,7 +39,7 @@ func (e *foundError) Error() string {
 
 func (e *foundError) Unwrap() error { return e.err }
 
-// run runs the command that args name, and returns the exit code.
+// run runs the command in args and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now})
 	root.SetArgs(args)
@@ -67,8 +67,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 }
 
-// read reads standard input. It returns when ctx ends, although the read itself cannot be interrupted and continues
-// until the process ends.
+// read reads standard input. It returns when ctx ends, but the read itself cannot be interrupted and continues until
+// the process ends.
 func (a *app) read(ctx context.Context, read func(io.Reader) ([]byte, error)) ([]byte, error) {
 	type input struct {
 		data []byte
@@ -87,7 +87,7 @@ func (a *app) read(ctx context.Context, read func(io.Reader) ([]byte, error)) ([
 	}
 }
 
-// app is what all commands share.
+// app contains the parts that all commands share.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -95,10 +95,10 @@ type app struct {
 
 	kubeconfig clientcmd.ClientConfigLoadingRules
 	overrides  clientcmd.ConfigOverrides
-	namespace  string // that Evergate runs in
+	namespace  string // the namespace of Evergate
 }
 
-// defaultNamespace is where the kit installs Evergate, and defaultConfigMap what it mounts.
+// defaultNamespace and defaultConfigMap are the namespace and the ConfigMap of the policy in the base manifests.
 const (
 	defaultNamespace = "evergate-system"
 	defaultConfigMap = "evergate-policy"
@@ -107,35 +107,35 @@ const (
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-evergate",
-		Short: "See how Evergate is doing in a cluster, and change its policy",
-		Long: `Kubectl evergate uses your kubeconfig and your rights; nothing is installed in the cluster. It reaches the
-replicas by a port-forward. docs/plugin.md has what each command needs to be allowed.
+		Short: "Show the state of Evergate in a cluster, and change its policy",
+		Long: `Kubectl evergate uses your kubeconfig and your permissions. It does not install anything in the cluster. It
+connects to the replicas with a port-forward. docs/plugin.md lists the permissions that each command needs.
 
-Exit codes of all commands: 0 well, 1 something is wrong, and said, 2 bad flags, a bad policy, or a cluster that
-cannot be asked, 130 interrupted by a signal.`,
+Exit codes of all commands: 0 success, 1 a problem was reported, 2 bad flags, a bad policy, or a cluster that does not
+answer, 130 interrupted by a signal.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl evergate"},
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.namespace, "evergate-namespace", defaultNamespace, "namespace that Evergate runs in")
+	flags.StringVar(&a.namespace, "evergate-namespace", defaultNamespace, "namespace of Evergate")
 	a.kubeconfig = *clientcmd.NewDefaultClientConfigLoadingRules()
 	flags.StringVar(&a.kubeconfig.ExplicitPath, "kubeconfig", "", "`file` of the kubeconfig")
 	known := clientcmd.RecommendedConfigOverrideFlags("")
-	known.ContextOverrideFlags.Namespace.LongName = "" // only explain has one: all else is in Evergate's
+	known.ContextOverrideFlags.Namespace.LongName = "" // only explain needs a namespace; other commands use Evergate's
 	clientcmd.BindOverrideFlags(&a.overrides, flags, known)
 	a.completeClusterFlags(root)
 	root.AddCommand(newStatus(a), newApply(a), newPlan(a), newHistory(a), newRollback(a), newPreflight(a), newExplain(a))
 	return root
 }
 
-// config returns what says where the cluster is, and as whom it is asked.
+// config returns the kubeconfig with the overrides of the flags.
 func (a *app) config() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&a.kubeconfig, &a.overrides)
 }
 
-// cluster returns the cluster of the kubeconfig. It is an error if Evergate's namespace is known not to be there: all
-// that is in it would be reported as missing.
+// cluster returns the cluster of the kubeconfig. It returns an error if Evergate's namespace does not exist.
+// Otherwise all objects in the namespace would be reported as missing.
 func (a *app) cluster(ctx context.Context) (*live.Cluster, error) {
 	c, err := a.connect()
 	if err != nil {
@@ -144,12 +144,12 @@ func (a *app) cluster(ctx context.Context) (*live.Cluster, error) {
 	_, err = c.Client.CoreV1().Namespaces().Get(ctx, a.namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf(
-			"the cluster has no namespace %s: name the one that Evergate runs in with --evergate-namespace", a.namespace)
+			"the cluster has no namespace %s: set the namespace of Evergate with --evergate-namespace", a.namespace)
 	}
-	return c, nil // who may not read namespaces may still read what is in one
+	return c, nil // a user who may not read namespaces may still read objects in them
 }
 
-// connect returns the cluster of the kubeconfig, without a call.
+// connect returns the cluster of the kubeconfig. It does not send a request.
 func (a *app) connect() (*live.Cluster, error) {
 	config, err := a.config().ClientConfig()
 	if err != nil {
@@ -158,8 +158,8 @@ func (a *app) connect() (*live.Cluster, error) {
 	return live.New(config, a.namespace, a.stderr)
 }
 
-// policies returns where the policy of a cluster is: in the ConfigMap that its replicas show. Without replicas, or
-// without the right to list them, it is the kit's.
+// policies returns the place of the policy in a cluster: the ConfigMap that its replicas mount. Without replicas, or
+// without permission to list them, it is the default ConfigMap.
 func policies(c *live.Cluster, replicas []live.Replica) *revise.Policies {
 	name := defaultConfigMap
 	for _, r := range replicas {
@@ -170,7 +170,7 @@ func policies(c *live.Cluster, replicas []live.Replica) *revise.Policies {
 	return &revise.Policies{Client: c.Client, Namespace: c.Namespace, Name: name}
 }
 
-// say writes a line for users, beside the result.
+// say writes a line for users to stderr.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "evergate: "+format+"\n", args...)
 }

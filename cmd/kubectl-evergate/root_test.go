@@ -13,7 +13,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// kubeconfig returns the file of a kubeconfig whose API server answers by handler. Without a handler it is down.
+// kubeconfig returns the path of a kubeconfig for an API server with a handler. Without a handler, the API server is
+// down.
 func kubeconfig(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -36,7 +37,7 @@ contexts:
 	return file
 }
 
-// refuse answers as an API server does that refuses a request, for a reason such as NotFound.
+// refuse sends the response of an API server that rejects a request, for a reason such as NotFound.
 func refuse(w http.ResponseWriter, code int, reason string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
@@ -44,32 +45,32 @@ func refuse(w http.ResponseWriter, code int, reason string) {
 		reason, "it is "+reason, code)
 }
 
-// TestUnknown: what cannot be asked is neither there nor missing.
+// TestUnknown checks that objects that cannot be read are not reported as missing.
 func TestUnknown(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		args   []string
 		code   int
-		want   string // in what is printed
+		want   string // parts of the output
 		not    string
 	}{
 		"no such namespace": {
 			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "NotFound") },
 			[]string{"status", "--evergate-namespace", "evergate"}, exitUsage,
-			"evergate: the cluster has no namespace evergate: name the one that Evergate runs in with --evergate-namespace\n",
+			"evergate: the cluster has no namespace evergate: set the namespace of Evergate with --evergate-namespace\n",
 			"opted in",
 		},
 		"status, nothing allowed": {
 			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
-			[]string{"status"}, exitUsage, "replicas: list the replicas: it is Forbidden", "there is no replica",
+			[]string{"status"}, exitUsage, "replicas: list the replicas: it is Forbidden", "there are no replicas",
 		},
 		"apply, nothing allowed": {
 			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
-			[]string{"apply", "-f", "-"}, exitUsage, "list the replicas: it is Forbidden", "there is no replica",
+			[]string{"apply", "-f", "-"}, exitUsage, "list the replicas: it is Forbidden", "there are no replicas",
 		},
 		"status, the server is down": {
 			nil,
-			[]string{"status"}, exitUsage, "replicas: list the replicas: ", "there is no replica",
+			[]string{"status"}, exitUsage, "replicas: list the replicas: ", "there are no replicas",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestEmptyPolicy: a policy without entries is not applied by accident.
+// TestEmptyPolicy checks that a policy without entries is not applied by accident.
 func TestEmptyPolicy(t *testing.T) {
 	file := kubeconfig(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

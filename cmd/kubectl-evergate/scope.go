@@ -14,21 +14,21 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// scope is what the webhooks of a cluster match, by the labels of its namespaces.
+// scope describes which namespaces Evergate's webhooks match.
 type scope struct {
 	labels  map[string]labels.Set // of each namespace
-	matched map[string]bool       // the namespaces that a webhook matches, that of the policy aside
+	matched map[string]bool       // by a webhook other than guardHook
 	setsBy  []setHook
 }
 
-// setHook is a webhook that judges by the rules of a set.
+// setHook is a webhook that applies a rule set.
 type setHook struct {
 	set     string
 	webhook *admission.Webhook
-	matches labels.Selector // of namespaces
+	matches labels.Selector // namespaces
 }
 
-// readScope reads the webhooks and namespaces of a cluster.
+// readScope reads the webhooks and the namespaces from a cluster.
 func readScope(ctx context.Context, c *live.Cluster) (*scope, error) {
 	hooks, err := readHooks(ctx, c)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *scope) within(objects iter.Seq2[offline.Object, error]) iter.Seq2[offli
 	}
 }
 
-// sets returns the sets whose webhooks match the kind and the namespace of an object.
+// sets returns the rule sets whose webhooks match the kind and the namespace of an object.
 func (s *scope) sets(o offline.Object) []string {
 	var sets []string
 	for _, h := range s.setsBy {
@@ -78,8 +78,9 @@ func (s *scope) sets(o offline.Object) []string {
 	return sets
 }
 
-// judges reports whether objects of a kind come to the webhook: those that it names, and to that of workloads those
-// that no webhook names, since only templates of the policy tell how they are read.
+// judges reports whether the webhook is called for objects of a kind. These are the kinds of the webhook. The webhook
+// for workloads is also called for kinds of no other webhook, because they can be custom resources in the templates
+// block of the policy.
 func (h *setHook) judges(kind string) bool {
 	named := func(w admission.Webhook) bool {
 		return slices.ContainsFunc(w.Kinds, func(k review.Kind) bool { return k.Name == kind })

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// TestSetsOfAnObject: the rules of a set judge what the webhook with its name in the path matches.
+// TestSetsOfAnObject checks that a rule set applies to the objects that a webhook with its name in the path matches.
 func TestSetsOfAnObject(t *testing.T) {
 	s := &scope{labels: map[string]labels.Set{"edge-a": {"tier": "edge"}, "team-a": {"tier": "team"}}}
 	for path, selector := range map[string]string{
@@ -33,7 +33,7 @@ func TestSetsOfAnObject(t *testing.T) {
 		{"team-a", "Service", nil},
 		{"edge-a", "Ingress", nil},
 		{"team-a", "Deployment", []string{"builds"}},
-		{"team-a", "Rollout", []string{"builds"}}, // templates of the policy have it
+		{"team-a", "Rollout", []string{"builds"}}, // in the templates block of the policy
 		{"team-a", "Pod", nil},
 		{"edge-a", "GRPCRoute", []string{"public"}},
 		{"unknown", "GRPCRoute", nil},

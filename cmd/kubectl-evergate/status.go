@@ -24,14 +24,14 @@ func newStatus(a *app) *cobra.Command {
 	var format output.Flag
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show how Evergate is doing, on one screen",
+		Short: "Show the state of Evergate on one screen",
 		Long: `Status shows the replicas with their versions, policies and certificates, the webhooks with their failurePolicy
-and CA, which namespaces they match, and how many calls the API server let through because no replica answered. What
-you may not read is left out, and said.
+and CA, the namespaces that they match, and the number of calls that the API server let through because no replica
+answered. It leaves out and lists everything that you may not read.
 
-It exits with 1 when something is wrong: replicas that do not have the policy of the ConfigMap or are not ready, a
-certificate or a CA that ends within a week, a webhook without a CA, a backstop of another policy. It exits with 2 when
-the replicas cannot be listed.`,
+Exit code 1 means that there is a problem: a replica that is not ready or does not have the policy of the ConfigMap, a
+certificate or CA that expires within a week, a webhook without a CA, or a backstop that enforces another policy. Exit
+code 2 means that the replicas cannot be listed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), format.Format()) },
 	}
@@ -59,35 +59,35 @@ func (a *app) status(ctx context.Context, format output.Format) error {
 	case len(s.problems) > 0:
 		return &foundError{}
 	case !s.listed:
-		return errors.New("the replicas are not known, so that nothing else says how Evergate is doing")
+		return errors.New("cannot list the replicas, so the state of Evergate is unknown")
 	}
 	return nil
 }
 
-// status is what there is to show.
+// status is the state that the command shows.
 type status struct {
 	now       time.Time
 	namespace string
 
-	policy     *policy.Policy // of the ConfigMap; nil where it is not known
+	policy     *policy.Policy // in the ConfigMap; nil if it is unknown
 	configMap  string
-	applied    string // by which field manager, and when
+	applied    string // the field manager
 	appliedAt  time.Time
 	replicas   []live.Report
-	listed     bool // the replicas are known
+	listed     bool // the replicas could be listed
 	hooks      []hook
-	native     int      // policies of the backstop
-	nativeOf   []string // the hashes of the policies that they were exported from
-	filesOf    string   // the same of files of the API server that was asked; empty without
-	namespaces int      // -1 where they are not known
-	matched    []string // namespaces that a webhook matches, but for the guard of the policy
+	native     int      // number of policies of the backstop
+	nativeOf   []string // the hashes of the policies from which they were exported
+	filesOf    string   // the same hash in files of the API server; may be empty
+	namespaces int      // -1 if unknown
+	matched    []string // by a webhook other than guardHook
 	failedOpen map[string]int
-	started    time.Time // the API server that was asked
+	started    time.Time // start of the API server that answered
 	unread     []string
 	problems   []string
 }
 
-// collect asks for all there is to show. What may not be read is noted.
+// collect reads everything that status shows, and records the parts that could not be read.
 func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	replicas, err := c.Replicas(ctx)
 	s.listed = err == nil
@@ -107,14 +107,15 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	s.note("metrics of the API server", s.readMetrics(metrics))
 }
 
-// note notes what was not read.
+// note records a part that could not be read.
 func (s *status) note(what string, err error) {
 	if err != nil {
 		s.unread = append(s.unread, what+": "+text.Printable(err.Error(), maxError))
 	}
 }
 
-// Bounds: an error of the API server has some 200 bytes; the metrics of one in a large cluster some 20 MiB.
+// The limits of the input. An error of the API server has about 200 bytes, and its metrics in a large cluster have
+// about 20 MiB.
 const (
 	maxError         = 500
 	maxServerMetrics = 128 << 20
@@ -148,13 +149,14 @@ func (s *status) readBackstop(ctx context.Context, c *live.Cluster) {
 	s.note("files of the API server", err)
 }
 
-// Names of the API server's metrics.
+// The names of metrics of the API server.
 const (
 	failOpenMetric = "apiserver_admission_webhook_fail_open_count"
 	startMetric    = "process_start_time_seconds"
 )
 
-// readMetrics finds the calls that failed open among the metrics of the API server, of which it parses nothing else.
+// readMetrics reads the calls that failed open from the metrics of the API server. It does not parse the other
+// metrics.
 func (s *status) readMetrics(metrics []byte) error {
 	if metrics == nil {
 		return nil
@@ -179,15 +181,15 @@ func (s *status) readMetrics(metrics []byte) error {
 	return nil
 }
 
-// soon is when the end of a certificate is a problem: cert-manager renews the kit's 30 days before it, so that it has
-// failed for three weeks.
+// soon is the time before the expiry of a certificate at which it is a problem. With the base manifests, cert-manager
+// renews certificates 30 days before they expire, so at that time the renewal has failed for three weeks.
 const soon = 7 * 24 * time.Hour
 
-// judge finds what is wrong.
+// judge finds problems.
 func (s *status) judge() {
 	wrong := func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) }
 	if len(s.replicas) == 0 && s.listed {
-		wrong("there is no replica")
+		wrong("there are no replicas")
 	}
 	for i := range s.replicas {
 		r := &s.replicas[i]
@@ -196,38 +198,39 @@ func (s *status) judge() {
 		}
 		switch {
 		case r.Err != nil:
-			wrong("%s cannot be asked: %s", r.Name(), text.Printable(r.Err.Error(), maxError))
+			wrong("%s does not answer: %s", r.Name(), text.Printable(r.Err.Error(), maxError))
 		case r.Policy.Stale && r.Policy.Refused != nil:
-			wrong("%s refuses the policy that it is shown: %s", r.Name(), text.Printable(r.Policy.Refused.Error, maxError))
+			wrong("%s cannot load its policy file: %s", r.Name(), text.Printable(r.Policy.Refused.Error, maxError))
 		case s.policy != nil && r.Policy.Hash != s.policy.Hash():
-			wrong("%s has another policy than the ConfigMap %s", r.Name(), s.configMap)
+			wrong("the policy of %s differs from the ConfigMap %s", r.Name(), s.configMap)
 		}
 		if !r.NotAfter.IsZero() && r.NotAfter.Sub(s.now) < soon {
-			wrong("the certificate of %s ends %s", r.Name(), s.until(r.NotAfter))
+			wrong("the certificate of %s expires %s", r.Name(), s.until(r.NotAfter))
 		}
 	}
 	if s.policy != nil && s.native > 0 && !slices.Equal(s.nativeOf, []string{s.policy.Hash()}) {
-		wrong("the backstop is of another policy than the ConfigMap %s has: kubectl evergate apply, or evergate export, "+
-			"renews it", s.configMap)
+		wrong("the backstop enforces another policy than the one in the ConfigMap %s: renew it with kubectl evergate apply "+
+			"or evergate export", s.configMap)
 	}
 	if s.policy != nil && s.filesOf != "" && s.filesOf != s.policy.Hash() {
-		wrong("files of the API server are of another policy than the ConfigMap %s has: evergate export --target static "+
-			"writes them anew", s.configMap)
+		wrong("files of the API server enforce another policy than the one in the ConfigMap %s: write them again with "+
+			"evergate export --target static", s.configMap)
 	}
 	s.judgeCAs(wrong)
 	if len(s.hooks) == 0 && len(s.unread) == 0 {
-		wrong("there is no webhook of Evergate that calls a URL or a Service in %s", s.namespace)
+		wrong("there are no webhooks of Evergate that call a URL or a Service in %s", s.namespace)
 	}
 }
 
-// judgeCAs finds webhooks without a CA, and those whose CA ends soon: in a sentence each, since all have the same.
+// judgeCAs finds webhooks without a CA, and webhooks whose CA expires soon. It reports each of the two in one
+// sentence, because webhooks usually share the CA.
 func (s *status) judgeCAs(wrong func(format string, args ...any)) {
 	var without, ending []string
 	first := s.now.Add(soon)
 	for i := range s.hooks {
 		h := &s.hooks[i]
 		switch end := lastEnd(h.ca); {
-		case len(h.ca) == 0 && h.url != "": // the API server's own authorities may have signed the certificate
+		case len(h.ca) == 0 && h.url != "": // a CA that the API server trusts by default may have signed the certificate
 		case len(h.ca) == 0:
 			without = append(without, h.name)
 		case end.Sub(s.now) < soon:
@@ -238,9 +241,9 @@ func (s *status) judgeCAs(wrong func(format string, args ...any)) {
 		}
 	}
 	if len(without) > 0 {
-		wrong("webhooks without a CA, so that each call fails: %s", text.List(without))
+		wrong("webhooks without a CA, so each call fails: %s", text.List(without))
 	}
 	if len(ending) > 0 {
-		wrong("the CA ends %s of the webhooks %s", s.until(first), text.List(ending))
+		wrong("the CA expires %s, for the webhooks %s", s.until(first), text.List(ending))
 	}
 }

@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// statusReport is the status for programs. Its JSON is an interface. A field that is left out is not known.
+// statusReport is the status for programs. Its JSON is an interface. Unknown fields are left out.
 type statusReport struct {
 	Namespace string `json:"namespace"`
 	Policy    struct {
@@ -15,10 +15,10 @@ type statusReport struct {
 	Webhooks []webhookReport `json:"webhooks"`
 	Native   struct {
 		Policies int      `json:"policies"`
-		Of       []string `json:"of,omitempty"`    // the hashes that they were exported from
+		Of       []string `json:"of,omitempty"`    // the hashes of the policies from which they were exported
 		Files    string   `json:"files,omitempty"` // the hash in files of the API server
 	} `json:"native"`
-	Namespaces *int     `json:"namespaces,omitempty"` // of the cluster
+	Namespaces *int     `json:"namespaces,omitempty"` // in the cluster
 	Matched    []string `json:"matched,omitempty"`    // namespaces that a webhook matches
 	NotRead    []string `json:"notRead,omitempty"`
 	Problems   []string `json:"problems"`
@@ -32,17 +32,17 @@ type replicaReport struct {
 	Version  string    `json:"version,omitempty"`
 	Policy   string    `json:"policy,omitempty"` // its hash
 	Since    time.Time `json:"since,omitzero"`
-	Stale    bool      `json:"stale,omitempty"`   // it refuses a newer policy
+	Stale    bool      `json:"stale,omitempty"`   // it could not load a newer policy
 	NotAfter time.Time `json:"notAfter,omitzero"` // of its certificate
-	Error    string    `json:"error,omitempty"`   // why it cannot be asked
+	Error    string    `json:"error,omitempty"`   // the reason if it does not answer
 }
 
-// webhookReport is the configuration of a webhook, and its counts.
+// webhookReport is the configuration of a webhook and its counts.
 type webhookReport struct {
 	Name          string    `json:"name"`
 	FailurePolicy string    `json:"failurePolicy"`
-	URL           string    `json:"url,omitempty"`        // that it calls in place of a Service
-	CANotAfter    time.Time `json:"caNotAfter,omitzero"`  // when the last of its authorities ends
+	URL           string    `json:"url,omitempty"`        // if it calls a URL instead of a Service
+	CANotAfter    time.Time `json:"caNotAfter,omitzero"`  // the latest expiry of its CAs
 	Namespaces    *int      `json:"namespaces,omitempty"` // that it matches
 	FailedOpen    *int      `json:"failedOpen,omitempty"` // calls since the API server started
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// TestStatusOfTrouble shows what is wrong, and what may not be read, of a cluster in which much is.
+// TestStatusOfTrouble checks the status of a cluster with many problems, in which the user may not read everything.
 func TestStatusOfTrouble(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(
@@ -60,35 +60,35 @@ func TestStatusOfTrouble(t *testing.T) {
 	}
 	want := `Evergate in evergate-system
 Policy: ` + p.Hash() + ` in the ConfigMap evergate-policy, written 90m ago by kubectl-evergate
-Backstop: 3 native policies of policy 0123456789ab, ` + p.Hash() + `
-Files of the API server: of policy 0123456789ab
+Backstop: 3 native policies, exported from policy 0123456789ab, ` + p.Hash() + `
+Files of the API server: exported from policy 0123456789ab
 
-REPLICA      NODE   READY   VERSION   POLICY         SINCE    CERTIFICATE ENDS
+REPLICA      NODE   READY   VERSION   POLICY         SINCE    CERTIFICATE EXPIRES
 evergate-a   n1     yes     v0.1.0    0123456789ab   3d ago   in 30h
 evergate-b   n1     no      -         -              -        -
 
-WEBHOOK                      FAILURE POLICY   CA ENDS   NAMESPACES   FAILED OPEN
-pods.validate.evergate.dev   Ignore           none      -            3
-Failed open: 3 calls since the API server that answered started, 5h ago; each API server counts its own
+WEBHOOK                      FAILURE POLICY   CA EXPIRES   NAMESPACES   FAILED OPEN
+pods.validate.evergate.dev   Ignore           none         -            3
+Failed open: 3 calls since the start of this API server 5h ago; each API server has its own counter
 
 Not read:
   namespaces: namespaces is forbidden: User "joe" cannot list
 
-Wrong:
-  evergate-a has another policy than the ConfigMap evergate-policy
-  the certificate of evergate-a ends in 30h
+Problems:
+  the policy of evergate-a differs from the ConfigMap evergate-policy
+  the certificate of evergate-a expires in 30h
   evergate-b is not ready
-  evergate-b cannot be asked: port-forward to evergate-b: refused
-  the backstop is of another policy than the ConfigMap evergate-policy has: kubectl evergate apply, or evergate export, renews it
-  files of the API server are of another policy than the ConfigMap evergate-policy has: evergate export --target static writes them anew
-  webhooks without a CA, so that each call fails: pods.validate.evergate.dev
+  evergate-b does not answer: port-forward to evergate-b: refused
+  the backstop enforces another policy than the one in the ConfigMap evergate-policy: renew it with kubectl evergate apply or evergate export
+  files of the API server enforce another policy than the one in the ConfigMap evergate-policy: write them again with evergate export --target static
+  webhooks without a CA, so each call fails: pods.validate.evergate.dev
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestHooksByURL: a webhook that calls a URL is one of Evergate's by its name, and needs no CA.
+// TestHooksByURL checks that a webhook with a URL is recognized by its name and does not need a CA.
 func TestHooksByURL(t *testing.T) {
 	address, path := "https://evergate.example:8443/validate/pods", "/validate/services"
 	service := &admissionv1.ServiceReference{Namespace: "evergate-system", Name: "evergate", Path: &path}

@@ -23,7 +23,7 @@ func (s *status) write(to io.Writer) error {
 	s.writeNamespaces(&b)
 	s.writeFailedOpen(&b)
 	section(&b, "Not read", s.unread)
-	section(&b, "Wrong", s.problems)
+	section(&b, "Problems", s.problems)
 	_, err := to.Write(b.Bytes())
 	return err
 }
@@ -40,7 +40,7 @@ func section(b *bytes.Buffer, title string, lines []string) {
 
 func (s *status) writePolicy(b *bytes.Buffer) {
 	if s.policy == nil {
-		fmt.Fprintf(b, "Policy: none is known in the ConfigMap %s\n", s.configMap)
+		fmt.Fprintf(b, "Policy: unknown in the ConfigMap %s\n", s.configMap)
 		return
 	}
 	fmt.Fprintf(b, "Policy: %s in the ConfigMap %s", s.policy.Hash(), s.configMap)
@@ -52,14 +52,14 @@ func (s *status) writePolicy(b *bytes.Buffer) {
 
 func (s *status) writeBackstop(b *bytes.Buffer) {
 	if s.native > 0 {
-		fmt.Fprintf(b, "Backstop: %d native policies of policy %s\n", s.native, text.List(s.nativeOf))
+		fmt.Fprintf(b, "Backstop: %d native policies, exported from policy %s\n", s.native, text.List(s.nativeOf))
 	}
 	if s.filesOf != "" {
-		fmt.Fprintf(b, "Files of the API server: of policy %s\n", s.filesOf)
+		fmt.Fprintf(b, "Files of the API server: exported from policy %s\n", s.filesOf)
 	}
 }
 
-// table begins a table, which ends with Flush.
+// table begins a table. Flush ends it.
 func table(b *bytes.Buffer) *tabwriter.Writer { return tabwriter.NewWriter(b, 0, 0, 3, ' ', 0) }
 
 func (s *status) writeReplicas(b *bytes.Buffer) {
@@ -68,7 +68,7 @@ func (s *status) writeReplicas(b *bytes.Buffer) {
 	}
 	fmt.Fprintln(b)
 	w := table(b)
-	fmt.Fprintln(w, "REPLICA\tNODE\tREADY\tVERSION\tPOLICY\tSINCE\tCERTIFICATE ENDS")
+	fmt.Fprintln(w, "REPLICA\tNODE\tREADY\tVERSION\tPOLICY\tSINCE\tCERTIFICATE EXPIRES")
 	for i := range s.replicas {
 		r := &s.replicas[i]
 		ready := "no"
@@ -80,7 +80,7 @@ func (s *status) writeReplicas(b *bytes.Buffer) {
 			since = s.ago(r.Policy.Since)
 		}
 		if r.Policy.Stale {
-			hash += " (refuses a newer one)"
+			hash += " (cannot load a newer policy)"
 		}
 		if !r.NotAfter.IsZero() {
 			end = s.until(r.NotAfter)
@@ -106,7 +106,7 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 	}
 	fmt.Fprintln(b)
 	w := table(b)
-	fmt.Fprintln(w, "WEBHOOK\tFAILURE POLICY\tCA ENDS\tNAMESPACES\tFAILED OPEN")
+	fmt.Fprintln(w, "WEBHOOK\tFAILURE POLICY\tCA EXPIRES\tNAMESPACES\tFAILED OPEN")
 	for i := range s.hooks {
 		h := &s.hooks[i]
 		end, open, matches := "none", "-", "-"
@@ -138,15 +138,16 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 
 func (s *status) writeNamespaces(b *bytes.Buffer) {
 	switch {
-	case s.namespaces < 0 || len(s.hooks) == 0: // without a webhook none is matched, opted in or not
+	case s.namespaces < 0 || len(s.hooks) == 0: // without webhooks, namespaces are not matched even if they have opted in
 	case len(s.matched) == 0:
-		fmt.Fprintf(b, "\nNamespaces: none of %d has opted in\n", s.namespaces)
+		fmt.Fprintf(b, "\nNamespaces: 0 of %d have opted in\n", s.namespaces)
 	default:
-		fmt.Fprintf(b, "\nNamespaces: %d of %d are matched: %s\n", len(s.matched), s.namespaces, text.List(s.matched))
+		fmt.Fprintf(b, "\nNamespaces: webhooks match %d of %d: %s\n", len(s.matched), s.namespaces, text.List(s.matched))
 	}
 }
 
-// writeFailedOpen says since when calls that failed open are counted: a counter knows no last hour.
+// writeFailedOpen writes the number of calls that failed open. It includes the start of the API server, because the
+// counter only contains the total since then.
 func (s *status) writeFailedOpen(b *bytes.Buffer) {
 	if s.failedOpen == nil {
 		return
@@ -157,16 +158,16 @@ func (s *status) writeFailedOpen(b *bytes.Buffer) {
 	}
 	fmt.Fprintf(
 		b,
-		"Failed open: %d calls since the API server that answered started, %s; each API server counts its own\n",
+		"Failed open: %d calls since the start of this API server %s; each API server has its own counter\n",
 		n,
 		s.ago(s.started),
 	)
 }
 
-// ago says how long ago something was.
+// ago returns the time since t as text.
 func (s *status) ago(t time.Time) string { return span(s.now.Sub(t)) + " ago" }
 
-// until says how long it is to the end of something.
+// until returns the time until t as text.
 func (s *status) until(t time.Time) string {
 	if d := t.Sub(s.now); d > 0 {
 		return "in " + span(d)
@@ -174,7 +175,7 @@ func (s *status) until(t time.Time) string {
 	return span(s.now.Sub(t)) + " ago"
 }
 
-// span is a time in one unit, as kubectl shows ages.
+// span returns a duration in one unit, in the form of ages in kubectl.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = max(d, 0); {

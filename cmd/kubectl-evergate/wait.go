@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// askEvery is the time between two looks at the replicas: they look at their files every second.
+	// askEvery is the interval between two requests to a replica. Replicas check their files every second.
 	askEvery = 500 * time.Millisecond
-	// nudgeEvery is the time after which a Pod is nudged again: kubelet may have looked just before it learned of the
-	// change.
+	// nudgeEvery is the time after which a Pod is nudged again. kubelet may have checked the volume just before it
+	// learned about the change.
 	nudgeEvery = 3 * time.Second
 )
 
-// waiter waits until every replica reports a policy. One goroutine calls its methods.
+// waiter waits until every replica reports a policy. Its methods must be called from one goroutine.
 type waiter struct {
 	*app
 	cluster  *live.Cluster
@@ -31,18 +31,18 @@ type waiter struct {
 	hash     string
 	begin    time.Time
 
-	replicas map[string]*waited // those of the last list, by the name of the Pod
+	replicas map[string]*waited // from the last list, by the name of the Pod
 	answers  chan live.Report
 	nudges   int
 	mayNudge bool
 }
 
-// waited is a replica that is waited for.
+// waited is a replica that the waiter waits for.
 type waited struct {
-	asked   bool         // and has not answered yet
-	answer  *live.Report // the latest one; nil before the first
+	asked   bool         // a request is running
+	answer  *live.Report // the latest answer; nil before the first
 	seen    bool         // it has reported its policy
-	refused time.Time    // when the replica had refused files last, when it was seen first
+	refused time.Time    // the time of its last load failure, as first reported
 	nudged  time.Time
 }
 
@@ -51,7 +51,7 @@ func (r *waited) has(hash string) bool {
 	return r.answer != nil && r.answer.Err == nil && r.answer.Policy.Hash == hash
 }
 
-// await waits until every replica reports a policy, and prints a line for each of them. Replicas are asked
+// await waits until every replica reports a policy, and prints a line for each replica. Replicas are queried
 // independently, so a replica that does not answer does not delay the others.
 func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revise.Policies, hash string) error {
 	w := &waiter{
@@ -73,22 +73,22 @@ func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revi
 			err = ctx.Err()
 		}
 	}
-	// A client refuses a call that is due after the deadline a moment before the context ends.
+	// A client rejects a call that would end after the deadline shortly before the context ends.
 	if deadline, _ := ctx.Deadline(); err != nil && (ctx.Err() != nil || !a.now().Before(deadline)) {
 		return &foundError{w.missing()}
 	}
 	return err
 }
 
-// look lists the replicas, asks those that do not have the policy, and nudges those that are known not to have it, or
-// do not answer.
+// look lists the replicas and queries those that do not have the policy. It nudges replicas that have reported
+// another policy or do not answer.
 func (w *waiter) look(ctx context.Context) error {
 	list, err := w.cluster.Replicas(ctx)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		return &foundError{errors.New("there is no replica: kubectl -n " + w.cluster.Namespace + " get pods")}
+		return &foundError{errors.New("there are no replicas: kubectl -n " + w.cluster.Namespace + " get pods")}
 	}
 	before := w.replicas
 	w.replicas = map[string]*waited{}
@@ -114,7 +114,7 @@ func (w *waiter) look(ctx context.Context) error {
 	return nil
 }
 
-// ask asks a replica once. Any number of goroutines may call it.
+// ask queries a replica once. It is safe for concurrent use.
 func (w *waiter) ask(ctx context.Context, replica live.Replica) {
 	answer := w.cluster.Ask(ctx, []live.Replica{replica}, false)[0]
 	select {
@@ -123,18 +123,18 @@ func (w *waiter) ask(ctx context.Context, replica live.Replica) {
 	}
 }
 
-// take keeps the answer of a replica, and says so when the replica has the policy.
+// take stores the answer of a replica. It prints a line if the replica has the policy.
 func (w *waiter) take(answer *live.Report) error {
 	r := w.replicas[answer.Name()]
 	if r == nil {
-		return nil // it has ended meanwhile
+		return nil // the replica has ended in the meantime
 	}
 	r.asked, r.answer = false, answer
 	switch {
 	case apierrors.IsForbidden(answer.Err):
-		return fmt.Errorf("%s cannot be asked: %w", answer.Name(), answer.Err)
+		return fmt.Errorf("%s does not answer: %w", answer.Name(), answer.Err)
 	case answer.Err != nil:
-		return nil //nolint:nilerr // missing reports it, if it lasts
+		return nil //nolint:nilerr // missing reports a persistent error
 	case r.has(w.hash):
 		has := 0
 		for _, other := range w.replicas {
@@ -145,8 +145,8 @@ func (w *waiter) take(answer *live.Report) error {
 		fmt.Fprintf(w.stdout, "%d of %d: %s has it after %s\n", has, len(w.replicas), answer.Name(), w.waited())
 		return nil
 	}
-	// A replica that refuses files again, after it was seen first, was shown this policy. Times of the replica are
-	// compared with each other only: its clock is not this one.
+	// A replica with a new load failure, after its first report, has read this policy. Times of the replica are only
+	// compared with each other, because its clock may differ from the local clock.
 	var at time.Time
 	if answer.Policy.Refused != nil {
 		at = answer.Policy.Refused.At
@@ -169,15 +169,16 @@ func (w *waiter) done() bool {
 	return true
 }
 
-// waited returns how long the replicas have been waited for.
+// waited returns the time since the waiter started.
 func (w *waiter) waited() time.Duration { return w.now().Sub(w.begin).Round(100 * time.Millisecond) }
 
-// refuses says what a replica does not take, and why.
+// refuses returns the reason why a replica could not load the policy.
 func refuses(r *live.Report) string {
-	return fmt.Sprintf("%s refuses the policy and goes on with %s:\n%s", r.Name(), r.Policy.Hash, r.Policy.Refused.Error)
+	return fmt.Sprintf("%s cannot load the policy and continues with %s:\n%s", r.Name(), r.Policy.Hash,
+		r.Policy.Refused.Error)
 }
 
-// nudge has kubelet show the change, unless it was asked to a moment ago, or may not be asked.
+// nudge makes kubelet update the mounted policy, unless this was done a moment ago or is forbidden.
 func (w *waiter) nudge(ctx context.Context, pod string, r *waited) error {
 	if !w.mayNudge || !r.nudged.IsZero() && w.now().Sub(r.nudged) < nudgeEvery {
 		return nil
@@ -188,28 +189,30 @@ func (w *waiter) nudge(ctx context.Context, pod string, r *waited) error {
 	switch {
 	case apierrors.IsForbidden(err):
 		w.mayNudge = false
-		w.say("you may not patch pods in %s, so that kubelet shows the change in its own time, a minute or so: the "+
-			"component plugin of the kit has a Role", w.cluster.Namespace)
+		w.say("you may not patch pods in %s, so kubelet takes about a minute to update the policy: the Role in the "+
+			"component plugin allows this", w.cluster.Namespace)
 	case err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil:
-		return fmt.Errorf("have kubelet show the policy to %s: %w", pod, err)
+		return fmt.Errorf("update the policy in %s: %w", pod, err)
 	}
 	return nil
 }
 
-// missing is the error of a wait that has ended too early: which replicas do not have the policy, and what they say.
+// missing returns the error of a wait that was not successful. It lists the replicas that do not have the policy,
+// with their last reports.
 func (w *waiter) missing() error {
-	lines := []string{fmt.Sprintf("the policy %s is applied, and after %s not every replica has it:", w.hash, w.waited())}
+	lines := []string{fmt.Sprintf("the policy %s is applied, but %s later some replicas do not have it:", w.hash,
+		w.waited())}
 	for _, name := range slices.Sorted(maps.Keys(w.replicas)) {
 		switch r := w.replicas[name]; {
 		case r.has(w.hash):
 		case r.answer == nil:
 			lines = append(lines, name+" has not answered")
 		case r.answer.Err != nil:
-			lines = append(lines, fmt.Sprintf("%s cannot be asked: %v", name, r.answer.Err))
+			lines = append(lines, fmt.Sprintf("%s does not answer: %v", name, r.answer.Err))
 		case r.answer.Policy.Stale && r.answer.Policy.Refused != nil:
 			lines = append(lines, refuses(r.answer))
 		default:
-			lines = append(lines, fmt.Sprintf("%s has %s since %s", name, r.answer.Policy.Hash,
+			lines = append(lines, fmt.Sprintf("%s has had %s since %s", name, r.answer.Policy.Hash,
 				r.answer.Policy.Since.UTC().Format(time.RFC3339)))
 		}
 	}

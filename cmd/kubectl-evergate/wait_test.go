@@ -24,8 +24,7 @@ import (
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 )
 
-// podsOnly is an API server that has Pods only: it lists them, and kubelet shows the new policy to a Pod shownAfter it
-// was nudged.
+// podsOnly is an API server that only has Pods. It lists them. A Pod sees the new policy shownAfter nudges.
 type podsOnly struct {
 	kubernetes.Interface
 	typed.CoreV1Interface
@@ -61,7 +60,7 @@ func (p *podsOnly) Patch(
 	return nil, nil
 }
 
-// policyOf returns what a replica says of its policy.
+// policyOf returns the report of a replica about its policy.
 func (p *podsOnly) policyOf(name string) live.Policy {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +70,7 @@ func (p *podsOnly) policyOf(name string) live.Policy {
 	return live.Policy{Hash: "old", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-// Dial connects to a replica, which answers one request. A frozen replica accepts no connection.
+// Dial connects to a replica, which answers one request. A frozen replica does not accept connections.
 func (p *podsOnly) Dial(ctx context.Context, pod string, _ int) (net.Conn, error) {
 	if strings.HasPrefix(pod, "frozen") {
 		<-ctx.Done()
@@ -87,7 +86,7 @@ func (p *podsOnly) Dial(ctx context.Context, pod string, _ int) (net.Conn, error
 	return near, nil
 }
 
-// once is a listener of one connection.
+// once is a listener for one connection.
 type once struct{ conn net.Conn }
 
 func (o *once) Accept() (net.Conn, error) {
@@ -102,13 +101,13 @@ func (o *once) Accept() (net.Conn, error) {
 func (o *once) Close() error   { return nil }
 func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestAwait: each replica is told of as soon as it has the policy, whatever another one does.
+// TestAwait checks that each replica is reported as soon as it has the policy, independently of other replicas.
 func TestAwait(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		cluster   *podsOnly
 		timeout   time.Duration
-		interrupt time.Duration // after which the context ends; 0: never
+		interrupt time.Duration // after which the context ends; 0 means never
 		stdout    string
 		err       string
 	}{
@@ -123,34 +122,34 @@ func TestAwait(t *testing.T) {
 			cluster: &podsOnly{names: []string{"a", "b", "frozen"}, shownAfter: time.Second},
 			timeout: 28 * time.Second,
 			stdout:  "1 of 3: a has it after 1.5s\n2 of 3: b has it after 1.5s\n",
-			err: "the policy new is applied, and after 28s not every replica has it:\n" +
-				"frozen cannot be asked: context deadline exceeded",
+			err: "the policy new is applied, but 28s later some replicas do not have it:\n" +
+				"frozen does not answer: context deadline exceeded",
 		},
 		{
 			name:    "one is frozen, and the time is short",
 			cluster: &podsOnly{names: []string{"a", "frozen"}, shownAfter: time.Second},
 			timeout: 6 * time.Second,
 			stdout:  "1 of 2: a has it after 1.5s\n",
-			err:     "the policy new is applied, and after 6s not every replica has it:\nfrozen has not answered",
+			err:     "the policy new is applied, but 6s later some replicas do not have it:\nfrozen has not answered",
 		},
 		{
 			name:    "kubelet is late",
 			cluster: &podsOnly{names: []string{"a"}, shownAfter: time.Hour},
 			timeout: 6 * time.Second,
-			err: "the policy new is applied, and after 6s not every replica has it:\n" +
-				"a has old since 2026-01-02T03:04:05Z",
+			err: "the policy new is applied, but 6s later some replicas do not have it:\n" +
+				"a has had old since 2026-01-02T03:04:05Z",
 		},
 		{
 			name:    "interrupted",
 			cluster: &podsOnly{names: []string{"frozen"}},
 			timeout: time.Minute, interrupt: 2300 * time.Millisecond,
-			err: "the policy new is applied, and after 2.3s not every replica has it:\nfrozen has not answered",
+			err: "the policy new is applied, but 2.3s later some replicas do not have it:\nfrozen has not answered",
 		},
 		{
 			name:    "no replica",
 			cluster: &podsOnly{},
 			timeout: time.Minute,
-			err:     "there is no replica: kubectl -n evergate-system get pods",
+			err:     "there are no replicas: kubectl -n evergate-system get pods",
 		},
 		{
 			name:    "the server is down",
@@ -179,7 +178,7 @@ func TestAwait(t *testing.T) {
 				if said != test.err {
 					t.Errorf("error %q, want %q", said, test.err)
 				}
-				// two replicas that have it at the same time may answer in either order
+				// two replicas that get it at the same time may answer in any order
 				either := strings.NewReplacer(": a has", ": it has", ": b has", ": it has")
 				if either.Replace(stdout.String()) != either.Replace(test.stdout) {
 					t.Errorf("%q, want %q", stdout.String(), test.stdout)

@@ -16,8 +16,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// With --client-ca-file reviews are answered only for clients with an accepted certificate, which kube-apiserver is
-// given by a kubeconfig. Probes need none.
+// With --client-ca-file, reviews are answered only for clients with an accepted certificate, which kube-apiserver has
+// in a kubeconfig. Probes do not need a certificate.
 func TestClientAuthentication(t *testing.T) {
 	clients, err := pki.NewCA("client-ca")
 	must(t, err)
@@ -43,7 +43,7 @@ func TestClientAuthentication(t *testing.T) {
 		{"no certificate", nil, "", unauthorized},
 		{"signed by another CA", strangers, "kube-apiserver", unauthorized},
 		{"another name", clients, "another-client", failed +
-			`the client certificate "CN=another-client" bears none of the names that --client-name lists`},
+			`the client certificate "CN=another-client" does not have any of the names in --client-name`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			kubeconfig := ""
@@ -70,7 +70,7 @@ func TestClientAuthentication(t *testing.T) {
 	}
 }
 
-// kubeconfig writes the file that names pair as the credentials for the webhook's Service.
+// kubeconfig writes a file with pair as the credentials for the webhook's Service.
 func (c *cluster) kubeconfig(t *testing.T, pair pki.Pair) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -82,7 +82,7 @@ func (c *cluster) kubeconfig(t *testing.T, pair pki.Pair) string {
 	return file
 }
 
-// get asks the serving port as kubelet does, but verifies.
+// get sends a request to the serving port like the kubelet, and also verifies the certificate.
 func (c *cluster) get(t *testing.T, addr, path string) int {
 	t.Helper()
 	roots := x509.NewCertPool()

@@ -16,15 +16,15 @@ import (
 	"github.com/evergate/evergate/e2e/internal/client"
 )
 
-// How often the server is replaced, and after how many calls. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… makes
-// it the original, which has a restart every 20 s.
+// The number of restarts, and the number of calls between them. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… runs
+// the original test, with a restart every 20 s.
 const (
 	curlRestarts = 5
 	curlCalls    = 200
 )
 
-// The loop that found gatekeeper's lost calls (issue 3776): curl without retries, a connection and a process for each
-// call, as fast as it goes, while the server is replaced again and again.
+// TestCurlLoop runs the loop that found gatekeeper's lost calls (issue 3776): curl without retries, with a new
+// connection and a new process for each call, as fast as possible, while the server is replaced repeatedly.
 func TestCurlLoop(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
@@ -48,14 +48,14 @@ func TestCurlLoop(t *testing.T) {
 	calls, failures := loop.stop()
 	t.Logf("calls %d, failures %d, restarts %d", calls, len(failures), restarts)
 	if calls < restarts {
-		t.Error("hardly a call was made")
+		t.Error("almost no call was made")
 	}
 	if len(failures) > 0 {
 		t.Errorf("calls were lost, the first: %s", failures[0])
 	}
 }
 
-// curlLoopLength returns how many restarts there are and, where that is asked for, the time between them.
+// curlLoopLength returns the number of restarts and, if it is set, the time between them.
 func curlLoopLength(t *testing.T) (restarts int, period time.Duration) {
 	t.Helper()
 	restarts = curlRestarts
@@ -71,7 +71,7 @@ func curlLoopLength(t *testing.T) (restarts int, period time.Duration) {
 	return restarts, period
 }
 
-// curlLoop is curl, called over and over.
+// curlLoop is curl in a loop.
 type curlLoop struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -79,11 +79,11 @@ type curlLoop struct {
 	mu       sync.Mutex
 	calls    int
 	failures []string
-	at       int           // when so many calls are made,
-	reached  chan struct{} // this is closed
+	at       int           // after this number of calls,
+	reached  chan struct{} // this channel is closed
 }
 
-// startCurl calls through the address, as the Service's name, with two clients.
+// startCurl calls the address under the Service's name, with two clients.
 func startCurl(t *testing.T, curl string, c *cluster, address string) *curlLoop {
 	t.Helper()
 	dir := t.TempDir()
@@ -140,8 +140,8 @@ func (l *curlLoop) stop() (calls int, failures []string) {
 	return l.calls, l.failures
 }
 
-// forward is the Service as curl sees it: an address that leads each new connection to an endpoint, and leaves it
-// there.
+// forward simulates the Service for curl. It listens on an address and connects each new connection to an endpoint,
+// which then does not change.
 func forward(t *testing.T, service *client.Service) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

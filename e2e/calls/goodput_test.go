@@ -12,16 +12,16 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// goodputTimeout is short, so that few clients are enough to overrun it.
+// goodputTimeout is short, so few clients are enough to exceed it.
 const goodputTimeout = 2 * time.Second
 
-// Reviews that are answered when one, two and four times as many clients come as can be served, per second and per
-// second of the process's processor time. A benchmark and no test: a shared machine is no place to judge times. The
-// figures in docs/measurements.md come from here.
+// BenchmarkGoodput measures answered reviews per second, and per second of the process's processor time, with one, two
+// and four times as many clients as can be served. It is not a test, because times on a shared machine vary. The values
+// in docs/measurements.md come from it.
 //
-// So that the process is what is measured, and not the clients beside it, it has one core, and a policy that makes a
-// review cost it several times what it costs to ask. At four times the capacity there are fewer clients than the process
-// has connections for them.
+// To measure the process and not the clients on the same machine, the process has one core, and a policy with which a
+// review costs it several times as much as it costs the client. Even with four times the capacity, there are fewer
+// clients than connections.
 func BenchmarkGoodput(b *testing.B) {
 	b.Setenv("GOMAXPROCS", "1")
 	c := newCluster(b, product(b))
@@ -30,8 +30,8 @@ func BenchmarkGoodput(b *testing.B) {
 	c.service.Set(p.Addr)
 
 	alone := c.goodput(b, p, 4, 1000)
-	// So many clients wait for a third of their time, and all are served. It has one core, so this is what it can do in
-	// a second that nothing else takes from it.
+	// This number of clients waits for a third of its time, and all clients are served. The process has one core, so
+	// this is its capacity in an undisturbed second.
 	saturated := int(alone.perCoreSecond() * goodputTimeout.Seconds() / 3)
 	for _, times := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("%dx", times), func(b *testing.B) {
@@ -43,14 +43,14 @@ func BenchmarkGoodput(b *testing.B) {
 			b.ReportMetric(float64(n), "clients")
 			b.ReportMetric(g.perSecond(), "answers/s")
 			b.ReportMetric(g.perCoreSecond(), "answers/cpu-s")
-			b.ReportMetric(0, "ns/op") // means nothing here
+			b.ReportMetric(0, "ns/op") // has no meaning here
 		})
 	}
 }
 
-// goodput is what a process achieved.
+// goodput contains the results for a process.
 type goodput struct {
-	answered  int64 // calls that succeeded
+	answered  int64 // successful calls
 	took, cpu time.Duration
 }
 
@@ -58,7 +58,7 @@ func (g goodput) perSecond() float64 { return float64(g.answered) / g.took.Secon
 
 func (g goodput) perCoreSecond() float64 { return float64(g.answered) / g.cpu.Seconds() }
 
-// goodput measures the calls that succeed while n clients call at one time.
+// goodput measures successful calls with n concurrent clients.
 func (c *cluster) goodput(b *testing.B, p *process.Process, n int, calls int64) goodput {
 	b.Helper()
 	apiServer, err := client.New(c.service, c.ca.PEM, client.ClusterIP, goodputTimeout)
@@ -71,7 +71,7 @@ func (c *cluster) goodput(b *testing.B, p *process.Process, n int, calls int64) 
 		}
 		return err
 	})
-	await(b, "clients", load.After(int64(n))) // all have come, and the queue is as long as it gets
+	await(b, "clients", load.After(int64(n))) // all clients have called, and the queue has its final length
 	start, before := time.Now(), answered.Load()
 	cpu, err := p.CPU()
 	must(b, err)
@@ -86,7 +86,7 @@ func (c *cluster) goodput(b *testing.B, p *process.Process, n int, calls int64) 
 
 func expensivePolicy(rules int) string {
 	var b strings.Builder
-	b.WriteString(policy) // its last entry is one of pods
+	b.WriteString(policy) // its last entry is in the pods block
 	for i := range rules {
 		fmt.Fprintf(&b, "- {name: rule-%d, mode: enforce, images: {from: mirrors, deniedTags: [latest]}}\n", i)
 	}

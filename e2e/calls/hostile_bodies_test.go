@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/hostile"
 )
 
-// nastyBodies are reviews whose content cost most memory for each byte: what is quoted, split or escaped whole.
+// nastyBodies returns reviews whose content costs most memory for each byte, because it is quoted, split or escaped.
 func nastyBodies(size int) map[string][]byte {
 	long := func(text string) string { return strings.Repeat(text, size/len(text)) }
 	return map[string][]byte{
@@ -38,7 +38,7 @@ func nastyBodies(size int) map[string][]byte {
 	}
 }
 
-// servicesPolicy has those rules that read what is costly in a Service.
+// servicesPolicy contains the rules that read the costly fields of a Service.
 const servicesPolicy = `
 services:
 - name: addresses
@@ -48,7 +48,7 @@ services:
   externalNames: {allowed: ["*.corp.example"]}
 `
 
-// reviewOf is the review of an object that is created, as JSON.
+// reviewOf returns the review of a created object, as JSON.
 func reviewOf(resource, object string) []byte {
 	review := podOf(0)
 	before, _, _ := bytes.Cut(review, []byte(`"object": {`))
@@ -60,12 +60,12 @@ func reviewOf(resource, object string) []byte {
 		kind, object[1:])...)
 }
 
-// Reviews whose content is as costly as can be, many at one time. Each is answered.
+// TestHostileBodies sends many concurrent reviews with the costliest contents. Each of them is answered.
 func TestHostileBodies(t *testing.T) {
 	for name, body := range nastyBodies(2900 << 10) {
 		t.Run(name, func(t *testing.T) {
 			if !json.Valid(body) {
-				t.Fatal("this is no JSON")
+				t.Fatal("this is not JSON")
 			}
 			path := "/validate/pods"
 			if bytes.Contains(body[:200], []byte("Service")) {
@@ -80,13 +80,13 @@ func TestHostileBodies(t *testing.T) {
 				}
 			})
 			if peak > memoryBound {
-				t.Errorf("the process took %d MiB, its bound is %d MiB", peak>>20, memoryBound>>20)
+				t.Errorf("the process used %d MiB, its limit is %d MiB", peak>>20, memoryBound>>20)
 			}
 		})
 	}
 }
 
-// nasty is all of them at one time, whatever becomes of them.
+// nasty sends all of them at the same time and ignores the results.
 func nasty(ctx context.Context, s *siege) {
 	for _, body := range nastyBodies(2900 << 10) {
 		path := "/validate/pods"

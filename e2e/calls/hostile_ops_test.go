@@ -16,7 +16,7 @@ const (
 	floodWorkers = 400 // they opened 3,400 connections a second on the two cores that they shared with the server
 	probes       = 100
 
-	// probeTimeout is that of the kit's liveness probe.
+	// probeTimeout is the timeout of the liveness probe in the manifests.
 	probeTimeout = 5 * time.Second
 )
 
@@ -26,8 +26,8 @@ const (
 	askPolicy  = "GET /policy HTTP/1.1\r\nHost: evergate\r\n\r\n"
 )
 
-// Floods of connections on either port. kubelet's probe, which comes on a connection of its own each time, is answered
-// every time: three that are not, and it restarts the Pod.
+// TestProbesDuringFloods opens floods of connections on either port. The kubelet's probe, which uses a new connection
+// each time, is always answered. After three missing responses, the kubelet would restart the Pod.
 func TestProbesDuringFloods(t *testing.T) {
 	notShort(t)
 	insecure := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // a flood does not verify the server
@@ -68,13 +68,13 @@ func TestProbesDuringFloods(t *testing.T) {
 				}
 			}, "--max-connection-age=5m")
 			if peak > memoryBound {
-				t.Errorf("the process took %d MiB, its bound is %d MiB", peak>>20, memoryBound>>20)
+				t.Errorf("the process used %d MiB, its limit is %d MiB", peak>>20, memoryBound>>20)
 			}
 		})
 	}
 }
 
-// probe asks for /livez n times, as kubelet does, and returns what went wrong and how long the slowest took.
+// probe requests /livez n times like the kubelet. It returns the errors and the time of the slowest probe.
 func (s *siege) probe(ctx context.Context, n int) (lost []error, slowest time.Duration) {
 	client := &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 		DisableKeepAlives: true,

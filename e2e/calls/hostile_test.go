@@ -18,33 +18,33 @@ import (
 )
 
 const (
-	// memoryLimit is the GOMEMLIMIT that these processes run with. Reckoned, not measured, what is alive at most under
-	// one kind of attack is well below it:
+	// memoryLimit is the GOMEMLIMIT of these processes. The calculated maximum of live memory under one kind of attack
+	// is well below it:
 	//
-	//	 70 MiB  1,024 connections (lifecycle.DefaultMaxConnections), 70 KiB each: stack, TLS, a header at its limit
+	//	 88 MiB  1,280 connections (lifecycle.DefaultMaxConnections), 70 KiB each: stack, TLS, a header at its limit
 	//	 64 MiB  bodies (handlers.Limits)
-	//	 80 MiB  what decoding the largest reviews allocates, four at a time on two cores
+	//	 80 MiB  allocations for decoding the largest reviews, four at a time on two cores
 	memoryLimit = 400 << 20
 
-	// memoryBound is the most resident memory that a process may take under any one kind of attack. GOMEMLIMIT does not
-	// count the pages of the binary: 20 MiB is what a process takes that has nothing to do.
+	// memoryBound is the maximum resident memory of a process under any one kind of attack. GOMEMLIMIT does not count
+	// the pages of the binary. An idle process uses 20 MiB.
 	memoryBound = memoryLimit + 20<<20
 
-	maxConnections = 1024                  // lifecycle.DefaultMaxConnections
-	maxFiles       = 2*maxConnections + 64 // on both ports, and listeners, honest clients between two connections
+	maxConnections = 1280                  // lifecycle.DefaultMaxConnections
+	maxFiles       = 2*maxConnections + 64 // on both ports, and listeners, and legitimate clients between two connections
 
 	crowd         = 2500 // peers: more than maxConnections
 	honestClients = 4
 )
 
-// Peers that mean harm, each kind against a process of its own, which honest clients call all the while. Not one of
-// the honest calls fails, and the process keeps to its bounds of memory and open files.
+// TestHostilePeers runs each kind of hostile peer against a separate process that legitimate clients call all the time.
+// No legitimate call fails, and the process stays within its limits of memory and open files.
 func TestHostilePeers(t *testing.T) {
 	notShort(t)
 	const (
-		// Each answer retires its connection, so that honest clients have to connect anew for every call.
+		// Each response closes its connection, so legitimate clients have to connect again for every call.
 		anew = "--max-connection-age=1ms"
-		// Honest clients, and peers that have had an answer, keep their connections.
+		// Legitimate clients, and peers that have received a response, keep their connections.
 		keep = "--max-connection-age=5m"
 	)
 	for _, test := range []struct {
@@ -69,13 +69,13 @@ func TestHostilePeers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if peak := besiege(t, test.attack, test.age); peak > memoryBound {
-				t.Errorf("the process took %d MiB, its bound is %d MiB", peak>>20, memoryBound>>20)
+				t.Errorf("the process used %d MiB, its limit is %d MiB", peak>>20, memoryBound>>20)
 			}
 		})
 	}
 }
 
-// siege is one process, its honest clients, and what is done to it.
+// siege is a process with its legitimate clients and the peers of an attack.
 type siege struct {
 	*testing.T
 	server *process.Process
@@ -83,8 +83,8 @@ type siege struct {
 	behind sync.WaitGroup // peers that are still opening connections
 }
 
-// besiege starts a process and its honest clients, and judges what an attack has done to them. Peers that the attack
-// leaves behind stay until the honest clients have been served among them. It returns the peak of resident memory.
+// besiege starts a process and its legitimate clients, and checks the effects of an attack. Peers of the attack stay
+// until the legitimate clients have been served among them. It returns the peak of resident memory.
 func besiege(t *testing.T, attack func(context.Context, *siege), args ...string) int64 {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", strconv.Itoa(memoryLimit))
@@ -92,7 +92,7 @@ func besiege(t *testing.T, attack func(context.Context, *siege), args ...string)
 	return c.besiege(t, c.client(client.ClusterIP), attack)
 }
 
-// besiege is the same for a cluster and an honest client that there are.
+// besiege does the same with an existing cluster and legitimate client.
 func (c *cluster) besiege(t *testing.T, apiServer *client.Client, attack func(context.Context, *siege)) int64 {
 	t.Helper()
 	s := &siege{T: t, server: c.start()}
@@ -115,18 +115,18 @@ func (c *cluster) besiege(t *testing.T, apiServer *client.Client, attack func(co
 	t.Logf("peak memory %d MiB, open files %d", memory.Peak>>20, files)
 	noneLost(t, report)
 	if files > maxFiles {
-		t.Errorf("the process had %d files open, its bound is %d", files, maxFiles)
+		t.Errorf("the process had %d files open, its limit is %d", files, maxFiles)
 	}
 	return memory.Peak
 }
 
-// honest waits until n more honest calls have ended.
+// honest waits until n more legitimate calls have ended.
 func (s *siege) honest(n int64) {
 	s.Helper()
 	await(s.T, "honest clients", s.load.After(n))
 }
 
-// peers opens n TLS connections that say something and stay until ctx ends.
+// peers opens n TLS connections that write text and stay until ctx ends.
 func (s *siege) peers(ctx context.Context, n int, text string) *hostile.Peers {
 	s.Helper()
 	p, err := hostile.OpenTLS(ctx, s.server.Addr, n, say(text))
@@ -134,7 +134,7 @@ func (s *siege) peers(ctx context.Context, n int, text string) *hostile.Peers {
 	return p
 }
 
-// peersThatWait is peers for those that send more than the server reads, so that they never end by themselves.
+// peersThatWait is like peers, for peers that send more than the server reads and therefore never end by themselves.
 func (s *siege) peersThatWait(ctx context.Context, n int, text string) {
 	s.behind.Go(func() {
 		if _, err := hostile.OpenTLS(ctx, s.server.Addr, n, say(text)); err != nil && ctx.Err() == nil {
@@ -150,7 +150,7 @@ func say(text string) func(net.Conn) error {
 	}
 }
 
-// each makes n requests and expects the same end of all of them.
+// each makes n requests and checks that all have the same result.
 func (s *siege) each(n int, want string, request func() string) {
 	s.Helper()
 	for end, times := range hostile.Each(n, 16, request) {
@@ -160,7 +160,7 @@ func (s *siege) each(n int, want string, request func() string) {
 	}
 }
 
-// ask returns the answer to a request, byte for byte as it is given, in one line.
+// ask returns the response to a request, which is sent unchanged, in one line.
 func (s *siege) ask(ctx context.Context, header string, body []byte) string {
 	answer, err := hostile.Ask(ctx, s.server.Addr, io.MultiReader(strings.NewReader(header), bytes.NewReader(body)))
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *siege) ask(ctx context.Context, header string, body []byte) string {
 	return fmt.Sprintf("%d %s", answer.Status, answer.Body)
 }
 
-// answered is how the answer to a review begins, as ask returns it.
+// answered is the start of the response to a review, as ask returns it.
 const answered = `200 {"apiVersion":"admission.k8s.io/v1"`
 
 const openHeader = "POST /validate/pods HTTP/1.1\r\nHost: evergate\r\nX-Slow: "
@@ -192,7 +192,7 @@ func endlessHeaders(ctx context.Context, s *siege) {
 	s.each(500, "431 ", func() string { return s.ask(ctx, "GET /livez HTTP/1.1\r\nHost: evergate\r\n", endless) })
 }
 
-// Each of them comes to hold 32 KiB, all together more than all bodies may.
+// slowBodies sends bodies that hold 32 KiB each, and together more than the limit for all bodies.
 func slowBodies(ctx context.Context, s *siege) {
 	peers := s.peers(ctx, crowd, hostile.Post("/validate/pods", 1<<20)+strings.Repeat(" ", 5<<10))
 	for range 5 {
@@ -201,7 +201,7 @@ func slowBodies(ctx context.Context, s *siege) {
 	}
 }
 
-// Four of them would hold what all bodies may.
+// Four stoppedBodies would hold the whole memory for bodies.
 func stoppedBodies(ctx context.Context, s *siege) {
 	s.peersThatWait(ctx, 16, hostile.Post("/validate/pods", 20<<20)+strings.Repeat(" ", 3<<20))
 	s.honest(1000)
@@ -251,13 +251,14 @@ func garbage(ctx context.Context, s *siege) {
 	s.each(500, "400 ", func() string { return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body) })
 }
 
-// They go on asking until the server, which waits for them to read, does not take any more.
+// Unread peers continue to send requests until the server, which waits for them to read, does not accept any more.
 func unread(ctx context.Context, s *siege) {
 	s.peersThatWait(ctx, 40, strings.Repeat("GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n", 20_000))
 	s.honest(300)
 }
 
-// The second half have had an answer and lie idle, as an API server's do. New honest clients are served among them.
+// The second half of the peers have received a response and are idle, like an API server's connections. New legitimate
+// clients are served among them.
 func tenThousand(ctx context.Context, s *siege) {
 	s.peers(ctx, 5_000, "")
 	var newcomers sync.WaitGroup
@@ -269,7 +270,7 @@ func tenThousand(ctx context.Context, s *siege) {
 	s.peers(ctx, 5_000, "GET /livez HTTP/1.1\r\nHost: evergate\r\n\r\n")
 }
 
-// podOf is the review of a Pod with an annotation of a size.
+// podOf returns the review of a Pod with an annotation of this size.
 func podOf(annotation int) []byte {
 	return fmt.Appendf(nil, `{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
 		"uid": "705ab4f5", "kind": {"group": "", "version": "v1", "kind": "Pod"},

@@ -13,10 +13,11 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// perConnection is the most resident memory that a connection may cost, as docs/serve.md says.
+// perConnection is the maximum resident memory of a connection in docs/serve.md.
 const perConnection = 125 << 10
 
-// Peers that make TLS keep much. The process has as many connections as it may, and each costs no more than it may.
+// TestHostileHandshakes uses peers that make TLS keep much memory. The process has the maximum number of connections,
+// and each stays within its limit.
 func TestHostileHandshakes(t *testing.T) {
 	notShort(t)
 	for _, test := range []struct {
@@ -38,17 +39,18 @@ func TestHostileHandshakes(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// What the process takes without them, with the pages of its binary and what honest clients cost it.
+			// The memory of the process without them, including the pages of its binary and the cost of legitimate
+			// clients.
 			const idle = 48 << 20
 			const bound = idle + maxConnections*perConnection
 			if peak := besiegeAuthenticated(t, test.attack); peak > bound {
-				t.Errorf("the process took %d MiB, its bound is %d MiB", peak>>20, bound>>20)
+				t.Errorf("the process used %d MiB, its limit is %d MiB", peak>>20, bound>>20)
 			}
 		})
 	}
 }
 
-// besiegeAuthenticated is besiege with honest clients that have client certificates.
+// besiegeAuthenticated is like besiege, with legitimate clients that have client certificates.
 func besiegeAuthenticated(t *testing.T, attack func(context.Context, *siege)) int64 {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", fmt.Sprint(memoryLimit))
@@ -64,7 +66,7 @@ func besiegeAuthenticated(t *testing.T, attack func(context.Context, *siege)) in
 	return c.besiege(t, apiServer, attack)
 }
 
-// certificates is the attack of peers that present a certificate and say nothing.
+// certificates is an attack of peers that present a certificate and do not send anything.
 func certificates(c tls.Certificate, err error) func(context.Context, *siege) {
 	return func(ctx context.Context, s *siege) {
 		must(s.T, err)

@@ -15,12 +15,12 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// containerLimit is limits.memory of the kit.
+// containerLimit is limits.memory in the manifests.
 const containerLimit = 512 << 20
 
-// All at once, again and again. EVERGATE_HOSTILE_PERIOD=10m makes a siege of it; otherwise it ends after some hundred
-// honest calls. As root, the process has the memory of the kit's container and no more, with what the kernel holds for
-// its sockets.
+// TestHostilePeersTogether runs all attacks together, repeatedly, for EVERGATE_HOSTILE_PERIOD=10m, or otherwise for
+// about a hundred legitimate calls. As root, it limits the process to the memory of the container in the manifests,
+// including the kernel's memory for its sockets.
 func TestHostilePeersTogether(t *testing.T) {
 	notShort(t)
 	var period time.Duration
@@ -45,13 +45,13 @@ func TestHostilePeersTogether(t *testing.T) {
 				checkGroup(t, group)
 			}
 			if peak > memoryBound {
-				t.Errorf("the process took %d MiB, its bound is %d MiB", peak>>20, memoryBound>>20)
+				t.Errorf("the process used %d MiB, its limit is %d MiB", peak>>20, memoryBound>>20)
 			}
 		})
 	}
 }
 
-// confine gives the process the memory of the kit's container. It returns nil where that is not possible.
+// confine limits the process to the memory of the container in the manifests. It returns nil if that is not possible.
 func (s *siege) confine() *process.Cgroup {
 	s.Helper()
 	group, err := s.server.Confine(containerLimit)
@@ -73,14 +73,14 @@ func checkGroup(t *testing.T, group *process.Cgroup) {
 	must(t, err)
 	sockets, err := group.Sockets()
 	must(t, err)
-	t.Logf("peak with what the kernel holds %d MiB, sockets alone %d MiB", all>>20, sockets>>20)
+	t.Logf("peak including the kernel %d MiB, only sockets %d MiB", all>>20, sockets>>20)
 	if all > containerLimit {
-		t.Errorf("the process and its sockets took %d MiB, its limit is %d", all>>20, containerLimit>>20)
+		t.Errorf("the process and its sockets used %d MiB, its limit is %d", all>>20, containerLimit>>20)
 	}
 }
 
-// together is what costs most memory of each kind, each over and over, until the period is over or, without one, some
-// honest calls have been made.
+// together repeats the attacks that cost most memory, each many times, until the period is over or, without a period,
+// until some legitimate calls have been made.
 func together(ctx context.Context, s *siege, period time.Duration) {
 	ctx, end := context.WithCancel(ctx)
 	var attacks sync.WaitGroup
@@ -119,8 +119,8 @@ func unfinished(ctx context.Context, s *siege) {
 	}
 }
 
-// They send as much of their bodies as is read before there must be room for all, and as much again for the kernel to
-// hold.
+// waitingBodies send as much of their bodies as is read before there must be room for all, and as much again for the
+// kernel to buffer.
 func waitingBodies(ctx context.Context, s *siege) {
 	s.peersThatWait(ctx, crowd/2, hostile.Post("/validate/pods", 1<<20)+strings.Repeat(" ", 900<<10))
 	s.honest(100)
@@ -133,7 +133,7 @@ func opsHeaders(ctx context.Context, s *siege) {
 	}
 }
 
-// They ask for pages and do not read them.
+// unreadPages request pages and do not read them.
 func unreadPages(ctx context.Context, s *siege) {
 	text := strings.Repeat(askMetrics+askPolicy, 100)
 	if _, err := hostile.Open(ctx, s.server.Ops, crowd, say(text)); err != nil && ctx.Err() == nil {
@@ -141,7 +141,7 @@ func unreadPages(ctx context.Context, s *siege) {
 	}
 }
 
-// Any end will do: with client certificates it is a refusal, and at the end the peer goes away.
+// Any result is accepted. With client certificates it is a rejection, and at the end the peer disconnects.
 func largeAny(ctx context.Context, s *siege) {
 	body := podOf(19 << 20)
 	hostile.Each(48, 16, func() string { return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body) })

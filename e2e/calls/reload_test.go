@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// The leaf is renewed 20 times under load, as cert-manager does it. The clients dial anew all the time (connections
-// are retired after one answer), so that every certificate is really served.
+// TestLeafRenewed renews the leaf 20 times under load, like cert-manager. The clients reconnect all the time, because
+// connections are closed after one response, so every certificate is used.
 func TestLeafRenewed(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1ms")
 	p := c.start()
@@ -25,8 +25,8 @@ func TestLeafRenewed(t *testing.T) {
 	noneLost(t, load.Stop())
 }
 
-// The CA is renewed with the same key: the API server verifies against the new certificate at once, the process goes on
-// with its old leaf for a while, and then gets a new one.
+// TestCARenewedWithSameKey renews the CA with the same key. The API server verifies with the new CA certificate
+// immediately, while the process uses its old leaf for some time before it gets a new one.
 func TestCARenewedWithSameKey(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1ms")
 	p := c.start()
@@ -38,7 +38,7 @@ func TestCARenewedWithSameKey(t *testing.T) {
 		renewed, err := c.ca.Renew()
 		must(t, err)
 		c.ca = renewed
-		apiServer.SetCABundle(c.ca.PEM) // the CA injector is faster than kubelet
+		apiServer.SetCABundle(c.ca.PEM) // the CA injector is faster than the kubelet
 		await(t, "calls", load.After(200))
 		c.renewLeaf()
 		awaitCount(t, p, i+1, "serving certificate renewed")
@@ -47,7 +47,7 @@ func TestCARenewedWithSameKey(t *testing.T) {
 	noneLost(t, load.Stop())
 }
 
-// The policy is replaced 100 times under load, every tenth time by one that does not load.
+// TestPolicyReloaded replaces the policy 100 times under load, every tenth time by a policy that fails to load.
 func TestPolicyReloaded(t *testing.T) {
 	c := newCluster(t, product(t))
 	p := c.start()
@@ -62,17 +62,17 @@ func TestPolicyReloaded(t *testing.T) {
 		must(t, c.policy.Write(map[string][]byte{"policy.yaml": []byte(text)}))
 		if i%10 == 9 {
 			bad++
-			awaitCount(t, p, bad, "policy refused: the last good one stays in force")
+			awaitCount(t, p, bad, "policy failed to load: the last good one stays active")
 		} else {
 			good++
 			awaitCount(t, p, good, "policy changed")
 		}
 	}
 	noneLost(t, load.Stop())
-	t.Logf("policies changed %d, refused %d", good, bad)
+	t.Logf("policies changed %d, failed to load %d", good, bad)
 }
 
-// Connections are retired after a second, by the next answer.
+// TestConnectionAge checks that the first response after a second closes a connection.
 func TestConnectionAge(t *testing.T) {
 	c := newCluster(t, product(t), "--max-connection-age", "1s")
 	p := c.start()
@@ -82,7 +82,7 @@ func TestConnectionAge(t *testing.T) {
 	report := load.Stop()
 	noneLost(t, report)
 	if report.Dials <= clients {
-		t.Errorf("%d connections for %d clients: none was retired", report.Dials, clients)
+		t.Errorf("%d connections for %d clients: no connection was closed", report.Dials, clients)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package calls holds the tests of Evergate's first promise: not one call is lost. The clients are kube-apiserver's own
-// webhook client, the servers are processes of the built binary, and what happens to them is what happens in clusters.
-// Each test prints its figures; those in docs/measurements.md come from here.
+// Package calls tests Evergate's first guarantee: no call is lost. The clients use kube-apiserver's webhook client, the
+// servers are processes of the built binary, and the tests cause the same events as in clusters. Each test prints its
+// results, which are also in docs/measurements.md.
 package calls
 
 import (
@@ -30,8 +30,8 @@ const (
 	root    = "../.." // of the server's module
 	clients = 16      // enough to keep two cores busy
 
-	// timeout of a call only ends a call that hangs: these tests are about lost calls, not about slow machines, on which a
-	// call among ten thousand hostile connections takes longer than timeoutSeconds allows.
+	// timeout only ends calls that hang. These tests are about lost calls and not about slow machines, where a call
+	// among ten thousand hostile connections takes longer than timeoutSeconds.
 	timeout = 5 * time.Minute
 )
 
@@ -44,7 +44,7 @@ pods:
 - {name: digests, mode: audit, images: {digest: required}}
 `
 
-// binaries are built once for all tests: the product, and what tests need it to lack.
+// binaries are built once for all tests: the product, and variants without one feature.
 type binaries struct {
 	dir   string
 	mu    sync.Mutex
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary builds the product; overlay names files of the product to replace, with their replacements in testdata.
+// binary builds the product. overlay replaces files of the product by files in testdata.
 func binary(t testing.TB, name string, overlay map[string]string) string {
 	t.Helper()
 	shared.mu.Lock()
@@ -86,7 +86,7 @@ func binary(t testing.TB, name string, overlay map[string]string) string {
 
 func product(t testing.TB) string { return binary(t, "evergate", nil) }
 
-// cluster is what surrounds the processes: a Service, a CA, mounted files.
+// cluster is the environment of the processes: a Service, a CA, mounted files.
 type cluster struct {
 	t       testing.TB
 	binary  string
@@ -151,7 +151,7 @@ func (c *cluster) client(routing client.Routing) *client.Client {
 	return apiServer
 }
 
-// load starts clients that have Pods rewritten and judged in turn, and check what comes back.
+// load starts clients that alternately call the mutating and the validating webhook for Pods, and check the responses.
 func (c *cluster) load(apiServer *client.Client, n int) *client.Load {
 	return client.Start(c.t.Context(), apiServer, n, func(ctx context.Context, i int64) error {
 		if i%2 == 0 {
@@ -204,7 +204,7 @@ func podReview(image string) *admissionv1.AdmissionReview {
 	}
 }
 
-// await waits for an event, as long as the test may last.
+// await waits for an event until the end of the test.
 func await(t testing.TB, what string, event <-chan struct{}) {
 	t.Helper()
 	select {
@@ -226,10 +226,10 @@ func tail(text string, n int) string {
 	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
 }
 
-// notShort skips a test that takes half a minute or more in go test -short, which make test runs.
+// notShort skips a test of half a minute or more in go test -short, which make test uses.
 func notShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short leaves out tests of half a minute")
+		t.Skip("-short skips tests of half a minute")
 	}
 }

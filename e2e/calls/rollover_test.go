@@ -10,18 +10,19 @@ import (
 
 const (
 	rollOvers = 20
-	// The Service is moved before the old process gets its signal, so nothing has to propagate here; in a cluster the
-	// delay is what endpoints and kube-proxy need.
+	// The Service changes before the old process gets its signal, so no propagation is needed here. In a cluster,
+	// endpoints and kube-proxy need the delay.
 	quickDrain = "--drain-delay=200ms"
 	drainCap   = "--drain-timeout=2s"
 )
 
-// A roll-over as a rolling update does it: a new process is up, the Service moves, the old one gets SIGTERM.
+// TestRollOver does a rollover like a rolling update: a new process is ready, the Service changes, and the old process
+// gets SIGTERM.
 func TestRollOver(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		routing client.Routing
-		calls   int64 // between two roll-overs; 20 of them make the 50,000 that the promise was measured with
+		calls   int64 // between two rollovers; 20 of them make the 50,000 calls of the measurement for the guarantee
 	}{
 		{"by cluster IP", client.ClusterIP, 2500},
 		{"by endpoint", client.Endpoints, 1000},
@@ -44,9 +45,9 @@ func TestRollOver(t *testing.T) {
 	}
 }
 
-// TestGoodbye follows one connection through a roll-over: a call while the old process drains, and another one when it is
-// gone, of which the client has not learned yet. The control is a server that does all the same but never says Connection:
-// close. Its client uses the connection again and loses the call, always.
+// TestGoodbye follows one connection through a rollover: one call while the old process drains, and another call after
+// its end, before the client knows of the end. The control run uses a server that does the same but never sends
+// Connection: close. Its client uses the connection again and always loses the call.
 func TestGoodbye(t *testing.T) {
 	silent := binary(t, "silent", map[string]string{"lifecycle/goodbye.go": "testdata/silent/goodbye.go"})
 	for _, test := range []struct {
@@ -57,7 +58,7 @@ func TestGoodbye(t *testing.T) {
 		{"control", silent, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newCluster(t, test.binary, "--drain-delay=1h", "--drain-timeout=1h") // it ends when it is killed
+			c := newCluster(t, test.binary, "--drain-delay=1h", "--drain-timeout=1h") // the process is killed
 			apiServer := c.client(client.ClusterIP)
 			apiServer.LearnLate()
 			old, next := c.start(), c.start()
@@ -80,7 +81,7 @@ func TestGoodbye(t *testing.T) {
 	}
 }
 
-// roll rolls over under load and returns what became of the calls, and the exit codes of those that were replaced.
+// roll does rollovers under load. It returns the report of the calls and the exit codes of the replaced processes.
 func roll(t *testing.T, routing client.Routing, calls int64) (client.Report, []int) {
 	t.Helper()
 	c := newCluster(t, product(t), quickDrain, drainCap)

@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// Four times as many clients as reviews are decided at once. Some wait, some are answered with 429, and the API
-// server's client retries; no call is lost.
+// TestOverload uses four times as many clients as slots. Some reviews wait, and some get 429, after which the API
+// server's client retries. No call is lost.
 func TestOverload(t *testing.T) {
 	const bound = 4
 	c := newCluster(t, product(t), "--max-in-flight", strconv.Itoa(bound))
@@ -22,9 +22,9 @@ func TestOverload(t *testing.T) {
 	noneLost(t, load.Stop())
 }
 
-// One review is stuck. Its client loses that call when its deadline passes; no other call is affected, since one stuck
-// review is not a hung process. When the process receives a signal to stop, the shutdown deadline cuts the
-// review off, and the exit code says so.
+// TestHungReview makes one review hang. Its client loses that call when its deadline passes. No other call is affected,
+// because one stuck review is not a hung process. After a signal to stop, the shutdown deadline cuts the review off,
+// and the exit code shows this.
 func TestHungReview(t *testing.T) {
 	notShort(t)
 	hanging := binary(t, "hanging", map[string]string{"policy/pod_digest.go": "testdata/hanging/pod_digest.go"})
@@ -32,7 +32,7 @@ func TestHungReview(t *testing.T) {
 	p := c.start()
 	c.service.Set(p.Addr)
 	hung := make(chan error, 1)
-	// This client has the default of timeoutSeconds, and its own books.
+	// This client has the default timeoutSeconds and separate counts.
 	stuck, err := client.New(c.service, c.ca.PEM, client.ClusterIP, 10*time.Second)
 	must(t, err)
 	go func() {
@@ -49,12 +49,12 @@ func TestHungReview(t *testing.T) {
 	noneLost(t, load.Stop())
 	must(t, p.Terminate())
 	if code := p.Wait(); code != 4 {
-		t.Errorf("exit code %d, want 4: the shutdown deadline cut a review off", code)
+		t.Errorf("exit code %d, want 4: the shutdown deadline cut off a review", code)
 	}
 }
 
-// One of three processes is killed without warning. What was on its connections is lost, and what is dialled before
-// the endpoint is gone is refused; docs/measurements.md has the figures.
+// TestKilled kills one of three processes without warning. Calls on its connections are lost, and new connections fail
+// until the endpoint is removed. docs/measurements.md has the results.
 func TestKilled(t *testing.T) {
 	c := newCluster(t, product(t))
 	victim, second, third := c.start(), c.start(), c.start()
@@ -67,14 +67,14 @@ func TestKilled(t *testing.T) {
 	await(t, "calls", load.After(10_000))
 	report := load.Stop()
 	t.Log(report)
-	// At the moment of the kill each client has one call under way. Afterwards a client may meet a pooled connection
-	// whose end the client has not seen yet, or be refused once, before the endpoint is gone.
+	// At the moment of the kill, each client has one call under way. Afterwards, a client may use a pooled connection
+	// whose end it has not noticed yet, or fail to connect once, before the endpoint is removed.
 	if report.Failures > 3*clients {
 		t.Errorf("%d calls were lost, by %d clients", report.Failures, clients)
 	}
 }
 
-// A second signal ends the process at once, and says so.
+// TestSecondSignal checks that a second signal ends the process immediately, with its exit code.
 func TestSecondSignal(t *testing.T) {
 	c := newCluster(t, product(t), "--drain-delay=1h", "--drain-timeout=1h")
 	p := c.start()
@@ -88,7 +88,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// A process whose certificate is not there yet waits for it, says what is missing, and is ready when it comes.
+// TestCertificateComesLate starts a process before its certificate exists. The process logs what is missing, and is
+// ready when the certificate appears.
 func TestCertificateComesLate(t *testing.T) {
 	c := newCluster(t, product(t))
 	must(t, c.tls.Write(nil))

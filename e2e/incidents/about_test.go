@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// revision is the tree that the tests are built from, and with make e2e-up the image. It is asked for before they run.
+// revision returns the revision of the tests and, with make e2e-up, of the image. It is read before the tests run.
 func revision() string { return output("git", "describe", "--always", "--dirty") }
 
-// describeRun writes down what has to be known to read the figures.
+// describeRun records the facts that are needed to interpret the results.
 func describeRun(begun time.Time, revision string) {
 	size := "short (`make e2e`)"
 	if long() {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// answers counts what becomes of forbidden objects.
+// answers counts the results of forbidden objects.
 type answers struct{ denied, letIn, failed, other atomic.Int64 }
 
 func (a *answers) String() string {
@@ -21,19 +21,19 @@ func (a *answers) String() string {
 		a.denied.Load(), a.letIn.Load(), a.failed.Load(), a.other.Load())
 }
 
-// breaks writes down those that were allowed.
+// breaks records the forbidden objects that were admitted.
 func (a *answers) breaks(o *outcome, what string) {
 	if n := a.letIn.Load(); n > 0 {
 		o.breaks("%s: %d forbidden ones allowed, of %s", what, n, a)
 	}
 }
 
-// attacker makes one request again and again. It has a connection for each of those that are under way, so that none
-// waits for another one's body.
+// attacker repeats one request. It has a connection for each concurrent request, so no request waits for the body of
+// another.
 type attacker struct {
 	client      *http.Client
 	method, url string
-	kind        string // of its body
+	kind        string // content type of the body
 	body        []byte
 	seen        answers
 }
@@ -44,17 +44,17 @@ func newAttacker(t *testing.T, config *rest.Config, method, path, kind string, b
 	must(t, err)
 	transport := &http.Transport{TLSClientConfig: conf, MaxIdleConnsPerHost: noisyClients, ForceAttemptHTTP2: false}
 	t.Cleanup(transport.CloseIdleConnections)
-	client := &http.Client{Transport: transport, Timeout: time.Minute} // above what any request takes here
+	client := &http.Client{Transport: transport, Timeout: time.Minute} // longer than any request here takes
 	return &attacker{client: client, method: method, url: config.Host + path + "?dryRun=All", kind: kind, body: body}
 }
 
-// creates returns an attacker who creates an object in a namespace.
+// creates returns an attacker that creates an object in a namespace.
 func (c costly) creates(t *testing.T, config *rest.Config, namespace string) *attacker {
 	t.Helper()
 	return newAttacker(t, config, http.MethodPost, fmt.Sprintf(c.path, namespace), "application/json", c.body)
 }
 
-// call makes the request and counts what became of it. An error is a request that the API server did not answer.
+// call sends the request and counts the result. It returns an error if the API server did not respond.
 func (a *attacker) call(ctx context.Context, _ int64) error {
 	req, err := http.NewRequestWithContext(ctx, a.method, a.url, bytes.NewReader(a.body))
 	if err != nil {
@@ -74,7 +74,8 @@ func (a *attacker) call(ctx context.Context, _ int64) error {
 	}
 	text, err := io.ReadAll(resp.Body)
 	switch {
-	case bytes.Contains(text, []byte("denied the request")):
+	case bytes.Contains(text, []byte("denied the request")), // by a webhook
+		bytes.Contains(text, []byte("denied request: ")): // by a native policy
 		a.seen.denied.Add(1)
 	case bytes.Contains(text, []byte("failed calling webhook")):
 		a.seen.failed.Add(1)
@@ -87,7 +88,7 @@ func (a *attacker) call(ctx context.Context, _ int64) error {
 	return err
 }
 
-// tenant returns the client configuration of a user who may create objects in one namespace and do nothing else.
+// tenant returns the client configuration of a user who may only create objects in one namespace.
 func (l *lab) tenant(t *testing.T, name, namespace string) *rest.Config {
 	t.Helper()
 	l.Kubectl(t, fmt.Sprintf(`

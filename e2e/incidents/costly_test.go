@@ -14,14 +14,14 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// noisy is the namespace of a tenant who may create objects in it and nothing else. It has opted in.
+// noisy is the namespace of a tenant who may only create objects in it. It has opted in.
 const noisy = "noisy"
 
-// forbidden is an address that no Service may claim.
+// forbidden is an address that no Service may use.
 const forbidden = "8.8.8.8"
 
-// strictPolicy is the policy of all incidents and ten rules of each kind, since what an object costs is multiplied by
-// them. All of the costly objects are forbidden by each.
+// strictPolicy returns the policy of all incidents and ten rules of each kind, because they multiply the cost of an
+// object. Each rule denies all of the costly objects.
 func strictPolicy() string {
 	kinds := map[string]string{
 		"pods":      `match: {namespaces: [` + noisy + `]}, images: {from: mirrors}`,
@@ -39,13 +39,13 @@ func strictPolicy() string {
 	return text
 }
 
-// beStrict puts that policy in force in every replica. The next test puts back what it was.
+// beStrict activates this policy in every replica. The next test restores the previous policy.
 func (l *lab) beStrict(t *testing.T) {
 	t.Helper()
 	l.enforcePolicy(t, strictPolicy())
 }
 
-// costly is a forbidden object, as large as the API server takes it, that was made to cost a reviewer much.
+// costly is a forbidden object with the maximum size for the API server that was designed to be expensive to review.
 type costly struct {
 	name string
 	path string // without the namespace
@@ -58,10 +58,10 @@ const (
 	ingressesPath = "/apis/networking.k8s.io/v1/namespaces/%s/ingresses"
 )
 
-// costlyObjects returns those that have been attacks before their cost was bounded, and those that cost most by what is
-// allowed: many elements that pass every rule, and one that does not behind them.
+// costlyObjects returns the objects that were attacks before their cost was limited, and the objects that cost most
+// within the limits: many elements that pass every rule, followed by one that does not.
 func costlyObjects() []costly {
-	const size = 14 << 20 / 10 // of the small elements: about what etcd takes
+	const size = 14 << 20 / 10 // the size of the small elements, about the limit of etcd
 	return []costly{
 		{"260,000 commas", servicesPath, typed("v1", "Service", commas())},
 		{"external addresses of 1.4 MiB", servicesPath, addresses(repeat(forbidden, size/len(`"8.8.8.8",`)))},
@@ -79,7 +79,7 @@ func addresses(all []string) []byte {
 	})
 }
 
-// numbered returns n texts that differ, of a format of two numbers below 256.
+// numbered returns n different texts, from a format with two numbers below 256.
 func numbered(format string, n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -88,7 +88,7 @@ func numbered(format string, n int) []string {
 	return all
 }
 
-// manyHosts returns an Ingress of n hosts that are allowed, and one that is not.
+// manyHosts returns an Ingress with n allowed hosts and one forbidden host.
 func manyHosts(n int) *networkingv1.Ingress {
 	in := ingress("", "")
 	in.Spec.Rules = nil
@@ -98,13 +98,13 @@ func manyHosts(n int) *networkingv1.Ingress {
 	return in
 }
 
-// commas returns a Service with an annotation that the API server does not read, since the field is set: empty address
-// ranges.
+// commas returns a Service with empty address ranges in an annotation that the API server does not read, because the
+// field is set.
 func commas() *corev1.Service {
 	none := false
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "x-", Annotations: map[string]string{
-			// Of the 262,144 bytes that all annotations of an object may have.
+			// All annotations of an object together may have 262,144 bytes.
 			corev1.AnnotationLoadBalancerSourceRangesKey: strings.Repeat(",", 260_000),
 		}},
 		Spec: corev1.ServiceSpec{
@@ -122,7 +122,7 @@ func manyPaths(size int) *networkingv1.Ingress {
 	}}
 	one, err := json.Marshal(path)
 	if err != nil {
-		panic(err) // of types that can be marshalled
+		panic(err) // these types can always be marshaled
 	}
 	in := ingress("", "a.evil.example")
 	in.Spec.Rules[0].HTTP = &networkingv1.HTTPIngressRuleValue{Paths: repeat(path, size/(len(one)+1))}
@@ -137,14 +137,15 @@ func repeat[T any](value T, n int) []T {
 	return all
 }
 
-// small returns a Service that is forbidden and costs nothing.
+// small returns a forbidden Service that is cheap to review.
 func small() costly { return costly{"a small one", servicesPath, addresses([]string{forbidden})} }
 
-// boundless is the last revision that bounded neither what a review costs nor what is kept of one. No file of today's
-// can be replaced to take that away: it is bounded where lists are read, texts are truncated and rules are evaluated.
+// boundless is the last revision without limits on the cost of a review and on the memory for it. An overlay of files
+// in the current revision cannot remove these limits, because they are in the code that reads lists, truncates texts
+// and evaluates rules.
 const boundless = "373998b"
 
-// unbounded loads a build of that revision, and returns the product of it and of its manifests.
+// unbounded loads a build of that revision, and returns a product with this build and its manifests.
 func (l *lab) unbounded(t *testing.T, p cluster.Product) cluster.Product {
 	t.Helper()
 	p.Source, p.Tag = l.revision(t, boundless), boundless

@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// http2Manifest is a server of the tests that speaks HTTP/2, one on each node.
+// http2Manifest deploys a test server with HTTP/2 on each node.
 const http2Manifest = `
 apiVersion: apps/v1
 kind: Deployment
@@ -46,7 +46,7 @@ spec:
   ports: [{port: 443, targetPort: 8443}]
 `
 
-// multiplexed is a client that speaks HTTP/2 to that server: all calls over one connection.
+// multiplexed is an HTTP/2 client of that server. All its calls use one connection.
 type multiplexed struct {
 	client *http.Client
 	url    string
@@ -54,7 +54,7 @@ type multiplexed struct {
 	load   *load.Load
 }
 
-// startHTTP2 brings the servers up and starts a client.
+// startHTTP2 deploys the servers and starts a client.
 func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "http2")
@@ -66,10 +66,10 @@ func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 	svc, err := l.api.CoreV1().Services(plain).Get(t.Context(), "http2", metav1.GetOptions{})
 	must(t, err)
 	m := &multiplexed{url: "https://" + svc.Spec.ClusterIP + "/", client: &http.Client{
-		Timeout: 3 * time.Second, // what the kit gives a webhook
+		Timeout: 3 * time.Second, // the timeout in the manifests
 		Transport: &http.Transport{
 			ForceAttemptHTTP2: true,
-			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // this is about connections, not about trust
+			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // this test is about connections and not about trust
 		},
 	}}
 	l.await(t, "an answer over HTTP/2", time.Minute, func(ctx context.Context) error {
@@ -77,7 +77,7 @@ func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 		return err
 	})
 	m.load = load.Start(t.Context(), 1, func(ctx context.Context, _ int64) error {
-		pause(ctx, 20*time.Millisecond) // what counts is that it calls at all: the cores are for the others
+		pause(ctx, 20*time.Millisecond) // a steady rate of calls is enough, and leaves the cores to other processes
 		_, err := m.call(ctx)
 		return err
 	})
@@ -85,7 +85,7 @@ func (l *lab) startHTTP2(t *testing.T) *multiplexed {
 	return m
 }
 
-// build builds a server of the tests' own.
+// build builds a server of the tests.
 func (l *lab) build(t *testing.T, command, binary string) {
 	t.Helper()
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, command)
@@ -112,7 +112,7 @@ func (m *multiplexed) call(ctx context.Context) (node string, err error) {
 	return string(text), err
 }
 
-// stop says what became of it when its node was lost and gone from the endpoints.
+// stop returns the results of the client after its node was lost and removed from the endpoints.
 func (m *multiplexed) stop(begun, gone time.Time) outcome {
 	b := m.load.Stop()
 	var o outcome
@@ -128,7 +128,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// onNode returns the one of some Pods that runs on a node, or nil.
+// onNode returns the Pod that runs on a node, or nil.
 func onNode(pods []corev1.Pod, node string) *corev1.Pod {
 	for i := range pods {
 		if pods[i].Spec.NodeName == node {

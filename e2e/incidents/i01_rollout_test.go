@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// I1, gatekeeper issue 3776: two of a hundred Pods were not rewritten each time that a node pool was rolled. Readiness
-// was true before the listener served, and at its end the process stopped while the Service still pointed at it.
+// I1, gatekeeper issue 3776: two of a hundred Pods were not rewritten each time that a node pool was replaced.
+// Readiness was true before the listener served, and the process stopped while the Service still pointed at it.
 
 func TestI1(t *testing.T) {
 	const guard = "ready only when served, and a drain"
@@ -22,16 +22,16 @@ func TestI1(t *testing.T) {
 	t.Run("nodes", func(t *testing.T) {
 		try(t, incident{
 			id: "I1", what: "every node drained, switched off and started again in turn, while Pods are created", guard: guard,
-			happen: replaceNodes, // its control is the one above
+			happen: replaceNodes, // its control run is above
 		})
 	})
 }
 
-// undrained stops at SIGTERM, as a process does that knows nothing of draining.
+// undrained stops at SIGTERM without draining.
 var undrained = []string{flag("--drain-delay=0s"), flag("--drain-timeout=1ms"), flag("--shutdown-timeout=1ms")}
 
-// restarts restarts the Deployment every 20 s, whether or not the previous rollout has ended: four times in a short
-// run, for three minutes in a whole run and for thirty in a long run.
+// restarts restarts the Deployment every 20 s, even if the previous rollout has not ended: four times in a short run,
+// for three minutes in a complete run, and for thirty minutes in a long run.
 func restarts(t *testing.T, l *lab, control bool) outcome {
 	const period = 20 * time.Second
 	n := int(lasting(3*time.Minute, 30*time.Minute) / period)
@@ -60,15 +60,15 @@ func restarts(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// settle waits until the last roll-out has ended and all draining replicas are gone: what is lost at their very end is
-// lost as well.
+// settle waits until the last rollout has ended and all draining replicas are gone, because calls that are lost at the
+// very end also count.
 func (l *lab) settle(t *testing.T) {
 	t.Helper()
 	l.Kubectl(t, "", "-n", system, "rollout", "status", deployment, "--timeout=5m")
 	l.awaitReplicas(t, 3)
 }
 
-// replaceNodes does what a roll of a node pool does, with nodes that come back empty.
+// replaceNodes simulates the replacement of a node pool: the nodes are empty when they come back.
 func replaceNodes(t *testing.T, l *lab, _ bool) outcome {
 	l.NeedRig(t, "replaces nodes")
 	tr := l.startWith(t, l.pods(t, team))
@@ -84,13 +84,13 @@ func replaceNodes(t *testing.T, l *lab, _ bool) outcome {
 	return o
 }
 
-// drain evicts what runs on a node, and lets nothing new there.
+// drain cordons a node and evicts its Pods.
 func (l *lab) drain(t *testing.T, node string) {
 	t.Helper()
 	l.Kubectl(t, "", "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=5m")
 }
 
-// pods returns writes that create Pods only.
+// pods returns writes that only create Pods.
 func (l *lab) pods(t *testing.T, namespace string) call {
 	t.Helper()
 	p := l.newWriter(t, fmt.Sprintf("/api/v1/namespaces/%s/pods", namespace), typed("v1", "Pod", pod("", written)))

@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I2, kubernetes issue 127335: the API server goes on using kept connections to a Pod that is terminating, and never
-// retries a POST. To sleep and then to close loses what is on them.
+// I2, kubernetes issue 127335: the API server continues to use idle connections to a terminating Pod, and never retries
+// a POST. A process that sleeps and then closes these connections loses the calls on them.
 
 func TestI2(t *testing.T) {
 	const guard = "every answer of a draining replica says Connection: close"
@@ -21,15 +21,15 @@ func TestI2(t *testing.T) {
 		{"drain", "kubectl drain of a node under load", drainNode},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// the control is that of delete
+			// the control run is in the test delete
 			try(t, incident{id: "I2", what: test.what, guard: guard, happen: under(test.happen)})
 		})
 	}
 	t.Run("delete", func(t *testing.T) {
 		try(t, incident{
 			id: "I2", what: "each replica deleted in turn under load", guard: guard, happen: deleteInTurn,
-			// The drain is as long as it is needed for the endpoint to go, and no longer: a process that never says
-			// Connection: close waits in vain.
+			// The drain lasts only until the endpoint is removed. A process that never sends Connection: close would
+			// wait for nothing.
 			product: patched(flag("--drain-timeout=12s")),
 			lacking: "a build that never says Connection: close",
 			without: func(t *testing.T, l *lab) {
@@ -41,7 +41,7 @@ func TestI2(t *testing.T) {
 	})
 }
 
-// under makes something happen while there is load.
+// under makes something happen under load.
 func under(happen func(t *testing.T, l *lab)) func(*testing.T, *lab, bool) outcome {
 	return func(t *testing.T, l *lab, _ bool) outcome {
 		tr := l.start(t)
@@ -65,8 +65,7 @@ func drainNode(t *testing.T, l *lab) {
 	l.Kubectl(t, "", "uncordon", node)
 }
 
-// deleteInTurn deletes each replica and waits for the one that takes its place; a control goes on until something is
-// lost.
+// deleteInTurn deletes each replica and waits for its replacement. A control run continues until a call is lost.
 func deleteInTurn(t *testing.T, l *lab, control bool) outcome {
 	rounds := 1
 	if control || long() {
@@ -89,7 +88,7 @@ func deleteInTurn(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// silent loads a build of the product that never says Connection: close, and returns its tag.
+// silent loads a build of the product that never sends Connection: close, and returns its tag.
 func (l *lab) silent(t *testing.T) string {
 	t.Helper()
 	const tag = "silent"
@@ -98,7 +97,7 @@ func (l *lab) silent(t *testing.T) string {
 	return tag
 }
 
-// load builds the product from a source, with some of its files replaced, and loads it onto the nodes.
+// load builds the product from a source, with some files replaced, and loads it onto the nodes.
 func (l *lab) load(t *testing.T, tag, source string, overlay map[string]string) {
 	t.Helper()
 	l.NeedRig(t, "loads an image of the test's own")

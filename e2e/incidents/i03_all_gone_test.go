@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// I3: a webhook matched every resource and did not answer. The control plane could not write its own ConfigMaps, its
-// API servers crashed again and again, and node repair destroyed the nodes.
+// I3: a webhook matched every resource and did not respond. The control plane could not write its own ConfigMaps, its
+// API servers crashed repeatedly, and node repair destroyed the nodes.
 
 func TestI3(t *testing.T) {
 	t.Run("all gone", func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestI3(t *testing.T) {
 			happen:  allGone,
 			lacking: "a webhook that matches everything",
 			without: func(t *testing.T, l *lab) {
-				l.scaleToZero(t) // before there is a webhook that would refuse it
+				l.scaleToZero(t) // before a webhook exists that would deny it
 				matchEverything(t, l)
 			},
 		})
@@ -39,14 +39,14 @@ func TestI3(t *testing.T) {
 		try(t, incident{
 			id: "I3", what: "no replica is left, where each must have a policy", guard: "the same",
 			product: cluster.Product{Overlay: "fail-closed", Components: []string{"require-policy"}},
-			happen:  allGone, // the control is that of "all gone"
+			happen:  allGone, // the control run is in "all gone"
 		})
 	})
 	t.Run("backstop", func(t *testing.T) {
 		try(t, incident{
 			id: "I3", what: "no replica is left, where native policies stand behind the webhooks", guard: "the same",
 			product: cluster.Product{Overlay: "fail-closed"},
-			happen: func(t *testing.T, l *lab, control bool) outcome { // the control is that of "all gone"
+			happen: func(t *testing.T, l *lab, control bool) outcome { // the control run is in "all gone"
 				l.backstop(t)
 				return allGone(t, l, control)
 			},
@@ -57,7 +57,7 @@ func TestI3(t *testing.T) {
 			id: "I3", what: "a replica freezes", guard: "liveness by a watchdog",
 			happen: freezeReplica,
 		}
-		if long() { // what does not happen takes long to be seen
+		if long() { // in the long run, wait longer for events that must not happen
 			in.lacking = "no liveness probe"
 			in.without = func(t *testing.T, l *lab) {
 				l.Install(t, cluster.Product{Patches: []string{`- target: {kind: Deployment, name: evergate}
@@ -70,8 +70,8 @@ func TestI3(t *testing.T) {
 	})
 }
 
-// matchEverything adds what I3 was: every resource of every namespace, failing closed, at a Service that no Pod is
-// behind.
+// matchEverything adds the webhook of I3: it matches every resource in every namespace, fails closed, and calls a
+// Service without Pods.
 func matchEverything(t *testing.T, l *lab) {
 	path, fail, none := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
 	one, all := int32(1), admissionv1.AllScopes
@@ -96,7 +96,7 @@ func matchEverything(t *testing.T, l *lab) {
 	})
 }
 
-// webhook adds webhooks of another product until the test ends. Webhook configurations are subject to no webhook.
+// webhook adds webhooks of another product until the test ends. No webhook is called for webhook configurations.
 func (l *lab) webhook(t *testing.T, config *admissionv1.ValidatingWebhookConfiguration) {
 	t.Helper()
 	api := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -109,14 +109,14 @@ func (l *lab) webhook(t *testing.T, config *admissionv1.ValidatingWebhookConfigu
 	must(t, err)
 }
 
-// allGone takes every replica away and then writes what a control plane writes, what is judged, and what is
-// exempt.
+// allGone removes every replica. It then makes writes of a control plane, writes that webhooks evaluate, and writes
+// that are exempt.
 func allGone(t *testing.T, l *lab, control bool) outcome {
 	if !control {
 		l.scaleToZero(t)
 	}
 	var o outcome
-	// The processes go on for as long as they drain, and answer on kept connections.
+	// The processes continue while they drain, and respond on open connections.
 	l.await(t, "the refusal of what is judged", 2*time.Minute, func(ctx context.Context) error {
 		for hook, do := range l.judged() {
 			if err := do(ctx, team); err == nil {
@@ -136,7 +136,7 @@ func allGone(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// scaleToZero takes every replica away at once, until the test ends.
+// scaleToZero removes all replicas immediately, until the test ends.
 func (l *lab) scaleToZero(t *testing.T) {
 	t.Helper()
 	l.undo(t, "-n", system, "scale", deployment, "--replicas=3")
@@ -146,8 +146,8 @@ func (l *lab) scaleToZero(t *testing.T) {
 	l.awaitReplicas(t, 0)
 }
 
-// refusals checks that what is judged is refused with a sentence that says by which webhook and why, and the rest
-// allowed.
+// refusals checks that the webhooks' writes fail with a message that contains the webhook and the reason, and that
+// other writes succeed.
 func (l *lab) refusals(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
@@ -165,7 +165,7 @@ func (l *lab) refusals(t *testing.T) outcome {
 	return o
 }
 
-// judged is a write of each kind that is judged, by the webhook that judges it.
+// judged returns a write of each evaluated kind, by webhook.
 func (l *lab) judged() map[string]func(ctx context.Context, namespace string) error {
 	return map[string]func(context.Context, string) error{
 		"pods.validate.evergate.dev": func(ctx context.Context, ns string) error {
@@ -182,13 +182,13 @@ func (l *lab) judged() map[string]func(ctx context.Context, namespace string) er
 	}
 }
 
-// write is one request, and what it is.
+// write is a request and its description.
 type write struct {
 	name string
 	do   func(context.Context, kubernetes.Interface) error
 }
 
-// controlPlaneGoesOn writes what a control plane does, which must succeed whether a replica answers or not.
+// controlPlaneGoesOn makes writes of a control plane, which must succeed even if no replica responds.
 func (l *lab) controlPlaneGoesOn(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
@@ -204,7 +204,7 @@ func (l *lab) controlPlaneGoesOn(t *testing.T) outcome {
 	return o
 }
 
-// controlPlaneWrites are what a control plane, its nodes, cert-manager and Evergate write to live.
+// controlPlaneWrites returns the writes that a control plane, its nodes, cert-manager and Evergate need.
 func controlPlaneWrites() []write {
 	configMap := func(ns, name string) write {
 		return write{"the ConfigMap " + ns + "/" + name, func(ctx context.Context, api kubernetes.Interface) error {
@@ -284,7 +284,7 @@ func controlPlaneWrites() []write {
 	}
 }
 
-// restricted makes a Pod pass the strictest Pod Security, which our own namespace has.
+// restricted makes a Pod pass the strictest Pod Security level, which Evergate's namespace has.
 func restricted(p *corev1.Pod) *corev1.Pod {
 	yes, no := true, false
 	p.Spec.SecurityContext = &corev1.PodSecurityContext{
@@ -298,8 +298,8 @@ func restricted(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// freezeReplica stops the process of one replica, which goes on holding its connections: what that costs under load,
-// and that kubelet starts it again.
+// freezeReplica stops the process of one replica, which still holds its connections. It measures the cost under load,
+// and checks that the kubelet restarts the replica.
 func freezeReplica(t *testing.T, l *lab, control bool) outcome {
 	victim := l.awaitReplicas(t, 3)[0]
 	tr := l.start(t)
@@ -320,7 +320,7 @@ func freezeReplica(t *testing.T, l *lab, control bool) outcome {
 		return err
 	}
 	if control {
-		// As long as it takes with the probe, twice.
+		// Twice the time that it takes with the probe.
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		<-ctx.Done()

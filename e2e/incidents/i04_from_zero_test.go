@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// I4: what fails closed can lock a cluster up. No nodes, hence no webhook, hence nothing is admitted that would bring
-// them back.
+// I4: a webhook that fails closed can lock up a cluster. Without nodes there is no webhook, and then no Pod is admitted
+// that would bring it back.
 
 func TestI4(t *testing.T) {
 	t.Run("opted in", func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestI4(t *testing.T) {
 			},
 			lacking: "a webhook that matches its own Pods",
 			without: func(t *testing.T, l *lab) {
-				l.undo(t, "-n", system, "rollout", "restart", deployment) // whose controller would wait longer and longer
+				l.undo(t, "-n", system, "rollout", "restart", deployment) // the controller would otherwise wait longer and longer
 				matchItself(t, l)
 			},
 		})
@@ -38,7 +38,7 @@ func TestI4(t *testing.T) {
 			id: "I4", what: "the same, where each replica must have a policy", guard: "the same",
 			product: cluster.Product{Overlay: "fail-closed", Components: []string{"require-policy"}},
 			happen: func(t *testing.T, l *lab, control bool) outcome {
-				return fromZero(t, l, control, func() outcome { return outcome{} }) // the control is that of "opted in"
+				return fromZero(t, l, control, func() outcome { return outcome{} }) // the control run is in "opted in"
 			},
 		})
 	})
@@ -48,7 +48,7 @@ func TestI4(t *testing.T) {
 			product: cluster.Product{Overlay: "fail-closed", Components: []string{"match-all-namespaces"}},
 			happen: func(t *testing.T, l *lab, control bool) outcome {
 				l.backstop(t)
-				return fromZero(t, l, control, func() outcome { return outcome{} }) // the control is that of "opted in"
+				return fromZero(t, l, control, func() outcome { return outcome{} }) // the control run is in "opted in"
 			},
 		})
 	})
@@ -71,7 +71,7 @@ func TestI4(t *testing.T) {
 	})
 }
 
-// matchItself adds a webhook that fails closed and is called about the Pods that would answer it.
+// matchItself adds a webhook that fails closed and is called for the Pods that would serve it.
 func matchItself(t *testing.T, l *lab) {
 	path, fail, none, one := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
 	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
@@ -95,7 +95,7 @@ func matchItself(t *testing.T, l *lab) {
 	})
 }
 
-// fromZero stops everything, and then loses all nodes. While there is none, and no replica, it does what during says.
+// fromZero stops everything and then removes all nodes. While there are no nodes and no replicas, it calls during.
 func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome {
 	l.NeedRig(t, "stops the whole cluster")
 	var o outcome
@@ -109,7 +109,7 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 		l.awaitAnswers(t)
 		o.figure("three replicas answer", "%s after the start", time.Since(begun).Round(time.Second))
 	}
-	// Nodes that are replaced bring no Pods back with them: new ones have to be admitted.
+	// New nodes do not have any Pods, so new Pods have to be admitted.
 	nodes := l.Nodes(t)
 	for _, node := range nodes {
 		l.Off(t, node.Name)
@@ -147,7 +147,7 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 	return o
 }
 
-// awaitAnswers waits until three replicas answer, whatever etcd remembers of them.
+// awaitAnswers waits until three replicas respond, whatever etcd still contains about them.
 func (l *lab) awaitAnswers(t *testing.T) {
 	t.Helper()
 	l.await(t, "three replicas to answer", 5*time.Minute, func(ctx context.Context) error {
@@ -159,7 +159,7 @@ func (l *lab) awaitAnswers(t *testing.T) {
 	})
 }
 
-// replicaFailure returns why the Pods of a Deployment cannot be made, if they cannot.
+// replicaFailure returns why the Pods of a Deployment cannot be created, or "".
 func replicaFailure(d *appsv1.Deployment) string {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {

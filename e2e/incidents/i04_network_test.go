@@ -16,16 +16,16 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// network is the namespace of a network, one of those that components/match-all-namespaces exempts. No Pod would run
-// before its Pods do.
+// network is a namespace that components/match-all-namespaces exempts because it contains the network. Other Pods
+// cannot run before its Pods do.
 const network = "calico-system"
 
-// createNetwork makes what stands for a network: a Pod on each node, which waits for no other.
+// createNetwork creates Pods that represent a network: one on each node, independent of each other.
 func (l *lab) createNetwork(t *testing.T) {
 	t.Helper()
 	l.namespace(t, network, "")
 	l.undo(t, "delete", "namespace", network, "--timeout=5m")
-	labels, at := map[string]string{"app": "network"}, int64(1) // second, since it has nothing to end
+	labels, at := map[string]string{"app": "network"}, int64(1) // second: the Pod has nothing to finish
 	ds := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "network"},
 		Spec: appsv1.DaemonSetSpec{
@@ -57,7 +57,7 @@ func (l *lab) awaitNetwork(t *testing.T) {
 	})
 }
 
-// networkPods returns the Pods of the network, or an error while there is not one for each node.
+// networkPods returns the Pods of the network, or an error until there is one for each node.
 func (l *lab) networkPods(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := l.api.CoreV1().Pods(network).List(ctx, metav1.ListOptions{LabelSelector: "app=network"})
 	if err != nil {
@@ -73,7 +73,8 @@ func (l *lab) networkPods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// recreateNetwork loses the Pods of the network while no replica is left, and reports whether new ones are admitted.
+// recreateNetwork deletes the Pods of the network while there are no replicas, and reports whether new Pods are
+// admitted.
 func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 	t.Helper()
 	var o outcome
@@ -84,7 +85,7 @@ func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 		lost[string(p.UID)] = true
 	}
 	l.Kubectl(t, "", "-n", network, "delete", "pods", "-l", "app=network", "--force", "--grace-period=0")
-	// A namespace without a label is matched, so that what passes below passes by the name of its namespace.
+	// A namespace without a label is matched, so only the exempt name admits the Pods below.
 	if _, err := l.api.CoreV1().Pods(plain).Create(t.Context(), pod("", written), dryRun); err == nil {
 		o.breaks("with no replica left a Pod is let into %s, which is matched", plain)
 	}
@@ -97,7 +98,7 @@ func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 	if control {
 		return o
 	}
-	// Another network is installed in this state: the guard of exempt names needs no replica either.
+	// Another network is installed in this state. The guard of exempt names does not need a replica either.
 	_, err = l.api.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-flannel"}}, dryRun)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -113,7 +114,7 @@ func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 	return o
 }
 
-// matchNetwork takes the namespace of the network off the exempt ones of the judge of Pods, until the test ends.
+// matchNetwork removes the network's namespace from the exempt names of the webhook for Pods, until the test ends.
 func matchNetwork(t *testing.T, l *lab) {
 	t.Helper()
 	api := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations()

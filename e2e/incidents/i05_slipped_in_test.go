@@ -21,8 +21,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I5: a webhook that fails open skips what it was to enforce, without an error; and a user who may label a namespace
-// can take it out of all checks.
+// I5: a webhook that fails open skips its checks without an error. And a user who may label a namespace can exclude it
+// from all checks.
 
 func TestI5(t *testing.T) {
 	t.Run("audit", func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestI5(t *testing.T) {
 }
 
 const (
-	// notRewritten breaks the calls that rewrite, and only those: they lead to a path that is not served.
+	// notRewritten breaks only the mutating calls, by changing their path to one that is not served.
 	notRewritten = `- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}
@@ -80,7 +80,7 @@ const (
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}`
 )
 
-// slipIn creates a Pod while no replica can answer, and looks for it afterwards as the audit does.
+// slipIn creates a Pod while no replica can respond, and then finds it with an audit.
 func slipIn(t *testing.T, l *lab, rules string) outcome {
 	replicas := l.awaitReplicas(t, 3)
 	l.undo(t, "-n", strict, "delete", "pods", "--all", "--force", "--grace-period=0")
@@ -108,7 +108,7 @@ func slipIn(t *testing.T, l *lab, rules string) outcome {
 	return o
 }
 
-// audit judges what the cluster holds, as kubectl has printed it.
+// audit evaluates the objects of the cluster, from the output of kubectl.
 func (l *lab) audit(t *testing.T, rules, dump string) (string, int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -135,7 +135,8 @@ func lineWith(text, part string) string {
 	return ""
 }
 
-// missRewriting creates a Pod where the calls that rewrite fail: the judge refuses it with a sentence.
+// missRewriting creates a Pod while the mutating calls fail. The validating webhook denies the Pod with a clear
+// message.
 func missRewriting(t *testing.T, l *lab, patches []string) outcome {
 	l.Install(t, cluster.Product{Patches: patches})
 	l.await(t, "Pods to be admitted as they are written", time.Minute, func(ctx context.Context) error {
@@ -156,8 +157,8 @@ func missRewriting(t *testing.T, l *lab, patches []string) outcome {
 	return o
 }
 
-// takeOut tries every way to write the opt-in label, as a tenant who has everything in the namespace that a Role can
-// give, and as a user who has the right to.
+// takeOut tries every way to write the opt-in label, first as a tenant with all permissions that a Role can grant in
+// the namespace, and then as a user with the permission.
 func takeOut(t *testing.T, l *lab, dead bool) outcome {
 	const name = "tenants"
 	l.undo(t, "delete", "namespace", name, "--ignore-not-found")
@@ -179,7 +180,7 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 		if err := do(); err == nil {
 			o.breaks("%s: the tenant may", what)
 		} else if !strings.Contains(err.Error(), "evergate-opt-in") {
-			t.Errorf("%s: refused by another check: %v", what, err)
+			t.Errorf("%s: denied by another check: %v", what, err)
 		} else {
 			refused++
 		}
@@ -203,7 +204,7 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 	return o
 }
 
-// tenants is what RBAC knows of the users.
+// tenants contains the RBAC objects of the users.
 const tenants = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -242,8 +243,7 @@ func (l *lab) as(t *testing.T, user string, groups ...string) kubernetes.Interfa
 	return api
 }
 
-// labelled returns a namespace as it would be with another value of the opt-in label, or without it where the value is
-// empty.
+// labelled returns a namespace with another value of the opt-in label, or without the label if the value is empty.
 func (l *lab) labelled(t *testing.T, name, value string) *corev1.Namespace {
 	t.Helper()
 	ns, err := l.api.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
@@ -254,7 +254,7 @@ func (l *lab) labelled(t *testing.T, name, value string) *corev1.Namespace {
 	return ns
 }
 
-// relabel lets a namespace opt in again.
+// relabel makes a namespace opt in again.
 func (l *lab) relabel(t *testing.T, name string) {
 	t.Helper()
 	l.Kubectl(t, "", "label", "namespace", name, optin.Label+"=enabled", "--overwrite")

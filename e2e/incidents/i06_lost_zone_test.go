@@ -13,16 +13,17 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I6, kubernetes issue 80313: a zone was cut off, and all calls hung on one multiplexed connection into it for as long
-// as its kernel believed in it.
+// I6, kubernetes issue 80313: a zone was cut off, and all calls hung on one multiplexed connection into it until the
+// kernel gave up the connection.
+//
 
-// single is a namespace that has opted in and gets no second chance.
+// single is a namespace that has opted in but does not use the retry webhook.
 const single = "single-a"
 
-// zonal is the kit with quick retirement of connections, to see the load come back within the test, and without the
-// second chance for one namespace. A replica that was replaced while its zone was lost learns of it, and drains, when
-// that is healed: in 30 s, at the cap of the kit, a connection that is seldom used may still be open, and lose the one
-// call that is written as it is closed. A drain that outlasts the client's own 90 s does not.
+// zonal returns the manifests with a short maximum connection age, which shows the load return within the test, and
+// without the retry webhook for one namespace. A replica that was replaced while its zone was lost drains when the zone
+// is healed. After the 30 s of the manifests, a rarely used connection may still be open, and lose the call that is
+// written while it is closed. A drain that is longer than the client's 90 s does not have this problem.
 func zonal() cluster.Product {
 	p := cluster.Product{Patches: []string{`- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
@@ -37,7 +38,7 @@ func zonal() cluster.Product {
 	return p
 }
 
-// firstLost breaks the calls that rewrite, but for those that come second.
+// firstLost breaks the first mutating calls, but not those of the retry webhook.
 const firstLost = `- target: {kind: MutatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}`
@@ -57,7 +58,7 @@ func TestI6(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), beside: test.trouble.http2, long: true}
 			in.happen = func(t *testing.T, l *lab, _ bool) outcome { return test.trouble.happen(t, l, in) }
-			try(t, in) // the control is the client beside the first, over HTTP/2
+			try(t, in) // the control run is the HTTP/2 client next to the first client
 		})
 	}
 	t.Run("second chance", func(t *testing.T) {
@@ -72,11 +73,11 @@ func TestI6(t *testing.T) {
 	})
 }
 
-// trouble is what becomes of a node.
+// trouble is a failure of a node.
 type trouble struct {
 	begin, end func(c *cluster.Cluster, t testing.TB, node string)
-	lasts      time.Duration // at least until the endpoint is gone and what it costs is over
-	http2      bool          // a client over HTTP/2 is beside it
+	lasts      time.Duration // at least until the endpoint is removed and its effects are over
+	http2      bool          // an HTTP/2 client runs next to it
 }
 
 func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
@@ -128,8 +129,8 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	return o
 }
 
-// replicaOn returns the replica on a node. Where there is none, since it was replaced elsewhere while its zone was
-// lost, they are restarted, which spreads them again.
+// replicaOn returns the replica on a node. If there is none, because it was replaced on another node while its zone was
+// lost, replicaOn restarts all replicas, which spreads them again.
 func (l *lab) replicaOn(t *testing.T, node string) *corev1.Pod {
 	t.Helper()
 	if p := onNode(l.awaitReplicas(t, 3), node); p != nil {
@@ -144,10 +145,11 @@ func (l *lab) replicaOn(t *testing.T, node string) *corev1.Pod {
 	return p
 }
 
-// missed says how many Pods were admitted as they were written.
+// missed returns how many Pods were admitted without being rewritten.
 func missed(b load.Books) int { return b.Reasons[errNotRewritten.Error()] }
 
-// loseFirst creates Pods while every call on the first path fails, as those do whose pool leads to a node that is gone.
+// loseFirst creates Pods while every call of the first mutating webhook fails, like calls on pooled connections to a
+// lost node.
 func loseFirst(t *testing.T, l *lab, patches []string) outcome {
 	const pods = 100
 	l.Install(t, cluster.Product{Patches: patches})
@@ -179,8 +181,8 @@ func loseFirst(t *testing.T, l *lab, patches []string) outcome {
 	return o
 }
 
-// awaitBalance waits until every replica has been called by the API server since the calls were last counted, and says
-// how long after an event that was. The clients beside it rewrite Pods only, so that Services are the API server's.
+// awaitBalance waits until the API server has called every replica since the last count, and returns how long that took
+// after an event. The other clients only rewrite Pods, so the calls for Services are from the API server.
 func (l *lab) awaitBalance(t *testing.T, event time.Time) time.Duration {
 	t.Helper()
 	before := map[string]float64{}

@@ -11,12 +11,12 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I7: connections live long, so one replica stays hot and new ones get nothing.
+// I7: connections live long, so one replica stays busy and new replicas do not get any calls.
 
 func TestI7(t *testing.T) {
-	aged := cluster.Product{} // five minutes, as it is by default
+	aged := cluster.Product{} // five minutes, the default
 	if !long() {
-		aged = patched(flag("--max-connection-age=2s")) // so often that chance evens out within the test
+		aged = patched(flag("--max-connection-age=2s")) // short, so the random distribution evens out within the test
 	}
 	try(t, incident{
 		id: "I7", what: "scaled from 1 to 3 under load", guard: "connections are retired at an age, by Connection: close",
@@ -29,8 +29,8 @@ func TestI7(t *testing.T) {
 	})
 }
 
-// scaleUp counts what each replica gets of the API server's calls after a scale-up, and wants that each gets its part
-// of them: a tenth of all, since connections are dealt out by chance.
+// scaleUp counts the API server's calls to each replica after a scale-up. Each replica must get its share, which is at
+// least a tenth of all calls, because connections are distributed at random.
 func scaleUp(t *testing.T, l *lab, control bool) outcome {
 	const fair = 0.1
 	l.Kubectl(t, "", "-n", system, "scale", deployment, "--replicas=1")
@@ -66,8 +66,8 @@ func scaleUp(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// openConnections has the API server open more connections than it needs afterwards. In the control it then opens none
-// after the scale-up, which would go to a new replica by chance.
+// openConnections makes the API server open more connections than it needs afterwards. In the control run, it then does
+// not open a connection after the scale-up, which could reach a new replica by chance.
 func (l *lab) openConnections(t *testing.T) {
 	t.Helper()
 	many := load.Start(t.Context(), 3*apiClients, l.writes(t, team))
@@ -80,7 +80,7 @@ func (l *lab) openConnections(t *testing.T) {
 	}
 }
 
-// validated counts the reviews of Pods, Ingresses and Services by each replica.
+// validated returns the number of reviews of Pods, Ingresses and Services by each replica.
 func (l *lab) validated(t *testing.T) map[string]float64 {
 	t.Helper()
 	counts := map[string]float64{}
@@ -94,7 +94,7 @@ func (l *lab) validated(t *testing.T) map[string]float64 {
 	return counts
 }
 
-// shares returns what part of the calls in between each replica has got, the largest first, and the smallest of them.
+// shares returns the share of each replica in the calls between two counts, the largest first, and the smallest share.
 func shares(before, after map[string]float64) (text string, least float64) {
 	all := sum(after) - sum(before)
 	var parts []float64

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// I8: the certificate was its own CA. At each renewal the API server trusted the new one at once, while the replicas
-// still served the old one.
+// I8: the certificate was its own CA. At each renewal, the API server trusted the new certificate immediately, while
+// the replicas still served the old one.
 
 func TestI8(t *testing.T) {
 	const guard = "a CA of its own, whose key is kept; certificates are loaded while serving"
@@ -30,7 +30,7 @@ func TestI8(t *testing.T) {
 	t.Run("CA", func(t *testing.T) {
 		try(t, incident{
 			id: "I8", what: "the CA is renewed with the same key, and then the serving certificate, under load", guard: guard,
-			happen: renewCA, // the control is that of leaf
+			happen: renewCA, // the control run is in leaf
 		})
 	})
 	t.Run("CA, new key", func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestI8(t *testing.T) {
 	})
 }
 
-// selfSigned has the serving certificate sign itself.
+// selfSigned makes the serving certificate sign itself.
 const selfSigned = `- target: {kind: Certificate, name: evergate-tls}
   patch: |-
     - {op: replace, path: /spec/issuerRef/name, value: evergate-self-signed}`
@@ -69,7 +69,7 @@ func renewCA(t *testing.T, l *lab, _ bool) outcome {
 }
 
 func replaceCA(t *testing.T, l *lab, _ bool) outcome {
-	tr := l.startAPI(t, l.writes(t, team)) // clients of the Service would have to get the new CA
+	tr := l.startAPI(t, l.writes(t, team)) // clients of the Service would need the new CA
 	o := l.renew(t, func() {
 		was := l.secret(t, "evergate-ca").UID
 		l.Kubectl(t, "", "-n", system, "delete", "secret", "evergate-ca")
@@ -96,7 +96,7 @@ func (l *lab) secret(t *testing.T, name string) *corev1.Secret {
 	return s
 }
 
-// trustOnly has the API server trust the CA of the serving certificate in the Secret and no other.
+// trustOnly makes the API server trust only the CA of the serving certificate in the Secret.
 func (l *lab) trustOnly(t *testing.T) {
 	t.Helper()
 	bundle := base64.StdEncoding.EncodeToString(l.secret(t, "evergate-tls").Data["ca.crt"])
@@ -118,7 +118,7 @@ func (l *lab) trustOnly(t *testing.T) {
 		patch(len(validating.Webhooks)))
 }
 
-// renew does something about certificates and waits until every replica serves another one than before.
+// renew changes certificates and waits until every replica serves a different certificate than before.
 func (l *lab) renew(t *testing.T, do func()) outcome {
 	t.Helper()
 	before := map[string]float64{}
@@ -131,7 +131,7 @@ func (l *lab) renew(t *testing.T, do func()) outcome {
 	do()
 	var o outcome
 	o.figure("issued after", "%s", time.Since(begun).Round(100*time.Millisecond))
-	if !long() { // in the long run kubelet takes the time that it takes
+	if !long() { // in the long run, the kubelet is not triggered
 		l.refresh(t)
 	}
 	l.await(t, "every replica to serve the new certificate", 5*time.Minute, func(ctx context.Context) error {
@@ -150,7 +150,8 @@ func (l *lab) renew(t *testing.T, do func()) outcome {
 	return o
 }
 
-// expiry is when the certificate that a replica serves expires, in seconds since 1970: another one, another second.
+// expiry returns when the certificate of a replica expires, in seconds since 1970. Different certificates have
+// different expiries.
 func (l *lab) expiry(ctx context.Context, replica string) (float64, error) {
 	set, err := l.count(ctx, replica)
 	if err != nil {

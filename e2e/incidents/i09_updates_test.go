@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// I9: a webhook on updates rewrote Pods that were running, or made them impossible to update.
+// I9: a webhook for updates rewrote running Pods, or made it impossible to update them.
 
 func TestI9(t *testing.T) {
 	try(t, incident{
@@ -24,7 +24,7 @@ func TestI9(t *testing.T) {
 	})
 }
 
-// updatePod makes a Pod while its namespace is not matched, and updates it when it is.
+// updatePod creates a Pod while its namespace is not matched, and updates it when the namespace is matched.
 func updatePod(t *testing.T, l *lab, control bool) outcome {
 	ns := asked(control)
 	pods := l.api.CoreV1().Pods(ns)
@@ -55,7 +55,7 @@ func updatePod(t *testing.T, l *lab, control bool) outcome {
 	update("a finalizer", func(p *corev1.Pod) { p.Finalizers = []string{"evergate.e2e/f"} }, asWritten, asWritten)
 	update("the finalizer goes", func(p *corev1.Pod) { p.Finalizers = nil }, asWritten, asWritten)
 	if control {
-		return o // its images differ by now
+		return o // its images have changed
 	}
 	update("one image", func(p *corev1.Pod) { p.Spec.Containers[1].Image = written }, asWritten, mirrored)
 	o.figure("updates", "4, of which one changes an image")
@@ -63,8 +63,8 @@ func updatePod(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// updateDeployment makes a Deployment while its namespace is not matched, and scales and restarts it when it is. Its
-// Pods are rewritten, its template is not, and of all this the webhook is called about the restart alone.
+// updateDeployment creates a Deployment while its namespace is not matched, and scales and restarts it when the
+// namespace is matched. Its Pods are rewritten, its template is not, and the webhook is called only for the restart.
 func updateDeployment(t *testing.T, l *lab, ns string) outcome {
 	l.makeFromBefore(t, ns, written)
 	var o outcome
@@ -109,7 +109,7 @@ const (
 	fromBefore = "from-before"
 )
 
-// makeFromBefore makes a Deployment without Pods while its namespace is not matched. It has a finalizer.
+// makeFromBefore creates a Deployment without Pods while its namespace is not matched. It has a finalizer.
 func (l *lab) makeFromBefore(t *testing.T, ns, image string) {
 	t.Helper()
 	labels, none := map[string]string{"app": fromBefore}, int32(0)
@@ -121,7 +121,7 @@ func (l *lab) makeFromBefore(t *testing.T, ns, image string) {
 		},
 	}
 	l.undo(t, "-n", ns, "delete", "deployment", fromBefore, "--ignore-not-found")
-	t.Cleanup(func() { // before that: an error is that it is gone
+	t.Cleanup(func() { // runs before the cleanup above; an error means that the object is already deleted
 		_, _, _ = l.TryKubectl(context.WithoutCancel(t.Context()), "", "-n", ns, "patch", "deployment", fromBefore,
 			"--type=merge", "-p", `{"metadata": {"finalizers": null}}`)
 	})
@@ -132,7 +132,7 @@ func (l *lab) makeFromBefore(t *testing.T, ns, image string) {
 	l.awaitObserved(t, ns)
 }
 
-// awaitObserved waits until the Deployment's controller has seen the last change, and written its status.
+// awaitObserved waits until the Deployment's controller has processed the last change and written its status.
 func (l *lab) awaitObserved(t *testing.T, ns string) {
 	t.Helper()
 	l.await(t, "the controller of the Deployment", time.Minute, func(ctx context.Context) error {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// I10: a new policy refused updates of what had existed before, the removal of finalizers among them, so that nothing
-// could be deleted.
+// I10: a new policy denied updates of existing objects, including the removal of finalizers, so they could not be
+// deleted.
 
 func TestI10(t *testing.T) {
 	try(t, incident{
@@ -60,7 +60,7 @@ func updateIngress(t *testing.T, l *lab, control bool) outcome {
 			i.Spec.Rules = append(i.Spec.Rules, networkingv1.IngressRule{Host: "new.example"})
 		})
 	}
-	must(t, client.Delete(t.Context(), old.Name, metav1.DeleteOptions{})) // its finalizer holds it
+	must(t, client.Delete(t.Context(), old.Name, metav1.DeleteOptions{})) // its finalizer keeps it
 	if !control {
 		update("a host that is not allowed, of an object that is being deleted", notAllowed, func(i *networkingv1.Ingress) {
 			i.Spec.Rules = append(i.Spec.Rules, networkingv1.IngressRule{Host: "new.example"})
@@ -73,8 +73,8 @@ func updateIngress(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// updateDenied makes a Deployment with an image that a rule with workloads: enforce denies, while its namespace is not
-// matched, and updates it when it is.
+// updateDenied creates a Deployment with an image that a rule with workloads: enforce denies, while its namespace is
+// not matched, and updates it when the namespace is matched.
 func updateDenied(t *testing.T, l *lab, ns string) outcome {
 	const old, worse = "quay.io/evil/old:1", "quay.io/evil/new:1"
 	l.denyEvil(t)
@@ -83,7 +83,7 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 	var o outcome
 	update := func(what, denial string, change func(*appsv1.Deployment)) {
 		what = "Deployment: " + what
-		err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // its controller writes it too
+		err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // its controller also writes it
 			d, err := client.Get(t.Context(), fromBefore, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -114,21 +114,21 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 	})
 	update("another image that is allowed", "", another(mirrored))
 	update("another image that is denied", denied, another(worse))
-	must(t, client.Delete(t.Context(), fromBefore, metav1.DeleteOptions{})) // its finalizer holds it
+	must(t, client.Delete(t.Context(), fromBefore, metav1.DeleteOptions{})) // its finalizer keeps it
 	update("another image that is denied, of an object that is being deleted", denied, another(worse))
 	update("the finalizer goes, and with it the object", "", func(d *appsv1.Deployment) { d.Finalizers = nil })
-	l.restorePolicy(t) // or the next incident would take what it loads then for its own
+	l.restorePolicy(t) // otherwise the next incident would count this load
 	return o
 }
 
-// denyEvil adds a rule that judges workloads to the policy of every replica.
+// denyEvil adds a rule for workloads to the policy of every replica.
 func (l *lab) denyEvil(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { l.fix(t) })
 	l.enforcePolicy(t, evilDenied())
 }
 
-// evilDenied is the policy of most incidents and a rule about workloads, which old revisions do not know.
+// evilDenied returns the policy of most incidents with a rule for workloads, which old revisions do not support.
 func evilDenied() string {
 	const rule = "- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}\n"
 	return strings.Replace(policy, "pods:\n", "pods:\n"+rule, 1)
@@ -141,7 +141,7 @@ func answer(err error) string {
 	return "allowed"
 }
 
-// removeIngress takes an Ingress away whatever holds it.
+// removeIngress deletes an Ingress and its finalizers.
 func (l *lab) removeIngress(t *testing.T, ns string) {
 	t.Helper()
 	l.unmatchedWithin(context.WithoutCancel(t.Context()), t, ns, func(ctx context.Context) {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// I11: a webhook decoded Pods into types older than the API server's and wrote them back: what those types did not know
-// was gone.
+// I11: a webhook decoded Pods into types that were older than the API server's and wrote them back. Fields that those
+// types did not have were lost.
 
 func TestI11(t *testing.T) {
 	try(t, incident{
@@ -19,7 +19,7 @@ func TestI11(t *testing.T) {
 	})
 }
 
-// richPod has what webhooks have lost: fields that came late, and those that few use.
+// richPod has fields that webhooks have lost: recent fields, and rarely used fields.
 const richPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rich", "labels": {"a": "b"}}, "spec": {
 "schedulingGates": [{"name": "evergate.e2e/gate"}],
 "resources": {"requests": {"cpu": "1m"}},
@@ -37,8 +37,7 @@ const richPod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "rich"
   "terminationMessagePolicy": "FallbackToLogsOnError"}],
 "volumes": [{"name": "v", "projected": {"sources": [{"downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]}}]}}]}}`
 
-// keepFields creates the same Pod with and without webhooks, and wants the same Pod but for its
-// images.
+// keepFields creates the same Pod with and without webhooks. The results must be the same, except for the images.
 func keepFields(t *testing.T, l *lab, control bool) outcome {
 	create := func(ns string) map[string]any {
 		out := l.Kubectl(t, richPod, "-n", ns, "create", "--dry-run=server", "-o", "json", "-f", "-")
@@ -57,7 +56,7 @@ func keepFields(t *testing.T, l *lab, control bool) outcome {
 			c["image"] = written
 		}
 	}
-	// The token of the service account has a name of its own in each Pod.
+	// The token volume of the service account has a different name in each Pod.
 	for _, spec := range []map[string]any{was, is} {
 		dropToken(spec)
 	}
@@ -69,7 +68,7 @@ func keepFields(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// dropToken takes out what the API server itself adds to each Pod under a name of chance.
+// dropToken removes the volume that the API server adds to each Pod under a random name.
 func dropToken(spec map[string]any) {
 	isToken := func(v any) bool {
 		name, _ := v.(map[string]any)["name"].(string)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// I12: a bad policy took a webhook down, or opened it.
+// I12: a bad policy stopped a webhook, or made it allow everything.
 
 func TestI12(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
@@ -33,12 +33,12 @@ func TestI12(t *testing.T) {
 	t.Run("reload", func(t *testing.T) {
 		try(t, incident{
 			id: "I12", what: "another good policy, under load", guard: "policies are loaded while serving",
-			happen: reload, // a figure, which has no control
+			happen: reload, // only a measurement, without a control run
 		})
 	})
 }
 
-// unguarded has the policy's guard called for no object.
+// unguarded makes the policy guard match no object.
 var unguarded = patched(`- target: {kind: ValidatingWebhookConfiguration, name: evergate}
   patch: |-
     apiVersion: admissionregistration.k8s.io/v1
@@ -63,7 +63,7 @@ func applyBad(t *testing.T, l *lab, _ bool) outcome {
 	return o
 }
 
-// fix puts the policy back when the test ends.
+// fix restores the policy when the test ends.
 func (l *lab) fix(t *testing.T) {
 	t.Helper()
 	if out, said, err := l.tryPolicy(context.WithoutCancel(t.Context()), policy); err != nil {
@@ -71,7 +71,7 @@ func (l *lab) fix(t *testing.T) {
 	}
 }
 
-// reachReplicas applies a policy and waits until every replica has seen it: refused it, or gone over to it.
+// reachReplicas applies a policy and waits until every replica has either activated it or reported an error.
 func reachReplicas(t *testing.T, l *lab, text string) outcome {
 	t.Cleanup(func() { l.fix(t) })
 	was := l.loads(t)
@@ -100,13 +100,13 @@ func reachReplicas(t *testing.T, l *lab, text string) outcome {
 	return o
 }
 
-// restorePolicy puts the policy back in every replica.
+// restorePolicy restores the policy in every replica.
 func (l *lab) restorePolicy(t *testing.T) {
 	t.Helper()
 	l.enforcePolicy(t, policy)
 }
 
-// enforcePolicy puts a policy in force in every replica, and says how long that took and how.
+// enforcePolicy activates a policy in every replica, and returns how long that took and how the kubelet was triggered.
 func (l *lab) enforcePolicy(t *testing.T, text string) string {
 	t.Helper()
 	was := l.loads(t)
@@ -114,7 +114,7 @@ func (l *lab) enforcePolicy(t *testing.T, text string) string {
 	return l.awaitLoads(t, was)
 }
 
-// reload applies a policy that differs, and says how long it takes to be in force everywhere.
+// reload applies a different policy, and measures how long it takes until all replicas use it.
 func reload(t *testing.T, l *lab, _ bool) outcome {
 	t.Cleanup(func() { l.fix(t) })
 	was := l.loads(t)
@@ -131,7 +131,7 @@ func reload(t *testing.T, l *lab, _ bool) outcome {
 	return o
 }
 
-// loads counts the policies that each replica has loaded or refused.
+// loads returns how many policies each replica has loaded or failed to load.
 func (l *lab) loads(t *testing.T) map[string]float64 {
 	t.Helper()
 	counts := map[string]float64{}
@@ -143,7 +143,8 @@ func (l *lab) loads(t *testing.T) map[string]float64 {
 	return counts
 }
 
-// awaitLoads waits until each replica has loaded or refused one more, and says how long that took and how.
+// awaitLoads waits until each replica has loaded, or failed to load, one more policy. It returns how long that took and
+// how the kubelet was triggered.
 func (l *lab) awaitLoads(t *testing.T, was map[string]float64) string {
 	t.Helper()
 	begun, how := time.Now(), "kubelet in its own time"

@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I13: nothing happened, and no user could see why.
+// I13: an object was not changed or denied as expected, and users could not find out why.
 
 func TestI13(t *testing.T) {
 	ns := team
@@ -30,7 +30,7 @@ func TestI13(t *testing.T) {
 	})
 }
 
-// warnings keeps what the API server warns of.
+// warnings stores the warnings of the API server.
 type warnings struct {
 	mu   sync.Mutex
 	said []string
@@ -77,13 +77,13 @@ func explained(t *testing.T, l *lab, ns string) outcome {
 	logs := l.Kubectl(t, "", "-n", system, "logs", "-l", "app.kubernetes.io/component=webhook", "--tail=-1",
 		"--since-time="+begun.UTC().Format(time.RFC3339))
 	says("the log", logs, "team-hosts/hosts.allowed")
-	if ns == team { // it asks no cluster
+	if ns == team { // it does not connect to a cluster
 		says("evergate review --explain", l.explain(t), "team-hosts")
 	}
 	return o
 }
 
-// findings counts what rules have found, in all replicas.
+// findings returns the number of findings of all replicas.
 func (l *lab) findings(t *testing.T) (n float64) {
 	t.Helper()
 	for _, p := range l.awaitReplicas(t, 3) {
@@ -94,7 +94,7 @@ func (l *lab) findings(t *testing.T) (n float64) {
 	return n
 }
 
-// explain asks the command line about the same Ingress.
+// explain runs the command line for the same Ingress.
 func (l *lab) explain(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/load"
 )
 
-// I14: what the content of an object causes was a failed call, so a tenant that wanted to get past a webhook that fails
-// open sent something large.
+// I14: the content of an object could make the call fail. With a webhook that fails open, a tenant could bypass the
+// policy by sending something large.
 
 func TestI14(t *testing.T) {
 	t.Run("giant", func(t *testing.T) {
@@ -41,8 +41,8 @@ func TestI14(t *testing.T) {
 	})
 }
 
-// costlies creates each costly object again and again, and updates one of them so that it becomes forbidden: a thousand
-// in all. Two at once, as many as there are cores: this is about what one review costs.
+// costlies repeatedly creates each costly object, and updates one of them to a forbidden one: a thousand requests in
+// all. Two requests are concurrent, as many as there are cores, because this test is about the cost of a single review.
 func costlies(t *testing.T, l *lab, control bool) outcome {
 	l.namespace(t, noisy, "enabled")
 	l.beStrict(t)
@@ -78,8 +78,8 @@ func costlies(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// updates has a Service be there from before, with empty ranges that the old object has too, and returns an attacker
-// that adds a forbidden address to it.
+// updates creates a Service in advance, with empty ranges that stay in the old object, and returns an attacker that
+// adds a forbidden address to it.
 func (l *lab) updates(t *testing.T) *attacker {
 	t.Helper()
 	old := commas()
@@ -93,8 +93,8 @@ func (l *lab) updates(t *testing.T) *attacker {
 		"application/merge-patch+json", []byte(`{"spec": {"externalIPs": ["`+forbidden+`"]}}`))
 }
 
-// giants creates a giant and changes its image: one review of 7.8 MiB, and one of twice that. Each is to be rewritten
-// or denied.
+// giants creates a giant and changes its image: one review of 7.8 MiB, and one of twice that size. Each must be
+// rewritten or denied.
 func giants(t *testing.T, l *lab, control bool) outcome {
 	ns := asked(control)
 	l.undo(t, "-n", ns, "delete", "pod", "giant", "--force", "--grace-period=0", "--ignore-not-found")
@@ -123,7 +123,7 @@ func giants(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// giant returns a Pod as a client sends it that does not escape.
+// giant returns a Pod in the encoding of a client that does not escape.
 func giant(image string) []byte {
 	p := nowhere(pod("giant", image))
 	const size = 13 << 20 / 10
@@ -132,7 +132,7 @@ func giant(image string) []byte {
 	return bytes.Replace(text, []byte(fmt.Sprintf(`"image":%q`, image)), []byte(env), 1)
 }
 
-// send makes one request as the admin and returns the answer as it is.
+// send makes one request as the admin and returns the response unchanged.
 func (l *lab) send(t *testing.T, method, path, kind string, body []byte) (int, []byte) {
 	t.Helper()
 	config := l.Config()
@@ -150,7 +150,7 @@ func (l *lab) send(t *testing.T, method, path, kind string, body []byte) (int, [
 	return resp.StatusCode, text
 }
 
-// message returns what a status says.
+// message returns the message in a status.
 func message(text []byte) string {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

@@ -25,7 +25,7 @@ func TestI15(t *testing.T) {
   patch: |-
     - {op: test, path: /webhooks/1/name, value: ingresses.validate.evergate.dev}
     - {op: replace, path: /webhooks/1/rules/0/resources, value: [ingresses]}`}})
-			// The API server learns of it by watching.
+			// The API server notices the change by watching.
 			pause(t.Context(), 2*time.Second)
 		},
 	})

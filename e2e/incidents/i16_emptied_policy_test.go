@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// I16: a policy became empty, or was deleted, and everything was allowed without a word.
+// I16: a policy became empty, or was deleted, and everything was allowed without a warning.
 
 func TestI16(t *testing.T) {
 	product := cluster.Product{
@@ -45,7 +45,7 @@ func empty(t *testing.T, l *lab, control bool) outcome {
 
 	l.Kubectl(t, "", "-n", system, "delete", "pods", "-l", "app.kubernetes.io/component=webhook")
 	o.add(l.afterRestart(t, control))
-	if control { // the next incident begins with replicas that have the policy
+	if control { // the next incident needs replicas that have the policy
 		l.restorePolicy(t)
 		return o
 	}
@@ -57,7 +57,7 @@ func empty(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// stillEnforced tries what the policy forbids, as long as replicas have it.
+// stillEnforced tries requests that the policy denies while the replicas have it.
 func (l *lab) stillEnforced(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
@@ -67,7 +67,7 @@ func (l *lab) stillEnforced(t *testing.T) outcome {
 	return o
 }
 
-// afterRestart tries it again and again when every replica has been replaced by one that has no policy.
+// afterRestart repeats these requests when every replica has been replaced by one without a policy.
 func (l *lab) afterRestart(t *testing.T, control bool) outcome {
 	t.Helper()
 	var o outcome
@@ -105,10 +105,10 @@ func (l *lab) afterRestart(t *testing.T, control bool) outcome {
 	return o
 }
 
-// heal puts the policy back, whatever has become of it.
+// heal restores the policy, whatever its state is.
 func (l *lab) heal(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if out, said, err := l.tryPolicy(ctx, policy); err != nil {
-		t.Errorf("put the policy back: %v\n%s%s", err, out, said)
+		t.Errorf("restore the policy: %v\n%s%s", err, out, said)
 	}
 }

@@ -23,38 +23,32 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I17: every replica was dead, and what fails open let everything in; what fails closed would have kept everything out.
+// I17: all replicas were dead. Webhooks that fail open admitted everything, and webhooks that fail closed would have
+// rejected everything.
 
 func TestI17(t *testing.T) {
 	try(t, incident{
 		id: "I17", what: "no replica is left, failurePolicy Ignore", guard: "a backstop of native policies",
 		happen:  letNothingIn,
 		lacking: "no backstop",
-		without: func(*testing.T, *lab) {}, // happen makes one
+		without: func(*testing.T, *lab) {}, // happen creates one
 	})
 }
 
-// backstopPolicy is what is exported: the policy of most incidents, and rules for images and routes that are denied. The
-// replicas have neither, since no replica answers when it matters.
+// backstopPolicy returns the exported policy: the policy of most incidents, and rules that deny images and routes. The
+// replicas do not have these rules, because no replica responds in this test.
 func backstopPolicy() string {
 	return evilDenied() + `routes:
 - {name: team-routes, mode: enforce, kinds: [HTTPRoute], hosts: {allowed: ["*.apps.example"]}}
 `
 }
 
-// backstop has the API server enforce what of that policy is native, until the test ends, in the namespaces that the
-// webhook for Pods selects.
+// backstop makes the API server enforce the native part of that policy in the namespaces of the webhook for Pods, until
+// the test ends.
 func (l *lab) backstop(t *testing.T) {
 	t.Helper()
 	l.exportPolicy(t, backstopPolicy())
-	hooks, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
-		metav1.GetOptions{})
-	must(t, err)
-	for i := range hooks.Webhooks {
-		if hooks.Webhooks[i].Name == "pods.validate.evergate.dev" {
-			l.bind(t, hooks.Webhooks[i].NamespaceSelector)
-		}
-	}
+	l.bindAsWebhooks(t)
 	l.await(t, "the backstop to be in force", time.Minute, func(ctx context.Context) error {
 		if err := l.createPod(evil)(ctx, team); !denied(err, "evergate-pods-enforce") {
 			return fmt.Errorf("a Pod with a denied image: got %w", err)
@@ -66,7 +60,20 @@ func (l *lab) backstop(t *testing.T) {
 	})
 }
 
-// exportPolicy applies what of a policy is native, until the test ends.
+// bindAsWebhooks makes the bindings of the backstop match the namespaces of the webhook for Pods.
+func (l *lab) bindAsWebhooks(t *testing.T) {
+	t.Helper()
+	hooks, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
+		metav1.GetOptions{})
+	must(t, err)
+	for i := range hooks.Webhooks {
+		if hooks.Webhooks[i].Name == "pods.validate.evergate.dev" {
+			l.bind(t, hooks.Webhooks[i].NamespaceSelector)
+		}
+	}
+}
+
+// exportPolicy applies the native part of a policy, until the test ends.
 func (l *lab) exportPolicy(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,8 +81,8 @@ func (l *lab) exportPolicy(t *testing.T, text string) {
 	must(t, process.Build(t.Context(), l.root(), binary, nil))
 	must(t, os.WriteFile(file, []byte(text), 0o600))
 	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", "--best-effort",
-		file).Output()
-	if len(manifests) == 0 { // exit code 1 says that hosts of Ingresses are left out
+		"--policy", file).Output()
+	if len(manifests) == 0 { // exit code 1 means that hosts of Ingresses are left out
 		t.Fatal(err)
 	}
 	l.undo(t, "delete", "validatingadmissionpolicybindings,mutatingadmissionpolicybindings,"+
@@ -83,17 +90,17 @@ func (l *lab) exportPolicy(t *testing.T, text string) {
 	l.Kubectl(t, string(manifests), "apply", "--server-side", "-f", "-")
 }
 
-// bind has the bindings of the backstop match the namespaces that a selector selects.
+// bind makes the bindings of the backstop match the namespaces of a selector.
 func (l *lab) bind(t *testing.T, namespaces *metav1.LabelSelector) {
 	t.Helper()
 	l.bindKind(t, "validatingadmissionpolicybindings", namespaces)
 	l.bindKind(t, "mutatingadmissionpolicybindings", namespaces)
 }
 
-// bindKind does so for those of one kind.
+// bindKind does the same for the bindings of one kind.
 func (l *lab) bindKind(t *testing.T, kind string, namespaces *metav1.LabelSelector) {
 	t.Helper()
-	// A merge would keep the expressions that evergate export has written.
+	// A merge would keep the expressions from evergate export.
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "add", "path": "/spec/matchResources/namespaceSelector", "value": namespaces},
 	})
@@ -106,10 +113,10 @@ func (l *lab) bindKind(t *testing.T, kind string, namespaces *metav1.LabelSelect
 
 const (
 	evil      = "quay.io/evil/x:1" // which the policy denies
-	elsewhere = "quay.io/a/b:1"    // of no mirror
+	elsewhere = "quay.io/a/b:1"    // not from a mirror
 )
 
-// createPod returns the creation of a Pod, which ends with an error where it is not rewritten.
+// createPod returns the creation of a Pod, which returns an error if the Pod is not rewritten.
 func (l *lab) createPod(image string) func(context.Context, string) error {
 	return func(ctx context.Context, namespace string) error {
 		p, err := l.api.CoreV1().Pods(namespace).Create(ctx, pod("", image), dryRun)
@@ -129,12 +136,13 @@ func (l *lab) createIngress(host string, annotations map[string]string) func(con
 	}
 }
 
-// httpRoutes is the resource of HTTPRoutes.
+// httpRoutes returns the resource of HTTPRoutes.
 func httpRoutes() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
 }
 
-// serveRoutes has the API server serve HTTPRoutes until the test ends. A cluster that serves them already goes on.
+// serveRoutes makes the API server serve HTTPRoutes until the test ends. If the cluster already serves them, it changes
+// nothing.
 func (l *lab) serveRoutes(t *testing.T) {
 	t.Helper()
 	served, err := l.api.Discovery().ServerResourcesForGroupVersion(httpRoutes().GroupVersion().String())
@@ -172,7 +180,7 @@ func denied(err error, by string) bool {
 	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+by+"'")
 }
 
-// letNothingIn takes every replica away, and then writes what the policy forbids and what it allows.
+// letNothingIn removes every replica, and then makes writes that the policy denies and writes that it allows.
 func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 	var o outcome
 	l.serveRoutes(t)
@@ -182,7 +190,7 @@ func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 		o.figure("the backstop is in force", "%s after it was begun to be built", time.Since(begun).Round(time.Second))
 	}
 	l.scaleToZero(t)
-	// Hosts of Ingresses are judged by the webhook alone: they may stand in annotations that are JSON.
+	// Only the webhook evaluates hosts of Ingresses, because they may be in annotations that contain JSON.
 	l.await(t, "no replica to answer", 2*time.Minute, func(ctx context.Context) error {
 		err := l.createIngress("evil.example", nil)(ctx, team)
 		if err == nil && control { // with a backstop it is denied in any case
@@ -220,7 +228,7 @@ func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// goodPass writes what the policy allows, and what a control plane does.
+// goodPass makes writes that the policy allows, and writes of a control plane.
 func (l *lab) goodPass(t *testing.T) outcome {
 	t.Helper()
 	var o outcome

@@ -2,20 +2,24 @@ package incidents
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/evergate/evergate/e2e/internal/cluster"
 	"github.com/evergate/evergate/e2e/internal/load"
+	"github.com/evergate/evergate/e2e/internal/metrics"
 )
 
-// I18: one tenant created objects that cost so much to judge that the reviews of all others timed out, and a review
-// that times out admits its object unchecked, or fails it.
+// I18: one tenant created objects that were so costly to review that the reviews of all other tenants timed out. If a
+// review times out, its object is admitted unchecked, or the request fails.
 
 func TestI18(t *testing.T) {
 	for _, overlay := range []string{"fail-open", "fail-closed"} {
@@ -26,31 +30,47 @@ func TestI18(t *testing.T) {
 				guard: "what a review costs is bounded", product: product, long: true,
 				happen: func(t *testing.T, l *lab, control bool) outcome { return noise(t, l, product, control) },
 			}
-			if overlay == "fail-open" { // where more is lost: a review that is late lets its object in
+			if overlay == "fail-open" { // more is lost there: an object whose review is late is admitted
 				in.lacking = "the revision before, without those bounds"
 				in.without = func(t *testing.T, l *lab) { l.Install(t, l.unbounded(t, product)) }
 			}
 			try(t, in)
 		})
 	}
+	// The same attack on a backstop. The expressions of its policies are evaluated by the API server, for all tenants.
+	t.Run("backstop", func(t *testing.T) {
+		try(t, incident{
+			id: "I18", what: "the same with a backstop and no replica; fail-open",
+			guard: "what an expression costs is bounded", product: cluster.Product{Overlay: "fail-open"}, long: true,
+			happen: func(t *testing.T, l *lab, _ bool) outcome { return noiseOnBackstop(t, l, false) },
+		})
+	})
+	t.Run("backstop beside replicas", func(t *testing.T) {
+		try(t, incident{
+			id: "I18", what: "the same with a backstop beside three replicas; fail-closed",
+			guard: "what a review and an expression cost is bounded", product: cluster.Product{Overlay: "fail-closed"},
+			long:   true,
+			happen: func(t *testing.T, l *lab, _ bool) outcome { return noiseOnBackstop(t, l, true) },
+		})
+	})
 }
 
 const (
-	noisyClients  = 24 // of the attack, at once: all slots of three replicas on two cores
+	noisyClients  = 24 // concurrent clients of the attack: all slots of three replicas on two cores
 	honestClients = 4
-	// noisyPause is between two creations of an honest client, and of forbidden ones that cost nothing: the cores are
-	// for the attack.
+	// noisyPause is the time between two creations of a legitimate client, and of forbidden objects that are cheap. It
+	// leaves the cores to the attack.
 	noisyPause = 20 * time.Millisecond
 )
 
-// crowd holds the clients that create objects in the incident.
+// crowd contains the clients that create objects in the incident.
 type crowd struct {
-	jane   *rest.Config // of the namespace noisy
+	jane   *rest.Config // in the namespace noisy
 	honest *waits       // of another tenant
-	small  *attacker    // forbidden ones of jane's that cost nothing
+	small  *attacker    // forbidden objects by jane that are cheap to review
 }
 
-// waits is how long honest creations took.
+// waits records how long legitimate creations took.
 type waits struct {
 	create call
 	mu     sync.Mutex
@@ -67,7 +87,7 @@ func (w *waits) call(ctx context.Context, n int64) error {
 	return err
 }
 
-// quantile returns how long at most a share of the creations took, sorted.
+// quantile returns the time within which a share of the creations ended. took must be sorted.
 func quantile(took []time.Duration, share float64) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -75,52 +95,117 @@ func quantile(took []time.Duration, share float64) time.Duration {
 	return took[min(int(share*float64(len(took))), len(took)-1)].Round(100 * time.Microsecond)
 }
 
-// noise makes the incident happen: each costly object in turn. A whole run then has the bare server reviewed in
-// Evergate's place.
+// noise makes the incident happen with each costly object in turn. A complete run then repeats it with the bare server
+// instead of Evergate.
 func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome {
 	l.namespace(t, noisy, "enabled")
 	l.beStrict(t)
 	jane, joe := l.tenant(t, "jane", noisy), l.tenant(t, "joe", team)
-	o, took := l.noiseOf(t, jane, writesAs(t, joe, team, mirrored), true, control)
+	o, took := l.noiseOf(t, attack{
+		jane: jane, honest: writesAs(t, joe, team, mirrored), objects: costlyObjects(), judged: true, replicas: true,
+		control: control,
+	})
 	if control {
 		return o
 	}
 	product.Tag = l.bare(t)
 	l.Install(t, product)
-	bare, tookBare := l.noiseOf(t, jane, writesAs(t, joe, team, written), false, false)
-	for _, f := range bare.figures {
-		o.figure("bare server: "+f.Name, "%s", f.Value)
-	}
-	for _, name := range slices.Sorted(maps.Keys(took)) {
-		o.compare(name, took[name], tookBare[name])
-	}
+	bare, tookBare := l.noiseOf(t, attack{
+		jane: jane, honest: writesAs(t, joe, team, written), objects: costlyObjects(), replicas: true,
+	})
+	o.compareAll("bare server", bare, took, tookBare)
 	return o
 }
 
-// compare writes down the p99 of honest creations beside that with the bare server in Evergate's place.
-func (o *outcome) compare(name string, with, bare time.Duration) {
-	const most = 2
-	ratio := float64(with) / float64(max(bare, 1))
-	o.figure(name+": p99 against the bare server's", "%.1f", ratio)
-	if long() && ratio > most {
-		o.breaks("%s: honest creations have a p99 of %s, with the bare server %s", name, with, bare)
+// noiseOnBackstop attacks a backstop, with all replicas or without replicas, and then the same cluster without the
+// backstop. Without replicas, hosts of Ingresses are not evaluated, so only Pods and Services are created.
+func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
+	l.namespace(t, noisy, "enabled")
+	l.beStrict(t)
+	jane, joe := l.tenant(t, "jane", noisy), l.tenant(t, "joe", team)
+	a := attack{jane: jane, objects: costlyObjects(), replicas: replicas, judged: replicas}
+	image := mirrored
+	if !replicas {
+		a.objects = slices.DeleteFunc(a.objects, func(c costly) bool { return c.path == ingressesPath })
+		image = written
+		l.scaleToZero(t)
+		l.await(t, "no replica to answer", 2*time.Minute, func(ctx context.Context) error {
+			return l.createService(ctx, team, corev1.ServiceTypeNodePort)
+		})
+	}
+	a.honest = writesAs(t, joe, team, image)
+	without, tookWithout := l.noiseOf(t, a)
+
+	l.exportPolicy(t, strictPolicy())
+	l.bindAsWebhooks(t)
+	l.await(t, "the backstop to be in force", time.Minute, func(ctx context.Context) error {
+		svc := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, ExternalIPs: []string{forbidden}},
+		}
+		_, err := l.api.CoreV1().Services(noisy).Create(ctx, svc, dryRun)
+		if err == nil || !replicas && !denied(err, "evergate-services-enforce") {
+			return fmt.Errorf("a Service with a denied address: got %w", err)
+		}
+		p, err := l.api.CoreV1().Pods(team).Create(ctx, pod("", written), dryRun)
+		if err == nil && p.Spec.Containers[0].Image != mirrored {
+			err = errNotRewritten
+		}
+		return err
+	})
+	a.honest, a.judged = writesAs(t, joe, team, mirrored), true
+	o, took := l.noiseOf(t, a)
+	o.compareAll("without the backstop", without, took, tookWithout)
+	return o
+}
+
+// attack describes the requests of jane and of the others, and the state of the cluster.
+type attack struct {
+	jane     *rest.Config
+	honest   call
+	objects  []costly
+	judged   bool // by the replicas or by a backstop; otherwise everything is allowed
+	replicas bool // three run; otherwise none runs, and each call of a webhook fails
+	control  bool // it ends with the first object that breaks the guarantee
+}
+
+// compareAll records the results of the same attack in another setup, and compares the p99 of legitimate creations.
+func (o *outcome) compareAll(what string, other outcome, took, tookOther map[string]time.Duration) {
+	for _, f := range other.figures {
+		o.figure(what+": "+f.Name, "%s", f.Value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(took)) {
+		o.compare(name, what, took[name], tookOther[name])
 	}
 }
 
-// noiseOf has every costly object created by jane while others create theirs, and returns the p99 of those. The server
-// that is installed judges, or allows everything. A control ends with the first object that breaks the guarantee.
-func (l *lab) noiseOf(
-	t *testing.T, jane *rest.Config, create call, judges, control bool,
-) (o outcome, took map[string]time.Duration) {
+// compare records the p99 of legitimate creations as a ratio to the p99 of the same attack in another setup.
+func (o *outcome) compare(name, what string, with, other time.Duration) {
+	const most = 2
+	ratio := float64(with) / float64(max(other, 1))
+	o.figure(name+": p99 against "+what, "%.1f", ratio)
+	if long() && ratio > most {
+		o.breaks("%s: honest creations have a p99 of %s; %s: %s", name, with, what, other)
+	}
+}
+
+// noiseOf makes jane create every costly object while others create their objects, and returns the p99 of the others.
+func (l *lab) noiseOf(t *testing.T, a attack) (o outcome, took map[string]time.Duration) {
 	t.Helper()
 	took = map[string]time.Duration{}
-	for _, object := range append([]costly{{name: "nothing"}}, costlyObjects()...) { // the first is for comparison
-		before, ran := l.apiServer(t), l.running(t)
-		c := crowd{jane: jane, honest: &waits{create: create}, small: small().creates(t, jane, noisy)}
-		seen, p99 := c.run(t, object, judges)
-		failed := l.failedCalls(t, before)
-		seen.figure("calls of the webhooks that failed", "%.0f%s", sum(failed), byName(failed))
-		seen.add(l.since(t, ran))
+	for _, object := range append([]costly{{name: "nothing"}}, a.objects...) { // the first is for comparison
+		before, ran := l.apiServer(t), running{}
+		if a.replicas {
+			ran = l.running(t)
+		}
+		c := crowd{jane: a.jane, honest: &waits{create: a.honest}, small: small().creates(t, a.jane, noisy)}
+		seen, p99 := c.run(t, object, a.judged)
+		seen.figure("CPU of the API server", "%s", l.apiServerSince(t, before))
+		if a.replicas {
+			failed := l.failedCalls(t, before)
+			seen.figure("calls of the webhooks that failed", "%.0f%s", sum(failed), byName(failed))
+			seen.add(l.since(t, ran))
+		}
 		took[object.name] = p99
 		for _, f := range seen.figures {
 			o.figure(object.name+": "+f.Name, "%s", f.Value)
@@ -128,14 +213,24 @@ func (l *lab) noiseOf(
 		for _, why := range seen.broken {
 			o.breaks("%s: %s", object.name, why)
 		}
-		if control && len(o.broken) > 0 {
+		if a.control && len(o.broken) > 0 {
 			break
 		}
 	}
 	return o, took
 }
 
-// run has one costly object created for a while, by as many clients as are at once; none of the one that is nothing.
+// apiServerSince returns the processor time that the API server has used since before, including the calls of webhooks
+// and native policies, and its memory.
+func (l *lab) apiServerSince(t *testing.T, before metrics.Set) string {
+	t.Helper()
+	const cpu = "process_cpu_seconds_total"
+	now := l.apiServer(t)
+	return fmt.Sprintf("%.1f s; afterwards %.0f MiB", now.Sum(cpu, nil)-before.Sum(cpu, nil),
+		now.Sum("process_resident_memory_bytes", nil)/(1<<20))
+}
+
+// run makes all concurrent clients create one costly object for some time. It does not create the object named nothing.
 func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Duration) {
 	t.Helper()
 	var attack *attacker
@@ -188,7 +283,7 @@ func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Dura
 // noisyTime returns how long each object is created.
 func noisyTime() time.Duration { return lasting(5*time.Second, time.Minute) }
 
-// reasons says why the API server itself refused or lost an attack, which is no failure of the webhook's.
+// reasons returns why the API server itself rejected or lost an attack, which is not a failure of the webhook.
 func reasons(b load.Books) string {
 	if b.Failures == 0 {
 		return ""

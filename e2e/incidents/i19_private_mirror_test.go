@@ -21,7 +21,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
-// I19: images were rewritten to a mirror that wants a login, which no Pod had: ErrImagePull in every namespace.
+// I19: images were rewritten to a mirror that requires a login, which no Pod had: ErrImagePull in every namespace.
 
 func TestI19(t *testing.T) {
 	in := incident{
@@ -36,21 +36,22 @@ const (
 	mirror = "mirror.corp.example"
 	login  = "mirror-login" // the Secret
 
-	// privateMirrors are entries beside those of the policy: one with the Secret, and for the control one without.
+	// privateMirrors contains additional mirrors entries: one with the Secret, and, for the control run, one without
+	// it.
 	privateMirrors = `- {name: private, mode: enforce, sources: [docker.io/private], mirror: ` + mirror + `/private,
    imagePullSecret: ` + login + `}
 - {name: no-login, mode: enforce, sources: [docker.io/no-login], mirror: ` + mirror + `/no-login}
 `
 )
 
-// What containerd says to a registry that wants a login: where it has none, and where it has a wrong one.
+// The messages of containerd about a registry that requires a login: without a login, and with a wrong login.
 const (
 	noCredentials    = "authorization failed: no basic auth credentials"
 	wrongCredentials = "401 Unauthorized"
 )
 
-// pullPrivate has a node pull one image for four Pods: while the Secret that they reference is not there, while it has
-// another password, when it is right, and for a Pod that got no reference. The first one runs in the end.
+// pullPrivate makes a node pull one image for four Pods: while the Secret that they reference is absent, while it has a
+// wrong password, when it is right, and for a Pod without a reference. The first Pod runs in the end.
 func pullPrivate(t *testing.T, l *lab, in incident) outcome {
 	m := l.startMirror(t)
 	l.enforcePolicy(t, strings.Replace(policy, "mirrors:\n", "mirrors:\n"+privateMirrors, 1))
@@ -75,25 +76,24 @@ func pullPrivate(t *testing.T, l *lab, in incident) outcome {
 	in.control(t, "a mirrors entry without imagePullSecret", m.refused(t, m.create(t, "no-login", m.noLogin),
 		noCredentials), time.Since(begun))
 
-	l.restorePolicy(t) // kubelet asks for the first Pod's image again meanwhile
+	l.restorePolicy(t) // meanwhile, the kubelet retries the first Pod's image
 	ran := m.ran(t, early).Status.ContainerStatuses[0].State.Terminated
 	o.figure("a Pod that was created before its Secret runs", "%s after it", ran.StartedAt.Sub(created).Round(time.Second))
 	return o
 }
 
-// privateMirror is a registry that the nodes reach by the name of the mirror, and an image in it that no node has.
+// privateMirror is a registry that the nodes reach under the name of the mirror. It contains an image that no node has.
 type privateMirror struct {
 	*registry.Registry
 	l                *lab
-	node             string // that pulls
+	node             string // the node that pulls
 	ip               string // of the node
-	token            string // what a container of the image prints
+	token            string // the output of a container of the image
 	digest           string // of the image
-	private, noLogin string // what the image is called before it is rewritten
+	private, noLogin string // names of the image before it is rewritten
 }
 
-// startMirror runs the registry for as long as the test lasts. What is there is the image, and the Pods are removed at
-// the end.
+// startMirror runs the registry with the image until the test ends. The Pods are then deleted.
 func (l *lab) startMirror(t *testing.T) *privateMirror {
 	t.Helper()
 	l.NeedRig(t, "has nodes pull from this machine")
@@ -108,9 +108,9 @@ func (l *lab) startMirror(t *testing.T) *privateMirror {
 	must(t, err)
 	node := l.Nodes(t)[0]
 	m := &privateMirror{Registry: r, l: l, node: node.Name, ip: node.IP, token: rand.Text()}
-	tag := strings.ToLower(rand.Text()[:8]) // new, so that no earlier run has left it on the node
+	tag := strings.ToLower(rand.Text()[:8]) // new, so it is not on the node from an earlier run
 	m.private, m.noLogin = "docker.io/private/probe:"+tag, "docker.io/no-login/probe:"+tag
-	path, err := exec.LookPath("busybox") // a static one: the rig's images are made with it
+	path, err := exec.LookPath("busybox") // a static binary, with which the rig's images are built
 	must(t, err)
 	busybox, err := os.ReadFile(path)
 	must(t, err)
@@ -148,7 +148,7 @@ func (m *privateMirror) create(t *testing.T, name, image string) *corev1.Pod {
 	return created
 }
 
-// createSecret creates the Secret with a password, by the command of docs/runbooks/pull-secrets.md.
+// createSecret creates the Secret with a password, with the command in docs/runbooks/pull-secrets.md.
 func (m *privateMirror) createSecret(t *testing.T, password string) {
 	t.Helper()
 	m.l.Kubectl(t, "", "-n", team, "delete", "secret", login, "--ignore-not-found")
@@ -156,8 +156,8 @@ func (m *privateMirror) createSecret(t *testing.T, password string) {
 		"--docker-username="+m.User, "--docker-password="+password)
 }
 
-// refused waits until kubelet has said why the image of a Pod cannot be pulled. Until then the node has never logged in
-// to that repository.
+// refused waits until the kubelet has reported why the image of a Pod cannot be pulled. Until then, the node must not
+// have logged in to that repository.
 func (m *privateMirror) refused(t *testing.T, p *corev1.Pod, why string) outcome {
 	t.Helper()
 	var o outcome
@@ -174,7 +174,7 @@ func (m *privateMirror) refused(t *testing.T, p *corev1.Pod, why string) outcome
 	return o
 }
 
-// pulled waits until a Pod has run, and holds all that says whence its image is against what was pushed.
+// pulled waits until a Pod has run, and compares all reports about the source of its image with the pushed image.
 func (m *privateMirror) pulled(t *testing.T, p *corev1.Pod) outcome {
 	t.Helper()
 	begun := time.Now()
@@ -200,7 +200,7 @@ func (m *privateMirror) pulled(t *testing.T, p *corev1.Pod) outcome {
 	return o
 }
 
-// ran waits until the container of a Pod has ended well.
+// ran waits until the container of a Pod has ended successfully.
 func (m *privateMirror) ran(t *testing.T, p *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	var is *corev1.Pod
@@ -247,7 +247,7 @@ func (m *privateMirror) asked(t *testing.T, p *corev1.Pod, match func(registry.R
 	return r
 }
 
-// isFor reports whether the node has asked for something of the repository that the image of a Pod is in.
+// isFor reports whether the node has requested something from the repository of a Pod's image.
 func (m *privateMirror) isFor(p *corev1.Pod, r registry.Request) bool {
 	repository, _, _ := strings.Cut(strings.TrimPrefix(p.Spec.Containers[0].Image, mirror), ":")
 	return r.From == m.ip && strings.HasPrefix(r.Path, "/v2"+repository+"/")

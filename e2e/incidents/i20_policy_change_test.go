@@ -15,9 +15,9 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// I20: a policy was changed, and for a minute each replica decided by another one.
+// I20: a policy was changed, and for a minute the replicas used different policies.
 
-// operator has no right but those of the Role that the component plugin brings.
+// operator is a user with only the permissions of the Role in the component plugin.
 const operator = "operator"
 
 func TestI20(t *testing.T) {
@@ -35,7 +35,7 @@ func TestI20(t *testing.T) {
 	})
 }
 
-// changes is how many: a hundred show a distribution, and take five minutes.
+// changes returns the number of changes. A hundred show a distribution, and take five minutes.
 func changes() int {
 	switch {
 	case long():
@@ -47,8 +47,9 @@ func changes() int {
 	}
 }
 
-// changePolicy changes the policy as an operator does, again and again. It breaks where the plugin says that a replica
-// does not have the policy, and where one has not although the plugin says that all have. A control stops when it does.
+// changePolicy repeatedly changes the policy with the plugin. The guarantee is broken if the plugin reports that a
+// replica does not have the policy, or if a replica does not have it although the plugin reports that all have it. A
+// control run stops at the first such event.
 func changePolicy(t *testing.T, l *lab, control bool) outcome {
 	t.Cleanup(func() { l.fix(t) })
 	p := l.plugin(t)
@@ -77,10 +78,10 @@ func changePolicy(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// goal is what 95 of 100 changes should take at most. Slower ones are a figure, and break nothing.
+// goal is the time within which 95 of 100 changes should be active. Slower changes are only recorded.
 const goal = 5 * time.Second
 
-// haveAll asks every replica for the hash of its policy.
+// haveAll checks the hash of the policy in every replica.
 func (l *lab) haveAll(t *testing.T, hash string) outcome {
 	t.Helper()
 	var o outcome
@@ -96,12 +97,12 @@ func (l *lab) haveAll(t *testing.T, hash string) outcome {
 	return o
 }
 
-// plugin is kubectl evergate as the operator.
+// plugin is kubectl evergate, run by the user operator.
 type plugin struct {
 	binary, kubeconfig, dir string
 }
 
-// plugin builds it, and binds the Role to the operator.
+// plugin builds the plugin, and binds the Role to the user.
 func (l *lab) plugin(t *testing.T) *plugin {
 	t.Helper()
 	p := &plugin{filepath.Join(t.TempDir(), "kubectl-evergate"), l.Kubeconfig, t.TempDir()}
@@ -115,8 +116,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 	return p
 }
 
-// patience is what a change may take before the plugin gives up: less than half of the minute that kubelet may take to
-// look at a ConfigMap unasked, and more than a busy machine needs.
+// patience is how long a change may take before the plugin gives up. It is less than half of the minute that the
+// kubelet may take to update a ConfigMap by itself, and more than a busy machine needs.
 const patience = 25 * time.Second
 
 // apply applies a policy and returns its hash.

@@ -1,7 +1,7 @@
-// Package incidents is the catalogue: one test for each outage that some webhook has caused, named as in
-// docs/guarantees.md. Each installs the product as users do, puts load on it where that matters, makes the incident
-// happen, and holds what was counted against what Evergate guarantees; and then once more with the counter-measure
-// taken away, which must break the guarantee: a test that cannot fail proves nothing.
+// Package incidents is the catalogue. It contains one test for each outage that a webhook has caused, with the names in
+// docs/guarantees.md. Each test installs the product as users do, adds load if necessary, makes the incident happen,
+// and compares the results with Evergate's guarantees. It then repeats this without the countermeasure, which must
+// break the guarantee, because a test that cannot fail proves nothing.
 //
 //	make e2e RUN=I6      # one of them
 //	make e2e             # all, short
@@ -21,37 +21,37 @@ import (
 
 // incident is one row of the catalogue.
 type incident struct {
-	id    string // I1
-	what  string // what happens, as the report says it
-	guard string // what guards against it
-	// product is what is installed: the kit, and what of it a short run has to be quicker with.
+	id    string // such as I1
+	what  string // the event, for the report
+	guard string // the feature that prevents it
+	// product is installed for the incident: the manifests, with changes that make a short run faster.
 	product cluster.Product
-	// happen makes it happen, under load where that matters, and says what was seen. A control need go on only until
+	// happen makes the incident happen, under load if necessary, and returns the results. A control run may stop when
 	// the guarantee is broken.
 	happen func(t *testing.T, l *lab, control bool) outcome
-	// lacking says what the control takes away, and without does it. A variant has neither, because another test of the
-	// incident has its control. go test -short leaves out variants, controls and long incidents.
+	// lacking describes what the control run removes, and without removes it. A variant has neither, because another
+	// test of the incident has its control run. go test -short skips variants, control runs and long incidents.
 	lacking string
 	without func(t *testing.T, l *lab)
 	// beside means that happen runs the control itself, next to the incident.
 	beside bool
-	// long leaves the incident to the whole run, because it takes minutes and shows a quality of a service that works:
-	// the gate cannot afford it. docs/guarantees.md lists these incidents.
+	// long means that only the complete run includes the incident, because it takes minutes and is about the quality of
+	// a working service. docs/guarantees.md lists these incidents.
 	long bool
 }
 
-// outcome is what was seen.
+// outcome contains the results of a run.
 type outcome struct {
 	figures []report.Figure
-	broken  []string // what the guarantee forbids; nothing: it held
+	broken  []string // violations of the guarantee; empty if it held
 }
 
-// figure writes down something that was counted.
+// figure records a counted or measured value.
 func (o *outcome) figure(name, format string, args ...any) {
 	o.figures = append(o.figures, report.Figure{Name: name, Value: fmt.Sprintf(format, args...)})
 }
 
-// breaks writes down something that the guarantee forbids.
+// breaks records a violation of the guarantee.
 func (o *outcome) breaks(format string, args ...any) {
 	o.broken = append(o.broken, fmt.Sprintf(format, args...))
 }
@@ -62,10 +62,10 @@ func (o *outcome) add(other outcome) {
 	o.broken = append(o.broken, other.broken...)
 }
 
-// try runs an incident and its control.
+// try runs an incident and its control run.
 func try(t *testing.T, in incident) {
 	if testing.Short() && (in.long || in.without == nil && !in.beside) {
-		t.Skip("-short leaves out variants and long incidents")
+		t.Skip("-short skips variants and long incidents")
 	}
 	l := open(t)
 	t.Run("holds", func(t *testing.T) {
@@ -82,12 +82,12 @@ func try(t *testing.T, in incident) {
 		l.install(t, in.product)
 		in.without(t, l)
 		if o := in.run(t, l, true); len(o.broken) == 0 && !t.Failed() {
-			t.Errorf("%s, and nothing broke: the test above does not see what it is for", in.lacking)
+			t.Errorf("%s, and nothing broke: the test above cannot detect this failure", in.lacking)
 		}
 	})
 }
 
-// run makes it happen once and writes it down.
+// run makes the incident happen once and records the results.
 func (in incident) run(t *testing.T, l *lab, control bool) outcome {
 	t.Helper()
 	begun := time.Now()
@@ -111,7 +111,7 @@ func (in incident) run(t *testing.T, l *lab, control bool) outcome {
 	return o
 }
 
-// control writes down a control that was beside the incident itself, and fails the test when it did not break.
+// control records a control run next to the incident itself, and fails the test if the guarantee was not broken.
 func (in incident) control(t *testing.T, lacking string, o outcome, took time.Duration) {
 	t.Helper()
 	row := report.Row{
@@ -120,14 +120,14 @@ func (in incident) control(t *testing.T, lacking string, o outcome, took time.Du
 	book.Add(row)
 	t.Logf("control: %s: %v %v", lacking, o.figures, o.broken)
 	if !row.Right() {
-		t.Errorf("%s, and nothing broke: this does not see what it is for", lacking)
+		t.Errorf("%s, and nothing broke: this test cannot detect this failure", lacking)
 	}
 }
 
-// long reports whether incidents last as long as they did where they come from, instead of a few minutes each.
+// long reports whether incidents last as long as they originally did, instead of a few minutes each.
 func long() bool { return os.Getenv("EVERGATE_E2E_LONG") != "" }
 
-// lasting returns how long something goes on in this run.
+// lasting returns how long something lasts in this run.
 func lasting(short, whole time.Duration) time.Duration {
 	if long() {
 		return whole
@@ -135,10 +135,10 @@ func lasting(short, whole time.Duration) time.Duration {
 	return short
 }
 
-// book is what the whole run has seen: TestMain writes it, the one thing that all tests share.
+// book contains the results of the whole run for TestMain. It is the only object that all tests share.
 var book = new(report.Report)
 
-// TestMain runs the tests and, where EVERGATE_E2E_REPORT names a file, writes the report to it.
+// TestMain runs the tests and, if EVERGATE_E2E_REPORT is set, writes the report to that file.
 func TestMain(m *testing.M) {
 	begun, revision := time.Now(), revision()
 	code := m.Run()

@@ -17,19 +17,19 @@ import (
 	"github.com/evergate/evergate/e2e/internal/traces"
 )
 
-// jaegerIP is where the rig, which has no DNS, finds the Service of the component: an address of its own choice.
+// jaegerIP is the address of the component's Service in the rig, which does not have DNS. The test chooses it.
 const jaegerIP = "10.252.0.77"
 
-// The component jaeger-v1, as users put it in: a review is found in the Jaeger beside Evergate by what its object is
-// called, and says which replica has decided it. Jaeger 2 cannot be built from Go modules, and no image can be pulled;
-// but for its container the component jaeger is the same.
+// TestJaeger installs the component jaeger-v1 as users do. A review is found in this Jaeger by the name of its object,
+// and contains the replica that decided it. Jaeger 2 cannot be built from Go modules, and no image can be pulled.
+// Except for its container, the component jaeger is the same.
 func TestJaeger(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is no incident: left out by -short")
+		t.Skip("not an incident: skipped by -short")
 	}
 	l := open(t)
 	l.NeedRig(t, "loads an image of Jaeger")
-	l.LoadBinary(t, "docker.io/jaegertracing/all-in-one:1.76.0", tool.Need(t, "jaeger")) // the name that the component has
+	l.LoadBinary(t, "docker.io/jaegertracing/all-in-one:1.76.0", tool.Need(t, "jaeger")) // the name in the component
 	l.undo(t, "-n", system, "delete", "deployment,service,networkpolicy", "-l", "app.kubernetes.io/name=jaeger")
 	l.install(t, cluster.Product{Components: []string{"jaeger-v1"}, Patches: []string{
 		"- target: {kind: Service, name: evergate-jaeger}\n  patch: |-\n    - {op: add, path: /spec/clusterIP, value: " +
@@ -55,11 +55,11 @@ func TestJaeger(t *testing.T) {
 	replicas := l.awaitReplicas(t, 3)
 	if name := trace.Resource(span, "k8s.pod.name"); !slices.ContainsFunc(replicas,
 		func(p corev1.Pod) bool { return p.Name == name }) {
-		t.Errorf("the replica that decided it is called %q", name)
+		t.Errorf("the name of the replica that decided it is %q", name)
 	}
 }
 
-// traceOf asks Jaeger, through the API server as kubectl does, for the review of an object on one path.
+// traceOf finds the review of an object on one path in Jaeger, through the API server like kubectl.
 func (l *lab) traceOf(t *testing.T, path, object string) *traces.Trace {
 	t.Helper()
 	client, err := rest.HTTPClientFor(l.Config())

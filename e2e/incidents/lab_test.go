@@ -24,7 +24,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
-// Names of the kit.
+// Names in the manifests.
 const (
 	system     = "evergate-system"
 	deployment = "deployment/evergate"
@@ -37,8 +37,8 @@ const (
 	plain  = "plain"    // has not opted in
 )
 
-// policy is what is in force in most incidents: a change takes kubelet a minute to reach the replicas. The revisions that
-// are controls load it too, so that it has no field that they do not know.
+// policy is active in most incidents, because a change takes the kubelet a minute to reach the replicas. The revisions
+// for control runs load it too, so it only contains fields that they support.
 const policy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
 mirrors:
@@ -58,16 +58,16 @@ const (
 	mirrored = "mirror.corp.example/docker.io/library/nginx:1" // as the policy has it rewritten
 )
 
-// dryRun asks the API server for all of admission and for no object.
+// dryRun runs the whole admission without storing the object.
 var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 
-// lab is a cluster with the product in it.
+// lab is a cluster with the product installed.
 type lab struct {
 	*cluster.Cluster
 	api kubernetes.Interface // as the admin
 }
 
-// open returns the lab, or skips the test where there is none.
+// open returns the lab, or skips the test if there is no cluster.
 func open(t *testing.T) *lab {
 	t.Helper()
 	c := cluster.Open(t)
@@ -78,13 +78,13 @@ func open(t *testing.T) *lab {
 	return l
 }
 
-// install puts the product in, or back to what it was, with the policy and the namespaces of the tests, and waits until
-// all of it is in force and nothing of the test before is left.
+// install installs or resets the product, the policy and the namespaces of the tests. It waits until everything is
+// active and nothing of the previous test is left.
 func (l *lab) install(t *testing.T, p cluster.Product) {
 	t.Helper()
 	other := l.setPolicy(t, policy)
 	l.Install(t, p)
-	if other { // the replicas have seen another one
+	if other { // the replicas had another policy
 		l.Kubectl(t, "", "-n", system, "rollout", "restart", deployment)
 		l.Kubectl(t, "", "-n", system, "rollout", "status", deployment, "--timeout=5m")
 	}
@@ -95,7 +95,7 @@ func (l *lab) install(t *testing.T, p cluster.Product) {
 	l.awaitServed(t)
 }
 
-// setPolicy makes a policy the only one, and reports whether there was another. Its namespace may not be there yet.
+// setPolicy makes a policy the only one, and reports whether there was another. Its namespace may not exist yet.
 func (l *lab) setPolicy(t *testing.T, text string) bool {
 	t.Helper()
 	if _, err := l.api.CoreV1().Namespaces().Get(t.Context(), system, metav1.GetOptions{}); err != nil {
@@ -131,7 +131,7 @@ data:
 `, system, indented), "apply", "-f", "-")
 }
 
-// namespace makes a namespace whose opt-in label has a value; none where it is empty.
+// namespace creates a namespace with a value of the opt-in label, or without the label if the value is empty.
 func (l *lab) namespace(t *testing.T, name, value string) {
 	t.Helper()
 	client := l.api.CoreV1().Namespaces()
@@ -153,8 +153,8 @@ func (l *lab) namespace(t *testing.T, name, value string) {
 	})
 }
 
-// awaitServed waits until Pods are rewritten and Services are judged: the API server learns of webhooks by watching
-// them, and of their CA when cert-manager has injected it.
+// awaitServed waits until Pods are rewritten and Services are evaluated. The API server notices webhooks by watching
+// them, and their CA when cert-manager has injected it.
 func (l *lab) awaitServed(t *testing.T) {
 	t.Helper()
 	l.await(t, "Pods to be rewritten and Services to be judged", 3*time.Minute, func(ctx context.Context) error {
@@ -172,7 +172,7 @@ func (l *lab) awaitServed(t *testing.T) {
 	})
 }
 
-// replicas returns the Pods of the webhook that are not on their way out.
+// replicas returns the Pods of the webhook that are not terminating.
 func (l *lab) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := l.api.CoreV1().Pods(system).List(ctx,
 		metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=webhook"})
@@ -188,7 +188,7 @@ func (l *lab) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	return pods, nil
 }
 
-// awaitReplicas waits until there are n replicas, all of them Ready, and no other replica is still draining.
+// awaitReplicas waits until there are n replicas, all of them Ready, and no other replica is draining.
 func (l *lab) awaitReplicas(t *testing.T, n int) []corev1.Pod {
 	t.Helper()
 	var pods []corev1.Pod
@@ -207,7 +207,7 @@ func (l *lab) awaitReplicas(t *testing.T, n int) []corev1.Pod {
 	return pods
 }
 
-// readyReplicas returns the replicas, or an error while they are not n Ready ones.
+// readyReplicas returns the replicas, or an error until n are Ready.
 func (l *lab) readyReplicas(ctx context.Context, n int) ([]corev1.Pod, error) {
 	pods, err := l.replicas(ctx)
 	if err != nil {
@@ -240,16 +240,16 @@ func (l *lab) count(ctx context.Context, replica string) (metrics.Set, error) {
 		"/api/v1/namespaces/"+system+"/pods/"+replica+":8080/proxy/metrics")
 }
 
-// refresh makes kubelet look at the volumes of the replicas now, as it does when anything of a Pod changes; by itself
-// it takes up to a minute and a half.
+// refresh makes the kubelet update the volumes of the replicas now, which it does when anything in a Pod changes. By
+// itself, it takes up to a minute and a half.
 func (l *lab) refresh(t *testing.T) {
 	t.Helper()
 	l.Kubectl(t, "", "-n", system, "annotate", "pods", "-l", "app.kubernetes.io/component=webhook", "--overwrite",
 		"evergate.e2e/looked-at="+time.Now().Format("150405.000"))
 }
 
-// await waits until something is so, and fails the test with the last reason why it is not when the limit is over.
-// Limits are generous: they end a test that hangs and are no claim.
+// await waits until condition returns nil. After the limit, it fails the test with the last error. Limits are long,
+// because they only end tests that hang.
 func (l *lab) await(t *testing.T, what string, limit time.Duration, condition func(context.Context) error) {
 	t.Helper()
 	last := errors.New("not asked yet")
@@ -268,7 +268,7 @@ func (l *lab) await(t *testing.T, what string, limit time.Duration, condition fu
 	}
 }
 
-// endpointGone waits until the Service sends no client to an address any more, and says when that was seen.
+// endpointGone waits until the Service no longer sends clients to an address, and returns when that was observed.
 func (l *lab) endpointGone(t *testing.T, address string) time.Time {
 	t.Helper()
 	l.await(t, "the endpoint "+address+" to go", 5*time.Minute, func(ctx context.Context) error {
@@ -289,7 +289,7 @@ func (l *lab) endpointGone(t *testing.T, address string) time.Time {
 	return time.Now()
 }
 
-// undo runs kubectl when the test ends, whatever has become of it by then.
+// undo runs kubectl when the test ends, and ignores missing objects.
 func (l *lab) undo(t *testing.T, args ...string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -299,7 +299,7 @@ func (l *lab) undo(t *testing.T, args ...string) {
 	})
 }
 
-// root is the directory of the repository.
+// root returns the root directory of the repository.
 func (l *lab) root() string { return filepath.Dir(l.Dir) }
 
 func must(t *testing.T, err error) {
@@ -309,17 +309,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// patched is the kit with kustomize patches on top.
+// patched returns the manifests with additional kustomize patches.
 func patched(patches ...string) cluster.Product { return cluster.Product{Patches: patches} }
 
-// flag adds a flag to the command line of the product: a kustomize patch. The last one wins.
+// flag returns a kustomize patch that adds a flag to the product's command line. The last value of a flag applies.
 func flag(value string) string {
 	return fmt.Sprintf(`- target: {kind: Deployment, name: evergate}
   patch: |-
     - {op: add, path: /spec/template/spec/containers/0/args/-, value: %q}`, value)
 }
 
-// pod returns the barest Pod. Without a name it gets one.
+// pod returns a minimal Pod. Without a name, it gets a generated one.
 func pod(name, image string) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -331,7 +331,7 @@ func pod(name, image string) *corev1.Pod {
 	return p
 }
 
-// nowhere keeps a Pod from being scheduled: it exists, and runs nowhere.
+// nowhere prevents a Pod from being scheduled. It exists but never runs.
 func nowhere(p *corev1.Pod) *corev1.Pod {
 	p.Spec.NodeSelector = map[string]string{"evergate.e2e/nowhere": "true"}
 	return p

@@ -18,7 +18,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// measuredPolicy is wholly native, so that native policies can do all that the webhooks do.
+// measuredPolicy can be exported completely, so native policies can do everything that the webhooks do.
 const measuredPolicy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
 mirrors:
@@ -30,14 +30,14 @@ pods:
 - {name: hygiene, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [latest, "dev-*"]}}
 `
 
-// setup is one way to have Pods judged: a namespace for which webhooks are called, native policies are bound that judge
-// Pods, and one that rewrites them.
+// setup is one way to evaluate Pods: a namespace with webhooks, with native policies that evaluate Pods, with a native
+// policy that rewrites them, or without any of these.
 type setup struct {
 	name, namespace            string
 	webhooks, judges, rewrites bool
 }
 
-// setups are those that are measured: the first judges nothing.
+// setups returns the measured setups. The first does not evaluate Pods.
 func setups() []setup {
 	return []setup{
 		{"none", "latency-none", false, false, false},
@@ -49,11 +49,11 @@ func setups() []setup {
 	}
 }
 
-// TestLatency measures what a Pod's creation takes through the API server, in ways that take turns: make
-// bench-apiserver. It is no test of a guarantee, and skipped without EVERGATE_E2E_LATENCY.
+// TestLatency measures how long the creation of a Pod takes through the API server, in several setups that alternate:
+// make bench-apiserver. It does not test a guarantee, and is skipped without EVERGATE_E2E_LATENCY.
 func TestLatency(t *testing.T) {
 	if os.Getenv("EVERGATE_E2E_LATENCY") == "" {
-		t.Skip("measures; run it by make bench-apiserver")
+		t.Skip("this is a measurement: run make bench-apiserver")
 	}
 	l := open(t)
 	l.setPolicy(t, measuredPolicy)
@@ -71,8 +71,8 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// prepare makes the namespaces, binds the native policies to some of them, and adds the conditions to the webhooks, for
-// single namespaces, so that all ways can be measured in turn.
+// prepare creates the namespaces, binds the native policies to some of them, and adds conditions for single namespaces
+// to the webhooks, so that all setups can be measured in turn.
 func (l *lab) prepare(t *testing.T) {
 	t.Helper()
 	l.exportPolicy(t, measuredPolicy)
@@ -120,7 +120,8 @@ func (l *lab) prepare(t *testing.T) {
 	})
 }
 
-// judgesAs returns an error unless a good Pod is rewritten and a bad one denied in a namespace, or neither.
+// judgesAs returns an error unless, in the namespace of a setup, a good Pod is rewritten and a bad Pod is denied, or
+// neither happens if the setup does not evaluate Pods.
 func (l *lab) judgesAs(ctx context.Context, s *setup) error {
 	err := l.createPod(written)(ctx, s.namespace)
 	_, bad := l.api.CoreV1().Pods(s.namespace).Create(ctx, pod("", elsewhere), dryRun)
@@ -135,14 +136,14 @@ func (l *lab) judgesAs(ctx context.Context, s *setup) error {
 }
 
 const (
-	rounds = 40 // of all ways in turn, in an order of their own
-	calls  = 10 // of one way in a round
+	rounds = 40 // of all setups in turn, in random order
+	calls  = 10 // of one setup in a round
 )
 
-// measurement is how long creations took, by the way, in each round.
+// measurement contains the durations of creations, by setup and round.
 type measurement map[string][][]time.Duration
 
-// measure creates a Pod again and again, as a dry run.
+// measure repeatedly creates a Pod as a dry run.
 func (l *lab) measure(t *testing.T, p *corev1.Pod) measurement {
 	t.Helper()
 	m, order := measurement{}, setups()
@@ -156,7 +157,7 @@ func (l *lab) measure(t *testing.T, p *corev1.Pod) measurement {
 				took = append(took, time.Since(begun))
 				must(t, err)
 			}
-			if round > 0 { // the first warms connections up
+			if round > 0 { // the first round warms up connections
 				m[s.name] = append(m[s.name], took)
 			}
 		}
@@ -164,8 +165,8 @@ func (l *lab) measure(t *testing.T, p *corev1.Pod) measurement {
 	return m
 }
 
-// table returns, for each way, the median and the 90th percentile, the ratio of its median to that of none, and what it
-// adds to that as a part of what webhooks add, each ratio as the median of the rounds'.
+// table returns for each setup the median, the 90th percentile, the ratio of its median to the median of none, and the
+// additional time as a share of the webhooks' additional time. Each ratio is the median over the rounds.
 func (m measurement) table() string {
 	var b strings.Builder
 	b.WriteString("| | p50 | p90 | of none | added, of what webhooks add |\n| --- | --- | --- | --- | --- |\n")
@@ -190,7 +191,7 @@ func median[T interface{ ~int64 | ~float64 }](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// largePod returns a Pod with containers such as people write them: some 2 KiB each.
+// largePod returns a Pod with typical containers of about 2 KiB each.
 func largePod(containers int) *corev1.Pod {
 	p := pod("", written)
 	p.Labels = map[string]string{"app.kubernetes.io/name": "shop", "app.kubernetes.io/component": "api"}

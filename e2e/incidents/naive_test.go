@@ -15,13 +15,13 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// another is a namespace that has not opted in, about which the naive webhook is called.
+// another is a namespace that has not opted in and for which the naive webhook is called.
 const another = "another"
 
-// naiveLabel is what it matches namespaces by.
+// naiveLabel is the label by which the naive webhook matches namespaces.
 const naiveLabel = "evergate.e2e/naive"
 
-// asked returns the namespace to write to: that of the product, or for a control that of the naive webhook.
+// asked returns the namespace to write to: the product's, or, in a control run, the naive webhook's.
 func asked(control bool) string {
 	if control {
 		return another
@@ -29,8 +29,8 @@ func asked(control bool) string {
 	return team
 }
 
-// instead serves the naive webhook for a namespace of its own: the control of what Evergate does with objects. It runs
-// on this machine, where the API server of the rig reaches it.
+// instead serves the naive webhook for a separate namespace, as the control of Evergate's effects on objects. It runs
+// on this machine, where the rig's API server can reach it.
 func instead(t *testing.T, l *lab) {
 	l.NeedRig(t, "has the API server call this machine")
 	l.namespace(t, another, "")

@@ -9,10 +9,10 @@ import (
 	"github.com/evergate/evergate/e2e/internal/metrics"
 )
 
-// running is what the replicas count of themselves.
+// running contains the metrics of the replicas.
 type running struct {
 	restarts map[string]int32
-	counts   map[string]metrics.Set // nothing of a server that counts nothing
+	counts   map[string]metrics.Set // empty for a server without metrics
 }
 
 func (l *lab) running(t *testing.T) running {
@@ -27,7 +27,7 @@ func (l *lab) running(t *testing.T) running {
 	return r
 }
 
-// since says what the replicas have been through: none of them may have been killed.
+// since returns the events in the replicas. No replica may have been killed.
 func (l *lab) since(t *testing.T, was running) outcome {
 	t.Helper()
 	var o outcome
@@ -39,7 +39,7 @@ func (l *lab) since(t *testing.T, was running) outcome {
 	o.figure("replicas killed", "%d", restarts)
 	if restarts > 0 {
 		o.breaks("replicas were killed %d times", restarts)
-		return o // what they counted is gone with them
+		return o // its metrics are lost
 	}
 	if len(is.counts) == 0 {
 		return o
@@ -66,7 +66,7 @@ func (l *lab) since(t *testing.T, was running) outcome {
 	return o
 }
 
-// grown adds to the counts of a histogram by how much one process's have grown.
+// grown adds the increase of one process's histogram to counts.
 func grown(counts map[float64]uint64, before, after metrics.Set, metric string) {
 	was := before.Buckets(metric)
 	for bound, n := range after.Buckets(metric) {
@@ -74,7 +74,7 @@ func grown(counts map[float64]uint64, before, after metrics.Set, metric string) 
 	}
 }
 
-// slowest says of a histogram how long half of all, 99 % and all took at most, as far as its bounds can tell.
+// slowest formats the bounds of a histogram within which half of all, 99 % and all observations are.
 func slowest(counts map[float64]uint64) string {
 	bounds, all := []float64{}, counts[math.Inf(1)]
 	for bound := range counts {

@@ -33,32 +33,33 @@ import (
 )
 
 const (
-	// Few clients: a cluster and its load share two cores, and a call that timed out for want of a core says nothing.
+	// There are few clients, because a cluster and its load share two cores, and a call that timed out without a core
+	// has no meaning.
 	apiClients      = 4
 	straightClients = 2
-	// straightTimeout is above what the API server gives a webhook, for the same reason.
+	// straightTimeout is longer than the webhook timeout of the API server, for the same reason.
 	straightTimeout = 10 * time.Second
 )
 
-// traffic is what goes on while something happens: objects are written, which the API server has Evergate review, and
-// calls are made straight to the Service, as those were that gatekeeper issue 3776 counted.
+// traffic is the load during an event. Objects are written, for which the API server calls Evergate, and calls are made
+// directly to the Service, like the calls in gatekeeper issue 3776.
 type traffic struct {
 	l        *lab
 	before   metrics.Set // of the API server
 	api      *load.Load
-	straight *load.Load // nil where the Service cannot be reached from here
+	straight *load.Load // nil if the Service cannot be reached from here
 }
 
-// call is what a client does the n-th time.
+// call is the n-th call of a client.
 type call = func(ctx context.Context, n int64) error
 
-// start starts the clients. It goes on until stop, at the latest until the test ends.
+// start starts the clients. They continue until stop, or until the test ends.
 func (l *lab) start(t *testing.T) *traffic {
 	t.Helper()
 	return l.startWith(t, l.writes(t, team))
 }
 
-// startWith is start with other writes through the API server.
+// startWith is like start, with other writes through the API server.
 func (l *lab) startWith(t *testing.T, write call) *traffic {
 	t.Helper()
 	tr := l.startAPI(t, write)
@@ -69,7 +70,7 @@ func (l *lab) startWith(t *testing.T, write call) *traffic {
 	return tr
 }
 
-// startAPI starts clients through the API server only.
+// startAPI starts only clients of the API server.
 func (l *lab) startAPI(t *testing.T, write call) *traffic {
 	t.Helper()
 	tr := &traffic{l: l, before: l.apiServer(t)}
@@ -79,7 +80,7 @@ func (l *lab) startAPI(t *testing.T, write call) *traffic {
 	return tr
 }
 
-// some waits until a number of calls more have been made, so that what happens happens under load.
+// some waits until some more calls have been made, so that an event happens under load.
 func (tr *traffic) some(t *testing.T) {
 	t.Helper()
 	const some = 200
@@ -91,7 +92,7 @@ func (tr *traffic) some(t *testing.T) {
 	}
 }
 
-// lost reports whether anything was lost so far: enough for a control.
+// lost reports whether any call was lost so far, which is enough for a control run.
 func (tr *traffic) lost(t *testing.T) bool {
 	t.Helper()
 	if tr.api.Books().Failures > 0 || tr.straight != nil && tr.straight.Books().Failures > 0 {
@@ -100,8 +101,8 @@ func (tr *traffic) lost(t *testing.T) bool {
 	return sum(tr.l.failedCalls(t, tr.before)) > 0
 }
 
-// stop ends the traffic and says what became of it. What guarantees forbid are requests that failed and calls that
-// failed, also those that failed open, which no user sees.
+// stop ends the traffic and returns the results. The guarantees forbid failed requests and failed calls, including
+// calls that failed open, which users do not notice.
 func (tr *traffic) stop(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
@@ -118,7 +119,7 @@ func (tr *traffic) stop(t *testing.T) outcome {
 	return o
 }
 
-// books writes down what became of a load, and that no call may be lost.
+// books records the results of a load. No call may be lost.
 func (o *outcome) books(what string, b load.Books) {
 	o.figure(what, "%d in %s, failed %d", b.Calls, b.Ended.Sub(b.Begun).Round(time.Second), b.Failures)
 	if b.Failures > 0 {
@@ -126,7 +127,7 @@ func (o *outcome) books(what string, b load.Books) {
 	}
 }
 
-// apiServer reads what the API server counts.
+// apiServer reads the metrics of the API server.
 func (l *lab) apiServer(t *testing.T) metrics.Set {
 	t.Helper()
 	set, err := metrics.Read(t.Context(), l.api.CoreV1().RESTClient(), "/metrics")
@@ -134,7 +135,7 @@ func (l *lab) apiServer(t *testing.T) metrics.Set {
 	return set
 }
 
-// madeCalls returns by webhook how many calls the API server has made, failed ones included.
+// madeCalls returns the number of calls that the API server has made, including failed calls, by webhook.
 func madeCalls(set metrics.Set) map[string]float64 {
 	return evergates(set.By("name", "apiserver_admission_webhook_request_total", nil))
 }
@@ -147,7 +148,7 @@ func evergates(counts map[string]float64) map[string]float64 {
 	return counts
 }
 
-// failedCalls returns by webhook how many calls have failed since before, open or closed.
+// failedCalls returns how many calls have failed since before, open or closed, by webhook.
 func (l *lab) failedCalls(t *testing.T, before metrics.Set) map[string]float64 {
 	t.Helper()
 	now := l.apiServer(t)
@@ -173,7 +174,7 @@ func sum(counts map[string]float64) (n float64) {
 	return n
 }
 
-// byName lists counts in the order of their names, in brackets.
+// byName lists counts sorted by name, in brackets.
 func byName(counts map[string]float64) string {
 	if len(counts) == 0 {
 		return ""
@@ -185,14 +186,14 @@ func byName(counts map[string]float64) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// writes returns what clients do through the API server: of four requests two create Pods, which are to be rewritten,
-// one an Ingress and one a Service, all of them as dry runs.
+// writes returns the writes of clients of the API server. Of four requests, two create Pods, which must be rewritten,
+// one creates an Ingress and one a Service. All are dry runs.
 func (l *lab) writes(t *testing.T, namespace string) call {
 	t.Helper()
 	return writesAs(t, l.Config(), namespace, mirrored)
 }
 
-// writesAs is writes of a user, whose Pods are to get an image.
+// writesAs is like writes, for a user whose Pods must get this image.
 func writesAs(t *testing.T, config *rest.Config, namespace, image string) call {
 	t.Helper()
 	p := newWriterAs(t, config, "/api/v1/namespaces/"+namespace+"/pods", typed("v1", "Pod", pod("", written)))
@@ -214,11 +215,11 @@ func writesAs(t *testing.T, config *rest.Config, namespace, image string) call {
 	}
 }
 
-// errNotRewritten is a Pod that was admitted as it was written.
+// errNotRewritten means that a Pod was admitted without being rewritten.
 var errNotRewritten = errors.New("a Pod was admitted and not rewritten")
 
-// writer creates one object again and again, as dry runs: it costs the API server all of admission, and the client next
-// to nothing.
+// writer repeatedly creates one object as a dry run. The API server does the whole admission, and the client does
+// almost nothing.
 type writer struct {
 	client *http.Client
 	url    string
@@ -234,11 +235,11 @@ func newWriterAs(t *testing.T, config *rest.Config, path string, body []byte) *w
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
 	must(t, err)
-	client.Timeout = time.Minute // above what any request takes here: this is about lost calls, not about slow machines
+	client.Timeout = time.Minute // longer than any request here takes, also on slow machines
 	return &writer{client, config.Host + path + "?dryRun=All", body}
 }
 
-// create makes one request. The answer must contain want.
+// create makes one request. The response must contain want.
 func (w *writer) create(ctx context.Context, want string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(w.body))
 	if err != nil {
@@ -256,7 +257,7 @@ func (w *writer) create(ctx context.Context, want string) error {
 	}
 	if resp.StatusCode != http.StatusCreated {
 		var status metav1.Status
-		_ = json.Unmarshal(answer, &status) // what is no status is shown by its code
+		_ = json.Unmarshal(answer, &status) // a body that is not a status is shown by its code
 		return fmt.Errorf("%s: %s", resp.Status, status.Message)
 	}
 	if !bytes.Contains(answer, []byte(want)) {
@@ -270,20 +271,20 @@ func (w *writer) creates(want string) call {
 	return func(ctx context.Context, _ int64) error { return w.create(ctx, want) }
 }
 
-// typed returns an object as it is sent, with its type.
+// typed returns an object with its type, in the form in which it is sent.
 func typed(version, kind string, object runtime.Object) []byte {
 	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(version, kind))
 	text, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // of types that can be marshalled
+		panic(err) // these types can always be marshaled
 	}
 	return text
 }
 
-// straight returns what clients do straight at the Service's ClusterIP, verified against the CA that the API server
-// has: one call of two over a new connection, which finds an endpoint that is gone too early or published too soon, the
-// other over a kept one, which finds a connection that was closed under it. It is nil where the ClusterIP leads nowhere
-// from here.
+// straight returns the calls of clients directly to the Service's ClusterIP, verified with the API server's CA. One
+// call of two uses a new connection, which detects an endpoint that is removed too late or published too early. The
+// other uses an open connection, which detects a connection that the server closes. straight returns nil if the
+// ClusterIP cannot be reached from here.
 func (l *lab) straight(t *testing.T) call {
 	t.Helper()
 	svc, err := l.api.CoreV1().Services(system).Get(t.Context(), "evergate", metav1.GetOptions{})
@@ -298,8 +299,8 @@ func (l *lab) straight(t *testing.T) call {
 	t.Cleanup(kept.CloseIdleConnections)
 	url := "https://" + address + "/mutate/pods?timeout=3s"
 	return func(ctx context.Context, n int64) error {
-		// A pause as long as it takes to start curl: without it the handshakes would take the cores from all others
-		// else.
+		// Pause as long as the start of curl takes. Otherwise, the handshakes would use the cores of all other
+		// processes.
 		pause(ctx, 20*time.Millisecond)
 		if n%2 == 0 {
 			return review(ctx, kept, url)
@@ -308,10 +309,10 @@ func (l *lab) straight(t *testing.T) call {
 	}
 }
 
-// reaches reports whether a connection can be made.
+// reaches reports whether a connection can be opened.
 func (l *lab) reaches(t *testing.T, address string) bool {
 	t.Helper()
-	dialer := net.Dialer{Timeout: 5 * time.Second} // far above what a network of one machine takes
+	dialer := net.Dialer{Timeout: 5 * time.Second} // far longer than the network of one machine needs
 	conn, err := dialer.DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		return false
@@ -320,7 +321,7 @@ func (l *lab) reaches(t *testing.T, address string) bool {
 	return true
 }
 
-// webhookClient is a client that trusts the CA that the API server trusts and speaks the protocols that it speaks.
+// webhookClient returns a client with the API server's CA and protocols.
 func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client {
 	t.Helper()
 	config, err := l.api.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "evergate",
@@ -340,20 +341,20 @@ func (l *lab) webhookClient(t *testing.T, from *ports, fresh bool) *http.Client 
 	}
 }
 
-// ports dials from one port after the other. The kernel's table of connections keeps those that ended with a lost node
-// for five minutes more, and with them the route to that node for a client with the same port: left to itself, Linux
-// takes a port again within a minute of so many new connections from one address. API servers, which keep theirs,
-// hardly ever meet that.
+// ports dials from a different local port each time. The kernel's connection table keeps connections to a lost node for
+// five more minutes, together with the route to that node for a client with the same port. By itself, Linux reuses a
+// port within a minute with so many new connections from one address. API servers keep their connections, so this
+// almost never affects them.
 type ports struct{ last atomic.Uint32 }
 
 const (
-	// Below those that Linux gives out by itself (from 32768), and more than are used in five minutes.
+	// They are below the default range of Linux (from 32768), and more than are used in five minutes.
 	firstPort, somePorts = 10_000, 22_000
-	// perSecond is above what two clients use: half of their calls, with a pause of 20 ms.
+	// perSecond is more than two clients use: half of their calls, with a pause of 20 ms.
 	perSecond = 70
 )
 
-// newPorts begins behind those that the test before has used.
+// newPorts starts after the ports of the previous test.
 func newPorts() *ports {
 	p := new(ports)
 	p.last.Store(uint32(time.Now().Unix() * perSecond % somePorts))
@@ -370,7 +371,7 @@ func (p *ports) dial(ctx context.Context, network, address string) (net.Conn, er
 	}
 }
 
-// theReview is the review of a Pod, as short as it can be.
+// theReview is a minimal review of a Pod.
 const theReview = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
 "uid": "0d4a6ef6-6ee5-4d2b-a3b4-55a5a3e2b2d7", "operation": "CREATE", "namespace": "team-a",
 "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
@@ -378,7 +379,7 @@ const theReview = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionRevie
 "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-", "namespace": "team-a"},
 "spec": {"containers": [{"name": "c", "image": "` + written + `"}]}}}}`
 
-// review makes one call and wants a patch.
+// review makes one call and checks that the response contains a patch.
 func review(ctx context.Context, client *http.Client, url string) error {
 	var at progress
 	req, err := http.NewRequestWithContext(at.follow(ctx), http.MethodPost, url, strings.NewReader(theReview))
@@ -405,7 +406,7 @@ func review(ctx context.Context, client *http.Client, url string) error {
 type progress struct {
 	mu      sync.Mutex
 	reached string
-	got     bool // a connection: later events are of one that was dialled for no call
+	got     bool // a connection was obtained; later events are about a connection that was dialed in advance
 }
 
 func (p *progress) follow(ctx context.Context) context.Context {
@@ -436,12 +437,12 @@ func (p *progress) String() string {
 	return cmp.Or(p.reached, "no connection was asked for")
 }
 
-// settled is how long after an endpoint is gone calls to it may still be lost: kube-proxy hears of it within a second,
-// each kept connection to it costs one call of three seconds, and a starved machine takes its time.
+// settled is how long after the removal of an endpoint calls to it may still be lost. kube-proxy notices the removal
+// within a second, each open connection to it costs one call of three seconds, and a busy machine is slow.
 const settled = 20 * time.Second
 
-// bounded is stop for an event in which no connection can be closed properly: it reports the lost calls, but accepts
-// none once the endpoint has been gone for a while, nor after the event.
+// bounded is like stop, for an event in which connections cannot be closed properly. It reports the lost calls, but
+// none may be lost later than some time after the endpoint was removed, or after the event.
 func (tr *traffic) bounded(t *testing.T, begun, gone, over time.Time) outcome {
 	t.Helper()
 	lost := tr.stop(t)
@@ -469,7 +470,7 @@ func (tr *traffic) bounded(t *testing.T, begun, gone, over time.Time) outcome {
 	return o
 }
 
-// lastFailure writes down when the last call was lost, which must not be long after the endpoint was gone.
+// lastFailure records when the last call was lost, which must not be long after the endpoint was removed.
 func (o *outcome) lastFailure(lost []time.Time, begun, gone time.Time) {
 	if len(lost) == 0 {
 		o.figure("last failure", "none")

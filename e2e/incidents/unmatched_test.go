@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
-// unmatched does something in a namespace while no webhook is called: objects from before are made so. The
-// naive webhook goes by the same label then.
+// unmatched runs do in a namespace while no webhook is called. In this way, tests create objects from before. The naive
+// webhook then uses the same label.
 func (l *lab) unmatched(t *testing.T, ns string, do func()) {
 	t.Helper()
 	l.unmatchedWithin(t.Context(), t, ns, func(context.Context) { do() })
@@ -27,8 +27,8 @@ func (l *lab) unmatchedWithin(ctx context.Context, t *testing.T, ns string, do f
 	l.relabelWithin(ctx, t, ns, `"enabled"`, mirrored)
 }
 
-// relabelWithin sets the label by which a namespace is matched and waits until the API server goes by it: until a Pod
-// gets the image that it then has to have.
+// relabelWithin sets the label by which a namespace is matched. It waits until the API server uses it, which is when a
+// Pod gets the expected image.
 func (l *lab) relabelWithin(ctx context.Context, t *testing.T, ns, value, image string) {
 	t.Helper()
 	label := optin.Label
@@ -47,6 +47,6 @@ func (l *lab) relabelWithin(ctx context.Context, t *testing.T, ns, value, image 
 			return err == nil && (p.Spec.Containers[0].Image == written) == (image == written), nil
 		})
 	if err != nil {
-		t.Errorf("namespace %s is not seen as labelled: %v", ns, err)
+		t.Errorf("the label of namespace %s has no effect: %v", ns, err)
 	}
 }

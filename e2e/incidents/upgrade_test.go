@@ -11,13 +11,15 @@ import (
 	"github.com/evergate/evergate/e2e/internal/cluster"
 )
 
-// older is the revision that everything is upgraded from and rolled back to: the first that can be installed.
+// older is the revision from which the test upgrades and to which it rolls back. It is the first revision that can be
+// installed.
 const older = "34a1190"
 
-// An upgrade of image and manifests, and the way back, are two roll-outs that replace one program by another.
+// TestUpgrade upgrades the image and the manifests, and rolls both back. Each is a rollout that replaces one program by
+// another.
 func TestUpgrade(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is a variant: left out by -short")
+		t.Skip("a variant: skipped by -short")
 	}
 	l := open(t)
 	source := l.revision(t, older)
@@ -25,7 +27,7 @@ func TestUpgrade(t *testing.T) {
 	old := cluster.Product{Source: source, Tag: older}
 	try(t, incident{
 		id: "I2", what: "upgraded from " + older + " (image and manifests) and back, under load", guard: "the drain, in both",
-		product: old, // the control is that of TestI2/delete
+		product: old, // the control run is in TestI2/delete
 		happen: under(func(t *testing.T, l *lab) {
 			l.Install(t, cluster.Product{})
 			l.settle(t)
@@ -47,7 +49,7 @@ func (l *lab) revision(t *testing.T, commit string) string {
 	if _, err := git("cat-file", "-e", commit+"^{commit}"); err != nil {
 		shallow, _ := git("rev-parse", "--is-shallow-repository")
 		if os.Getenv("EVERGATE_E2E_REQUIRED") == "" || string(shallow) == "true\n" {
-			t.Skipf("this checkout has not the commit %s (git fetch --unshallow): %v", commit, err)
+			t.Skipf("this checkout does not have the commit %s (git fetch --unshallow): %v", commit, err)
 		}
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rounds is how often each variant is measured: a machine that others use drifts within a minute.
+// rounds is how often each variant is measured, because a shared machine drifts within a minute.
 const rounds = 8
 
-// BenchmarkAbsentKinds measures what webhooks of kinds that a cluster lacks cost the objects that it has: the median
-// time of a ConfigMap, which no webhook judges, and of a Pod, which all of them do, with those webhooks and without.
-// The Pods are rewritten and judged by the product. -benchtime is in objects of each sort: 4000x.
+// BenchmarkAbsentKinds measures the cost of webhooks for absent kinds to existing objects: the median time of a
+// ConfigMap, for which no webhook is called, and of a Pod, for which all are called, with those webhooks and without
+// them. The product rewrites and evaluates the Pods. -benchtime is the number of objects of each kind: 4000x.
 func BenchmarkAbsentKinds(b *testing.B) {
 	c := start(b)
 	k := read(b)
@@ -51,7 +51,7 @@ func (c *cluster) compareWebhooks(b *testing.B, variants map[string][]admissionv
 			}
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of all of it
+	b.ReportMetric(0, "ns/op") // of everything together
 	for name, d := range took {
 		slices.Sort(d)
 		b.ReportMetric(float64(d[len(d)/2].Nanoseconds())/1e3, name+"-p50-µs")
@@ -68,8 +68,8 @@ func (c *cluster) validating(b *testing.B) *admissionv1.ValidatingWebhookConfigu
 	return config
 }
 
-// putInForce replaces the validating webhooks, and returns when the API server knows. It learns of configurations in
-// the order of their changes: one that is written later, and refuses a ConfigMap, tells.
+// putInForce replaces the validating webhooks, and returns when the API server uses them. It notices configurations in
+// the order of their changes, so a later one that denies a ConfigMap shows this.
 func (c *cluster) putInForce(b *testing.B, webhooks []admissionv1.ValidatingWebhook) {
 	b.Helper()
 	api := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()

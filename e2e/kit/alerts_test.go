@@ -21,7 +21,7 @@ import (
 
 const prometheus = root + "/kustomize/components/prometheus"
 
-// TestAlerts gives the alerts of the kit to promtool, and runs their tests.
+// TestAlerts checks the alerts in the manifests with promtool, and runs their tests.
 func TestAlerts(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "rules.yaml"), marshal(t, alerts(t).Spec))
@@ -30,8 +30,8 @@ func TestAlerts(t *testing.T) {
 	promtool(t, dir, "test", "rules", "alerts.test.yaml")
 }
 
-// TestAlertsAreTested: each alert fires in some test of promtool, stays silent in some, and fires for one of two
-// clusters in some.
+// TestAlertsAreTested checks that promtool's tests contain a case in which each alert fires, a case in which it does
+// not fire, and a case in which it fires for one of two clusters.
 func TestAlertsAreTested(t *testing.T) {
 	var file struct {
 		Tests []struct {
@@ -69,7 +69,7 @@ func TestAlertsAreTested(t *testing.T) {
 	}
 }
 
-// TestRunbooks: each alert leads to a section of the runbook, and each section is about an alert.
+// TestRunbooks checks that each alert links to a section of the runbook, and that each section is about an alert.
 func TestRunbooks(t *testing.T) {
 	const page = "docs/runbooks/alerts.md"
 	var sections []string
@@ -84,17 +84,17 @@ func TestRunbooks(t *testing.T) {
 		}
 		i := slices.Index(sections, alert.Alert)
 		if i < 0 {
-			t.Errorf("%s has no section ## %s", page, alert.Alert)
+			t.Errorf("%s does not have a section ## %s", page, alert.Alert)
 			continue
 		}
 		sections = slices.Delete(sections, i, i+1)
 	}
 	if len(sections) > 0 {
-		t.Errorf("%s has sections about no alert: %s", page, sections)
+		t.Errorf("%s has sections that are not about an alert: %s", page, sections)
 	}
 }
 
-// TestMetricsExist: what alerts and dashboard ask of Evergate is what docs/metrics.md says that it tells.
+// TestMetricsExist checks that alerts and dashboard use only Evergate metrics in docs/metrics.md.
 func TestMetricsExist(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| `(evergate_\\w+)` \\| (\\w+) \\|")
 	told := map[string]bool{}
@@ -111,9 +111,7 @@ func TestMetricsExist(t *testing.T) {
 		t.Fatalf("only %d metrics in docs/metrics.md", len(told))
 	}
 	expressions := dashboardExpressions(t)
-	for _, alert := range alertRules(t) {
-		expressions[alert.Alert] = alert.Expr.StrVal
-	}
+	maps.Copy(expressions, ruleExpressions(t))
 	asked := 0
 	for where, expr := range expressions {
 		for _, name := range regexp.MustCompile(`\bevergate_\w+`).FindAllString(expr, -1) {
@@ -124,11 +122,40 @@ func TestMetricsExist(t *testing.T) {
 		}
 	}
 	if asked < 20 {
-		t.Errorf("alerts and dashboard ask only %d times for something of Evergate", asked)
+		t.Errorf("alerts and dashboard use Evergate metrics only %d times", asked)
 	}
 }
 
-// TestDashboard: it is JSON, and each of its questions one that Prometheus understands.
+// TestRecordedRulesExist: each recorded series that a rule uses is recorded, and each recorded series is used. promtool
+// does not report a misspelled name, because it cannot tell it from a metric without samples.
+func TestRecordedRulesExist(t *testing.T) {
+	recorded, used := map[string]bool{}, map[string]bool{}
+	name := regexp.MustCompile(`\bevergate:\w+:\w+`)
+	for rule, expr := range ruleExpressions(t) {
+		if name.MatchString(rule) {
+			recorded[rule] = true
+		}
+		for _, series := range name.FindAllString(expr, -1) {
+			used[series] = true
+		}
+	}
+	if len(recorded) == 0 || !maps.Equal(recorded, used) {
+		t.Errorf("recorded %v, used %v", slices.Sorted(maps.Keys(recorded)), slices.Sorted(maps.Keys(used)))
+	}
+}
+
+// TestNothingPagesForOneFailure: a page about failed or slow calls needs a burn rate. A counter that has increased at all
+// is at most a warning, because a single lost node increases it.
+func TestNothingPagesForOneFailure(t *testing.T) {
+	for _, alert := range alertRules(t) {
+		expr := alert.Expr.StrVal
+		if alert.Labels["severity"] == "critical" && regexp.MustCompile(`\b(rate|increase)\(`).MatchString(expr) {
+			t.Errorf("%s is critical and counts events itself: %s", alert.Alert, expr)
+		}
+	}
+}
+
+// TestDashboard checks that the dashboard is valid JSON, and that Prometheus can parse each of its queries.
 func TestDashboard(t *testing.T) {
 	type rule struct {
 		Record string `json:"record"`
@@ -145,20 +172,18 @@ func TestDashboard(t *testing.T) {
 	promtool(t, dir, "check", "rules", "rules.yaml")
 }
 
-// TestClusters: alerts and dashboard tell clusters apart by the label cluster, as far as their text shows it: the tests of
-// promtool show what alerts do.
+// TestClusters checks in the text of alerts and dashboard that the label cluster separates clusters. The tests of
+// promtool check the effect of alerts.
 func TestClusters(t *testing.T) {
 	dashboard := dashboardExpressions(t)
-	expressions := maps.Clone(dashboard)
-	for _, alert := range alertRules(t) {
-		expressions[alert.Alert] = alert.Expr.StrVal
-	}
+	expressions := ruleExpressions(t)
+	maps.Copy(expressions, dashboard)
 	metric := regexp.MustCompile(`\b(evergate|apiserver)_\w+`)
 	group := regexp.MustCompile(`\b(by|on) \(([^)]*)\)`)
 	aggregation := regexp.MustCompile(`\b(sum|min|max|avg|count|group|topk) *(by)? *\(`)
 	for where, expr := range expressions {
 		for _, m := range group.FindAllStringSubmatch(expr, -1) {
-			if !strings.HasPrefix(m[2], "cluster") && m[2] != "" { // on () is about there being anything
+			if !strings.HasPrefix(m[2], "cluster") && m[2] != "" { // on () is for absent metrics
 				t.Errorf("%s: %s loses the cluster", where, m[0])
 			}
 		}
@@ -170,12 +195,12 @@ func TestClusters(t *testing.T) {
 	}
 	for where, expr := range dashboard {
 		if n := strings.Count(expr, `{cluster=~"$cluster", `); n == 0 || n != len(metric.FindAllString(expr, -1)) {
-			t.Errorf("%s: not every series is of the cluster that is chosen: %s", where, expr)
+			t.Errorf("%s: not every series is from the selected cluster: %s", where, expr)
 		}
 	}
 }
 
-// dashboardExpressions returns what the dashboard asks Prometheus, by panel.
+// dashboardExpressions returns the queries of the dashboard, by panel.
 func dashboardExpressions(t *testing.T) map[string]string {
 	t.Helper()
 	var dashboard struct {
@@ -194,7 +219,7 @@ func dashboardExpressions(t *testing.T) map[string]string {
 		}
 	}
 	if len(expressions) < 10 {
-		t.Fatalf("the dashboard asks only %d questions", len(expressions))
+		t.Fatalf("the dashboard has only %d queries", len(expressions))
 	}
 	return expressions
 }
@@ -208,16 +233,33 @@ func alerts(t *testing.T) *monitoringv1.PrometheusRule {
 	return &rule
 }
 
+// alertRules returns the rules that are alerts, without the recording rules.
 func alertRules(t *testing.T) []monitoringv1.Rule {
 	t.Helper()
 	var rules []monitoringv1.Rule
 	for _, group := range alerts(t).Spec.Groups {
-		rules = append(rules, group.Rules...)
+		for _, rule := range group.Rules {
+			if rule.Alert != "" {
+				rules = append(rules, rule)
+			}
+		}
 	}
 	if len(rules) < 8 {
 		t.Fatalf("only %d alerts", len(rules))
 	}
 	return rules
+}
+
+// ruleExpressions returns the expression of each alert and of each recording rule, by its name.
+func ruleExpressions(t *testing.T) map[string]string {
+	t.Helper()
+	expressions := map[string]string{}
+	for _, group := range alerts(t).Spec.Groups {
+		for _, rule := range group.Rules {
+			expressions[rule.Alert+rule.Record] = rule.Expr.StrVal
+		}
+	}
+	return expressions
 }
 
 func promtool(t *testing.T, dir string, args ...string) {

@@ -15,11 +15,11 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// dryRun asks the API server for all of admission and for no object.
+// dryRun runs the whole admission without storing the object.
 var dryRun = metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 
-// TestApply applies each overlay twice, on top of the one before: the API server warns of nothing, and the second time
-// changes nothing.
+// TestApply applies each overlay twice, on top of the one before. The API server does not warn, and the second time
+// does not change anything.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []struct {
@@ -42,7 +42,7 @@ func TestApply(t *testing.T) {
 					if second := c.versions(t, dir); second != first {
 						t.Errorf("the second time changes objects:\n%s\nbefore:\n%s", second, first)
 					}
-					c.kubectl(t, "", slices.Concat([]string{"diff"}, apply[1:])...) // fails when there is one
+					c.kubectl(t, "", slices.Concat([]string{"diff"}, apply[1:])...) // fails if there is a difference
 					c.admitPods(t, read(t).render(t, overlay))
 				})
 			}
@@ -51,7 +51,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// keepsBundle writes caBundle as cert-manager's injector does, and applies again.
+// keepsBundle writes caBundle like cert-manager's injector, and applies the overlay again.
 func (c *cluster) keepsBundle(t *testing.T, apply []string) {
 	t.Helper()
 	ca, err := pki.NewCA("injected")
@@ -70,15 +70,15 @@ func (c *cluster) keepsBundle(t *testing.T, apply []string) {
 	}
 }
 
-// versions lists the objects of an overlay with the versions that the API server has given them.
+// versions lists the objects of an overlay with their resource versions in the API server.
 func (c *cluster) versions(t *testing.T, dir string) string {
 	t.Helper()
 	return c.kubectl(t, "", "get", "-k", dir,
 		"-o", `jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`)
 }
 
-// admitPods creates a Pod of each workload of an overlay as its controller would: the namespace's own Pod Security, the
-// priority class and the quota allow it.
+// admitPods creates a Pod of each workload in an overlay, like its controller. The Pod Security level of the namespace,
+// the priority class and the quota must allow it.
 func (c *cluster) admitPods(t *testing.T, manifests []byte) {
 	t.Helper()
 	decoder := strict(t)

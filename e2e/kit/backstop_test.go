@@ -21,16 +21,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// exampleBackstop is the overlay that shows the component.
+// exampleBackstop is the example overlay with the component.
 const exampleBackstop = "examples/overlays/backstop"
 
-// component is the label's value of what evergate export writes.
+// component is the label value in the output of evergate export.
 const component = "backstop"
 
-// exported returns what evergate export writes for a policy, and the patches by which webhooks are not called for it.
+// exported returns the output of evergate export for a policy, and the patches that exclude its objects from the
+// webhooks.
 func exported(t testing.TB, binary, policy string, flags ...string) string {
 	t.Helper()
-	args := append([]string{"export", "--target", "vap,map", policy}, flags...)
+	args := append([]string{"export", "--target", "vap,map", "--policy", policy}, flags...)
 	out, err := exec.CommandContext(t.Context(), binary, args...).Output()
 	if err != nil && len(out) == 0 {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func exported(t testing.TB, binary, policy string, flags ...string) string {
 	return string(out)
 }
 
-// namespacesOf returns the selectors of namespaces in what is rendered: of webhooks and of bindings of the backstop.
+// namespacesOf returns the namespace selectors of webhooks and of backstop bindings in rendered manifests.
 func namespacesOf(t *testing.T, manifests []byte) (webhooks, bindings map[string]*metav1.LabelSelector) {
 	t.Helper()
 	webhooks, bindings = map[string]*metav1.LabelSelector{}, map[string]*metav1.LabelSelector{}
@@ -72,8 +73,8 @@ func namespacesOf(t *testing.T, manifests []byte) (webhooks, bindings map[string
 	return webhooks, bindings
 }
 
-// TestBackstopFollows: each binding selects the namespaces of the webhook whose work its policy does, whichever the
-// overlay, and excludes Evergate's own.
+// TestBackstopFollows checks that, in every overlay, each binding selects the namespaces of the webhook that its policy
+// replaces, and excludes Evergate's namespace.
 func TestBackstopFollows(t *testing.T) {
 	for name, overlay := range map[string]string{
 		"as it is": "resources: [../../" + exampleBackstop + "]",
@@ -148,7 +149,7 @@ func conditionsOf(t *testing.T, manifests []byte) map[string][]admissionv1.Match
 	return all
 }
 
-// withConditions adds an overlay with the patches of evergate export --webhook-conditions to the kit.
+// withConditions adds an overlay with the patches of evergate export --webhook-conditions.
 func withConditions(t testing.TB, k *Kit, binary, base string) (overlay string) {
 	t.Helper()
 	conditions := exported(t, binary, filepath.Join(root, exampleBackstop, "policy.yaml"), "--webhook-conditions")
@@ -159,7 +160,8 @@ func withConditions(t testing.TB, k *Kit, binary, base string) (overlay string) 
 		"transformers: [../../kustomize/wiring]\n")
 }
 
-// TestConditions: the patches add the one condition to the webhooks that they name, and change nothing else of any.
+// TestConditions checks that the patches add one condition to the webhooks that they name, and do not change anything
+// else.
 func TestConditions(t *testing.T) {
 	k := read(t)
 	want := conditionsOf(t, k.render(t, exampleBackstop))
@@ -172,8 +174,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestUncalled: with the conditions objects are rewritten and judged, and no webhook is called, which fails closed here
-// since no replica runs. Without them they are refused for that.
+// TestUncalled checks that, with the conditions, objects are rewritten and evaluated without calling a webhook. The
+// webhooks fail closed here, because no replica runs. Without the conditions, the objects are rejected.
 func TestUncalled(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -243,8 +245,7 @@ patches:
 	}
 }
 
-// judgedByGatewayAPI returns an HTTPRoute of a host and a Gateway with a listener of a protocol, by the webhooks that
-// judge them.
+// judgedByGatewayAPI returns an HTTPRoute with a host and a Gateway with a listener of a protocol, by their webhooks.
 func judgedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}
@@ -263,7 +264,7 @@ func judgedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unstruc
 	return all
 }
 
-// TestPluginBackstop renews a backstop as an operator does, who has no more rights than the two roles of the kit give.
+// TestPluginBackstop renews a backstop as a user with only the permissions of two roles in the manifests.
 func TestPluginBackstop(t *testing.T) {
 	t.Parallel()
 	p := startPlugin(t)
@@ -293,11 +294,11 @@ func TestPluginBackstop(t *testing.T) {
 	jane := p.renewer(t)
 	ofSecond := []string{"evergate-mirrors", "evergate-pods-enforce", "evergate-pods-existing", "evergate-services-audit"}
 
-	p.says(t, jane, []string{"apply", "-f", second}, "the backstop is of policy ",
+	p.says(t, jane, []string{"apply", "-f", second}, "the backstop now enforces policy ",
 		": 2 native policies renewed, 2 added, 2 removed\n")
 	p.checkBackstop(t, binary, ofSecond...)
-	p.says(t, jane, []string{"apply", "-f", second}, "is applied already\n")
-	if out := p.run(t, "status"); !strings.Contains(out, "Backstop: 4 native policies of policy ") ||
+	p.says(t, jane, []string{"apply", "-f", second}, "is already applied\n")
+	if out := p.run(t, "status"); !strings.Contains(out, "Backstop: 4 native policies, exported from policy ") ||
 		strings.Contains(out, "another policy") {
 		t.Error(out)
 	}
@@ -318,8 +319,9 @@ func TestPluginBackstop(t *testing.T) {
 		p.cluster.kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=strategic", "-p",
 			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-judged-natively", `+
 				`"expression": "false"}]}]}`)
-		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "services.validate.evergate.dev is never called",
-			"externalNames: which top-level domains", "exit code 1")
+		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "disables the webhook "+
+			"services.validate.evergate.dev",
+			"externalNames: the API server does not have a list", "exit code 1")
 		p.says(t, jane, []string{"apply", "-f", first}, ": 2 native policies renewed, 2 added, 2 removed\n")
 	})
 	t.Run("of another client", func(t *testing.T) {
@@ -332,13 +334,15 @@ func TestPluginBackstop(t *testing.T) {
 	t.Run("without the right", func(t *testing.T) {
 		joe := p.userOf(t, "joe", "evergate-plugin")
 		p.says(t, joe, []string{"apply", "-f", second}, "you may not list native policies", "is applied to the ConfigMap")
-		if out := p.run(t, "status"); !strings.Contains(out, "the backstop is of another policy than the ConfigMap") {
+		if out := p.run(t, "status"); !strings.Contains(out, "the backstop enforces another policy than the one in the "+
+			"ConfigMap") {
 			t.Error(out)
 		}
 	})
 }
 
-// narrow has the bindings match fewer namespaces than evergate export writes, as the kit's wiring may.
+// narrow makes the bindings match fewer namespaces than in the output of evergate export, as the wiring in the
+// manifests may do.
 func (p *plugin) narrow(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"evergate-pods-enforce", "evergate-pods-existing", "evergate-services-enforce",
@@ -348,8 +352,8 @@ func (p *plugin) narrow(t *testing.T) {
 	}
 }
 
-// renewer returns the plugin as a user with the roles of the components plugin and backstop. Names that they do not
-// know are out of its reach.
+// renewer returns the plugin as a user with the roles of the components plugin and backstop. The roles do not cover
+// other names.
 func (p *plugin) renewer(t *testing.T) *plugin {
 	t.Helper()
 	p.cluster.kubectl(t, "", "apply", "-n", evergateNamespace, "-f", filepath.Join(root,
@@ -366,7 +370,7 @@ func (p *plugin) renewer(t *testing.T) *plugin {
 	return jane
 }
 
-// checkOtherNames: the ClusterRole reaches no policy but those that are exported.
+// checkOtherNames checks that the ClusterRole covers only the exported policies.
 func checkOtherNames(t *testing.T, api kubernetes.Interface) {
 	t.Helper()
 	policies := api.AdmissionregistrationV1().ValidatingAdmissionPolicies()
@@ -407,13 +411,13 @@ func checkOtherNames(t *testing.T, api kubernetes.Interface) {
 	}
 }
 
-// says runs a command of a user, without a plan and a wait, and checks what it says.
+// says runs a command of a user, without a plan and a wait, and checks its output.
 func (p *plugin) says(t *testing.T, user *plugin, args []string, want ...string) {
 	t.Helper()
 	out := user.run(t, append(args, "--no-plan", "--wait=false")...)
 	for _, w := range want {
 		if !strings.Contains(out, w) {
-			t.Errorf("%v: %q is not said:\n%s", args, w, out)
+			t.Errorf("%v: %q is not printed:\n%s", args, w, out)
 		}
 	}
 	if code := slices.Contains(want, "exit code 1"); !code && strings.Contains(out, "exit code") {
@@ -421,8 +425,8 @@ func (p *plugin) says(t *testing.T, user *plugin, args []string, want ...string)
 	}
 }
 
-// checkBackstop checks that the backstop has these policies and no others, each bound as its name says, and that nothing
-// of another policy is left in them.
+// checkBackstop checks that the backstop consists of exactly these policies, each bound as its name requires, and that
+// they do not contain parts of another policy.
 func (p *plugin) checkBackstop(t *testing.T, binary string, want ...string) {
 	t.Helper()
 	cm, err := p.admin.CoreV1().ConfigMaps(evergateNamespace).Get(t.Context(), "evergate-policy", metav1.GetOptions{})
@@ -471,8 +475,8 @@ func (p *plugin) checkBackstop(t *testing.T, binary string, want ...string) {
 	p.checkBindings(t, of, want)
 }
 
-// checkBindings checks that there is a binding of each policy, of the same name, and that it matches the namespaces that
-// the others do.
+// checkBindings checks that each policy has a binding with the same name, and that all bindings match the same
+// namespaces.
 func (p *plugin) checkBindings(t *testing.T, of metav1.ListOptions, want []string) {
 	t.Helper()
 	api := p.admin.AdmissionregistrationV1()

@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestBreakGlass runs the page's own lines, on an API server that refuses writes: they pass afterwards.
+// TestBreakGlass runs the commands of the page on an API server that rejects writes, and checks that writes succeed
+// afterwards.
 func TestBreakGlass(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -32,7 +33,7 @@ func TestBreakGlass(t *testing.T) {
 	apply := func(flags ...string) {
 		t.Helper()
 		c.kubectl(t, "", append([]string{"apply", "-k", overlay}, flags...)...)
-		c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+		c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
 		refused(true)
 	}
 
@@ -79,7 +80,7 @@ func (c *cluster) judges(t *testing.T) []admissionv1.ValidatingWebhook {
 	return config.Webhooks
 }
 
-// block returns the one block of a runbook, in a language, that contains a text.
+// block returns the only block of a runbook in a language that contains a text.
 func block(t *testing.T, page, language, text string) string {
 	t.Helper()
 	var found []string
@@ -96,7 +97,7 @@ func block(t *testing.T, page, language, text string) string {
 	return found[0]
 }
 
-// shell runs the one block of a runbook that contains a text, with kubectl of the cluster, and returns what it prints.
+// shell runs the only block of a runbook that contains a text, with kubectl for the cluster, and returns its output.
 func (c *cluster) shell(t *testing.T, page, text string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", block(t, page, "sh", text))

@@ -25,9 +25,9 @@ const bypasses = root + "/policy/testdata/bypasses"
 // bypass is an entry of the corpus of bypasses.
 type bypass struct {
 	name     string
-	bySchema bool                       // the API server refuses it, before it calls webhooks
+	bySchema bool                       // the API server rejects it before it calls webhooks
 	want     []string                   // the sentences of Evergate
-	old      *unstructured.Unstructured // what is updated; nil for a creation
+	old      *unstructured.Unstructured // the object that is updated; nil for a creation
 	object   *unstructured.Unstructured
 }
 
@@ -59,11 +59,11 @@ func readBypasses(t *testing.T) []bypass {
 	return all
 }
 
-// TestBypasses sends the corpus of bypasses to a real API server, with the product behind the webhooks of the kit: it
-// denies each object with the sentence that users read offline, or the API server refuses it by itself. Kinds that the
-// API server serves in v1beta1 too are sent in both versions.
+// TestBypasses sends the corpus of bypasses to a real API server, with the product behind the webhooks in the
+// manifests. Either the product denies each object with the sentence that users read offline, or the API server rejects
+// the object by itself. Kinds that the API server also serves in v1beta1 are sent in both versions.
 //
-// The CRDs come after the webhooks: nothing is restarted.
+// The CRDs are installed after the webhooks, without restarts.
 func TestBypasses(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -90,7 +90,7 @@ func TestBypasses(t *testing.T) {
 	t.Run("as existing", func(t *testing.T) { c.testExisting(t, binary, all) })
 }
 
-// testExisting audits what gets into a namespace that has not opted in: of each kind the first object that is denied.
+// testExisting audits objects in a namespace that has not opted in: the first denied object of each kind.
 func (c *cluster) testExisting(t *testing.T, binary string, all []bypass) {
 	c.createNamespace(t, "outside", nil)
 	resources, want := map[string]bool{}, []string(nil)
@@ -138,7 +138,7 @@ func (c *cluster) testExisting(t *testing.T, binary string, all []bypass) {
 	}
 }
 
-// everyHostKind is an overlay with the webhooks of all kinds that name hosts.
+// everyHostKind is an overlay with the webhooks of all kinds that contain host names.
 const everyHostKind = `
 resources: [../../kustomize/overlays/fail-closed]
 components: [../../kustomize/components/host-kinds]
@@ -157,10 +157,10 @@ func (c *cluster) testBypass(t *testing.T, b bypass) {
 	}
 }
 
-// kindsInBeta are the kinds of Gateway API that the standard channel serves in v1beta1 too.
+// kindsInBeta returns the kinds of Gateway API that the standard channel also serves in v1beta1.
 func kindsInBeta() []string { return []string{"HTTPRoute", "Gateway", "ReferenceGrant"} }
 
-// check holds what the API server says of an entry to who should refuse it.
+// check checks that the expected component denied or rejected an entry.
 func (b *bypass) check(t *testing.T, err error) {
 	t.Helper()
 	const ours = `.evergate.dev" denied the request: `
@@ -169,7 +169,7 @@ func (b *bypass) check(t *testing.T, err error) {
 		t.Errorf("the API server accepts it as %s", b.object.GetAPIVersion())
 	case b.bySchema:
 		if strings.Contains(err.Error(), ours) || !apierrors.IsInvalid(err) {
-			t.Errorf("as %s: %v; want it refused as invalid, before webhooks", b.object.GetAPIVersion(), err)
+			t.Errorf("as %s: %v; want it rejected as invalid, before webhooks", b.object.GetAPIVersion(), err)
 		}
 	default:
 		for _, want := range append([]string{ours}, b.want...) {
@@ -180,7 +180,7 @@ func (b *bypass) check(t *testing.T, err error) {
 	}
 }
 
-// send asks the API server to create an object, or to update old to it, as a dry run. It leaves nothing behind.
+// send creates an object, or updates old to it, as a dry run. It does not leave anything behind.
 func (c *cluster) send(ctx context.Context, t *testing.T, object, old *unstructured.Unstructured) error {
 	t.Helper()
 	api := c.resource(t, object)
@@ -190,7 +190,7 @@ func (c *cluster) send(ctx context.Context, t *testing.T, object, old *unstructu
 	}
 	created, err := api.Create(ctx, old, metav1.CreateOptions{})
 	if err != nil {
-		t.Fatalf("what is to be updated is refused: %v", err)
+		t.Fatalf("the object to update is rejected: %v", err)
 	}
 	object = object.DeepCopy()
 	object.SetResourceVersion(created.GetResourceVersion())
@@ -201,7 +201,7 @@ func (c *cluster) send(ctx context.Context, t *testing.T, object, old *unstructu
 	return refused
 }
 
-// resource returns the client of an object's kind, version and namespace.
+// resource returns the client for an object's kind, version and namespace.
 func (c *cluster) resource(t *testing.T, object *unstructured.Unstructured) dynamic.ResourceInterface {
 	t.Helper()
 	kind := object.GroupVersionKind()
@@ -214,7 +214,7 @@ func (c *cluster) resource(t *testing.T, object *unstructured.Unstructured) dyna
 		t.Fatal(err)
 	}
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
-		t.Fatalf("%s is in no namespace", kind)
+		t.Fatalf("%s is not in a namespace", kind)
 	}
 	client, err := dynamic.NewForConfig(c.Admin().Config())
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// TestClientAuth has a real API server call the Service with the files that docs/serve.md shows, and the product demand
-// what the component client-auth says, of the certificate that client-certificate describes.
+// TestClientAuth runs a real API server that calls the Service with the files in docs/serve.md. The product requires
+// the certificate that the component client-auth and client-certificate describe.
 func TestClientAuth(t *testing.T) {
 	t.Parallel()
 	const overlay = "examples/overlays/bare-metal"
@@ -34,7 +34,7 @@ func TestClientAuth(t *testing.T) {
 	flags, name := demanded(t, read(t).render(t, overlay))
 	c := start(t,
 		"--admission-control-config-file="+documentedFiles(t, clientPair(t, ca, name)),
-		// without kube-proxy a cluster IP leads nowhere, unless it is of this machine
+		// Without kube-proxy, a cluster IP does not work, unless it is an address of this machine.
 		"--service-cluster-ip-range=127.96.0.0/16")
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
 	p := c.serveService(t, ca, flags)
@@ -62,7 +62,7 @@ func TestClientAuth(t *testing.T) {
 		path string
 		want int
 	}{
-		// allowed: this is no review
+		// authenticated, but the request is not a review
 		{"the API server's own certificate", clientPair(t, ca, name), "/validate/pods", http.StatusBadRequest},
 		{"no certificate", nil, "/validate/pods", http.StatusUnauthorized},
 		{"a certificate of another CA", clientPair(t, strangers, name), "/validate/pods", http.StatusUnauthorized},
@@ -71,12 +71,12 @@ func TestClientAuth(t *testing.T) {
 		{"a probe", nil, "/livez", http.StatusOK},
 	} {
 		if got := ask(t, p.Addr, ca, test.pair, test.path); got != test.want {
-			t.Errorf("%s asks %s: %d, want %d", test.name, test.path, got, test.want)
+			t.Errorf("%s requests %s: %d, want %d", test.name, test.path, got, test.want)
 		}
 	}
 }
 
-// demanded returns the flags of the Deployment that speak of clients, and the name in the certificate for API servers.
+// demanded returns the flags of the Deployment about clients, and the name in the certificate for API servers.
 func demanded(t *testing.T, manifests []byte) (flags []string, name string) {
 	t.Helper()
 	decoder := strict(t)
@@ -99,7 +99,7 @@ func demanded(t *testing.T, manifests []byte) (flags []string, name string) {
 		}
 	}
 	if len(flags) == 0 || name == "" {
-		t.Fatalf("the overlay demands %q of %q", flags, name)
+		t.Fatalf("the overlay requires %q from %q", flags, name)
 	}
 	return flags, name
 }
@@ -115,8 +115,8 @@ func clientPair(t *testing.T, ca *pki.CA, name string) *pki.Pair {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// documentedFiles writes what docs/serve.md says of kube-apiserver's own files, with this directory for those of a
-// control plane node, and returns the path of the first.
+// documentedFiles writes kube-apiserver's files from docs/serve.md, with this directory instead of the directory of a
+// control plane node, and returns the path of the first file.
 func documentedFiles(t *testing.T, pair *pki.Pair) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,7 +144,7 @@ func documentedFiles(t *testing.T, pair *pki.Pair) string {
 	return filepath.Join(dir, "admission.yaml")
 }
 
-// serveService runs the product where the Service's cluster IP is, with a certificate by ca, which the webhooks trust.
+// serveService runs the product at the Service's cluster IP, with a certificate from ca, which the webhooks trust.
 func (c *cluster) serveService(t *testing.T, ca *pki.CA, flags []string) *process.Process {
 	t.Helper()
 	service, err := c.admin.CoreV1().Services("evergate-system").Get(t.Context(), "evergate", metav1.GetOptions{})
@@ -166,7 +166,7 @@ func (c *cluster) serveService(t *testing.T, ca *pki.CA, flags []string) *proces
 	return p
 }
 
-// ask sends no review, and returns the status of the answer.
+// ask sends a request that is not a review, and returns the status of the response.
 func ask(t *testing.T, address string, ca *pki.CA, pair *pki.Pair, path string) int {
 	t.Helper()
 	config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "evergate.evergate-system.svc"}

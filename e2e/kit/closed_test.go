@@ -10,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestFailClosed: while no replica answers, what is judged is refused in namespaces that have opted in, by the judge
-// and with a sentence that names it; nothing else is, above all not what brings Evergate back.
+// TestFailClosed checks that, while no replica responds, evaluated objects are rejected in namespaces that have opted
+// in, with a message that contains the validating webhook. Nothing else is rejected, and in particular nothing that
+// Evergate needs to recover.
 func TestFailClosed(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -23,7 +24,7 @@ func TestFailClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
-	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
 	await(t, "the webhooks are in force", func(ctx context.Context) bool {
 		return createPod("team", pod("", foreign), dryRun)(ctx, c.admin) != nil &&
 			createService("team", dryRun)(ctx, c.admin) != nil
@@ -49,7 +50,7 @@ func TestFailClosed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A cloud controller writes the address of a load balancer: the call fails, and it is not held up.
+	// A cloud controller writes the address of a load balancer. The call fails, and the write succeeds without a delay.
 	await(t, "the webhook of addresses is called", func(ctx context.Context) bool {
 		before := c.calls(t)
 		if err := patchStatus("team", "lb", oneAddress, dryRunPatch)(ctx, c.admin); err != nil {
@@ -57,6 +58,6 @@ func TestFailClosed(t *testing.T) {
 		}
 		return difference(before, c.calls(t))[balancer] == 1
 	})
-	// The kit itself can be applied, and so fixed, in this state.
+	// The manifests can be applied in this state, and so the problem can be fixed.
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
 }

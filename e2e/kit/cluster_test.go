@@ -16,7 +16,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// cluster is a control plane of one test, with the types of cert-manager. No process answers its webhooks.
+// cluster is the control plane of one test, with the CRDs of cert-manager. No process serves its webhooks.
 type cluster struct {
 	*controlplane.ControlPlane
 	bin        controlplane.Binaries
@@ -24,11 +24,11 @@ type cluster struct {
 	admin      kubernetes.Interface
 }
 
-// start starts a control plane. If there are no binaries of one, it skips the test, unless EVERGATE_E2E_REQUIRED is set.
-// flags are additional flags of kube-apiserver.
+// start starts a control plane. If its binaries do not exist, the test is skipped, or fails if EVERGATE_E2E_REQUIRED is
+// set. flags contains additional kube-apiserver flags.
 //
 // It copies the data of a control plane with the types installed, because installing them takes longer than starting.
-// Flags that change the range of Services need data of their own.
+// Flags that change the range of Services need separate data.
 func start(t testing.TB, flags ...string) *cluster {
 	t.Helper()
 	bin, data := binaries(t), ""
@@ -73,7 +73,7 @@ func withTypes(t testing.TB, bin controlplane.Binaries) string {
 	return copied.dir
 }
 
-// boot starts a control plane in dir, with the objects of the one in data. It runs until end is called.
+// boot starts a control plane in dir, with the objects of the control plane in data. It runs until end is called.
 func boot(
 	t testing.TB, bin controlplane.Binaries, data, dir string, flags ...string,
 ) (c *cluster, end func()) {
@@ -108,8 +108,8 @@ func (c *cluster) awaitTypes(t testing.TB) {
 	}
 }
 
-// installTypes applies the CRDs of cert-manager, out of its Go module, and stand-ins for those of the Prometheus
-// operator, whose module holds the types alone: TestTypes holds the kit to them.
+// installTypes applies the CRDs from cert-manager's Go module, and replacements for the CRDs of the Prometheus
+// operator, whose module contains only the types. TestTypes checks the manifests against these types.
 func (c *cluster) installTypes(t testing.TB) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
@@ -122,7 +122,7 @@ func (c *cluster) installTypes(t testing.TB) {
 	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout="+hangs.String(), "crd", "--all")
 }
 
-// kubectl runs it as the admin, and fails the test if it fails or has anything to say on stderr, such as a warning.
+// kubectl runs kubectl as the admin. It fails the test if the command fails or writes to stderr, for example a warning.
 func (c *cluster) kubectl(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), args...)
@@ -156,10 +156,10 @@ func client(t testing.TB, user *controlplane.User) kubernetes.Interface {
 	return set
 }
 
-// hangs is how long something may take that happens within seconds on an idle machine.
+// hangs is the time limit for events that take seconds on an idle machine.
 const hangs = 5 * time.Minute
 
-// await waits until what was applied is in force: the API server learns of its own objects by watching them.
+// await waits until applied objects are active, because the API server notices its own objects by watching them.
 func await(t testing.TB, what string, condition func(context.Context) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, hangs, true,

@@ -10,11 +10,11 @@ import (
 	"github.com/evergate/evergate/e2e/internal/crds"
 )
 
-// routeCRD is our own wording of the Route of OpenShift.
+// routeCRD is our own definition of the OpenShift Route.
 const routeCRD = "testdata/route.openshift.io.yaml"
 
-// hostKinds returns the CRDs of the kinds that name hosts, beside those of cert-manager, which installTypes applies, and
-// the Route of OpenShift.
+// hostKinds returns the CRDs of the kinds that contain host names, except cert-manager's, which installTypes applies,
+// and except the OpenShift Route.
 func hostKinds(t *testing.T) (streams [][]byte) {
 	t.Helper()
 	for _, source := range crds.HostKinds() {
@@ -27,7 +27,7 @@ func hostKinds(t *testing.T) (streams [][]byte) {
 	return streams
 }
 
-// installHostKinds applies the CRDs of all kinds that name hosts.
+// installHostKinds applies the CRDs of all kinds that contain host names.
 func (c *cluster) installHostKinds(t *testing.T) {
 	t.Helper()
 	for _, stream := range hostKinds(t) {
@@ -37,7 +37,7 @@ func (c *cluster) installHostKinds(t *testing.T) {
 	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 }
 
-// TestCRDs: the CRDs are those that were pinned, and each kind is there once.
+// TestCRDs checks that the CRDs are the pinned ones and that each kind occurs once.
 func TestCRDs(t *testing.T) {
 	var got []string
 	for _, stream := range append(hostKinds(t), readFile(t, routeCRD)) {
@@ -63,7 +63,8 @@ func TestCRDs(t *testing.T) {
 		"GatewayClass.gateway.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io",
 		"ListenerSet.gateway.networking.k8s.io", "ReferenceGrant.gateway.networking.k8s.io",
 		"Route.route.openshift.io", "TCPRoute.gateway.networking.k8s.io", "TLSRoute.gateway.networking.k8s.io",
-		"UDPRoute.gateway.networking.k8s.io", "XListenerSet.gateway.networking.x-k8s.io",
+		"UDPRoute.gateway.networking.k8s.io", "XBackend.gateway.networking.x-k8s.io",
+		"XListenerSet.gateway.networking.x-k8s.io",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the kinds are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -22,16 +22,16 @@ import (
 	"github.com/evergate/evergate/e2e/internal/optin"
 )
 
-// exemptGuard is what guards the creation of namespaces with exempt names.
+// exemptGuard is the name of the guard for creating namespaces with exempt names.
 const exemptGuard = "evergate-exempt-namespaces"
 
-// excluding lists the webhooks that exclude the exempt names: all but the guard of the policy.
+// excluding returns the webhooks that exclude the exempt names, which are all except the policy guard.
 func excluding() []string {
 	return []string{mutate, again, pods, ingress, services, balancer, workloads, cronJobs, podTemplates}
 }
 
-// exemptNames returns the names that each webhook of an overlay excludes, by the name of the webhook, and those that its
-// guard selects.
+// exemptNames returns the names that each webhook of an overlay excludes, by webhook, and the names that the guard
+// selects.
 func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, guard []string) {
 	t.Helper()
 	hooks = map[string][]string{}
@@ -66,8 +66,8 @@ func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, g
 	return hooks, guard
 }
 
-// TestExemptNamesAgree: the names stand in selectors and in the guard, and nothing of Kubernetes or kustomize keeps
-// them the same.
+// TestExemptNamesAgree checks that the selectors and the guard contain the same names, because neither Kubernetes nor
+// kustomize keeps them the same.
 func TestExemptNamesAgree(t *testing.T) {
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		for _, dir := range []string{dir, k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: "+
@@ -82,8 +82,8 @@ func TestExemptNamesAgree(t *testing.T) {
 	})
 }
 
-// TestExemptNamesFollow adds a name to the one list: it stands in the selector of every webhook but the guard of the
-// policy, and in that of the guard of names, after all names that stood there before.
+// TestExemptNamesFollow adds a name to the list. It must appear in the selector of every webhook except the policy
+// guard, and in the selector of the name guard, after all existing names.
 func TestExemptNamesFollow(t *testing.T) {
 	const add = `
 patches:
@@ -105,23 +105,24 @@ transformers: [../../kustomize/wiring]
 			hooks, guard := exemptNames(t, k, k.add(t, overlay+add))
 			want := append(slices.Clone(before), "another-one")
 			if diff := cmp.Diff(want, guard); diff != "" {
-				t.Errorf("the guard selects other names (-want +got):\n%s", diff)
+				t.Errorf("the guard selects different names (-want +got):\n%s", diff)
 			}
 			for hook, names := range hooks {
 				if diff := cmp.Diff(want, names); diff != "" {
-					t.Errorf("%s excludes other names (-want +got):\n%s", hook, diff)
+					t.Errorf("%s excludes different names (-want +got):\n%s", hook, diff)
 				}
 			}
 			for _, hook := range excluding() {
 				if hooks[hook] == nil {
-					t.Errorf("%s excludes no names", hook)
+					t.Errorf("%s does not exclude any names", hook)
 				}
 			}
 		})
 	}
 }
 
-// TestExemptNamesAreNotEmpty: a list without names renders to nothing, where the API server would refuse its selectors.
+// TestExemptNamesAreNotEmpty checks that a list without names fails to render, because the API server would reject its
+// selectors.
 func TestExemptNamesAreNotEmpty(t *testing.T) {
 	k := read(t)
 	out, err := k.Render(k.add(t, `
@@ -136,7 +137,7 @@ transformers: [../../kustomize/wiring]`))
 	}
 }
 
-// TestExemptNamesAreLocal: the list is of kustomize, and no API server has its kind.
+// TestExemptNamesAreLocal checks that the list stays in kustomize, because API servers do not have its kind.
 func TestExemptNamesAreLocal(t *testing.T) {
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		for _, doc := range documents(t, k.render(t, dir)) {
@@ -147,8 +148,8 @@ func TestExemptNamesAreLocal(t *testing.T) {
 	})
 }
 
-// TestEveryNamespace: with the component match-all-namespaces a namespace is matched unless it opts out or has an
-// exempt name, and a user who may do neither cannot create a namespace that is not matched.
+// TestEveryNamespace checks that, with the component match-all-namespaces, a namespace is matched unless it opts out or
+// has an exempt name. A user with neither permission cannot create a namespace that is not matched.
 func TestEveryNamespace(t *testing.T) {
 	t.Parallel()
 	const overlay = "examples/overlays/every-namespace"
@@ -159,12 +160,12 @@ func TestEveryNamespace(t *testing.T) {
 	}
 	c := start(t)
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
-	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
 	c.createUsers(t)
 	c.createNamespace(t, "team", nil)
 	c.createNamespace(t, "out", map[string]string{optIn: "disabled"})
 	c.awaitWebhooks(t, "team")
-	jane := c.as(t, "creator") // may create and change namespaces, and has not the verb opt-in
+	jane := c.as(t, "creator") // may create and change namespaces, but does not have the verb opt-in
 	await(t, "the guards are in force", func(ctx context.Context) bool {
 		_, label := jane.CoreV1().Namespaces().Create(ctx, namespace("x", map[string]string{optIn: "disabled"}), dryRun)
 		_, name := jane.CoreV1().Namespaces().Create(ctx, namespace("openebs", nil), dryRun)
@@ -179,10 +180,10 @@ func TestEveryNamespace(t *testing.T) {
 	}
 	t.Run("a right to one name", func(t *testing.T) { c.testOneName(t) })
 	t.Run("the API server itself", func(t *testing.T) { c.testSystem(t) })
-	t.Run("generated", func(t *testing.T) { c.testGenerated(t, jane) }) // last: it changes the guard
+	t.Run("generated", func(t *testing.T) { c.testGenerated(t, jane) }) // last, because it changes the guard
 }
 
-// allRequests are writes of all kinds in a namespace.
+// allRequests returns writes of all kinds in a namespace.
 func allRequests(namespace string, matched bool) []request {
 	only := func(hooks ...string) []string {
 		if !matched {
@@ -202,8 +203,8 @@ func allRequests(namespace string, matched bool) []request {
 	return requests
 }
 
-// testExempt tries to create a namespace of an exempt name and, once there is one, to change it; nothing in it is
-// matched.
+// testExempt tries to create a namespace with an exempt name and, if it exists, to change it. Webhooks are not called
+// for its objects.
 func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name string) {
 	_, err := c.admin.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -215,8 +216,8 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 			"applied": func(ctx context.Context, api kubernetes.Interface) error { return applyNamespace(ctx, api, name) },
 		} {
 			if err := create(t.Context(), jane); !apierrors.IsForbidden(err) ||
-				!strings.Contains(err.Error(), "as in the ClusterRole evergate-opt-in") { // of the label, or of the name
-				t.Errorf("%s: not refused by the guard: %v", way, err)
+				!strings.Contains(err.Error(), "as in the ClusterRole evergate-opt-in") { // about the label, or about the name
+				t.Errorf("%s: not denied by the guard: %v", way, err)
 			}
 		}
 		checkExemptRefusal(t, createLabelled(t.Context(), jane, name, nil), name)
@@ -225,7 +226,7 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range optin.Routes()[:3] { // those that write the whole object
+	for _, r := range optin.Routes()[:3] { // the routes that write the whole object
 		ns := c.get(t, name)
 		ns.Annotations = map[string]string{"note": r.Name}
 		if err := r.Write(t.Context(), jane, ns); err != nil {
@@ -243,7 +244,7 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 	c.checkRequests(t, allRequests(name, false))
 }
 
-// checkExemptRefusal checks what users read.
+// checkExemptRefusal checks the message that users read.
 func checkExemptRefusal(t *testing.T, err error, name string) {
 	t.Helper()
 	want := `namespaces "` + name + `" is forbidden: ValidatingAdmissionPolicy 'evergate-exempt-namespaces' with ` +
@@ -255,8 +256,9 @@ func checkExemptRefusal(t *testing.T, err error, name string) {
 	}
 }
 
-// testGenerated: a name that the API server generates is judged as it is. None that it generates is exempt in fact, so
-// that here every name is but one: what is judged is the label that the API server sets, and none that a user writes.
+// testGenerated checks that a generated name is checked after it is generated. The API server never generates exempt
+// names, so in this test every name except one is exempt. The check uses the label that the API server sets, and not
+// labels from users.
 func (c *cluster) testGenerated(t *testing.T, jane kubernetes.Interface) {
 	generate := func(ctx context.Context) error {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "openebs",
@@ -279,7 +281,8 @@ func (c *cluster) testGenerated(t *testing.T, jane kubernetes.Interface) {
 	checkExemptRefusal(t, err, name)
 }
 
-// testOneName: the verb can be given for single names, as to an operator that creates its own.
+// testOneName checks that the verb can be granted for single names, for example to a controller that creates its own
+// namespace.
 func (c *cluster) testOneName(t *testing.T) {
 	c.deleteNamespace(t, "openebs")
 	c.deleteNamespace(t, "longhorn-system")
@@ -299,10 +302,11 @@ func (c *cluster) testOneName(t *testing.T) {
 	checkExemptRefusal(t, createLabelled(t.Context(), operator, "longhorn-system", nil), "longhorn-system")
 }
 
-// testSystem: API servers create kube-node-lease and the like when they start, and when they are missing.
+// testSystem checks that API servers can create kube-node-lease and similar namespaces when they start or when these
+// are missing.
 func (c *cluster) testSystem(t *testing.T) {
 	c.deleteNamespace(t, "kube-node-lease")
-	itself := c.as(t, "system:apiserver", "system:masters") // the user by which it calls itself
+	itself := c.as(t, "system:apiserver", "system:masters") // the user with which it calls itself
 	if err := createLabelled(t.Context(), itself, "kube-node-lease", nil); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Error(err)
 	}
@@ -325,7 +329,7 @@ func applyNamespace(ctx context.Context, api kubernetes.Interface, name string) 
 	return err
 }
 
-// deleteNamespace deletes a namespace at once: there is no controller here that would.
+// deleteNamespace deletes a namespace immediately, because no controller does it here.
 func (c *cluster) deleteNamespace(t *testing.T, name string) {
 	t.Helper()
 	api := c.admin.CoreV1().Namespaces()

@@ -28,13 +28,13 @@ services:
 - {name: no-node-ports, mode: enforce, types: {denied: [NodePort]}, externalIPs: {allowed: []}}
 `
 
-// TestExported creates what evergate export writes on a real API server, where no replica runs: Pods are rewritten and
-// denied as evergate review says.
+// TestExported applies the output of evergate export to a real API server without replicas. Pods are rewritten and
+// denied in the same way as by evergate review.
 func TestExported(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	binary, path := build(t), policyFile(t, exportedPolicy)
-	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", path).Output()
+	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", "--policy", path).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +76,14 @@ func TestExported(t *testing.T) {
 	}
 }
 
-// TestExportedObjects creates generated objects of all kinds on a real API server, which judges them by what is exported:
-// module interop generates them, and says what Evergate decides. EVERGATE_E2E_OBJECTS is how many of each kind; the gate
-// has no time for them.
+// TestExportedObjects creates generated objects of all kinds on a real API server with the exported policies. Module
+// interop generates them and computes Evergate's decisions. EVERGATE_E2E_OBJECTS is the number of objects of each kind.
+// The gate does not have time for this test.
 func TestExportedObjects(t *testing.T) {
 	t.Parallel()
 	objects := os.Getenv("EVERGATE_E2E_OBJECTS")
 	if objects == "" {
-		t.Skip("EVERGATE_E2E_OBJECTS does not say how many objects to create")
+		t.Skip("EVERGATE_E2E_OBJECTS is not set to the number of objects")
 	}
 	c := start(t)
 	c.installHostKinds(t)
@@ -104,7 +104,7 @@ func createNodePort(ctx context.Context, c *cluster) error {
 	return err
 }
 
-// exportedImages are images in many spellings.
+// exportedImages returns images in many spellings.
 func exportedImages() []string {
 	var all []string
 	for _, registry := range []string{"", "docker.io/", "index.docker.io/", "GHCR.io:0443/", "ghcr.io/", "quay.io/",
@@ -119,8 +119,8 @@ func exportedImages() []string {
 	return append(all, "sha256:12ab", "Nginx", "nginx@sha256:12", "reg.example:65536/x", "a..b/x")
 }
 
-// reviewed returns what evergate review decides: the image that a Pod ends with, or why it is denied, as the API server
-// reports it.
+// reviewed returns the decision of evergate review: the final image of a Pod, or the reason for the denial in the
+// format of the API server.
 func reviewed(t *testing.T, binary, policy string, p *corev1.Pod) string {
 	t.Helper()
 	manifest, err := json.Marshal(p)
@@ -129,7 +129,7 @@ func reviewed(t *testing.T, binary, policy string, p *corev1.Pod) string {
 	}
 	cmd := exec.CommandContext(t.Context(), binary, "review", "--policy", policy, "-o", "json", "-f", "-")
 	cmd.Stdin = strings.NewReader(string(manifest))
-	out, _ := cmd.Output() // exit code 1 says that it is denied
+	out, _ := cmd.Output() // exit code 1 means that it is denied
 	var report struct {
 		Policy  struct{ Hash string }
 		Results []struct {

@@ -17,8 +17,8 @@ import (
 
 const gitops = root + "/examples/gitops"
 
-// TestGitOps: Argo CD's and Flux's own types have every field of the examples, and what the page on break-glass says
-// pauses both.
+// TestGitOps checks that the types of Argo CD and Flux have every field of the examples, and that the commands on the
+// break-glass page pause both.
 func TestGitOps(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -41,7 +41,7 @@ func TestGitOps(t *testing.T) {
 		c.shell(t, "break-glass.md", "kubectl -n argocd patch")
 		if got := c.kubectl(t, "", "-n", "argocd", "get", "application", "evergate", "-o",
 			"jsonpath={.spec.syncPolicy.automated}"); got != "" {
-			t.Errorf("Argo CD goes on: %s", got)
+			t.Errorf("Argo CD is not paused: %s", got)
 		}
 		if got := c.kubectl(t, "", "-n", "flux-system", "get", "kustomizations.kustomize.toolkit.fluxcd.io", "-o",
 			"jsonpath={.items[*].spec.suspend}"); got != "true true" {
@@ -50,7 +50,7 @@ func TestGitOps(t *testing.T) {
 	})
 }
 
-// TestWaves: Argo CD applies the webhooks, and nothing else, after all the rest.
+// TestWaves checks that Argo CD applies only the webhooks after all other objects.
 func TestWaves(t *testing.T) {
 	var later []string
 	for _, o := range objects(t, read(t).render(t, "examples/overlays/argocd")) {
@@ -68,8 +68,8 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-// TestFluxParts applies the patches of both Kustomizations to every overlay: each object is in one of the two parts and
-// not in both, or they would take it from each other; and the later part are the webhooks.
+// TestFluxParts applies the patches of both Kustomizations to every overlay. Each object is in exactly one of the two
+// parts, because otherwise both would manage it. The later part contains the webhooks.
 func TestFluxParts(t *testing.T) {
 	var patches []string // of the first and of the second
 	for _, o := range objects(t, readFile(t, filepath.Join(gitops, "flux.yaml"))) {
@@ -124,7 +124,7 @@ func objects(t *testing.T, stream []byte) []*unstructured.Unstructured {
 		if err := yaml.Unmarshal(doc, &o.Object); err != nil {
 			t.Fatal(err)
 		}
-		if len(o.Object) > 0 { // a comment before the first
+		if len(o.Object) > 0 { // skips a comment before the first document
 			all = append(all, o)
 		}
 	}

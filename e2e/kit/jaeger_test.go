@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// withJaeger returns the Deployments of an overlay with one of the components that bring a Jaeger.
+// withJaeger returns the Deployments of an overlay with one of the Jaeger components.
 func withJaeger(t *testing.T, component string) map[string]*appsv1.Deployment {
 	t.Helper()
 	k := read(t)
@@ -19,12 +19,12 @@ components: [../../kustomize/components/`+component+`]
 transformers: [../../kustomize/wiring]`))
 }
 
-// TestJaegerVersions: the kit has Jaeger 2, and as a choice the Jaeger 1 that the tests of traces run against. The two
-// are configured in ways that the other does not understand.
+// TestJaegerVersions checks that the manifests have Jaeger 2, and as an alternative Jaeger 1, which the tests of traces
+// use. Each needs a configuration that the other does not understand.
 func TestJaegerVersions(t *testing.T) {
 	tested := regexp.MustCompile(`jaegertracing/jaeger v(\S+)`).FindSubmatch(readFile(t, root+"/e2e/jaeger/go.mod"))
 	if tested == nil {
-		t.Fatal("e2e/jaeger/go.mod names no Jaeger")
+		t.Fatal("e2e/jaeger/go.mod does not contain Jaeger")
 	}
 	type configured struct {
 		Image, Ready string
@@ -60,7 +60,7 @@ func TestJaegerVersions(t *testing.T) {
 	}
 }
 
-// TestJaegersAreAlike: but for the container of Jaeger itself, the two components are the same.
+// TestJaegersAreAlike checks that the two components are the same, except for the Jaeger container.
 func TestJaegersAreAlike(t *testing.T) {
 	second, first := withJaeger(t, "jaeger"), withJaeger(t, "jaeger-v1")
 	for _, d := range []map[string]*appsv1.Deployment{first, second} {

@@ -15,9 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestPreflightJob does, on a real API server, what the Job of the component does in its Pod: kubectl with the rights of the
-// Job's own account, and then evergate with what that printed. It finds what lies in that cluster, which is an error or
-// two, but understands all of it.
+// TestPreflightJob runs the same commands as the component's Job on a real API server: kubectl with the permissions of
+// the Job's account, and then evergate with the output. evergate must understand all of it, and find only the one or
+// two errors in that cluster.
 func TestPreflightJob(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -29,18 +29,18 @@ func TestPreflightJob(t *testing.T) {
 		c.collect(t, init, namespace, spec.ServiceAccountName, dump)
 	}
 	got, said, code := runJob(t, build(t), spec.Containers[0], func(arg string) string {
-		if arg == "--connect" { // the Service leads nowhere here
+		if arg == "--connect" { // the Service does not work here
 			return ""
 		}
 		return strings.Replace(arg, "/dump/", dump+"/", 1)
 	})
 	if !strings.Contains(got, want) || said != "" || code > 1 {
-		t.Errorf("exit code %d, %q; %s says nothing of %q:\n%s", code, said, overlay, want, got)
+		t.Errorf("exit code %d, %q; %s does not mention %q:\n%s", code, said, overlay, want, got)
 	}
 }
 
-// TestAuditJob does the same for the audit, whose container lists the kinds itself. Those whose CRDs come later are judged by
-// the next run, without any other change.
+// TestAuditJob does the same for the audit, whose container lists the kinds itself. If CRDs are installed later, the
+// next run evaluates their objects without any other change.
 func TestAuditJob(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -48,7 +48,7 @@ func TestAuditJob(t *testing.T) {
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, overlay))
 	namespace, spec := job(t, read(t).render(t, overlay))
 	if len(spec.InitContainers) > 0 {
-		t.Fatal("it has more to run than one container")
+		t.Fatal("it has more than one container")
 	}
 	binary, file, credentials := build(t), policyFile(t, auditPolicy), c.credentials(t, namespace, spec.ServiceAccountName)
 	run := func() (report, said string, code int) {
@@ -65,7 +65,7 @@ func TestAuditJob(t *testing.T) {
 	c.createNamespace(t, "team", nil)
 	c.kubectl(t, "", "-n", "team", "create", "service", "nodeport", "open", "--tcp=80")
 	const services = "Service open: denied\n    denied     no-node-ports/types.denied: "
-	const absent = "\nnot served: httproutes.gateway.networking.k8s.io, grpcroutes.gateway.networking.k8s.io, " +
+	const absent = "\nnot served: xbackends.gateway.networking.x-k8s.io, httproutes.gateway.networking.k8s.io, grpcroutes.gateway.networking.k8s.io, " +
 		"tlsroutes.gateway.networking.k8s.io, tcproutes.gateway.networking.k8s.io, udproutes.gateway.networking.k8s.io, " +
 		"routes.route.openshift.io, gateways.gateway.networking.k8s.io, listenersets.gateway.networking.k8s.io, " +
 		"xlistenersets.gateway.networking.x-k8s.io, referencegrants.gateway.networking.k8s.io, " +
@@ -83,14 +83,15 @@ func TestAuditJob(t *testing.T) {
 	}
 	for _, want := range append([]string{services}, auditedSentences()...) {
 		if !strings.Contains(report, want) {
-			t.Errorf("with the CRDs it says nothing of %q:\n%s", want, report)
+			t.Errorf("with the CRDs it does not mention %q:\n%s", want, report)
 		}
 	}
 
 	role := "evergate-audit"
 	c.kubectl(t, "", "patch", "clusterrole", role, "--type=json", "--patch",
 		`[{"op":"replace","path":"/rules/2/resources/0","value":"none"}]`)
-	const forbidden = "evergate: httproutes.gateway.networking.k8s.io: not all are listed: the API server answers 403: " +
+	const forbidden = "evergate: httproutes.gateway.networking.k8s.io: the list is incomplete: the API server " +
+		"answers 403: " +
 		`httproutes.gateway.networking.k8s.io is forbidden: User "system:serviceaccount:platform-admission:evergate-audit" `
 	await(t, "the account may no longer list HTTPRoutes", func(context.Context) bool {
 		report, said, code = run()
@@ -102,7 +103,7 @@ func TestAuditJob(t *testing.T) {
 	}
 }
 
-// auditPolicy finds something in an object of each API group.
+// auditPolicy has findings in an object of each API group.
 const auditPolicy = servedPolicy + `routes: [{name: r, mode: enforce, hosts: {required: true}}]
 gateways: [{name: g, mode: enforce, hosts: {required: true}}]
 grants: [{name: n, mode: enforce, to: {names: required}}]
@@ -110,7 +111,7 @@ certificates: [{name: c, mode: enforce, hosts: {allowed: []}}]
 dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: []}}]
 `
 
-// auditedHosts are objects of the kinds whose CRDs come later, of which each breaks auditPolicy.
+// auditedHosts contains objects of the kinds whose CRDs are installed later. Each has a finding with auditPolicy.
 const auditedHosts = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -143,7 +144,7 @@ metadata: {name: web}
 spec: {to: {kind: Service, name: web}}
 `
 
-// auditedSentences are how the findings about auditedHosts begin.
+// auditedSentences returns the starts of the findings about auditedHosts.
 func auditedSentences() []string {
 	return []string{
 		"  HTTPRoute web: denied\n    denied     r/hosts.required: spec.hostnames: ",
@@ -155,7 +156,7 @@ func auditedSentences() []string {
 	}
 }
 
-// credentials returns the directory that a container has its token and the certificates of the cluster in.
+// credentials returns the directory in which a container finds its token and the certificates of the cluster.
 func (c *cluster) credentials(t *testing.T, namespace, account string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -170,7 +171,7 @@ func (c *cluster) credentials(t *testing.T, namespace, account string) string {
 	return dir
 }
 
-// job returns what the one Job, or CronJob, of an overlay runs, and where.
+// job returns the Pod of the only Job, or CronJob, of an overlay, and its namespace.
 func job(t *testing.T, manifests []byte) (namespace string, spec corev1.PodSpec) {
 	t.Helper()
 	decoder := strict(t)
@@ -190,7 +191,7 @@ func job(t *testing.T, manifests []byte) (namespace string, spec corev1.PodSpec)
 	return "", corev1.PodSpec{}
 }
 
-// collect runs the kubectl of a container as a service account, into the file that go-runner would write.
+// collect runs the kubectl of a container as a service account. The output goes to the file that go-runner would write.
 func (c *cluster) collect(t *testing.T, container corev1.Container, namespace, account, dump string) {
 	t.Helper()
 	var file string
@@ -203,7 +204,7 @@ func (c *cluster) collect(t *testing.T, container corev1.Container, namespace, a
 		t.Fatalf("%s runs %q %q", container.Name, container.Command, container.Args)
 	}
 	out := c.kubectl(t, "", slices.Concat(container.Args[1:], []string{
-		"--namespace=" + namespace, // as kubectl in a Pod has it
+		"--namespace=" + namespace, // as in a Pod
 		"--as=system:serviceaccount:" + namespace + ":" + account,
 		"--as-group=system:serviceaccounts", "--as-group=system:authenticated",
 	})...)
@@ -212,7 +213,7 @@ func (c *cluster) collect(t *testing.T, container corev1.Container, namespace, a
 	}
 }
 
-// runJob runs evergate as a container does, with its arguments as replace returns them, and further ones.
+// runJob runs evergate like a container, with arguments that replace returns, and further arguments.
 func runJob(
 	t *testing.T, binary string, container corev1.Container, replace func(arg string) string, more ...string,
 ) (report, said string, code int) {
@@ -224,7 +225,7 @@ func runJob(
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), binary, append(args, more...)...)
-	cmd.Env = []string{} // of this test it needs nothing, and would warn of EVERGATE_E2E_…
+	cmd.Env = []string{} // it does not need any variables of this test, and would warn about EVERGATE_E2E_…
 	for _, v := range container.Env {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}

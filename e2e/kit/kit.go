@@ -1,7 +1,7 @@
-// Package kit renders kustomize/ and the overlays of examples/ as kubectl does. Its tests hold them to what they
-// promise: they render to what lies in testdata, they are made of types that Kubernetes and cert-manager have, a
-// namespace is one field; and on a real API server they apply without a warning, match what they shall match and
-// nothing else, and guard the opt-in label.
+// Package kit renders the manifests in kustomize/ and the overlays in examples/ like kubectl. Its tests check that they
+// render to the files in testdata, that they consist of types of Kubernetes and cert-manager, and that a namespace is a
+// single field. On a real API server, they check that the manifests apply without a warning, match exactly the intended
+// objects, and protect the opt-in label.
 package kit
 
 import (
@@ -16,18 +16,18 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Kit is kustomize/ and examples/overlays/ in memory, where overlays can be added that are in no repository.
+// Kit contains kustomize/ and examples/overlays/ in memory, to which overlays can be added.
 type Kit struct {
 	files    filesys.FileSystem
 	overlays []string
 }
 
-// Read reads the kit of the repository at root.
+// Read reads the manifests of the repository at root.
 func Read(root string) (*Kit, error) {
 	k := &Kit{files: filesys.MakeFsInMemory()}
 	for _, dir := range []string{"kustomize", "examples/overlays"} {
 		if err := k.copy(os.DirFS(root), dir); err != nil {
-			return nil, fmt.Errorf("read the kit: %w", err)
+			return nil, fmt.Errorf("read the manifests: %w", err)
 		}
 	}
 	for _, pattern := range []string{"kustomize/overlays/*", "examples/overlays/*"} {
@@ -55,18 +55,18 @@ func (k *Kit) copy(from fs.FS, dir string) error {
 	})
 }
 
-// Overlays lists what is there to be applied, by its directory in the repository.
+// Overlays returns the directories of the overlays in the repository.
 func (k *Kit) Overlays() []string { return slices.Clone(k.overlays) }
 
-// Add puts an overlay into the kit; its kustomization names the others relative to dir.
+// Add adds an overlay. Paths in its kustomization are relative to dir.
 func (k *Kit) Add(dir, kustomization string) error {
 	return k.files.WriteFile(path.Join("/", dir, "kustomization.yaml"), []byte(kustomization))
 }
 
-// Render returns what kubectl apply -k would apply, in its order.
+// Render returns the objects that kubectl apply -k would apply, in its order.
 func (k *Kit) Render(dir string) ([]byte, error) {
 	options := krusty.MakeDefaultOptions()
-	options.Reorder = krusty.ReorderOptionLegacy // as kubectl sets it: namespaces first, webhooks last
+	options.Reorder = krusty.ReorderOptionLegacy // as in kubectl: namespaces first, webhooks last
 	m, err := krusty.MakeKustomizer(options).Run(k.files, path.Join("/", dir))
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", dir, err)

@@ -22,25 +22,26 @@ import (
 	"github.com/evergate/evergate/e2e/internal/process"
 )
 
-// kubelet does two things that a kubelet does for replicas that run as processes of this machine: it forwards ports, by
-// kubelet's own code, and shows a changed ConfigMap when it syncs a Pod, here when an annotation of the Pod changes.
+// kubelet performs two tasks of a kubelet for replicas that run as processes on this machine. It forwards ports with
+// the kubelet's own code, and it updates a changed ConfigMap when it syncs a Pod, which is when an annotation of the
+// Pod changes.
 type kubelet struct {
 	cluster  *cluster
 	mu       sync.Mutex
 	replicas map[string]*replica
 }
 
-// replica is a Pod, and the process that stands for its container.
+// replica is a Pod and the process that represents its container.
 type replica struct {
 	process *process.Process
 	policy  pki.Mount
 	synced  string            // the annotations at the last sync
-	beside  map[string][]byte // files that are shown beside those of the ConfigMap
+	beside  map[string][]byte // files next to the files of the ConfigMap
 }
 
 const evergateNamespace = "evergate-system"
 
-// startReplicas creates Pods of the kit, as a Deployment would, and runs the binary for each.
+// startReplicas creates Pods from the manifests, like a Deployment, and runs the binary for each.
 func (c *cluster) startReplicas(t testing.TB, binary string, names ...string) *kubelet {
 	t.Helper()
 	k := &kubelet{cluster: c, replicas: map[string]*replica{}}
@@ -54,7 +55,7 @@ func (c *cluster) startReplicas(t testing.TB, binary string, names ...string) *k
 	return k
 }
 
-// register tells the API server where the kubelet is.
+// register sets the address of the kubelet in the API server.
 func (k *kubelet) register(t testing.TB, port int) {
 	t.Helper()
 	nodes := k.cluster.admin.CoreV1().Nodes()
@@ -127,7 +128,7 @@ func (k *kubelet) run(ctx context.Context) {
 	}
 }
 
-// sync shows the policy to each Pod that has changed. An API server that is slow is asked again.
+// sync updates the policy of each Pod that has changed. If the API server is slow, it tries again.
 func (k *kubelet) sync(ctx context.Context) {
 	list, err := k.cluster.admin.CoreV1().Pods(evergateNamespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -143,7 +144,7 @@ func (k *kubelet) sync(ctx context.Context) {
 	}
 }
 
-// show shows the ConfigMap as it is now.
+// show writes the current contents of the ConfigMap.
 func (k *kubelet) show(ctx context.Context, r *replica) error {
 	cm, err := k.cluster.admin.CoreV1().ConfigMaps(evergateNamespace).Get(ctx, "evergate-policy", metav1.GetOptions{})
 	if err != nil {

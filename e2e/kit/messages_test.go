@@ -24,7 +24,7 @@ import (
 
 const runbooks = root + "/docs/runbooks"
 
-// indexed returns the messages that the index by error text lists from kubectl and from API servers.
+// indexed returns the messages in the index by error text that come from kubectl and from API servers.
 func indexed(t *testing.T) []string {
 	t.Helper()
 	const section = "From kubectl, and in the log of the API server"
@@ -49,7 +49,7 @@ func indexed(t *testing.T) []string {
 	return messages
 }
 
-// says reports whether a text contains a message of the index, in which an ellipsis stands for anything.
+// says reports whether a text contains a message of the index. An ellipsis in the message matches anything.
 func says(text, message string) bool {
 	var parts []string
 	for part := range strings.SplitSeq(message, "…") {
@@ -58,8 +58,8 @@ func says(text, message string) bool {
 	return regexp.MustCompile(strings.Join(parts, ".*")).MatchString(text)
 }
 
-// TestMessagesOfTheAPIServer makes each message that the index says kubectl or an API server prints, and sees it: on a
-// real API server, which calls the Service where it says that it is.
+// TestMessagesOfTheAPIServer causes each message that, according to the index, kubectl or an API server prints. It uses
+// a real API server, which calls the Service at its address.
 func TestMessagesOfTheAPIServer(t *testing.T) {
 	t.Parallel()
 	var seen strings.Builder
@@ -67,18 +67,18 @@ func TestMessagesOfTheAPIServer(t *testing.T) {
 	t.Run("no endpoints", func(t *testing.T) { noEndpoints(t, &seen) })
 	t.Run("kustomize", func(t *testing.T) { kustomizeErrors(t, &seen) })
 	if t.Failed() || seen.Len() == 0 {
-		return // skipped, where there is no API server
+		return // skipped if there is no API server
 	}
 	for _, message := range indexed(t) {
 		if !says(seen.String(), message) {
-			t.Errorf("nothing has said %q", message)
+			t.Errorf("nothing has printed %q", message)
 		}
 	}
 }
 
-// failedCalls has calls of the judge fail in every way.
+// failedCalls makes calls to the validating webhook fail in every way.
 func failedCalls(t *testing.T, seen *strings.Builder) {
-	// without kube-proxy a cluster IP leads nowhere, unless it is of this machine
+	// Without kube-proxy, a cluster IP does not work, unless it is an address of this machine.
 	c := start(t, "--service-cluster-ip-range=127.96.0.0/16")
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.createUsers(t)
@@ -115,11 +115,11 @@ func failedCalls(t *testing.T, seen *strings.Builder) {
 	c.refusals(t, seen)
 }
 
-// call is a server in the place of Evergate, and what the API server says of a call to it.
+// call is a server in the place of Evergate, and the API server's message about a call to it.
 type call struct {
 	trusted *pki.CA // in caBundle
 	pair    pki.Pair
-	status  int    // of the answer; 0: none, the connection is never accepted; -1: there is no server; 200: a denial
+	status  int    // of the response; 0: none, the connection is never accepted; -1: there is no server; 200: a denial
 	want    string // part of the message
 }
 
@@ -182,7 +182,7 @@ func (s call) serve(t *testing.T, address string) (stop func()) {
 	}
 	server := &http.Server{
 		Handler: http.HandlerFunc(s.answer), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
-		ErrorLog: log.New(io.Discard, "", 0), // of handshakes that fail as they should
+		ErrorLog: log.New(io.Discard, "", 0), // handshakes fail here on purpose
 	}
 	done := make(chan struct{})
 	go func() {
@@ -202,7 +202,7 @@ func (s call) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(r.Body)
-	uid := regexp.MustCompile(`"uid":"([^"]+)"`).FindSubmatch(body) // the first is that of the request
+	uid := regexp.MustCompile(`"uid":"([^"]+)"`).FindSubmatch(body) // the first one is the request's
 	if err != nil || uid == nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -212,7 +212,8 @@ func (s call) answer(w http.ResponseWriter, r *http.Request) {
 		string(uid[1])+`", "allowed": false, "status": {"message": "a sentence"}}}`)
 }
 
-// refusals are what a user reads who lacks a right, or applies a policy as if it were an object.
+// refusals causes the messages for a user without a permission, and for a user who applies a policy file as if it were
+// an object.
 func (c *cluster) refusals(t *testing.T, seen *strings.Builder) {
 	t.Helper()
 	jane := c.as(t, "creator")
@@ -235,7 +236,7 @@ func (c *cluster) refusals(t *testing.T, seen *strings.Builder) {
 	seen.Write(out)
 }
 
-// noEndpoints: an API server that calls endpoints instead of the cluster IP.
+// noEndpoints uses an API server that calls endpoints instead of the cluster IP.
 func noEndpoints(t *testing.T, seen *strings.Builder) {
 	c := start(t, "--enable-aggregator-routing=true")
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// rendered returns the objects of a type that an overlay is made of, by name.
+// rendered returns the objects of a type in an overlay, by name.
 func rendered[T interface{ GetName() string }](t *testing.T, k *Kit, dir string) map[string]T {
 	t.Helper()
 	objects, decoder := map[string]T{}, strict(t)
@@ -27,10 +27,10 @@ func rendered[T interface{ GetName() string }](t *testing.T, k *Kit, dir string)
 	return objects
 }
 
-// TestNetworkPolicy: every overlay says which clients reach Evergate: all of them the port of reviews, one namespace
-// the ops port. And it reaches nothing, unless traces are configured.
+// TestNetworkPolicy checks that in every overlay all clients reach the port for reviews, and one namespace reaches the
+// ops port. Evergate itself reaches nothing, unless traces are configured.
 func TestNetworkPolicy(t *testing.T) {
-	monitoring := map[string]string{"platform": "observability"} // others: as in base
+	monitoring := map[string]string{"platform": "observability"} // otherwise as in base
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		policies := rendered[*networkingv1.NetworkPolicy](t, k, dir)
 		p, ok := policies["evergate"]
@@ -59,7 +59,8 @@ func TestNetworkPolicy(t *testing.T) {
 	})
 }
 
-// TestCollector: traces are the same for a collector of one's own and for the kit's Jaeger, but for where they go.
+// TestCollector checks that traces are configured in the same way for a separate collector and for the Jaeger in the
+// manifests, except for the destination.
 func TestCollector(t *testing.T) {
 	env := func(component string) []corev1.EnvVar {
 		k := read(t)
@@ -74,7 +75,7 @@ transformers: [../../kustomize/wiring]`))["evergate"]
 	}
 }
 
-// TestEgress: where traces are configured, Evergate reaches their collector, and names, and nothing else.
+// TestEgress checks that, if traces are configured, Evergate reaches only their collector and DNS.
 func TestEgress(t *testing.T) {
 	udp, tcp := corev1.ProtocolUDP, corev1.ProtocolTCP
 	port := func(protocol *corev1.Protocol, port intstr.IntOrString) networkingv1.NetworkPolicyPort {
@@ -124,7 +125,7 @@ transformers: [../../kustomize/wiring]`)
 	}
 }
 
-// TestJaegerIsClosed: spans come from everywhere, and its pages are open to none.
+// TestJaegerIsClosed checks that spans are accepted from everywhere, and that nobody can reach the web pages.
 func TestJaegerIsClosed(t *testing.T) {
 	k := read(t)
 	p := rendered[*networkingv1.NetworkPolicy](t, k, "examples/overlays/observed")["evergate-jaeger"]

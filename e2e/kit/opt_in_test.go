@@ -21,7 +21,7 @@ import (
 
 const optIn = optin.Label
 
-// TestOptInGuard tries every way to write the label, for users with and without the right to. Not one replica runs.
+// TestOptInGuard tries every way to write the label, for users with and without the permission. No replica runs.
 func TestOptInGuard(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -32,7 +32,8 @@ func TestOptInGuard(t *testing.T) {
 	team := c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
 	plain := c.createNamespace(t, "plain", nil)
 
-	// The tenant has everything in its namespace that a Role can give: resources: ["*"] covers the namespace itself.
+	// The tenant has all permissions that a Role can grant in its namespace. resources: ["*"] includes the namespace
+	// itself.
 	tenant := c.as(t, "tenant")
 	await(t, "the guard is in force", func(ctx context.Context) bool {
 		_, err := tenant.CoreV1().Namespaces().Patch(ctx, "team", types.MergePatchType,
@@ -69,7 +70,7 @@ func TestOptInGuard(t *testing.T) {
 					err := r.Write(t.Context(), api, changed)
 					if user.may || same {
 						if err != nil {
-							t.Errorf("is refused: %v", err)
+							t.Errorf("is denied: %v", err)
 						}
 						return
 					}
@@ -107,12 +108,12 @@ func checkRefusal(t *testing.T, err error, namespace string) {
 		"evergate-opt-in"
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "of the namespace "+namespace+" is ") ||
 		!strings.HasSuffix(err.Error(), why) {
-		t.Errorf("not refused by the guard: %v", err)
+		t.Errorf("not denied by the guard: %v", err)
 	}
 }
 
-// testTypes checks the expressions against the schema of namespaces, as kube-controller-manager does to write warnings
-// into the status.
+// testTypes checks the expressions against the schema of namespaces, like kube-controller-manager, which writes
+// warnings to the status.
 func testTypes(t *testing.T, c *cluster) {
 	guards, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -136,7 +137,7 @@ func testTypes(t *testing.T, c *cluster) {
 	}
 }
 
-// testSentences checks what users read.
+// testSentences checks the messages that users read.
 func testSentences(t *testing.T, tenant kubernetes.Interface) {
 	for _, test := range []struct{ namespace, value, want string }{
 		{"team", "null", `is "enabled" and would be removed: `},
@@ -155,7 +156,8 @@ func testSentences(t *testing.T, tenant kubernetes.Interface) {
 	}
 }
 
-// testTypos: a value that no selector knows is refused where it is written, and hinders nothing where it stands already.
+// testTypos checks that a value that no selector uses is denied when it is written, and that an existing such value
+// does not prevent updates.
 func testTypos(t *testing.T, c *cluster) {
 	admin := c.as(t, "someone", "system:masters")
 	set := func(namespace, value string) error {
@@ -197,10 +199,11 @@ func testTypos(t *testing.T, c *cluster) {
 	}
 }
 
-// testOtherWrites does what the guard is not about: with and without labels, by the object and its subresources.
+// testOtherWrites makes writes that the guard does not apply to: with and without labels, to the object and its
+// subresources.
 func testOtherWrites(t *testing.T, c *cluster, tenant kubernetes.Interface) {
 	for _, name := range []string{"team", "plain"} {
-		for _, r := range optin.Routes()[:3] { // those that write the whole object
+		for _, r := range optin.Routes()[:3] { // the routes that write the whole object
 			ns := c.get(t, name)
 			ns.Labels["other"] = r.Name[:6]
 			ns.Annotations = map[string]string{"note": r.Name}
@@ -209,7 +212,7 @@ func testOtherWrites(t *testing.T, c *cluster, tenant kubernetes.Interface) {
 			}
 		}
 	}
-	// The API server always sets a label of its own, so that a namespace has none only in what is sent.
+	// The API server always sets a label of its own. A namespace can lack labels only in the request.
 	bare := c.get(t, "plain")
 	bare.Labels = nil
 	if _, err := tenant.CoreV1().Namespaces().Update(t.Context(), bare, metav1.UpdateOptions{}); err != nil {
@@ -217,7 +220,7 @@ func testOtherWrites(t *testing.T, c *cluster, tenant kubernetes.Interface) {
 	}
 }
 
-// testCreation: a namespace that is born with the label is a decision as well.
+// testCreation checks that creating a namespace with the label also needs the permission.
 func testCreation(t *testing.T, c *cluster) {
 	creator := c.as(t, "creator")
 	create := func(api kubernetes.Interface, name string, labels map[string]string) error {
@@ -238,7 +241,7 @@ func testCreation(t *testing.T, c *cluster) {
 	}
 }
 
-// createUsers makes what RBAC knows of the users of this test.
+// createUsers creates the RBAC objects of the users in this test.
 func (c *cluster) createUsers(t *testing.T) {
 	t.Helper()
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
@@ -267,7 +270,7 @@ func (c *cluster) createUsers(t *testing.T) {
 	}
 }
 
-// bind gives a user a ClusterRole.
+// bind grants a ClusterRole to a user.
 func (c *cluster) bind(t *testing.T, user, role string) {
 	t.Helper()
 	binding := &rbacv1.ClusterRoleBinding{
@@ -280,7 +283,7 @@ func (c *cluster) bind(t *testing.T, user, role string) {
 	}
 }
 
-// createNamespace creates a namespace of which the user tenant may do everything that can be given in a namespace.
+// createNamespace creates a namespace in which the user tenant has all permissions that can be granted there.
 func (c *cluster) createNamespace(t testing.TB, name string, labels map[string]string) *corev1.Namespace {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
@@ -308,7 +311,7 @@ func (c *cluster) get(t *testing.T, namespace string) *corev1.Namespace {
 	return ns
 }
 
-// restore gives a namespace the labels back that it was created with.
+// restore restores the labels that a namespace was created with.
 func (c *cluster) restore(t *testing.T, ns *corev1.Namespace) {
 	t.Helper()
 	now := c.get(t, ns.Name)

@@ -26,7 +26,7 @@ var product struct {
 	err  error
 }
 
-// copied is the control plane that start copies. The first test that needs one starts it.
+// copied is the control plane that start copies. The first test that needs it starts it.
 var copied struct {
 	once  sync.Once
 	dir   string
@@ -38,7 +38,10 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	product.path = filepath.Join(dir, "evergate")
+	product.path, copied.dir = filepath.Join(dir, "evergate"), filepath.Join(dir, "control-plane")
+	if err := os.Mkdir(copied.dir, 0o700); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
@@ -59,7 +62,7 @@ func build(t testing.TB) string {
 	return product.path
 }
 
-// TestPreflight: the product's own check of manifests finds nothing in the kit, and nothing in it in another namespace.
+// TestPreflight checks that evergate preflight has no findings in the manifests, also in another namespace.
 func TestPreflight(t *testing.T) {
 	binary := build(t)
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
@@ -67,7 +70,7 @@ func TestPreflight(t *testing.T) {
 		for _, dir := range []string{dir, elsewhere} {
 			cmd := exec.CommandContext(t.Context(), binary, "preflight", "-f", "-", "-o", "json")
 			cmd.Stdin = strings.NewReader(string(k.render(t, dir)))
-			var stderr strings.Builder // warns of unknown variables, for one: EVERGATE_E2E_… are not its own
+			var stderr strings.Builder // contains warnings about unknown variables, such as EVERGATE_E2E_…
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()
 			if err != nil {
@@ -101,7 +104,8 @@ services:
 - {name: own-addresses, mode: enforce, loadBalancerStatus: {allowed: [192.0.2.0/24]}}
 `
 
-// TestServed puts the product behind the kit's own webhooks on a real API server: what users see of each.
+// TestServed runs the product behind the webhooks in the manifests on a real API server, and checks the messages for
+// users.
 func TestServed(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -187,8 +191,8 @@ func checkDenial(t *testing.T, err error, hook, sentence string) {
 	}
 }
 
-// serve runs the product on loopback with a policy file and has the webhooks call it there: without kube-proxy no Service
-// leads anywhere.
+// serve runs the product on loopback with a policy file and makes the webhooks call it there, because Services do not
+// work without kube-proxy.
 func (c *cluster) serve(t testing.TB, binary, policy string) {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
@@ -202,7 +206,7 @@ func (c *cluster) serve(t testing.TB, binary, policy string) {
 	})
 }
 
-// mount returns a directory that holds what the Secret evergate-tls does.
+// mount returns a directory with the contents of the Secret evergate-tls.
 func mount(t testing.TB, ca *pki.CA) string {
 	t.Helper()
 	leaf, err := ca.Leaf("evergate.evergate-system.svc", "127.0.0.1")
@@ -226,7 +230,7 @@ func policyFile(t testing.TB, policy string) string {
 	return file
 }
 
-// startProduct runs the product with a policy file and with the certificate in a directory, until it is ready.
+// startProduct runs the product with a policy file and a certificate in a directory, and returns when it is ready.
 func startProduct(t testing.TB, binary, certificate, policy string, flags ...string) *process.Process {
 	t.Helper()
 	p, err := process.Start(t.Context(), binary, append([]string{
@@ -242,7 +246,7 @@ func startProduct(t testing.TB, binary, certificate, policy string, flags ...str
 	return p
 }
 
-// eachWebhook changes how the API server reaches the webhooks of the kit.
+// eachWebhook changes how the API server reaches the webhooks in the manifests.
 func (c *cluster) eachWebhook(t testing.TB, change func(*admissionv1.WebhookClientConfig)) {
 	t.Helper()
 	api := c.admin.AdmissionregistrationV1()

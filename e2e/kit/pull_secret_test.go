@@ -19,7 +19,7 @@ mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io, imagePullSecret: mirror-login}
 `
 
-// TestPullSecrets has a real API server with its ServiceAccount plugin admit Pods that get a pull secret.
+// TestPullSecrets uses a real API server with its ServiceAccount plugin to admit Pods that get a pull secret.
 func TestPullSecrets(t *testing.T) {
 	t.Parallel()
 	c := start(t, controlplane.WithServiceAccounts)
@@ -59,7 +59,8 @@ func TestPullSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const warned = "] spec.imagePullSecrets has no mirror-login, which the mirror may ask for, and no update can add it: "
+		const warned = "] spec.imagePullSecrets does not contain mirror-login, which the mirror may require, " +
+			"and an update cannot add it: "
 		if said := c.said(t, "", "set", "image", "pod/running", "c=nginx:2"); !strings.Contains(said, warned) {
 			t.Errorf("kubectl says %q, want %q", said, warned)
 		}
@@ -73,7 +74,8 @@ func TestPullSecrets(t *testing.T) {
 			t.Errorf("its image is %s, want %s", got, want)
 		}
 	})
-	// The plugin validates after all mutation: an account that lists its secrets has to list the mirror's.
+	// The plugin validates after all mutations: an account with a list of mountable secrets must list the mirror's
+	// Secret.
 	t.Run("an account that enforces mountable secrets refuses", func(t *testing.T) {
 		p := pod("strict", "nginx:1")
 		p.Spec.ServiceAccountName = "strict"
@@ -85,7 +87,7 @@ func TestPullSecrets(t *testing.T) {
 	})
 }
 
-// serviceAccount makes a ServiceAccount as a platform team does.
+// serviceAccount creates a ServiceAccount like a platform team.
 func (c *cluster) serviceAccount(t *testing.T, name string, annotations map[string]string, secrets ...string) {
 	t.Helper()
 	account := &corev1.ServiceAccount{

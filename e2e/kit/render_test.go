@@ -40,7 +40,7 @@ func (k *Kit) render(t testing.TB, dir string) []byte {
 	return out
 }
 
-// add puts an overlay of a test into the kit and returns its directory.
+// add adds an overlay of a test and returns its directory.
 func (k *Kit) add(t testing.TB, kustomization string) string {
 	t.Helper()
 	const dir = "test/overlay"
@@ -50,17 +50,17 @@ func (k *Kit) add(t testing.TB, kustomization string) string {
 	return dir
 }
 
-// eachOverlay runs a test for every overlay of the kit and of the examples.
+// eachOverlay runs a test for every overlay in the manifests and in the examples.
 func eachOverlay(t *testing.T, test func(t *testing.T, k *Kit, dir string)) {
 	for _, dir := range read(t).Overlays() {
 		t.Run(path.Base(dir), func(t *testing.T) { test(t, read(t), dir) })
 	}
 }
 
-// fullGolden is the overlay whose whole render is kept. The golden file of every other overlay is a diff to it.
+// fullGolden is the overlay whose complete output is stored. The golden file of every other overlay is a diff to it.
 const fullGolden = "fail-open"
 
-// TestGolden shows, in the diff of a change, what the change does to a cluster.
+// TestGolden compares the rendered overlays with golden files, so the diff of a commit shows its effect on a cluster.
 func TestGolden(t *testing.T) {
 	base := read(t).render(t, "kustomize/overlays/"+fullGolden)
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
@@ -78,13 +78,13 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
+			t.Errorf("run with -update if this is intended (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// diffOf returns the lines that two renders differ in. It has no line numbers, so that a change of one object changes
-// no other part of the diff.
+// diffOf returns the lines that differ between two outputs. It does not contain line numbers, so a change of one object
+// does not affect other parts of the diff.
 func diffOf(t *testing.T, from, to []byte) string {
 	t.Helper()
 	diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
@@ -96,8 +96,8 @@ func diffOf(t *testing.T, from, to []byte) string {
 	return regexp.MustCompile(`(?m)^@@ .* @@$`).ReplaceAllString(diff, "@@")
 }
 
-// TestNamespace puts an overlay of one field over each of the others: where it says another namespace, that stands
-// wherever the first one stood, and nothing else has changed.
+// TestNamespace adds an overlay with one field to each of the others. The other namespace must appear wherever the
+// original one did, and nothing else may change.
 func TestNamespace(t *testing.T) {
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		was := "evergate-system"
@@ -115,8 +115,8 @@ transformers: [../../kustomize/wiring]`))
 	})
 }
 
-// TestComponentsFollow adds components to an overlay that lies in another namespace, with an image of its own, and says
-// neither again: what they add lies in that namespace, and runs that image.
+// TestComponentsFollow adds components to an overlay with another namespace and another image. The components must use
+// this namespace and this image without repeating them.
 func TestComponentsFollow(t *testing.T) {
 	k := read(t)
 	out := string(k.render(t, k.add(t, `
@@ -145,7 +145,8 @@ transformers: [../../kustomize/wiring]`)))
 	}
 }
 
-// TestEveryWebhookFollows: what an overlay or a component says of all webhooks that judge, it says of each.
+// TestEveryWebhookFollows checks that a setting of an overlay or a component for all validating webhooks applies to
+// each.
 func TestEveryWebhookFollows(t *testing.T) {
 	k := read(t)
 	everyNamespace := k.add(t, `
@@ -182,8 +183,8 @@ transformers: [../../kustomize/wiring]`)
 	}
 }
 
-// TestHostKinds: the webhooks of the component fail as that of Ingresses does, and select the same namespaces,
-// whichever the overlay, and whether match-all-namespaces comes before or after it.
+// TestHostKinds checks that the webhooks of the component have the failurePolicy and the namespaces of the webhook for
+// Ingresses, in every overlay, and whether match-all-namespaces comes before or after the component.
 func TestHostKinds(t *testing.T) {
 	const (
 		hostKinds      = "../../kustomize/components/host-kinds"
@@ -229,7 +230,7 @@ transformers: [../../kustomize/wiring]`))
 	}
 }
 
-// TestPolicyName mounts another ConfigMap: the webhook that guards the policy looks at that one.
+// TestPolicyName mounts another ConfigMap. The policy guard must check that ConfigMap.
 func TestPolicyName(t *testing.T) {
 	k := read(t)
 	const rename = `
@@ -246,25 +247,25 @@ transformers: [../../kustomize/wiring]`
 	}
 }
 
-// TestRequirePolicy: the component adds the flag, to whichever overlay.
+// TestRequirePolicy checks that the component adds the flag to every overlay.
 func TestRequirePolicy(t *testing.T) {
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		out := string(k.render(t, k.add(t, `
 resources: [../../`+dir+`]
 components: [../../kustomize/components/require-policy]
 transformers: [../../kustomize/wiring]`)))
-		shown := bytes.Contains(k.render(t, dir), []byte("- --require-policy\n")) // by the example itself
+		shown := bytes.Contains(k.render(t, dir), []byte("- --require-policy\n")) // the example itself sets it
 		if n := strings.Count(out, "- --require-policy\n"); n != 1 && !shown {
-			t.Errorf("the flag stands there %d times", n)
+			t.Errorf("the flag is set %d times", n)
 		}
 	})
 }
 
-// TestSettings changes each setting in the one place, and sees it where it is used and nowhere else.
+// TestSettings changes each setting in its one place, and checks that all uses change and nothing else.
 func TestSettings(t *testing.T) {
 	for _, test := range []struct {
 		setting, value string
-		replaced       []string // in what is rendered: old, new
+		replaced       []string // in the output: old, new
 	}{
 		{"mirrors", `["a.example/", "b.example/x/"]`, []string{`["mirror.corp.example/"]`, `["a.example/", "b.example/x/"]`}},
 		{"monitoringNamespace", "metrics", []string{"kubernetes.io/metadata.name: monitoring\n",
@@ -292,7 +293,7 @@ transformers: [../../kustomize/wiring]
 `)))
 			for i := 0; i < len(test.replaced); i += 2 {
 				if n := strings.Count(before, test.replaced[i]); n != 1 {
-					t.Errorf("%q stands in it %d times", test.replaced[i], n)
+					t.Errorf("it contains %q %d times", test.replaced[i], n)
 				}
 			}
 			want := strings.NewReplacer(test.replaced...).Replace(before)
@@ -303,21 +304,21 @@ transformers: [../../kustomize/wiring]
 	}
 }
 
-// TestMoreMemory renders the patch of the page on memory: both settings change, and nothing else.
+// TestMoreMemory renders the patch of the page on memory. Both settings must change, and nothing else.
 func TestMoreMemory(t *testing.T) {
 	k := read(t)
 	const overlay = "resources: [../../kustomize/overlays/fail-closed]\n"
 	before := string(k.render(t, k.add(t, overlay)))
 	got := string(k.render(t, k.add(t, overlay+block(t, "out-of-memory.md", "yaml", "GOMEMLIMIT"))))
 	want := strings.NewReplacer("value: 400MiB\n", "value: 800MiB\n", "memory: 512Mi\n", "memory: 1Gi\n").Replace(before)
-	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) } // the variable comes first now
+	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) } // the order changes
 	if diff := cmp.Diff(lines(want), lines(got)); diff != "" || want == before {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestComponentsAreShown checks that every component is in an overlay or an example, and so in all tests, but for
-// jaeger-v1: TestJaegersAreAlike shows that it is jaeger with another image.
+// TestComponentsAreShown checks that every component is in an overlay or an example, and therefore in all tests. The
+// exception is jaeger-v1: TestJaegersAreAlike checks that it is the same as jaeger with another image.
 func TestComponentsAreShown(t *testing.T) {
 	k := read(t)
 	var all strings.Builder
@@ -334,7 +335,7 @@ func TestComponentsAreShown(t *testing.T) {
 	}
 	for _, dir := range components {
 		if name := filepath.Base(dir); name != "jaeger-v1" && !strings.Contains(all.String(), "/components/"+name+"\n") {
-			t.Errorf("no overlay and no example shows the component %s", name)
+			t.Errorf("the component %s is not in any overlay or example", name)
 		}
 	}
 }

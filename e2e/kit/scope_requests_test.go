@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// podRequests are about one Pod, p in the namespace team, through its life. They depend on each other in this order.
+// podRequests returns requests about one Pod, p in the namespace team, throughout its life. Their order matters.
 func podRequests() []request {
 	all := []string{mutate, again, pods}
 	withInit, withVolume, annotated := pod("", mirrored), pod("", mirrored), pod("", mirrored)
@@ -79,7 +79,8 @@ func podRequests() []request {
 	}
 }
 
-// namespaceRequests are the same Pod in namespaces that are none of Evergate's business, whatever label they bear.
+// namespaceRequests returns requests about the same Pod in namespaces that Evergate does not cover, whatever their
+// labels are.
 func namespaceRequests() []request {
 	var requests []request
 	for _, ns := range []string{"plain", "out", "default", "kube-system", "kube-public", "kube-node-lease", "cert-manager",
@@ -141,8 +142,8 @@ func serviceRequests() []request {
 	}
 }
 
-// otherRequests are what the control plane and other clients write all day, in a namespace that has opted in; and the
-// policy.
+// otherRequests returns the usual writes of the control plane and other clients in a namespace that has opted in, and
+// writes of the policy.
 func otherRequests() []request {
 	create := metav1.CreateOptions{}
 	return []request{
@@ -204,7 +205,7 @@ func otherRequests() []request {
 	}
 }
 
-// testNode creates the mirror Pod of a static Pod, as the kubelet of the node n does.
+// testNode creates the mirror Pod of a static Pod, like the kubelet of the node n.
 func testNode(t *testing.T, c *cluster) {
 	kubelet := c.as(t, "system:node:n", "system:nodes")
 	p := pod("static-n", foreign)

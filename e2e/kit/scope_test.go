@@ -39,25 +39,25 @@ const (
 	foreign  = "docker.io/library/nginx:1"
 )
 
-// request is one write, and the webhooks that it is to reach, each of them once.
+// request is one write, and the webhooks that it must reach exactly once.
 type request struct {
 	name string
 	do   func(context.Context, kubernetes.Interface) error
 	want []string
 }
 
-// TestScope makes writes of all kinds and reads in the API server's own metrics which webhooks it tried to call. Nobody
-// answers, and all of them fail open, so that every write succeeds and each call that was tried is counted. No
-// condition may fail to be evaluated, whatever an object lacks.
+// TestScope makes writes of all kinds and reads from the API server's metrics which webhooks it tried to call. No
+// process serves the webhooks, and all of them fail open, so every write succeeds and each attempted call is counted.
+// Every condition must be evaluated without an error, whatever fields an object lacks.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	c.kubectl(t, "", "label", "namespace", "kube-system", optIn+"=enabled") // must not matter; the kit refuses it
+	c.kubectl(t, "", "label", "namespace", "kube-system", optIn+"=enabled") // must not have an effect
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-open"))
-	// Without the Service a call fails at once, instead of after its timeout.
+	// Without the Service, a call fails immediately instead of after its timeout.
 	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate")
 	for _, name := range []string{"kube-public", "kube-node-lease", "evergate-system"} {
-		c.kubectl(t, "", "label", "namespace", name, optIn+"=enabled") // which must not matter
+		c.kubectl(t, "", "label", "namespace", name, optIn+"=enabled") // must not have an effect
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	if _, err := c.admin.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
@@ -79,10 +79,10 @@ func TestScope(t *testing.T) {
 	t.Run("by a node", func(t *testing.T) { testNode(t, c) })
 }
 
-// awaitWebhooks waits until all webhooks are called, those of Pods, Ingresses and Services for a namespace.
+// awaitWebhooks waits until all webhooks are called, and the webhooks for Pods, Ingresses and Services for a namespace.
 func (c *cluster) awaitWebhooks(t *testing.T, namespace string) {
 	t.Helper()
-	// The one webhook that no dry run of a creation reaches needs an object.
+	// One webhook is not called for the dry run of a creation, so it needs an object.
 	if err := createLoadBalancer(namespace, "awaited")(t.Context(), c.admin); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func (c *cluster) awaitWebhooks(t *testing.T, namespace string) {
 	})
 }
 
-// checkRequests makes each request, and sees which webhooks the API server tried to call.
+// checkRequests makes each request, and checks which webhooks the API server tried to call.
 func (c *cluster) checkRequests(t *testing.T, requests []request) {
 	t.Helper()
 	for _, r := range requests {
@@ -128,7 +128,7 @@ func (c *cluster) calls(t *testing.T) map[string]int {
 	return c.counter(t, "apiserver_admission_webhook_fail_open_count")
 }
 
-// counter returns the series of a counter of the API server that has a label name, by that label.
+// counter returns the series of an API server counter that have a label name, by that label.
 func (c *cluster) counter(t *testing.T, metric string) map[string]int {
 	t.Helper()
 	text, err := c.admin.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
@@ -137,7 +137,7 @@ func (c *cluster) counter(t *testing.T, metric string) map[string]int {
 	}
 	labels := regexp.MustCompile(`^\{.*name="([^"]+)".*\} (\d+)\n`)
 	counts := map[string]int{}
-	for line := range strings.Lines(string(text)) { // megabytes of them, too much for an expression
+	for line := range strings.Lines(string(text)) { // megabytes, too much for a regular expression
 		rest, ok := strings.CutPrefix(line, metric)
 		if !ok {
 			continue
@@ -163,7 +163,7 @@ func difference(before, after map[string]int) map[string]int {
 	return diff
 }
 
-// pod returns the barest Pod: no labels, no annotations, nothing optional.
+// pod returns a minimal Pod: no labels, no annotations, no optional fields.
 func pod(name, image string) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -175,7 +175,7 @@ func pod(name, image string) *corev1.Pod {
 	return p
 }
 
-// restricted makes a Pod pass the strictest Pod Security, which our own namespace has.
+// restricted makes a Pod pass the strictest Pod Security level, which Evergate's namespace has.
 func restricted(p *corev1.Pod) *corev1.Pod {
 	yes, no := true, false
 	p.Spec.SecurityContext = &corev1.PodSecurityContext{
@@ -228,7 +228,7 @@ func createService(namespace string, o metav1.CreateOptions) write {
 	}
 }
 
-// changePod changes the Pod p of namespace team, by the object or by one of its subresources.
+// changePod changes the Pod p in the namespace team, through the object or one of its subresources.
 func changePod(subresource string, change func(*corev1.Pod)) write {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		client := api.CoreV1().Pods("team")
@@ -270,7 +270,7 @@ func changeIngress(status bool, change func(*networkingv1.Ingress)) write {
 	}
 }
 
-// changeService changes the Service s of the namespace team, by the object or by its status.
+// changeService changes the Service s in the namespace team, through the object or its status.
 func changeService(status bool, change func(*corev1.Service)) write {
 	return updateService("s", status, change)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// TestStatic starts an API server with what evergate export --target static writes as its files: it rewrites and denies
-// Pods, only the exempt group takes the enforcement away, and kubectl evergate status says of which policy it is.
+// TestStatic starts an API server with the files from evergate export --target static. It must rewrite and deny Pods.
+// Only the exempt group may remove the enforcement, and kubectl evergate status must report the policy of the files.
 func TestStatic(t *testing.T) {
 	t.Parallel()
 	bin, err := controlplane.Find()
@@ -44,7 +44,7 @@ func TestStatic(t *testing.T) {
 	c.checkProtected(t)
 	status := &plugin{c, buildPlugin(t), c.kubeconfig, nil}
 	hash := regexp.MustCompile(`policy-hash: (\w+)`).FindStringSubmatch(manifests)[1]
-	if out := status.run(t, "status"); !strings.Contains(out, "\nFiles of the API server: of policy "+hash+"\n") {
+	if out := status.run(t, "status"); !strings.Contains(out, "\nFiles of the API server: exported from policy "+hash+"\n") {
 		t.Error(out)
 	}
 	if out := status.run(t, "preflight"); !strings.Contains(out, "and the files of the API server are of "+hash+"\n") {
@@ -53,8 +53,7 @@ func TestStatic(t *testing.T) {
 	status.checkPreflight(t)
 }
 
-// installOther creates webhooks and a Deployment of Evergate, of which no Pod runs, and another policy for it than the files
-// are of.
+// installOther creates webhooks and a Deployment of Evergate without Pods, with another policy than the files.
 func (c *cluster) installOther(t *testing.T) {
 	t.Helper()
 	for _, o := range objects(t, read(t).render(t, "kustomize/overlays/fail-open")) {
@@ -70,7 +69,7 @@ func (c *cluster) installOther(t *testing.T) {
 	c.kubectl(t, "", "-n", evergateNamespace, "create", "configmap", "evergate-policy", "--from-file="+pluginPolicy)
 }
 
-// checkProtected deletes what enforces the policy, as dry runs: only the group that may is let through.
+// checkProtected deletes the objects that enforce the policy, as dry runs. Only the privileged group may do this.
 func (c *cluster) checkProtected(t *testing.T) {
 	t.Helper()
 	none := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
@@ -96,8 +95,8 @@ func (c *cluster) checkProtected(t *testing.T) {
 	}
 }
 
-// admissionFiles writes manifests into the directories that the comments above them name, and returns the configuration
-// of the API server that is their first comment.
+// admissionFiles writes manifests to the directories in the comments above them. It returns the API server's
+// configuration, which is in the first comment.
 func admissionFiles(t *testing.T, manifests string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -122,7 +121,7 @@ func admissionFiles(t *testing.T, manifests string) string {
 	return write("configuration.yaml", configuration.String())
 }
 
-// versionOf returns what a program says of its version.
+// versionOf returns the version that a program prints.
 func versionOf(t *testing.T, program string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), program, "--version").Output()

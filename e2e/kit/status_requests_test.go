@@ -14,8 +14,8 @@ const oneAddress = `{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}
 
 var dryRunPatch = metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 
-// statusRequests are about the addresses of a load balancer, the Service lb in the namespace team, and what else its
-// status holds. They depend on each other in this order.
+// statusRequests returns requests about the addresses of a load balancer, the Service lb in the namespace team, and
+// about the rest of its status. Their order matters.
 func statusRequests() []request {
 	yes, no := []string{balancer}, []string(nil)
 	change := func(change func(*corev1.LoadBalancerStatus)) write {
@@ -88,7 +88,7 @@ func patchStatus(namespace, name, patch string, o metav1.PatchOptions) write {
 	}
 }
 
-// applyStatus writes an address as a controller does that uses server-side apply.
+// applyStatus writes an address like a controller that uses server-side apply.
 func applyStatus(ip string) write {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		force := true

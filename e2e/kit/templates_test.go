@@ -22,7 +22,7 @@ const (
 	templateCRDs = "testdata/templates-crds.yaml"
 )
 
-// rolloutTemplate is an entry of templates.
+// rolloutTemplate is an entry for the templates block.
 const rolloutTemplate = `- {group: argoproj.io, versions: [v1alpha1], kind: Rollout, resource: rollouts, paths: [spec.template]}
 `
 
@@ -39,8 +39,8 @@ pods:
 - {name: no-quay, mode: enforce, images: {denied: [quay.io]}}
 `
 
-// templatesOverlay makes an overlay that adds to an overlay of the kit what evergate policy webhooks prints, and
-// returns its directory. more are further lines of its kustomization.
+// templatesOverlay creates an overlay that adds the output of evergate policy webhooks to an overlay in the manifests,
+// and returns its directory. more contains further lines of its kustomization.
 func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	t.Helper()
 	patch, err := exec.CommandContext(t.Context(), binary, "policy", "webhooks", policyFile(t, templatesPolicy)).Output()
@@ -52,7 +52,7 @@ func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kustomize, err := filepath.Rel(dir, top) // a base has no absolute path
+	kustomize, err := filepath.Rel(dir, top) // a base cannot have an absolute path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +68,8 @@ func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	return dir
 }
 
-// TestTemplatesWebhook: the entry that is printed fails open in every overlay, and selects the namespaces that the
-// webhook of Pods does, in whichever namespace Evergate is.
+// TestTemplatesWebhook checks that the printed webhook fails open in every overlay, and selects the namespaces of the
+// webhook for Pods, in whichever namespace Evergate is.
 func TestTemplatesWebhook(t *testing.T) {
 	t.Parallel()
 	bin, err := controlplane.Find()
@@ -104,7 +104,7 @@ func TestTemplatesWebhook(t *testing.T) {
 	}
 }
 
-// validatingWebhooks returns the validating webhooks of manifests by their names.
+// validatingWebhooks returns the validating webhooks in manifests by their names.
 func validatingWebhooks(t *testing.T, manifests []byte) map[string]admissionv1.ValidatingWebhook {
 	t.Helper()
 	webhooks := map[string]admissionv1.ValidatingWebhook{}
@@ -123,14 +123,14 @@ func validatingWebhooks(t *testing.T, manifests []byte) map[string]admissionv1.V
 	return webhooks
 }
 
-// TestTemplatesCalls: the entry that is printed sends what is created and what changes a template, and nothing else.
+// TestTemplatesCalls checks that the printed webhook is called only for creations and for changes of a template.
 func TestTemplatesCalls(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.kubectl(t, "", "apply", "-f", templateCRDs)
 	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 	c.kubectl(t, "", "apply", "-k", templatesOverlay(t, build(t), "fail-open", ""))
-	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails at once
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
 	c.createNamespace(t, "plain", nil)
 	await(t, "the webhook is in force", func(context.Context) bool {
@@ -164,7 +164,7 @@ func TestTemplatesCalls(t *testing.T) {
 		{"create -f -", "{apiVersion: ray.io/v1alpha1, kind: RayJob, metadata: {name: job}, spec: {entrypoint: a}}", 1},
 		{patch("rayjob job", `{"spec":{"entrypoint":"b"}}`), "", 0},
 		{patch("rayjob job", head), "", 1},
-		{patch("rayjob job", size), "", 1}, // as far as the * of the path
+		{patch("rayjob job", size), "", 1}, // up to the * of the path
 		{patch("rayjobs.v1alpha1.ray.io job", `{"spec":{"entrypoint":"c"}}`), "", 0},
 		{"create -f -", "{apiVersion: odd.example/v1, kind: Odd, metadata: {name: odd}, spec: {a: b}}", 1},
 		{patch("odd odd", `{"spec":{"template":{}}}`), "", 0},
@@ -184,7 +184,7 @@ func TestTemplatesCalls(t *testing.T) {
 	}
 }
 
-// rollout is the manifest of a Rollout with one container.
+// rollout returns the manifest of a Rollout with one container.
 func rollout(name, image string) string {
 	return `apiVersion: argoproj.io/v1alpha1
 kind: Rollout
@@ -199,8 +199,8 @@ spec:
 `
 }
 
-// TestTemplatesServed: kubectl shows what the product finds in a template of a custom resource, and of a Deployment.
-// Both are stored: these rules refuse the Pods.
+// TestTemplatesServed checks that kubectl shows the findings in a template of a custom resource, and of a Deployment.
+// Both are stored, because these rules deny only the Pods.
 func TestTemplatesServed(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -246,7 +246,7 @@ const rayJob = `{apiVersion: ray.io/v1alpha1, kind: RayJob, metadata: {name: job
 const oddOne = `{apiVersion: odd.example/v1, kind: Odd, metadata: {name: odd},
   spec: {for: {a.b: {template: {initContainers: [{name: a, image: quay.io/evil/x}]}}}}}`
 
-// said runs kubectl in the namespace team and returns what it writes on stderr.
+// said runs kubectl in the namespace team and returns its stderr.
 func (c *cluster) said(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), append([]string{"--namespace=team"}, args...)...)

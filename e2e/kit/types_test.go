@@ -32,8 +32,8 @@ func documents(t *testing.T, stream []byte) [][]byte {
 	}
 }
 
-// strict decodes the types of Kubernetes, cert-manager and the Prometheus operator, and takes an unknown or doubled
-// field for an error.
+// strict returns a decoder for the types of Kubernetes, cert-manager and the Prometheus operator. An unknown or
+// duplicate field is an error.
 func strict(t *testing.T) runtime.Decoder {
 	t.Helper()
 	types := runtime.NewScheme()
@@ -65,6 +65,6 @@ func TestTypesAreStrict(t *testing.T) {
 	_, _, err := strict(t).Decode([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {porst: []}"), nil,
 		nil)
 	if err == nil {
-		t.Error("an unknown field is not refused")
+		t.Error("an unknown field is not an error")
 	}
 }

@@ -8,9 +8,9 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// BenchmarkWorkloads measures what the webhooks of workloads cost: the median time in which the API server admits a
-// Deployment with them and without, and beside it that of a ConfigMap, which no webhook judges, and of a Pod, which
-// others do. The product judges. -benchtime is in objects of each sort: 4000x.
+// BenchmarkWorkloads measures the cost of the webhooks for workloads: the median time in which the API server admits a
+// Deployment, with and without them. For comparison, it measures a ConfigMap, for which no webhook is called, and a
+// Pod, which has other webhooks. The product serves them. -benchtime is the number of objects of each kind: 4000x.
 func BenchmarkWorkloads(b *testing.B) {
 	c := start(b)
 	c.kubectl(b, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))

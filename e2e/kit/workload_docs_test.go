@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocumentedWorkloads runs the transcript of docs/policy/pods.md, with the policy that stands above it, on a real API
-// server: what users read of a Deployment, of a CronJob and of a custom resource.
+// TestDocumentedWorkloads runs the transcript of docs/policy/pods.md, with the policy above it, on a real API server.
+// It shows the messages about a Deployment, a CronJob and a custom resource.
 func TestDocumentedWorkloads(t *testing.T) {
 	t.Parallel()
 	const page = "../policy/pods.md"
@@ -51,14 +51,14 @@ func TestDocumentedWorkloads(t *testing.T) {
 	}
 }
 
-// transcript runs kubectl in the namespace team and returns what a terminal shows, whether it fails or not.
+// transcript runs kubectl in the namespace team and returns the output of a terminal, whether the command fails or not.
 func (c *cluster) transcript(t *testing.T, dir string, args []string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), append([]string{"--namespace=team"}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+filepath.Dir(c.kubeconfig))
 	cmd.Dir = dir
 	var shown bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &shown, &shown // one writer, so that both are in the order in which they are written
+	cmd.Stdout, cmd.Stderr = &shown, &shown // one writer keeps the order of both outputs
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}

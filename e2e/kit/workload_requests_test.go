@@ -15,21 +15,21 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// workload is a kind that makes Pods.
+// workload is a kind whose objects create Pods.
 type workload struct {
 	kind     string
 	api      string   // the path of its API group and version
 	resource string   // its plural
 	hook     string   // the webhook that is called for it
 	template []string // the path of its template
-	spec     string   // its other required fields, and one that can be changed, as JSON; template is added to it
-	change   string   // a patch of it that leaves the template as it is
+	spec     string   // its other required fields and one that can be changed, as JSON; template is added to it
+	change   string   // a patch that does not change the template
 	scales   bool     // it has the subresource scale
-	status   string   // a patch of its status; empty where it has none
-	fixed    bool     // no image of its template can be changed
+	status   string   // a patch of its status; empty if it has none
+	fixed    bool     // the images in its template cannot be changed
 }
 
-// workloadKinds are all that the kit has webhooks for.
+// workloadKinds returns all workloads for which the manifests have webhooks.
 func workloadKinds() []workload {
 	inSpec := []string{"spec", "template"}
 	const selector = `{"spec": {"selector": {"matchLabels": {"app": "w"}}}}`
@@ -58,14 +58,14 @@ func workloadKinds() []workload {
 	}
 }
 
-// TestWorkloadRequests: of each kind, creation and what changes its template reaches the webhook, once; scaling, status,
-// metadata and other fields do not. What the API server's controllers write does not either, and what others write who
-// only look like them does.
+// TestWorkloadRequests checks, for each kind, that a creation and a change of the template reach the webhook once, and
+// that scaling, status, metadata and other fields do not. Writes of the API server's controllers do not reach it
+// either, but writes of clients that only look like them do.
 func TestWorkloadRequests(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed")) // Ignore there too
-	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate")             // a call fails at once
+	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate")             // a call fails immediately
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
 	c.createNamespace(t, "plain", nil)
 	c.awaitWorkloadWebhooks(t, "team")
@@ -76,7 +76,7 @@ func TestWorkloadRequests(t *testing.T) {
 	}
 }
 
-// awaitWorkloadWebhooks waits until the webhooks of workloads are called. Calls to them fail, and fail open.
+// awaitWorkloadWebhooks waits until the webhooks for workloads are called. Calls to them fail, and fail open.
 func (c *cluster) awaitWorkloadWebhooks(t *testing.T, namespace string) {
 	t.Helper()
 	await(t, "the webhooks are in force", func(ctx context.Context) bool {
@@ -90,7 +90,7 @@ func (c *cluster) awaitWorkloadWebhooks(t *testing.T, namespace string) {
 	})
 }
 
-// lifeRequests are about one object from its creation to its deletion, in this order.
+// lifeRequests returns requests about one object from its creation to its deletion, in this order.
 func (w workload) lifeRequests() []request {
 	yes, no := []string{w.hook}, []string(nil)
 	requests := []request{
@@ -132,7 +132,7 @@ func (w workload) lifeRequests() []request {
 		request{"deletion", w.delete(), no})
 }
 
-// refusedRequests are without a template. Validation comes before the webhooks, and refuses them.
+// refusedRequests returns requests without a template. Validation runs before the webhooks and rejects them.
 func (w workload) refusedRequests() []request {
 	without := func(template any) write {
 		object := w.object("without", foreign)
@@ -155,11 +155,11 @@ func (w workload) refusedRequests() []request {
 	}
 }
 
-// userRequests are written by others than the admin.
+// userRequests returns requests by users other than the admin.
 func (w workload) userRequests(t *testing.T, c *cluster) []request {
 	t.Helper()
 	by := func(user string, do write) write {
-		client := c.as(t, user, "system:masters") // may do everything
+		client := c.as(t, user, "system:masters") // has all permissions
 		return func(ctx context.Context, _ kubernetes.Interface) error { return do(ctx, client) }
 	}
 	const kubeSystem = "system:serviceaccount:kube-system:"
@@ -185,15 +185,15 @@ func (w workload) userRequests(t *testing.T, c *cluster) []request {
 	}
 	owned := w.object("w", mirrored)
 	set(owned, []any{json.RawMessage(owner)}, "metadata", "ownerReferences")
-	// The server decides: owners are the tenant's to write.
+	// Only the user decides, because tenants can write owners.
 	return append(requests, request{"with an owner", post(w.path("team"), owned), yes},
 		request{"the deletion of what has an owner", w.delete(), nil})
 }
 
-// owner is a controller that no cluster has.
+// owner is a controller that does not exist in any cluster.
 const owner = `{"apiVersion": "team.example/v1", "kind": "Database", "name": "d", "uid": "u", "controller": true}`
 
-// object returns the barest object: what the API server requires, and a container.
+// object returns a minimal object: the fields that the API server requires, and a container.
 func (w workload) object(name, image string) map[string]any {
 	object := decoded(w.spec)
 	object["apiVersion"] = strings.TrimPrefix(strings.TrimPrefix(w.api, "/apis/"), "/api/")
@@ -211,12 +211,12 @@ func (w workload) object(name, image string) map[string]any {
 	return object
 }
 
-// path returns that of the collection in a namespace.
+// path returns the path of the collection in a namespace.
 func (w workload) path(namespace string) string {
 	return w.api + "/namespaces/" + namespace + "/" + w.resource
 }
 
-// create creates an object from a mirror's image; query is empty or begins with a question mark.
+// create creates an object with an image from a mirror. query is empty or begins with a question mark.
 func (w workload) create(namespace, name, query string) write {
 	return post(w.path(namespace)+query, w.object(name, mirrored))
 }
@@ -233,10 +233,10 @@ func (w workload) image(image string) string {
 	return w.at(`{"spec": {"containers": [{"name": "c", "image": "` + image + `"}]}}`)
 }
 
-// patch patches the object w of the namespace team.
+// patch patches the object w in the namespace team.
 func (w workload) patch(patch string) write { return w.patchSub("", patch) }
 
-// patchSub patches it by a subresource, or with a query that begins with a question mark.
+// patchSub patches it through a subresource, or with a query that begins with a question mark.
 func (w workload) patchSub(sub, patch string) write {
 	path := w.path("team") + "/w"
 	if sub != "" && !strings.HasPrefix(sub, "?") {
@@ -248,7 +248,7 @@ func (w workload) patchSub(sub, patch string) write {
 	}
 }
 
-// imageThroughStatus writes status and template by the subresource, as a client does that sends back the whole object.
+// imageThroughStatus writes status and template through the subresource, like a client that sends the whole object.
 func (w workload) imageThroughStatus() write {
 	if w.status == "" {
 		return func(context.Context, kubernetes.Interface) error { return nil }
@@ -279,7 +279,7 @@ func post(uri string, object map[string]any) write {
 	}
 }
 
-// refused makes a write that has to be refused by validation, with a sentence that contains want.
+// refused returns a write that validation must reject with a message that contains want.
 func refused(do write, want string) write {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		err := do(ctx, api)
@@ -290,10 +290,10 @@ func refused(do write, want string) write {
 	}
 }
 
-// absent stands for no value: set removes the field.
+// absent represents no value: set removes the field.
 type absent struct{}
 
-// set sets the field at a path, and makes the objects above it.
+// set sets the field at a path, and creates the objects above it.
 func set(object map[string]any, value any, path ...string) {
 	for _, field := range path[:len(path)-1] {
 		inner, ok := object[field].(map[string]any)
@@ -311,7 +311,7 @@ func set(object map[string]any, value any, path ...string) {
 	object[last] = value
 }
 
-// merged returns two patches as one. Their top-level fields differ.
+// merged returns two patches as one. Their top-level fields must differ.
 func merged(a, b string) string {
 	if b == "" {
 		return a
@@ -324,7 +324,7 @@ func merged(a, b string) string {
 func decoded(text string) map[string]any {
 	object := map[string]any{}
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		panic(err) // a constant of this file
+		panic(err) // a constant in this file
 	}
 	return object
 }
@@ -332,7 +332,7 @@ func decoded(text string) map[string]any {
 func encoded(object any) string {
 	data, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // made of strings, maps and lists
+		panic(err) // consists of strings, maps and lists
 	}
 	return string(data)
 }

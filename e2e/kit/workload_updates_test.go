@@ -20,8 +20,9 @@ pods:
 - {name: no-quay, mode: enforce, workloads: enforce, images: {denied: [quay.io]}}
 `
 
-// TestWorkloadsFromBefore: a template that a new rule would deny holds up no update that leaves it as it was, and no
-// template is changed, whatever happens to the images of its Pods: I9 and I10 of what makes Pods.
+// TestWorkloadsFromBefore checks that a template that a new rule would deny does not prevent updates that leave it
+// unchanged, and that templates are never changed, whatever happens to the images of their Pods. These are I9 and I10
+// for workloads.
 func TestWorkloadsFromBefore(t *testing.T) {
 	t.Parallel()
 	c := start(t)
@@ -58,15 +59,15 @@ func TestWorkloadsFromBefore(t *testing.T) {
 	}
 }
 
-// objectUpdate is one of an object from before, and the beginning of the sentence by which it is denied; empty: it is
-// not.
+// objectUpdate is an update of an existing object, and the start of the message if it is denied, or empty if it is
+// allowed.
 type objectUpdate struct {
 	name string
 	do   write
 	want string
 }
 
-// updatesFromBefore are updates of an object from before whose image is denied, in this order.
+// updatesFromBefore returns updates of an existing object whose image is denied, in this order.
 func (w workload) updatesFromBefore(old string) []objectUpdate {
 	denied := "no-quay/images.denied: " + strings.Join(w.containers(), ".") + `[1].image: "quay.io/worse/x:1" is denied`
 	asByRestart := w.at(`{"metadata": {"annotations": {"restartedAt": "now"}}}`)
@@ -96,7 +97,7 @@ func (w workload) updatesFromBefore(old string) []objectUpdate {
 	return append(updates, objectUpdate{"the finalizer goes", w.patch(`{"metadata": {"finalizers": null}}`), ""})
 }
 
-// containers returns the path of the containers of the template.
+// containers returns the path of the containers in the template.
 func (w workload) containers() []string {
 	return slices.Concat(w.template, []string{"spec", "containers"})
 }
@@ -117,7 +118,7 @@ func containers(images ...string) string {
 	return encoded(list)
 }
 
-// hasImages reads the object back and compares the images of its template.
+// hasImages reads the object again and compares the images in its template.
 func (w workload) hasImages(want ...string) write {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		body, err := api.CoreV1().RESTClient().Get().RequestURI(w.path("team") + "/w").DoRaw(ctx)

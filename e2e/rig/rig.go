@@ -1,2 +1,2 @@
-// Package rig pins the versions of the Kubernetes binaries that tests run on: see build.sh.
+// Package rig pins the versions of the Kubernetes binaries that tests use: see build.sh.
 package rig

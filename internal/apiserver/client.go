@@ -1,9 +1,9 @@
-// Package apiserver lists what a cluster holds of the kinds that are judged. It asks the API server what it serves each
-// time, so that kinds whose CRDs came later are listed too, and reads page by page: one object is in memory at a time.
-// It sends nothing but GET.
+// Package apiserver lists the objects in a cluster that Evergate validates. It requests the list of served resources
+// for each run, so it also finds kinds whose CRDs were added later. It reads page by page and keeps one object in
+// memory at a time. It sends only GET requests.
 //
-//	client.go   one GET: credentials, retries, what a refusal says
-//	objects.go  what is served → pages → objects
+//	client.go   one GET request: credentials, retries, errors
+//	objects.go  served resources → pages → objects
 package apiserver
 
 import (
@@ -26,19 +26,20 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// ServiceAccount is the directory that holds the token of a Pod's service account, and the certificates of the cluster.
+// ServiceAccount is the directory that contains the token of a Pod's service account and the CA certificates of the
+// cluster.
 const ServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // Client sends GET requests to an API server.
 type Client struct {
 	server    *url.URL
 	transport http.RoundTripper
-	token     string // its file, which kubelet replaces before the token expires; empty for none
+	token     string // file with the token, which kubelet replaces before it expires; may be empty
 }
 
-// New returns a client of the API server at a URL. To https:// it shows the token in credentials, a directory with the
-// files token and ca.crt, and trusts the certificates there. To http:// it shows nothing: kubectl proxy adds
-// credentials of its own.
+// New returns a client for the API server at a URL. For https://, it sends the token in credentials, a directory with
+// the files token and ca.crt, and it trusts the certificates in ca.crt. For http://, it does not send credentials,
+// because kubectl proxy adds its credentials.
 func New(server, credentials string) (*Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.User != nil {
@@ -51,46 +52,48 @@ func New(server, credentials string) (*Client, error) {
 	}
 	pem, err := os.ReadFile(filepath.Join(credentials, "ca.crt"))
 	if err != nil {
-		return nil, fmt.Errorf("read the certificates of the API server: %w", err)
+		return nil, fmt.Errorf("read the CA certificates of the API server: %w", err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read the certificates of the API server: no certificate in %s", credentials)
+		return nil, fmt.Errorf("read the CA certificates of the API server: no certificate in %s", credentials)
 	}
 	transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return &Client{u, transport, filepath.Join(credentials, "token")}, nil
 }
 
-// Over returns a client of the API server at a URL, whose credentials are those of the transport.
+// Over returns a client for the API server at a URL. The transport adds credentials.
 func Over(server *url.URL, transport http.RoundTripper) *Client {
 	return &Client{server, transport, ""}
 }
 
 const (
-	// answerTimeout is for one answer with its body: the API server ends a request after 60 s (--request-timeout).
+	// answerTimeout limits one response including its body. The API server ends a request after 60 s
+	// (--request-timeout).
 	answerTimeout = 2 * time.Minute
-	// attempts is how often a request is sent that the API server sheds (429): as often as client-go does.
+	// attempts is the maximum number of times that a request is sent if the API server sheds load (429). client-go
+	// uses the same number.
 	attempts = 10
-	// maxRetryAfter bounds what the API server may ask to wait; priority and fairness asks for a second.
+	// maxRetryAfter limits the wait that the API server may request. API Priority and Fairness requests one second.
 	maxRetryAfter = 30 * time.Second
-	// maxRefusal is how much of a refusal is read: a Status has some hundred bytes.
+	// maxRefusal limits the bytes of an error response that are read. A Status has a few hundred bytes.
 	maxRefusal = 64 << 10
-	// maxMessage is how many bytes of its message are shown: that of a forbidden List has some 200.
+	// maxMessage limits the bytes of a message that are shown. The message about a forbidden List has about 200.
 	maxMessage = 500
 )
 
-// statusError is a refusal.
+// statusError is an error response.
 type statusError struct {
 	code      int
 	message   string
-	continued string // of a List whose pages have expired (410): asks for the rest as it is now
+	continued string // for a List with expired pages (410), the token for the rest of the list in its current state
 }
 
 func (e *statusError) Error() string {
 	return strings.TrimSuffix("the API server answers "+strconv.Itoa(e.code)+": "+e.message, ": ")
 }
 
-// Answered returns the code with which the API server has refused a request; 0 where err is something else.
+// Answered returns the status code of an error response, or 0 if err is another error.
 func Answered(err error) int {
 	if refusal, ok := errors.AsType[*statusError](err); ok {
 		return refusal.code
@@ -98,7 +101,7 @@ func Answered(err error) int {
 	return 0
 }
 
-// get returns the body of an answer, which the caller must close. An answer other than 200 is a *statusError.
+// get returns the body of a response. The caller must close it. A status other than 200 returns a *statusError.
 func (c *Client) get(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	for attempt := 1; ; attempt++ {
@@ -140,10 +143,10 @@ func (c *Client) send(ctx context.Context, path string, query url.Values) (*http
 		}
 		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
-	return c.transport.RoundTrip(req) // which follows no redirect: the token is for this server
+	return c.transport.RoundTrip(req) // RoundTrip does not follow redirects: the token is only for this server
 }
 
-// body is that of an answer. Its deadline ends with it.
+// body is the body of a response. Closing it releases the deadline.
 type body struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -154,7 +157,7 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// readRefusal reads the Status in an answer that is not 200. A body that holds none leaves the message empty.
+// readRefusal reads the Status in an error response. If the body is not a Status, the message is empty.
 func readRefusal(resp *http.Response) *statusError {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	err = errors.Join(err, resp.Body.Close())
@@ -170,7 +173,7 @@ func readRefusal(resp *http.Response) *statusError {
 	return &statusError{resp.StatusCode, text.Printable(status.Message, maxMessage), status.Metadata.Continue}
 }
 
-// retryAfter returns how long the server wants a client to wait, one second where it does not say.
+// retryAfter returns the time to wait before the next attempt. The default is one second.
 func retryAfter(resp *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	if err != nil || seconds < 1 {

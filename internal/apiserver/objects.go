@@ -18,17 +18,17 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// pageSize is how many objects are asked for at once: as many as kubectl does. What a page holds is read object by
-// object; the API server has all of it in memory.
+// pageSize is the number of objects per page, as in kubectl. Objects in a page are read one at a time, but the API
+// server has the whole page in memory.
 const pageSize = "500"
 
-// maxDiscovery bounds the list of resources of one version of a group. That of v1 has 12 KiB.
+// maxDiscovery limits the list of resources of one version of an API group, in bytes. The list for v1 has 12 KiB.
 const maxDiscovery = 4 << 20
 
-// Objects returns the objects of each kind that is judged, in all namespaces. workloads adds Deployments, Jobs and the
-// like: of those that exist, their Pods are judged, and a plan judges their templates too. A kind that the API server
-// does not serve is an *offline.NotServedError, and a kind that it does not list is another error. The kinds after it
-// follow.
+// Objects returns the objects of every kind that Evergate validates, in all namespaces. If workloads is true, it
+// includes Deployments, Jobs and other workloads. An audit does not need workloads because it validates their running
+// Pods, but a plan also validates their templates. A kind that the API server does not serve yields an
+// *offline.NotServedError. If a kind cannot be listed, Objects yields an error and continues with the next kind.
 func (c *Client) Objects(ctx context.Context, workloads bool) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		l := lister{c, map[string]served{}, yield}
@@ -40,8 +40,19 @@ func (c *Client) Objects(ctx context.Context, workloads bool) iter.Seq2[offline.
 	}
 }
 
-// List returns the objects at a path of the API, such as /api/v1/nodes, page by page. The query, which may be nil,
-// holds what is selected. An error ends it; Answered has its code.
+// Resources returns the resources that Objects lists without workloads, as kubectl api-resources -o name prints them.
+func Resources() []string {
+	var names []string
+	for _, kind := range admission.Kinds() {
+		if !kind.MakesPods {
+			names = append(names, resourceName(kind.Kind))
+		}
+	}
+	return names
+}
+
+// List returns the objects at an API path such as /api/v1/nodes, page by page. query contains selectors and may be
+// nil. The sequence ends after an error. Answered returns its status code.
 func (c *Client) List(ctx context.Context, path string, query url.Values) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		l := lister{c, nil, yield}
@@ -51,7 +62,7 @@ func (c *Client) List(ctx context.Context, path string, query url.Values) iter.S
 	}
 }
 
-// Get returns the text of an answer, which max bytes bound: of an object, or of metrics.
+// Get returns the body of a response, such as an object or metrics. A body of more than max bytes is an error.
 func (c *Client) Get(ctx context.Context, path string, max int64) ([]byte, error) {
 	body, err := c.get(ctx, path, nil)
 	if err != nil {
@@ -68,20 +79,20 @@ func (c *Client) Get(ctx context.Context, path string, max int64) ([]byte, error
 	return data, nil
 }
 
-// lister lists the kinds, one after the other.
+// lister lists the kinds one after another.
 type lister struct {
 	*Client
 	served map[string]served // by group and version
 	yield  func(offline.Object, error) bool
 }
 
-// served is which resources of a group and version are listed, or why that is not known.
+// served contains the resources of a group and version that can be listed, or an error.
 type served struct {
 	resources []string
 	err       error
 }
 
-// list yields all objects of a kind. It reports whether more are wanted.
+// list yields all objects of a kind. It returns false if the consumer has stopped.
 func (l *lister) list(ctx context.Context, kind review.Kind) bool {
 	name := resourceName(kind)
 	path, err := l.path(ctx, kind)
@@ -93,12 +104,12 @@ func (l *lister) list(ctx context.Context, kind review.Kind) bool {
 	}
 	more, err := l.pages(ctx, path, nil)
 	if err != nil {
-		return l.yield(offline.Object{}, fmt.Errorf("%s: not all are listed: %w", name, err))
+		return l.yield(offline.Object{}, fmt.Errorf("%s: the list is incomplete: %w", name, err))
 	}
 	return more
 }
 
-// pages yields the objects of all pages. more is whether more objects are wanted.
+// pages yields the objects of all pages. more is false if the consumer has stopped.
 func (l *lister) pages(ctx context.Context, path string, selected url.Values) (more bool, err error) {
 	query := url.Values{"limit": {pageSize}}
 	maps.Copy(query, selected)
@@ -108,14 +119,14 @@ func (l *lister) pages(ctx context.Context, path string, selected url.Values) (m
 		case err != nil || !more || next == "":
 			return more, err
 		case next == query.Get("continue"):
-			return true, errors.New("the same page comes again")
+			return true, errors.New("the API server returned the same page again")
 		}
 		query.Set("continue", next)
 	}
 }
 
-// page yields the objects of a page, and returns what asks for the next one; empty for none. more is whether more
-// objects are wanted.
+// page yields the objects of a page and returns the continue token for the next page. The token is empty after the
+// last page. more is false if the consumer has stopped.
 func (l *lister) page(
 	ctx context.Context, path string, query url.Values,
 ) (next string, more bool, err error) {
@@ -136,7 +147,8 @@ func (l *lister) page(
 	return list.Continue(), true, nil
 }
 
-// path returns where the API server lists a kind, in the newest version that it serves; empty where it serves none.
+// path returns the API path of a kind in the newest version that the API server serves. It returns an empty string if
+// the API server does not serve the kind.
 func (l *lister) path(ctx context.Context, kind review.Kind) (string, error) {
 	for _, version := range append([]string{kind.Resource.Version}, kind.Older...) {
 		base := "/apis/" + kind.Resource.Group + "/" + version
@@ -158,8 +170,8 @@ func (l *lister) path(ctx context.Context, kind review.Kind) (string, error) {
 	return "", nil
 }
 
-// discover returns the resources of a group and version that can be listed; none where the API server does not serve
-// it.
+// discover returns the resources of a group and version that can be listed. It returns nil if the API server does not
+// serve the version.
 func (l *lister) discover(ctx context.Context, base string) ([]string, error) {
 	body, err := l.get(ctx, base, nil)
 	if refusal, ok := errors.AsType[*statusError](err); ok && refusal.code == http.StatusNotFound {
@@ -177,10 +189,10 @@ func (l *lister) discover(ctx context.Context, base string) ([]string, error) {
 		} `json:"resources"`
 	}
 	if err := json.UnmarshalRead(io.LimitReader(body, maxDiscovery), &all); err != nil {
-		return nil, fmt.Errorf("read what is served: %w", err)
+		return nil, fmt.Errorf("read the served resources: %w", err)
 	}
 	if all.Kind != "APIResourceList" {
-		return nil, errors.New("this is not the answer of an API server: it has no APIResourceList")
+		return nil, errors.New("the response is not from an API server: it is not an APIResourceList")
 	}
 	var names []string
 	for _, r := range all.Resources {
@@ -191,7 +203,8 @@ func (l *lister) discover(ctx context.Context, base string) ([]string, error) {
 	return names, nil
 }
 
-// resourceName is what errors and reports call a kind, as kubectl takes it: certificates.cert-manager.io.
+// resourceName returns the name of a kind for errors and reports, in the form that kubectl accepts:
+// certificates.cert-manager.io.
 func resourceName(kind review.Kind) string {
 	if kind.Resource.Group == "" {
 		return kind.Resource.Name

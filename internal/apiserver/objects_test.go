@@ -23,7 +23,7 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// fake is an API server: what it answers to each path, with its query. Others it does not serve.
+// fake is an API server: its responses by path and query. It does not serve other paths.
 type fake map[string]string
 
 const refused = "refused: " // an answer that begins so is a Status with this code and message
@@ -46,7 +46,7 @@ func (f fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// serving is the answer of an API server about a group and version.
+// serving returns the list of resources of a group and version.
 func serving(resources ...string) string {
 	s := `{"kind":"APIResourceList","resources":[{"name":"pods/status","verbs":["get"]},{"name":"other","verbs":["list"]}`
 	for _, r := range resources {
@@ -55,7 +55,7 @@ func serving(resources ...string) string {
 	return s + "]}"
 }
 
-// pods is a page of Pods, as an API server writes it: its items have no kind.
+// pods returns a page of Pods as an API server writes it: its items do not have a kind.
 func pods(next string, names ...string) string {
 	s := `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"` + next + `"},"items":[`
 	for i, name := range names {
@@ -64,7 +64,7 @@ func pods(next string, names ...string) string {
 	return s + "]}\n"
 }
 
-// custom is a page of custom resources: what is said of the list follows the items.
+// custom returns a page of custom resources. The fields of the list follow the items.
 func custom(apiVersion, kind, next string, names ...string) string {
 	s := `{"apiVersion":"` + apiVersion + `","items":[`
 	for i, name := range names {
@@ -74,7 +74,7 @@ func custom(apiVersion, kind, next string, names ...string) string {
 	return s + `],"kind":"` + kind + `List","metadata":{"continue":"` + next + `","resourceVersion":"7"}}` + "\n"
 }
 
-// listed returns what a client lists, line by line, and what is not served.
+// listed returns the objects and errors from a client, line by line, and the resources that are not served.
 func listed(ctx context.Context, c *Client) (lines, absent []string) {
 	for object, err := range c.Objects(ctx, false) {
 		notServed, ok := errors.AsType[*offline.NotServedError](err)
@@ -132,7 +132,7 @@ func TestObjects(t *testing.T) {
 				"/api/v1/services" + limit: custom("v1", "Service", "", "a"),
 			},
 			[]string{
-				`error: pods: not all are listed: the API server answers 403: pods is forbidden: User "a" cannot`,
+				`error: pods: the list is incomplete: the API server answers 403: pods is forbidden: User "a" cannot`,
 				"v1 Service a/a",
 			},
 		},
@@ -149,17 +149,18 @@ func TestObjects(t *testing.T) {
 				"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("2", "a"),
 				"/api/v1/pods" + next: refused + `410 "too old" ""`,
 			},
-			[]string{"v1 Pod a/a", "error: pods: not all are listed: the API server answers 410: too old"},
+			[]string{"v1 Pod a/a", "error: pods: the list is incomplete: the API server answers 410: too old"},
 		},
 		"the same page again": {
 			fake{
 				"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("2", "a"), "/api/v1/pods" + next: pods("2", "b"),
 			},
-			[]string{"v1 Pod a/a", "v1 Pod a/b", "error: pods: not all are listed: the same page comes again"},
+			[]string{"v1 Pod a/a", "v1 Pod a/b", "error: pods: the list is incomplete: the API server returned the same " +
+				"page again"},
 		},
 		"a page that breaks off": {
 			fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: strings.TrimSuffix(pods("2", "a", "b"), "}}]}\n")},
-			[]string{"v1 Pod a/a", "error: /api/v1/pods:1: item 2: the JSON breaks off: was all of it written?"},
+			[]string{"v1 Pod a/a", "error: /api/v1/pods:1: item 2: the JSON is truncated: it ends before the object does"},
 		},
 		"an empty answer": {
 			fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: ""}, []string{"error: /api/v1/pods: no object in it"},
@@ -172,8 +173,8 @@ func TestObjects(t *testing.T) {
 		"another server": {
 			fake{"/api/v1": "{}"},
 			[]string{
-				"error: pods: /api/v1: this is not the answer of an API server: it has no APIResourceList",
-				"error: services: /api/v1: this is not the answer of an API server: it has no APIResourceList",
+				"error: pods: /api/v1: the response is not from an API server: it is not an APIResourceList",
+				"error: services: /api/v1: the response is not from an API server: it is not an APIResourceList",
 			},
 		},
 		"a resource without the verb list": {
@@ -195,7 +196,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// A kind whose CRD comes later is listed by the next run of the same client; what is not served is said.
+// A kind whose CRD is added later is listed by the next run of the same client. Kinds that are not served are
+// reported.
 func TestObjectsOfLaterCRDs(t *testing.T) {
 	cluster := fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("", "a")}
 	server := httptest.NewServer(cluster)
@@ -224,7 +226,7 @@ func TestObjectsOfLaterCRDs(t *testing.T) {
 	}
 }
 
-// A reader may stop at any object.
+// A consumer may stop at any object.
 func TestObjectsStop(t *testing.T) {
 	server := httptest.NewServer(fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("2", "a", "b")})
 	defer server.Close()
@@ -240,7 +242,7 @@ func TestObjectsStop(t *testing.T) {
 	}
 }
 
-// otherCA is a certificate of no server here.
+// otherCA is a certificate that no server here uses.
 const otherCA = `-----BEGIN CERTIFICATE-----
 MIIBdzCCAR2gAwIBAgIUbTBMmvI3guqc+wu0Dd/u9EItBy0wCgYIKoZIzj0EAwIw
 EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTI0MDMxOTAwWhgPMjEyNjEwMzEwMzE5
@@ -253,8 +255,8 @@ Wosu9MlNKQMCIQCT3Ckyp8+WWEc/TJUf0ckcDbmDnXnng+ID0RK8SVmiCQ==
 -----END CERTIFICATE-----
 `
 
-// The token is read anew for each request, since kubelet replaces it, and is shown to a server that the certificates
-// are of, alone.
+// The token is read again for each request, because kubelet replaces it. It is only sent to a server whose
+// certificate the CA has signed.
 func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {
@@ -272,7 +274,7 @@ func TestCredentials(t *testing.T) {
 	defer server.Close()
 	write("token", "token-1\n")
 	_, err := New(server.URL, dir)
-	if err == nil || !strings.HasPrefix(err.Error(), "read the certificates of the API server: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "read the CA certificates of the API server: ") {
 		t.Errorf("without ca.crt: %v", err)
 	}
 	write("ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
@@ -325,7 +327,7 @@ func TestNewErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := New("https://a", dir)
-	if want := "read the certificates of the API server: no certificate in " + dir; err == nil || err.Error() != want {
+	if want := "read the CA certificates of the API server: no certificate in " + dir; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -335,7 +337,7 @@ type roundTrip func() *http.Response
 
 func (f roundTrip) RoundTrip(*http.Request) (*http.Response, error) { return f(), nil }
 
-// A request that the API server sheds is sent again, when and as often as it may be.
+// A request that the API server sheds is sent again at the right time, up to the maximum number of attempts.
 func TestShedding(t *testing.T) {
 	answer := func(code int, wait string) *http.Response {
 		return &http.Response{
@@ -344,7 +346,7 @@ func TestShedding(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		answers int // with 429, before another
+		answers int // with status 429 before the final one
 		wait    string
 		took    time.Duration
 		err     string

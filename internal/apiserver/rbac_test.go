@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// The account of the component audit may list the kinds that are judged, and nothing else.
+// The service account of the audit component may list exactly the kinds that Evergate validates.
 func TestAuditMayListEveryKind(t *testing.T) {
 	text, err := os.ReadFile("../../kustomize/components/audit/rbac.yaml")
 	if err != nil {

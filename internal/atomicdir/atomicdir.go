@@ -1,7 +1,8 @@
-// Package atomicdir lays out directories as kubelet lays out ConfigMap, Secret and projected volumes. It is for tests.
+// Package atomicdir creates directories with the layout that the kubelet gives ConfigMap, Secret and projected volumes.
+// It is for tests.
 //
 //	volume/..2026_11_03_09_00_00.1/policy.yaml   one version, never changed
-//	volume/..data -> ..2026_11_03_09_00_00.1     renamed over the old link by an update
+//	volume/..data -> ..2026_11_03_09_00_00.1     an update renames a new link over the old one
 //	volume/policy.yaml -> ..data/policy.yaml
 package atomicdir
 
@@ -14,14 +15,14 @@ import (
 	"testing"
 )
 
-// Dir is a volume. It may be written by one goroutine at a time.
+// Dir is a volume. It must be written by one goroutine at a time.
 type Dir struct {
 	t        testing.TB
 	path     string
 	versions int
 }
 
-// New makes a volume that no version was written to yet.
+// New creates a volume without any version.
 func New(t testing.TB) *Dir {
 	t.Helper()
 	return &Dir{t: t, path: t.TempDir()}
@@ -32,7 +33,7 @@ func (d *Dir) Path(name ...string) string {
 	return filepath.Join(append([]string{d.path}, name...)...)
 }
 
-// Write replaces all files of the volume at once, in the steps and the order of kubelet's AtomicWriter.
+// Write replaces all files of the volume in one step, in the same order of operations as the kubelet's AtomicWriter.
 func (d *Dir) Write(files map[string]string) {
 	d.t.Helper()
 	d.versions++
@@ -55,7 +56,7 @@ func (d *Dir) Write(files map[string]string) {
 	}
 }
 
-// link makes the links that users see the same as files.
+// link creates the links to the files, and removes links to files that no longer exist.
 func (d *Dir) link(files map[string]string) {
 	d.t.Helper()
 	for name := range files {

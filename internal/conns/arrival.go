@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Attach has a server report its connections, and the arrival of its requests, to the set. Each request has bodyTimeout
-// for its body from the end of its header on, whether a handler reads the body or net/http discards it. Handlers may
-// set an earlier deadline. It is not the server's ReadTimeout, which net/http starts on accept: the body of the first
-// request on a connection that was dialled ahead would be timed out before it is sent.
+// Attach makes a server report its connections and the arrival of its requests to the set. From the end of its header,
+// each request has bodyTimeout for its body, whether a handler reads the body or net/http discards it. Handlers may set
+// an earlier deadline. The server's ReadTimeout is not suitable, because net/http starts it on accept. On a connection
+// that was dialed in advance, the body of the first request would time out before it is sent.
 func (cs *Set) Attach(s *http.Server, bodyTimeout time.Duration) {
 	next := s.Handler
 	s.ConnContext, s.ConnState = cs.accept, cs.changed
@@ -20,15 +20,15 @@ func (cs *Set) Attach(s *http.Server, bodyTimeout time.Duration) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// An error means that the connection is closed, which the first read will report again.
+		// An error means that the connection is closed, and the first read will report that again.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
-		received := *r // net/http uses its own body after the answer
+		received := *r // net/http uses its own body after the response
 		received.Body = &body{r.Body, cs, c}
 		next.ServeHTTP(w, &received)
 	})
 }
 
-// body is the body of a request. It reports when a read meets its end, which may be more than once.
+// body is the body of a request. It reports each read that reaches its end, which may be more than one.
 type body struct {
 	io.ReadCloser
 	set  *Set

@@ -1,12 +1,12 @@
-// Package conns bounds the connections of an http.Server: how many are open, how long each lives, how much each may
-// send without a request in it, and how much the kernel holds of it.
+// Package conns limits the connections of an http.Server: how many are open, how long each lives, how much each may
+// send without a request, and how much the kernel buffers for it.
 //
-//	conns.go    the open connections of a server, and which is evicted when there are too many
-//	arrival.go  when a request has arrived whole
-//	wire.go     the bound on what TLS reads
-//	writer.go   the answer to a request, and whether it is the last one on its connection
+//	conns.go    the open connections of a server, and which is evicted if there are too many
+//	arrival.go  the point at which a whole request has arrived
+//	wire.go     the limit on the bytes that TLS reads
+//	writer.go   the response to a request, and whether it is the last one on its connection
 //
-// A server is bounded by Attach before it serves, and by the listener that Wired returns.
+// To limit a server, call Attach before it serves, and serve on the listener that Wired returns.
 package conns
 
 import (
@@ -20,58 +20,61 @@ import (
 	"time"
 )
 
-// Set is the open connections of one server. It counts them, knows the age of each, and evicts one when there are too
-// many. The server's ConnContext and ConnState hooks report connections, its handler requests that have arrived.
+// Set contains the open connections of one server. It counts them, tracks the age of each, and evicts one if there are
+// too many. The server's ConnContext and ConnState hooks report connections to it, and its handler reports requests
+// that have arrived.
 //
-// With Max connections open, each new one evicts an old one, so that honest clients, and kubelet's probes, are served
-// while a hostile peer holds thousands of connections. The eviction candidates, in this order:
+// If Max connections are open, each new connection evicts an old one. In this way, legitimate clients and the kubelet's
+// probes are served while a hostile peer holds thousands of connections. The eviction candidates are, in this order:
 //
-//  1. The connection that has awaited a request longest. An honest client sends a request, with its body, within
-//     milliseconds of dialling; a hostile peer never does.
-//  2. The connection that has been idle longest. Clients reuse the one that they used last, so this one is the least
-//     likely to be chosen.
-//  3. The connection whose answer has been under way longest. An honest client's answer is bounded in time, and its
-//     client is about to give up; the answer to a peer that does not read lasts as long as it can.
+//  1. The connection that has waited longest for a request. A legitimate client sends a request, with its body, within
+//     milliseconds of dialing. A hostile peer never does.
+//  2. The connection that has been idle longest. Clients reuse the connection that they used last, so they are least
+//     likely to choose this one.
+//  3. The connection whose response has been under way longest. For a legitimate client, the response is limited in
+//     time, and the client is about to give up. The response to a peer that does not read lasts as long as it can.
 //
-// Connections awaiting a request are evicted first only while they are at least a third of all. Otherwise the
-// longest-idle one goes, so that a flood of idle peers cannot evict handshakes.
+// Connections that wait for a request are evicted first only while they are at least a third of all connections.
+// Otherwise, the connection that has been idle longest is evicted, so a flood of idle peers cannot evict handshakes.
 type Set struct {
-	MaxAge  time.Duration // of a connection, ±10 %; 0: none is ever old
-	Max     int           // open at one time; 0: no bound
-	Evicted func()        // called for each connection that was evicted; nil: none
+	MaxAge  time.Duration // maximum age of a connection, ±10 %; 0: unlimited
+	Max     int           // open at one time; 0: unlimited
+	Evicted func()        // called for each evicted connection; may be nil
 
 	mu      sync.Mutex
 	open    map[net.Conn]*Conn
-	awaited queue         // awaiting a request, or the rest of one; longest first
-	idle    queue         // between requests, longest first
-	active  queue         // being answered, longest first
-	none    chan struct{} // closed when no connection is open any more; nil while no goroutine waits
+	awaited queue         // waiting for a request or the rest of one; longest first
+	idle    queue         // between requests; longest first
+	active  queue         // being answered; longest first
+	none    chan struct{} // closed when the last connection closes; nil while no goroutine waits
 }
 
 // Conn is an open connection.
 type Conn struct {
 	net.Conn
-	wire     *wire              // below TLS; nil without
+	wire     *wire              // the connection below TLS; nil without TLS
 	cancel   context.CancelFunc // ends the context of its requests
 	retireAt time.Time          // zero: never
 
-	in           *queue // nil when it is not open any more
+	in           *queue // nil if the connection is closed
 	before, next *Conn
 }
 
-// Old reports whether the connection has reached its age, so that its next answer should be its last. A nil Conn, of a
-// request that came in without one, is never old.
+// Old reports whether the connection has reached its maximum age, in which case its next response should be its last. A
+// nil Conn, for a request that did not arrive on a connection of a Set, is never old.
 func (c *Conn) Old(now time.Time) bool {
 	return c != nil && !c.retireAt.IsZero() && now.After(c.retireAt)
 }
 
-// queue is a list of connections. It is no container/list, which would allocate for each move, three times a request.
+// queue is a list of connections. It does not use container/list, which would allocate for each move, three times a
+// request.
 type queue struct {
 	first, last *Conn
 	n           int
 }
 
-// move puts the connection at the end of a queue. A nil queue only removes it from the one that it is in.
+// move puts the connection at the end of a queue. If the queue is nil, move only removes the connection from its
+// current queue.
 func (c *Conn) move(to *queue) {
 	if from := c.in; from != nil {
 		from.remove(c)
@@ -106,9 +109,9 @@ func (q *queue) remove(c *Conn) {
 	c.before, c.next = nil, nil // a reference to c must not keep the others in memory
 }
 
-// close closes the TCP connection without a TLS alert, for which a tls.Conn would wait for a peer that does not read.
-// It also cancels the request on the connection: net/http does not notice that the peer is gone when a second request
-// has come already, and the first one would stay in the queue for nothing.
+// close closes the TCP connection without a TLS alert, because a tls.Conn would wait for a peer that does not read the
+// alert. It also cancels the request on the connection. If a second request has already arrived, net/http does not
+// notice that the peer has disconnected, and the first request would stay in the queue for nothing.
 func (c *Conn) close() {
 	c.cancel()
 	conn := c.Conn
@@ -118,7 +121,7 @@ func (c *Conn) close() {
 	_ = conn.Close()
 }
 
-// progress records that what the peer sent was of use.
+// progress records that the bytes from the peer were useful.
 func (c *Conn) progress() {
 	if c != nil && c.wire != nil {
 		c.wire.progress()
@@ -127,7 +130,7 @@ func (c *Conn) progress() {
 
 type connKey struct{}
 
-// Of returns the connection that a request came in on; nil if none was accepted for it.
+// Of returns the connection that a request arrived on, or nil if the request did not arrive on a connection of a Set.
 func Of(ctx context.Context) *Conn {
 	c, _ := ctx.Value(connKey{}).(*Conn)
 	return c
@@ -138,7 +141,8 @@ func (cs *Set) accept(ctx context.Context, conn net.Conn) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &Conn{Conn: conn, wire: wireOf(conn), cancel: cancel}
 	if cs.MaxAge > 0 {
-		// The jitter keeps connections that were opened together, as after a roll-out, from being retired together.
+		// The jitter prevents connections that were opened together, for example after a rollout, from being retired
+		// together.
 		c.retireAt = time.Now().Add(time.Duration(float64(cs.MaxAge) * (0.9 + 0.2*rand.Float64())))
 	}
 	if candidate := cs.add(c); candidate != nil {
@@ -146,18 +150,19 @@ func (cs *Set) accept(ctx context.Context, conn net.Conn) context.Context {
 		if cs.Evicted != nil {
 			cs.Evicted()
 		}
-		runtime.Gosched() // serve the accepted connections before more are accepted: their requests may be there already
+		runtime.Gosched() // serve the accepted connections before accepting more, because their requests may already be there
 	}
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// add counts a connection and returns the one to evict for it, which it no longer counts; nil if there is room.
+// add adds a connection. If there are too many, it removes the connection to evict and returns it, and otherwise it
+// returns nil.
 func (cs *Set) add(c *Conn) (evict *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.Max > 0 && len(cs.open) >= cs.Max {
 		evict = cs.evictionCandidate()
-		defer cs.remove(evict) // last, so that a drain never sees a moment without connections
+		defer cs.remove(evict) // last, so a drain never observes a moment without connections
 	}
 	if cs.open == nil {
 		cs.open = make(map[net.Conn]*Conn)
@@ -167,7 +172,7 @@ func (cs *Set) add(c *Conn) (evict *Conn) {
 	return evict
 }
 
-// evictionCandidate returns the connection to evict first. There must be one.
+// evictionCandidate returns the connection to evict first. At least one connection must be open.
 func (cs *Set) evictionCandidate() *Conn {
 	switch {
 	case 3*cs.awaited.n >= len(cs.open):
@@ -178,17 +183,17 @@ func (cs *Set) evictionCandidate() *Conn {
 	return cs.active.first
 }
 
-// changed follows a connection through its states. It is the server's ConnState.
+// changed tracks the state of a connection. It is the server's ConnState.
 func (cs *Set) changed(conn net.Conn, state http.ConnState) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c := cs.open[conn]
 	if c == nil {
-		return // evicted already
+		return // already evicted
 	}
 	c.progress()
 	switch state {
-	case http.StateActive: // the header of a request is there, its body may follow
+	case http.StateActive: // the header of a request has arrived, and its body may follow
 		if c.in == &cs.idle {
 			c.move(&cs.awaited)
 		}
@@ -204,7 +209,7 @@ func (cs *Set) changed(conn net.Conn, state http.ConnState) {
 func (cs *Set) arrived(c *Conn) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if c.in == &cs.awaited { // it may have been evicted meanwhile
+	if c.in == &cs.awaited { // it may have been evicted in the meantime
 		c.move(&cs.active)
 	}
 }
@@ -218,7 +223,7 @@ func (cs *Set) remove(c *Conn) {
 	}
 }
 
-// Count returns how many connections are open.
+// Count returns the number of open connections.
 func (cs *Set) Count() int {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Connections awaiting a request are not evicted while they are few, however old they are.
+// If few connections wait for a request, they are not evicted, however old they are.
 func TestFewAwaitedAreSpared(t *testing.T) {
 	for _, test := range []struct{ awaited, idle, busy, want int }{
 		{9, 0, 0, 0},
 		{3, 6, 0, 0},
 		{3, 0, 6, 0},
-		{2, 7, 0, 1}, // two are in the middle of a handshake, and peers by the dozen lie idle
+		{2, 7, 0, 1}, // two are in the middle of a handshake, and dozens of peers are idle
 		{2, 1, 6, 1}, // an active connection is evicted last
-		{2, 0, 7, 2}, // peers by the dozen do not read their answers
+		{2, 0, 7, 2}, // dozens of peers do not read their responses
 		{0, 0, 9, 2},
 		{1, 1, 1, 0},
 		{0, 1, 1, 1},
@@ -53,12 +53,12 @@ func TestFewAwaitedAreSpared(t *testing.T) {
 	}
 }
 
-// A byte does not renew the place of a connection that still awaits its first request. A request after an idle time
-// does.
+// A byte does not renew the position of a connection that still waits for its first request. A request after an idle
+// time does.
 func TestAByteRenewsNoPlace(t *testing.T) {
 	for name, test := range map[string]struct {
-		before, after []http.ConnState // of the first connection, before and after the second one comes
-		want          int              // which one is evicted
+		before, after []http.ConnState // of the first connection, before and after the second one opens
+		want          int              // the connection that is evicted
 	}{
 		"silent":        {nil, nil, 0},
 		"a byte":        {nil, []http.ConnState{http.StateActive}, 0},
@@ -94,8 +94,8 @@ func TestAByteRenewsNoPlace(t *testing.T) {
 	}
 }
 
-// The arrival of a request counts only while it is awaited: not on a connection that was evicted, and not again after
-// the answer. A body that ends in an error has not arrived.
+// The arrival of a request counts only while the request is awaited: not on an evicted connection, and not again after
+// the response. A body that ends with an error has not arrived.
 func TestArrival(t *testing.T) {
 	cs := Set{Max: 1}
 	evicted, open := accept(t, &cs), accept(t, &cs)
@@ -123,7 +123,7 @@ func accept(t *testing.T, cs *Set) *Conn {
 	return Of(cs.accept(t.Context(), conn))
 }
 
-// A connection is old after its age, ±10 %; a request without one is never old.
+// A connection is old after its age, ±10 %. A request without a connection is never old.
 func TestOld(t *testing.T) {
 	aged, ageless := accept(t, &Set{MaxAge: time.Hour}), accept(t, new(Set))
 	now := time.Now()
@@ -141,7 +141,7 @@ func TestOld(t *testing.T) {
 	}
 }
 
-// WaitNone waits for the last connection, whichever way it ends.
+// WaitNone waits for the last connection, however it ends.
 func TestWaitNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cs Set
@@ -163,7 +163,7 @@ func TestWaitNone(t *testing.T) {
 	})
 }
 
-// The context of a connection ends with it, so that nothing is kept for it.
+// The context of a connection ends with it, so no memory is kept for it.
 func TestContextEndsWithItsConnection(t *testing.T) {
 	for _, state := range []http.ConnState{http.StateClosed, http.StateHijacked} {
 		var cs Set
@@ -175,7 +175,7 @@ func TestContextEndsWithItsConnection(t *testing.T) {
 	}
 }
 
-// Connections stand in the order in which they came into their queue, wherever others were taken out.
+// Connections keep the order in which they entered their queue, whichever others are removed.
 func TestQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var queues [2]queue
@@ -206,15 +206,15 @@ func TestQueue(t *testing.T) {
 			}
 			slices.Reverse(back)
 			if !slices.Equal(forth, want[i]) || !slices.Equal(back, want[i]) || queues[i].n != len(want[i]) {
-				t.Fatalf("%v and %v, said to be %d, want %v", forth, back, queues[i].n, want[i])
+				t.Fatalf("%v and %v, counted as %d, want %v", forth, back, queues[i].n, want[i])
 			}
 		}
 	}
 }
 
-// A peer that does not read cannot hold up the new connection that evicts it: the alert of TLS would wait for it.
+// A peer that does not read cannot delay the new connection that evicts it. The alert of TLS would wait for the peer.
 func TestClosingWaitsForNobody(t *testing.T) {
-	keys := httptest.NewTLSServer(nil) // of which no more is needed
+	keys := httptest.NewTLSServer(nil) // the server itself is not needed
 	defer keys.Close()
 	trusting := keys.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	trusting.ServerName = keys.Certificate().DNSNames[0]

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// endless is a connection that always has something to read.
+// endless is a connection that always has data to read.
 type endless struct{ net.Conn }
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-var _ kernelBuffers = (*net.TCPConn)(nil) // else nothing would be bounded
+var _ kernelBuffers = (*net.TCPConn)(nil) // otherwise buffers would not be limited
 
 func TestWireIsBounded(t *testing.T) {
 	w := newWire(endless{})
@@ -58,7 +58,7 @@ func TestConfigForClient(t *testing.T) {
 	}
 }
 
-// Bytes of a body are progress; the end of a body is none.
+// Bytes of a body are progress, and the end of a body is not.
 func TestBodyIsProgress(t *testing.T) {
 	w := newWire(endless{})
 	b := body{io.NopCloser(strings.NewReader("x")), new(Set), &Conn{wire: w}}

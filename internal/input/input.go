@@ -17,7 +17,7 @@ import (
 // ErrNotRegular is the error for a device, a socket or a named pipe. Reading one could wait, or never end.
 var ErrNotRegular = errors.New("not a regular file: to read a pipe, write - and connect it to standard input")
 
-// ErrOutside is the error for a symbolic link that leads out of the directory that is read, or is absolute.
+// ErrOutside is the error for a symbolic link that leads out of the directory or is absolute.
 var ErrOutside = errors.New("a symbolic link that is absolute or leads out of the directory")
 
 // Open opens a file that the user has named. It may be a symbolic link. It must be a regular file, or a pipe that the

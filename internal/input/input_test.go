@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// tree returns a directory with files of each sort. Next to it is a file that no link in it may lead to.
+// tree returns a directory with files of each type. A file next to it must not be reachable with links from the
+// directory.
 func tree(t *testing.T) string {
 	t.Helper()
 	parent := t.TempDir()
@@ -37,7 +38,7 @@ func TestOpen(t *testing.T) {
 	defer func() { must(t, root.Close()) }()
 	for _, test := range []struct {
 		name          string
-		named, listed bool // whether Open and OpenIn open it
+		named, listed bool // whether Open and OpenIn succeed
 	}{
 		{"file", true, true},
 		{"link", true, true},
@@ -63,7 +64,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// check returns a test of what opening returns.
+// check returns a function that checks the result of opening a file.
 func check(t *testing.T, opens bool) func(*os.File, error) {
 	return func(file *os.File, err error) {
 		t.Helper()

@@ -245,3 +245,29 @@ func TestRejectCollection(t *testing.T) {
 		}
 	}
 }
+
+// RawOf returns what read reads, without the space around it.
+func TestRawOf(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": {"b": "c", "d": [1]} }`: `{"b": "c", "d": [1]}`,
+		`{"a": null}`:                  `null`,
+		`{"a": 5}`:                     ``,
+		`{"a": {"b": 5}}`:              ``,
+	} {
+		r, got := New([]byte(text), testLimits()), ""
+		for name := range r.Fields {
+			if string(name) == "a" {
+				got = string(r.RawOf(func() {
+					for name := range r.Fields {
+						if string(name) == "b" {
+							_ = r.String()
+						}
+					}
+				}))
+			}
+		}
+		if got != want || (r.End() == nil) != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", text, got, r.End(), want)
+		}
+	}
+}

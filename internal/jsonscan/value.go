@@ -41,6 +41,15 @@ func (r *Reader) Raw() []byte {
 	return r.data[start:r.pos]
 }
 
+// RawOf returns the text of the value that read reads; nil if it is none.
+func (r *Reader) RawOf(read func()) []byte {
+	_, start := peek(r.data, r.pos)
+	if read(); r.err != nil {
+		return nil
+	}
+	return r.data[start:r.pos]
+}
+
 // Present reads over an object and reports whether there is one; null is none.
 func (r *Reader) Present() bool { return r.value('{') != nil }
 

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Buffers keeps the memory of bodies and answers for the next ones: they are most of what a review allocates, and new
-// memory has to be cleared and collected. What is not used goes with the next two garbage collections. The zero value
-// is ready to use.
+// Buffers is a pool of memory for bodies and responses. These are most of the memory that a review allocates, and new
+// memory has to be cleared and collected. The next two garbage collections free the buffers that are not used. The zero
+// value is ready to use.
 type Buffers struct {
-	pools [classes]sync.Pool // of *[]byte; those of pool i have a capacity of room(i)
+	pools [classes]sync.Pool // of *[]byte; the buffers in pool i have a capacity of room(i)
 }
 
-// Buffers have 4 KiB and its doubles up to 32 KiB, and from there on every multiple of that up to MaxBuffer, so that
-// large ones take up little more than is asked for. Still larger ones are rare and are not kept.
+// Buffers have sizes of 4, 8, 16 and 32 KiB, and then every multiple of 32 KiB up to MaxBuffer. In this way, large
+// buffers take only a little more than the requested size. Larger buffers are rare and are not kept.
 const (
 	MaxBuffer = 256 << 10
 
@@ -22,7 +22,7 @@ const (
 	classes  = 3 + MaxBuffer/doubling
 )
 
-// Get returns size bytes, with anything in them.
+// Get returns a buffer of size bytes. Its contents are undefined.
 func (b *Buffers) Get(size int64) []byte {
 	i := class(size)
 	if i >= classes {
@@ -34,15 +34,15 @@ func (b *Buffers) Get(size int64) []byte {
 	return make([]byte, size, room(i))
 }
 
-// Put takes a buffer back, which must not be used any more.
+// Put returns a buffer to the pool. The caller must not use it afterwards.
 func (b *Buffers) Put(buffer []byte) {
 	if i := class(int64(cap(buffer))); i < classes && cap(buffer) == room(i) {
-		kept := buffer // not buffer itself, which would cost memory even where it is not kept
+		kept := buffer // a copy of the variable, because buffer itself would be allocated on the heap even if it is not kept
 		b.pools[i].Put(&kept)
 	}
 }
 
-// class returns the pool of the smallest buffers that have room for size bytes, or classes and more if there is none.
+// class returns the pool of the smallest buffers that have room for size bytes, or classes or more if no pool does.
 func class(size int64) int {
 	size = max(size-1, 0)
 	if size < doubling {
@@ -51,7 +51,7 @@ func class(size int64) int {
 	return 3 + int(size/doubling)
 }
 
-// room is the capacity of the buffers of a pool.
+// room returns the capacity of the buffers in a pool.
 func room(class int) int {
 	if class <= 3 {
 		return smallest << class

@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// ErrEvicted is returned for a body that lost its reservation to a smaller one before it had arrived.
+// ErrEvicted is returned for a body that lost its reservation to a smaller body before it had arrived.
 var ErrEvicted = errors.New("evicted for a smaller body")
 
-// Memory bounds the bytes of bodies that are held at one time. When there is no room, the smallest body goes first, and
-// a larger one that is still arriving is evicted for it, largest first. An honest body is small, or arrives at once, or
-// both; without eviction, four clients that send large bodies slowly would hold all memory and starve everyone else.
+// Memory limits the bytes of bodies that are held at one time. If there is no room, the smallest waiting body goes
+// first. Larger bodies that are still arriving are evicted for it, the largest first. A legitimate body is small, or
+// arrives quickly, or both. Without eviction, four clients that send large bodies slowly would hold all memory and
+// starve everyone else.
 //
-// A body that has arrived is never evicted: it is decided next, and then releases its bytes. Use NewMemory.
+// A body that has arrived is never evicted, because it is decided next and then releases its bytes. Use NewMemory to
+// create a Memory.
 type Memory struct {
 	gauge Gauge
 
@@ -23,7 +25,7 @@ type Memory struct {
 	free     int64
 	leaving  int64 // held by evicted reservations that are about to be released
 	arriving map[*Reservation]struct{}
-	queue    []*growth // smallest first, and among those of one size the first that came
+	queue    []*growth // smallest first, and bodies of the same size in the order of arrival
 }
 
 // Gauge is a metric of how many bytes are reserved. Add takes a difference.
@@ -34,27 +36,27 @@ func NewMemory(size int64, gauge Gauge) *Memory {
 	return &Memory{gauge: gauge, free: size, arriving: make(map[*Reservation]struct{})}
 }
 
-// Reservation is what one body holds. The caller must release it.
+// Reservation is the memory of one body. The caller must release it.
 type Reservation struct {
 	memory  *Memory
 	evict   func() // ends the reading of the body; must not block
 	n       int64
 	evicted bool
-	waiting *growth // nil when it does not wait to grow
+	waiting *growth // nil if it does not wait to grow
 }
 
-// growth is a reservation that waits until it may have size bytes.
+// growth is a reservation that waits to grow to size bytes.
 type growth struct {
 	*Reservation
 	size    int64
-	settled chan struct{} // closed when it was granted or evicted
+	settled chan struct{} // closed when it is granted or evicted
 	granted bool
 }
 
 func (g *growth) missing() int64 { return g.size - g.n }
 
-// Reserve returns an empty reservation for a body that is arriving. evict is called when it loses its bytes, and must
-// end the reading of the body without blocking.
+// Reserve returns an empty reservation for a body that is arriving. If it is evicted, Memory calls evict, which must
+// end the reading of the body and must not block.
 func (m *Memory) Reserve(evict func()) *Reservation {
 	r := &Reservation{memory: m, evict: evict}
 	m.mu.Lock()
@@ -63,8 +65,9 @@ func (m *Memory) Reserve(evict func()) *Reservation {
 	return r
 }
 
-// Grow waits until the reservation may have size bytes. It fails when queueDeadline passes, with ErrEvicted, or with
-// the cause of ctx when that is done. waits is called before it waits, and what that returns after.
+// Grow waits until the reservation may have size bytes. It returns an error if queueDeadline passes, ErrEvicted if the
+// reservation is evicted, and the cause of ctx if ctx is done. Before waiting, Grow calls waits, and after waiting, the
+// function that waits returned.
 func (r *Reservation) Grow(ctx context.Context, queueDeadline time.Time, size int64, waits func() func()) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -84,7 +87,7 @@ func (r *Reservation) Grow(ctx context.Context, queueDeadline time.Time, size in
 	return r.memory.outcome(queue, g)
 }
 
-// outcome says how a wait ended.
+// outcome returns the result of a wait.
 func (m *Memory) outcome(queue context.Context, g *growth) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +101,7 @@ func (m *Memory) outcome(queue context.Context, g *growth) error {
 	}
 }
 
-// Arrived says that the body is complete, so that it cannot be evicted any more. It fails with ErrEvicted if it was.
+// Arrived marks the body as complete, after which it cannot be evicted. It returns ErrEvicted if it was evicted before.
 func (r *Reservation) Arrived() error {
 	r.memory.mu.Lock()
 	defer r.memory.mu.Unlock()
@@ -109,7 +112,7 @@ func (r *Reservation) Arrived() error {
 	return nil
 }
 
-// Release returns the bytes.
+// Release returns the bytes to the limiter.
 func (r *Reservation) Release() {
 	m := r.memory
 	m.mu.Lock()
@@ -124,7 +127,7 @@ func (r *Reservation) Release() {
 	m.grant()
 }
 
-// grow gives a reservation size bytes if there is room and no other waits, and reports whether it did.
+// grow gives a reservation size bytes if there is room and no other reservation waits. It reports whether it did.
 func (m *Memory) grow(r *Reservation, size int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +138,7 @@ func (m *Memory) grow(r *Reservation, size int64) bool {
 	return true
 }
 
-// enqueue returns what to wait for until a reservation has size bytes.
+// enqueue adds a reservation to the queue until it can have size bytes.
 func (m *Memory) enqueue(r *Reservation, size int64) *growth {
 	g := &growth{Reservation: r, size: size, settled: make(chan struct{})}
 	m.mu.Lock()
@@ -153,23 +156,23 @@ func (m *Memory) enqueue(r *Reservation, size int64) *growth {
 	m.queue = slices.Insert(m.queue, at, g)
 	r.waiting = g
 	if m.grant(); !g.granted {
-		m.makeRoom(at) // no other was granted either: those before it wait already
+		m.makeRoom(at) // no reservation behind it was granted either, because those before it still wait
 	}
 	return g
 }
 
-// dequeue removes what still waits.
+// dequeue removes g from the queue if it still waits.
 func (m *Memory) dequeue(g *growth) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g.waiting = nil
 	if i := slices.Index(m.queue, g); i >= 0 {
 		m.queue = slices.Delete(m.queue, i, i+1)
-		m.grant() // the next may have waited for this one alone
+		m.grant() // the next reservation may have waited only for this one
 	}
 }
 
-// grant gives those at the front of the queue what there is room for.
+// grant gives memory to the reservations at the front of the queue while there is room.
 func (m *Memory) grant() {
 	for len(m.queue) > 0 && m.queue[0].missing() <= m.free {
 		g := m.queue[0]
@@ -187,7 +190,8 @@ func (m *Memory) give(r *Reservation, size int64) {
 	r.n = size
 }
 
-// makeRoom evicts larger bodies that are still arriving, until there will be room for the one at a place in the queue.
+// makeRoom evicts larger bodies that are still arriving until there is room for the reservation at a place in the
+// queue.
 func (m *Memory) makeRoom(place int) {
 	size := m.queue[place].size
 	short := -m.free - m.leaving
@@ -209,7 +213,7 @@ func (m *Memory) makeRoom(place int) {
 	}
 }
 
-// evict marks a reservation as evicted and ends its wait. Its bytes are free once it is released.
+// evict marks a reservation as evicted and ends its wait. Its bytes are free when it is released.
 func (m *Memory) evict(r *Reservation) {
 	delete(m.arriving, r)
 	r.evicted = true

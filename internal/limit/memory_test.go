@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// gauge adds up what is reserved.
+// gauge is the sum of the reserved bytes.
 type gauge struct{ sum float64 }
 
 func (g *gauge) Add(n float64) { g.sum += n }
@@ -21,8 +21,8 @@ func grow(ctx context.Context, r *Reservation, size int64) error {
 
 func nop() {}
 
-// arriving returns the reservation of a body that has the size already and goes on arriving. The channel holds an
-// element when it is evicted.
+// arriving returns the reservation of a body that has this size and is still arriving. The channel receives an element
+// when the body is evicted.
 func arriving(t *testing.T, m *Memory, size int64) (*Reservation, <-chan bool) {
 	t.Helper()
 	evicted := make(chan bool, 1)
@@ -33,7 +33,7 @@ func arriving(t *testing.T, m *Memory, size int64) (*Reservation, <-chan bool) {
 	return r, evicted
 }
 
-// arrived returns the reservation of a body that is complete.
+// arrived returns the reservation of a complete body.
 func arrived(t *testing.T, m *Memory, size int64) *Reservation {
 	t.Helper()
 	r, _ := arriving(t, m, size)
@@ -43,7 +43,7 @@ func arrived(t *testing.T, m *Memory, size int64) *Reservation {
 	return r
 }
 
-// empty checks that all was given back.
+// empty checks that all bytes have been released.
 func empty(t *testing.T, m *Memory, size int64) {
 	t.Helper()
 	if m.free != size || m.leaving != 0 || len(m.arriving) != 0 || len(m.queue) != 0 || m.gauge.(*gauge).sum != 0 {
@@ -62,20 +62,20 @@ func TestTheLargestIsEvicted(t *testing.T) {
 		go func() { granted <- grow(t.Context(), other, 1) }()
 		synctest.Wait()
 		if len(largeEvicted) != 1 || len(middleEvicted) != 0 || len(smallEvicted) != 0 {
-			t.Fatalf("evicted: large %d, middle %d, small %d; want the large one alone",
+			t.Fatalf("evicted: large %d, middle %d, small %d; want only the large one",
 				len(largeEvicted), len(middleEvicted), len(smallEvicted))
 		}
 		if len(granted) != 0 {
 			t.Fatal("granted before there was room")
 		}
 		if err := large.Arrived(); !errors.Is(err, ErrEvicted) {
-			t.Errorf("the evicted one arrived: %v", err)
+			t.Errorf("the evicted body arrived: %v", err)
 		}
 		large.Release()
 		if err := <-granted; err != nil {
 			t.Error(err)
 		}
-		// Of its 5 bytes 4 are free: enough for the next, for which none is evicted.
+		// Of its 5 bytes, 4 are free. This is enough for the next body, so no body is evicted for it.
 		next := arrived(t, m, 4)
 		if len(middleEvicted)+len(smallEvicted) != 0 {
 			t.Error("evicted although there was room")
@@ -87,7 +87,7 @@ func TestTheLargestIsEvicted(t *testing.T) {
 	})
 }
 
-// A body that has arrived, and one that is not larger, is not evicted.
+// A body that has arrived, or that is not larger, is not evicted.
 func TestNotEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := testMemory(10)
@@ -107,7 +107,7 @@ func TestNotEvicted(t *testing.T) {
 	})
 }
 
-// A body that waits to grow is evicted like one that waits for bytes.
+// A body that waits to grow is evicted like a body that waits for bytes.
 func TestEvictedWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := testMemory(10)
@@ -127,7 +127,7 @@ func TestEvictedWhileItWaits(t *testing.T) {
 			t.Errorf("it grew, or failed with %v", err)
 		}
 		if err := grow(t.Context(), r, 1); !errors.Is(err, ErrEvicted) {
-			t.Errorf("an evicted one grew: %v", err)
+			t.Errorf("an evicted body grew: %v", err)
 		}
 		there.Release()
 		small.Release()
@@ -135,7 +135,7 @@ func TestEvictedWhileItWaits(t *testing.T) {
 	})
 }
 
-// The smallest body goes first, and the first of two equal ones.
+// The smallest body goes first, and the first of two bodies of the same size.
 func TestTheSmallestGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := testMemory(5)
@@ -152,7 +152,7 @@ func TestTheSmallestGoesFirst(t *testing.T) {
 		}
 		for _, step := range []struct {
 			released []*Reservation
-			want     [5]int64 // what each of those that waited holds
+			want     [5]int64 // the bytes of each waiting body
 		}{
 			{[]*Reservation{there}, [5]int64{0, 3, 0, 0, 1}},
 			{[]*Reservation{waiting[1]}, [5]int64{0, 0, 3, 0, 1}},
@@ -174,7 +174,7 @@ func TestTheSmallestGoesFirst(t *testing.T) {
 	})
 }
 
-// A body that grows waits behind a smaller one, even if there is room for what it lacks.
+// A body that grows waits behind a smaller body, even if there is room for its growth.
 func TestAGrowingBodyDoesNotJumpTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := testMemory(10)
@@ -199,7 +199,7 @@ func TestAGrowingBodyDoesNotJumpTheQueue(t *testing.T) {
 	})
 }
 
-// Bytes that an evicted body has yet to release count as room: no other body is evicted for them.
+// Bytes that an evicted body has not released yet count as room, so no other body is evicted for them.
 func TestOneEvictionIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := testMemory(10)
@@ -225,7 +225,7 @@ func TestOneEvictionIsEnough(t *testing.T) {
 	})
 }
 
-// Room, or an eviction, that comes just before a body queues is not missed.
+// Room or an eviction just before a body queues is not missed.
 func TestSettledBeforeItQueues(t *testing.T) {
 	m := testMemory(10)
 	r := m.Reserve(nop)
@@ -242,7 +242,7 @@ func TestSettledBeforeItQueues(t *testing.T) {
 	empty(t, m, 10)
 }
 
-// A body whose client has gone gets no memory though there is room.
+// A body whose client has disconnected does not get memory, even if there is room.
 func TestMemoryForAClientThatHasGone(t *testing.T) {
 	m := testMemory(10)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -255,7 +255,7 @@ func TestMemoryForAClientThatHasGone(t *testing.T) {
 	empty(t, m, 10)
 }
 
-// One whose client goes makes way for those behind it.
+// A body whose client disconnects gives up its place in the queue.
 func TestClientGoesWhileItsBodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := testMemory(10)

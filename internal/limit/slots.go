@@ -1,8 +1,8 @@
-// Package limit bounds what a server does at one time: how many requests are worked on (Slots), how many bytes of
-// request bodies are held (Memory), and how much memory is made for them (Buffers).
+// Package limit limits the work of a server: how many requests it processes at one time (Slots), and how many bytes of
+// request bodies it holds (Memory). It also reuses the memory of these bodies (Buffers).
 //
-// A request queues for a slot and for memory until a deadline of its own and is then refused, so that the server can
-// reject it while its client still listens. No work starts for a request whose client has gone.
+// A request waits for a slot and for memory until its own deadline. Then it fails, so the server can reject it while
+// the client still listens. Work never starts for a request whose client has disconnected.
 package limit
 
 import (
@@ -16,8 +16,8 @@ import (
 
 var errQueueDeadline = errors.New("no room before the queue deadline")
 
-// Slots is a concurrency limiter. It knows since when each slot is taken, so that stuck work can be found. Use
-// NewSlots.
+// Slots is a concurrency limiter. It records when each slot was taken, so stuck work can be found. Use NewSlots to
+// create it.
 type Slots struct {
 	free    chan *Slot
 	all     []Slot
@@ -34,7 +34,7 @@ func NewSlots(n int) *Slots {
 	return s
 }
 
-// Slot is one that Acquire has returned. The caller must release it.
+// Slot is a slot that Acquire has returned. The caller must release it.
 type Slot struct {
 	free chan *Slot
 
@@ -44,11 +44,11 @@ type Slot struct {
 	body  []byte
 }
 
-// Acquire waits for a slot, first come, first served. It fails when queueDeadline passes, and with the cause of ctx
-// when that is done.
+// Acquire waits for a slot, first come, first served. It returns an error if queueDeadline passes, and the cause of ctx
+// if ctx is done.
 //
-// Before it returns, requests that have arrived are read: work that only computes can keep all cores busy, and Go runs
-// it on while connections have something to read. docs/decisions/0004-read-before-deciding.md has the figures.
+// Before Acquire returns, requests that have arrived are read. Work that only computes can keep all cores busy, and Go
+// continues to run it while connections have unread data. docs/decisions/0004-read-before-deciding.md has measurements.
 func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time) (*Slot, error) {
 	select {
 	case slot := <-s.free:
@@ -70,8 +70,8 @@ func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time) (*Slot, er
 // Waiting returns how many requests wait for a slot.
 func (s *Slots) Waiting() int { return int(s.waiting.Load()) }
 
-// take marks the slot as taken, unless ctx is done. What is left until the queue deadline does not matter any more:
-// under load, a request that gets its slot has nearly reached it.
+// take marks the slot as taken, unless ctx is done. It ignores the queue deadline, because under load a request that
+// gets its slot has almost reached it.
 func (s *Slot) take(ctx context.Context) (*Slot, error) {
 	runtime.Gosched()
 	if ctx.Err() != nil {
@@ -84,14 +84,14 @@ func (s *Slot) take(ctx context.Context) (*Slot, error) {
 	return s, nil
 }
 
-// Describe records what the slot is used for, for Stuck. The body must not change before Release.
+// Describe records the request that uses the slot, for Stuck. The body must not change before Release.
 func (s *Slot) Describe(path string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.path, s.body = path, body
 }
 
-// Release returns the slot.
+// Release returns the slot to the limiter.
 func (s *Slot) Release() {
 	s.mu.Lock()
 	s.since, s.path, s.body = time.Time{}, "", nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// queueTime is how long the tests' requests wait, in the fake time of a synctest bubble.
+// queueTime is how long the requests of tests wait, in the fake time of a synctest bubble.
 const queueTime = time.Second
 
 func acquire(ctx context.Context, s *Slots) (*Slot, error) {
@@ -53,7 +53,7 @@ func TestSlotsAreFirstComeFirstServed(t *testing.T) {
 		taken[1].Release()
 		synctest.Wait()
 		mustAcquire(t, s)
-		mustAcquire(t, s) // everything was given back
+		mustAcquire(t, s) // everything was released
 		if n := s.Waiting(); n != 0 {
 			t.Errorf("%d wait, want 0", n)
 		}
@@ -91,13 +91,13 @@ func TestNoSlotIsFree(t *testing.T) {
 					t.Errorf("after %v, want %v", took, test.after)
 				}
 				taken.Release()
-				mustAcquire(t, s) // none is kept for a request that has gone
+				mustAcquire(t, s) // no slot is kept for a request whose client has disconnected
 			})
 		})
 	}
 }
 
-// A request whose client has gone gets no slot though one is free, and takes none.
+// A request whose client has disconnected does not get a slot, even if one is free.
 func TestClientHasGone(t *testing.T) {
 	s := NewSlots(1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,4 +1,4 @@
-// Package linediff compares two texts line by line, and shows the difference as diff -u does.
+// Package linediff compares two texts line by line and shows the difference in the format of diff -u.
 package linediff
 
 import (
@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// context is how many lines are shown around a difference, as diff -u shows them.
+// context is the number of lines that are shown around a difference, like in diff -u.
 const context = 3
 
-// maxCells bounds the table of a comparison. Of texts whose differing parts have more lines, the whole parts are shown
-// as different.
+// maxCells limits the table of a comparison. If the differing parts have too many lines for the table, the whole
+// parts are shown as different.
 const maxCells = 4 << 20
 
-// Unified returns the difference of two texts in the unified format, with their names; empty where they are equal.
+// Unified returns the difference of two texts in the unified format, with their names. It returns an empty string if
+// they are equal.
 func Unified(fromName, toName string, from, to []byte) string {
 	a, b := linesOf(from), linesOf(to)
 	edits := editsOf(a, b)
@@ -28,7 +29,8 @@ func Unified(fromName, toName string, from, to []byte) string {
 	return out.String()
 }
 
-// linesOf returns the lines of a text, with their ends. A last line without an end says so, as diff does.
+// linesOf returns the lines of a text, including their line ends. A missing line end at the end of the text is marked
+// like in diff.
 func linesOf(text []byte) []string {
 	lines := strings.SplitAfter(string(text), "\n")
 	if last := len(lines) - 1; lines[last] == "" {
@@ -39,15 +41,15 @@ func linesOf(text []byte) []string {
 	return lines
 }
 
-// edit is a line that both texts have (' '), or only the first ('-') or the second ('+').
+// edit is a line that is in both texts (' '), only in the first ('-') or only in the second ('+').
 type edit struct {
 	op   byte
 	line string
-	a, b int // lines of each text before it
+	a, b int // the number of lines of each text before it
 }
 
-// editsOf returns the lines of both texts, by a longest common subsequence of what differs between a common beginning
-// and a common end.
+// editsOf returns the lines of both texts. It skips the common beginning and the common end, and computes a longest
+// common subsequence of the rest.
 func editsOf(a, b []string) []edit {
 	var edits []edit
 	i, j := 0, 0
@@ -85,8 +87,8 @@ func editsOf(a, b []string) []edit {
 	return edits
 }
 
-// commonOf returns how many lines the ends of two texts have in common, by where they begin; nil where that is too much
-// to compute.
+// commonOf returns a table. The element at i, j is the length of the longest common subsequence of a[i:] and b[j:].
+// It returns nil if the table would exceed maxCells.
 func commonOf(a, b []string) [][]int32 {
 	if (len(a)+1)*(len(b)+1) > maxCells {
 		return nil
@@ -107,12 +109,12 @@ func commonOf(a, b []string) [][]int32 {
 	return common
 }
 
-// hunk is edits with the lines around them.
+// hunk is a group of edits with the lines around them.
 type hunk []edit
 
 func hunksOf(edits []edit) []hunk {
 	var hunks []hunk
-	begin, end := 0, -1 // of the hunk so far
+	begin, end := 0, -1 // of the current hunk
 	for i, e := range edits {
 		if e.op == ' ' {
 			continue
@@ -148,7 +150,7 @@ func (h hunk) write(out *strings.Builder) {
 	}
 }
 
-// span writes where lines begin, and how many they are.
+// span returns the first line and the number of lines of a range.
 func span(before, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", before)

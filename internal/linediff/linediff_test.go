@@ -28,7 +28,7 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// What differs is shown as a whole where comparing it costs too much.
+// If the comparison would cost too much, the differing parts are shown completely.
 func TestUnifiedIsBounded(t *testing.T) {
 	from, to := strings.Repeat("a\n", 3000), strings.Repeat("b\na\n", 3000)
 	got := Unified("old", "new", []byte("x\n"+from+"y\n"), []byte("x\n"+to+"y\n"))

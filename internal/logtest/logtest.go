@@ -1,4 +1,4 @@
-// Package logtest records what is logged, as the lines that users read. It is for tests.
+// Package logtest records log lines in the format that users read. It is for tests.
 package logtest
 
 import (
@@ -11,13 +11,13 @@ import (
 	"sync"
 )
 
-// Recorder holds log lines without their time. It may be used by any goroutine.
+// Recorder contains log lines without their time. It is safe for concurrent use.
 type Recorder struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-// New returns a logger and the Recorder of its lines, from level Info on.
+// New returns a logger for level Info and above, and the Recorder of its lines.
 func New() (*slog.Logger, *Recorder) {
 	r := &Recorder{}
 	return slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{ReplaceAttr: dropTime})), r
@@ -49,7 +49,7 @@ func (r *Recorder) Take() []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// Lines is a slog.Handler that keeps what it is given, as one string a line.
+// Lines is a slog.Handler that keeps each record as a string of one line.
 type Lines struct {
 	mu   sync.Mutex
 	kept []string
@@ -58,10 +58,10 @@ type Lines struct {
 // Enabled implements slog.Handler.
 func (l *Lines) Enabled(context.Context, slog.Level) bool { return true }
 
-// WithAttrs implements slog.Handler; it forgets the attributes.
+// WithAttrs implements slog.Handler. It ignores the attributes.
 func (l *Lines) WithAttrs([]slog.Attr) slog.Handler { return l }
 
-// WithGroup implements slog.Handler; it forgets the group.
+// WithGroup implements slog.Handler. It ignores the group.
 func (l *Lines) WithGroup(string) slog.Handler { return l }
 
 // Handle implements slog.Handler.
@@ -77,7 +77,7 @@ func (l *Lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// Take returns the lines since it was called last, those that are alike as one with their number.
+// Take returns the lines since the last call. It combines equal neighbors into one line with their number.
 func (l *Lines) Take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

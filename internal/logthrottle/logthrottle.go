@@ -1,4 +1,4 @@
-// Package logthrottle bounds how many lines a logger writes, where clients choose how many there are.
+// Package logthrottle limits the number of lines that a logger writes if clients can cause any number of lines.
 package logthrottle
 
 import (
@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// linesPerSecond is what one replica may write for long. A denial has 300 bytes: at this rate it makes a gigabyte a
-	// day, which log pipelines can take and no operator reads to the end.
+	// linesPerSecond is the sustained limit of one replica. A denial has 300 bytes. At this rate, a gigabyte a day is
+	// written, which log pipelines can process and nobody reads to the end.
 	linesPerSecond = 50
-	// linesAtOnce is what it may write in one go: all denials of a Deployment that is scaled to a hundred Pods.
+	// linesAtOnce is the burst limit. It is enough for all denials of a Deployment that is scaled to a hundred Pods.
 	linesAtOnce = 100
-	// reportInterval is how often the number of dropped lines is logged while there are more of them.
+	// reportInterval is the shortest time between two log lines about dropped lines.
 	reportInterval = time.Second
 )
 
 // Counter counts dropped lines.
 type Counter interface{ Inc() }
 
-// New returns a logger that writes what log does, but no more lines than disks and operators can take: clients choose
-// how many reviews are denied. Dropped lines are counted, by the counter that dropped returns for their level, and one
-// line logs their number when lines are written again. Each level has an allowance of its own, so that denials never
-// hide an error. Level debug has no limit: an operator who sets it wants everything. Lines are dropped, never made to
-// wait.
+// New returns a logger that writes to log, but not more lines than disks and people can process, because clients choose
+// how many reviews are denied. The counter that dropped returns for a level counts the dropped lines of that level.
+// When lines are written again, a line with their number comes first. Each level has a separate allowance, so denials
+// never hide an error. Level debug is not limited, because everything is needed at that level. Lines are dropped and
+// never wait.
 func New(log *slog.Logger, dropped func(slog.Level) Counter) *slog.Logger {
 	of := func(l slog.Level) allowance { return allowance{dropped: dropped(l)} }
 	return slog.New(&throttle{
@@ -35,7 +35,7 @@ func New(log *slog.Logger, dropped func(slog.Level) Counter) *slog.Logger {
 	})
 }
 
-// throttle is a slog.Handler. Those that WithAttrs and WithGroup make of it share its allowances.
+// throttle is a slog.Handler. The handlers that WithAttrs and WithGroup return share its allowances.
 type throttle struct {
 	next slog.Handler
 	*allowances
@@ -56,7 +56,7 @@ func (t *throttle) Handle(ctx context.Context, r slog.Record) error {
 	}
 	var reported error
 	if lost > 0 {
-		line := slog.NewRecord(r.Time, r.Level, "log lines were left out", 0)
+		line := slog.NewRecord(r.Time, r.Level, "log lines were dropped", 0)
 		line.AddAttrs(slog.Int("lines", lost))
 		reported = t.next.Handle(ctx, line)
 	}
@@ -73,10 +73,10 @@ func (t *throttle) WithGroup(name string) slog.Handler {
 	return &throttle{t.next.WithGroup(name), t.allowances}
 }
 
-// allowances are those of the levels.
+// allowances contains the allowance of each level.
 type allowances struct{ info, warn, err allowance }
 
-// of returns the allowance of a level; nil where there is no limit.
+// of returns the allowance of a level, or nil if the level is not limited.
 func (a *allowances) of(l slog.Level) *allowance {
 	switch {
 	case l >= slog.LevelError:
@@ -89,23 +89,23 @@ func (a *allowances) of(l slog.Level) *allowance {
 	return nil
 }
 
-// allowance is a token bucket: one token a line. It goes by the times of the lines.
+// allowance is a token bucket with one token for each line. It uses the times of the lines as its clock.
 type allowance struct {
 	dropped Counter
 
 	mu       sync.Mutex
 	tokens   float64
-	at       time.Time // the latest line; until the first one the bucket is full
-	lost     int       // lines dropped since the last line that reports them
-	reported time.Time // when that was
+	at       time.Time // time of the latest line; until the first line, the bucket is full
+	lost     int       // lines dropped since the last line that reported them
+	reported time.Time // time of that line
 }
 
-// take takes a token for a line of that time. ok: the line is to be written, after one that reports lost dropped lines
-// if there are any.
+// take takes a token for a line with the given time. It reports whether the line is to be written, and the number of
+// dropped lines to report before it, if any.
 func (a *allowance) take(now time.Time) (ok bool, lost int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if passed := now.Sub(a.at); passed > 0 { // lines of several goroutines come in any order
+	if passed := now.Sub(a.at); passed > 0 { // lines of several goroutines arrive in any order
 		a.tokens = min(linesAtOnce, a.tokens+passed.Seconds()*linesPerSecond)
 		a.at = now
 	}

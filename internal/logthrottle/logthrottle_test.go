@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/internal/logthrottle"
 )
 
-// counters are those of the levels.
+// counters contains the counter of each level.
 type counters map[slog.Level]*counter
 
 type counter struct{ atomic.Int64 }
@@ -66,7 +66,7 @@ func TestThrottle(t *testing.T) {
 		{
 			"the first that comes through", 20 * time.Millisecond,
 			func() { write(h, 2, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO log lines were left out lines=70", "1 × INFO denied"},
+			[]string{"1 × INFO log lines were dropped lines=70", "1 × INFO denied"},
 		},
 		{
 			"within a second of the last report", 999 * time.Millisecond,
@@ -76,12 +76,12 @@ func TestThrottle(t *testing.T) {
 		{
 			"the flood goes on", time.Second,
 			func() { write(h, 1000, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO log lines were left out lines=12", "50 × INFO denied"},
+			[]string{"1 × INFO log lines were dropped lines=12", "50 × INFO denied"},
 		},
 		{
 			"the flood is over", time.Hour,
 			func() { write(h, 99, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO log lines were left out lines=950", "99 × INFO denied"},
+			[]string{"1 × INFO log lines were dropped lines=950", "99 × INFO denied"},
 		},
 		{
 			"a line that is late", -time.Minute,
@@ -103,7 +103,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// No goroutine that logs ever waits, and no line is lost without being counted.
+// Goroutines that log never wait, and every dropped line is counted.
 func TestThrottleOfManyGoroutines(t *testing.T) {
 	dropped := counters{}
 	written := &logtest.Lines{}

@@ -16,38 +16,38 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Format is how a report is written.
+// Format is the format of a report.
 type Format string
 
 // The formats.
 const (
 	Text   Format = "text"   // for users; may change
-	JSON   Format = "json"   // for programs, as the type of the value documents it
-	YAML   Format = "yaml"   // the same
-	JUnit  Format = "junit"  // for test reports of pipelines
+	JSON   Format = "json"   // for programs; documented by the type of the value
+	YAML   Format = "yaml"   // for programs; has the same fields as JSON
+	JUnit  Format = "junit"  // for test reports in CI
 	SARIF  Format = "sarif"  // for code scanning
-	GitHub Format = "github" // commands of GitHub's workflows
+	GitHub Format = "github" // workflow commands of GitHub Actions
 )
 
 // All returns all formats.
 func All() []Format { return append(Values(), JUnit, SARIF, GitHub) }
 
-// Values returns those of a command that has no cases: text, and a value for programs.
+// Values returns the formats of a command that does not report cases.
 func Values() []Format { return []Format{Text, JSON, YAML} }
 
-// Flag is the flag --output of a command. It is a pflag.Value.
+// Flag is the flag --output of a command. It implements pflag.Value.
 type Flag struct {
 	format Format
 	known  []Format
 }
 
-// NewFlag returns a flag that accepts some formats, and is Text unless it is set.
+// NewFlag returns a flag that accepts the given formats. Its default is Text.
 func NewFlag(known ...Format) Flag { return Flag{Text, known} }
 
-// Format returns what the flag says.
+// Format returns the value of the flag.
 func (f *Flag) Format() Format { return f.format }
 
-// Usage returns the help of the flag, for what is written.
+// Usage returns the help text of the flag. what is the output of the command.
 func (f *Flag) Usage(what string) string { return "how to write " + what + ": " + f.names() }
 
 func (f *Flag) names() string {
@@ -63,7 +63,7 @@ func join(formats []Format, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// Set accepts the names of the formats.
+// Set sets the format by its name.
 func (f *Flag) Set(name string) error {
 	if !slices.Contains(f.known, Format(name)) {
 		return fmt.Errorf("%s is not a format: write %s", text.Quote(name), f.names())
@@ -72,13 +72,13 @@ func (f *Flag) Set(name string) error {
 	return nil
 }
 
-// String returns the name.
+// String returns the name of the format.
 func (f *Flag) String() string { return string(f.format) }
 
-// Type is what stands for a value in the help.
+// Type returns the placeholder for a value in help texts.
 func (f *Flag) Type() string { return join(f.known, "|") }
 
-// Write writes a value as JSON or YAML, and for other formats the report that is made of it.
+// Write writes value as JSON or YAML. For the other formats, it writes the result of report.
 func Write(w io.Writer, f Format, value any, report func() *Report) error {
 	switch f {
 	case JUnit:
@@ -92,8 +92,8 @@ func Write(w io.Writer, f Format, value any, report func() *Report) error {
 	}
 }
 
-// Encode writes a value as one JSON or YAML document. If a text in it could control a terminal or a runner of
-// pipelines, YAML is written in its flow style, which has the escapes of JSON.
+// Encode writes a value as one JSON or YAML document. If a string in it could control a terminal or a CI runner, YAML
+// is written in flow style, which has the escapes of JSON.
 func Encode(w io.Writer, f Format, value any) error {
 	data, err := encode(value, "  ")
 	if err != nil {
@@ -111,13 +111,14 @@ func Encode(w io.Writer, f Format, value any) error {
 	return err
 }
 
-// JSONValue returns a value as JSON in one line, with the escapes of Encode.
+// JSONValue returns a value as JSON on one line, with the escapes of Encode.
 func JSONValue(value any) ([]byte, error) {
 	data, err := encode(value, "")
 	return escape(data, JSON), err
 }
 
-// encode does not escape the characters of HTML: no browser reads it, and <none> should be readable.
+// encode does not escape HTML characters. Browsers do not read the output, and text such as <none> should be
+// readable.
 func encode(value any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -127,8 +128,8 @@ func encode(value any, indent string) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// escape escapes in JSON the characters above ASCII that do not print, DEL, and the second of two number signs. Strings
-// alone have these. A character above U+FFFF has two escapes in JSON and one in YAML.
+// escape escapes, in JSON, unprintable characters above ASCII, DEL, and the second of two number signs. These occur
+// only in strings. A character above U+FFFF has two escapes in JSON and one in YAML.
 func escape(data []byte, f Format) []byte {
 	unprintable := func(c rune) bool { return c >= 0x7f && !unicode.IsPrint(c) }
 	data = bytes.ReplaceAll(data, []byte("##"), []byte(`#\u0023`))
@@ -153,7 +154,7 @@ func escape(data []byte, f Format) []byte {
 	return escaped
 }
 
-// beginsCommand reports whether a text in JSON, or a line of one, begins with two colons.
+// beginsCommand reports whether a string in JSON, or a line in a string, begins with two colons.
 func beginsCommand(data []byte) bool {
 	for {
 		before, after, found := bytes.Cut(data, []byte("::"))
@@ -162,7 +163,7 @@ func beginsCommand(data []byte) bool {
 		}
 		before = bytes.TrimRight(before, " ")
 		if n := len(before); n > 0 && before[n-1] == '"' || n > 1 && before[n-2] == '\\' {
-			return true // a quote, or an escape such as that of the end of a line
+			return true // a quote, or an escape such as the escape of a newline
 		}
 		data = after
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// writeGitHub writes a command of GitHub's workflows for each result, the worst first: GitHub shows ten of each level.
+// writeGitHub writes a workflow command for each result, the worst first, because GitHub shows only ten of each
+// level.
 func (r *Report) writeGitHub(w io.Writer) error {
 	results, more := r.worst()
 	b := bufio.NewWriter(w)
@@ -49,7 +50,7 @@ func (l Level) github() string {
 	}
 }
 
-// escapeData escapes what stands behind the second pair of colons, as the toolkit of GitHub's actions does.
+// escapeData escapes the text after the second pair of colons, like the toolkit for GitHub Actions does.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }

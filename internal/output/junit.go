@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// junitReport is the cases of a report by their suites, and how many there are.
+// junitReport contains the cases of a report, grouped by suite, and their counts.
 type (
 	junitReport struct {
 		junitCounts
@@ -26,20 +26,20 @@ type (
 	junitCounts struct{ tests, failures, errors, skipped int }
 	junitCase   struct {
 		name    string
-		outcome string // an element: skipped, error, failure; empty for a case that passed
-		kind    string // of what failed
+		outcome string // name of an element: skipped, error or failure; empty for a case that passed
+		kind    string // of the failure
 		message string
 		text    string
 		out     string
 	}
 )
 
-// maxShown is how many results of one case are written: more than is read.
+// maxShown is the maximum number of results of one case. It is more than anyone reads.
 const maxShown = 50
 
-// writeJUnit writes the report as JUnit's XML: the elements and attributes that both GitLab and Jenkins read, and
-// that the schema of Jenkins (junit-10.xsd) has. It writes the four elements itself, which keeps the encoder of
-// encoding/xml out of the binary.
+// writeJUnit writes the report as JUnit XML. It uses the elements and attributes that both GitLab and Jenkins read
+// and that the Jenkins schema (junit-10.xsd) contains. It formats the four elements itself, which keeps the encoder
+// of encoding/xml out of the binary.
 func (r *Report) writeJUnit(w io.Writer) error {
 	var report junitReport
 	suites, names := map[string]int{}, map[string]int{}
@@ -54,7 +54,7 @@ func (r *Report) writeJUnit(w io.Writer) error {
 		}
 		written := r.junitCase(c)
 		key := suite + "\x00" + written.name
-		if names[key]++; names[key] > 1 { // GitLab drops a case with the name of another
+		if names[key]++; names[key] > 1 { // GitLab drops a case that has the name of another case
 			written.name += " (" + strconv.Itoa(names[key]) + ")"
 		}
 		s := &report.suites[at]
@@ -80,15 +80,15 @@ func (c *junitCounts) count(outcome string) {
 	}
 }
 
-// The elements that say what came of a case.
+// The elements for the outcome of a case.
 const (
 	junitError   = "error"
 	junitFailure = "failure"
 	junitSkipped = "skipped"
 )
 
-// junitCase returns a case: with one failure, since Jenkins shows no more, which has all that fails; what else was
-// found is its output.
+// junitCase returns a case. All failures are in one failure element, because Jenkins shows only one. Other results
+// are in the output of the case.
 func (r *Report) junitCase(c *Case) junitCase {
 	written := junitCase{name: name(c.Name)}
 	if c.Skipped != "" {
@@ -120,7 +120,7 @@ func (r *Report) junitCase(c *Case) junitCase {
 	return written
 }
 
-// lines returns a line for each result, or several where its message has several.
+// lines returns one or more lines for each result.
 func (r *Report) lines(c *Case, results []*Result) string {
 	var b strings.Builder
 	for i, result := range results {
@@ -150,10 +150,10 @@ func (r *Report) lines(c *Case, results []*Result) string {
 // word returns the word for a level.
 func (l Level) word() string { return [...]string{"note", "warning", "error", "invalid"}[l] }
 
-// junitWriter writes XML.
+// junitWriter writes XML. Flush returns the first error.
 type junitWriter struct{ *bufio.Writer }
 
-// put writes a text. Flush returns the error of all that is written.
+// put writes a string. Flush returns its error.
 func (w junitWriter) put(s string) { _, _ = w.WriteString(s) }
 
 func (w junitWriter) report(name string, r *junitReport) {
@@ -176,7 +176,7 @@ func (w junitWriter) report(name string, r *junitReport) {
 	w.put("</testsuites>\n")
 }
 
-// testCase writes a case, whose class is what GitLab shows as its suite.
+// testCase writes a case. GitLab shows the class as the suite.
 func (w junitWriter) testCase(c *junitCase, class string) {
 	w.put("    <testcase")
 	w.attributes("name", c.name, "classname", class)
@@ -203,7 +203,7 @@ func (w junitWriter) counts(c *junitCounts) {
 	w.attributes("tests", strconv.Itoa(c.tests), "failures", strconv.Itoa(c.failures), "errors", strconv.Itoa(c.errors))
 }
 
-// attributes writes attributes: names and values.
+// attributes writes attributes. pairs contains names and values.
 func (w junitWriter) attributes(pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		w.put(" " + pairs[i] + `="`)
@@ -212,5 +212,5 @@ func (w junitWriter) attributes(pairs ...string) {
 	}
 }
 
-// escape writes a text; what no XML can have becomes U+FFFD. The error comes again when the writer is flushed.
+// escape writes escaped text. Characters that XML does not allow become U+FFFD. Flush returns its error.
 func (w junitWriter) escape(s string) { _ = xml.EscapeText(w, []byte(s)) }

@@ -1,7 +1,8 @@
-// Package output writes what a command has found in the forms that pipelines read: JUnit for test reports, SARIF 2.1.0
-// for code scanning, and the commands of GitHub's workflows, which annotate a diff; and any value as JSON or YAML.
+// Package output writes the findings of a command in formats for CI: JUnit for test reports, SARIF 2.1.0 for code
+// scanning, and workflow commands, with which GitHub annotates a diff. It can also write any value as JSON or YAML.
 //
-// A command has a Flag with the formats that make sense for it. It writes its text itself, and all else by Write:
+// A command has a Flag with the formats that it supports. It writes text itself, and calls Write for the other
+// formats:
 //
 //	f.output = output.NewFlag(output.All()...)
 //	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
@@ -13,13 +14,14 @@
 //		return &output.Report{Command: "review", Version: version, Dir: dir, Cases: report.Cases()}
 //	})
 //
-// report is what JSON and YAML show. Cases are what was judged, one by one, and what was found of each; the
-// package that judges makes them. In package cmd, writeReport knows the command, the version and the directory.
+// JSON and YAML contain report. The other formats contain cases. A case is one thing that was checked, with its
+// findings, and the package that checks it creates the case. In package cmd, writeReport adds the command, the
+// version and the directory.
 //
 //	format.go   the formats, the flag, JSON and YAML
-//	sarif.go    SARIF; sarif_types.go, the part of it that is written
+//	sarif.go    SARIF; sarif_types.go: the part of SARIF that is written
 //	junit.go    JUnit
-//	github.go   commands of GitHub's workflows
+//	github.go   workflow commands of GitHub Actions
 package output
 
 import (
@@ -30,72 +32,73 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Report is what a command has found.
+// Report contains the findings of a command.
 type Report struct {
 	Command string // of evergate: review, policy check
 	Version string // of evergate
-	Dir     string // the working directory, which files are written relative to; empty leaves them as they are
-	Cases   []Case // in the order in which they were judged
+	Dir     string // the working directory, to which file names are made relative; may be empty
+	Cases   []Case // in the order in which they were checked
 
-	FailOnWarnings bool // in JUnit a case fails by a Warning too
+	FailOnWarnings bool // in JUnit, a Warning fails its case
 }
 
-// Case is one thing that was judged: an object, a policy, a case of a suite.
+// Case is one thing that was checked: an object, a policy, or a case of a test suite.
 type Case struct {
-	Suite   string // what JUnit groups cases by; mostly a file
+	Suite   string // the group of the case in JUnit, usually a file
 	Name    string
-	Place   Place  // where it is written
-	Skipped string // why it was not judged; empty where it was
+	Place   Place  // the place of the checked thing
+	Skipped string // the reason if it was not checked
 	Results []Result
 }
 
-// Result is one thing that was found.
+// Result is one finding.
 type Result struct {
 	Level   Level
-	Rule    string // by which it was found: team-hosts/hosts.allowed
-	Subject string // what it is about, without line and index, so that it is the same when lines are added above
+	Rule    string // the rule and check that found it: team-hosts/hosts.allowed
+	Subject string // object and field, without line and index, so it stays the same if lines are added above
 	Message string
-	Help    string // what the rule is for; may be empty
-	Place   Place  // where it is nil, that of the case
+	Help    string // the purpose of the rule; may be empty
+	Place   Place  // if it is zero, the place of the case
 }
 
-// Place is a place in a file. Lines and columns count from 1; columns count characters; 0 means not known.
+// Place is a place in a file. Lines and columns start at 1, and columns count characters. 0 means unknown.
 type Place struct {
 	File         string
 	Line, Column int
 }
 
-// Level is how bad a result is.
+// Level is the severity of a result.
 type Level int
 
 // The levels, the worst last.
 const (
-	Note    Level = iota // worth knowing
+	Note    Level = iota // for information
 	Warning              // allowed, with a warning
 	Error                // denied, or failed
-	Invalid              // the input was not understood, so that nothing is known of it
+	Invalid              // the input was not understood, so the result is unknown
 )
 
-// Bounds of what is written.
+// The limits of the output.
 const (
-	// maxResults is how many results SARIF and GitHub's commands have: GitHub shows no more of one SARIF file.
+	// maxResults is the maximum number of results in SARIF and in GitHub workflow commands. GitHub does not show more
+	// results of one SARIF file.
 	maxResults = 5000
-	// maxMessage bounds a message, in bytes: GitHub shows a quarter of it in a list.
+	// maxMessage limits a message, in bytes. GitHub shows a quarter of this in a list.
 	maxMessage = 4 << 10
-	// maxName bounds names in bytes: longer ones are no names of Kubernetes.
+	// maxName limits names, in bytes. Kubernetes names are not longer.
 	maxName = 512
-	// maxPath bounds the names of files in bytes: Linux opens none that is longer.
+	// maxPath limits file names, in bytes. Linux cannot open files with longer names.
 	maxPath = 4096
 )
 
-// located is a result with its case.
+// located is a result with its case and its place.
 type located struct {
 	*Case
 	*Result
 	at Place
 }
 
-// worst returns the first maxResults results, the worst first, and how many there are more.
+// worst returns at most maxResults results, the worst first, and the number of remaining results.
 func (r *Report) worst() (all []located, more int) {
 	for i := range r.Cases {
 		c := &r.Cases[i]
@@ -115,7 +118,7 @@ func (r *Report) worst() (all []located, more int) {
 	return all, 0
 }
 
-// path returns a file as it is called from the directory of the report, with slashes.
+// path returns the path of a file relative to the directory of the report, with slashes.
 func (r *Report) path(file string) string {
 	if r.Dir != "" && filepath.IsAbs(file) {
 		if relative, err := filepath.Rel(r.Dir, file); err == nil {
@@ -125,8 +128,8 @@ func (r *Report) path(file string) string {
 	return filepath.ToSlash(filepath.Clean(text.Truncate(file, maxPath)))
 }
 
-// message returns a message of bounded length, whose characters print.
+// message returns a message of limited length without unprintable characters.
 func message(s string) string { return text.Escape(text.Truncate(s, maxMessage)) }
 
-// name returns a name of bounded length, in one line.
+// name returns a name of limited length on one line.
 func name(s string) string { return text.Printable(s, maxName) }

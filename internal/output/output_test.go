@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sample has every level, a case that was skipped, two results alike, and texts that each format must escape.
+// sample contains every level, a skipped case, two equal results, and texts that each format must escape.
 func sample() *Report {
 	return &Report{Command: "review", Version: "v1.2.3", Dir: "/repo", Cases: []Case{
 		{
@@ -97,8 +97,8 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// junitSchema is what the schema of Jenkins (xunit-plugin, junit-10.xsd) allows below an element, and which attributes it
-// may have; those with a ! it must have.
+// junitSchema contains the elements and attributes that the Jenkins schema (xunit-plugin, junit-10.xsd) allows below
+// an element. Attributes with a ! are required.
 func junitSchema() map[string][2][]string {
 	detail := [2][]string{nil, {"type", "message"}}
 	return map[string][2][]string{
@@ -114,7 +114,8 @@ func junitSchema() map[string][2][]string {
 	}
 }
 
-// conforms checks that a text is XML and has the elements and attributes of the schema, and text only where that has.
+// conforms checks that a text is XML, has only the elements and attributes of the schema, and has text only in
+// allowed places.
 func conforms(t *testing.T, text string) {
 	t.Helper()
 	schema, decoder := junitSchema(), xml.NewDecoder(strings.NewReader(text))
@@ -156,7 +157,7 @@ func conforms(t *testing.T, text string) {
 	}
 }
 
-// sarifOf writes a report as SARIF, and holds it to the schema of the standard.
+// sarifOf writes a report as SARIF and validates it with the schema of the standard.
 func sarifOf(t *testing.T, r *Report) sarifRun {
 	t.Helper()
 	text := write(t, SARIF, r)
@@ -223,7 +224,7 @@ func TestSARIF(t *testing.T) {
 	if rule := run.Tool.Driver.Rules[1]; rule.Help.Text != "Which hosts." {
 		t.Errorf("%+v", rule)
 	}
-	sarifOf(t, &Report{Command: "test"}) // of nothing
+	sarifOf(t, &Report{Command: "test"}) // no results
 }
 
 func fingerprints(t *testing.T, r *Report) []string {
@@ -235,7 +236,8 @@ func fingerprints(t *testing.T, r *Report) []string {
 	return all
 }
 
-// A result keeps its fingerprint when lines move, sentences change and the repository lies elsewhere; no two have the same.
+// A result keeps its fingerprint if lines move, sentences change or the repository has another path. All fingerprints
+// differ.
 func TestFingerprints(t *testing.T) {
 	before := fingerprints(t, sample())
 	moved := sample()
@@ -266,7 +268,7 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// What is long is truncated, and of many the worst are kept.
+// Long texts are truncated. If there are too many results, the worst are kept.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", 16<<10)
 	r := &Report{Command: "review", Cases: []Case{{Suite: "a", Name: "a", Place: Place{File: "a", Line: 1}}}}
@@ -297,7 +299,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// An error of the writer is reported, in each format.
+// Each format reports an error of the writer.
 func TestWriteFails(t *testing.T) {
 	for _, f := range All()[1:] {
 		if err := Write(failing{}, f, map[string]string{"a": "b"}, sample); err == nil {
@@ -327,7 +329,7 @@ func TestFlag(t *testing.T) {
 	}
 }
 
-// A value may hold whatever an object does. None of it controls a terminal or a runner of pipelines.
+// A value may contain any text from an object. The text must not control a terminal or a CI runner.
 func TestEncodeEscapes(t *testing.T) {
 	for _, value := range []string{
 		"plain <none>", "a\u009bb", "a\x7fb", "a\u202eb", "a\U000e0001b", "a##[error]b", "a\n::error::b", "::error::b",

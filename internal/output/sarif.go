@@ -15,7 +15,7 @@ import (
 
 const (
 	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-	// fingerprintName is what the fingerprints are called; another number for what is computed in another way.
+	// fingerprintName is the name of the fingerprints. It gets a new number if their computation changes.
 	fingerprintName = "evergate/v1"
 	homepage        = "https://github.com/evergate/evergate"
 )
@@ -58,7 +58,7 @@ func (r *Report) writeSARIF(w io.Writer) error {
 	return Encode(w, JSON, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
 }
 
-// newSarifRule returns a rule with all that GitHub demands of one.
+// newSarifRule returns a rule with all fields that GitHub requires.
 func newSarifRule(id, help string) sarifRule {
 	description := sarifText{message(cmp.Or(help, id))}
 	return sarifRule{ID: id, ShortDescription: sarifText{id}, FullDescription: description, Help: description}
@@ -91,16 +91,16 @@ func (r *Report) sarifLocation(result *located) sarifLocation {
 	return location
 }
 
-// uri returns a path as a URI, which is relative for a relative path.
+// uri returns a path as a URI. A relative path becomes a relative URI.
 func uri(path string) string { return (&url.URL{Path: path}).String() }
 
-// fingerprint identifies a result from one run to the next: by file, rule and subject, and among those with the same by
-// their order. Lines, which move, and sentences, which change with a policy, have no part in it.
+// fingerprint identifies a result in different runs. It depends on file, rule, subject and, if several results share
+// these, on their order. It does not depend on lines, which move, or on sentences, which change with a policy.
 func (r *Report) fingerprint(result *located, seen map[string]int) string {
 	key := strings.Join([]string{
 		r.path(result.at.File), name(result.Rule), name(cmp.Or(result.Subject, result.Name)), "",
 	}, "\x00")
 	seen[key]++
 	sum := sha256.Sum256([]byte(key + strconv.Itoa(seen[key])))
-	return hex.EncodeToString(sum[:16]) // half of it: more than enough to tell five thousand apart
+	return hex.EncodeToString(sum[:16]) // half of the hash is more than enough to distinguish 5,000 results
 }

@@ -1,6 +1,6 @@
 package output
 
-// The part of SARIF 2.1.0 that is written, in the names of the standard:
+// The part of SARIF 2.1.0 that is written, with the names of the standard:
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 type sarifLog struct {
@@ -39,8 +39,8 @@ type sarifText struct {
 	Text string `json:"text"`
 }
 
-// sarifAutomation tells runs of different commands apart: GitHub replaces the results of a run by those of the
-// next with the same id.
+// sarifAutomation distinguishes runs of different commands. GitHub replaces the results of a run by the results of
+// the next run with the same ID.
 type sarifAutomation struct {
 	ID string `json:"id"`
 }

@@ -12,37 +12,38 @@ import (
 )
 
 const (
-	// maxFileBytes bounds one file: four times what a whole ConfigMap or Secret can hold, so that only a mistaken path
-	// (a log, a disk image) meets it, and the process is not filled with it.
+	// maxFileBytes is the largest size of one file. It is four times the size of a whole ConfigMap or Secret, so only a
+	// wrong path (a log, a disk image) can exceed it, and such a file does not fill the memory of the process.
 	maxFileBytes = 4 << 20
 
-	// maxBytes bounds all files that are read together, so that a directory of 256 large ones does not fill it either.
-	// It is the limit of a policy's text too.
+	// maxBytes is the largest size of all files that are read together, because 256 large files would also fill the
+	// memory. It is also the limit of a policy's text.
 	maxBytes = 8 << 20
 
-	// maxFiles bounds a directory: a key for each of some hundred teams, but not a source tree.
+	// maxFiles is the largest number of files in a directory. It is enough for one key for each of several hundred
+	// teams, and less than a source tree.
 	maxFiles = 256
 
-	// attempts is how often a read that was crossed by a change is begun anew. One is enough for kubelet, which
-	// changes a volume once a minute at most.
+	// attempts is how often a read is tried if the files change during the read. One retry is enough for the kubelet,
+	// which changes a volume at most once a minute.
 	attempts = 5
 
-	// dataLink is the symlink through which kubelet shows all files of a ConfigMap, Secret or projected volume. Each
-	// version is a directory of its own that never changes; an update renames a new dataLink over the old one and then
-	// removes the old directory (AtomicWriter, k8s.io/kubernetes/pkg/volume/util).
+	// dataLink is the symlink through which the kubelet shows all files of a ConfigMap, Secret or projected volume.
+	// Each version is a separate directory that never changes. An update renames a new dataLink over the old one and
+	// then removes the old directory (AtomicWriter, k8s.io/kubernetes/pkg/volume/util).
 	dataLink = "..data"
 )
 
 var errChanging = errors.New("the files change faster than they can be read")
 
-// File is a file as it was read.
+// File is the name and the contents of a file.
 type File struct {
 	Name string // the path given to ReadFiles, or the name within the directory given to ReadDir
 	Data []byte
 }
 
-// ReadFiles reads those of the named files that exist, all of one version if they lie in one volume. A file that does
-// not exist is left out: the caller decides whether it can do without.
+// ReadFiles reads the given files. If they are in one volume, they all have the same version. A file that does not
+// exist is left out, and the caller decides whether it is required.
 func ReadFiles(paths ...string) ([]File, error) {
 	return read(func() ([]entry, error) {
 		var list []entry
@@ -60,11 +61,11 @@ func ReadFiles(paths ...string) ([]File, error) {
 }
 
 // ReadDir reads the files of a directory whose names keep accepts, in the order of their names and all of one version.
-// Names that begin with a dot and subdirectories are not looked at. A directory that does not exist has no files.
+// It ignores subdirectories and names that begin with a dot. A directory that does not exist has no files.
 func ReadDir(dir string, keep func(name string) bool) ([]File, error) {
 	return read(func() ([]entry, error) {
 		version, err := filepath.EvalSymlinks(filepath.Join(dir, dataLink))
-		if errors.Is(err, fs.ErrNotExist) { // not a volume: a plain directory
+		if errors.Is(err, fs.ErrNotExist) { // a plain directory and not a volume
 			version, err = filepath.EvalSymlinks(dir)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +78,7 @@ func ReadDir(dir string, keep func(name string) bool) ([]File, error) {
 	})
 }
 
-// list finds the files of dir, whose content at this time is in the directory version.
+// list returns the files of dir, whose current contents are in the directory version.
 func list(dir, version string, keep func(name string) bool) ([]entry, error) {
 	found, err := os.ReadDir(version)
 	if err != nil {
@@ -102,7 +103,7 @@ func list(dir, version string, keep func(name string) bool) ([]entry, error) {
 		entries = append(entries, entry{name, path, target})
 	}
 	if len(entries) > maxFiles {
-		return nil, fmt.Errorf("%s holds %d files, more than the %d that are read", dir, len(entries), maxFiles)
+		return nil, fmt.Errorf("%s contains %d files, more than the limit of %d", dir, len(entries), maxFiles)
 	}
 	return entries, nil
 }
@@ -110,12 +111,12 @@ func list(dir, version string, keep func(name string) bool) ([]entry, error) {
 // entry is a file to be read.
 type entry struct {
 	name   string
-	path   string // as errors name it
-	target string // with every symlink resolved: it tells one version of a volume from the next
+	path   string // for errors
+	target string // with all symlinks resolved; it is different in each version of a volume
 }
 
-// read reads the files that list finds. It calls list again afterwards: if both lists are the same, no version was
-// exchanged, nor its removal begun, while the files were read.
+// read reads the files that list returns, and then calls list again. If both lists are the same, the files were not
+// replaced, and their removal had not begun, while they were read.
 func read(list func() ([]entry, error)) ([]File, error) {
 	var err error
 	for range attempts {
@@ -146,7 +147,7 @@ func readAll(entries []entry) ([]File, error) {
 			return nil, err
 		}
 		if total += len(data); total > maxBytes {
-			return nil, fmt.Errorf("%s and the files before it hold more than %d MiB, "+
+			return nil, fmt.Errorf("%s and the files before it have more than %d MiB, "+
 				"which is the limit for all of them together",
 				e.path, maxBytes>>20)
 		}
@@ -156,7 +157,7 @@ func readAll(entries []entry) ([]File, error) {
 }
 
 func (e entry) read() ([]byte, error) {
-	// Asked before it is opened: to open a pipe waits for a writer.
+	// Check the type before opening the file, because opening a pipe waits for a writer.
 	info, err := os.Stat(e.target)
 	if err != nil {
 		return nil, failed(e.path, err)
@@ -179,8 +180,8 @@ func (e entry) read() ([]byte, error) {
 	return data, nil
 }
 
-// failed names the file as users know it. The resolved path in err differs between versions of a volume, so that one
-// lasting error would look like a new one after each update.
+// failed returns an error with the path that users know. The resolved path in err differs between versions of a volume,
+// so one lasting error would look like a new error after each update.
 func failed(path string, err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		err = of.Err

@@ -17,7 +17,7 @@ import (
 
 func yamlFiles(name string) bool { return strings.HasSuffix(name, ".yaml") }
 
-// write makes a tree of plain files below a new directory.
+// write creates a tree of plain files in a new directory.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func TestReadErrors(t *testing.T) {
 					}
 				}
 			},
-			"DIR/c.yaml and the files before it hold more than 8 MiB, which is the limit for all of them together",
+			"DIR/c.yaml and the files before it have more than 8 MiB, which is the limit for all of them together",
 		},
 		"too many": {
 			func(t *testing.T, dir string) {
@@ -137,7 +137,7 @@ func TestReadErrors(t *testing.T) {
 					symlink(t, filepath.Join(dir, "a.yaml"), filepath.Join(dir, fmt.Sprintf("%d.yaml", i)))
 				}
 			},
-			"DIR holds 257 files, more than the 256 that are read",
+			"DIR contains 257 files, more than the limit of 256",
 		},
 		"not a file": {
 			func(t *testing.T, dir string) { symlink(t, os.DevNull, filepath.Join(dir, "b.yaml")) },
@@ -166,7 +166,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// What is as large as the bounds allow is read.
+// Files at the size limit are read.
 func TestReadAtTheBounds(t *testing.T) {
 	dir, large := t.TempDir(), make([]byte, maxFileBytes)
 	for i := range maxFiles {
@@ -183,7 +183,7 @@ func TestReadAtTheBounds(t *testing.T) {
 	}
 }
 
-// A list that an update of the volume has crossed has files of two versions, so it is read again.
+// If an update of the volume crosses a list, the list contains files of two versions, so it is read again.
 func TestChangedWhileRead(t *testing.T) {
 	dir := write(t, map[string]string{"v1/a": "1", "v1/b": "1", "v2/a": "2", "v2/b": "2"})
 	file := func(version, name string) entry {
@@ -191,7 +191,7 @@ func TestChangedWhileRead(t *testing.T) {
 	}
 	mixed, whole := []entry{file("v1", "a"), file("v2", "b")}, []entry{file("v2", "a"), file("v2", "b")}
 	for name, test := range map[string]struct {
-		lists [][]entry // what one call after the other finds; the last one, all further calls
+		lists [][]entry // the results of consecutive calls; further calls return the last one
 		want  []File
 		err   error
 	}{
@@ -212,7 +212,7 @@ func TestChangedWhileRead(t *testing.T) {
 	}
 }
 
-// A version that is swapped and removed while it is read must not show: every read is of one version, whole.
+// A version that is replaced and removed while it is read must not be visible: every read returns one complete version.
 func TestVersionsAreNotMixed(t *testing.T) {
 	volume := atomicdir.New(t)
 	names := []string{"a.yaml", "b.yaml", "c.yaml", "d.yaml"}
@@ -228,7 +228,7 @@ func TestVersionsAreNotMixed(t *testing.T) {
 		paths = append(paths, volume.Path(name))
 	}
 	whole := func(files []File, err error) bool {
-		// Crossed by one change after another, a read may end in an error. It must not end in a mixture.
+		// A read that several changes cross may return an error, but never a mixture.
 		return err != nil || len(files) == len(names) && !slices.ContainsFunc(files, func(f File) bool {
 			return string(f.Data) != string(files[0].Data)
 		})

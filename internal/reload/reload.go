@@ -1,15 +1,16 @@
-// Package reload keeps values that are built from files up to date while the files are replaced: a policy, a
-// certificate and its key, a CA bundle.
+// Package reload keeps values that are built from files up to date when the files are replaced: a policy, a certificate
+// and its key, a CA bundle.
 //
-// Files are polled. Notification by the kernel would save a second at most, and it is lost across the symlink swap by
-// which kubelet shows a changed ConfigMap or Secret. A read of several files never mixes two versions of a volume.
+// Files are polled. Notification by the kernel would save at most a second, and it is lost when the kubelet swaps the
+// symlink of a changed ConfigMap or Secret. A read of several files never mixes two versions of a volume.
 //
-// Two rules keep a value good:
+// Two rules keep a value valid:
 //
-//   - A change counts only once two reads, some time apart, agree. A file that is being written in place is incomplete
-//     for a moment, and a part of a policy may well be a valid policy that allows more; half of a key pair is not worth
-//     an error yet.
-//   - What cannot be read or is refused leaves the last good value in force, and is reported once, not at every poll.
+//   - A change counts only when two reads, some time apart, return the same contents. A file that is being written in
+//     place is incomplete for a moment. Part of a policy may be a valid policy that allows more, and half of a key pair
+//     should not cause an error yet.
+//   - If files cannot be read or fail to load, the last good value stays active. The failure is reported once, and not
+//     at every poll.
 package reload
 
 import (
@@ -21,47 +22,48 @@ import (
 )
 
 const (
-	// DefaultInterval is the time between two polls: short, since kubelet may be told to show a change at once
-	// (kubectl evergate apply), and long against a poll, which costs less than a millisecond for a policy of 20 KiB.
+	// DefaultInterval is the time between two polls. It is short because the kubelet may show a change immediately
+	// (kubectl evergate apply), and long compared with a poll, which takes less than a millisecond for a policy of 20
+	// KiB.
 	DefaultInterval = time.Second
 
-	// maxSettle bounds how long a change must hold still, which is an interval otherwise: a second is long against the
-	// writing of a file.
+	// maxSettle is the longest time for which a change must stay the same before it counts. Otherwise, the time is one
+	// interval. A second is long compared with the writing of a file.
 	maxSettle = time.Second
 
-	// waitInterval is the time between two polls while there is no value yet and a process cannot start without one.
+	// waitInterval is the time between two polls while the process waits for its first value.
 	waitInterval = time.Second
 )
 
-// Value is a T that is built from files. Its fields are set before its methods are called, and not changed then.
+// Value is a T that is built from files. Set its fields before calling its methods, and do not change them afterwards.
 //
-// Current may be called by any goroutine at any time. Load, Wait and Run are called by one goroutine at a time, which
-// is also the one that calls Build, Loaded and Refused.
+// Current is safe for concurrent use. Call Load, Wait and Run from one goroutine at a time, which is also the goroutine
+// that calls Build, Loaded and Refused.
 type Value[T any] struct {
-	// Read reads the files: ReadFiles or ReadDir of certain paths.
+	// Read reads the files with ReadFiles or ReadDir.
 	Read func() ([]File, error)
 
-	// Build makes a value of the files' content, or says why not.
+	// Build builds a value from the contents of the files.
 	Build func([]File) (*T, error)
 
-	// Loaded is called for each value that comes into force, with the one before it, which is nil for the first. It is
-	// also called when files that were refused have become again what is in force.
+	// Loaded is called for each value that becomes active, with the value before it, which is nil for the first value.
+	// It is also called if files failed to load and now have the contents of the active value again.
 	Loaded func(was, is *T)
 
-	// Refused is called when the files are not taken, once for each content and reason.
+	// Refused is called if the files fail to load, once for each content and reason.
 	Refused func(error)
 
-	// Recheck has refused files built anew at every poll, for a Build that may come to another answer as time goes by:
-	// a certificate that is not valid yet.
+	// Recheck makes every poll build files again that failed to load. It is for a Build whose result depends on the
+	// time, for example because a certificate is not valid yet.
 	Recheck bool
 
 	current atomic.Pointer[T]
-	seen    bool // last and refusal mean something
+	seen    bool // last and refusal are valid
 	last    look
-	refusal error // why last is not in force
+	refusal error // why last is not active
 }
 
-// look is what one read brought.
+// look is the result of one read.
 type look struct {
 	files []File
 	err   error
@@ -76,13 +78,13 @@ func (l look) equal(m look) bool {
 	})
 }
 
-// Current returns the value in force, or nil if none was ever good.
+// Current returns the active value, or nil if no value has been active yet.
 func (v *Value[T]) Current() *T { return v.current.Load() }
 
-// Load reads the files now. It returns nil if what they hold is in force, and otherwise why it is not.
+// Load reads the files now. It returns nil if their contents are active, and otherwise the reason that they are not.
 func (v *Value[T]) Load() error { return v.take(v.read()) }
 
-// Wait reads the files every second until a value is in force. When ctx ends first, it returns why there is none.
+// Wait reads the files every second until a value is active. If ctx ends first, it returns the reason.
 func (v *Value[T]) Wait(ctx context.Context) error {
 	for {
 		err := v.Load()
@@ -96,13 +98,13 @@ func (v *Value[T]) Wait(ctx context.Context) error {
 func (v *Value[T]) Run(ctx context.Context, interval time.Duration) {
 	for pause(ctx, interval) {
 		if l, still := v.settle(ctx, min(interval, maxSettle)); still {
-			_ = v.take(l) // Refused was called
+			_ = v.take(l) // Refused has been called
 		}
 	}
 }
 
-// settle reads the files, and as long as they differ from what was seen last, reads them again until two reads, some
-// time apart, agree. It returns false when ctx ends first.
+// settle reads the files. While they differ from the last contents, it reads them again until two reads, some time
+// apart, are equal. It returns false if ctx ends first.
 func (v *Value[T]) settle(ctx context.Context, apart time.Duration) (look, bool) {
 	now := v.read()
 	for !v.seen || !now.equal(v.last) {
@@ -123,7 +125,7 @@ func (v *Value[T]) read() look {
 	return look{files, err}
 }
 
-// take puts into force what was read, if it is new and good.
+// take activates the contents of a read if they are new and valid.
 func (v *Value[T]) take(l look) error {
 	changed := !v.seen || !l.equal(v.last)
 	if !changed && (v.refusal == nil || !v.Recheck) {
@@ -145,7 +147,7 @@ func (v *Value[T]) take(l look) error {
 	return v.refusal
 }
 
-// pause waits for d. It returns false at once when ctx ends.
+// pause waits for d. It returns false immediately when ctx ends.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// source is a Value whose file, and whether it loads, a test sets; it records what was reported of it.
+// source is a Value whose file and result a test sets. It records the calls of Loaded and Refused.
 type source struct {
 	Value[string]
 
@@ -64,14 +64,14 @@ func (s *source) tell(what string) {
 	s.told = append(s.told, what)
 }
 
-// set changes what the next read brings.
+// set changes the result of the next read.
 func (s *source) set(text string, readErr, refuse error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text, s.readErr, s.refuse = text, readErr, refuse
 }
 
-// run starts Run in the bubble of the test, and stops it at its end.
+// run starts Run in the bubble of the test, and stops it when the test ends.
 func (s *source) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -115,7 +115,7 @@ func TestLoad(t *testing.T) {
 	s.expect(t, "one")
 }
 
-// No file at all is a content like any other: it must be built at the first look too.
+// The absence of files is a content like any other, and must be built at the first read too.
 func TestLoadNothing(t *testing.T) {
 	s := newSource("")
 	s.Read = func() ([]File, error) { return nil, nil }
@@ -155,7 +155,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// A file that is written in place is empty, or half, for a moment.
+// A file that is written in place is empty or incomplete for a moment.
 func TestRunWaitsForAChangeToHoldStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("one")
@@ -182,7 +182,7 @@ func TestRunWaitsForAChangeToHoldStill(t *testing.T) {
 	})
 }
 
-// A change has to hold still for a second at most, however long the interval is.
+// A change must stay the same for at most a second, however long the interval is.
 func TestSettlesWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("one")
@@ -192,7 +192,7 @@ func TestSettlesWithinASecond(t *testing.T) {
 	})
 }
 
-// A file that is renamed is a change.
+// Renaming a file is a change.
 func TestRenamed(t *testing.T) {
 	name := "a"
 	s := newSource("")
@@ -250,7 +250,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// What is refused for a reason of time is taken when its time has come, and each reason is reported once.
+// Files that fail to load for a reason of time are loaded when their time comes, and each reason is reported once.
 func TestRecheck(t *testing.T) {
 	for _, recheck := range []bool{false, true} {
 		t.Run(fmt.Sprint(recheck), func(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Document is the schema of policy files, for questions about its fields.
+// Document is the schema of policy files, for queries about its fields.
 type Document struct{ root *Schema }
 
-// Parse reads the schema of policy files.
+// Parse parses the schema of policy files.
 func Parse(data []byte) (*Document, error) {
 	d := &Document{new(Schema)}
 	if err := json.Unmarshal(data, d.root); err != nil {
@@ -23,7 +23,8 @@ func Parse(data []byte) (*Document, error) {
 	return d, nil
 }
 
-// resolve returns a schema with the keywords of the definition that it refers to. What it says itself wins.
+// resolve returns a schema merged with the definition that it refers to. The schema's keywords override the
+// definition's keywords.
 func (d *Document) resolve(s *Schema) Schema {
 	if s.Ref == "" {
 		return *s
@@ -42,7 +43,7 @@ func (d *Document) resolve(s *Schema) Schema {
 	return r
 }
 
-// inner returns the schema of the objects that a field holds, itself or as elements of a list.
+// inner returns the schema of the objects in a field, or in the elements of its list.
 func (d *Document) inner(s *Schema) Schema {
 	r := d.resolve(s)
 	if r.Items != nil {
@@ -51,7 +52,7 @@ func (d *Document) inner(s *Schema) Schema {
 	return r
 }
 
-// typeOf returns the type of a field as kubectl explain writes it: Object, []string.
+// typeOf returns the type of a field in the notation of kubectl explain: Object, []string.
 func (d *Document) typeOf(s *Schema) string {
 	r := d.resolve(s)
 	switch {
@@ -63,7 +64,7 @@ func (d *Document) typeOf(s *Schema) string {
 	return r.Type
 }
 
-// wordsOf returns the words that a field knows, itself or as elements of a list.
+// wordsOf returns the words that are valid in a field, or in the elements of its list.
 func (d *Document) wordsOf(s *Schema) []string {
 	r := d.inner(s)
 	if r.Const != "" {
@@ -72,14 +73,14 @@ func (d *Document) wordsOf(s *Schema) []string {
 	return r.Enum
 }
 
-// index is that of an element in the path of a field, as errors of policies have it: ingresses[0].hosts.
+// index matches an index in the path of a field, as in errors about policies: ingresses[0].hosts.
 var index = regexp.MustCompile(`\[[0-9]*\]`)
 
-// errNoField is the error of a path that begins or ends with a dot, or has two in a row.
-var errNoField = errors.New("write the path of a field, such as ingresses.hosts.allowed, or none")
+// errNoField is the error about a path that begins or ends with a dot, or contains two in a row.
+var errNoField = errors.New("pass the path of a field, such as ingresses.hosts.allowed, or no path")
 
-// find returns the name and the schema of the field at a path; of the empty path the schema of a policy. Indices are
-// skipped.
+// find returns the name and the schema of the field at a path. For the empty path, it returns the schema of a policy.
+// It ignores indices.
 func (d *Document) find(path string) (name string, s *Schema, err error) {
 	s = d.root
 	if path == "" {
@@ -106,7 +107,7 @@ func (d *Document) find(path string) (name string, s *Schema, err error) {
 	return name, s, nil
 }
 
-// suggest ends the sentence about an unknown field, as the errors of policies end it.
+// suggest returns the end of the sentence about an unknown field, in the style of errors about policies.
 func suggest(unknown string, known []string) string {
 	if best := text.Nearest(unknown, known); best != "" {
 		return "; did you mean " + best + "?"
@@ -114,7 +115,7 @@ func suggest(unknown string, known []string) string {
 	return "; known here: " + strings.Join(known, ", ")
 }
 
-// Fields returns the names of the fields below a path; none where there is no such path.
+// Fields returns the names of the fields below a path, or nil if there is no such path.
 func (d *Document) Fields(path string) []string {
 	_, s, err := d.find(path)
 	if err != nil {
@@ -123,9 +124,9 @@ func (d *Document) Fields(path string) []string {
 	return d.inner(s).Fields.Names()
 }
 
-// Explain describes the field at a path, such as ingresses.hosts, and lists its fields; the empty path is the policy
-// itself. Where recursive, it lists all fields below, without their descriptions. It says of an unknown field which one
-// was meant.
+// Explain describes the field at a path, such as ingresses.hosts, and lists its fields. The empty path is the policy
+// itself. If recursive is true, Explain lists all fields below it, without their descriptions. The error about an
+// unknown field suggests a similar field.
 func (d *Document) Explain(path string, recursive bool) (string, error) {
 	name, s, err := d.find(path)
 	if err != nil {
@@ -146,7 +147,7 @@ type explanation struct {
 	strings.Builder
 }
 
-// width is how long a line of a description is, in characters: what terminals show in one line.
+// width is the length of a line in a description, in characters. Most terminals show such a line without wrapping.
 const width = 100
 
 func (e *explanation) head(name string, s *Schema) {
@@ -197,7 +198,7 @@ func (e *explanation) fields(object *Schema, indent string, recursive bool) {
 	}
 }
 
-// wrapped writes a text of paragraphs in lines.
+// wrapped writes a text of several paragraphs, wrapped to width.
 func (e *explanation) wrapped(description, indent string) {
 	for paragraph := range strings.SplitSeq(description, "\n") {
 		line := indent

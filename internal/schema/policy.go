@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// policySchema is docs/policy.schema.json, compressed to an eighth: it is part of a binary that seldom shows it. It is
-// beside the code, since docs is no part of what an image is built of.
+// policySchema is docs/policy.schema.json, compressed to an eighth of its size, because the binary seldom shows it. It
+// is in this directory because the image is built without docs.
 //
 //go:embed policy.schema.json.gz
 var policySchema []byte

@@ -1,5 +1,5 @@
-// Package schema reads the JSON Schema of policy files, docs/policy.schema.json, and explains the fields in it.
-// A test of package policy writes the file, from the types that policies are decoded into.
+// Package schema parses the JSON Schema of policy files, docs/policy.schema.json, and explains its fields. A test of
+// package policy writes the file from the types that policies are decoded into.
 package schema
 
 import (
@@ -9,15 +9,16 @@ import (
 	"slices"
 )
 
-// Draft is the version of JSON Schema: the newest one that yaml-language-server knows, which most editors use for YAML.
+// Draft is the version of JSON Schema. It is the newest version that yaml-language-server supports, which most editors
+// use for YAML.
 const Draft = "http://json-schema.org/draft-07/schema#"
 
-// RefPrefix stands before the name of a definition in Schema.Ref.
+// RefPrefix is the text before the name of a definition in Schema.Ref.
 const RefPrefix = "#/definitions/"
 
-// Schema is a schema of draft 7, of a policy file or of a value in one, with the keywords that policies need. The
-// zero value of a keyword is absent. A schema with a Ref is that definition, with a description, a default and examples
-// of its own.
+// Schema is a draft-07 schema of a policy file or of a value in it, with the keywords that policies need. The zero
+// value of a keyword means that it is absent. A schema with a Ref is that definition, and its own description, default
+// and examples override the definition's.
 type Schema struct {
 	Draft       string   `json:"$schema,omitempty"`
 	ID          string   `json:"$id,omitempty"`
@@ -35,12 +36,12 @@ type Schema struct {
 	Fields      Fields   `json:"properties,omitempty"`
 	Required    []string `json:"required,omitempty"`
 	MinFields   int      `json:"minProperties,omitempty"`
-	// MoreFields: false means that there are no fields but Fields.
+	// MoreFields is false if no fields other than Fields are allowed.
 	MoreFields  *bool              `json:"additionalProperties,omitempty"`
 	Definitions map[string]*Schema `json:"definitions,omitempty"`
 }
 
-// Fields are the fields of an object, in the order in which they are documented and written.
+// Fields contains the fields of an object, in the order in which they are documented and written.
 type Fields []Field
 
 // Field is a field of an object.
@@ -58,7 +59,7 @@ func (fs Fields) Names() []string {
 	return names
 }
 
-// Find returns the schema of a field; nil where there is none of this name.
+// Find returns the schema of the field with the given name, or nil if there is no such field.
 func (fs Fields) Find(name string) *Schema {
 	if i := slices.IndexFunc(fs, func(f Field) bool { return f.Name == name }); i >= 0 {
 		return fs[i].Schema
@@ -88,10 +89,10 @@ func (fs Fields) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads an object, and keeps the order of its fields.
+// UnmarshalJSON reads an object and keeps the order of its fields.
 func (fs *Fields) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	if _, err := dec.Token(); err != nil { // the brace
+	if _, err := dec.Token(); err != nil { // the opening brace
 		return err
 	}
 	for dec.More() {

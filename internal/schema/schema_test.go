@@ -56,7 +56,7 @@ func TestFieldsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// What a field says of itself wins over the definition that it refers to; the rest is that of the definition.
+// The keywords of a field override its definition, and the definition's other keywords apply.
 func TestExplain(t *testing.T) {
 	text, err := parsed(t).Explain("rules[3].a", false)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package selfprobe is the process calling itself. It sends a review to each path through the real listener and
-// compares the answers with the right ones, so that a process that passes can serve.
+// Package selfprobe sends reviews from the process to itself. It sends a review to each path through the real listener
+// and compares the responses with the right ones. If the self-probe passes, the process can serve.
 package selfprobe
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Prober sends the reviews. They are judged by a built-in policy, whatever the users' policy says, and are served apart
-// from all others, below Prefix: they are neither counted nor logged, and have slots of their own, since a busy process
-// is not a broken one. Use New.
+// Prober sends the reviews. They are decided by a built-in policy, whatever the users' policy is, and are served
+// separately from all others, below Prefix. They are not counted or logged, and have separate slots, because a busy
+// process is not a broken process. Use New to create a Prober.
 type Prober struct {
 	prefix string
 	policy *policy.Policy
@@ -35,11 +35,11 @@ func New() (*Prober, error) {
 	return &Prober{prefix: "/self-probe/" + rand.Text(), policy: p}, nil
 }
 
-// Current returns the policy that the reviews are judged by.
+// Current returns the policy that decides the reviews.
 func (p *Prober) Current() *policy.Policy { return p.policy }
 
-// Prefix is the path below which the reviews are served, as in /self-probe/SECRET. It is made anew in every process, so
-// that no other client can call it.
+// Prefix returns the path below which the reviews are served, such as /self-probe/SECRET. It is different in every
+// process, so no other client can call it.
 func (p *Prober) Prefix() string { return p.prefix }
 
 // Sent reports whether r comes from this prober.
@@ -48,8 +48,7 @@ func (p *Prober) Sent(r *http.Request) bool {
 	return len(path) > len(p.prefix) && subtle.ConstantTimeCompare([]byte(path[:len(p.prefix)]), []byte(p.prefix)) == 1
 }
 
-// reviewOf returns a review for a webhook, with %s for the uid: of an object that the self-probe's policy rewrites or
-// denies.
+// reviewOf returns a review for a webhook, with %s for the uid. The self-probe's policy rewrites or denies its object.
 func reviewOf(w *admission.Webhook) string {
 	of := w.Kinds[0].Resource
 	return fmt.Sprintf(`{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
@@ -64,10 +63,11 @@ func reviewOf(w *admission.Webhook) string {
 	}}`, of.Group, of.Version, w.Kinds[0].Name, of.Name, of.APIVersion(), w.SelfProbe)
 }
 
-// Check sends a review to each path under baseURL, as in https://127.0.0.1:8443, and returns an error when one is not
-// answered as it should be. It leaves no idle connection behind. When ctx or the client's timeout ended the wait, the
-// error is a timeout in the sense of net.Error; every other error means that something did answer, or refused to. The
-// paths of sets are not called: they have the handlers of these paths, and differ in the rules alone.
+// Check sends a review to each path under baseURL, such as https://127.0.0.1:8443. It returns an error if a response is
+// wrong or missing, and does not leave an idle connection. If ctx or the client's timeout ended the wait, the error is
+// a timeout in the sense of net.Error. Any other error means that the process responded, or did not accept the
+// connection. Check does not call the paths of rule sets, because their handlers are the same and only the rules
+// differ.
 func (p *Prober) Check(ctx context.Context, client *http.Client, baseURL string) error {
 	defer client.CloseIdleConnections()
 	for _, w := range admission.Webhooks() {
@@ -101,11 +101,11 @@ func (p *Prober) check(ctx context.Context, client *http.Client, baseURL string,
 	return verify(uid, answer, w.Mutates)
 }
 
-// maxAnswer is many times the length of the right answers.
+// maxAnswer is many times the length of a right response.
 const maxAnswer = 64 << 10
 
-// verify checks an answer as kube-apiserver does, and that it is the right one to the review with this uid: a patch
-// where the webhook mutates, otherwise a denial.
+// verify checks a response as kube-apiserver does. It also checks that it is the right response to the review with this
+// uid: a patch if the webhook mutates, otherwise a denial.
 func verify(uid string, body []byte, patch bool) error {
 	var a struct {
 		APIVersion, Kind string
@@ -116,19 +116,19 @@ func verify(uid string, body []byte, patch bool) error {
 		}
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
-		return fmt.Errorf("the answer is not JSON: %w", err)
+		return fmt.Errorf("the response is not JSON: %w", err)
 	}
 	switch {
 	case a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview":
-		return fmt.Errorf("the answer is a %s %s, not an admission.k8s.io/v1 AdmissionReview", a.APIVersion, a.Kind)
+		return fmt.Errorf("the response is a %s %s, not an admission.k8s.io/v1 AdmissionReview", a.APIVersion, a.Kind)
 	case a.Response == nil:
-		return fmt.Errorf("the answer has no response")
+		return fmt.Errorf("the response field is missing")
 	case a.Response.UID != uid:
-		return fmt.Errorf("the answer is for the uid %s, not for %s", text.Quote(a.Response.UID), text.Quote(uid))
+		return fmt.Errorf("the response has the uid %s, not %s", text.Quote(a.Response.UID), text.Quote(uid))
 	case a.Response.Allowed != patch:
-		return fmt.Errorf("the answer says allowed: %t", a.Response.Allowed)
+		return fmt.Errorf("the response has allowed: %t", a.Response.Allowed)
 	case (a.Response.Patch != "") != patch || (a.Response.PatchType == "JSONPatch") != patch:
-		return fmt.Errorf("the answer has a patch of type %s and %d bytes",
+		return fmt.Errorf("the response has a patch of type %s and %d bytes",
 			text.Quote(a.Response.PatchType), len(a.Response.Patch))
 	}
 	return nil

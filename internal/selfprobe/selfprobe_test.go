@@ -24,7 +24,7 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 	const deny, patch = false, true
 	tests := []struct {
 		name  string
-		patch bool // is the right answer
+		patch bool // a patch is the right response
 		body  string
 		want  string
 	}{
@@ -34,31 +34,32 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 			"a patch", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",
 				"response":{"uid":"705ab4f5","allowed":true,"patch":"W10=","patchType":"JSONPatch"}}`, "",
 		},
-		{"no JSON", deny, `<html>`, "the answer is not JSON: invalid character '<' looking for beginning of value"},
+		{"no JSON", deny, `<html>`, "the response is not JSON: invalid character '<' looking for beginning of value"},
 		{
 			"another version", deny, `{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview",` +
 				`"response":{"uid":"705ab4f5"}}`,
-			"the answer is a admission.k8s.io/v1beta1 AdmissionReview, not an admission.k8s.io/v1 AdmissionReview",
+			"the response is a admission.k8s.io/v1beta1 AdmissionReview, not an admission.k8s.io/v1 AdmissionReview",
 		},
-		{"no response", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, "the answer has no response"},
+		{"no response", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`,
+			"the response field is missing"},
 		{
 			"another's uid", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"8"}}`,
-			`the answer is for the uid "8", not for "705ab4f5"`,
+			`the response has the uid "8", not "705ab4f5"`,
 		},
 		{
 			"allowed", deny, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",` +
 				`"response":{"uid":"705ab4f5","allowed":true}}`,
-			"the answer says allowed: true",
+			"the response has allowed: true",
 		},
 		{
 			"allowed and not patched", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",` +
 				`"response":{"uid":"705ab4f5","allowed":true}}`,
-			`the answer has a patch of type "" and 0 bytes`,
+			`the response has a patch of type "" and 0 bytes`,
 		},
 		{
 			"a patch without its type", patch, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",
 				"response":{"uid":"705ab4f5","allowed":true,"patch":"W10="}}`,
-			`the answer has a patch of type "" and 4 bytes`,
+			`the response has a patch of type "" and 4 bytes`,
 		},
 	}
 	for _, tt := range tests {
@@ -98,7 +99,7 @@ func TestHangsAreTimeouts(t *testing.T) {
 			t.Cleanup(s.Close)
 			ctx := t.Context()
 			if tt.hangs {
-				t.Cleanup(func() { close(over) }) // before the server is closed, which waits for its handlers
+				t.Cleanup(func() { close(over) }) // before the server is closed, because closing waits for its handlers
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
 				defer cancel()

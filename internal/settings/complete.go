@@ -16,14 +16,14 @@ import (
 	"github.com/evergate/evergate/certs"
 )
 
-// Where --dev listens: on this machine only. Ports that need no privilege.
+// The addresses of --dev. They are only reachable from this machine, and their ports do not require privileges.
 const (
 	devListen    = "127.0.0.1:8443"
 	devOpsListen = "127.0.0.1:8080"
 )
 
-// Complete fills in what depends on other flags. flags says which of them are set. The error says what is refused, a
-// line for each contradiction and each value out of its range.
+// Complete sets defaults that depend on other flags. flags reports which flags were set. The error has a line for
+// each contradiction and each value that is out of range.
 func (f *Serve) Complete(flags *pflag.FlagSet) error {
 	f.complete(flags)
 	var all []error
@@ -41,7 +41,7 @@ func (f *Serve) complete(flags *pflag.FlagSet) {
 	}
 }
 
-// completeDev gives flags that were not set the values that suit a laptop.
+// completeDev gives flags that were not set values that are suitable for a laptop.
 func (f *Serve) completeDev(flags *pflag.FlagSet) {
 	if !flags.Changed("listen") {
 		f.Listen = devListen
@@ -50,7 +50,7 @@ func (f *Serve) completeDev(flags *pflag.FlagSet) {
 		f.OpsListen = devOpsListen
 	}
 	if !flags.Changed("drain-delay") {
-		f.DrainDelay = 0 // no endpoint has to propagate, and Ctrl-C should be quick
+		f.DrainDelay = 0 // endpoints do not have to propagate, and Ctrl-C should be fast
 	}
 	if !flags.Changed("drain-timeout") {
 		f.DrainTimeout = f.DrainDelay + time.Second
@@ -62,7 +62,7 @@ func (f *Serve) completeDev(flags *pflag.FlagSet) {
 
 // refusal is one reason why evergate serve does not start.
 type refusal struct {
-	flags []string // whose values it depends on
+	flags []string // the flags whose values cause it
 	err   error
 }
 
@@ -78,10 +78,10 @@ func (f *Serve) checkFiles() (all []refusal) {
 		all = append(all, refuse(errors.New("--dev makes its own certificate: leave out --tls-cert, --tls-key and --tls-ca"),
 			"dev", "tls-cert", "tls-key", "tls-ca"))
 	case !f.Dev && f.DevCA != "":
-		all = append(all, refuse(errors.New("--dev-ca has no meaning without --dev"), "dev", "dev-ca"))
+		all = append(all, refuse(errors.New("--dev-ca requires --dev"), "dev", "dev-ca"))
 	case !f.Dev && (f.TLSCert == "" || f.TLSKey == ""):
-		all = append(all, refuse(errors.New("serve needs a certificate: set --tls-cert and --tls-key, or --dev to try it on "+
-			"this machine"), "dev", "tls-cert", "tls-key"))
+		all = append(all, refuse(errors.New("serve needs a certificate: set --tls-cert and --tls-key, or set --dev to "+
+			"try it on this machine"), "dev", "tls-cert", "tls-key"))
 	}
 	if f.RequirePolicy && f.Policy == "" && !f.Dev {
 		all = append(all, refuse(errors.New("--require-policy needs --policy: without one it would never be ready"),
@@ -96,8 +96,8 @@ func (f *Serve) checkClients() (all []refusal) {
 	}
 	switch {
 	case len(f.ClientNames) > 0 && f.ClientCAFile == "":
-		all = append(all, refuse(errors.New("--client-name needs --client-ca-file: a name is worth nothing without a CA "+
-			"that vouches for it"), "client-name", "client-ca-file"))
+		all = append(all, refuse(errors.New("--client-name needs --client-ca-file: without a CA, a client can "+
+			"claim any name"), "client-name", "client-ca-file"))
 	case slices.Contains(f.ClientNames, ""):
 		all = append(all, refuse(errors.New("--client-name is empty: name a client, or leave it out to accept all of "+
 			"--client-ca-file"), "client-name"))
@@ -115,14 +115,14 @@ func (f *Serve) checkAddresses() (all []refusal) {
 		all = append(all, refuse(fmt.Errorf("--ops-listen is %q: %w", f.OpsListen, opsErr), "dev", "ops-listen"))
 	}
 	if port != 0 && port == opsPort && (everywhere(host) || everywhere(opsHost) || host == opsHost) {
-		all = append(all, refuse(fmt.Errorf("--listen and --ops-listen are both on port %d: write one that is free, such as "+
-			"%s and %s", port, defaultListen, defaultOpsListen), "dev", "listen", "ops-listen"))
+		all = append(all, refuse(fmt.Errorf("--listen and --ops-listen are both on port %d: choose two free ports, "+
+			"such as %s and %s", port, defaultListen, defaultOpsListen), "dev", "listen", "ops-listen"))
 	}
 	return all
 }
 
-// SplitAddress splits the address of a listener. The host is empty where it listens on all addresses; port 0 stands for
-// any that is free. The error says what would be right.
+// SplitAddress splits the address of a listener. The host is empty if it listens on all addresses. Port 0 means any
+// free port. The error contains a hint.
 func SplitAddress(address string) (host string, port uint16, err error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -130,7 +130,7 @@ func SplitAddress(address string) (host string, port uint16, err error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return "", 0, fmt.Errorf("its port is no number from 0 to 65535: write one such as %s", defaultListen)
+		return "", 0, fmt.Errorf("its port is not a number from 0 to 65535: write a port such as %s", defaultListen)
 	}
 	if everywhere(host) {
 		host = ""
@@ -162,7 +162,7 @@ func (f *Serve) checkTimes() (all []refusal) {
 		{"shutdown-timeout", f.ShutdownTimeout, 0},
 		{"max-connection-age", f.MaxConnectionAge, 0},
 		{"startup-timeout", f.StartupTimeout, time.Second},
-		{"reload-interval", f.ReloadInterval, 10 * time.Millisecond}, // less would do nothing but read files
+		{"reload-interval", f.ReloadInterval, 10 * time.Millisecond}, // avoids constant reading
 	} {
 		if t.value < t.least {
 			all = append(all, refuse(fmt.Errorf("--%s is %s: at least %s", t.flag, t.value, t.least), t.flag))

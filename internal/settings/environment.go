@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Prefix begins the names of all variables that set a flag.
+// Prefix is the beginning of the names of all environment variables that set a flag.
 const Prefix = "EVERGATE_"
 
-// Environment holds the variables of a process, by name. One that is empty counts as not set.
+// Environment contains the environment variables of a process, by name. An empty variable counts as not set.
 type Environment map[string]string
 
-// NewEnvironment returns the environment in entries, which are as os.Environ has them.
+// NewEnvironment returns the environment in entries, which have the format of os.Environ.
 func NewEnvironment(entries []string) Environment {
 	env := Environment{}
 	for _, entry := range entries {
@@ -28,16 +28,17 @@ func NewEnvironment(entries []string) Environment {
 	return env
 }
 
-// Variable returns the name of the variable that sets a flag.
+// Variable returns the name of the environment variable that sets a flag.
 func Variable(flag string) string {
 	return Prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// HasVariable reports whether a flag has a variable. Help has none: a variable would disable the command.
+// HasVariable reports whether a flag can be set by a variable. The flag help cannot, because such a variable would
+// disable the command.
 func HasVariable(f *pflag.Flag) bool { return f.Name != "help" }
 
-// Apply sets every flag that the command line has not set from its variable. The error has a line for each variable
-// that is refused.
+// Apply sets every flag that was not set on the command line from its variable. The error has a line for each invalid
+// variable.
 func (env Environment) Apply(flags *pflag.FlagSet) error {
 	var refused []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -65,7 +66,7 @@ func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
 	return list.Replace(values)
 }
 
-// plain removes from an error of package pflag what refers to the command line, and to Go.
+// plain removes references to the command line and to Go from an error of package pflag.
 func plain(err error, value string) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = invalid.Unwrap()
@@ -76,15 +77,15 @@ func plain(err error, value string) error {
 	return err
 }
 
-// OfService reports whether a variable is one that Kubernetes puts into every Pod for the Services of its namespace, of
-// which evergate is likely to be one: EVERGATE_SERVICE_HOST, EVERGATE_PORT, EVERGATE_OPS_PORT_443_TCP_ADDR. No flag may
-// have such a name.
+// OfService reports whether Kubernetes sets a variable with this name for a Service in every Pod of its namespace.
+// The Service of Evergate is probably called evergate, which leads to EVERGATE_SERVICE_HOST, EVERGATE_PORT or
+// EVERGATE_OPS_PORT_443_TCP_ADDR. Flags must not have such names.
 func OfService(name string) bool {
 	return regexp.MustCompile(
 		`^EVERGATE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$`).MatchString(name)
 }
 
-// Ignored returns a sentence for each variable that sets none of the flags that known reports: most likely it is
+// Ignored returns an error for each variable that does not set a flag according to known. The name is probably
 // misspelt.
 func (env Environment) Ignored(known func(variable string) bool) []error {
 	var ignored []error

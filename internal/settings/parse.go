@@ -12,25 +12,26 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// Unknown stands, in an argument or in the value of a variable, for what is not known: the value of a key of a Secret.
-// Neither can hold it in truth, since a NUL byte ends both.
+// Unknown is the placeholder for an unknown value in an argument or variable, for example the value of a key in a
+// Secret. Real values cannot contain it, because they cannot contain NUL bytes.
 const Unknown = "\x00"
 
 func isUnknown(s string) bool { return strings.Contains(s, Unknown) }
 
-// Container is what evergate serve gets in a container, as far as it is known.
+// Container contains the known part of the configuration of evergate serve in a container.
 type Container struct {
-	Args []string // behind serve
+	Args []string // after serve
 	Env  Environment
-	// Hidden are what the names of variables begin with that may be set without being in Env; "" is every variable.
+	// Hidden contains prefixes of the names of variables that may be set without being in Env. The prefix "" means
+	// every variable.
 	Hidden []string
 }
 
-// Parsed is what the flags of evergate serve are set to in a container. A flag that Known does not report has its
-// default, or a text with Unknown in place of what is not known.
+// Parsed contains the flags of evergate serve in a container. If Known does not report a flag, the flag has its
+// default, or a string with Unknown instead of the unknown part.
 type Parsed struct {
 	Serve
-	unknown map[string]bool // flags
+	unknown map[string]bool // by flag
 }
 
 // Known reports whether the values of all these flags are known.
@@ -38,17 +39,17 @@ func (p *Parsed) Known(flags ...string) bool {
 	return !slices.ContainsFunc(flags, func(name string) bool { return p.unknown[name] })
 }
 
-// Parse returns the settings, and every error with which evergate serve would refuse them, by itself and whatever the
-// files hold that they name. What depends on a value that is not known is not refused.
+// Parse returns the settings and every error that would prevent evergate serve from starting. It does not read the
+// files in the settings. It does not report errors that depend on unknown values.
 func (c Container) Parse() (*Parsed, []error) {
 	p := &Parsed{unknown: map[string]bool{}}
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	flags.SetOutput(io.Discard) // where --help would write to
+	flags.SetOutput(io.Discard) // --help would write to it
 	p.Define(flags)
 	partial, errs := p.parse(flags, c.Args)
 	flags.VisitAll(func(f *pflag.Flag) {
 		hidden := partial || c.hides(Variable(f.Name))
-		if hidden && !f.Changed && f.Name != "dev" { // which is for laptops, where nothing is hidden
+		if hidden && !f.Changed && f.Name != "dev" { // --dev is for laptops, so a hidden variable does not set it
 			p.unknown[f.Name] = true
 		}
 	})
@@ -62,8 +63,8 @@ func (c Container) Parse() (*Parsed, []error) {
 	return p, append(errs, separate(telemetry.CheckEnvironment(c.tracing))...)
 }
 
-// parse sets flags from arguments. It goes on behind an error, so that all are found, and reports whether there may be
-// more arguments than are known.
+// parse sets flags from arguments. It continues after an error, to find all errors. partial reports whether there may
+// be more arguments than are known.
 func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs []error) {
 	var refused []error
 	set := func(f *pflag.Flag, value string) error {
@@ -83,40 +84,41 @@ func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs 
 		} else {
 			errs = append(errs, err)
 		}
-		flags.String(name, "", "") // so that the next pass goes on behind it
+		flags.String(name, "", "") // the next pass then continues after it
 		flags.Lookup(name).NoOptDefVal = "true"
 		refused = nil
 		err = flags.ParseAll(args, set)
 	}
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		errs = append(errs, errors.New("--help makes it write its help and end"))
+		errs = append(errs, errors.New("with --help, the process only prints its help"))
 	case err != nil:
 		errs = append(errs, err)
 	}
 	errs = append(errs, refused...)
 	partial = partial || slices.ContainsFunc(flags.Args(), isUnknown)
 	words := slices.DeleteFunc(flags.Args(), isUnknown)
-	if len(words) > 0 && len(errs) == 0 { // otherwise it may be the value of a flag that is refused
-		errs = append(errs, fmt.Errorf("evergate serve takes no argument like %q: %s", words[0], ArgsHint))
+	if len(words) > 0 && len(errs) == 0 { // otherwise it may be the value of an invalid flag
+		errs = append(errs, fmt.Errorf("evergate serve does not accept the argument %q: %s", words[0], ArgsHint))
 	}
 	return partial, errs
 }
 
-// set notes that the value of a flag is not known. Of a text, what is known is kept.
+// set records that the value of a flag is unknown. A string keeps its known part.
 func (p *Parsed) set(flags *pflag.FlagSet, f *pflag.Flag, value string) error {
 	p.unknown[f.Name] = true
 	if f.Value.Type() == "string" {
-		return flags.Set(f.Name, value) // no text is refused here
+		return flags.Set(f.Name, value) // a string flag accepts any value here
 	}
 	f.Changed = true
 	return nil
 }
 
-// ArgsHint says of arguments that are no flags what was probably meant.
+// ArgsHint explains how to configure evergate serve, for errors about arguments that are not flags.
 const ArgsHint = "everything is set by flags"
 
-// missing returns the name of the flag that an error says does not exist; empty for another error.
+// missing returns the name of the flag in an error about a flag that does not exist. It returns an empty string for
+// other errors.
 func missing(flags *pflag.FlagSet, err error) string {
 	e, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || e.GetSpecifiedShortnames() != "" || flags.Lookup(e.GetSpecifiedName()) != nil {
@@ -125,7 +127,7 @@ func missing(flags *pflag.FlagSet, err error) string {
 	return e.GetSpecifiedName()
 }
 
-// apply sets flags from variables whose values are known.
+// apply sets flags from variables with known values.
 func (p *Parsed) apply(flags *pflag.FlagSet, env Environment) []error {
 	known := Environment{}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -141,7 +143,7 @@ func (p *Parsed) apply(flags *pflag.FlagSet, env Environment) []error {
 	errs := separate(known.Apply(flags))
 	flags.VisitAll(func(f *pflag.Flag) {
 		if known[Variable(f.Name)] != "" && !f.Changed {
-			p.unknown[f.Name] = true // refused
+			p.unknown[f.Name] = true // its value is invalid
 		}
 	})
 	return errs
@@ -155,22 +157,21 @@ func (c Container) hides(name string) bool {
 	return slices.ContainsFunc(c.Hidden, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// tracing returns the value of one of OpenTelemetry's variables, with something in place of what is not known that
-// passes.
+// tracing returns the value of an OpenTelemetry variable. It replaces unknown parts with valid values.
 func (c Container) tracing(name string) string {
 	value := c.Env[name]
 	switch {
 	case !isUnknown(value):
 		return value
 	case strings.HasSuffix(name, "_ENDPOINT"):
-		return "http://unknown" // which one does not matter, but that there is one: without any, no other variable does
-	case name == "OTEL_RESOURCE_ATTRIBUTES" && value != Unknown: // names of Pods and nodes
+		return "http://unknown" // the value does not matter, but without an endpoint the other variables have no effect
+	case name == "OTEL_RESOURCE_ATTRIBUTES" && value != Unknown: // contains the names of Pods and nodes
 		return strings.ReplaceAll(value, Unknown, "unknown")
 	}
 	return ""
 }
 
-// separate returns the errors that were joined into one.
+// separate returns the errors in a joined error.
 func separate(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error

@@ -21,7 +21,7 @@ func parse(c settings.Container) (*settings.Parsed, []string) {
 	return p, texts
 }
 
-// The command line wins over the environment, and the environment over the default.
+// The command line overrides the environment, and the environment overrides the default.
 func TestPrecedence(t *testing.T) {
 	p, errs := parse(settings.Container{
 		Args: []string{"--drain-delay=5s", "--client-ca-file", "ca.crt"},
@@ -40,7 +40,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// Everything that is refused is found, and what depends on it is not refused as well.
+// Every invalid setting is reported, but not the errors that it would cause.
 func TestAllAtOnce(t *testing.T) {
 	_, errs := parse(settings.Container{
 		Args: []string{"--drain-dely=10s", "--polcy", "x", "--drain-timeout=30", "--drain-delay=40s", "--max-connections=0"},
@@ -58,7 +58,7 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// What is not known is not refused, nor what depends on it.
+// Unknown values are not reported as errors, and neither are settings that depend on them.
 func TestUnknown(t *testing.T) {
 	late := "--drain-delay=40s" // longer than --drain-timeout by default
 	refused := []string{"--drain-timeout 30s is shorter than --drain-delay 40s, which is a part of it"}

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// bounded are the packages that handle values of any length: of objects, of peers, of policies that are only reviewed.
+// bounded contains the packages that handle values of any length: of objects, of peers, and of policies under review.
 var bounded = []string{
 	"policy", "policy/internal/match", "policy/internal/strict", "internal/output", "review", "admission", "handlers",
 	"offline", "plan",
 }
 
-// unbounded are the functions whose cost and result are as long as their argument, and what takes their place.
+// unbounded contains the functions whose cost and result are as long as their argument, and their replacements.
 var unbounded = map[string]string{
 	"strconv.Quote":          "text.Quote",
 	"strconv.QuoteToASCII":   "text.Quote",
@@ -29,7 +29,7 @@ var unbounded = map[string]string{
 	"bytes.Fields":           "bytes.FieldsSeq, with a bound",
 }
 
-// Whatever a tenant or a peer can make large is truncated before it is quoted, split or converted.
+// Text that a tenant or a peer can make long is truncated before it is quoted, split or converted.
 func TestBounded(t *testing.T) {
 	for _, dir := range bounded {
 		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
@@ -47,7 +47,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// unboundedIn returns where in a file something of any length is formatted, split or converted.
+// unboundedIn returns the places in a file that format, split or convert text of any length.
 func unboundedIn(t *testing.T, file string) (found []string) {
 	t.Helper()
 	set := token.NewFileSet()

@@ -1,9 +1,10 @@
 package text
 
-// Colors says whether words are written in the colors of terminals. The zero value writes them as they are.
+// Colors is true if text is written in the colors of terminals. If it is false, the methods return text unchanged.
 type Colors bool
 
-// Select Graphic Rendition of ECMA-48, which all terminals know: the eight colors have the theme that their user chose.
+// Select Graphic Rendition codes of ECMA-48, which all terminals support. The theme that the user chose determines the
+// eight colors.
 const (
 	red    = "31"
 	green  = "32"
@@ -12,19 +13,19 @@ const (
 	bold   = "1"
 )
 
-// Bad writes what is denied or wrong, in red.
+// Bad formats text about denials and errors, in red.
 func (c Colors) Bad(s string) string { return c.in(red, s) }
 
-// Warn writes what is warned of, in yellow.
+// Warn formats text about warnings, in yellow.
 func (c Colors) Warn(s string) string { return c.in(yellow, s) }
 
-// Good writes what is right or changed as wanted, in green.
+// Good formats text about valid objects and intended changes, in green.
 func (c Colors) Good(s string) string { return c.in(green, s) }
 
-// Note writes what is worth knowing, in cyan.
+// Note formats text about other information, in cyan.
 func (c Colors) Note(s string) string { return c.in(cyan, s) }
 
-// Head writes a heading, in bold.
+// Head formats a heading, in bold.
 func (c Colors) Head(s string) string { return c.in(bold, s) }
 
 func (c Colors) in(rendition, s string) string {

@@ -2,12 +2,12 @@ package text
 
 import "strings"
 
-// Nearest returns the known name that an unknown one was probably meant to be; "" when none is near.
+// Nearest returns the known name that an unknown name was probably meant to be, or "" if no known name is similar.
 func Nearest(unknown string, known []string) string {
 	best, distance := "", 1+len(unknown)/3
 	for _, name := range known {
 		if len(unknown) > 2*len(name)+1 {
-			continue // the distance is at least its length, and comparing costs the product of the lengths
+			continue // the distance is at least the difference in length, and comparing is quadratic
 		}
 		if d := editDistance(strings.ToLower(unknown), strings.ToLower(name)); d <= distance && (best == "" || d < distance) {
 			best, distance = name, d
@@ -16,7 +16,7 @@ func Nearest(unknown string, known []string) string {
 	return best
 }
 
-// editDistance returns the Levenshtein distance: how many bytes to insert, delete or replace.
+// editDistance returns the Levenshtein distance: the number of bytes to insert, delete or replace.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -74,7 +74,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// What is shown is bounded, and so is the memory that it takes, however long the value is.
+// The length of the result and the memory for it are limited, however long the value is.
 func TestCostIsBounded(t *testing.T) {
 	long := strings.Repeat("\x7f", 4<<20)
 	bytes := []byte(long)
@@ -101,7 +101,7 @@ func TestCostIsBounded(t *testing.T) {
 	}
 }
 
-// The name of a file is shown as it is, unless it could end a line, control a terminal or start a command.
+// A file name is shown unchanged, unless it could end a line, control a terminal or start a command.
 func TestPath(t *testing.T) {
 	for name, want := range map[string]string{
 		"deploy/web app-ü.yaml":   "deploy/web app-ü.yaml",

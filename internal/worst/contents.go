@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// nasty is a text that is made of one unit again and again, each unit written as JSON.
+// nasty is a text that repeats one unit. The unit is written as JSON.
 type nasty struct{ name, unit string }
 
-// nasties are the texts that cost most: what is escaped or counted where it is shown, what separates parts, what
-// patterns and grammars try to match, and what only looks like the start of something.
+// nasties returns the costliest texts: characters that are escaped or counted in messages, separators, texts that
+// patterns and grammars try to match, and texts that only look like the start of something.
 func nasties() []nasty {
 	return []nasty{
 		{"0x7f", "\x7f"},
-		{"<", `\u003c`}, // as Go sends it: six bytes for one
+		{"<", `\u003c`}, // as Go encodes it: six bytes for one
 		{"quotes", `\"`},
 		{"backslashes", `\\`},
 		{"newlines", `\n`},
@@ -36,7 +36,7 @@ func nasties() []nasty {
 		{"addresses", "2001:db8::"},
 		{"JSON", `\"a\":\"b\",`},
 		{"attributes", "CN=a,"}, // of a subject
-		{"pairs", "axbyqaz"},    // what the patterns of the policy look for, never whole
+		{"pairs", "axbyqaz"},    // parts of the matches of the policy's patterns, but never a whole match
 	}
 }
 
@@ -48,7 +48,7 @@ func (n nasty) textAfter(prefix string, size int) raw {
 // digits returns a number of about size bytes.
 func digits(size int) raw { return raw(strings.Repeat("7", max(1, size))) }
 
-// likely are values that pass for right, each with a place for a number, by what a path ends with.
+// likely contains valid values, each with a placeholder for a number, by the suffix of a path.
 var likely = []struct{ suffix, format string }{
 	{"image", "r%d.test/a/b:1"},
 	{"reference", "r%d.test/a/b:1"},
@@ -67,7 +67,7 @@ var likely = []struct{ suffix, format string }{
 	{"dnsName", "h%d.example.com"},
 }
 
-// valid returns a value that passes for right, the i-th that is different.
+// valid returns the i-th of many different valid values.
 func (f field) valid(i int) raw {
 	switch f.Type {
 	case numeric:
@@ -111,8 +111,8 @@ func elements() []element {
 	}
 }
 
-// keys are those of annotations that have a meaning for a kind, which TestKeys compares with the code, one that stands
-// in the policies of this package, and one that nothing knows.
+// keys returns keys of annotations: the keys that have a meaning for a kind, which TestKeys compares with the code, a
+// key that is in the policies of this package, and an unknown key.
 func keys(kind string) []string {
 	all := []string{"required.example/key", "a"}
 	switch kind {

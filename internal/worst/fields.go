@@ -15,47 +15,47 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// field is a place in a review that the decoder reads: request.object.spec.containers[].image.
+// field is a place in a review that the decoder reads, such as request.object.spec.containers[].image.
 type field struct {
 	Path string
 	Type fieldType
 }
 
-// fieldType is what a field holds.
+// fieldType is the type of a field.
 type fieldType int
 
-// The types of fields that decide.
+// The types of the fields that affect decisions.
 const (
 	textual fieldType = iota
 	numeric
 	boolean // true or false
-	mapping // of texts to texts
+	mapping // string keys and string values
 )
 
-// object says whether the field is one of the object's, which a tenant writes, and not of the rest of the review.
+// object reports whether the field is in the object, which a tenant writes, and not in the rest of the review.
 func (f field) object() bool { return strings.HasPrefix(f.Path, objectPath) }
 
 const objectPath = "request.object."
 
-// kind is a kind of object that is judged.
+// kind is a kind of object that is evaluated.
 type kind struct {
 	name     string
-	paths    []string // where its reviews are sent to
-	sent     *object  // the creation of an ordinary one
+	paths    []string // the paths for its reviews
+	sent     *object  // the creation of an ordinary object
 	of       reflect.Type
 	decode   func(body []byte) (any, error) // a *review.Request
 	variants []variant
 }
 
-// decoder returns what decodes reviews of some objects.
+// decoder returns a function that decodes reviews of these objects.
 func decoder[T any](objects review.Objects[T]) func([]byte) (any, error) {
 	return func(body []byte) (any, error) { return objects.Decode(body) }
 }
 
-// variant is a way to have an object judged in another way than the base.
+// variant is a change that causes an object to be evaluated differently.
 type variant struct {
 	name   string
-	fields []string // for these; their paths begin so
+	fields []string // prefixes of the paths that the variant applies to
 	change func(request, object *object)
 }
 
@@ -96,7 +96,7 @@ func kinds() []kind {
 	}...)
 }
 
-// hostKinds are the kinds of other projects that name hosts.
+// hostKinds returns the kinds of other projects that contain hosts.
 func hostKinds() []kind {
 	return []kind{
 		{
@@ -130,8 +130,8 @@ func hostKinds() []kind {
 	}
 }
 
-// fields returns the fields that decide, in the order of Kubernetes' own types. A field is one of them if the decoder
-// refuses it when it is of the wrong type.
+// fields returns the fields that affect decisions, in the order of Kubernetes' types. A field is included if the
+// decoder returns an error when it has the wrong type.
 func (k kind) fields() []field {
 	var all []field
 	add := func(f field) {
@@ -143,7 +143,7 @@ func (k kind) fields() []field {
 		switch f.Path {
 		case "request.object":
 			k.walk(k.of, objectPath, add)
-		case "request.oldObject": // it is read as object is
+		case "request.oldObject": // it is read like object
 		default:
 			add(f)
 		}
@@ -151,7 +151,7 @@ func (k kind) fields() []field {
 	return all
 }
 
-// reads says whether the decoder takes no value of another type for a field.
+// reads reports whether the decoder returns an error for a field of the wrong type.
 func (k kind) reads(f field) bool {
 	wrong := []raw{`5`, `[5]`}
 	if f.Type == numeric {
@@ -167,8 +167,8 @@ func (k kind) reads(f field) bool {
 	return false
 }
 
-// walk yields the fields that a struct of type t has as JSON, down to those that hold no others, but for those within
-// a field that the decoder does not read.
+// walk calls tell for each JSON field of the struct type t that does not contain other fields. It skips fields within a
+// field that the decoder does not read.
 func (k kind) walk(t reflect.Type, path string, tell func(field)) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -187,7 +187,8 @@ func (k kind) walkValue(t reflect.Type, path string, tell func(field)) {
 		t = t.Elem()
 	}
 	leaf := map[reflect.Kind]fieldType{
-		reflect.String: textual, reflect.Bool: boolean, reflect.Map: mapping, reflect.Int32: numeric, reflect.Int64: numeric,
+		reflect.String: textual, reflect.Bool: boolean, reflect.Map: mapping, reflect.Int: numeric, reflect.Int32: numeric,
+		reflect.Int64: numeric,
 	}
 	of, isLeaf := leaf[t.Kind()]
 	if t.Kind() == reflect.Struct {
@@ -205,7 +206,8 @@ func (k kind) walkValue(t reflect.Type, path string, tell func(field)) {
 	}
 }
 
-// opaque says of a struct that JSON does not show its fields.
+// opaque returns the type of a struct whose JSON form does not contain its fields, and reports whether t is such a
+// struct.
 func opaque(t reflect.Type) (fieldType, bool) {
 	switch t.Name() {
 	case "Time", "MicroTime", "Quantity":

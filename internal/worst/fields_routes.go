@@ -4,12 +4,13 @@ import (
 	"reflect"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 
 	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// routeKinds are the kinds of routes of Gateway API.
+// routeKinds returns the Gateway API route kinds.
 func routeKinds() []kind {
 	route := func(name string, sent *object, of reflect.Type, variants ...variant) kind {
 		return kind{
@@ -30,12 +31,12 @@ func routeKinds() []kind {
 	}
 }
 
-// gatewayKinds are a Gateway, which stands for ListenerSets too, and a ReferenceGrant.
+// gatewayKinds returns a Gateway, which also represents ListenerSets, a ReferenceGrant and an XBackend.
 func gatewayKinds() []kind {
 	return []kind{
 		{
 			name: "Gateway", paths: []string{"/validate/gateways"},
-			sent: parse(reviewtest.Create(reviewtest.Gateway(1))), of: reflect.TypeFor[gatewayv1.Gateway](),
+			sent: parse(reviewtest.Create(reviewtest.Gateway(1))), of: reflect.TypeFor[gatewayWithFilters](),
 			decode: decoder(review.Gateways()),
 		},
 		{
@@ -43,5 +44,22 @@ func gatewayKinds() []kind {
 			sent: parse(reviewtest.Create(reviewtest.ReferenceGrant())), of: reflect.TypeFor[gatewayv1.ReferenceGrant](),
 			decode: decoder(review.Grants()),
 		},
+		{
+			name: "XBackend", paths: []string{"/validate/services"},
+			sent: parse(reviewtest.Create(reviewtest.XBackend())), of: reflect.TypeFor[gatewayxv1alpha1.XBackend](),
+			decode: decoder(review.Services()),
+		},
 	}
+}
+
+// gatewayWithFilters is a Gateway with the experimental filters of listeners, which its type does not have yet.
+type gatewayWithFilters struct {
+	gatewayv1.Gateway
+	Filtered struct {
+		Listeners []struct {
+			Filters struct {
+				Requests []gatewayv1.HTTPRouteFilter `json:"requests"`
+			} `json:"filters"`
+		} `json:"listeners"`
+	} `json:"spec"`
 }

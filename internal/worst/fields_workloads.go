@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// workloadKinds are a Deployment, which stands for all workloads with one template, and a custom resource with many:
-// that of templates in policy.yaml.
+// workloadKinds returns a Deployment, which represents all workloads with one template, and a custom resource with many
+// templates. It is the custom resource in the templates block of policy.yaml.
 func workloadKinds() []kind {
 	workload := func(name string, sent *object, of reflect.Type) kind {
 		return kind{
@@ -25,7 +25,7 @@ func workloadKinds() []kind {
 	}
 }
 
-// templates returns the entry of templates in policy.yaml.
+// templates returns the entry in the templates block of policy.yaml.
 func templates() policy.Template {
 	return policy.Template{
 		Group: "worst.example", Versions: []string{"v1"}, Kind: "Worst", Resource: "worsts",

@@ -2,5 +2,5 @@
 
 package worst
 
-// Race says whether the race detector is on.
+// Race is true if the race detector is on.
 const Race = false

@@ -9,12 +9,12 @@ import (
 //go:embed policy.yaml
 var checks string
 
-// One is a policy with one entry of each kind in which every check is switched on and enforced.
+// One returns a policy with one entry of each kind that enforces every check.
 func One() string {
 	return policyOf(func(entry string) string { return fill(entry, 0, "enforce", "kube-*", "[/a-z]v[0-9]+.*") })
 }
 
-// Ten is a policy with ten entries of each kind, in all modes, with patterns that have to look at all of a value.
+// Ten returns a policy with ten entries of each kind, in all modes, with patterns that have to scan a whole value.
 func Ten() string {
 	return policyOf(func(entry string) string {
 		var b strings.Builder
@@ -26,8 +26,8 @@ func Ten() string {
 	})
 }
 
-// Regexes is a policy with ten rules, each of which compares every annotation of a Service with a regular expression of
-// its own.
+// Regexes returns a policy with ten rules. Each compares every annotation of a Service with a different regular
+// expression.
 func Regexes() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n")
@@ -38,7 +38,7 @@ func Regexes() string {
 	return b.String()
 }
 
-// policyOf makes a policy of what entries returns for the entry of each kind.
+// policyOf returns a policy that contains the result of entries for the entry of each kind.
 func policyOf(entries func(entry string) string) string {
 	var b, entry strings.Builder
 	end := func() {
@@ -62,7 +62,7 @@ func fill(entry string, i int, mode, glob, regex string) string {
 	if wildcards := []string{"docker.io", `"*.gcr.io"`, `"**.test"`}; i < len(wildcards) {
 		source = wildcards[i]
 	}
-	if i%2 == 1 { // there is one of the two, or the other
+	if i%2 == 1 { // allowed and denied exclude each other
 		entry = strings.Replace(entry, "types: {allowed: [ClusterIP]}", "types: {denied: [LoadBalancer, ExternalName]}", 1)
 	}
 	return strings.NewReplacer("$name", fmt.Sprint(i), "$mode", mode, "$glob", glob, "$regex", regex, "$sources", source,

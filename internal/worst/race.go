@@ -2,6 +2,6 @@
 
 package worst
 
-// Race says that the race detector is on: then sync.Pool drops a quarter of what it is given, so that what is used
-// again without it (the memory of regular expressions) is allocated anew.
+// Race is true if the race detector is on. sync.Pool then drops a quarter of its elements, so memory that is usually
+// reused, for example by regular expressions, is allocated again.
 const Race = true

@@ -8,42 +8,42 @@ import (
 	"strings"
 )
 
-// Row is one review that costs more than others.
+// Row is a review that costs more than others.
 type Row struct {
 	Path   string // of the endpoint
-	Name   string // Service spec.externalName: dots; update, old: other
-	Object bool   // what costs stands in the object
-	Many   bool   // many small elements, and not one huge value
+	Name   string // such as: Service spec.externalName: dots; update, old: other
+	Object bool   // the costly content is in the object
+	Many   bool   // many small elements and not one huge value
 	body   func(size int) []byte
-	// created makes the review of a creation of the object.
+	// created returns the review of a creation of the object.
 	created func(size int) []byte
 }
 
-// Regexes reports whether the policy of Regexes looks at what costs: one huge annotation of a Service.
+// Regexes reports whether the policy of Regexes reads the costly content: one huge annotation of a Service.
 func (r Row) Regexes() bool {
 	return !r.Many && r.Object && strings.HasPrefix(r.Path, "/validate/services") &&
 		strings.Contains(r.Name, " metadata.annotations:")
 }
 
-// Body makes the review, of about size bytes.
+// Body returns the review, of about size bytes.
 func (r Row) Body(size int) []byte { return r.body(size) }
 
-// Creation makes the review of a creation with the same content, so that each rule looks at it.
+// Creation returns the review of a creation with the same content, which every rule evaluates.
 func (r Row) Creation(size int) []byte { return r.created(size) }
 
-// mostElements is how many elements of an object are judged at most; an object with more is refused without. So rows
-// with this many are those that cost most.
+// mostElements is the maximum number of elements of an object that is evaluated. An object with more is denied without
+// evaluation, so objects with this number cost most.
 const mostElements = 10_000
 
-// operation is a create, or an update of an object that was there before in one way or another.
+// operation is a creation, or an update with some kind of old object.
 type operation int
 
 const (
 	create operation = iota
 	same
 	other
-	without // the object is an ordinary one, and what costs stands in the old one
-	removed // the first of the old elements; for those with many alone
+	without // the object is ordinary, and the old object contains the costly content
+	removed // the first of the old elements; only for contents with many elements
 	operations
 )
 
@@ -54,8 +54,8 @@ func (o operation) String() string {
 }
 
 // Rows yields a review of each field with each content, and rotates through operations and endpoints. It divides the
-// rows into a number of parts, and yields the rows of one part: part is 0 for the first of them. What is not of the
-// object is tried with one kind.
+// rows into a number of parts and yields the rows of one part, counted from 0. Fields outside the object are tried with
+// only one kind.
 func Rows(parts, part int) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		row := 0
@@ -72,16 +72,16 @@ func Rows(parts, part int) iter.Seq[Row] {
 	}
 }
 
-// attempt is a field with a content, before it is made a review of an operation.
+// attempt is a field with a content, before it becomes a review of an operation.
 type attempt struct {
 	kind
 	Row
-	place   string // where in an object, or in the rest of the review
+	place   string // a path in an object, or in the rest of the review
 	variant variant
 	content func(size int, w way) raw
 }
 
-// operations returns how many operations there are for an attempt, from the first on.
+// operations returns the number of operations for an attempt, starting with the first.
 func (a attempt) operations() operation {
 	if !a.Many {
 		return removed
@@ -125,16 +125,16 @@ func (a attempt) build(op operation, size int) []byte {
 	return tree.encode(make([]byte, 0, 2*size+16<<10))
 }
 
-// way tells contents of one kind apart.
+// way distinguishes contents of the same kind.
 type way int
 
 const (
 	newer   way = iota
-	older       // with one element more, which is the first
-	another     // nothing in common with the newer one
+	older       // with an additional first element
+	another     // shares nothing with the newer content
 )
 
-// first is the number of the first element.
+// first returns the number of the first element.
 func (w way) first() int { return [...]int{newer: 1, older: 0, another: 1 << 20}[w] }
 
 // creation returns the review of the creation of an ordinary object.
@@ -161,7 +161,7 @@ func attempts() iter.Seq[attempt] {
 	}
 }
 
-// varied returns the attempt on the base and on the variants that it concerns.
+// varied returns the attempt on the base and on the variants that apply to its field.
 func (a attempt) varied() []attempt {
 	all := []attempt{a}
 	for _, v := range a.variants {
@@ -187,7 +187,7 @@ func (k kind) attempts(f field) iter.Seq[attempt] {
 
 type adder = func(place, what string, many bool, content func(size int, w way) raw) bool
 
-// huge adds the field with one huge value of each nasty class.
+// huge adds the field with one huge value of each nasty text.
 func (k kind) huge(f field, add adder) bool {
 	switch f.Type {
 	case boolean:
@@ -223,7 +223,7 @@ func (k kind) huge(f field, add adder) bool {
 	return true
 }
 
-// many adds the field with many small elements: each of the lists that it stands in is the one that is long.
+// many adds the field with many small elements. Each list that contains the field is long in one of the attempts.
 func (k kind) many(f field, add adder) bool {
 	if f.Type == mapping {
 		for _, prefix := range []string{"a", "nginx.ingress.kubernetes.io/a", "\x7f"} {
@@ -252,7 +252,7 @@ func (k kind) many(f field, add adder) bool {
 	return true
 }
 
-// lists yields the lists that a field stands in, each with what remains of the path below an element.
+// lists yields the lists that contain a field, each with the rest of the path below an element.
 func lists(path string) iter.Seq2[string, string] {
 	return func(yield func(place, rest string) bool) {
 		for i := 0; ; {
@@ -269,7 +269,7 @@ func lists(path string) iter.Seq2[string, string] {
 	}
 }
 
-// wrap makes an element of a list in which the field at a path has a value.
+// wrap returns an element of a list in which the field at a path has a value.
 func wrap(path string, value raw) raw {
 	if path == "" {
 		return value
@@ -279,12 +279,12 @@ func wrap(path string, value raw) raw {
 	return raw(o.encode(nil))
 }
 
-// list makes a list of about size bytes. With judged it has no more elements than are judged, and what remains of the
-// size is spaces.
+// list returns a list of about size bytes. If judged is true, it does not have more elements than are evaluated, and
+// spaces fill the rest of the size.
 func list(size int, judged bool, of func(i int) raw) raw {
 	var b bytes.Buffer
 	b.WriteByte('[')
-	for i := 0; b.Len() < size && (!judged || i != mostElements-100); i++ { // any object has some more
+	for i := 0; b.Len() < size && (!judged || i != mostElements-100); i++ { // every object has some more elements
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -293,7 +293,7 @@ func list(size int, judged bool, of func(i int) raw) raw {
 	return raw(b.String() + "]" + strings.Repeat(" ", max(0, size-b.Len())))
 }
 
-// entries makes a mapping of about size bytes.
+// entries returns a mapping of about size bytes.
 func entries(prefix string, size int, w way) raw {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -306,7 +306,7 @@ func entries(prefix string, size int, w way) raw {
 	return raw(b.String() + "}")
 }
 
-// all is an object in which every list that decides is long, and every field of its elements there.
+// all returns an object in which every list that affects a decision is long and every field of its elements is set.
 func (k kind) all(fields []field) attempt {
 	outer := map[string][]field{}
 	for _, f := range fields {
@@ -338,7 +338,7 @@ func (k kind) all(fields []field) attempt {
 	}
 }
 
-// unknown is an object with many fields that are not read.
+// unknown returns an object with many fields that are not read.
 func (k kind) unknown() attempt {
 	return attempt{
 		kind: k, Row: Row{Name: k.name + " spec: many fields that are not read", Object: true, Many: true},

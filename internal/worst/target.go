@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Target is a field of an object that a fuzzer writes into.
+// Target is a field of an object that a fuzzer writes to.
 type Target struct {
 	field
 	kind
 }
 
-// Targets returns the fields of all kinds that hold text.
+// Targets returns the fields of all kinds that contain text.
 func Targets() []Target {
 	var all []Target
 	for _, k := range kinds() {
@@ -27,14 +27,14 @@ func Targets() []Target {
 	return all
 }
 
-// Update is an update of a field that decides.
+// Update is an update of a field that affects decisions.
 type Update struct {
-	Name  string // DNSEndpoint request.object.spec.endpoints[].dnsName
+	Name  string // such as: DNSEndpoint request.object.spec.endpoints[].dnsName
 	field field
 	kind  kind
 }
 
-// Updates yields an update of each field of the objects of all kinds.
+// Updates yields an update of each field in the objects of all kinds.
 func Updates() iter.Seq[Update] {
 	return func(yield func(Update) bool) {
 		for _, k := range kinds() {
@@ -47,7 +47,7 @@ func Updates() iter.Seq[Update] {
 	}
 }
 
-// Body makes the review, in which the field has the value that it had before, or another one.
+// Body returns the review. The field has the same value as before, or a different value if changed is true.
 func (u Update) Body(changed bool) []byte {
 	tree, old := u.kind.creation(), u.kind.creation()
 	old.put(u.field.Path, u.field.valid(0))
@@ -62,8 +62,8 @@ func (u Update) Body(changed bool) []byte {
 	return tree.encode(nil)
 }
 
-// Review makes a review in which a unit stands in the field so many times: in one value, or with many in as many
-// elements, where it stands in a list. choice selects the operation, the endpoint and the variant.
+// Review returns a review in which the field contains unit the given number of times. It is one value, or, if many is
+// true and the field is in a list, as many elements. choice selects the operation, the endpoint and the variant.
 func (t Target) Review(unit string, times int, many bool, choice uint8) (path string, body []byte) {
 	a := attempt{kind: t.kind, Row: Row{Object: true, Many: many}, place: t.Path}
 	list := strings.LastIndex(t.Path, "[]")
@@ -92,7 +92,7 @@ func (t Target) Review(unit string, times int, many bool, choice uint8) (path st
 	return path, varied[n%len(varied)].build(op, 0)
 }
 
-// String is what tells texts apart.
+// String returns the prefix that makes texts different.
 func (w way) String() string { return [...]string{newer: "", older: "", another: "b"}[w] }
 
 func join(opening, closing string, times int, of func(i int) raw) raw {
@@ -106,7 +106,7 @@ func join(opening, closing string, times int, of func(i int) raw) raw {
 	return raw(b.String() + closing)
 }
 
-// quote writes a string as JSON, as Go does.
+// quote encodes a string as JSON in the same way as Go.
 func quote(s string) raw {
 	text, err := json.Marshal(s)
 	if err != nil {

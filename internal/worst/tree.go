@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// object is a JSON object whose fields keep the order in which they were sent. A value is one of raw, *object, []any,
-// or what json.Marshal takes.
+// object is a JSON object whose fields keep their order. A value is a raw, an *object, a []any, or any other value that
+// json.Marshal accepts.
 type object struct {
 	names  []string
 	values []any
 }
 
-// raw is JSON that is written as it is.
+// raw is JSON that is written unchanged.
 type raw string
 
-// parse reads an object.
+// parse parses an object.
 func parse(data []byte) *object {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -25,7 +25,7 @@ func parse(data []byte) *object {
 	return tree
 }
 
-// value reads the next value of d, which is known to be JSON.
+// value reads the next value of d, which must be valid JSON.
 func value(d *json.Decoder) any {
 	token, err := d.Token()
 	if err != nil {
@@ -52,7 +52,7 @@ func value(d *json.Decoder) any {
 	return token
 }
 
-// clone returns a copy of the object that shares nothing with it which put, set or remove changes.
+// clone returns a copy of the object that put, set and remove can change without affecting the original.
 func (o *object) clone() *object {
 	c := &object{names: slices.Clone(o.names), values: slices.Clone(o.values)}
 	for i, v := range c.values {
@@ -77,7 +77,7 @@ func cloned(v any) any {
 
 func (o *object) index(name string) int { return slices.Index(o.names, name) }
 
-// get returns the value of a field; nil when there is none.
+// get returns the value of a field, or nil if the field is absent.
 func (o *object) get(name string) any {
 	if i := o.index(name); i >= 0 {
 		return o.values[i]
@@ -99,7 +99,7 @@ func (o *object) remove(name string) {
 	}
 }
 
-// child returns the object in a field, and makes it where there is none.
+// child returns the object in a field. If the field is absent, it creates the object.
 func (o *object) child(name string) *object {
 	c, ok := o.get(name).(*object)
 	if !ok {
@@ -109,7 +109,7 @@ func (o *object) child(name string) *object {
 	return c
 }
 
-// put sets the field at a path. A list on the way there has one element from then on: its first, or a new one.
+// put sets the field at a path. Each list in the path then has one element: its first, or a new one.
 func (o *object) put(path string, v any) {
 	name, rest, deeper := strings.Cut(path, ".")
 	field, isList := strings.CutSuffix(name, "[]")

@@ -1,13 +1,13 @@
-// Package worst makes the reviews that cost the most, for tests and benchmarks that hold the cost of a review to a
-// bound: each field that decides, with what a tenant could write there to make it expensive. Which fields decide is
-// asked of the decoder itself, so that one that it reads tomorrow is tried as well.
+// Package worst creates the costliest reviews, for tests and benchmarks that limit the cost of a review. It combines
+// each field that affects a decision with the costliest contents that a tenant could write there. It uses the decoder
+// to find these fields, so a new field is tried automatically.
 //
-//	fields.go     the fields that decide, of every kind; fields_routes.go, of routes
-//	contents.go   what a tenant could write there
+//	fields.go     the fields that affect decisions, of every kind; fields_routes.go, of routes
+//	contents.go   the contents that a tenant could write
 //	rows.go       both together, as reviews
 //	target.go     the fields, for fuzzers to write into
-//	tree.go       JSON that keeps its order and into which text of any length is put
-//	policy.go     policies in which everything is checked
+//	tree.go       JSON that keeps its order, for inserting text of any length
+//	policy.go     policies that check everything
 package worst
 
 import (
@@ -18,27 +18,28 @@ import (
 	"strconv"
 )
 
-// What a review may cost, at most.
+// The maximum cost of a review.
 const (
-	// MaxAnswer is the length of an answer: ten findings of 1 KiB, ten warnings and a patch of some images, with room
-	// to spare. The API server reads up to 3 MiB of it, and etcd and the audit log keep parts.
+	// MaxAnswer is the length of a response: ten findings of 1 KiB, ten warnings and a patch of some images, with a
+	// margin. The API server reads up to 3 MiB of it, and etcd and the audit log store parts.
 	MaxAnswer = 64 << 10
-	// MaxLog is what a review writes into the log. Collectors truncate lines at 16 KiB or less.
+	// MaxLog is the number of bytes that a review writes to the log. Collectors truncate lines at 16 KiB or less.
 	MaxLog = 4 << 10
-	// maxSteps is how many steps judging one object may take: see policy.Effort.
+	// maxSteps is the number of steps for evaluating one object: see policy.Effort.
 	maxSteps = 1_000_000
 )
 
-// MaxAllocated is how many bytes one review may allocate: its body is read, what decides is copied, and what is escaped
-// is unescaped. 9 MiB is what ten rules take that find ten thousand hosts in an object, and in the one before.
+// MaxAllocated returns the number of bytes that one review may allocate. Its body is read, the fields that affect the
+// decision are copied, and escapes are decoded. 9 MiB is the memory of ten rules that find ten thousand hosts both in
+// an object and in the old object.
 func MaxAllocated(body int) int64 { return 3*int64(body) + 9<<20 }
 
-// partVariable names the variable that chooses the part of the rows that tests try.
+// partVariable is the environment variable that selects the part of the rows that tests try.
 const partVariable = "EVERGATE_WORST_PART"
 
-// Part chooses which of a number of parts of the rows a test tries. It rotates with the code: a checksum of the running
-// program chooses the part, so the same program always tries the same rows, and a changed one tries others.
-// EVERGATE_WORST_PART overrides the choice, to repeat a failure.
+// Part returns the part of the rows that a test tries, out of the given number of parts. A checksum of the running
+// program selects the part, so the same program always tries the same rows, and a changed program tries others.
+// EVERGATE_WORST_PART overrides the selection, to repeat a failure.
 func Part(parts int) (int, error) {
 	if chosen, ok := os.LookupEnv(partVariable); ok {
 		part, err := strconv.Atoi(chosen)

@@ -22,7 +22,7 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// Of the kinds that each webhook judges, one or more are tried.
+// At least one kind of each webhook is tried.
 func TestEveryKindIsTried(t *testing.T) {
 	tried := map[string]bool{}
 	for _, k := range kinds() {
@@ -35,14 +35,15 @@ func TestEveryKindIsTried(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsTried changes the fields that rows have, one by one, and checks that each part of a decoded object
-// changes with one of them. A part that never does is read from a field that no row has.
+// TestEveryFieldIsTried changes the fields of the rows, one by one, and checks that each part of a decoded object
+// changes with at least one of them. A part that never changes is read from a field that no row has.
 func TestEveryFieldIsTried(t *testing.T) {
-	fixed := regexp.MustCompile(`^Ingress\.DefaultBackend$|` + // whether it is there
-		`\.Images\[\]\.(Index|Place)$|\.Templates\[\]\.Path$|` + // where it is
+	fixed := regexp.MustCompile(`^Ingress\.DefaultBackend$|` + // its presence
+		`\.Images\[\]\.(Index|Place)$|\.Templates\[\]\.Path$|` + // its position
 		`\.Content$|LoadBalancerIngress\[\]\.Ports$|` + // JSON of several fields
+		`\.Texts\[\]\.(Field|In|Index)$|` + // where it is
 		`\.OwnershipRecord$|` + // a word in a target
-		`\.Extension\.Namespace$`) // an extension has no namespace in Gateway API
+		`\.Extension\.Namespace$`) // an extension does not have a namespace in Gateway API
 	changed, all := map[string]bool{}, map[string]bool{}
 	for _, k := range kinds() {
 		for _, f := range k.fields() {
@@ -76,7 +77,7 @@ func TestEveryFieldIsTried(t *testing.T) {
 	}
 }
 
-// leaves adds the values within v that are neither structs, pointers nor lists, by where they are in its type.
+// leaves adds the values within v that are not structs, pointers or lists, by their position in its type.
 func leaves(v reflect.Value, at string, all map[string][]string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -96,7 +97,7 @@ func leaves(v reflect.Value, at string, all map[string][]string) {
 	}
 }
 
-// typeLeaves adds where a value of type t can have leaves.
+// typeLeaves adds the positions where a value of type t can have leaves.
 func typeLeaves(t reflect.Type, at string, all map[string]bool) {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -112,7 +113,7 @@ func typeLeaves(t reflect.Type, at string, all map[string]bool) {
 	}
 }
 
-// Every key of an annotation that the code knows is tried.
+// Every annotation key in the code is tried.
 func TestKeys(t *testing.T) {
 	var tried []string
 	for _, k := range kinds() {
@@ -142,7 +143,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// sources parses the Go files of a package but for its tests.
+// sources parses the Go files of a package, except its tests.
 func sources(t *testing.T, dir string) map[string]*ast.File {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -161,7 +162,7 @@ func sources(t *testing.T, dir string) map[string]*ast.File {
 	return all
 }
 
-// literal returns a string that is written out; empty for all else.
+// literal returns the value of a string literal, and "" for other expressions.
 func literal(e ast.Expr) string {
 	if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
 		s, _ := strconv.Unquote(l.Value)
@@ -191,8 +192,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestRows checks that each row is in one part and has its own name, and that rows are reviews of about the length that
-// they are to have.
+// TestRows checks that each row is in one part and has a unique name, and that rows are reviews of about the right
+// length.
 func TestRows(t *testing.T) {
 	const size = 4 << 10
 	names, inPart := map[string]bool{}, [2]int{}
@@ -219,7 +220,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestSteps decides reviews and checks that none takes more steps than it may, whatever the object contains.
+// TestSteps decides reviews and checks that none takes more steps than the limit, whatever the object contains.
 func TestSteps(t *testing.T) {
 	p := load(t, Ten())
 	webhooks := map[string]admission.Webhook{}
@@ -229,7 +230,7 @@ func TestSteps(t *testing.T) {
 	parts, part := sampled(t)
 	most := 0
 	for r := range Rows(parts, part) {
-		size := 256 << 10 // the elements that are judged, and more
+		size := 256 << 10 // the evaluated elements, and more
 		if !r.Many {
 			size = 64 << 10
 		}
@@ -239,11 +240,11 @@ func TestSteps(t *testing.T) {
 			t.Fatalf("%s: no webhook has this path", r.Name)
 		}
 		e := new(policy.Effort)
-		// An error is a review that is malformed, which takes no steps.
+		// An error means that the review is malformed, which does not take any steps.
 		_, _ = w.Decide(p, "", body, time.Time{}, e, func(string) {})
 		most = max(most, e.Steps())
-		// The last value that is looked at may be all of the body, and three times as long where that is not UTF-8. A byte
-		// may count twice for a regular expression, which is not executed then.
+		// The last evaluated value may be the whole body, and three times as long if it is not UTF-8. A byte may count
+		// twice for a regular expression, which is then not executed.
 		if e.Steps() > maxSteps+2*3*len(body) {
 			t.Errorf("%s: %d steps", r.Name, e.Steps())
 		}
@@ -253,8 +254,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// sampled returns into how many parts a test divides the rows, and which part it tries. With the race detector on, a
-// row takes ten times as long.
+// sampled returns the number of parts into which a test divides the rows, and the part that it tries. With the race
+// detector, a row takes ten times as long.
 func sampled(t *testing.T) (parts, part int) {
 	t.Helper()
 	parts = 61
@@ -269,7 +270,7 @@ func sampled(t *testing.T) (parts, part int) {
 	return parts, part
 }
 
-// TestPart checks that the same program chooses the same part, and that the variable overrides it.
+// TestPart checks that the same program selects the same part, and that the variable overrides it.
 func TestPart(t *testing.T) {
 	first, err := Part(8)
 	if err != nil {
@@ -291,7 +292,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// Each grammar in which an annotation names hosts is tried, for each kind that has it.
+// Each annotation grammar with host names is tried for each kind that uses it.
 func TestHostGrammars(t *testing.T) {
 	table, err := os.ReadFile("../../policy/data/host-annotations.txt")
 	if err != nil {

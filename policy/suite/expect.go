@@ -14,17 +14,19 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Expect is what is expected of a decision. What is absent is not checked.
+// Expect is the expected decision. Absent fields are not checked.
 type Expect struct {
-	// Allowed: whether the object is allowed.
+	// Allowed is whether the object is allowed.
 	Allowed *bool `yaml:"allowed"`
-	// Denied: what denies it, each as rule/check, in any order. [] means nothing.
+	// Denied lists the checks that deny the object, as rule/check, in any order. An empty list means that nothing
+	// denies it.
 	Denied []string `yaml:"denied"`
-	// Warned: what is warned of, likewise; for an image that would be rewritten, entry/mirrors.
+	// Warned lists the checks that warn, like Denied. For an image that would be rewritten, write entry/mirrors.
 	Warned []string `yaml:"warned"`
-	// Images: what is pulled in the end, by containers/name and the like. Others are not checked.
+	// Images contains the images that are pulled in the end, by places such as containers/name. Other images are not
+	// checked.
 	Images map[string]string `yaml:"images"`
-	// Message: a part of what the user is told.
+	// Message is a part of the text that the user sees.
 	Message string `yaml:"message"`
 }
 
@@ -37,24 +39,24 @@ const (
 	FieldMessage = "message"
 )
 
-// validate refuses what cannot hold.
+// validate rejects expectations that cannot be met.
 func (e *Expect) validate() error {
 	var errs []error
 	for field, ids := range map[string][]string{FieldDenied: e.Denied, FieldWarned: e.Warned} {
 		for _, id := range ids {
 			if rule, check, ok := strings.Cut(id, "/"); !ok || rule == "" || check == "" {
-				errs = append(errs, strict.Fieldf(field, "%s is not a rule and its check: write them as in web/hosts.allowed",
+				errs = append(errs, strict.Fieldf(field, "%s is not a rule and its check: write both, such as web/hosts.allowed",
 					text.Quote(id)))
 			}
 		}
 	}
 	if e.Allowed != nil && *e.Allowed == (len(e.Denied) > 0) && e.Denied != nil {
-		errs = append(errs, strict.Fieldf(FieldAllowed, "it contradicts denied: leave one of them out"))
+		errs = append(errs, strict.Fieldf(FieldAllowed, "it contradicts denied: leave out one of them"))
 	}
 	return errors.Join(errs...)
 }
 
-// Says returns the fields that are not absent.
+// Says returns the names of the fields that are present.
 func (e *Expect) Says() []string {
 	var fields []string
 	for _, f := range []struct {
@@ -71,10 +73,10 @@ func (e *Expect) Says() []string {
 	return fields
 }
 
-// maxLine is how long a line may become before a list is written with an element a line.
+// maxLine is the maximum length of a line with a list. Longer lists have one line per element.
 const maxLine = 100
 
-// Lines returns one of the fields as a suite has it.
+// Lines returns one of the fields in the syntax of a suite.
 func (e *Expect) Lines(field string) []string {
 	switch field {
 	case FieldAllowed:
@@ -116,7 +118,7 @@ func (e *Expect) imageLines() []string {
 	return lines
 }
 
-// scalar returns a text as YAML has it in one line, in quotes where it needs them, also within brackets.
+// scalar returns a string as YAML on one line. It quotes the string if this is necessary, also within brackets.
 func scalar(s string) string {
 	n := yaml.Node{Kind: yaml.ScalarNode, Value: s, Tag: "!!str"}
 	if strings.ContainsAny(s, ",[]{}#&*!|>'\"%@`\n") || strings.Contains(s, ": ") {
@@ -124,18 +126,18 @@ func scalar(s string) string {
 	}
 	data, err := yaml.Marshal(&n)
 	if err != nil {
-		return `""` // no text makes Marshal fail
+		return `""` // Marshal does not fail for strings
 	}
 	return strings.TrimSpace(string(data))
 }
 
-// ParseTime reads a date, which is its beginning in UTC, or a time as RFC 3339 has it.
+// ParseTime parses a date, which means its beginning in UTC, or a time in the format of RFC 3339.
 func ParseTime(s string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if at, err := time.Parse(layout, s); err == nil {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s is not a date: write a day that exists, as in 2027-01-31, or a time, as in "+
+	return time.Time{}, fmt.Errorf("%s is not a date: write an existing day such as 2027-01-31, or a time such as "+
 		"2027-01-31T18:00:00Z", text.Quote(s))
 }

@@ -1,15 +1,14 @@
-// Package suite reads suites of tests for policies, and writes what is expected into them. It knows their text alone:
-// package policytest runs them.
+// Package suite reads test suites for policies. Package policytest runs them.
 //
 // A suite is a YAML document in a file called *_test.yaml:
 //
-//	policy: [hardened.yaml]        # files or directories, from the directory of the suite
+//	policy: [hardened.yaml]        # files or directories, relative to the directory of the suite
 //	cases:
 //	- name: latest is denied
 //	  object: {apiVersion: v1, kind: Pod, …}
 //	  denied: [only-mirrors/images.deniedTags]
 //
-// suite.go reads one, expect.go has what is expected, update.go writes it.
+// suite.go reads a suite, and expect.go contains the expectations of a case.
 package suite
 
 import (
@@ -21,50 +20,51 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// The apiVersion and kind that a suite may name.
+// The apiVersion and kind that a suite may contain.
 const (
 	apiVersion = "evergate.dev/v1alpha1"
 	kind       = "EvergatePolicyTest"
 )
 
-// The limits of a suite: ten times what a long one has. YAML becomes a tree of some fifty times its text.
+// The limits of a suite are ten times the size of a long suite. YAML becomes a tree of about 50 times the size of its
+// text.
 const (
 	maxBytes  = 4 << 20
 	maxValues = 400_000
 	maxCases  = 10_000
 )
 
-// IsFile reports whether a file is a suite, by its name.
+// IsFile reports whether a file has the name of a suite.
 func IsFile(name string) bool {
 	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
 }
 
-// Suite is a suite of tests.
+// Suite is a test suite.
 type Suite struct {
 	File   string
-	Policy []string // files and directories, from the directory of the suite
+	Policy []string // files and directories, relative to the directory of the suite
 	Cases  []Case
 }
 
-// Place is a place in a suite. Lines and columns count from 1.
+// Place is a place in a suite. Lines and columns start at 1.
 type Place struct{ Line, Column int }
 
-// Case is an object, a request, and what is expected.
+// Case contains an object, the attributes of a request, and the expected decision.
 type Case struct {
 	Name   string
 	Place  Place
-	Object []byte // YAML; nil where File names it
+	Object []byte // YAML; nil if the object is in File
 	At     Place  // of the object
-	File   string // from the directory of the suite
+	File   string // relative to the directory of the suite
 
-	Old     []byte // the object before an update, as YAML; nil where OldFile names it, or there is none
+	Old     []byte // the object before an update, as YAML; nil if it is in OldFile or does not exist
 	OldFile string
 
-	Namespace string // of an object that names none
+	Namespace string // of an object without a namespace
 	User      string
 	Groups    []string
-	Set       string    // whose rules judge too; empty for none, * for all
-	Now       time.Time // by which exceptions end; zero for before all of them
+	Set       string    // a rule set that applies too; * means all of them
+	Now       time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
 
 	Expect
 }
@@ -87,10 +87,10 @@ func (d *document) Validate() error {
 		faults.Fieldf("kind", "%s is not a suite: write %s, or leave it out", text.Quote(d.Kind), kind)
 	}
 	if len(d.Policy) == 0 {
-		faults.Fieldf("policy", "it names no file of a policy")
+		faults.Fieldf("policy", "it is empty: list at least one policy file")
 	}
 	if len(d.Cases) == 0 {
-		faults.Fieldf("cases", "it has no case")
+		faults.Fieldf("cases", "it is empty: add at least one case")
 	}
 	return faults.Err()
 }
@@ -100,7 +100,7 @@ type writtenCase struct {
 	Name      string      `yaml:"name,required"`
 	Object    *strict.Raw `yaml:"object"`
 	File      string      `yaml:"file"`
-	Old       *strict.Raw `yaml:"old"` // a mapping, or the name of a file
+	Old       *strict.Raw `yaml:"old"` // a mapping, or the path of a file
 	Namespace string      `yaml:"namespace"`
 	User      string      `yaml:"user"`
 	Groups    []string    `yaml:"groups"`
@@ -113,26 +113,26 @@ type writtenCase struct {
 func (c *writtenCase) Validate() error {
 	var faults strict.Faults
 	if c.Name == "" {
-		faults.Fieldf("name", "it is empty: write what the case shows")
+		faults.Fieldf("name", "it is empty: describe the case")
 	}
 	switch {
 	case c.Object == nil && c.File == "":
-		faults.Fieldf("name", "the case has no object: write object, or file with the name of a manifest")
+		faults.Fieldf("name", "the case has no object: add object, or file with the path of a manifest")
 	case c.Object != nil && c.File != "":
-		faults.Fieldf("file", "the case has an object already: write one of the two")
+		faults.Fieldf("file", "the case already has an object: leave out object or file")
 	case c.Object != nil && !c.Object.IsMapping():
-		faults.Fieldf("object", "want an object of Kubernetes; the name of a manifest stands in file")
+		faults.Fieldf("object", "want a Kubernetes object; to use a manifest, write its path in file")
 	}
 	if c.Old != nil {
 		if _, isFile := c.Old.Text(); !isFile && !c.Old.IsMapping() {
-			faults.Fieldf("old", "want an object of Kubernetes, or the name of a manifest")
+			faults.Fieldf("old", "want a Kubernetes object, or the path of a manifest")
 		}
 	}
 	faults.Add(c.Expect.validate())
 	return faults.Err()
 }
 
-// moment is a date, which is its beginning in UTC, or a time as RFC 3339 has it.
+// moment is a date, which means its beginning in UTC, or a time in the format of RFC 3339.
 type moment struct{ time.Time }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -144,14 +144,15 @@ func (m *moment) UnmarshalText(b []byte) (err error) {
 // Dated implements strict.Dated.
 func (*moment) Dated() {}
 
-// Decode reads a suite. The error has one mistake a line, with file, line, column and field.
+// Decode parses a suite. The error has one line per mistake, with file, line, column and field.
 func Decode(file string, data []byte) (*Suite, error) {
 	d := strict.NewDecoder(context.Background(), strict.Limits{
 		Of: "the suite", Values: maxValues, Entries: maxCases, Texts: maxValues,
 	})
 	whole := strict.Pos{File: file, Line: 1, Column: 1}
 	if len(data) > maxBytes {
-		d.Errors().Errorf(whole, "it has %s bytes, at most %s are read", text.Thousands(len(data)), text.Thousands(maxBytes))
+		d.Errors().Errorf(whole, "it has %s bytes, at most %s are allowed", text.Thousands(len(data)),
+			text.Thousands(maxBytes))
 		return nil, d.Errors().Errors()
 	}
 	s := &Suite{File: file}
@@ -159,7 +160,7 @@ func Decode(file string, data []byte) (*Suite, error) {
 	for doc := range d.Documents(strict.Source{File: file, Data: data}) {
 		var written document
 		if documents++; documents > 1 {
-			d.Errors().Errorf(whole, "it has several documents: a suite is one")
+			d.Errors().Errorf(whole, "it has several documents: a suite has only one")
 			break
 		}
 		if d.Decode(doc, &written) {
@@ -167,7 +168,7 @@ func Decode(file string, data []byte) (*Suite, error) {
 		}
 	}
 	if documents == 0 && d.Errors().Len() == 0 {
-		d.Errors().Errorf(whole, "it is empty: a suite has policy and cases")
+		d.Errors().Errorf(whole, "it is empty: a suite contains policy and cases")
 	}
 	if errs := d.Errors().Errors(); errs != nil {
 		return nil, errs
@@ -175,14 +176,14 @@ func Decode(file string, data []byte) (*Suite, error) {
 	return s, nil
 }
 
-// add takes over what is written.
+// add adds the content of a document.
 func (s *Suite) add(d *document, errs *strict.Collector) {
 	s.Policy = d.Policy
 	names := map[string]strict.Pos{}
 	for i := range d.Cases {
 		w := &d.Cases[i]
 		if first, twice := names[w.Name]; twice {
-			errs.Errorf(w.Pos, "the name %s is that of the case in line %d too: names are unique in a suite",
+			errs.Errorf(w.Pos, "the case in line %[2]d is also named %[1]s: names must be unique in a suite",
 				text.Quote(w.Name), first.Line)
 		}
 		names[w.Name] = w.Pos

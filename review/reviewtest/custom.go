@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TemplateKind is a custom resource of which the policy's templates says where its templates stand: worst.example/v1
-// worsts of internal/worst/policy.yaml.
+// TemplateKind is a custom resource with templates. The templates block of a policy lists their paths. It is the kind
+// worst.example/v1 worsts in internal/worst/policy.yaml.
 type TemplateKind struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -62,7 +62,8 @@ func Templates() *TemplateKind {
 	return k
 }
 
-// DNSEndpoint is a DNSEndpoint of external-dns, without the fields that decide nothing. That module wants a newer Go.
+// DNSEndpoint is an external-dns DNSEndpoint, with only the fields that affect decisions. The module of external-dns
+// needs a newer version of Go.
 type DNSEndpoint struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -74,7 +75,7 @@ type DNSEndpointSpec struct {
 	Endpoints []DNSRecord `json:"endpoints,omitempty"`
 }
 
-// DNSRecord is one element of spec.endpoints.
+// DNSRecord is an element of spec.endpoints.
 type DNSRecord struct {
 	DNSName       string            `json:"dnsName,omitempty"`
 	RecordType    string            `json:"recordType,omitempty"`
@@ -86,13 +87,13 @@ type DNSRecord struct {
 	ProviderSpecific []DNSProperty `json:"providerSpecific,omitempty"`
 }
 
-// DNSProperty is one element of providerSpecific.
+// DNSProperty is an element of providerSpecific.
 type DNSProperty struct {
 	Name  string `json:"name,omitempty"`
 	Value string `json:"value,omitempty"`
 }
 
-// DeepCopyObject makes a DNSEndpoint a runtime.Object.
+// DeepCopyObject implements runtime.Object.
 func (e *DNSEndpoint) DeepCopyObject() runtime.Object {
 	c := *e
 	c.ObjectMeta = *e.ObjectMeta.DeepCopy()
@@ -100,7 +101,7 @@ func (e *DNSEndpoint) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// DNSRecords returns a DNSEndpoint of so many records.
+// DNSRecords returns a DNSEndpoint with the given number of records.
 func DNSRecords(records int) *DNSEndpoint {
 	e := &DNSEndpoint{
 		TypeMeta:   metav1.TypeMeta{Kind: "DNSEndpoint", APIVersion: "externaldns.k8s.io/v1alpha1"},
@@ -116,8 +117,8 @@ func DNSRecords(records int) *DNSEndpoint {
 	return e
 }
 
-// OpenShiftRoute is a Route of route.openshift.io/v1, without the fields that decide nothing. That module has no
-// release with spec.subdomain.
+// OpenShiftRoute is a Route of route.openshift.io/v1, with only the fields that affect decisions. OpenShift's module
+// does not have a release with spec.subdomain.
 type OpenShiftRoute struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -134,14 +135,14 @@ type OpenShiftRouteSpec struct {
 	WildcardPolicy    string             `json:"wildcardPolicy,omitempty"`
 }
 
-// OpenShiftBackend is where a Route sends requests.
+// OpenShiftBackend is a backend of a Route.
 type OpenShiftBackend struct {
 	Kind   string `json:"kind"`
 	Name   string `json:"name"`
 	Weight int32  `json:"weight"`
 }
 
-// DeepCopyObject makes an OpenShiftRoute a runtime.Object.
+// DeepCopyObject implements runtime.Object.
 func (r *OpenShiftRoute) DeepCopyObject() runtime.Object {
 	c := *r
 	c.ObjectMeta = *r.ObjectMeta.DeepCopy()
@@ -149,7 +150,7 @@ func (r *OpenShiftRoute) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// Route returns a Route of OpenShift.
+// Route returns an OpenShift Route.
 func Route() *OpenShiftRoute {
 	r := &OpenShiftRoute{
 		TypeMeta:   metav1.TypeMeta{Kind: "Route", APIVersion: "route.openshift.io/v1"},

@@ -9,8 +9,8 @@ import (
 // manager is the field manager that writes every object of this package.
 const manager = "kube-controller-manager"
 
-// manage fills in the managedFields of an object that one manager has written: they make up half of what the API server
-// sends, and a decoder has to get past them.
+// manage sets the managedFields of an object that one manager has written. They are half of the bytes that the API
+// server sends, and a decoder has to skip them.
 func manage(obj Object, apiVersion string) {
 	at := created()
 	obj.SetManagedFields(nil)
@@ -18,7 +18,7 @@ func manage(obj Object, apiVersion string) {
 	if err := json.Unmarshal(marshal(obj), &tree); err != nil {
 		panic("reviewtest: " + err.Error())
 	}
-	// No manager owns what identifies an object or what only the server writes.
+	// Managers do not own the fields that identify an object, or the fields that only the server writes.
 	for _, name := range []string{"apiVersion", "kind", "status"} {
 		delete(tree, name)
 	}
@@ -37,7 +37,7 @@ func manage(obj Object, apiVersion string) {
 	}})
 }
 
-// fields is the set of the fields of v in the form of FieldsV1: f: before a field, k: before the keys of a list
+// fields returns the set of the fields of v in the form of FieldsV1: f: before a field, k: before the keys of a list
 // element.
 func fields(v any) map[string]any {
 	set := map[string]any{}
@@ -58,7 +58,7 @@ func fields(v any) map[string]any {
 	return set
 }
 
-// mergeKeys returns the fields that tell the elements of a list apart, nil for a list that is owned as a whole.
+// mergeKeys returns the fields that identify an element of a list, or nil if the list is owned as a whole.
 func mergeKeys(item any) map[string]any {
 	fields, ok := item.(map[string]any)
 	if !ok {

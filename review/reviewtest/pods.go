@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Pod returns a Pod as it reaches mutating webhooks: defaulted, completed by the admission plugins that come first, and
-// without uid, creation time and status yet. It has so many containers, and so many environment variables in each: with
-// none it is as bare as kubectl run makes it, otherwise a ReplicaSet owns it.
+// Pod returns a Pod as mutating webhooks receive it: with default values and the changes of earlier admission plugins,
+// but without uid, creation time and status. It has the given number of containers, each with env environment
+// variables. If env is 0, the Pod is as minimal as a Pod from kubectl run. Otherwise, a ReplicaSet owns it.
 func Pod(containers, env int) *corev1.Pod {
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
@@ -42,7 +42,7 @@ func Pod(containers, env int) *corev1.Pod {
 	return p
 }
 
-// Deployment returns a Deployment as it reaches validating webhooks, with a template of Pod(containers, env).
+// Deployment returns a Deployment as validating webhooks receive it, with a template of Pod(containers, env).
 func Deployment(containers, env int) *appsv1.Deployment {
 	pod := Pod(containers, env)
 	d := &appsv1.Deployment{
@@ -67,7 +67,7 @@ func Deployment(containers, env int) *appsv1.Deployment {
 	return d
 }
 
-// own makes p look like a Pod that the ReplicaSet controller creates from a Deployment's template.
+// own changes p to look like a Pod that the ReplicaSet controller creates from a Deployment's template.
 func own(p *corev1.Pod) {
 	p.Name, p.GenerateName = "", "shop-5d4f8c7b9-"
 	p.Labels["pod-template-hash"] = "5d4f8c7b9"
@@ -78,7 +78,7 @@ func own(p *corev1.Pod) {
 	}}
 }
 
-// complete does what the API server's own admission plugins do to every Pod; no manager owns what they add yet.
+// complete makes the changes that the API server's admission plugins make to every Pod. No manager owns them yet.
 func complete(s *corev1.PodSpec) {
 	s.ServiceAccountName, s.DeprecatedServiceAccount = "default", "default"
 	s.Volumes = append(s.Volumes, tokenVolume())
@@ -105,7 +105,7 @@ func container(i, env int) corev1.Container {
 	for n := range env {
 		c.Env = append(c.Env, corev1.EnvVar{
 			Name:  fmt.Sprintf("SHOP_SETTING_%02d", n),
-			Value: fmt.Sprintf("http://backend-%02d.team-shop.svc:8080/api?a=1&b=2", n), // & is sent as six characters
+			Value: fmt.Sprintf("http://backend-%02d.team-shop.svc:8080/api?a=1&b=2", n), // & is encoded as six characters
 		})
 	}
 	c.Args = []string{"--listen=:8080", "--config=/etc/shop/config.yaml", "--log-level=info"}
@@ -135,7 +135,7 @@ func probe(path string) *corev1.Probe {
 	}
 }
 
-// tokenVolume is what the ServiceAccount admission plugin adds to every Pod.
+// tokenVolume returns the volume that the ServiceAccount admission plugin adds to every Pod.
 func tokenVolume() corev1.Volume {
 	return corev1.Volume{
 		Name: "kube-api-access-x7k2p",
@@ -155,7 +155,7 @@ func tokenVolume() corev1.Volume {
 	}
 }
 
-// unless is one of the two tolerations that the DefaultTolerationSeconds admission plugin adds to every Pod.
+// unless returns one of the two tolerations that the DefaultTolerationSeconds admission plugin adds to every Pod.
 func unless(condition string) corev1.Toleration {
 	return corev1.Toleration{
 		Key: "node.kubernetes.io/" + condition, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
@@ -163,5 +163,5 @@ func unless(condition string) corev1.Toleration {
 	}
 }
 
-// created is when every object of this package came to be.
+// created returns the creation time of every object in this package.
 func created() metav1.Time { return metav1.NewTime(time.Date(2026, 9, 1, 8, 30, 0, 0, time.UTC)) }

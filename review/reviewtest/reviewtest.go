@@ -1,6 +1,6 @@
-// Package reviewtest makes AdmissionReviews for tests and benchmarks as kube-apiserver sends them: its own types and
-// their field order, defaults filled in, managedFields and options included. The same call always gives the same
-// bytes, so that figures of different days can be compared.
+// Package reviewtest creates AdmissionReviews for tests and benchmarks. They are the same as those from kube-apiserver:
+// with its types and field order, default values, managedFields and options. The same call always returns the same
+// bytes, so measurements from different days can be compared.
 package reviewtest
 
 import (
@@ -16,20 +16,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
-// UID is the uid of every review that this package makes.
+// UID is the uid of every review from this package.
 const UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
-// Body is a review to measure with.
+// Body is a review for measurements.
 type Body struct {
-	Name     string // as benchmarks print it
+	Name     string // name in benchmarks
 	Resource string // pods, services, ingresses, httproutes or deployments
 	Data     []byte
 }
 
-// Bodies returns the reviews that costs are measured with: Pods of 2.7, 13 and 97 KB, a Service, Ingresses with 10 and
-// 500 hosts, an HTTPRoute with as many as it may have, 16, and a Deployment of five containers. All are creations.
+// Bodies returns the reviews for measuring costs: Pods of 2.7, 13 and 97 KB, a Service, Ingresses with 10 and 500
+// hosts, an HTTPRoute with the maximum of 16 hosts, and a Deployment of five containers. All are creations.
 func Bodies() []Body {
 	return []Body{
 		{"pod-small", "pods", Create(Pod(1, 0))},
@@ -43,10 +44,9 @@ func Bodies() []Body {
 	}
 }
 
-// Object is what a review can be made of: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a *TemplateKind,
-// an *Ingress of networking/v1, a
-// *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a route, a *Gateway and a *ReferenceGrant of
-// Gateway API.
+// Object is an object that a review can contain: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a
+// *TemplateKind, an *Ingress of networking/v1, a *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a
+// route, a *Gateway, a *ReferenceGrant and an *XBackend of Gateway API.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -55,13 +55,13 @@ type Object interface {
 // Create returns the review of a creation of obj.
 func Create(obj Object) []byte { return encode(request(admissionv1.Create, obj, nil)) }
 
-// Update returns the review of an update that turns old into obj.
+// Update returns the review of an update from old to obj.
 func Update(obj, old Object) []byte { return encode(request(admissionv1.Update, obj, old)) }
 
-// Delete returns the review of a deletion of old, whose object is null.
+// Delete returns the review of a deletion of old. Its object is null.
 func Delete(old Object) []byte { return encode(request(admissionv1.Delete, nil, old)) }
 
-// request fills in what kube-apiserver's CreateV1AdmissionReview does.
+// request sets the same fields as kube-apiserver's CreateV1AdmissionReview.
 func request(op admissionv1.Operation, obj, old Object) *admissionv1.AdmissionRequest {
 	subject := obj
 	if subject == nil {
@@ -86,7 +86,7 @@ func request(op admissionv1.Operation, obj, old Object) *admissionv1.AdmissionRe
 	}
 }
 
-// sender is who sends a review of an object: a person that of a Deployment, a controller all others.
+// sender returns the user of a request: a person for a Deployment, and a controller for other objects.
 func sender(obj Object) authenticationv1.UserInfo {
 	user := authenticationv1.UserInfo{
 		Username: "system:serviceaccount:kube-system:replicaset-controller",
@@ -128,6 +128,11 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		return gvk(gatewayv1.GroupName, "Gateway"), gvr(gatewayv1.GroupName, "gateways")
 	case *gatewayv1.ReferenceGrant:
 		return gvk(gatewayv1.GroupName, "ReferenceGrant"), gvr(gatewayv1.GroupName, "referencegrants")
+	case *gatewayxv1alpha1.XBackend:
+		group := gatewayxv1alpha1.GroupName
+		kind, resource := gvk(group, "XBackend"), gvr(group, "xbackends")
+		kind.Version, resource.Version = "v1alpha1", "v1alpha1"
+		return kind, resource
 	case *certmanagerv1.Certificate:
 		return gvk("cert-manager.io", "Certificate"), gvr("cert-manager.io", "certificates")
 	case *OpenShiftRoute:
@@ -137,7 +142,7 @@ func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource)
 		kind.Version, resource.Version = "v1alpha1", "v1alpha1"
 		return kind, resource
 	}
-	panic(fmt.Sprintf("reviewtest: no review is made of a %T", obj))
+	panic(fmt.Sprintf("reviewtest: there is no review of a %T", obj))
 }
 
 func gvk(group, kind string) metav1.GroupVersionKind {

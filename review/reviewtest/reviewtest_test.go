@@ -9,7 +9,7 @@ import (
 )
 
 func TestBodies(t *testing.T) {
-	// Figures are named by these sizes: a change of them makes old and new ones incomparable.
+	// Measurements use these sizes in their names. If they change, old and new measurements cannot be compared.
 	sizes := map[string]int{
 		"pod-small": 2_766, "pod-typical": 13_569, "pod-large": 96_849,
 		"service": 2_789, "ingress-10": 5_294, "httproute-16": 2_873, "ingress-500": 162_584,
@@ -21,7 +21,7 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%s has %d bytes, want %d", b.Name, len(b.Data), sizes[b.Name])
 		}
 		if !bytes.Equal(b.Data, again[i].Data) {
-			t.Errorf("%s is not the same twice", b.Name)
+			t.Errorf("%s differs between two calls", b.Name)
 		}
 		var review admissionv1.AdmissionReview
 		dec := json.NewDecoder(bytes.NewReader(b.Data))

@@ -7,7 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// HTTPRoute returns an HTTPRoute with so many hosts and two rules, of which one rewrites URLs.
+// HTTPRoute returns an HTTPRoute with the given number of hosts and two rules. The second rule rewrites URLs.
 func HTTPRoute(hosts int) *gatewayv1.HTTPRoute {
 	route := &gatewayv1.HTTPRoute{
 		TypeMeta:   metav1.TypeMeta{Kind: "HTTPRoute", APIVersion: "gateway.networking.k8s.io/v1"},
@@ -98,7 +98,7 @@ func TLSRoute() *gatewayv1.TLSRoute {
 	return route
 }
 
-// TCPRoute returns a TCPRoute that external-dns publishes a name of.
+// TCPRoute returns a TCPRoute with a host name for external-dns to publish.
 func TCPRoute() *gatewayv1.TCPRoute {
 	route := &gatewayv1.TCPRoute{
 		TypeMeta:   metav1.TypeMeta{Kind: "TCPRoute", APIVersion: "gateway.networking.k8s.io/v1"},

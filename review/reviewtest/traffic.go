@@ -10,9 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
 )
 
-// Service returns a LoadBalancer Service with two ports, node ports allocated.
+// Service returns a LoadBalancer Service with two ports and allocated node ports.
 func Service() *corev1.Service {
 	s := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{Kind: "Service", APIVersion: "v1"},
@@ -42,7 +43,22 @@ func Service() *corev1.Service {
 	return s
 }
 
-// Ingress returns an Ingress with so many hosts, each with two paths and a certificate of its own.
+// XBackend returns an XBackend that names a host outside of the cluster.
+func XBackend() *gatewayxv1alpha1.XBackend {
+	b := &gatewayxv1alpha1.XBackend{
+		TypeMeta:   metav1.TypeMeta{Kind: "XBackend", APIVersion: "gateway.networking.x-k8s.io/v1alpha1"},
+		ObjectMeta: meta("payments", "team-shop"),
+		Spec: gatewayxv1alpha1.BackendSpec{
+			Type:             gatewayxv1alpha1.BackendTypeExternalHostname,
+			Port:             gatewayxv1alpha1.BackendPort{Port: 443},
+			ExternalHostname: &gatewayxv1alpha1.ExternalHostnameBackend{Hostname: "payments.corp.example"},
+		},
+	}
+	manage(b, "gateway.networking.x-k8s.io/v1alpha1")
+	return b
+}
+
+// Ingress returns an Ingress with the given number of hosts, each with two paths and a separate certificate.
 func Ingress(hosts int) *networkingv1.Ingress {
 	ing := &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{Kind: "Ingress", APIVersion: "networking.k8s.io/v1"},
@@ -71,7 +87,7 @@ func Ingress(hosts int) *networkingv1.Ingress {
 	return ing
 }
 
-// Gateway returns a Gateway with so many listeners with TLS, each of a host of its own.
+// Gateway returns a Gateway with the given number of TLS listeners, each with a different host.
 func Gateway(listeners int) *gatewayv1.Gateway {
 	g := &gatewayv1.Gateway{
 		TypeMeta:   metav1.TypeMeta{Kind: "Gateway", APIVersion: "gateway.networking.k8s.io/v1"},
@@ -109,7 +125,7 @@ func Gateway(listeners int) *gatewayv1.Gateway {
 	return g
 }
 
-// ReferenceGrant returns a ReferenceGrant of one Service to the HTTPRoutes of another namespace.
+// ReferenceGrant returns a ReferenceGrant for one Service to the HTTPRoutes of another namespace.
 func ReferenceGrant() *gatewayv1.ReferenceGrant {
 	g := &gatewayv1.ReferenceGrant{
 		TypeMeta:   metav1.TypeMeta{Kind: "ReferenceGrant", APIVersion: "gateway.networking.k8s.io/v1"},
@@ -125,7 +141,7 @@ func ReferenceGrant() *gatewayv1.ReferenceGrant {
 	return g
 }
 
-// Certificate returns a Certificate with so many DNS names.
+// Certificate returns a Certificate with the given number of DNS names.
 func Certificate(names int) *certmanagerv1.Certificate {
 	crt := &certmanagerv1.Certificate{
 		TypeMeta:   metav1.TypeMeta{Kind: "Certificate", APIVersion: "cert-manager.io/v1"},

@@ -1,6 +1,5 @@
-// Command bare stands in Evergate's place and decides nothing: it reads a review and allows it. How long users wait
-// with it is what the API server costs them by itself. It takes Evergate's command line, of which it needs the
-// addresses and the certificate.
+// Command bare is a webhook that allows every review. With it, tests measure the time that the API server itself adds
+// to a request. It accepts Evergate's command line, and uses the addresses and the certificate.
 package main
 
 import (
@@ -36,13 +35,14 @@ func server(address string, handler http.Handler) *http.Server {
 	s := &http.Server{
 		Addr: address, Handler: handler, Protocols: new(http.Protocols),
 		ReadHeaderTimeout: time.Minute,     // its clients are not slow
-		IdleTimeout:       3 * time.Minute, // above the client's 90 s, as for evergate
+		IdleTimeout:       3 * time.Minute, // above the client's 90 s, as in evergate
 	}
-	s.Protocols.SetHTTP1(true) // as evergate
+	s.Protocols.SetHTTP1(true) // as in evergate
 	return s
 }
 
-// review reads a body into memory of its size and answers with the first uid in it, which is the review's own.
+// review reads a body into memory of its size. Its response contains the first uid in the body, which is the uid of the
+// review.
 func review(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength < 0 {
 		http.Error(w, "no length", http.StatusLengthRequired)

@@ -1,4 +1,4 @@
-// Command controlplane runs a real API server for people, until it is interrupted: see package controlplane.
+// Command controlplane runs a real API server for manual use, until it is interrupted: see package controlplane.
 package main
 
 import (
@@ -33,7 +33,7 @@ func run(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	ctx, end := context.WithCancel(ctx)
 	c, err := controlplane.Start(ctx, bin, dir)
-	defer func() { // before what they write into is removed
+	defer func() { // before their directory is removed
 		end()
 		c.Wait()
 	}()

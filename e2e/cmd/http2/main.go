@@ -1,6 +1,5 @@
-// Command http2 is what Evergate is not: a TLS server that speaks HTTP/2, for the test of what a dead connection costs
-// then. It answers with the name of the node that it runs on, on port 8443, with a certificate that no client
-// has to trust.
+// Command http2 is a TLS server with HTTP/2, which Evergate does not support. A test uses it to measure the effect of a
+// dead HTTP/2 connection. It listens on port 8443 with a self-made certificate, and responds with the name of its node.
 package main
 
 import (
@@ -30,7 +29,7 @@ func main() {
 	server := &http.Server{
 		Addr:              ":8443",
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13},
-		ReadHeaderTimeout: 10 * time.Second, // no client is slow here
+		ReadHeaderTimeout: 10 * time.Second, // its clients are not slow
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, os.Getenv("NODE"))
 		}),

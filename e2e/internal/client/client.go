@@ -1,6 +1,6 @@
-// Package client calls a webhook as kube-apiserver does: with the webhook client of k8s.io/apiserver itself, its
-// connection pool, its retries and its checks of the answer. Nothing of that is imitated here; what the package adds is
-// a Service to call (its endpoints may change at any time) and books on what happened.
+// Package client calls a webhook with kube-apiserver's own code: the webhook client of k8s.io/apiserver, with its
+// connection pool, its retries and its checks of the response. The package adds a Service to call, whose endpoints may
+// change at any time, and counts of calls and failures.
 package client
 
 import (
@@ -19,22 +19,22 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Routing is how a kube-apiserver reaches the endpoints of a Service.
+// Routing is the way in which a kube-apiserver reaches the endpoints of a Service.
 type Routing int
 
 const (
-	// ClusterIP is the default: the API server knows one address, and kube-proxy chooses an endpoint when a
-	// connection is made. A pooled connection stays with its endpoint, whatever happens to the Service.
+	// ClusterIP is the default. The API server connects to one address, and kube-proxy chooses an endpoint for each new
+	// connection. A pooled connection stays with its endpoint, whatever happens to the Service.
 	ClusterIP Routing = iota
-	// Endpoints is --enable-aggregator-routing=true since Kubernetes 1.37: each call resolves the Service anew, and
-	// the pool is kept per endpoint.
+	// Endpoints is --enable-aggregator-routing=true since Kubernetes 1.37. Each call resolves the Service again, and
+	// there is a separate pool for each endpoint.
 	Endpoints
 )
 
-// clusterIP stands for the address of the Service; it is never dialled.
+// clusterIP represents the address of the Service. It is never dialed.
 const clusterIP = "192.0.2.1:443"
 
-// Client is one kube-apiserver, as far as it calls webhooks. It may be used by any number of goroutines.
+// Client is the part of a kube-apiserver that calls webhooks. It is safe for concurrent use.
 type Client struct {
 	service *Service
 	manager webhook.ClientManager
@@ -46,14 +46,14 @@ type Client struct {
 	late atomic.Bool
 }
 
-// New makes a client of svc that verifies against caBundle and gives each call the timeout, as timeoutSeconds does. It
-// calls anonymously, as kube-apiserver does unless it is configured otherwise.
+// New returns a client of svc that verifies certificates with caBundle. Each call has the timeout, as with
+// timeoutSeconds. The client is anonymous, like kube-apiserver without further configuration.
 func New(svc *Service, caBundle []byte, routing Routing, timeout time.Duration) (*Client, error) {
 	return NewAuthenticated(svc, caBundle, routing, timeout, "")
 }
 
-// NewAuthenticated is New with the kubeconfig file that an --admission-control-config-file names: it calls as the user
-// in it whose name is the DNS name of the Service.
+// NewAuthenticated is like New, with a kubeconfig file as in an --admission-control-config-file. The client uses the
+// user in it whose name is the DNS name of the Service.
 func NewAuthenticated(svc *Service, caBundle []byte, routing Routing, timeout time.Duration,
 	kubeconfig string) (*Client, error) {
 	manager, err := webhook.NewClientManager([]schema.GroupVersion{admissionv1.SchemeGroupVersion},
@@ -83,10 +83,10 @@ func NewAuthenticated(svc *Service, caBundle []byte, routing Routing, timeout ti
 	return c, c.manager.Validate()
 }
 
-// SetCABundle is what happens when the caBundle of a webhook configuration changes.
+// SetCABundle changes the CA bundle, like a change of the caBundle in a webhook configuration.
 func (c *Client) SetCABundle(pem []byte) { c.bundle.Store(&pem) }
 
-// dial connects to an endpoint; for the address of the Service it chooses one, as kube-proxy does.
+// dial connects to an endpoint. If addr is the address of the Service, it chooses an endpoint like kube-proxy.
 func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c.dials.Add(1)
 	if addr == clusterIP {
@@ -100,8 +100,8 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return newLateConn(conn), nil
 }
 
-// LearnLate has connections that are dialled from now on learn of their end only after they have been written to again,
-// as when the news is still on its way while the next request is sent.
+// LearnLate delays the end of new connections for their readers until the connection has been written to again. This
+// simulates a connection whose end is still on its way while the next request is sent.
 func (c *Client) LearnLate() { c.late.Store(true) }
 
 func (c *Client) count(next http.RoundTripper) http.RoundTripper {
@@ -128,8 +128,8 @@ func (r resolver) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: host}, nil
 }
 
-// Call sends a review to a path of the webhook and checks the answer as the mutating or validating dispatcher of
-// k8s.io/apiserver does. An error is a failed call, the case that failurePolicy is for; a denial is not an error.
+// Call sends a review to a path of the webhook and checks the response like the mutating or validating dispatcher of
+// k8s.io/apiserver. An error is a failed call, to which failurePolicy applies. A denial is not an error.
 func (c *Client) Call(ctx context.Context, path string, mutating bool,
 	review *admissionv1.AdmissionReview) (*request.AdmissionResponse, error) {
 	c.calls.Add(1)

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// lateConn is a connection whose reader learns of its end only after something was written since the last read that
-// succeeded, or when its own side closes it.
+// lateConn is a connection that delays its end for the reader. Read returns an error only after data was written since
+// the last successful Read, or after Close.
 type lateConn struct {
 	net.Conn
 
 	mu     sync.Mutex
-	wrote  chan struct{} // closed by the next Write, and renewed by a Read that succeeds
+	wrote  chan struct{} // closed by the next Write, and replaced by a successful Read
 	closed chan struct{}
 	once   sync.Once
 }
@@ -38,7 +38,7 @@ func (c *lateConn) Read(p []byte) (int, error) {
 }
 
 func (c *lateConn) Write(p []byte) (int, error) {
-	c.mu.Lock() // a Read of the answer waits, and renews wrote only after this Write has closed it
+	c.mu.Lock() // a Read of the response waits, and replaces wrote only after this Write has closed it
 	defer c.mu.Unlock()
 	n, err := c.Conn.Write(p)
 	select {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Renew makes cert-manager issue a certificate anew at once, as "cmctl renew" does, and returns when it has.
+// Renew makes cert-manager issue a new certificate immediately, like "cmctl renew", and returns when it is issued.
 func (c *Cluster) Renew(t testing.TB, namespace, certificate string) {
 	t.Helper()
 	was := c.certificate(t, namespace, certificate)
@@ -23,7 +23,7 @@ func (c *Cluster) Renew(t testing.TB, namespace, certificate string) {
 	now := metav1.Now()
 	conditions = append(conditions, cmapi.CertificateCondition{
 		Type: cmapi.CertificateConditionIssuing, Status: cmmeta.ConditionTrue, LastTransitionTime: &now,
-		Reason: "ManuallyTriggered", Message: "a test wants a new one", ObservedGeneration: was.Generation,
+		Reason: "ManuallyTriggered", Message: "a test needs a new certificate", ObservedGeneration: was.Generation,
 	})
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": conditions}})
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package cluster is the cluster that the incidents happen to: the rig of this repository (e2e/rig: three nodes in
-// three zones on this machine, which a test may cut off, freeze and switch off), or with E2E_CLUSTER=existing the one
-// that KUBECONFIG names, of which nothing but its API is used.
+// Package cluster controls the cluster in which incidents happen. By default, it is the rig of this repository
+// (e2e/rig): three nodes in three zones on this machine, which a test may cut off, freeze and switch off. With
+// E2E_CLUSTER=existing, it is the cluster in KUBECONFIG, and tests use only its API.
 //
-//	c := cluster.Open(t)                     // skips the test where there is none
+//	c := cluster.Open(t)                     // skips the test if there is no cluster
 //	c.NeedRig(t, "cuts a node off")          // skips it on a cluster that is not the rig
 //	c.Install(t, cluster.Product{Overlay: "fail-closed"})
 //	c.Cut(t, "node-a")                       // healed when the test ends
 //
-// Methods that take a testing.TB fail the test when they fail. What a test does to a node or to the control plane is
-// undone when the test ends.
+// Methods with a testing.TB parameter fail the test on errors. Changes that a test makes to a node or to the control
+// plane are undone when the test ends.
 package cluster
 
 import (
@@ -29,17 +29,17 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// Cluster is a running cluster, as its admin.
+// Cluster is a running cluster, accessed as its admin.
 type Cluster struct {
 	Kubeconfig string // the path of the admin's kubeconfig
 	Dir        string // the e2e directory of the repository
 
-	rig     bool // it is the rig, whose nodes tests control
+	rig     bool // it is the rig, so tests can control its nodes
 	kubectl string
 	admin   *rest.Config
 }
 
-// Open returns the cluster that the tests run against. Where the rig is not up the test is skipped, or fails when
+// Open returns the cluster that the tests run against. If the rig is not running, the test is skipped, or fails if
 // EVERGATE_E2E_REQUIRED is set.
 func Open(t testing.TB) *Cluster {
 	t.Helper()
@@ -75,10 +75,10 @@ func open() (*Cluster, error) {
 	return c, c.answers()
 }
 
-// answers reports whether an API server answers behind the kubeconfig, which may be left over.
+// answers returns an error if the API server in the kubeconfig does not respond. The kubeconfig may be left over.
 func (c *Cluster) answers() error {
 	config := c.Config()
-	config.Timeout = 10 * time.Second // it takes milliseconds
+	config.Timeout = 10 * time.Second // the call takes milliseconds
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -89,10 +89,10 @@ func (c *Cluster) answers() error {
 	return nil
 }
 
-// State returns the directory that the rig keeps its data, keys and logs in.
+// State returns the directory of the rig's data, keys and logs.
 func State() string { return cmp.Or(os.Getenv("EVERGATE_E2E_STATE"), "/var/tmp/evergate-e2e") }
 
-// e2eDir looks for the directory from the working directory upwards: tests run in that of their package.
+// e2eDir finds the directory in a parent of the working directory, because tests run in the directory of their package.
 func e2eDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -113,7 +113,7 @@ func findKubectl() (string, error) {
 	return exec.LookPath("kubectl")
 }
 
-// NeedRig skips the test on a cluster that is not the rig, with the reason that it gives.
+// NeedRig skips the test on a cluster that is not the rig. The parameter why is the reason.
 func (c *Cluster) NeedRig(t testing.TB, why string) {
 	t.Helper()
 	if !c.rig {
@@ -121,7 +121,7 @@ func (c *Cluster) NeedRig(t testing.TB, why string) {
 	}
 }
 
-// Config returns a client configuration of the admin, a copy that the caller may change. Requests are not throttled.
+// Config returns a client configuration of the admin, as a copy that the caller may change. Requests are not throttled.
 func (c *Cluster) Config() *rest.Config {
 	config := rest.CopyConfig(c.admin)
 	config.QPS = -1
@@ -138,8 +138,8 @@ func (c *Cluster) Client(t testing.TB) kubernetes.Interface {
 	return set
 }
 
-// Kubectl runs kubectl as the admin, with stdin if it is not empty, and returns what it prints. Warnings go to the
-// test's log.
+// Kubectl runs kubectl as the admin, with stdin if it is not empty, and returns its output. Warnings go to the test's
+// log.
 func (c *Cluster) Kubectl(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	out, said, err := c.TryKubectl(t.Context(), stdin, args...)
@@ -152,7 +152,7 @@ func (c *Cluster) Kubectl(t testing.TB, stdin string, args ...string) string {
 	return out
 }
 
-// TryKubectl is Kubectl for calls that may fail. It returns standard output and standard error.
+// TryKubectl is like Kubectl, for calls that may fail. It returns standard output and standard error.
 func (c *Cluster) TryKubectl(ctx context.Context, stdin string, args ...string) (out, said string, err error) {
 	cmd := exec.CommandContext(ctx, c.kubectl, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
@@ -163,7 +163,7 @@ func (c *Cluster) TryKubectl(ctx context.Context, stdin string, args ...string) 
 	return stdout.String(), stderr.String(), err
 }
 
-// script runs one of the rig's scripts and returns what it prints on standard output.
+// script runs one of the rig's scripts and returns its standard output.
 func (c *Cluster) script(ctx context.Context, t testing.TB, name string, args ...string) string {
 	t.Helper()
 	c.NeedRig(t, "runs "+name)

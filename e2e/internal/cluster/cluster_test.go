@@ -28,13 +28,14 @@ func TestNodesAreInThreeZones(t *testing.T) {
 	}
 }
 
-// What each trouble looks like from the API server's side, asked of kubelet, and that it ends with the test.
+// TestTroubleEndsWithTheTest checks the effect of each failure from the API server's side, by connecting to the
+// kubelet, and that each failure ends with its test.
 func TestTroubleEndsWithTheTest(t *testing.T) {
 	c := Open(t)
 	c.NeedRig(t, "makes trouble for a node")
 	for name, trouble := range map[string]struct {
 		make          func(testing.TB, string)
-		dials, shakes bool // a TCP connection is made, the TLS handshake on it ends
+		dials, shakes bool // a TCP connection opens, the TLS handshake on it succeeds
 	}{
 		"cut":    {make: c.Cut},
 		"frozen": {make: c.Freeze, dials: true},
@@ -53,7 +54,7 @@ func TestTroubleEndsWithTheTest(t *testing.T) {
 	}
 }
 
-// ask tries to speak with the kubelet of a node, for as long as a machine that is busy may take to answer.
+// ask tries to connect to the kubelet of a node, for as long as a busy machine may need to respond.
 func ask(t *testing.T, node Node) (dials, shakes bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -63,7 +64,7 @@ func ask(t *testing.T, node Node) (dials, shakes bool) {
 		return false, false
 	}
 	defer conn.Close()
-	// Only whether something answers: the certificate is the cluster's own.
+	// Only the presence of a response matters. The certificate is the cluster's own.
 	return true, tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) == nil
 }
 
@@ -79,7 +80,7 @@ func TestUserIsKnownByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if user := review.Status.UserInfo; user.Username != "alice" || user.Groups[0] != "team-a" {
-		t.Errorf("known as %s of %v; want alice of team-a", user.Username, user.Groups)
+		t.Errorf("authenticated as %s in groups %v; want alice in team-a", user.Username, user.Groups)
 	}
 }
 
@@ -103,11 +104,11 @@ func TestAPIServerTakesFlags(t *testing.T) {
 		t.Errorf("the API server runs with %s", args)
 	}
 	if got := len(c.Nodes(t)); got != 3 {
-		t.Errorf("it knows %d nodes; want 3", got)
+		t.Errorf("it has %d nodes; want 3", got)
 	}
 }
 
-// commandLine returns the arguments of the API server that runs.
+// commandLine returns the arguments of the running API server.
 func commandLine(t *testing.T) string {
 	t.Helper()
 	pid, _, _ := strings.Cut(read(t, filepath.Join(State(), "run", "kube-apiserver")), " ")

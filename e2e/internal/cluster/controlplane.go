@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// RestartAPIServer stops the API server alone and starts it again over the same data, with flags added for as long as
-// the test lasts. It returns when /readyz says so.
+// RestartAPIServer stops only the API server and starts it again with the same data. The additional flags apply until
+// the end of the test. It returns when /readyz succeeds.
 func (c *Cluster) RestartAPIServer(t testing.TB, flags ...string) {
 	t.Helper()
 	c.NeedRig(t, "restarts the API server")
@@ -16,7 +16,7 @@ func (c *Cluster) RestartAPIServer(t testing.TB, flags ...string) {
 	c.script(t.Context(), t, "apiserver.sh", append([]string{"restart"}, flags...)...)
 }
 
-// StopAPIServer stops the API server alone. RestartAPIServer starts it again, at the latest when the test ends.
+// StopAPIServer stops only the API server. RestartAPIServer starts it again, at the latest when the test ends.
 func (c *Cluster) StopAPIServer(t testing.TB) {
 	t.Helper()
 	c.NeedRig(t, "stops the API server")
@@ -24,8 +24,8 @@ func (c *Cluster) StopAPIServer(t testing.TB) {
 	c.script(t.Context(), t, "apiserver.sh", "stop")
 }
 
-// StopAll stops everything, as a power cut of the whole site does: nodes are killed at once, then the control plane.
-// What etcd and the nodes' disks hold is kept. StartAll is called at the latest when the test ends.
+// StopAll simulates a power failure of the whole site: it kills the nodes immediately, and then the control plane. It
+// keeps the data of etcd and the disks of the nodes. StartAll is called at the latest when the test ends.
 func (c *Cluster) StopAll(t testing.TB) {
 	t.Helper()
 	c.NeedRig(t, "stops the whole cluster")
@@ -33,7 +33,7 @@ func (c *Cluster) StopAll(t testing.TB) {
 	c.script(t.Context(), t, "down.sh", "--keep")
 }
 
-// StartAll starts everything again and returns when all nodes are Ready, which says nothing of the Pods on them.
+// StartAll starts everything again and returns when all nodes are Ready. The Pods may not be ready yet.
 func (c *Cluster) StartAll(t testing.TB) {
 	t.Helper()
 	c.script(t.Context(), t, "up.sh")

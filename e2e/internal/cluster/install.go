@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// Product says what is installed.
+// Product describes an installation.
 type Product struct {
-	// fail-open (default) or fail-closed: a directory of kustomize/overlays; a path is taken from Source
+	// fail-open (default) or fail-closed: a directory in kustomize/overlays; a path is relative to Source
 	Overlay    string
 	Components []string // directories of kustomize/components
-	Tag        string   // of the image; default: e2e, which make e2e-up has built and loaded from the working tree
-	Source     string   // the root of the repository whose kustomize/ is applied; default: this one
-	Patches    []string // kustomize patches on top, in YAML, as entries of its field "patches"
+	Tag        string   // of the image; default: e2e, which make e2e-up has built from the working tree and loaded
+	Source     string   // the root of the repository whose kustomize/ is applied; default: this repository
+	Patches    []string // additional kustomize patches, in YAML, as entries of the field "patches"
 }
 
-// Namespace is where every overlay of the kit puts the product.
+// Namespace is the namespace in every overlay.
 const Namespace = "evergate-system"
 
-// Install applies an overlay as users do, with kubectl apply -k, and returns when the roll-out has ended. Of an overlay
-// that is installed already only what differs is changed. It leaves the user's policy alone, and ships none.
+// Install applies an overlay as users do, with kubectl apply -k, and returns when the rollout has ended. If the overlay
+// is already installed, only differences change. It does not change the user's policy, and does not install one.
 func (c *Cluster) Install(t testing.TB, p Product) {
 	t.Helper()
 	c.Apply(t, p)
@@ -34,19 +34,20 @@ func (c *Cluster) Install(t testing.TB, p Product) {
 	}
 }
 
-// AwaitRollout returns when every replica of the product is of its newest revision and available.
+// AwaitRollout returns when every replica of the product has the newest revision and is available.
 func (c *Cluster) AwaitRollout(t testing.TB) {
 	t.Helper()
 	c.Kubectl(t, "", "-n", Namespace, "rollout", "status", "deployment/evergate", "--timeout=5m")
 }
 
-// isStale reports whether a Pod runs another image than the one that bears its name by now, since it was built again.
+// isStale reports whether a Pod runs an older image than the current image with its name, because the image was built
+// again.
 func (c *Cluster) isStale(t testing.TB, p Product) bool {
 	t.Helper()
 	_, tag := image(p.Tag)
 	id, err := os.ReadFile(filepath.Join(State(), "images", "evergate-"+tag+".id"))
 	if err != nil {
-		return false // not an image of the rig's
+		return false // not an image of the rig
 	}
 	ids := c.Kubectl(t, "", "-n", Namespace, "get", "pods", "-l", "app.kubernetes.io/component=webhook",
 		"-o", "jsonpath={.items[*].status.containerStatuses[*].imageID}")
@@ -58,19 +59,20 @@ func (c *Cluster) isStale(t testing.TB, p Product) bool {
 	return false
 }
 
-// Apply is Install without the wait.
+// Apply is like Install, without waiting.
 func (c *Cluster) Apply(t testing.TB, p Product) {
 	t.Helper()
 	c.Kubectl(t, "", "apply", "-k", c.overlay(t, p))
 }
 
-// Uninstall deletes what Install has put in, and waits until it is gone. The policy goes with its namespace.
+// Uninstall deletes the objects that Install created and waits until they are gone. Deleting the namespace also deletes
+// the policy.
 func (c *Cluster) Uninstall(t testing.TB, p Product) {
 	t.Helper()
 	c.Kubectl(t, "", "delete", "-k", c.overlay(t, p), "--ignore-not-found", "--timeout=5m")
 }
 
-// overlay writes an overlay of the test's own, as a user would: a base, the image and the patches.
+// overlay writes a separate overlay for the test, as a user would: a base, the image and the patches.
 func (c *Cluster) overlay(t testing.TB, p Product) string {
 	t.Helper()
 	source := cmp.Or(p.Source, filepath.Dir(c.Dir))
@@ -79,12 +81,12 @@ func (c *Cluster) overlay(t testing.TB, p Product) string {
 	if filepath.Base(overlay) == overlay {
 		base = filepath.Join(source, "kustomize", "overlays", overlay)
 	}
-	// kustomize follows links, and the path below must lead from where it ends up
+	// kustomize resolves links, so the relative paths below must start at the resolved directory.
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	relative := func(path string) string { // kustomize takes no absolute paths
+	relative := func(path string) string { // kustomize does not accept absolute paths
 		if path, err = filepath.Rel(dir, path); err != nil {
 			t.Fatal(err)
 		}
@@ -112,8 +114,8 @@ images: [{name: ghcr.io/evergate/evergate, newName: %q, newTag: %q}]
 	return dir
 }
 
-// image returns the name and the tag of the product's image. A cluster that is not the rig is named by E2E_IMAGE,
-// NAME:TAG, what its nodes can pull or have been loaded with.
+// image returns the name and the tag of the product's image. On a cluster that is not the rig, E2E_IMAGE is NAME:TAG of
+// an image that its nodes can pull or have loaded.
 func image(tag string) (string, string) {
 	if ref := os.Getenv("E2E_IMAGE"); ref != "" && tag == "" {
 		if i := strings.LastIndex(ref, ":"); i > 0 {

@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Node is one node of the cluster.
+// Node is a node of the cluster.
 type Node struct {
-	Name string // node-a, node-b, node-c on the rig
-	Zone string // zone-a, …: the label topology.kubernetes.io/zone
-	IP   string // its own address; Pods have others
+	Name string // on the rig: node-a, node-b, node-c
+	Zone string // the label topology.kubernetes.io/zone: zone-a, …
+	IP   string // address of the node; Pods have other addresses
 }
 
-// Nodes returns the nodes that are Ready, in the order of their names.
+// Nodes returns the nodes that are Ready, sorted by name.
 func (c *Cluster) Nodes(t testing.TB) []Node {
 	t.Helper()
 	list, err := c.Client(t).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
@@ -43,55 +43,56 @@ func isReady(c corev1.NodeCondition) bool {
 	return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 }
 
-// Cut drops every packet to and from a node, in silence, its Pods' included: a zone that is gone. No peer is notified:
-// no reset and no "no route to host". Connections that were open stay so until their ends give up.
+// Cut silently drops every packet to and from a node and its Pods, like the failure of a zone. Peers are not notified:
+// there is no reset and no "no route to host". Open connections stay open until their ends give up.
 func (c *Cluster) Cut(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "heal", node)
 	c.script(t.Context(), t, "node.sh", "cut", node)
 }
 
-// Heal lets the packets of a node through again.
+// Heal stops dropping the packets of a node.
 func (c *Cluster) Heal(t testing.TB, node string) {
 	t.Helper()
 	c.script(t.Context(), t, "node.sh", "heal", node)
 }
 
-// Freeze stops every process of a node, its Pods' included, while its kernel goes on: TCP connections are still
-// accepted, and no process answers on them.
+// Freeze stops every process of a node and its Pods, while its kernel continues. TCP connections are still accepted,
+// but no process answers on them.
 func (c *Cluster) Freeze(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "thaw", node)
 	c.script(t.Context(), t, "node.sh", "freeze", node)
 }
 
-// Thaw lets the processes of a node go on.
+// Thaw continues the processes of a node.
 func (c *Cluster) Thaw(t testing.TB, node string) {
 	t.Helper()
 	c.script(t.Context(), t, "node.sh", "thaw", node)
 }
 
-// Off is the power cut: no packet to or from the node, and every process on it killed at once, its Pods' included.
+// Off simulates a power failure: it drops every packet to and from the node, and kills every process of the node and
+// its Pods immediately.
 func (c *Cluster) Off(t testing.TB, node string) {
 	t.Helper()
 	c.undoNode(t, "on", node)
 	c.script(t.Context(), t, "node.sh", "off", node)
 }
 
-// On starts a node that was switched off, and returns when it is Ready. Its Pods were lost.
+// On starts a node that was switched off, and returns when it is Ready. Its Pods are lost.
 func (c *Cluster) On(t testing.TB, node string) {
 	t.Helper()
 	c.script(t.Context(), t, "node.sh", "on", node)
 }
 
-// Exec runs a command in the namespaces of a node, where only the filesystem is that of the host (ctr, ss, nft …), and
-// returns what it prints.
+// Exec runs a command in the namespaces of a node (ctr, ss, nft …) and returns its output. Only the filesystem is the
+// host's.
 func (c *Cluster) Exec(t testing.TB, node string, command ...string) string {
 	t.Helper()
 	return c.script(t.Context(), t, "node.sh", append([]string{"exec", node}, command...)...)
 }
 
-// undoNode undoes a trouble when the test ends, so that the next one finds three Ready nodes. Each action is
+// undoNode undoes a change to a node when the test ends, because the next test needs three Ready nodes. Each action is
 // idempotent.
 func (c *Cluster) undoNode(t testing.TB, action, node string) {
 	t.Helper()

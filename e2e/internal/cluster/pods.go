@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Signal sends a signal to the processes of a Pod's containers, straight from the host, so that kubelet knows nothing
-// of it: SIGSTOP freezes a replica (SIGCONT thaws it), SIGKILL crashes it.
+// Signal sends a signal to the processes of a Pod's containers, directly from the host and without the kubelet. SIGSTOP
+// freezes a replica (SIGCONT continues it), and SIGKILL crashes it.
 func (c *Cluster) Signal(t testing.TB, pod *corev1.Pod, signal syscall.Signal) {
 	t.Helper()
 	c.NeedRig(t, "signals the processes of a Pod")
@@ -31,8 +31,8 @@ func (c *Cluster) Signal(t testing.TB, pod *corev1.Pod, signal syscall.Signal) {
 	}
 }
 
-// processesOf returns the processes of a Pod's containers, as the host numbers them. Each lies in a cgroup whose path
-// bears the Pod's UID; the one that only holds the namespaces is left out.
+// processesOf returns the host process IDs of a Pod's containers. Each process is in a cgroup whose path contains the
+// Pod's UID. The process that only holds the namespaces is left out.
 func processesOf(pod *corev1.Pod) ([]int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
@@ -42,7 +42,7 @@ func processesOf(pod *corev1.Pod) ([]int, error) {
 	for _, file := range files {
 		groups, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(groups, []byte("pod"+string(pod.UID))) {
-			continue // ended in the meantime, or another's
+			continue // ended in the meantime, or not in this Pod
 		}
 		program, err := os.Readlink(filepath.Join(filepath.Dir(file), "exe"))
 		if err != nil || program == "/pause" || strings.Contains(program, "runc") {
@@ -57,7 +57,7 @@ func processesOf(pod *corev1.Pod) ([]int, error) {
 	return processes, nil
 }
 
-// await waits until something is so, and fails the test when it is not after limit.
+// await waits until condition returns true. It fails the test if that takes longer than limit.
 func (c *Cluster) await(t testing.TB, what string, limit time.Duration, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, limit, true,

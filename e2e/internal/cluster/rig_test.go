@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// A cluster of which no process runs, and that nobody stopped, may be taken away with all of its data. One that was
-// stopped to be taken up again, and one that runs in part, may not.
+// A cluster without running processes that nobody has stopped may be removed with all of its data. A cluster that was
+// stopped to be started again, and a cluster that runs partly, may not be removed.
 func TestKilledClusterIsKnown(t *testing.T) {
 	const alive, dead = `echo "$$ $(born $$)"`, `echo "$$ 0"` // the number of a process, and when it began
 	for name, test := range map[string]struct {
-		processes map[string]string // as the rig notes them
+		processes map[string]string // as the rig records them
 		want      string
 	}{
 		"none":         {nil, "no"},

@@ -16,8 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// User returns the client configuration of a user of a name and groups, who may do what RBAC lets them. They are
-// known by a client certificate that the cluster itself has signed, so that nothing of them is the admin's.
+// User returns the client configuration of a user with a name and groups, and with the permissions that RBAC grants
+// them. The user has a client certificate that the cluster has signed, and does not share any credential with the
+// admin.
 func (c *Cluster) User(t testing.TB, name string, groups ...string) *rest.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,7 +41,7 @@ func (c *Cluster) User(t testing.TB, name string, groups ...string) *rest.Config
 	return config
 }
 
-// sign has the cluster sign a certificate that is good for what clients do.
+// sign makes the cluster sign a client certificate.
 func (c *Cluster) sign(t testing.TB, request []byte) []byte {
 	t.Helper()
 	requests := c.Client(t).CertificatesV1().CertificateSigningRequests()

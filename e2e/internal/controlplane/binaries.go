@@ -10,8 +10,8 @@ import (
 // Binaries is a directory with etcd, kube-apiserver and kubectl.
 type Binaries string
 
-// Find returns the directory that EVERGATE_E2E_BIN names, or the newest that rig/build.sh has made. The error says how
-// to get one.
+// Find returns the directory in EVERGATE_E2E_BIN, or the newest directory that rig/build.sh has created. The error
+// explains how to build one.
 func Find() (Binaries, error) {
 	if dir := os.Getenv("EVERGATE_E2E_BIN"); dir != "" {
 		return Binaries(dir), Binaries(dir).check()
@@ -26,7 +26,7 @@ func Find() (Binaries, error) {
 		return "", err
 	}
 	var newest Binaries
-	for _, dir := range dirs { // in the order of their names
+	for _, dir := range dirs { // sorted by name
 		if Binaries(dir).check() == nil {
 			newest = Binaries(dir)
 		}

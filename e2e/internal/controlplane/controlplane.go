@@ -1,6 +1,6 @@
-// Package controlplane runs a real etcd and a real kube-apiserver on loopback, with an authority of its own: enough for
-// everything that the API server does by itself (validation, admission policies, webhooks, RBAC), in seconds. There are
-// no controllers and no nodes. The data is thrown away.
+// Package controlplane runs a real etcd and a real kube-apiserver on loopback, with a new certificate authority. It
+// starts within seconds, and covers everything that the API server does by itself (validation, admission policies,
+// webhooks, RBAC). There are no controllers and no nodes. The data is deleted.
 package controlplane
 
 import (
@@ -23,32 +23,34 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// ControlPlane is one running etcd and one running kube-apiserver.
+// ControlPlane is a running etcd and a running kube-apiserver.
 type ControlPlane struct {
 	URL string // of the API server
 
-	dir   string // holds keys, data and logs
-	seed  string // dir of the control plane whose objects it starts with; empty for none
+	dir   string // contains keys, data and logs
+	seed  string // directory of the control plane whose objects it starts with, or empty
 	bin   string
 	ca    *pki.CA
-	ended chan error // of the first process that ends
+	ended chan error // receives the error of the first process that ends
 	alive sync.WaitGroup
 }
 
 // Wait returns when both processes have ended, which they do when the context of Start ends.
 func (c *ControlPlane) Wait() { c.alive.Wait() }
 
-// attempts is how often Start chooses ports at most. Another process may take a port between FreePorts and the program
-// that it is for.
+// attempts is the maximum number of times that Start chooses ports. Another process may take a port before the program
+// that needs it listens.
 const attempts = 5
 
-// Start runs both until ctx ends, and returns when the API server is ready. Their keys, data and logs are in dir. flags
-// are additional flags of kube-apiserver, and override its other flags. If Start fails, both have ended.
+// Start runs both programs until ctx ends, and returns when the API server is ready. Their keys, data and logs are in
+// dir. flags contains additional kube-apiserver flags, which override the default flags. If Start fails, both programs
+// have ended.
 func Start(ctx context.Context, bin Binaries, dir string, flags ...string) (*ControlPlane, error) {
 	return StartFrom(ctx, bin, "", dir, flags...)
 }
 
-// StartFrom is Start with the objects of a control plane that has ended, whose dir was seed. An empty seed has none.
+// StartFrom is like Start, with the objects of a control plane that has ended and whose directory was seed. If seed is
+// empty, the new control plane does not have any objects.
 func StartFrom(ctx context.Context, bin Binaries, seed, dir string, flags ...string) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, bin: string(bin), seed: seed}
 	if err := c.writeKeys(); err != nil {
@@ -58,7 +60,7 @@ func StartFrom(ctx context.Context, bin Binaries, seed, dir string, flags ...str
 		programs, stop := context.WithCancel(ctx)
 		err := c.start(programs, flags)
 		if err == nil {
-			context.AfterFunc(ctx, stop) // the programs run until then
+			context.AfterFunc(ctx, stop) // the programs run until ctx ends
 			return c, nil
 		}
 		stop()
@@ -69,7 +71,7 @@ func StartFrom(ctx context.Context, bin Binaries, seed, dir string, flags ...str
 	}
 }
 
-// start runs both on ports that are free now, until ctx ends.
+// start runs both programs on free ports until ctx ends.
 func (c *ControlPlane) start(ctx context.Context, flags []string) error {
 	c.ended = make(chan error, 2)
 	ports, err := FreePorts(ctx, 3)
@@ -78,7 +80,7 @@ func (c *ControlPlane) start(ctx context.Context, flags []string) error {
 	}
 	etcd, peers, api := ports[0], ports[1], ports[2]
 	c.URL = "https://" + api
-	if err := os.RemoveAll(c.path("etcd")); err != nil { // of an earlier attempt
+	if err := os.RemoveAll(c.path("etcd")); err != nil { // from an earlier attempt
 		return err
 	}
 	if c.seed != "" {
@@ -97,7 +99,7 @@ func (c *ControlPlane) start(ctx context.Context, flags []string) error {
 
 func (c *ControlPlane) path(name string) string { return filepath.Join(c.dir, name) }
 
-// writeKeys makes the authority, the API server's certificate, and the key that signs tokens of service accounts.
+// writeKeys creates the authority, the API server's certificate, and the key that signs service account tokens.
 func (c *ControlPlane) writeKeys() (err error) {
 	if c.ca, err = pki.NewCA("control-plane"); err != nil {
 		return err
@@ -124,15 +126,15 @@ func (c *ControlPlane) writeKeys() (err error) {
 func etcdArgs(data, clients, peers string) []string {
 	return []string{
 		"--name=test", "--data-dir=" + data,
-		"--unsafe-no-fsync", // the data need not survive the machine
+		"--unsafe-no-fsync", // the data does not need to survive a crash of the machine
 		"--logger=zap", "--log-level=warn",
 		"--listen-client-urls=" + clients, "--advertise-client-urls=" + clients,
 		"--listen-peer-urls=" + peers, "--initial-advertise-peer-urls=" + peers, "--initial-cluster=test=" + peers,
 	}
 }
 
-// WithServiceAccounts enables the admission plugin that puts service accounts into Pods. No controller makes the
-// service account default, without which it lets no Pod in: it is off unless this flag is given.
+// WithServiceAccounts enables the admission plugin that adds service accounts to Pods. Without the service account
+// default, which no controller creates here, the plugin denies every Pod. It is off unless this flag is passed.
 const WithServiceAccounts = "--enable-admission-plugins=ServiceAccount"
 
 func (c *ControlPlane) apiServerArgs(address, etcd string, flags []string) []string {
@@ -144,7 +146,7 @@ func (c *ControlPlane) apiServerArgs(address, etcd string, flags []string) []str
 	return []string{
 		"--etcd-servers=" + etcd,
 		"--bind-address=" + host, "--secure-port=" + port, "--advertise-address=" + host,
-		"--endpoint-reconciler-type=none", // or it waits for the endpoints of its own Service
+		"--endpoint-reconciler-type=none", // otherwise the API server waits for the endpoints of its own Service
 		"--tls-cert-file=" + c.path("server.crt"), "--tls-private-key-file=" + c.path("server.key"),
 		"--cert-dir=" + c.path("certs"),
 		"--client-ca-file=" + c.path("ca.crt"), "--authorization-mode=Node,RBAC",
@@ -162,7 +164,7 @@ func (c *ControlPlane) run(ctx context.Context, name string, args []string) erro
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has a descriptor of its own
+	defer log.Close() // the process has its own descriptor
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -175,7 +177,7 @@ func (c *ControlPlane) run(ctx context.Context, name string, args []string) erro
 	return nil
 }
 
-// logTail returns the end of a process's log: the reason, and not the thousand lines before it.
+// logTail returns the end of a process's log, which contains the reason.
 func (c *ControlPlane) logTail(name string) string {
 	data, err := os.ReadFile(c.path(name + ".log"))
 	if err != nil {
@@ -187,7 +189,7 @@ func (c *ControlPlane) logTail(name string) string {
 // startTimeout only ends a start that hangs. A start takes about five seconds of a core.
 const startTimeout = 5 * time.Minute
 
-// awaitReady asks /readyz until it says so, which includes the built-in roles of RBAC.
+// awaitReady calls /readyz until it succeeds, which includes the built-in RBAC roles.
 func (c *ControlPlane) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -228,10 +230,10 @@ func (c *ControlPlane) ready(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// FreePorts returns n addresses on loopback that nothing listens on, for programs that need a port. They are
-// below those that Linux gives to outgoing connections by default (from 32768), one of which might dial from it
-// before the program listens. Within a process the same port does not come twice; another one, which begins elsewhere,
-// hardly ever gets it.
+// FreePorts returns n addresses on loopback without a listener, for programs that need a port. The ports are below the
+// default range of Linux for outgoing connections (from 32768), because such a connection might take the port before
+// the program listens. Within a process, a port is never returned twice. Another process starts elsewhere in the range,
+// so it almost never gets the same port.
 func FreePorts(ctx context.Context, n int) ([]string, error) {
 	const first, some = 12_000, 20_000
 	var addresses []string
@@ -252,7 +254,7 @@ func FreePorts(ctx context.Context, n int) ([]string, error) {
 	return addresses, nil
 }
 
-// portsTried counts what FreePorts has tried, for all tests of a process, from a beginning of its own.
+// portsTried counts the ports that FreePorts has tried, for all tests of a process, from a random start.
 var portsTried = func() *atomic.Uint32 {
 	n := new(atomic.Uint32)
 	n.Store(rand.Uint32())

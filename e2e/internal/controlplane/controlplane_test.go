@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// After Wait a test may remove the directory that the programs write into.
+// After Wait, a test may remove the directory that the programs write to.
 func TestWait(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	c := &ControlPlane{dir: t.TempDir(), bin: "/usr/bin", ended: make(chan error, 1)}
@@ -22,7 +22,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestStartRetries checks that Start chooses other ports when a port was taken meanwhile, and gives up for other reasons.
+// TestStartRetries checks that Start chooses other ports if a port was taken in the meantime, and fails for other
+// reasons.
 func TestStartRetries(t *testing.T) {
 	for _, test := range []struct {
 		reason string

@@ -12,23 +12,23 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// User is a user that the API server knows by a client certificate.
+// User is a user with a client certificate for the API server.
 type User struct {
 	server string
 	ca     *pki.CA
 	pair   pki.Pair
 }
 
-// Admin returns a user who may do everything.
+// Admin returns a user with all permissions.
 func (c *ControlPlane) Admin() *User {
 	user, err := c.User("admin", "system:masters")
 	if err != nil {
-		panic(err) // a key of a fixed kind cannot be made: no entropy, no memory
+		panic(err) // creating a key of a fixed type fails only without entropy or memory
 	}
 	return user
 }
 
-// User returns a user of some name and groups, who may do what RBAC lets them.
+// User returns a user with a name and groups, and with the permissions that RBAC grants them.
 func (c *ControlPlane) User(name string, groups ...string) (*User, error) {
 	pair, err := c.ca.Client(name, groups...)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *ControlPlane) User(name string, groups ...string) (*User, error) {
 	return &User{c.URL, c.ca, pair}, nil
 }
 
-// Config returns a client configuration. Requests are not throttled: no other client needs this cluster.
+// Config returns a client configuration. Requests are not throttled, because no other client uses this cluster.
 func (u *User) Config() *rest.Config {
 	return &rest.Config{
 		Host:            u.server,
@@ -46,10 +46,10 @@ func (u *User) Config() *rest.Config {
 	}
 }
 
-// HTTPClient returns a client for what is not the API proper.
+// HTTPClient returns a client for paths that are not part of the Kubernetes API.
 func (u *User) HTTPClient() (*http.Client, error) { return rest.HTTPClientFor(u.Config()) }
 
-// WriteKubeconfig writes a file for kubectl.
+// WriteKubeconfig writes a kubeconfig file for kubectl.
 func (u *User) WriteKubeconfig(file string) error {
 	const name = "test"
 	config := clientcmdapi.NewConfig()

@@ -1,5 +1,6 @@
-// Package crds reads CRDs of other projects out of their Go modules: two megabytes of them, which are in no repository
-// of ours. Modules that want a newer Go than this one can be downloaded all the same, and nothing of them is compiled.
+// Package crds reads the CRDs of other projects from their Go modules, because these two megabytes are not copied into
+// this repository. Modules that need a newer version of Go can still be downloaded, because none of their code is
+// compiled.
 package crds
 
 import (
@@ -19,38 +20,40 @@ import (
 	"strings"
 )
 
-// Source is CRDs in a Go module.
+// Source identifies CRDs in a Go module.
 type Source struct {
 	module string // with its version
-	files  string // a pattern of path.Match, within the module
-	sum    string // SHA-256 of the files, one after the other in the order of their names
+	files  string // pattern of path.Match within the module
+	sum    string // SHA-256 of the files, concatenated in the order of their names
 }
 
 const gatewayAPI = "sigs.k8s.io/gateway-api@v1.7.0"
 
-// HostKinds are the CRDs of the kinds that name hosts, beside those of cert-manager.
+// HostKinds returns the CRDs of the kinds that contain host names, except cert-manager's.
 //
-// The standard channel of Gateway API has also an admission policy, vap_safeupgrades, against CRDs of older bundles:
-// left out. XListenerSet is of the last bundle that has it. The Route of OpenShift is in no module that can be
-// downloaded.
+// The standard channel of Gateway API also contains an admission policy against CRDs of older bundles,
+// vap_safeupgrades, which is left out. XListenerSet is from the last bundle that contains it. The OpenShift Route is
+// not in any module that can be downloaded.
 func HostKinds() []Source {
 	return []Source{
 		{gatewayAPI, "config/crd/standard/gateway.networking.k8s.io_[^v]*.yaml",
 			"6c5f5f800de2fc251da75e6a630cfd6d0d7f69b11626fb51bb68fc3d19f02bd2"},
 		{"sigs.k8s.io/gateway-api@v1.4.1", "config/crd/experimental/*_xlistenersets.yaml",
 			"7401cb071ed1719124676ee68916606f66b7439622ef7c56b2be5a1869ad5c78"},
+		{gatewayAPI, "config/crd/experimental/*_xbackends.yaml",
+			"fba1b3c011ee80f3a0e63e0386f8799862cd70ce5c2327b70b6f555b6f9b786a"},
 		{"sigs.k8s.io/external-dns@v0.23.0", "config/crd/standard/dnsendpoints.*.yaml",
 			"7d1c06b1e991c8db3a70be658fb628e61e71ba72f2686469c276f4f6ab0d1e30"},
 	}
 }
 
-// HTTPRoutes is the CRD of HTTPRoutes alone.
+// HTTPRoutes returns only the CRD of HTTPRoutes.
 func HTTPRoutes() Source {
 	return Source{gatewayAPI, "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml",
 		"ac4c1e0ad475793728a3c599cdac602cc658a633787a2fa568339e98aae93674"}
 }
 
-// Read returns the files as one stream of YAML, and an error if they are others than were pinned.
+// Read returns the files as one YAML stream, and an error if their checksum is different.
 func (s Source) Read(ctx context.Context) ([]byte, error) {
 	file, err := s.download(ctx)
 	if err != nil {
@@ -93,7 +96,7 @@ func extract(f *zip.File, to io.Writer) error {
 	return err
 }
 
-// download returns the zip of the module in the module cache.
+// download returns the path of the module's zip file in the module cache.
 func (s Source) download(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "crds-")
 	if err != nil {
@@ -103,11 +106,11 @@ func (s Source) download(ctx context.Context) (string, error) {
 	var failed error
 	for range 3 { // one failed download would end a run of half an hour
 		cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", s.module)
-		cmd.Dir = dir // of no module
+		cmd.Dir = dir // outside any module
 		out, err := cmd.Output()
 		var module struct{ Zip, Error string }
 		if json.Unmarshal(out, &module) == nil && module.Zip != "" {
-			return module.Zip, nil // whatever is in Error: that it wants a newer Go
+			return module.Zip, nil // ignore Error, which reports that the module needs a newer Go
 		}
 		failed = errors.Join(err, errors.New(module.Error))
 	}

@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// Answer is what a peer was answered.
+// Answer is the response to a peer.
 type Answer struct {
 	Status int
 	Body   string
 }
 
-// Ask sends a request, byte for byte as it stands, on a TLS connection of its own, and returns the answer. It goes on
-// sending while it reads: a server may answer before it has read everything.
+// Ask sends a request unchanged, byte for byte, on a new TLS connection, and returns the response. It continues to send
+// while it reads, because a server may respond before it has read everything.
 func Ask(ctx context.Context, addr string, request io.Reader) (Answer, error) {
 	conn, err := dial(ctx, addr, 0)
 	if err != nil {
@@ -27,7 +27,7 @@ func Ask(ctx context.Context, addr string, request io.Reader) (Answer, error) {
 	return ask(ctx, tls.Client(conn, Unverified()), request)
 }
 
-// AskPlain is Ask without TLS.
+// AskPlain is like Ask, without TLS.
 func AskPlain(ctx context.Context, addr string, request io.Reader) (Answer, error) {
 	conn, err := dial(ctx, addr, 0)
 	if err != nil {
@@ -56,7 +56,8 @@ func readAnswer(r io.Reader) (Answer, error) {
 	return Answer{resp.StatusCode, string(body)}, nil
 }
 
-// Handshake tries a TLS handshake with one version and returns why the server refused; nil if it did not.
+// Handshake tries a TLS handshake with one version. It returns the reason if the handshake fails, and nil if it
+// succeeds.
 func Handshake(ctx context.Context, addr string, version uint16) error {
 	conn, err := dial(ctx, addr, 0)
 	if err != nil {
@@ -68,17 +69,17 @@ func Handshake(ctx context.Context, addr string, version uint16) error {
 	return tls.Client(conn, config).HandshakeContext(ctx)
 }
 
-// WithCertificate is the TLS of a peer that presents a client certificate to any server.
+// WithCertificate returns the TLS configuration of a peer that presents a client certificate to any server.
 func WithCertificate(c tls.Certificate) *tls.Config {
 	config := Unverified()
 	config.Certificates = []tls.Certificate{c}
 	return config
 }
 
-// Unverified is the TLS of a peer that does not verify the server.
+// Unverified returns the TLS configuration of a peer that does not verify the server.
 func Unverified() *tls.Config { return &tls.Config{InsecureSkipVerify: true} } //nolint:gosec // it says so
 
-// Each calls f n times, some at one time, and returns how often it ended in each way.
+// Each calls f n times, with at most atOnce concurrent calls, and returns how often each result occurred.
 func Each(n, atOnce int, f func() string) map[string]int {
 	var mu sync.Mutex
 	ends := map[string]int{}
@@ -91,7 +92,7 @@ func Each(n, atOnce int, f func() string) map[string]int {
 	return ends
 }
 
-// Post is a request of a review to path, whose header announces length bytes of JSON.
+// Post returns a request for a review to path, with a header that announces length bytes of JSON.
 func Post(path string, length int) string {
 	return fmt.Sprintf("POST %s?timeout=30s HTTP/1.1\r\nHost: evergate\r\nContent-Type: "+
 		"application/json\r\nContent-Length: %d\r\n\r\n",

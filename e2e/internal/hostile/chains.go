@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// LongChain is a client certificate without an issuer that the server knows, with others above it until they are size
-// bytes together.
+// LongChain returns a client certificate from an unknown issuer, followed by more certificates until the chain has size
+// bytes.
 func LongChain(size int) (tls.Certificate, error) {
 	c, err := selfSigned(&x509.Certificate{})
 	if err != nil {
 		return c, err
 	}
 	one := c.Certificate[0]
-	for n := 2 * len(one); n <= size; n += len(one) + 5 { // its length, and that of its extensions
+	for n := 2 * len(one); n <= size; n += len(one) + 5 { // its length, and the length of its extensions
 		c.Certificate = append(c.Certificate, one)
 	}
 	return c, nil
 }
 
-// CostlyCertificate is a client certificate without an issuer that the server knows with many URIs, which take 23 times
-// as much memory as bytes.
+// CostlyCertificate returns a client certificate from an unknown issuer. It contains many URIs, which take 23 times as
+// much memory as bytes on the wire.
 func CostlyCertificate(uris int) (tls.Certificate, error) {
 	template := &x509.Certificate{}
 	for range uris {

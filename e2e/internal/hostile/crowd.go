@@ -1,6 +1,6 @@
-// Package hostile holds the peers that a webhook meets besides kube-apiserver: peers that open connections by the
-// thousand and say nothing, or say it slowly, or say what no honest client would. What they do is bounded in number and
-// waits for events, never for time, so that a test of it ends and says the same each day.
+// Package hostile contains peers that attack a webhook. They open thousands of connections, and send nothing, or send
+// slowly, or send requests that no legitimate client sends. Their number is limited, and they wait for events and never
+// for time, so tests with them end and have the same result every day.
 package hostile
 
 import (
@@ -15,34 +15,34 @@ import (
 )
 
 const (
-	// dialers is how many connections are opened at one time for each kind of peer: as many as two cores that are
-	// shared with the server have open within some milliseconds. With more of them it would be the test that has no
-	// time for honest clients.
+	// dialers is the number of connections that are opened at the same time for each kind of peer. Two cores that are
+	// shared with the server can open as many within a few milliseconds. With more dialers, the test itself would slow
+	// down legitimate clients.
 	dialers = 16
-	// sources is how many addresses of loopback the peers call from, so that ten thousand connections do not use up the
-	// ports of one.
+	// sources is the number of loopback addresses that the peers use. Ten thousand connections would use up the ports
+	// of a single address.
 	sources = 8
-	// spareFiles is what a test has open beside its connections.
+	// spareFiles is the number of files that a test has open in addition to its connections.
 	spareFiles = 512
 )
 
-// Peers are connections that are held open against one server.
+// Peers is a set of open connections to a server.
 type Peers struct {
 	conns []net.Conn
 }
 
-// Open opens n connections to addr and says a greeting on each. Where the greeting fails, the server has refused
-// the peer; such a connection stays among the others, since that is what some of them are there for.
+// Open opens n connections to addr and calls greet on each. If greet fails, the server has closed the connection. Such
+// a connection remains in the set, because some tests expect it.
 func Open(ctx context.Context, addr string, n int, greet func(net.Conn) error) (*Peers, error) {
 	return open(ctx, n, greet, func(i int) (net.Conn, error) { return dial(ctx, addr, i) })
 }
 
-// OpenTLS is Open with a TLS handshake first. One that fails counts as refused.
+// OpenTLS is like Open, with a TLS handshake first. A failed handshake is not an error.
 func OpenTLS(ctx context.Context, addr string, n int, greet func(net.Conn) error) (*Peers, error) {
 	return OpenTLSWith(ctx, addr, n, Unverified(), greet)
 }
 
-// OpenTLSWith is OpenTLS with a configuration, such as one with a client certificate.
+// OpenTLSWith is like OpenTLS with a TLS configuration, for example with a client certificate.
 func OpenTLSWith(ctx context.Context, addr string, n int, config *tls.Config,
 	greet func(net.Conn) error) (*Peers, error) {
 	return open(ctx, n, greet, func(i int) (net.Conn, error) {
@@ -80,13 +80,13 @@ func open(ctx context.Context, n int, greet func(net.Conn) error, dial func(i in
 	return p, nil
 }
 
-// dial calls from one of several addresses. The kernel finds the port.
+// dial connects from one of several addresses. The kernel chooses the port.
 func dial(ctx context.Context, addr string, i int) (net.Conn, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%sources))}}
 	return d.DialContext(ctx, "tcp", addr)
 }
 
-// Say writes the same on every connection. Refused ones do not get it.
+// Say writes text to every connection that is still open.
 func (p *Peers) Say(text string) {
 	together(len(p.conns), dialers, func(i int) { _, _ = io.WriteString(p.conns[i], text) })
 }
@@ -100,7 +100,7 @@ func (p *Peers) Close() {
 	})
 }
 
-// together calls f for 0 to n-1, some at one time.
+// together calls f for 0 to n-1, with at most atOnce concurrent calls.
 func together(n, atOnce int, f func(i int)) {
 	var next atomic.Int64
 	var done sync.WaitGroup
@@ -114,8 +114,8 @@ func together(n, atOnce int, f func(i int)) {
 	done.Wait()
 }
 
-// needFiles returns an error if the process may not open n files. The Go runtime has raised the soft limit to the hard
-// one already.
+// needFiles returns an error if the process may not open n files. The Go runtime has already raised the soft limit to
+// the hard limit.
 func needFiles(n int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// Flood is a number of workers that each do the same again and again.
+// Flood is a number of workers that repeat the same action.
 type Flood struct {
 	end  context.CancelFunc
 	done sync.WaitGroup
 	n    atomic.Int64
 }
 
-// StartFlood has workers call f, with a number of its own for each call, until ctx ends or the flood is stopped.
+// StartFlood starts workers that call f, with a different number for each call, until ctx ends or the flood is stopped.
 func StartFlood(ctx context.Context, workers int, f func(ctx context.Context, i int)) *Flood {
 	ctx, end := context.WithCancel(ctx)
 	flood := &Flood{end: end}
@@ -30,15 +30,15 @@ func StartFlood(ctx context.Context, workers int, f func(ctx context.Context, i 
 	return flood
 }
 
-// Stop ends the flood and returns how often f was called.
+// Stop ends the flood and returns how many times f was called.
 func (f *Flood) Stop() int64 {
 	f.end()
 	f.done.Wait()
 	return f.n.Load()
 }
 
-// Once opens a connection, with TLS if config is not nil, says text and reads up to answer bytes of what comes back.
-// It then resets the connection, so that no port is used up. What goes wrong is of no interest.
+// Once opens a connection, with TLS if config is not nil, writes text and reads up to answer bytes of the response. It
+// then resets the connection, which frees the port. It ignores errors.
 func Once(ctx context.Context, addr string, i int, config *tls.Config, text string, answer int64) {
 	raw, err := dial(ctx, addr, i)
 	if err != nil {

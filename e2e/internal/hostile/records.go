@@ -15,11 +15,11 @@ import (
 	"net"
 )
 
-// OpenUnfinished opens n TLS connections and, when their handshakes are over, begins a handshake message of announced
-// bytes on each, of which it sends no more than sent. crypto/tls lets no client do this.
+// OpenUnfinished opens n TLS connections. After each handshake, it begins a handshake message that announces a number
+// of bytes, and sends only some of them. A crypto/tls client cannot do this.
 func OpenUnfinished(ctx context.Context, addr string, n, announced, sent int) (*Peers, error) {
 	text := make([]byte, sent)
-	const certificate = 11 // of which crypto/tls accepts the longest
+	const certificate = 11 // the handshake message with the largest limit in crypto/tls
 	binary.BigEndian.PutUint32(text, certificate<<24|uint32(announced))
 	greet := func(conn net.Conn) error {
 		records, err := handshake(ctx, conn)
@@ -31,18 +31,18 @@ func OpenUnfinished(ctx context.Context, addr string, n, announced, sent int) (*
 	return open(ctx, n, greet, func(i int) (net.Conn, error) { return dial(ctx, addr, i) })
 }
 
-// records writes what a TLS 1.3 client sends after its handshake.
+// records encrypts and writes the data of a TLS 1.3 client after its handshake.
 type records struct {
 	aead     cipher.AEAD
 	iv       []byte
 	sequence uint64
 }
 
-// handshake makes a TLS handshake on conn and takes over what is written to it from then on.
+// handshake performs a TLS handshake on conn and returns a writer for the data after it.
 func handshake(ctx context.Context, conn net.Conn) (*records, error) {
 	var keys bytes.Buffer
 	config := Unverified()
-	config.KeyLogWriter = &keys //nolint:gosec // they are needed here
+	config.KeyLogWriter = &keys //nolint:gosec // the keys are needed here
 	client := tls.Client(conn, config)
 	if err := client.HandshakeContext(ctx); err != nil {
 		return nil, err
@@ -76,10 +76,10 @@ func newRecords(keys string) (*records, error) {
 		aead, err := cipher.NewGCM(block)
 		return &records{aead: aead, iv: iv}, err
 	}
-	return nil, errors.New("the handshake has left no keys")
+	return nil, errors.New("the handshake did not log any keys")
 }
 
-// expand is HKDF-Expand-Label of RFC 8446, without a context.
+// expand implements HKDF-Expand-Label of RFC 8446, without a context.
 func expand(secret []byte, label string, n int) ([]byte, error) {
 	label = "tls13 " + label
 	info := append([]byte{0, byte(n), byte(len(label))}, label...)

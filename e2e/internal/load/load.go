@@ -1,5 +1,5 @@
-// Package load makes calls as fast as a number of workers can, until Stop, and keeps books on them: how
-// many were made, how many were lost, when and why.
+// Package load makes calls as fast as a number of workers can, until Stop. It counts the calls and the lost calls, and
+// records when and why calls were lost.
 package load
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Load is a number of workers that call until Stop.
+// Load is a number of workers that make calls until Stop.
 type Load struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -30,14 +30,15 @@ type waiter struct {
 	event chan struct{}
 }
 
-// Start lets n workers make call after call. call makes the i-th call of the load; its error is a call that was lost.
+// Start starts n workers that make one call after another. call makes the i-th call of the load. If it returns an
+// error, the call was lost.
 func Start(ctx context.Context, n int, call func(ctx context.Context, i int64) error) *Load {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Load{cancel: cancel, books: Books{Reasons: map[string]int{}, Begun: time.Now()}}
 	for range n {
 		l.done.Go(func() {
 			for ctx.Err() == nil {
-				// A call that has begun is finished: Stop neither cancels it nor counts it as a failure.
+				// A call that has begun is finished. Stop does not cancel it or count it as a failure.
 				l.record(call(context.WithoutCancel(ctx), l.begun.Add(1)))
 			}
 		})
@@ -73,7 +74,7 @@ func (l *Load) Lost() <-chan struct{} {
 	return l.when(func(_, failures int64) bool { return failures > 0 })
 }
 
-// when returns a channel that is closed at the next answer at which ready holds.
+// when returns a channel that is closed at the next answer for which ready returns true.
 func (l *Load) when(ready func(made, failures int64) bool) <-chan struct{} {
 	event := make(chan struct{})
 	l.mu.Lock()
@@ -82,7 +83,7 @@ func (l *Load) when(ready func(made, failures int64) bool) <-chan struct{} {
 	return event
 }
 
-// Books returns what has been counted so far.
+// Books returns the counts so far.
 func (l *Load) Books() Books {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,15 +100,15 @@ func (l *Load) Stop() Books {
 	return l.Books()
 }
 
-// Books say what became of the calls of a load.
+// Books contains the results of a load.
 type Books struct {
 	Calls, Failures int64
-	Reasons         map[string]int // of the failures, and how often
+	Reasons         map[string]int // the reasons for failures, and the number of each
 	Begun, Ended    time.Time      // of the load
-	Lost            []time.Time    // when calls were found to be lost; of very many, the first ten thousand
+	Lost            []time.Time    // when calls were found to be lost; at most the first ten thousand
 }
 
-// enough is how many failures are remembered one by one: more than an operator looks at.
+// enough is the number of failures that are recorded individually. Nobody reads more.
 const enough = 10_000
 
 func (b *Books) lost(err error, now time.Time) {
@@ -129,7 +130,7 @@ func (b Books) String() string {
 	return s.String()
 }
 
-// reason cuts from an error what differs between calls, ports above all, so that equal failures count together.
+// reason removes the parts of an error that differ between calls, mainly ports, so equal failures are counted together.
 func reason(err error) string {
 	s := err.Error()
 	if i := strings.Index(s, "?timeout="); i >= 0 {

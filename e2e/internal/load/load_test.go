@@ -24,7 +24,7 @@ func TestBooks(t *testing.T) {
 	if n := b.Reasons["read tcp … connection reset by peer"]; int64(n) != b.Failures || len(b.Reasons) != 1 {
 		t.Errorf("reasons are not summed up: %v", b.Reasons)
 	}
-	// They stand in any order, since there are three workers.
+	// They are in any order, because there are three workers.
 	outside := func(at time.Time) bool { return at.Before(b.Begun) || at.After(b.Ended) }
 	if int64(len(b.Lost)) != b.Failures || slices.ContainsFunc(b.Lost, outside) {
 		t.Errorf("times of failures: %v, from %v to %v", b.Lost, b.Begun, b.Ended)

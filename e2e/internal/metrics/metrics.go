@@ -1,5 +1,5 @@
-// Package metrics reads what kube-apiserver and the replicas count of themselves, so that a test learns
-// what has become of calls from others than its clients.
+// Package metrics reads the metrics of kube-apiserver and of the replicas. With them, a test can check the results of
+// calls independently of its clients.
 package metrics
 
 import (
@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Set is everything that one process counts, at one moment.
+// Set contains all metrics of one process at one moment.
 type Set map[string]*dto.MetricFamily
 
-// Read gets a set from a path of the API server: /metrics for its own, or that of a Pod's proxy.
+// Read reads a set from a path of the API server: /metrics for its own metrics, or the proxy path of a Pod.
 func Read(ctx context.Context, api rest.Interface, path string) (Set, error) {
 	text, err := api.Get().AbsPath(path).DoRaw(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func Read(ctx context.Context, api rest.Interface, path string) (Set, error) {
 	return set, nil
 }
 
-// By sums the series of a counter or gauge that have all the labels of want, by the value of one label. A metric that
-// is not there has no values.
+// By sums the series of a counter or gauge that have all labels in want, grouped by the value of one label. If the
+// metric is absent, the result is empty.
 func (s Set) By(label, metric string, want map[string]string) map[string]float64 {
 	sums := map[string]float64{}
 	family, ok := s[metric]
@@ -50,7 +50,7 @@ func (s Set) By(label, metric string, want map[string]string) map[string]float64
 	return sums
 }
 
-// Sum sums all series that have all the labels of want.
+// Sum sums all series that have all labels in want.
 func (s Set) Sum(metric string, want map[string]string) float64 {
 	var sum float64
 	for _, value := range s.By("", metric, want) {
@@ -59,7 +59,7 @@ func (s Set) Sum(metric string, want map[string]string) float64 {
 	return sum
 }
 
-// Buckets returns of a histogram how many observations were at most each bound, its series summed.
+// Buckets returns the cumulative counts of a histogram by bound, summed over its series.
 func (s Set) Buckets(metric string) map[float64]uint64 {
 	counts := map[float64]uint64{}
 	family, ok := s[metric]

@@ -1,6 +1,6 @@
-// Package naive is a webhook as many are written, for the controls of tests: every fault in it has caused an
-// incident. It decodes Pods into types of its own and writes back what they hold, rewrites every Pod that it sees, on
-// updates as well, judges an object as if it were new, and rejects requests above 3 MiB.
+// Package naive is a webhook with common faults, for the control runs of tests. Every fault in it has caused an
+// incident. It decodes Pods into its own types and writes these types back. It rewrites every Pod that it receives,
+// also in updates. It evaluates every object as if it were new, and it rejects requests above 3 MiB.
 package naive
 
 import (
@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Mirror is where it has images pulled from.
+// Mirror is the mirror that images are rewritten to.
 const Mirror = "mirror.corp.example/"
 
-// limit is what fits an API request, and so what many take for the size of a review.
+// limit is the size limit of an API request, which many webhooks also use for reviews.
 const limit = 3 << 20
 
-// container is what the types of this webhook know of a container.
+// container contains the fields of a container that this webhook supports.
 type container struct {
 	Name      string          `json:"name"`
 	Image     string          `json:"image"`
@@ -57,7 +57,7 @@ type status struct {
 	Message string `json:"message"`
 }
 
-// Handler serves /mutate for Pods and /validate for Ingresses, whose hosts have to end in suffix.
+// Handler serves /mutate for Pods and /validate for Ingresses, whose hosts must end with suffix.
 func Handler(suffix string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /mutate", func(w http.ResponseWriter, r *http.Request) { answer(w, r, rewrite) })
@@ -81,7 +81,7 @@ func answer(w http.ResponseWriter, r *http.Request, decide func(object, *respons
 	out := review{APIVersion: in.APIVersion, Kind: in.Kind, Response: &response{UID: in.Request.UID, Allowed: true}}
 	decide(in.Request.Object, out.Response)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out) // a client that is gone gets nothing
+	_ = json.NewEncoder(w).Encode(out) // it fails if the client has disconnected
 }
 
 // rewrite replaces the whole list of containers.
@@ -93,12 +93,12 @@ func rewrite(o object, a *response) {
 	}
 	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec/containers", "value": o.Spec.Containers}})
 	if err != nil {
-		panic(err) // of types that can be marshalled
+		panic(err) // these types can always be marshaled
 	}
 	a.Patch, a.PatchType = patch, "JSONPatch"
 }
 
-// judge denies a host whatever it was before.
+// judge denies a host even if the object had it before.
 func judge(o object, suffix string, a *response) {
 	for _, rule := range o.Spec.Rules {
 		if !strings.HasSuffix(rule.Host, suffix) {

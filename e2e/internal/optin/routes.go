@@ -1,4 +1,4 @@
-// Package optin knows every way to write the label by which a namespace opts in, for tests of which users may.
+// Package optin contains all ways to write the label with which a namespace opts in, for tests of permissions.
 package optin
 
 import (
@@ -12,18 +12,18 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Label is what a namespace opts in by.
+// Label is the label with which a namespace opts in.
 const Label = "evergate.dev/admission"
 
 // Route is a way to write the labels of a namespace.
 type Route struct {
 	Name string
-	// Write gives the namespace the label that ns has, or takes it away where ns has none.
+	// Write sets the label of the namespace to the value in ns, or removes it if ns does not have the label.
 	Write func(ctx context.Context, c kubernetes.Interface, ns *corev1.Namespace) error
 }
 
-// Routes lists the ways: the object itself and both of its subresources, by every verb. The first three write the whole
-// object.
+// Routes returns the ways: the object itself and both of its subresources, with every verb. The first three write the
+// whole object.
 func Routes() []Route {
 	merge := `{"metadata": {"labels": {"` + Label + `": VALUE}}}`
 	return []Route{
@@ -60,8 +60,8 @@ func patch(
 	}
 }
 
-// Apply gives a namespace the label by server-side apply, taking it from any other field manager. It can change it, not
-// take it away.
+// Apply sets the label of a namespace by server-side apply, and takes the field over from any other field manager. It
+// can change the label but cannot remove it.
 func Apply(ctx context.Context, c kubernetes.Interface, namespace, value string) error {
 	labelled := applycorev1.Namespace(namespace).WithLabels(map[string]string{Label: value})
 	_, err := c.CoreV1().Namespaces().Apply(ctx, labelled,

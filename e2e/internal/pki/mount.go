@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// Mount is a directory that is updated as kubelet updates a mounted Secret or ConfigMap: each version is a directory of
-// its own, the files are links through ..data, and ..data is exchanged by a rename.
+// Mount is a directory that is updated like a mounted Secret or ConfigMap: each version is a separate directory, the
+// files are links through ..data, and a rename replaces ..data.
 type Mount struct {
 	Dir     string
 	version atomic.Int64
 }
 
-// Write replaces the content of the mount in one step.
+// Write replaces the contents of the mount in one step.
 func (m *Mount) Write(files map[string][]byte) error {
 	version := "..v" + strconv.FormatInt(m.version.Add(1), 10)
 	if err := os.MkdirAll(filepath.Join(m.Dir, version), 0o755); err != nil {
@@ -42,7 +42,7 @@ func (m *Mount) Write(files map[string][]byte) error {
 	return os.RemoveAll(filepath.Join(m.Dir, old))
 }
 
-// link makes the visible names lead through ..data and removes those that are gone.
+// link creates the links through ..data and removes links to files that no longer exist.
 func (m *Mount) link(files map[string][]byte) error {
 	for name := range files {
 		path := filepath.Join(m.Dir, name)
@@ -68,7 +68,7 @@ func (m *Mount) link(files map[string][]byte) error {
 	return nil
 }
 
-// WritePair mounts a serving certificate as cert-manager's Secret holds it.
+// WritePair mounts a serving certificate with the keys of cert-manager's Secret.
 func (m *Mount) WritePair(ca *CA, leaf Pair) error {
 	return m.Write(map[string][]byte{"tls.crt": leaf.Cert, "tls.key": leaf.Key, "ca.crt": ca.PEM})
 }

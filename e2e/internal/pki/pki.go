@@ -1,4 +1,4 @@
-// Package pki makes the certificates of the tests and mounts them as kubelet does.
+// Package pki creates the certificates for tests and mounts them like the kubelet.
 package pki
 
 import (
@@ -24,7 +24,7 @@ type CA struct {
 // Pair is a certificate and its key, in PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewCA makes a CA with a new key.
+// NewCA creates a CA with a new key.
 func NewCA(name string) (*CA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -52,12 +52,12 @@ func newCA(name string, key *ecdsa.PrivateKey) (*CA, error) {
 	return &CA{key, cert, encode("CERTIFICATE", der)}, nil
 }
 
-// Leaf issues a serving certificate for DNS names and IP addresses, with a key of its own (ECDSA P-256).
+// Leaf issues a serving certificate for DNS names and IP addresses, with a new ECDSA P-256 key.
 func (ca *CA) Leaf(names ...string) (Pair, error) {
 	return ca.leaf(&x509.Certificate{}, names)
 }
 
-// Expired issues a serving certificate as Leaf does, whose time was over a minute ago.
+// Expired issues a serving certificate like Leaf, which expired a minute ago.
 func (ca *CA) Expired(names ...string) (Pair, error) {
 	return ca.leaf(&x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}, names)
 }
@@ -74,7 +74,7 @@ func (ca *CA) leaf(template *x509.Certificate, names []string) (Pair, error) {
 	return ca.issue(template)
 }
 
-// Client issues a client certificate with a common name, and groups as Kubernetes reads them.
+// Client issues a client certificate with a common name, and with groups in the form that Kubernetes reads.
 func (ca *CA) Client(name string, groups ...string) (Pair, error) {
 	return ca.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: name, Organization: groups},

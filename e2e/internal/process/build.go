@@ -10,9 +10,9 @@ import (
 )
 
 // Build compiles the module in root into a binary at path, with the compiler flags and the build list of the
-// Dockerfile. overlay replaces files of the module, by name: a test gets a server that lacks one thing, although the
-// product has no flag for it. The replaced file must exist, so that a test does not lose its control when a file is
-// renamed.
+// Dockerfile. overlay replaces files of the module. In this way, a test can use a server without one feature, although
+// the product does not have a flag for it. The replaced files must exist, because otherwise a test would lose its
+// control run when a file is renamed.
 func Build(ctx context.Context, root, path string, overlay map[string]string) error {
 	args := []string{"build", "-trimpath", "-gcflags=all=", "-tags", "grpcnotrace,nethttpomithttp2", "-o", path}
 	if len(overlay) > 0 {
@@ -24,7 +24,7 @@ func Build(ctx context.Context, root, path string, overlay map[string]string) er
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = root
-	// its PWD is root as it is written here, as are the names in the overlay
+	// PWD must be root, with the same spelling as in the names in the overlay.
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", root, err, out)
@@ -33,7 +33,7 @@ func Build(ctx context.Context, root, path string, overlay map[string]string) er
 }
 
 // BuildPlugin compiles kubectl-evergate of the repository at root into a binary at path. It uses the build list of
-// e2e/go.work and the compiler flags of the tests, so that Kubernetes' packages are not compiled again for it.
+// e2e/go.work and the compiler flags of the tests. Kubernetes' packages are then not compiled again.
 func BuildPlugin(ctx context.Context, root, path string) error {
 	work, err := filepath.Abs(filepath.Join(root, "e2e", "go.work"))
 	if err != nil {

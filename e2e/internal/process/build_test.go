@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is replaced is replaced in a checkout that is reached by a symbolic link too. Otherwise the product itself would
-// be built, in silence, and a control would have nothing taken away.
+// Files are also replaced in a checkout behind a symbolic link. Otherwise, the product itself would be built without an
+// error, and a control run would not remove anything.
 func TestBuildOverlayBehindLink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
@@ -27,7 +27,7 @@ func TestBuildOverlayBehindLink(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), binary).CombinedOutput()
 	must(t, err)
 	if got := string(out); got != "replaced\n" {
-		t.Errorf("the binary says %q: what it was to be built with was ignored", got)
+		t.Errorf("the binary prints %q: the replaced file was ignored", got)
 	}
 }
 

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// Cgroup is a memory limit as a container has it. It counts what the kernel holds for sockets too, which no figure of
-// the process itself does.
+// Cgroup is a memory limit like a container's. It includes the kernel's memory for sockets, which the memory of the
+// process itself does not.
 type Cgroup struct {
 	dir string
 	v1  bool
 }
 
-// ErrNoCgroup says that this machine, or this user, has no limits of memory to give.
+// ErrNoCgroup means that memory cannot be limited on this machine or by this user.
 var ErrNoCgroup = errors.New("memory cannot be limited here")
 
-// Confine puts the process into a cgroup of its own with a limit of bytes. Remove takes it away.
+// Confine moves the process into a new cgroup with a limit of bytes. Remove removes the cgroup.
 func (p *Process) Confine(limit int64) (*Cgroup, error) {
 	c := &Cgroup{dir: fmt.Sprintf("/sys/fs/cgroup/evergate-%d", p.PID())}
 	settings := map[string]int64{"memory.max": limit}
 	if _, err := os.Stat("/sys/fs/cgroup/memory"); err == nil {
 		c.dir, c.v1 = fmt.Sprintf("/sys/fs/cgroup/memory/evergate-%d", p.PID()), true
-		// The second is beside the first there, and counted only where it is limited.
+		// In version 1, the second limit is separate from the first, and its memory is counted only if it is limited.
 		settings = map[string]int64{"memory.limit_in_bytes": limit, "memory.kmem.tcp.limit_in_bytes": limit}
 	}
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
@@ -47,7 +47,7 @@ func (p *Process) Confine(limit int64) (*Cgroup, error) {
 	return c, nil
 }
 
-// Sockets returns the most memory that the kernel has held for sockets, where that is counted apart.
+// Sockets returns the peak memory of sockets in the kernel. It returns 0 if it is not counted separately.
 func (c *Cgroup) Sockets() (int64, error) {
 	if !c.v1 {
 		return 0, nil
@@ -55,7 +55,7 @@ func (c *Cgroup) Sockets() (int64, error) {
 	return c.read("memory.kmem.tcp.max_usage_in_bytes")
 }
 
-// Peak returns the most memory that was used, with that of sockets.
+// Peak returns the peak memory, including sockets.
 func (c *Cgroup) Peak() (int64, error) {
 	if !c.v1 {
 		return c.read("memory.peak")
@@ -76,7 +76,7 @@ func (c *Cgroup) read(name string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 }
 
-// Remove takes the cgroup away when its process has ended.
+// Remove removes the cgroup after its process has ended.
 func (c *Cgroup) Remove() error {
 	if err := os.Remove(c.dir); !errors.Is(err, fs.ErrNotExist) {
 		return err

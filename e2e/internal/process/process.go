@@ -1,5 +1,5 @@
-// Package process runs the built binary as a cluster would: as a process of its own, controlled by signals and read by
-// its log, which is JSON lines on standard error.
+// Package process runs the built binary as a cluster would: as a separate process that tests control with signals. Its
+// log consists of JSON lines on standard error.
 package process
 
 import (
@@ -16,10 +16,10 @@ import (
 	"syscall"
 )
 
-// Process is one running evergate.
+// Process is a running evergate.
 type Process struct {
-	Addr string // of the serving port; known when it is ready
-	Ops  string // of the ops port, likewise
+	Addr string // of the serving port; set by AwaitReady
+	Ops  string // of the ops port; set by AwaitReady
 
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -43,7 +43,7 @@ func Start(ctx context.Context, binary string, args ...string) (*Process, error)
 	return StartWith(ctx, nil, binary, args...)
 }
 
-// StartWith is Start, with variables (name=value) beside those of this process's own environment.
+// StartWith is like Start, with variables (name=value) in addition to this process's environment.
 func StartWith(ctx context.Context, variables []string, binary string, args ...string) (*Process, error) {
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json"},
 		args...)
@@ -60,7 +60,7 @@ func StartWith(ctx context.Context, variables []string, binary string, args ...s
 	return p, nil
 }
 
-// AwaitReady waits until the process is ready for reviews, and then knows its addresses.
+// AwaitReady waits until the process is ready for reviews, and sets its addresses.
 func (p *Process) AwaitReady(ctx context.Context) error {
 	if _, err := p.AwaitPhase(ctx, "ready"); err != nil {
 		return fmt.Errorf("%w; its log:\n%s", err, p.Log())
@@ -88,7 +88,7 @@ func (p *Process) follow(logs io.Reader) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var e Entry
-		_ = json.Unmarshal(lines.Bytes(), &e) // what is not JSON is kept as a line and has no fields
+		_ = json.Unmarshal(lines.Bytes(), &e) // a line that is not JSON is kept without fields
 		p.mu.Lock()
 		p.lines = append(p.lines, lines.Text())
 		p.entries = append(p.entries, e)
@@ -109,7 +109,7 @@ func (p *Process) wake() {
 	p.waiting = nil
 }
 
-// Await returns the first line of the log, past or to come, that match accepts.
+// Await returns the first line of the log, past or future, that match accepts.
 func (p *Process) Await(ctx context.Context, match func(Entry) bool) (Entry, error) {
 	for seen := 0; ; {
 		p.mu.Lock()
@@ -145,7 +145,7 @@ func (p *Process) Count(match func(Entry) bool) int {
 	return n
 }
 
-// Log returns what the process has logged so far.
+// Log returns the log so far.
 func (p *Process) Log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,17 +155,17 @@ func (p *Process) Log() string {
 // Signal sends a signal to the process.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Terminate sends SIGTERM, as kubelet does, and does not wait.
+// Terminate sends SIGTERM, like the kubelet, and does not wait.
 func (p *Process) Terminate() error { return p.Signal(syscall.SIGTERM) }
 
-// Wait returns the exit code when the process has ended; a process that was killed by a signal has -1.
+// Wait waits until the process has ended and returns its exit code, or -1 if a signal killed it.
 func (p *Process) Wait() int {
 	<-p.done
 	return p.exit
 }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// PID returns the process id.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Memory is what the kernel says of a process's resident memory, in bytes.
+// Memory is the resident memory of a process, as the kernel reports it, in bytes.
 type Memory struct {
 	Now  int64
 	Peak int64 // since the process started
 }
 
-// Memory reads the resident memory of the process. It works on Linux only.
+// Memory reads the resident memory of the process. It works only on Linux.
 func (p *Process) Memory() (Memory, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {
@@ -43,19 +43,19 @@ func (p *Process) Memory() (Memory, error) {
 	return m, nil
 }
 
-// Files counts what the process has open: files, sockets, connections.
+// Files returns the number of open files, sockets and connections of the process.
 func (p *Process) Files() (int, error) {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
 	return len(entries), err
 }
 
-// CPU is the processor time that the process has used.
+// CPU returns the processor time that the process has used.
 func (p *Process) CPU() (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
 	if err != nil {
 		return 0, fmt.Errorf("read the processor time of the process: %w", err)
 	}
-	fields := strings.Fields(string(data)) // the second is the name of the binary, which has no spaces
+	fields := strings.Fields(string(data)) // the second field is the name of the binary, which does not contain spaces
 	const utime, stime = 13, 14
 	var ticks int64
 	for _, f := range []int{utime, stime} {
@@ -65,5 +65,5 @@ func (p *Process) CPU() (time.Duration, error) {
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * time.Second / 100, nil // USER_HZ is 100 on every Linux that Go runs on
+	return time.Duration(ticks) * time.Second / 100, nil // USER_HZ is 100 on every Linux that Go supports
 }

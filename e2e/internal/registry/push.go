@@ -21,21 +21,22 @@ const (
 	layerType    = "application/vnd.oci.image.layer.v1.tar+gzip"
 )
 
-// File is a file of an image, in its root directory, that everyone may read and execute.
+// File is a file in the root directory of an image. Everyone may read and execute it.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// descriptor says what a blob is, in the words of the specification.
+// descriptor describes a blob, as in the specification.
 type descriptor struct {
 	MediaType string `json:"mediaType"`
 	Digest    string `json:"digest"`
 	Size      int    `json:"size"`
 }
 
-// Push makes an image of one layer out of files, for this machine's architecture, pushes it to REPOSITORY:TAG and
-// returns the digest of its manifest, by which kubelet calls the image of a container. command is what it runs.
+// Push creates an image with one layer of files for this machine's architecture and pushes it to REPOSITORY:TAG. It
+// returns the digest of the manifest, which the kubelet uses as the image ID of a container. command is the entry
+// point.
 func (r *Registry) Push(ctx context.Context, repository, tag string, command []string, files ...File) (string, error) {
 	archive, layer, err := pack(files)
 	if err != nil {
@@ -67,7 +68,7 @@ func (r *Registry) Push(ctx context.Context, repository, tag string, command []s
 	return digest(manifest), nil
 }
 
-// upload stores a blob: a POST opens an upload, a PUT to where that leads is all of it.
+// upload stores a blob. A POST opens an upload, and a PUT to its Location sends the whole blob.
 func (r *Registry) upload(ctx context.Context, repository, digest string, data []byte) error {
 	header, err := r.do(ctx, http.MethodPost, r.url(repository, "blobs/uploads/"), "", nil, http.StatusAccepted)
 	if err != nil {
@@ -77,7 +78,7 @@ func (r *Registry) upload(ctx context.Context, repository, digest string, data [
 	if err != nil {
 		return err
 	}
-	query := to.Query() // it names the upload
+	query := to.Query() // it contains the ID of the upload
 	query.Set("digest", digest)
 	to.RawQuery = query.Encode()
 	_, err = r.do(ctx, http.MethodPut, to.String(), "application/octet-stream", data, http.StatusCreated)
@@ -88,7 +89,7 @@ func (r *Registry) url(repository, rest string) string {
 	return (&url.URL{Scheme: "https", Host: r.Host, Path: "/v2/" + repository + "/" + rest}).String()
 }
 
-// do makes a request as the user and returns the header of the answer. One of another status than want is an error.
+// do sends a request as the user and returns the header of the response. It returns an error if the status is not want.
 func (r *Registry) do(ctx context.Context, method, to, kind string, body []byte, want int) (http.Header, error) {
 	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 	if err != nil {
@@ -103,7 +104,7 @@ func (r *Registry) do(ctx context.Context, method, to, kind string, body []byte,
 		return nil, err
 	}
 	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // answers to what is pushed are short
+	said, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // responses to pushes are short
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (r *Registry) do(ctx context.Context, method, to, kind string, body []byte,
 	return resp.Header, nil
 }
 
-// pack returns the files as an archive, and that compressed.
+// pack returns the files as an archive, and the compressed archive.
 func pack(files []File) (archive, layer []byte, err error) {
 	var plain, compressed bytes.Buffer
 	w := tar.NewWriter(&plain)

@@ -1,5 +1,5 @@
-// Package registry runs a private registry, the distribution that e2e/rig/registry pins: with TLS, one user, and every
-// request of anyone else answered 401.
+// Package registry runs a private registry with TLS and one user. It is the version of distribution that
+// e2e/rig/registry pins. Every request without this user's login gets 401.
 package registry
 
 import (
@@ -26,10 +26,10 @@ import (
 	"github.com/evergate/evergate/e2e/internal/pki"
 )
 
-// Registry is one running registry.
+// Registry is a running registry.
 type Registry struct {
-	Host           string // address and port
-	CA             []byte // who signed its certificate, in PEM
+	Host           string // the CA that signed its certificate, in PEM
+	CA             []byte // the only login
 	User, Password string // the only login
 
 	client *http.Client
@@ -42,15 +42,15 @@ type Registry struct {
 	more     chan struct{} // closed when there are more requests
 }
 
-// Request is a request that was answered, as the registry has logged it.
+// Request is an answered request, from the registry's log.
 type Request struct {
 	From         string // the address of the client
 	Method, Path string
-	User         string // that has logged in; none where the request was refused
+	User         string // the authenticated user; empty if the login failed
 	Status       int
 }
 
-// String returns what an access log would say.
+// String returns the request in the form of an access log.
 func (r Request) String() string {
 	user := r.User
 	if user == "" {
@@ -59,8 +59,8 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %s %s %d", r.From, user, r.Method, r.Path, r.Status)
 }
 
-// Start runs the binary until ctx ends, on a port of the address ip that the kernel chooses, and returns when it
-// listens. Keys, configuration and blobs lie in dir. When Start fails, what has started still ends with ctx.
+// Start runs the binary until ctx ends, on the address ip and a port that the kernel chooses, and returns when it
+// listens. Keys, configuration and blobs are in dir. If Start fails, the process still ends with ctx.
 func Start(ctx context.Context, binary, dir, ip string) (*Registry, error) {
 	r := &Registry{User: "puller", Password: rand.Text(), ended: make(chan struct{}), more: make(chan struct{})}
 	config, err := r.configure(dir, ip)
@@ -68,7 +68,7 @@ func Start(ctx context.Context, binary, dir, ip string) (*Registry, error) {
 		return nil, fmt.Errorf("configure a registry: %w", err)
 	}
 	r.cmd = exec.CommandContext(ctx, binary, "serve", config)
-	r.cmd.Env = []string{"OTEL_TRACES_EXPORTER=none"} // by default it sends spans to a collector of this machine
+	r.cmd.Env = []string{"OTEL_TRACES_EXPORTER=none"} // by default, it sends spans to a collector on this machine
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	logs, err := r.cmd.StderrPipe()
 	if err != nil {
@@ -92,21 +92,21 @@ func Start(ctx context.Context, binary, dir, ip string) (*Registry, error) {
 // Wait returns when the process has ended, which it does when the context of Start ends.
 func (r *Registry) Wait() { <-r.ended }
 
-// Log returns what the process has logged so far.
+// Log returns the log so far.
 func (r *Registry) Log() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Join(r.log, "\n")
 }
 
-// Requests returns those that were answered so far.
+// Requests returns the requests that have been answered so far.
 func (r *Registry) Requests() []Request {
 	requests, _ := r.soFar()
 	return requests
 }
 
-// Await returns the first request, past or to come, that match accepts. A request is logged after its answer, so that
-// a client may know of it first.
+// Await returns the first request, past or future, that match accepts. A request is logged after its response, so a
+// client may have the response first.
 func (r *Registry) Await(ctx context.Context, match func(Request) bool) (Request, error) {
 	for seen := 0; ; {
 		requests, more := r.soFar()
@@ -120,7 +120,7 @@ func (r *Registry) Await(ctx context.Context, match func(Request) bool) (Request
 		case <-r.ended:
 			return Request{}, fmt.Errorf("the registry has ended: %s", r.Log())
 		case <-ctx.Done():
-			return Request{}, fmt.Errorf("none of %d requests is the one: %w", seen, ctx.Err())
+			return Request{}, fmt.Errorf("no match in %d requests: %w", seen, ctx.Err())
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (r *Registry) soFar() ([]Request, <-chan struct{}) {
 	return slices.Clone(r.requests), r.more
 }
 
-// configure writes all that the process reads, and returns the path of its configuration.
+// configure writes all files that the process reads, and returns the path of its configuration.
 func (r *Registry) configure(dir, ip string) (string, error) {
 	ca, err := pki.NewCA("registry")
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *Registry) configure(dir, ip string) (string, error) {
 	r.client = &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}, DisableKeepAlives: true,
 	}}
-	hash, err := bcrypt.GenerateFromPassword([]byte(r.Password), bcrypt.MinCost) // each request asks for it
+	hash, err := bcrypt.GenerateFromPassword([]byte(r.Password), bcrypt.MinCost) // it is checked for each request
 	if err != nil {
 		return "", err
 	}
@@ -170,26 +170,26 @@ http: {addr: %q, tls: {certificate: %q, key: %q}}
 	return filepath.Join(dir, "config.yaml"), nil
 }
 
-// follow reads the log until the process has closed it, and then waits for the process. The address that it listens on
-// goes to listening.
+// follow reads the log until the process has closed it, and then waits for the process. It sends the address that the
+// process listens on to listening.
 func (r *Registry) follow(logs io.Reader, listening chan<- string) {
 	lines := bufio.NewScanner(logs)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var e entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			e = entry{} // what is not JSON, such as a panic, is kept as a line
+			e = entry{} // a line that is not JSON, such as a panic, is kept as text
 		}
 		r.keep(lines.Text(), e)
 		if address, ok := strings.CutPrefix(e.Message, "listening on "); ok {
 			listening <- strings.TrimSuffix(address, ", tls")
 		}
 	}
-	_ = r.cmd.Wait() // it ends by being killed
+	_ = r.cmd.Wait() // it is always killed
 	close(r.ended)
 }
 
-// keep keeps a line, and the request that it is about.
+// keep stores a line, and the request in it.
 func (r *Registry) keep(line string, e entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +201,7 @@ func (r *Registry) keep(line string, e entry) {
 	}
 }
 
-// entry is a line of the log: the fields of distribution that are used here.
+// entry is a line of the log, with the fields of distribution that are used here.
 type entry struct {
 	Message string `json:"msg"`
 	Remote  string `json:"http.request.remoteaddr"`
@@ -211,8 +211,8 @@ type entry struct {
 	Status  int    `json:"http.response.status"`
 }
 
-// request returns the request whose answer the line is about. The line about one that is refused for its login has no
-// status: it is always 401.
+// request returns the request that the line is about. If the login failed, the line does not contain a status, which is
+// always 401.
 func (e entry) request() (Request, bool) {
 	switch {
 	case strings.HasPrefix(e.Message, "error authorizing context: "):

@@ -15,7 +15,7 @@ import (
 	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
-// start runs a registry on loopback for one test, or skips it where none has been built.
+// start runs a registry on loopback for one test, or skips the test if it has not been built.
 func start(t *testing.T) *Registry {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -34,7 +34,7 @@ func start(t *testing.T) *Registry {
 	return r
 }
 
-// pull asks as a client would, with a login where user is not empty.
+// pull sends a request like a client, with a login if user is not empty.
 func (r *Registry) pull(t *testing.T, path, user, password string) (int, http.Header, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+r.Host+path, nil)
@@ -100,7 +100,7 @@ func TestNoPullWithoutLogin(t *testing.T) {
 	r.logged(t, "/v2/team/app/manifests/1", refused, refused, refused)
 }
 
-// The same content is the same image, other content is another one.
+// The same content is the same image, and different content is a different image.
 func TestDigestIsOfContent(t *testing.T) {
 	r := start(t)
 	var digests []string
@@ -116,10 +116,10 @@ func TestDigestIsOfContent(t *testing.T) {
 	}
 }
 
-// logged holds the log of requests to a path against what it has to be, as soon as it has the last of them.
+// logged waits for the last expected request to a path, and compares the log with all expected requests.
 func (r *Registry) logged(t *testing.T, path string, want ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // what is answered is logged in milliseconds
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a response is logged within milliseconds
 	defer cancel()
 	var got []string
 	_, err := r.Await(ctx, func(request Request) bool {

@@ -1,5 +1,5 @@
-// Package report writes down what a run of the incident catalogue has seen: for each incident the figures with what
-// guards against it and, for the control, without.
+// Package report writes the results of a run of the incident catalogue: for each incident, the values with the feature
+// that prevents it and, for the control run, without this feature.
 package report
 
 import (
@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Figure is one thing that was counted or measured.
+// Figure is a counted or measured value.
 type Figure struct{ Name, Value string }
 
-// Row is one incident that was made to happen once.
+// Row is one run of an incident.
 type Row struct {
-	Incident string // its number in the catalogue: I1
-	What     string // the disturbance: rollout restart every 20 s
-	Guard    string // what guards against it; for a control, what was taken away
+	Incident string // its number in the catalogue, such as I1
+	What     string // the disturbance, such as: rollout restart every 20 s
+	Guard    string // the feature that prevents it; for a control run, the feature that was removed
 	Control  bool
 	Figures  []Figure
-	Broken   []string // what the guarantee forbids and was seen; none: it held
+	Broken   []string // observed violations of the guarantee; empty if it held
 	Took     time.Duration
 }
 
-// Right reports whether the row is as it has to be: the guarantee held, or the control saw that it was broken.
+// Right reports whether the row has the expected result: the guarantee held, or, in a control run, was broken.
 func (r Row) Right() bool { return r.Control == (len(r.Broken) > 0) }
 
 func (r Row) result() string {
@@ -33,7 +33,7 @@ func (r Row) result() string {
 	case r.Control && r.Right():
 		return "breaks, as it must"
 	case r.Control:
-		return "**does not break: the test above sees nothing**"
+		return "**does not break: the test above cannot detect a failure**"
 	case r.Right():
 		return "held"
 	default:
@@ -41,14 +41,14 @@ func (r Row) result() string {
 	}
 }
 
-// Report is the rows of a run. It may be used by any number of goroutines.
+// Report contains the rows of a run. It is safe for concurrent use.
 type Report struct {
 	mu    sync.Mutex
 	about []Figure
 	rows  []Row
 }
 
-// Describe writes down what has to be known of the run: when, where, of what. What is said first of a name stands.
+// Describe records a fact about the run: its time, its place, or its version. The first value for a name is kept.
 func (r *Report) Describe(name, value string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,27 +57,27 @@ func (r *Report) Describe(name, value string) {
 	}
 }
 
-// Add writes a row down.
+// Add adds a row.
 func (r *Report) Add(row Row) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rows = append(r.rows, row)
 }
 
-// Empty reports whether nothing was written down, as when all tests were skipped.
+// Empty reports whether the report does not contain any rows, for example because all tests were skipped.
 func (r *Report) Empty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.rows) == 0
 }
 
-// Write writes the report in Markdown: what has to be known of the run, a table of all rows, then the figures of each.
+// Write writes the report in Markdown: the facts about the run, a table of all rows, and then the values of each row.
 func (r *Report) Write(w io.Writer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("# The incident catalogue: the last run\n\nWritten by the run itself (`make e2e`); what the incidents " +
-		"are stands in [guarantees](../docs/guarantees.md).\n\n| | |\n| --- | --- |\n")
+		"are is described in [guarantees](../docs/guarantees.md).\n\n| | |\n| --- | --- |\n")
 	for _, f := range r.about {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.Name, cell(f.Value))
 	}
@@ -115,9 +115,9 @@ func (r Row) write(b *strings.Builder) {
 	}
 }
 
-// cell makes a text fit in one line of a table.
+// cell formats text for one line of a table.
 func cell(s string) string {
-	const enough = 400 // characters: a reason is read at its beginning
+	const enough = 400 // characters; the start of a reason is enough
 	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "|", "\\|")
 	if r := []rune(s); len(r) > enough {
 		s = string(r[:enough]) + "…"

@@ -25,7 +25,7 @@ func TestWrite(t *testing.T) {
 		"| when | today |",
 		"| I1 | a restart | held | 1s |",
 		"| I1 | control, no drain | breaks, as it must | 1s |",
-		"| I1 | control, no drain | **does not break: the test above sees nothing** | 1s |",
+		"| I1 | control, no drain | **does not break: the test above cannot detect a failure** | 1s |",
 		"## I1: a restart\n\nwith the drain: held.\n\n- requests: 10\n\ncontrol: no drain: breaks, as it must.\n\n- " +
 			"requests: 10\n- seen: 3 requests failed \\| lost\n",
 	} {
@@ -34,7 +34,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	if strings.Contains(b.String(), "later") {
-		t.Error("what was said first does not stand")
+		t.Error("the first value was not kept")
 	}
 	if strings.Count(b.String(), "## I1") != 1 {
 		t.Errorf("one incident has several headings:\n%s", &b)

@@ -1,4 +1,4 @@
-// Package tool finds the programs that tests run and that other modules of this directory pin: e2e/jaeger,
+// Package tool finds the programs that tests run. Other modules in this directory pin their versions: e2e/jaeger,
 // e2e/promtool, e2e/rig/registry.
 package tool
 
@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// Find returns the path of the program name, of the newest that "make NAME" has built. The error says how to get one.
+// Find returns the path of the newest build of a program by "make NAME". The error explains how to build it.
 func Find(name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	dir := cmp.Or(os.Getenv("EVERGATE_E2E_CACHE"), filepath.Join(cache, "evergate-e2e"))
-	found, err := filepath.Glob(filepath.Join(dir, name+"-*", name)) // in the order of their names
+	found, err := filepath.Glob(filepath.Join(dir, name+"-*", name)) // sorted by name
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +27,7 @@ func Find(name string) (string, error) {
 	return found[len(found)-1], nil
 }
 
-// Need returns the path of the program name. Without one it skips the test and says why, or fails it where
+// Need returns the path of a program. If it has not been built, Need skips the test with the reason, or fails it if
 // EVERGATE_E2E_REQUIRED is set.
 func Need(t testing.TB, name string) string {
 	t.Helper()

@@ -20,27 +20,27 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// TestAPIServer has a real API server trace to the same Jaeger: one trace holds its span of the webhook's call, and
-// ours beneath it.
+// TestAPIServer runs a real API server that sends traces to the same Jaeger. One trace contains its span of the webhook
+// call, and below it Evergate's span.
 func TestAPIServer(t *testing.T) {
 	j := startJaeger(t)
 	client, kubectl := startAPIServer(t, j)
 	w := serve(t, append(exported("grpc", j.GRPC), "OTEL_BSP_SCHEDULE_DELAY=100"))
 	w.install(t, client)
-	must(t, until(t.Context(), func() error { // the API server learns of its own objects by watching them
+	must(t, until(t.Context(), func() error { // the API server notices its own objects by watching them
 		p, err := createPod(t.Context(), client, "early", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil && !strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") {
 			err = errors.New("no Pod is rewritten")
 		}
 		return err
 	}))
-	// As docs/tracing.md does it: kubectl says the id, and a search for the id finds the trace.
+	// As in docs/tracing.md, kubectl prints the ID, and a search for the ID finds the trace.
 	said := kubectl(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "team"},
 		"spec": {"containers": [{"name": "main", "image": "nginx:1"}]}}`, "create", "-f", "-", "-v=8")
 	id := regexp.MustCompile(`(?m)POST[^ ]* .*namespaces/team/pods(?s:.*)Audit-Id: ([-0-9a-f]+)$`)
 	ids := id.FindStringSubmatch(said)
 	if ids == nil || !strings.Contains(said, "milliseconds=") {
-		t.Fatalf("kubectl does not say what is documented:\n%s", said)
+		t.Fatalf("kubectl does not print the documented output:\n%s", said)
 	}
 	trace := j.awaitReviews(t, ids[1], "mutating", "validating")
 	for kind, want := range map[string]string{"mutating": "rewritten", "validating": "allowed"} {
@@ -51,7 +51,7 @@ func TestAPIServer(t *testing.T) {
 			"evergate.uid": call.Tag("UID"), "user_agent.original": "kube-apiserver-admission",
 		})
 		for _, stage := range append(trace.Children(review), review) {
-			// The last one, and the review with it, may end after the answer was read at the other end.
+			// The last stage, and the review with it, may end after the response was read at the other end.
 			last := stage == review || stage.OperationName == "write"
 			if stage.StartTime < call.StartTime || stage.StartTime > call.End() || !last && stage.End() > call.End() {
 				t.Errorf("%s is not within the call:\n%s", stage.OperationName, trace.tree())
@@ -62,7 +62,7 @@ func TestAPIServer(t *testing.T) {
 	w.end(t)
 }
 
-// startAPIServer runs a control plane that traces all requests to j. kubectl returns what the command says to people.
+// startAPIServer runs a control plane that traces all requests to j. kubectl returns the output of the command.
 func startAPIServer(t *testing.T, j *Jaeger) (
 	client kubernetes.Interface, kubectl func(t *testing.T, stdin string, args ...string) string,
 ) {
@@ -106,7 +106,7 @@ samplingRatePerMillion: 1000000
 	}
 }
 
-// install makes a namespace, and webhooks that call w for the Pods in it.
+// install creates a namespace, and webhooks that call w for the Pods in it.
 func (w *webhook) install(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}
@@ -149,8 +149,8 @@ func createPod(ctx context.Context, client kubernetes.Interface, name string,
 	return client.CoreV1().Pods("team").Create(ctx, pod, options)
 }
 
-// awaitReviews waits for the one trace of the Pod that was created, with the request, the calls and the reviews in it:
-// each process sends its own spans, and they do not wait for one another.
+// awaitReviews waits for the trace of the created Pod, with the request, the calls and the reviews. Each process sends
+// its own spans, independently of the others.
 func (j *Jaeger) awaitReviews(t *testing.T, auditID string, kinds ...string) *Trace {
 	t.Helper()
 	var trace *Trace
@@ -178,7 +178,7 @@ func (j *Jaeger) awaitReviews(t *testing.T, auditID string, kinds ...string) *Tr
 	return trace
 }
 
-// call returns the API server's span of calling a webhook, mutating or validating, and the review beneath it.
+// call returns the API server's span of a call to a webhook, mutating or validating, and the review below it.
 func (t *Trace) call(kind string) (call, review *Span) {
 	call = t.Span(func(s *Span) bool { return s.OperationName == "Call "+kind+" webhook" })
 	review = t.Span(func(s *Span) bool {
@@ -188,7 +188,7 @@ func (t *Trace) call(kind string) (call, review *Span) {
 	return call, review
 }
 
-// ancestors returns the spans that one is beneath, the nearest first.
+// ancestors returns the ancestors of a span, the nearest first.
 func (t *Trace) ancestors(of *Span) []*Span {
 	var above []*Span
 	for {
@@ -201,7 +201,7 @@ func (t *Trace) ancestors(of *Span) []*Span {
 	}
 }
 
-// tree draws a trace as Jaeger does, with when each span began and how long it took, in milliseconds.
+// tree formats a trace like Jaeger, with the start and the duration of each span in milliseconds.
 func (t *Trace) tree() string {
 	var b strings.Builder
 	var draw func(*Span, int, int64)

@@ -16,8 +16,8 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// TestCollectorTrouble: whatever state the collector is in, reviews are answered as if nothing was traced, spans are
-// lost visibly, and the process ends well within the time that a Pod is given.
+// TestCollectorTrouble checks that, whatever state the collector is in, reviews get the same responses as without
+// tracing, lost spans are counted, and the process ends well within the grace period of a Pod.
 func TestCollectorTrouble(t *testing.T) {
 	quiet := serve(t, nil)
 	want := quiet.answers(t, func(int) {})
@@ -28,7 +28,7 @@ func TestCollectorTrouble(t *testing.T) {
 				c := trouble(t, protocol)
 				w := c.serve(t, protocol)
 				if diff := cmp.Diff(want, w.answers(t, c.reviewed)); diff != "" {
-					t.Errorf("answers differ from those of a server that traces nothing:\n%s", diff)
+					t.Errorf("responses differ from the responses of a server without tracing:\n%s", diff)
 				}
 				must(t, until(t.Context(), func() error {
 					if w.metric(t, "evergate_spans_dropped_total", "") == 0 {
@@ -42,8 +42,9 @@ func TestCollectorTrouble(t *testing.T) {
 	}
 }
 
-// BenchmarkCollectorTrouble is what a review costs whose collector is in trouble, as a ratio to one with a Jaeger that
-// takes all: processor time of the process, with the export of spans. Every review is traced. The servers take turns.
+// BenchmarkCollectorTrouble measures the cost of a review with a failing collector, as a ratio to a review with a
+// Jaeger that accepts all spans: processor time of the process, including the export of spans. Every review is traced.
+// The servers take turns.
 //
 //	go test -run '^$' -bench CollectorTrouble -benchtime 20x ./internal/traces
 func BenchmarkCollectorTrouble(b *testing.B) {
@@ -63,10 +64,10 @@ func BenchmarkCollectorTrouble(b *testing.B) {
 					c.turn(b)
 				}
 			}
-			for _, c := range all { // with what was exported meanwhile
+			for _, c := range all { // including the exports in the meantime
 				c.seconds += c.processor(b)
 			}
-			b.ReportMetric(0, "ns/op") // of all servers together, which says nothing
+			b.ReportMetric(0, "ns/op") // the value for all servers together is meaningless
 			b.ReportMetric(all["healthy"].perReview(), "healthy-µs")
 			for name := range troubles() {
 				b.ReportMetric(all[name].perReview()/all["healthy"].perReview(), name+"/healthy")
@@ -75,7 +76,7 @@ func BenchmarkCollectorTrouble(b *testing.B) {
 	}
 }
 
-// costly is a server and what it has cost.
+// costly is a server and its cost.
 type costly struct {
 	*collector
 	*webhook
@@ -83,7 +84,7 @@ type costly struct {
 	reviews int
 }
 
-// processor is the time that the process has spent since it was started, in seconds.
+// processor returns the processor time of the process since its start, in seconds.
 func (c *costly) processor(b *testing.B) float64 {
 	b.Helper()
 	return c.metric(b, "process_cpu_seconds_total", "")
@@ -104,25 +105,25 @@ func (c *costly) turn(b *testing.B) {
 // perReview is in microseconds.
 func (c *costly) perReview() float64 { return c.seconds / float64(c.reviews) * 1e6 }
 
-// troubles are the states that a collector can be in.
+// troubles returns the states that a collector can be in.
 func troubles() map[string]func(testing.TB, string) *collector {
 	return map[string]func(testing.TB, string) *collector{"absent": absent, "hanging": hanging, "slow": slow,
 		"dying": dying}
 }
 
-// serve starts a server that sends its spans there, and waits until it has begun to, where it can.
+// serve starts a server that sends its spans to the collector, and waits until it has started to send, if it can.
 func (c *collector) serve(t testing.TB, protocol string) *webhook {
 	t.Helper()
 	w := serve(t, append(exported(protocol, "http://"+c.addr),
-		"OTEL_BSP_SCHEDULE_DELAY=10",  // ms: spans are to be handed over while reviews are being answered,
-		"OTEL_BSP_MAX_QUEUE_SIZE=64")) // and there are more of them than there is room for
+		"OTEL_BSP_SCHEDULE_DELAY=10",  // ms: spans are exported while reviews are being answered,
+		"OTEL_BSP_MAX_QUEUE_SIZE=64")) // and there are more spans than the queue has room for
 	if c.met != nil {
-		<-c.met // by the spans of its phases
+		<-c.met // with the spans of its phases
 	}
 	return w
 }
 
-// answers has some hundred reviews answered, and returns what became of them.
+// answers sends about a hundred reviews, and returns the responses.
 func (w *webhook) answers(t *testing.T, reviewed func(n int)) []string {
 	t.Helper()
 	var all []string
@@ -139,8 +140,8 @@ func (w *webhook) answers(t *testing.T, reviewed func(n int)) []string {
 	return all
 }
 
-// endInTime is end, by the rule for terminationGracePeriodSeconds: 1 s of drain, 15 s of shutdown, 5 s for telemetry. A
-// Pod would be killed then, and so is this one.
+// endInTime is like end, with the limit for terminationGracePeriodSeconds: 1 s of drain, 15 s of shutdown, 5 s for
+// telemetry. After that, a Pod would be killed, and so is this process.
 func (w *webhook) endInTime(t *testing.T) {
 	t.Helper()
 	grace := time.AfterFunc(21*time.Second, func() { _ = w.Signal(os.Kill) })
@@ -150,14 +151,14 @@ func (w *webhook) endInTime(t *testing.T) {
 	}
 }
 
-// collector is where spans are sent to, and what is wrong with it.
+// collector is the destination of spans, and its failure.
 type collector struct {
 	addr     string
-	met      chan struct{} // closed when the process has connected; nil where it cannot
-	reviewed func(n int)   // called for each review that was answered
+	met      chan struct{} // closed when the process has connected; nil if it cannot connect
+	reviewed func(n int)   // called for each answered review
 }
 
-// absent: nothing listens.
+// absent returns a collector that does not listen.
 func absent(t testing.TB, _ string) *collector {
 	t.Helper()
 	free, err := controlplane.FreePorts(t.Context(), 1)
@@ -165,16 +166,16 @@ func absent(t testing.TB, _ string) *collector {
 	return &collector{addr: free[0], reviewed: func(int) {}}
 }
 
-// hanging: connections are accepted, and nothing that is sent over them is read or answered.
+// hanging returns a collector that accepts connections but does not read or respond.
 func hanging(t testing.TB, _ string) *collector {
 	t.Helper()
 	return listen(t, func(net.Listener, net.Conn) {})
 }
 
-// slow: a Jaeger whose answers come through once in fifty reviews.
+// slow returns a Jaeger whose responses arrive only once in fifty reviews.
 func slow(t testing.TB, protocol string) *collector {
 	t.Helper()
-	turns := make(chan struct{}, 300) // more than a test has reviews
+	turns := make(chan struct{}, 300) // more than the reviews of a test
 	c := listen(t, relay(t, protocol, func(_ net.Listener, from, to net.Conn) {
 		chunk := make([]byte, 32<<10)
 		for range turns {
@@ -187,7 +188,7 @@ func slow(t testing.TB, protocol string) *collector {
 			}
 		}
 	}))
-	t.Cleanup(func() { close(turns) }) // the first to be done, since the relay waits for turns
+	t.Cleanup(func() { close(turns) }) // runs first, because the relay waits for turns
 	c.reviewed = func(n int) {
 		if n%50 == 0 {
 			select {
@@ -199,24 +200,24 @@ func slow(t testing.TB, protocol string) *collector {
 	return c
 }
 
-// dying: a Jaeger that is gone for good with its first answer.
+// dying returns a Jaeger that disappears permanently with its first response.
 func dying(t testing.TB, protocol string) *collector {
 	t.Helper()
 	return listen(t, relay(t, protocol, func(l net.Listener, from, to net.Conn) {
-		_, _ = io.CopyN(to, from, 10) // in the middle of it
+		_, _ = io.CopyN(to, from, 10) // in the middle of the response
 		_ = l.Close()
 	}))
 }
 
-// listen runs a collector until the test ends. Its connections are closed then, and not before unless meet does so; each
-// meet has returned when the test has ended.
+// listen runs a collector until the test ends. It then closes its connections, unless meet has closed them before. Each
+// call of meet returns before the test ends.
 func listen(t testing.TB, meet func(net.Listener, net.Conn)) *collector {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	c := &collector{addr: l.Addr().String(), met: make(chan struct{}), reviewed: func(int) {}}
 	var conns []net.Conn
-	var meetings sync.WaitGroup // only the goroutine that accepts adds to it
+	var meetings sync.WaitGroup // only the accepting goroutine adds to it
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -242,8 +243,8 @@ func listen(t testing.TB, meet func(net.Listener, net.Conn)) *collector {
 	return c
 }
 
-// relay connects the process with a real Jaeger. What the process sends goes through, what Jaeger answers goes by back,
-// and when that returns both connections are closed.
+// relay connects the process with a real Jaeger. Data from the process is forwarded, and back forwards the responses of
+// Jaeger. When back returns, both connections are closed.
 func relay(t testing.TB, protocol string, back func(l net.Listener, from, to net.Conn)) func(net.Listener, net.Conn) {
 	t.Helper()
 	j := startJaeger(t)

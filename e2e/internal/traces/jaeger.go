@@ -1,6 +1,6 @@
-// Package traces holds what Evergate shows of itself in a real Jaeger: that reviews are found there, in the trace of
-// their client, with what they were about and where their time went; and that no collector, whatever state it is in,
-// changes what reviews are answered.
+// Package traces tests Evergate's traces with a real Jaeger. Reviews are found in the trace of their client, with their
+// subject and the duration of their stages. And no collector, whatever state it is in, changes the responses to
+// reviews.
 package traces
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
-// Jaeger is one running Jaeger, with its data in memory.
+// Jaeger is a running Jaeger, with its data in memory.
 type Jaeger struct {
-	GRPC string // URL that takes OTLP over gRPC
-	HTTP string // URL that takes OTLP over HTTP
+	GRPC string // URL that accepts OTLP over gRPC
+	HTTP string // URL that accepts OTLP over HTTP
 
 	client       *http.Client
 	query, admin string
@@ -30,8 +30,8 @@ type Jaeger struct {
 	ended        chan struct{}
 }
 
-// StartJaeger runs the binary on loopback until ctx ends, and returns when it takes spans and answers questions. Its
-// log goes to the file log.
+// StartJaeger runs the binary on loopback until ctx ends, and returns when it accepts spans and queries. It writes its
+// log to the file log.
 func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 	ports, err := controlplane.FreePorts(ctx, 7) // one for each of the flags below
 	if err != nil {
@@ -41,14 +41,14 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close() // the process has a descriptor of its own
+	defer out.Close() // the process has its own descriptor
 	j := &Jaeger{
 		GRPC: "http://" + ports[0], HTTP: "http://" + ports[1], query: "http://" + ports[2], admin: "http://" + ports[3],
 		client: http.DefaultClient, ended: make(chan struct{}),
 		cmd: exec.CommandContext(ctx, binary,
 			"--collector.otlp.grpc.host-port="+ports[0], "--collector.otlp.http.host-port="+ports[1],
 			"--query.http-server.host-port="+ports[2], "--admin.http.host-port="+ports[3],
-			"--query.grpc-server.host-port="+ports[4], // no test calls these three, and Jaeger listens on all
+			"--query.grpc-server.host-port="+ports[4], // tests do not use these three, but Jaeger listens on all
 			"--collector.grpc-server.host-port="+ports[5], "--collector.http-server.host-port="+ports[6]),
 	}
 	j.cmd.Env = []string{"SPAN_STORAGE_TYPE=memory", "OTEL_TRACES_SAMPLER=always_off"}
@@ -58,7 +58,7 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 		return nil, err
 	}
 	go func() {
-		_ = j.cmd.Wait() // it ends by being killed
+		_ = j.cmd.Wait() // it is always killed
 		close(j.ended)
 	}()
 	err = until(ctx, func() error { return j.get(ctx, j.admin, nil, new(any)) })
@@ -68,14 +68,14 @@ func StartJaeger(ctx context.Context, binary, log string) (*Jaeger, error) {
 	return j, nil
 }
 
-// Reach returns a Jaeger that another process runs, whose query API is at the URL query. Only queries may be sent to
+// Reach returns a Jaeger that another process runs, with its query API at the URL query. Only queries may be sent to
 // it.
 func Reach(client *http.Client, query string) *Jaeger { return &Jaeger{client: client, query: query} }
 
 // Wait returns when the process has ended, which it does when the context of StartJaeger ends.
 func (j *Jaeger) Wait() { <-j.ended }
 
-// Trace is what Jaeger's query API says of a trace.
+// Trace is a trace in the format of Jaeger's query API.
 type Trace struct {
 	TraceID   string
 	Spans     []Span
@@ -102,7 +102,7 @@ type Tag struct {
 	Value any
 }
 
-// Trace returns a trace by its id.
+// Trace returns a trace by its ID.
 func (j *Jaeger) Trace(ctx context.Context, id string) (*Trace, error) {
 	found, err := j.ask(ctx, "/api/traces/"+id, nil)
 	if err != nil {
@@ -111,11 +111,11 @@ func (j *Jaeger) Trace(ctx context.Context, id string) (*Trace, error) {
 	return &found[0], nil
 }
 
-// Find returns the traces with spans of a service that a search finds: minDuration, tags and what else the search form
-// has. Nothing found is an error.
+// Find returns the traces with spans of a service that match a search by minDuration, tags and other fields of the
+// search form. It returns an error if there is no match.
 func (j *Jaeger) Find(ctx context.Context, service string, search url.Values) ([]Trace, error) {
 	search.Set("service", service)
-	search.Set("limit", "1000") // of all that a test makes
+	search.Set("limit", "1000") // more than any test creates
 	return j.ask(ctx, "/api/traces", search)
 }
 
@@ -130,7 +130,7 @@ func (j *Jaeger) ask(ctx context.Context, path string, query url.Values) ([]Trac
 	return answer.Data, nil
 }
 
-// Span returns the span that match accepts; nil for none.
+// Span returns the span that match accepts, or nil if there is none.
 func (t *Trace) Span(match func(*Span) bool) *Span {
 	for i := range t.Spans {
 		if match(&t.Spans[i]) {
@@ -140,7 +140,7 @@ func (t *Trace) Span(match func(*Span) bool) *Span {
 	return nil
 }
 
-// Children returns the spans right beneath one.
+// Children returns the direct children of a span.
 func (t *Trace) Children(of *Span) []*Span {
 	var children []*Span
 	for i := range t.Spans {
@@ -151,15 +151,15 @@ func (t *Trace) Children(of *Span) []*Span {
 	return children
 }
 
-// Service is the service that made a span.
+// Service returns the service that created a span.
 func (t *Trace) Service(s *Span) string { return t.Processes[s.ProcessID].ServiceName }
 
-// Resource returns an attribute of the service that made a span, as text; empty for none.
+// Resource returns an attribute of the service that created a span, as text, or "" if it is absent.
 func (t *Trace) Resource(s *Span, key string) string {
 	return value(t.Processes[s.ProcessID].Tags, key)
 }
 
-// Parent returns the id of the span that this one is beneath; empty for none.
+// Parent returns the ID of a span's parent, or "" if it does not have one.
 func (s *Span) Parent() string {
 	for _, ref := range s.References {
 		if ref.RefType == "CHILD_OF" {
@@ -169,10 +169,10 @@ func (s *Span) Parent() string {
 	return ""
 }
 
-// End is when the span ended, in µs since 1970.
+// End returns when the span ended, in µs since 1970.
 func (s *Span) End() int64 { return s.StartTime + s.Duration }
 
-// Tag returns the value of an attribute as text; empty for none.
+// Tag returns the value of an attribute as text, or "" if it is absent.
 func (s *Span) Tag(key string) string { return value(s.Tags, key) }
 
 func value(tags []Tag, key string) string {
@@ -204,12 +204,12 @@ func (j *Jaeger) get(ctx context.Context, address string, query url.Values, into
 	return json.Unmarshal(body, into)
 }
 
-// traceDeadline is how long tests wait for anything that another process does. It takes milliseconds, or the few
-// seconds between two exports of the API server; the rest is for a machine that has other things to do.
+// traceDeadline is how long tests wait for an action of another process. Such an action takes milliseconds, or the few
+// seconds between two exports of the API server. The rest is a margin for a busy machine.
 const traceDeadline = 2 * time.Minute
 
-// until asks again and again, until there is no error or the deadline is over. Spans are stored some time after they
-// were taken.
+// until calls ask repeatedly until it succeeds or the deadline passes. Spans are stored some time after they were
+// accepted.
 func until(ctx context.Context, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, traceDeadline)
 	defer cancel()

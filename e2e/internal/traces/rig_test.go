@@ -71,7 +71,7 @@ func binary(t testing.TB) string {
 	return shared.path
 }
 
-// startJaeger runs a Jaeger for one test, or skips it where none has been built.
+// startJaeger runs a Jaeger for one test, or skips the test if it has not been built.
 func startJaeger(t testing.TB) *Jaeger {
 	t.Helper()
 	binary, log := tool.Need(t, "jaeger"), filepath.Join(t.TempDir(), "jaeger.log")
@@ -90,14 +90,14 @@ func startJaeger(t testing.TB) *Jaeger {
 	return j
 }
 
-// webhook is one running evergate and a client that trusts it.
+// webhook is a running evergate and a client that trusts it.
 type webhook struct {
 	*process.Process
 	ca     *pki.CA
 	client *http.Client
 }
 
-// exported are the variables that have spans sent to an endpoint.
+// exported returns the variables that make evergate send spans to an endpoint.
 func exported(protocol, endpoint string) []string {
 	return []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=" + protocol,
@@ -105,7 +105,7 @@ func exported(protocol, endpoint string) []string {
 	}
 }
 
-// serve starts evergate with variables of its environment, and waits until it is ready.
+// serve starts evergate with environment variables, and waits until it is ready.
 func serve(t testing.TB, variables []string, args ...string) *webhook {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
@@ -133,14 +133,14 @@ func serve(t testing.TB, variables []string, args ...string) *webhook {
 	pool.AppendCertsFromPEM(ca.PEM)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}
 	t.Cleanup(transport.CloseIdleConnections)
-	// as long as an API server waits at most
+	// the longest time that an API server waits
 	return &webhook{p, ca, &http.Client{Transport: transport, Timeout: 30 * time.Second}}
 }
 
-// end tells the process to end, and fails the test if it does not end well.
+// end stops the process, and fails the test if it does not end successfully.
 func (w *webhook) end(t testing.TB) {
 	t.Helper()
-	w.client.CloseIdleConnections() // so that the drain need not wait for them
+	w.client.CloseIdleConnections() // the drain then does not wait for them
 	must(t, w.Terminate())
 	ctx, cancel := context.WithTimeout(t.Context(), traceDeadline)
 	defer cancel()
@@ -154,7 +154,7 @@ func (w *webhook) end(t testing.TB) {
 	}
 }
 
-// review is a Pod that is created, as kube-apiserver would have it reviewed.
+// review returns a review of a created Pod, as kube-apiserver would send it.
 func review(uid, name, image string) []byte {
 	return fmt.Appendf(nil, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
   "uid": %q, "operation": "CREATE", "namespace": "team", "name": %q, "userInfo": {"username": "alice"},
@@ -164,7 +164,7 @@ func review(uid, name, image string) []byte {
     "spec": {"containers": [{"name": "main", "image": %q}]}}}}`, uid, name, image)
 }
 
-// post sends a review, with a traceparent unless that is empty.
+// post sends a review, with a traceparent unless it is empty.
 func (w *webhook) post(ctx context.Context, path, traceparent string,
 	body []byte) (*admissionv1.AdmissionResponse, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+w.Addr+path+"?timeout=10s",
@@ -199,7 +199,7 @@ func answer(resp *http.Response) (*admissionv1.AdmissionResponse, error) {
 	return review.Response, nil
 }
 
-// metric returns the sum of a metric's series that have label in their labels.
+// metric returns the sum of a metric's series whose labels contain label.
 func (w *webhook) metric(t testing.TB, name, label string) float64 {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.Ops+"/metrics", nil)
@@ -222,7 +222,7 @@ func (w *webhook) metric(t testing.TB, name, label string) float64 {
 	return sum
 }
 
-// randomHex returns n random bytes in hexadecimal: the id of a trace (16) or of a span (8).
+// randomHex returns n random bytes in hexadecimal: the ID of a trace (16) or of a span (8).
 func randomHex(n int) string {
 	id := make([]byte, n)
 	_, _ = rand.Read(id) // never fails

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// onlyAtTheEnd keeps spans back: what reaches the collector is what was flushed when the process ended.
+// onlyAtTheEnd delays spans: the collector receives only spans that are flushed when the process ends.
 const onlyAtTheEnd = "OTEL_BSP_SCHEDULE_DELAY=3600000" // ms
 
-// TestTraces: a review is found in the trace of its client, or in one of its own; with what it was about, and where
-// its time went.
+// TestTraces checks that a review is found in the trace of its client, or in a new trace, with its subject and the
+// durations of its stages.
 func TestTraces(t *testing.T) {
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestTraces(t *testing.T) {
 			w := serve(t, append(exported(protocol, j.endpoint(protocol)), onlyAtTheEnd))
 			traceID, parent := randomHex(16), randomHex(8)
 
-			// The client's trace is not sampled: nothing of it must be kept.
+			// The client's trace is not sampled, so none of its spans may be stored.
 			_, err := w.post(t.Context(), "/mutate/pods", "00-"+randomHex(16)+"-"+randomHex(8)+"-00",
 				review("unsampled", "p", "nginx:1"))
 			must(t, err)
@@ -75,7 +75,7 @@ func (j *Jaeger) checkJoined(t *testing.T, traceID, parent string) {
 		"evergate.operation":        "CREATE", "evergate.object.resource": "v1/pods", "evergate.object.namespace": "team",
 		"evergate.object.name": "web",
 		"evergate.dry_run":     "false", "evergate.outcome": "rewritten", "evergate.images_rewritten": "1",
-		"error": "", // neither is a denial
+		"error": "", // and a denial is not an error
 	})
 	checkTags(t, trace.Processes[span.ProcessID].Tags, map[string]string{
 		"k8s.namespace.name": "evergate-system", "k8s.node.name": "node-1", "k8s.pod.name": "evergate-0",
@@ -83,7 +83,7 @@ func (j *Jaeger) checkJoined(t *testing.T, traceID, parent string) {
 	})
 	for _, key := range []string{"evergate.policy", "evergate.time_left"} {
 		if span.Tag(key) == "" {
-			t.Errorf("it does not say %s", key)
+			t.Errorf("it does not contain %s", key)
 		}
 	}
 	checkTimes(t, trace, span, "read body", "decode", "decide", "encode")
@@ -102,7 +102,7 @@ func (j *Jaeger) checkRoot(t *testing.T) {
 	checkTimes(t, trace, span, "read body", "decode", "decide", "encode")
 }
 
-// await waits until the review of some uid is found.
+// await waits until the review with a uid is found.
 func (j *Jaeger) await(t *testing.T, uid string) (*Trace, *Span) {
 	t.Helper()
 	var found []Trace
@@ -129,11 +129,11 @@ func checkTags(t *testing.T, tags []Tag, want map[string]string) {
 	}
 }
 
-// checkTimes: the stages that are named are there, stages lie within the review, and together they last no longer than
-// it.
+// checkTimes checks that the named stages exist, that stages are within the review, and that together they are not
+// longer than the review.
 func checkTimes(t *testing.T, trace *Trace, review *Span, stages ...string) {
 	t.Helper()
-	const rounding = 2 // µs: Jaeger cuts begin and length to whole ones, each by itself
+	const rounding = 2 // µs: Jaeger truncates start and duration to whole microseconds separately
 	var names []string
 	var sum int64
 	for _, stage := range trace.Children(review) {
@@ -154,7 +154,7 @@ func checkTimes(t *testing.T, trace *Trace, review *Span, stages ...string) {
 	}
 }
 
-// TestSlow slows a review on purpose, and finds it by how long it took, and in it the stage that did.
+// TestSlow delays a review, and finds it by its duration, together with the delayed stage.
 func TestSlow(t *testing.T) {
 	j := startJaeger(t)
 	w := serve(t, append(exported("grpc", j.GRPC), "OTEL_BSP_SCHEDULE_DELAY=100"))
@@ -174,22 +174,22 @@ func TestSlow(t *testing.T) {
 		return err
 	}))
 	if found, err := j.Find(t.Context(), "evergate", search(longest)); err == nil && slow(found) {
-		t.Errorf("it is found among those that took longer than %s, in which it was sent and answered", longest)
+		t.Errorf("it is found among reviews of more than %s, although it took less", longest)
 	}
 	trace, span := j.await(t, "slow")
 	for _, stage := range trace.Children(span) {
 		if took := time.Duration(stage.Duration) * time.Microsecond; stage.OperationName == "read body" && took < shortest {
-			t.Errorf("reading the body took %s, and not the %s that it was held back", took, shortest)
+			t.Errorf("reading the body took %s, and not the delay of %s", took, shortest)
 		}
 	}
 	w.end(t)
 }
 
-// slowly sends a review of which the half of the body comes late: not before many others have been answered. It returns
-// times between which the review takes.
+// slowly sends a review whose second half comes late, after many other reviews have been answered. It returns a lower
+// and an upper limit for the duration of the review.
 func (w *webhook) slowly(t *testing.T, body []byte) (shortest, longest time.Duration) {
 	t.Helper()
-	const leastDelay = 100 * time.Millisecond // a hundred times what a review takes
+	const leastDelay = 100 * time.Millisecond // a hundred times the duration of a review
 	ctx, cancel := context.WithTimeout(t.Context(), traceDeadline)
 	defer cancel()
 	transport := w.client.Transport.(*http.Transport)
@@ -197,7 +197,7 @@ func (w *webhook) slowly(t *testing.T, body []byte) (shortest, longest time.Dura
 	conn, err := (&tls.Dialer{Config: transport.TLSClientConfig}).DialContext(ctx, "tcp", w.Addr)
 	must(t, err)
 	defer conn.Close()
-	// The reader of the body reports it: then the review has begun.
+	// The server reports that it reads the body, so the review has begun.
 	fmt.Fprintf(conn, "POST /mutate/pods?timeout=10s HTTP/1.1\r\nHost: evergate\r\nContent-Type: application/json\r\n"+
 		"Expect: 100-continue\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", len(body))
 	r := bufio.NewReader(conn)
@@ -213,7 +213,7 @@ func (w *webhook) slowly(t *testing.T, body []byte) (shortest, longest time.Dura
 		_, err := w.post(ctx, "/mutate/pods", "", review("fast-"+strconv.Itoa(i), "fast", "nginx:1"))
 		must(t, err)
 	}
-	shortest = time.Since(begun).Truncate(time.Millisecond) // Jaeger cuts to microseconds
+	shortest = time.Since(begun).Truncate(time.Millisecond) // Jaeger truncates to microseconds
 	_, err = conn.Write(body[half:])
 	must(t, err)
 	resp, err := http.ReadResponse(r, nil)
@@ -221,7 +221,7 @@ func (w *webhook) slowly(t *testing.T, body []byte) (shortest, longest time.Dura
 	if a, err := answer(resp); err != nil || !bytes.Contains(a.Patch, []byte("mirror.corp.example")) {
 		t.Fatalf("%+v %v", a, err)
 	}
-	_, err = io.Copy(io.Discard, r) // the connection is closed after the review has ended, which is after its answer
+	_, err = io.Copy(io.Discard, r) // the connection is closed after the review has ended, which is after its response
 	must(t, err)
 	return shortest, time.Since(begin)
 }

@@ -1,6 +1,6 @@
-// Command cert-manager runs what a cluster needs of cert-manager as one process outside of it: its own controllers of
-// certificates, its issuers "self-signed" and "CA", and its CA injector. There is no ACME, no Vault and no cert-manager
-// webhook, and since there is one process only, no leader election.
+// Command cert-manager runs the parts of cert-manager that the cluster needs as one process outside it: its certificate
+// controllers, its issuers "self-signed" and "CA", and its CA injector. It does not run ACME, Vault or cert-manager's
+// webhook. Leader election is not needed for a single process.
 //
 //	cert-manager KUBECONFIG
 package main
@@ -27,7 +27,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	// Controllers register themselves: these are the ones that are run.
+	// These controllers register themselves and are run.
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
@@ -73,7 +73,7 @@ func startControllers(ctx context.Context, group *errgroup.Group, kubeconfig str
 		KubernetesAPIBurst: 100,
 		IssuerOptions:      controller.IssuerOptions{ClusterResourceNamespace: "cert-manager"},
 		CertificateOptions: controller.CertificateOptions{
-			CertificateRequestMinimumBackoffDuration: 10 * time.Second, // a test must not wait for the hour that users get
+			CertificateRequestMinimumBackoffDuration: 10 * time.Second, // tests cannot wait for the hour of the default
 			CertificateRequestMaximumBackoffDuration: time.Minute,
 		},
 	})
@@ -96,13 +96,13 @@ func startControllers(ctx context.Context, group *errgroup.Group, kubeconfig str
 	return nil
 }
 
-// inject writes CAs into webhook configurations that ask for them by annotation.
+// inject writes CAs into webhook configurations that request them with an annotation.
 func inject(ctx context.Context, kubeconfig string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
 	}
-	config.UserAgent = "cert-manager-cainjector/e2e" // its first part is the field manager of what is injected
+	config.UserAgent = "cert-manager-cainjector/e2e" // its first part is the field manager of the injected fields
 	types := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		scheme.AddToScheme, cmscheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme,
@@ -111,7 +111,7 @@ func inject(ctx context.Context, kubeconfig string) error {
 			return err
 		}
 	}
-	// no port
+	// BindAddress "0" means that no metrics port is opened.
 	manager, err := ctrl.NewManager(config, ctrl.Options{Scheme: types, Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Command pause is process 1 of every Pod: it holds the Pod's namespaces and does nothing, until a signal ends it.
+// Command pause is process 1 of every Pod. It holds the Pod's namespaces and does nothing until a signal ends it.
 package main
 
 import (
@@ -14,7 +14,7 @@ func main() {
 		if s != syscall.SIGCHLD {
 			return
 		}
-		for { // the Pod's orphans are its children, where its containers share their processes
+		for { // the Pod's orphans are its children if its containers share a process namespace
 			if child, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); child <= 0 || err != nil {
 				break
 			}

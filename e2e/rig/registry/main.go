@@ -1,5 +1,5 @@
-// Command registry is distribution's own, of its storage drivers and authentications only those that the rig uses: its
-// whole command takes the libraries of three clouds, which are most of the time to compile it.
+// Command registry is distribution with only the storage drivers and authentication methods that the rig uses. The
+// complete command includes the libraries of three clouds, which take most of its compile time.
 //
 //	registry serve CONFIG
 package main
@@ -16,6 +16,6 @@ import (
 
 func main() {
 	if err := registry.RootCmd.Execute(); err != nil {
-		os.Exit(1) // it has said why
+		os.Exit(1) // the command has printed the error
 	}
 }

@@ -94,7 +94,7 @@ func checkHostPattern(s string) error {
 		return errors.New(`* stands for one label: write "**" for every host`)
 	case strings.ContainsAny(s, "/:"):
 		return errors.New("leave scheme, port and path out")
-	case strings.Contains(s, namespacePlaceholder):
+	case strings.Contains(s, NamespacePlaceholder):
 		return errors.New("{namespace} has a meaning only in hosts.allowed: write the name out, " +
 			"or a wildcard")
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// namespacePlaceholder is the label of a HostTemplate that stands for the namespace of an object.
-const namespacePlaceholder = "{namespace}"
+// NamespacePlaceholder is the label of a HostTemplate that stands for the namespace of an object.
+const NamespacePlaceholder = "{namespace}"
 
 // HostTemplate is a HostPattern, or one that has the placeholder {namespace} for one of its labels. It covers hosts for
 // a namespace: those that have the namespace as this label, and otherwise are as the pattern says.
@@ -40,7 +40,7 @@ func (t *HostTemplate) UnmarshalText(b []byte) error {
 
 // parseHostTemplate parses a text that checkHostTemplate accepts.
 func parseHostTemplate(s string) HostTemplate {
-	before, after, found := strings.Cut(s, namespacePlaceholder)
+	before, after, found := strings.Cut(s, NamespacePlaceholder)
 	if !found {
 		return HostTemplate{before: ParseHost(s)}
 	}
@@ -56,13 +56,13 @@ func parseHostTemplate(s string) HostTemplate {
 
 // checkHostTemplate returns an error for a text that is not a template of a policy file.
 func checkHostTemplate(s string) error {
-	before, after, found := strings.Cut(s, namespacePlaceholder)
+	before, after, found := strings.Cut(s, NamespacePlaceholder)
 	switch {
 	case strings.ContainsAny(s, "/:"):
 		return checkHostPattern(s)
-	case strings.ContainsAny(strings.ReplaceAll(s, namespacePlaceholder, ""), "{}"):
+	case strings.ContainsAny(strings.ReplaceAll(s, NamespacePlaceholder, ""), "{}"):
 		return errors.New("braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com")
-	case strings.Contains(after, namespacePlaceholder):
+	case strings.Contains(after, NamespacePlaceholder):
 		return errors.New("it has {namespace} twice: write it once, as in *.{namespace}.apps.example.com")
 	case found && (before != "" && !strings.HasSuffix(before, ".") || after != "" && !strings.HasPrefix(after, ".")):
 		return errors.New("{namespace} is one whole label, since two namespaces could share a host otherwise: " +
@@ -86,11 +86,11 @@ func (t HostTemplate) String() string {
 	case !t.placeholder:
 		return t.before.String()
 	case t.before == HostPattern{}:
-		return namespacePlaceholder + t.after
+		return NamespacePlaceholder + t.after
 	case t.before.Name == "":
-		return t.before.Depth.stars() + "." + namespacePlaceholder + t.after
+		return t.before.Depth.stars() + "." + NamespacePlaceholder + t.after
 	}
-	return t.before.String() + "." + namespacePlaceholder + t.after
+	return t.before.String() + "." + NamespacePlaceholder + t.after
 }
 
 // Widest returns a pattern that covers what the template covers for all namespaces together, the most exact one.
@@ -120,7 +120,7 @@ func (t HostTemplate) Shares(u HostTemplate) (namespace string, ok bool) {
 	// placeholder, and what stands before that.
 	middle := labelsFromRight(strings.TrimSuffix(u.after, t.after))
 	namespace, middle = middle[0], middle[1:]
-	left, uLeft := labelsFromRight(t.before.Name), append(middle, namespacePlaceholder)
+	left, uLeft := labelsFromRight(t.before.Name), append(middle, NamespacePlaceholder)
 	other := len(middle)
 	uLeft = append(uLeft, labelsFromRight(u.before.Name)...)
 	for i := range min(len(left), len(uLeft)) {

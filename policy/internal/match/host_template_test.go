@@ -73,7 +73,7 @@ func templates(tb testing.TB) (all []HostTemplate) {
 		for _, before := range []string{"", "a.", "b.", "a.b.", "b.a."} {
 			for _, after := range []string{".a", ".b", ".a.b", ".b.a", ".a.a"} {
 				if strings.Count(before+after, ".") <= 3 {
-					all = append(all, mustTemplate(tb, stars+before+namespacePlaceholder+after))
+					all = append(all, mustTemplate(tb, stars+before+NamespacePlaceholder+after))
 				}
 			}
 		}
@@ -110,7 +110,7 @@ func (t HostTemplate) covers(namespace, host string) bool {
 		got = got[len(got)-len(want):]
 	}
 	return slices.EqualFunc(want, got, func(w, g string) bool {
-		return w == g || w == namespacePlaceholder && g == namespace
+		return w == g || w == NamespacePlaceholder && g == namespace
 	})
 }
 

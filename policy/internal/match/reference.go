@@ -221,6 +221,22 @@ func (r Reference) names(yield func(string) bool) {
 	}
 }
 
+// OnDockerHub returns the docker.io name of an image that is written for another host of Docker Hub, and whether the
+// image is written for such a host. These hosts serve the images of docker.io today, but runtimes have different
+// credentials and mirrors for them, so the two names are not one reference. Only index.docker.io is docker.io to every
+// runtime: ParseReference replaces it.
+func (r Reference) OnDockerHub() (image string, other bool) {
+	registry := r.Registry()
+	if registry == DockerHub || !isDockerHub(registry) {
+		return "", false
+	}
+	path := r.Name[len(registry)+len("/"):]
+	if strings.IndexByte(path, '/') < 0 {
+		path = "library/" + path
+	}
+	return DockerHub + "/" + path + r.Suffix, true
+}
+
 // Ancestors yields a name and then every place above it, up to its registry: a.example/b/c, a.example/b, a.example.
 func Ancestors(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {

@@ -216,3 +216,27 @@ func TestParseWildcardErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestOnDockerHub(t *testing.T) {
+	for image, want := range map[string]string{
+		"registry-1.docker.io/acme/app:1":            "docker.io/acme/app:1",
+		"registry-1.docker.io/library/nginx":         "docker.io/library/nginx",
+		"registry-1.docker.io/nginx:1":               "docker.io/library/nginx:1",
+		"Registry-1.Docker.IO:443/acme/app":          "docker.io/acme/app",
+		"registry.hub.docker.com/acme/app/sub:1":     "docker.io/acme/app/sub:1",
+		"registry-1.docker.io:5000/acme/app":         "",
+		"docker.io/acme/app":                         "",
+		"index.docker.io/acme/app":                   "",
+		"nginx":                                      "",
+		"quay.io/registry-1.docker.io/acme/app":      "",
+		"registry-1.docker.io.evil.example/acme/app": "",
+	} {
+		ref, err := ParseReference(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, other := ref.OnDockerHub(); got != want || other != (want != "") {
+			t.Errorf("%s: got %q, %t, want %q", image, got, other, want)
+		}
+	}
+}

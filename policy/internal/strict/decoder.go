@@ -14,6 +14,20 @@ import (
 // Document is one YAML document of a file, not decoded yet.
 type Document struct{ root *yaml.Node }
 
+// Text returns the text of a field of the document, and where the value is in its source. The text is empty if the
+// document has no such field, or the value is not a text.
+func (d Document) Text(field string) (string, Pos) {
+	if d.root.Kind != yaml.MappingNode {
+		return "", Pos{}
+	}
+	for i := 0; i+1 < len(d.root.Content); i += 2 {
+		if value := d.root.Content[i+1]; d.root.Content[i].Value == field && value.Kind == yaml.ScalarNode {
+			return value.Value, Pos{Line: value.Line, Column: value.Column}
+		}
+	}
+	return "", Pos{}
+}
+
 // Decoder decodes files, within limits for all of them together, and collects errors.
 type Decoder struct {
 	ctx     context.Context

@@ -76,6 +76,9 @@ func (d *Decoder) notYAML(m *meter, err error) {
 
 // syntaxError returns the parser's error at its place, so that it has the form of all others.
 func (d *Decoder) syntaxError(m *meter, err error) Error {
+	if text.IsUTF16(m.data) {
+		return d.source.Pos(1, 1).Errorf("not valid YAML: the text is UTF-16: save it as UTF-8")
+	}
 	msg, line := splitError(err)
 	at := locate(d.ctx, d.source, msg, line, m.given)
 	pos := d.source.Pos(lineAt(m.data, at.offset), columnAt(m.data, at.offset))

@@ -1,8 +1,8 @@
-// Package backstop renews the native policies of a cluster, which hold while no replica answers, when its policy
-// changes.
+// Package backstop renews the native policies of a cluster when its policy changes. Native policies work even if no
+// replica answers.
 //
-//	backstop.go  what is there
-//	renewal.go   what a policy makes of it, and in which order it is written
+//	backstop.go  the existing native policies
+//	renewal.go   the changes for a new policy, and the order in which they are written
 package backstop
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/evergate/evergate/export"
 )
 
-// selector is that of the labels that evergate export writes.
+// selector selects the labels that evergate export writes.
 const selector = "app.kubernetes.io/name=evergate,app.kubernetes.io/component=" + export.Component
 
 const (
@@ -33,14 +33,14 @@ const (
 	validatingBinding = "ValidatingAdmissionPolicyBinding"
 )
 
-// kinds lists those of the backstop.
+// kinds lists the kinds of objects in a backstop.
 func kinds() []string {
 	return []string{mutatingPolicy, mutatingBinding, validatingPolicy, validatingBinding}
 }
 
 func isBinding(kind string) bool { return strings.HasSuffix(kind, "Binding") }
 
-// resource returns that of a kind.
+// resource returns the resource of a kind.
 func resource(kind string) schema.GroupVersionResource {
 	name := strings.ToLower(kind) + "s"
 	if before, ok := strings.CutSuffix(name, "ys"); ok {
@@ -49,20 +49,20 @@ func resource(kind string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: name}
 }
 
-// Backstop is what a cluster has of native policies that evergate export has written, and their bindings.
+// Backstop contains the native policies in a cluster that evergate export has written, and their bindings.
 type Backstop struct {
 	client  dynamic.Interface
 	objects []unstructured.Unstructured
-	mutates bool // the API server serves policies that mutate
+	mutates bool // the API server serves mutating policies
 }
 
-// Read lists the backstop of a cluster. Files of its API servers are not seen.
+// Read lists the backstop of a cluster. It does not include files of the API servers.
 func Read(ctx context.Context, client dynamic.Interface) (*Backstop, error) {
 	b := &Backstop{client: client}
 	for _, kind := range kinds() {
 		list, err := client.Resource(resource(kind)).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		switch {
-		case apierrors.IsNotFound(err): // a Kubernetes before 1.36
+		case apierrors.IsNotFound(err): // Kubernetes before 1.36
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("list the native policies: %w", err)
@@ -76,8 +76,9 @@ func Read(ctx context.Context, client dynamic.Interface) (*Backstop, error) {
 	return b, nil
 }
 
-// Files returns the hash of the policy that files of the API server are of; empty where it has none. It asks for the
-// creation of a ConfigMap, as a dry run, that those files deny. The API server that answers is one of several, maybe.
+// Files returns the hash of the policy from which files of the API server were exported. It returns an empty string
+// if there are no files. It sends a dry run that creates a ConfigMap and that these files deny. In a cluster with
+// several API servers, only one answers.
 func Files(ctx context.Context, client kubernetes.Interface, namespace string) (hash string, err error) {
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: export.Probe}}
 	_, err = client.CoreV1().ConfigMaps(namespace).Create(ctx, probe,
@@ -88,16 +89,17 @@ func Files(ctx context.Context, client kubernetes.Interface, namespace string) (
 	if hash, ok := export.ProbedPolicy(err.Error()); ok {
 		return hash, nil
 	}
-	return "", fmt.Errorf("ask for files of the API server: %w", err)
+	return "", fmt.Errorf("probe for files of the API server: %w", err)
 }
 
-// Empty reports whether the cluster has none.
+// Empty reports whether the cluster does not have a backstop.
 func (b *Backstop) Empty() bool { return len(b.objects) == 0 }
 
-// Objects returns what is there.
+// Objects returns the policies and bindings.
 func (b *Backstop) Objects() []unstructured.Unstructured { return b.objects }
 
-// Policies returns how many policies there are, and the hashes of the policies that they were exported from, each once.
+// Policies returns the number of native policies, and the distinct hashes of the policies from which they were
+// exported.
 func (b *Backstop) Policies() (n int, hashes []string) {
 	all := map[string]bool{}
 	for i := range b.objects {
@@ -109,7 +111,7 @@ func (b *Backstop) Policies() (n int, hashes []string) {
 	return n, slices.Sorted(maps.Keys(all))
 }
 
-// find returns the object of a kind that has a name; nil where there is none.
+// find returns the object with a kind and a name, or nil if it does not exist.
 func (b *Backstop) find(kind, name string) *unstructured.Unstructured {
 	i := slices.IndexFunc(b.objects, func(o unstructured.Unstructured) bool {
 		return o.GetKind() == kind && o.GetName() == name

@@ -12,7 +12,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// Files of the API server say which policy they are of by what they deny. Another denial is an error.
+// Files of the API server report the hash of their policy in a denial. Another denial is an error.
 func TestFiles(t *testing.T) {
 	forbidden := func(why string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "evergate-backstop-probe",
@@ -25,7 +25,7 @@ func TestFiles(t *testing.T) {
 	}{
 		"none": {nil, "", false},
 		"files": {forbidden("ValidatingAdmissionPolicy 'evergate-probe.static.k8s.io' with binding " +
-			"'evergate-probe.static.k8s.io' denied request: the files are of [policy 0123456789ab]"), "0123456789ab", false},
+			"'evergate-probe.static.k8s.io' denied request: exported from [policy 0123456789ab]"), "0123456789ab", false},
 		"no right":       {forbidden(`User "joe" cannot create resource "configmaps"`), "", true},
 		"another policy": {forbidden("ValidatingAdmissionPolicy 'x' denied request: no [policy of ours]"), "", true},
 	} {

@@ -21,27 +21,26 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Options say what is exported of a policy.
+// Options contains the options for the export of a policy.
 type Options struct {
 	Hash            string
-	Exempt          []string // namespaces, for bindings where there is none yet
+	Exempt          []string // namespaces for new bindings if there are no bindings yet
 	DenyUnrewritten bool
 }
 
-// Renewal makes the backstop that of another policy.
+// Renewal contains the changes that renew a backstop for another policy.
 type Renewal struct {
 	*Backstop
-	// Refusals are what of the policy is not native.
+	// Refusals lists the parts of the policy that are not native.
 	Refusals []export.Refusal
-	// Uses says which webhooks have to be called beside the new backstop.
+	// Uses lists the webhooks, and whether they have to be called in addition to the new backstop.
 	Uses []export.WebhookUse
 
-	applied []unstructured.Unstructured // a policy before its binding, and what rewrites before what denies
-	removed []unstructured.Unstructured // a binding before its policy
+	applied []unstructured.Unstructured // policies before bindings, and rewriting before denying
+	removed []unstructured.Unstructured // bindings before policies
 }
 
-// Renew returns what makes the backstop that of a policy, which takes the place of another; was is empty where that is
-// not known.
+// Renew returns the changes that renew the backstop when is replaces was. If the old policy is unknown, was is empty.
 func (b *Backstop) Renew(was, is policy.Document, o Options) (*Renewal, error) {
 	options := export.Options{
 		Targets: b.targets(was, o), Exempt: o.Exempt, Hash: o.Hash, DenyUnrewritten: o.DenyUnrewritten,
@@ -65,8 +64,8 @@ func (b *Backstop) Renew(was, is policy.Document, o Options) (*Renewal, error) {
 	return r, nil
 }
 
-// targets returns what the policy is exported to: that policies mutate, too, where they do now, or where the policy
-// before had nothing to rewrite, so that their absence says nothing.
+// targets returns the targets of the export. It includes mutating policies if the backstop has one. It also includes
+// them if the old policy did not contain anything to rewrite, because then their absence is not intentional.
 func (b *Backstop) targets(was policy.Document, o Options) []export.Target {
 	targets := []export.Target{export.VAP}
 	mutating := slices.ContainsFunc(b.objects, func(o unstructured.Unstructured) bool {
@@ -82,15 +81,15 @@ func (b *Backstop) targets(was policy.Document, o Options) []export.Target {
 	return targets
 }
 
-// keeps reports whether an object stays, as the policy has it.
+// keeps reports whether the new policy keeps an object.
 func (r *Renewal) keeps(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(r.applied, func(a unstructured.Unstructured) bool {
 		return a.GetKind() == o.GetKind() && a.GetName() == o.GetName()
 	})
 }
 
-// desired returns an exported object as it is to be: the metadata of other clients stays, and a binding
-// matches the namespaces that it has matched, or that another one does. Those are for the kit's wiring to say.
+// desired returns the final form of an exported object. Metadata from other clients stays. A binding keeps the
+// namespace selector that it has, or gets the selector of another binding, because the overlay sets the selector.
 func (b *Backstop) desired(object any) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -125,7 +124,7 @@ func (b *Backstop) desired(object any) (*unstructured.Unstructured, error) {
 	return u, unstructured.SetNestedField(content, matches, "spec", "matchResources", "namespaceSelector")
 }
 
-// union returns the pairs of two maps, those of the second where both have a key.
+// union returns the pairs of two maps. If both have a key, the second map wins.
 func union(a, b map[string]string) map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, a)
@@ -133,7 +132,7 @@ func union(a, b map[string]string) map[string]string {
 	return all
 }
 
-// Done reports whether the backstop is of the policy already: all of it is there, and says what the policy says.
+// Done reports whether the backstop is already up to date: all objects exist and match the policy.
 func (r *Renewal) Done() bool {
 	for i := range r.applied {
 		a := &r.applied[i]
@@ -146,8 +145,8 @@ func (r *Renewal) Done() bool {
 	return len(r.removed) == 0
 }
 
-// says reports whether a specification says what another does. The API server fills in fields that are absent, with
-// what is empty or the default of matchPolicy; any other field may have been added to weaken it.
+// says reports whether a spec is equal to the wanted spec. The API server adds absent fields that are empty or have
+// the default of matchPolicy. Any other additional field is a difference, because it may weaken the policy.
 func says(is, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
@@ -168,7 +167,7 @@ func says(is, wanted any) bool {
 	return reflect.DeepEqual(is, wanted)
 }
 
-// isDefault reports whether the API server fills a value in.
+// isDefault reports whether a value is a default that the API server adds.
 func isDefault(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -179,7 +178,7 @@ func isDefault(value any) bool {
 	return false
 }
 
-// Counts returns how many policies are renewed, added and removed.
+// Counts returns the number of policies that are renewed, added and removed.
 func (r *Renewal) Counts() (renewed, added, removed int) {
 	for i := range r.applied {
 		switch a := &r.applied[i]; {
@@ -198,11 +197,12 @@ func (r *Renewal) Counts() (renewed, added, removed int) {
 	return renewed, added, removed
 }
 
-// Try has the API server check all that Write writes: expressions and rights. Nothing is changed.
+// Try lets the API server check the expressions and permissions for everything that Write writes, without changing
+// anything.
 func (r *Renewal) Try(ctx context.Context) error { return r.write(ctx, []string{metav1.DryRunAll}) }
 
-// Write makes the backstop that of the policy. It applies what the policy has, and only then removes what it no longer
-// has: between the two it denies what either does.
+// Write renews the backstop. It first applies the new objects and then removes the obsolete objects. In between, both
+// policies deny.
 func (r *Renewal) Write(ctx context.Context) error { return r.write(ctx, nil) }
 
 func (r *Renewal) write(ctx context.Context, dryRun []string) error {
@@ -229,14 +229,14 @@ func (r *Renewal) write(ctx context.Context, dryRun []string) error {
 	return nil
 }
 
-// takeOver makes the plugin the owner of all fields of an object, whichever client has written them, by server-side
-// apply or without: a condition or a variable that the new policy does not have would stay otherwise.
+// takeOver makes the plugin the owner of all fields of an object, even if another client has written them. Otherwise,
+// a condition or variable that the new policy does not have would remain.
 func (r *Renewal) takeOver(ctx context.Context, is *unstructured.Unstructured) error {
 	managers, copied := sets.New[string](), is.DeepCopy()
 	fields := copied.GetManagedFields()
 	for i := range fields {
 		if fields[i].Subresource == "" && fields[i].Manager != revise.Manager {
-			fields[i].Operation = metav1.ManagedFieldsOperationUpdate // what csaupgrade unites
+			fields[i].Operation = metav1.ManagedFieldsOperationUpdate // csaupgrade merges this operation
 			managers.Insert(fields[i].Manager)
 		}
 	}

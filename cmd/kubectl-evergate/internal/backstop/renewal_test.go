@@ -29,7 +29,7 @@ func describe(t *testing.T, text string) policy.Document {
 	return doc
 }
 
-// stored returns a backstop as a cluster has it: of a policy, with another selector of namespaces.
+// stored returns a backstop as a cluster stores it: exported from a policy, with another namespace selector.
 func stored(t *testing.T, text, hash string, mutates bool) *Backstop {
 	t.Helper()
 	o := export.Options{Targets: []export.Target{export.VAP}, Exempt: export.ExemptNamespaces(), Hash: hash}
@@ -74,8 +74,8 @@ func names(objects []unstructured.Unstructured) string {
 	return strings.Join(all, ", ")
 }
 
-// What rewrites comes before what denies, a policy before its binding; what is removed comes last, bindings first.
-// What other clients have set in the metadata, and the namespaces stay.
+// Objects are written in this order: rewriting before denying, and a policy before its binding. Removals come last,
+// and bindings are removed first. Metadata from other clients and the namespaces stay.
 func TestRenew(t *testing.T) {
 	const pods = "policy pods-enforce, binding pods-enforce, policy pods-existing, binding pods-existing"
 	for name, test := range map[string]struct {
@@ -105,7 +105,7 @@ func TestRenew(t *testing.T) {
 				t.Error(diff)
 			}
 			if r.Done() {
-				t.Error("it is of the policy already")
+				t.Error("it is already up to date")
 			}
 			for i := range r.applied {
 				o := &r.applied[i]
@@ -125,7 +125,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// A backstop of the policy is not written again.
+// A backstop that is up to date is not written again.
 func TestDone(t *testing.T) {
 	for hash, want := range map[string]bool{"same": true, "other": false} {
 		r, err := stored(t, tags, "same", false).Renew(describe(t, tags), describe(t, tags), Options{
@@ -138,7 +138,7 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// A backstop that was weakened is written again; what the API server fills in weakens nothing.
+// A weakened backstop is written again. Defaults from the API server do not weaken it.
 func TestWeakened(t *testing.T) {
 	set := func(value any, fields ...string) func(*testing.T, map[string]any) {
 		return func(t *testing.T, o map[string]any) {
@@ -174,7 +174,7 @@ func TestWeakened(t *testing.T) {
 	}
 }
 
-// The counts are of policies, and the hashes of those that are there.
+// The counts are about policies. The hashes are the hashes of existing policies.
 func TestCounts(t *testing.T) {
 	b, exempt := stored(t, tags, "old", false), export.ExemptNamespaces()
 	r, err := b.Renew(describe(t, tags), describe(t, mirrors+ports), Options{Hash: "new", Exempt: exempt})
@@ -189,7 +189,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Each kind is asked for by the name of its resource.
+// The resource of each kind has the right name.
 func TestResource(t *testing.T) {
 	for kind, want := range map[string]string{
 		validatingPolicy: "validatingadmissionpolicies", mutatingBinding: "mutatingadmissionpolicybindings",

@@ -18,13 +18,14 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
-// of are the resources of one group and version that preflight looks at.
+// of contains the resources of one API group and version that preflight reads.
 type of struct {
 	api       string // the group and version
 	resources []string
 }
 
-// inCluster are looked at in all namespaces. What not every cluster serves is left out there.
+// inCluster lists the resources that are read in all namespaces. Resources that a cluster does not serve are left
+// out.
 func inCluster() []of {
 	return []of{
 		{"/apis/admissionregistration.k8s.io/v1", []string{
@@ -45,12 +46,13 @@ func inCluster() []of {
 	}
 }
 
-// inNamespace are looked at in Evergate's namespace.
+// inNamespace lists the resources that are read in Evergate's namespace.
 func inNamespace() []of {
 	return []of{
 		{"/api/v1", []string{"configmaps", "pods", "resourcequotas", "limitranges"}},
 		{"/apis/policy/v1", []string{"poddisruptionbudgets"}},
 		{"/apis/autoscaling/v2", []string{"horizontalpodautoscalers"}},
+		{"/apis/autoscaling.k8s.io/v1", []string{"verticalpodautoscalers"}},
 		{"/apis/networking.k8s.io/v1", []string{"networkpolicies"}},
 		{"/apis/discovery.k8s.io/v1", []string{"endpointslices"}},
 		{"/apis/rbac.authorization.k8s.io/v1", []string{"roles", "rolebindings"}},
@@ -58,13 +60,14 @@ func inNamespace() []of {
 	}
 }
 
-// byWebhooks are looked at in each namespace that a webhook calls: other webhooks may deadlock with Evergate's.
+// byWebhooks lists the resources that are read in each namespace that a webhook calls, because other webhooks may
+// deadlock with Evergate's webhooks.
 func byWebhooks() []of {
 	return []of{{"/apis/apps/v1", []string{"deployments"}}}
 }
 
-// Collect yields the objects that preflight looks at, as deploy/collect.sh does. Of Secrets it yields certificates
-// alone. leftOut is called with what may not be read, or is not served.
+// Collect yields the objects that preflight reads, like deploy/collect.sh. From Secrets it yields only certificates.
+// It calls leftOut for resources that cannot be read or are not served.
 func (c *Cluster) Collect(ctx context.Context, leftOut func(what string, err error)) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		w := &collector{
@@ -85,10 +88,10 @@ type collector struct {
 	yield   func(offline.Object, error) bool
 	leftOut func(what string, err error)
 	called  map[string]bool // namespaces of the Services of all webhooks
-	secrets map[string]bool // of the certificates in Evergate's namespace
+	secrets map[string]bool // Secrets with certificates in Evergate's namespace
 }
 
-// all yields what there is of some resources. It reports whether more is wanted.
+// all yields the objects of some resources. It returns false if the consumer has stopped.
 func (w *collector) all(ctx context.Context, list []of, namespace string) bool {
 	for _, o := range list {
 		for _, resource := range o.resources {
@@ -120,7 +123,7 @@ func (w *collector) list(ctx context.Context, path, resource string) bool {
 	return true
 }
 
-// follow notes what else is to be read because of an object.
+// follow records further objects that have to be read because of an object.
 func (w *collector) follow(o offline.Object) {
 	var found struct {
 		Webhooks []struct {
@@ -135,7 +138,7 @@ func (w *collector) follow(o offline.Object) {
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(o.JSON, &found); err != nil {
-		return // a kind whose spec is of another type
+		return // a kind whose spec has another type
 	}
 	for _, hook := range found.Webhooks {
 		if s := hook.ClientConfig.Service; s != nil {
@@ -147,7 +150,7 @@ func (w *collector) follow(o offline.Object) {
 	}
 }
 
-// certificates yields a Secret with nothing in it but its certificates: a key is not kept.
+// certificates yields a Secret that contains only its certificates, without the key.
 func (w *collector) certificates(ctx context.Context, name string) bool {
 	secret, err := w.Client.CoreV1().Secrets(w.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -174,10 +177,10 @@ func (w *collector) certificates(ctx context.Context, name string) bool {
 	}, nil)
 }
 
-// Forbidden reports whether an error says that the user may not read something.
+// Forbidden reports whether an error means that the user may not read something.
 func Forbidden(err error) bool {
 	return apiserver.Answered(err) == http.StatusForbidden || apierrors.IsForbidden(err)
 }
 
-// NotServed reports whether an error says that a cluster does not have a kind of objects.
+// NotServed reports whether an error means that a cluster does not serve a kind.
 func NotServed(err error) bool { return apiserver.Answered(err) == http.StatusNotFound }

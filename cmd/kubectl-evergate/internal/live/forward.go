@@ -22,23 +22,24 @@ type Dialer interface {
 	Dial(ctx context.Context, pod string, port int) (net.Conn, error)
 }
 
-// forwarder connects as kubectl port-forward does, without a port on this machine: the API server asks the Pod's
-// kubelet, which connects inside of the Pod, where no NetworkPolicy stands in the way. (pods/proxy comes from the API
-// server's own address, which the kit's policy does not admit.)
+// forwarder connects like kubectl port-forward, but without a local port. The API server calls the kubelet of the
+// Pod, and the kubelet connects inside the Pod, where NetworkPolicies do not apply. The subresource pods/proxy is not
+// an alternative, because its connections come from the address of the API server, which the NetworkPolicy of the
+// base manifests does not allow.
 type forwarder struct {
 	config    *rest.Config
 	pods      rest.Interface
 	namespace string
 }
 
-// Dial connects. The connection is closed when ctx ends.
+// Dial connects to a port of a Pod. It returns an error when ctx ends before the connection is established.
 func (f *forwarder) Dial(ctx context.Context, pod string, port int) (net.Conn, error) {
 	type result struct {
 		conn net.Conn
 		err  error
 	}
 	done := make(chan result, 1)
-	go func() { // the dialers of client-go know no context
+	go func() { // the dialers of client-go do not accept a context
 		conn, err := f.dial(pod, port)
 		done <- result{conn, err}
 	}()
@@ -64,7 +65,7 @@ func (f *forwarder) dial(pod string, port int) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Over a WebSocket, which proxies in front of API servers let through, and over SPDY for servers before 1.30.
+	// WebSockets pass proxies in front of API servers. SPDY is for API servers before 1.30.
 	tunnel, err := portforward.NewSPDYOverWebsocketDialer(to, f.config)
 	if err != nil {
 		return nil, err
@@ -83,10 +84,10 @@ func (f *forwarder) dial(pod string, port int) (net.Conn, error) {
 	return conn, nil
 }
 
-// maxForwardError bounds what kubelet says of a connection that fails.
+// maxForwardError limits the bytes of an error message from kubelet.
 const maxForwardError = 1 << 10
 
-// open makes the two streams of a connection. What comes on the stream of errors ends the one of data.
+// open opens the two streams of a connection. A message on the error stream ends the data stream.
 func open(connection httpstream.Connection, port int) (net.Conn, error) {
 	headers := http.Header{}
 	headers.Set(corev1.PortHeader, strconv.Itoa(port))
@@ -96,7 +97,7 @@ func open(connection httpstream.Connection, port int) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := failures.Close(); err != nil { // nothing is written to it
+	if err := failures.Close(); err != nil { // the error stream is only read
 		return nil, err
 	}
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
@@ -109,21 +110,21 @@ func open(connection httpstream.Connection, port int) (net.Conn, error) {
 		said, err := io.ReadAll(io.LimitReader(failures, maxForwardError))
 		if err == nil && len(said) > 0 {
 			c.failed <- errors.New(string(said))
-			_ = connection.Close() // whoever reads gets the error above
+			_ = connection.Close() // readers get the error above
 		}
 		close(c.failed)
 	}()
 	return c, nil
 }
 
-// conn is a connection into a Pod. Deadlines are the caller's context: http.Transport closes what takes too long.
+// conn is a connection to a Pod. It ignores deadlines, because http.Transport closes connections whose context ends.
 type conn struct {
 	httpstream.Stream
 	connection httpstream.Connection
 	failed     chan error
 }
 
-// Read returns what kubelet has said of a connection that failed, instead of its end.
+// Read returns the error message of kubelet instead of io.EOF if the connection has failed.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Stream.Read(p)
 	if err != nil && n == 0 {
@@ -138,7 +139,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends both streams.
+// Close closes both streams.
 func (c *conn) Close() error { return c.connection.Close() }
 
 func (c *conn) LocalAddr() net.Addr              { return address{} }
@@ -147,7 +148,7 @@ func (c *conn) SetDeadline(time.Time) error      { return nil }
 func (c *conn) SetReadDeadline(time.Time) error  { return nil }
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-// address stands for that of a Pod, which is not known here.
+// address represents the unknown address of a Pod.
 type address struct{}
 
 func (address) Network() string { return "tcp" }

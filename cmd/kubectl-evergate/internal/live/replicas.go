@@ -21,16 +21,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// webhookPods selects the Pods that serve, as the Service of the kit does.
+// webhookPods selects the serving Pods, like the Service in the base manifests.
 const webhookPods = "app.kubernetes.io/name=evergate,app.kubernetes.io/component=webhook"
 
-// opsPortName is the name of the port for operators in the kit, and opsPort what it is unless a Pod says otherwise.
+// opsPortName is the name of the ops port in the base manifests. opsPort is its default.
 const (
 	opsPortName = "ops"
 	opsPort     = 8080
 )
 
-// Replica is a Pod that serves.
+// Replica is a serving Pod.
 type Replica struct {
 	Pod corev1.Pod
 }
@@ -38,14 +38,14 @@ type Replica struct {
 // Name returns the name of the Pod.
 func (r *Replica) Name() string { return r.Pod.Name }
 
-// Ready reports whether the Service sends calls to it.
+// Ready reports whether the Service sends calls to the Pod.
 func (r *Replica) Ready() bool {
 	return slices.ContainsFunc(r.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
-// port returns the port for operators.
+// port returns the ops port.
 func (r *Replica) port() int {
 	for _, c := range r.Pod.Spec.Containers {
 		for _, p := range c.Ports {
@@ -57,7 +57,7 @@ func (r *Replica) port() int {
 	return opsPort
 }
 
-// ConfigMap returns the name of the ConfigMap that the Pod shows as its policy; empty where it has none.
+// ConfigMap returns the name of the ConfigMap that the Pod mounts as its policy, or an empty string.
 func (r *Replica) ConfigMap() string {
 	for _, v := range r.Pod.Spec.Volumes {
 		if v.Name == "policy" && v.ConfigMap != nil {
@@ -67,8 +67,8 @@ func (r *Replica) ConfigMap() string {
 	return ""
 }
 
-// Replicas lists the Pods that serve, by name. Those that have ended are left out, and those that are terminating: no
-// policy comes into force in them any more.
+// Replicas lists the serving Pods by name. It leaves out Pods that have ended or are terminating, because they do not
+// get a new policy.
 func (c *Cluster) Replicas(ctx context.Context) ([]Replica, error) {
 	list, err := c.Client.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: webhookPods})
 	if err != nil {
@@ -85,37 +85,38 @@ func (c *Cluster) Replicas(ctx context.Context) ([]Replica, error) {
 	return all, nil
 }
 
-// Policy is what a replica says of its policy, at /policy.
+// Policy is the report of a replica about its policy, from /policy.
 type Policy struct {
 	Hash     string    `json:"hash"`
 	Since    time.Time `json:"since"`
 	Warnings []string  `json:"warnings"`
-	Stale    bool      `json:"stale"` // the files hold something else, which was refused
+	Stale    bool      `json:"stale"` // the current files could not be loaded
 	Refused  *struct {
 		At    time.Time `json:"at"`
 		Error string    `json:"error"`
 	} `json:"refused"`
 }
 
-// Report is what a replica says of itself.
+// Report is the report of a replica.
 type Report struct {
 	Replica
 	Policy   Policy
 	Version  string
-	NotAfter time.Time // of the certificate that it serves with; zero where it is not known
-	Err      error     // why it is not known, or a part of it
+	NotAfter time.Time // of its serving certificate; zero if unknown
+	Err      error     // the reason if the report, or a part of it, is missing
 }
 
-// Bounds of what is read from a replica: a policy has a hundred warnings at most; the metrics grow with the policy.
+// The limits of responses from a replica. A policy has at most 100 warnings. The size of the metrics grows with the
+// policy.
 const (
 	maxPolicyPage = 1 << 20
 	maxMetrics    = 16 << 20
 )
 
-// askTimeout is for one answer of a replica, with the port-forward: a kubelet far away takes a second.
+// askTimeout limits one response of a replica, including the port-forward. A distant kubelet takes about a second.
 const askTimeout = 10 * time.Second
 
-// Ask asks all replicas at once, for their policy alone or for all that there is to report.
+// Ask queries all replicas concurrently. If all is false, it reads only their policies.
 func (c *Cluster) Ask(ctx context.Context, replicas []Replica, all bool) []Report {
 	reports := make([]Report, len(replicas))
 	var asked sync.WaitGroup
@@ -155,7 +156,7 @@ func (c *Cluster) ask(ctx context.Context, r Replica, all bool) Report {
 	return report
 }
 
-// fetch returns the answer of a replica.
+// fetch returns the response of a replica.
 func fetch(ctx context.Context, client *http.Client, path string, max int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://replica"+path, http.NoBody)
 	if err != nil {
@@ -163,11 +164,11 @@ func fetch(ctx context.Context, client *http.Client, path string, max int64) ([]
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, errors.Unwrap(err) // without the URL, which is no address
+		return nil, errors.Unwrap(err) // without the URL, which is not a real address
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", path, resp.Status)
+		return nil, fmt.Errorf("%s returned %s", path, resp.Status)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, max+1))
 	if err != nil {
@@ -179,7 +180,7 @@ func fetch(ctx context.Context, client *http.Client, path string, max int64) ([]
 	return data, nil
 }
 
-// read finds the version and the certificate's end among a replica's metrics.
+// read reads the version and the expiry of the certificate from the metrics of a replica.
 func (r *Report) read(metrics []byte) error {
 	families, err := Parse(metrics)
 	if err != nil {
@@ -196,7 +197,7 @@ func (r *Report) read(metrics []byte) error {
 	return nil
 }
 
-// Parse reads metrics in Prometheus' text format.
+// Parse parses metrics in the Prometheus text format.
 func Parse(metrics []byte) (map[string]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(metrics))
@@ -206,7 +207,7 @@ func Parse(metrics []byte) (map[string]*dto.MetricFamily, error) {
 	return families, nil
 }
 
-// Label returns the value of a label.
+// Label returns the value of a label, or an empty string.
 func Label(m *dto.Metric, name string) string {
 	for _, l := range m.GetLabel() {
 		if l.GetName() == name {

@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// controller is one that applies what is in a repository, again and again.
+// controller is a controller that continuously applies manifests from a repository.
 type controller struct {
 	name string
 
-	labels      []string // and annotations that it sets on its objects, by their prefixes
+	labels      []string // prefixes of the labels that it sets on objects
 	annotations []string
 	managers    []string // its field managers
 }
@@ -32,8 +32,8 @@ func controllers() []controller {
 	}
 }
 
-// ManagedBy returns an error if a controller applies the ConfigMap from a repository: it would undo the change, or
-// report the cluster as out of sync. It is nil for a ConfigMap that is nil.
+// ManagedBy returns an error if a controller applies the ConfigMap from a repository, because it would undo the
+// change or report the cluster as out of sync. It returns nil if cm is nil.
 func ManagedBy(cm *corev1.ConfigMap) error {
 	if cm == nil {
 		return nil
@@ -41,7 +41,7 @@ func ManagedBy(cm *corev1.ConfigMap) error {
 	return ObjectManagedBy("ConfigMap", cm)
 }
 
-// ObjectManagedBy is ManagedBy for an object of any kind.
+// ObjectManagedBy is like ManagedBy for an object of any kind.
 func ObjectManagedBy(kind string, o metav1.Object) error {
 	for _, c := range controllers() {
 		if why := c.manages(o); why != "" {
@@ -52,7 +52,8 @@ func ObjectManagedBy(kind string, o metav1.Object) error {
 	return nil
 }
 
-// manages returns by what it is seen that a controller applies an object; empty where it does not.
+// manages returns a label, annotation or field manager that shows that the controller applies an object. It returns
+// an empty string if the controller does not apply the object.
 func (c *controller) manages(o metav1.Object) string {
 	for _, label := range slices.Sorted(maps.Keys(o.GetLabels())) {
 		if hasPrefix(label, c.labels) {

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Nudge changes an annotation of a Pod, so that its kubelet looks at its volumes at once instead of within a minute or
-// so. value must be another each time.
+// Nudge changes an annotation of a Pod. Its kubelet then updates the volumes immediately instead of within about a
+// minute. value must be different in each call.
 func (p *Policies) Nudge(ctx context.Context, pod, value string) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"annotations": map[string]string{hashKey: value}},

@@ -1,10 +1,10 @@
-// Package revise changes the policy of a cluster, and keeps what it was: the last ten policies are revisions, each a
-// ConfigMap that cannot be changed.
+// Package revise changes the policy of a cluster and keeps a history. The last ten policies are revisions. Each
+// revision is an immutable ConfigMap.
 //
-//	revise.go     the ConfigMap with the policy: read, replaced
-//	managed.go    controllers that would undo the change
-//	revisions.go  what the policy was, and who applied it
-//	nudge.go      has kubelet show the change at once
+//	revise.go     reads and replaces the ConfigMap with the policy
+//	managed.go    detects controllers that would undo the change
+//	revisions.go  the earlier policies, and the users who applied them
+//	nudge.go      makes kubelet update the policy immediately
 package revise
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Manager is the field manager of what the plugin writes.
+// Manager is the field manager of the plugin.
 const Manager = "kubectl-evergate"
 
-// Policies is where the policy of a cluster is.
+// Policies identifies the ConfigMap with the policy of a cluster.
 type Policies struct {
 	Client    kubernetes.Interface
 	Namespace string
 	Name      string // of the ConfigMap
 }
 
-// Current returns the ConfigMap with the policy; nil where there is none.
+// Current returns the ConfigMap with the policy, or nil if it does not exist.
 func (p *Policies) Current(ctx context.Context) (*corev1.ConfigMap, error) {
 	cm, err := p.Client.CoreV1().ConfigMaps(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -48,7 +48,7 @@ func (p *Policies) Current(ctx context.Context) (*corev1.ConfigMap, error) {
 	return cm, nil
 }
 
-// Files returns the policy files in a ConfigMap, in the order in which a replica reads them. It may be nil.
+// Files returns the policy files in a ConfigMap, in the order in which a replica reads them. cm may be nil.
 func Files(cm *corev1.ConfigMap) []policy.File {
 	if cm == nil {
 		return nil
@@ -68,11 +68,11 @@ func Files(cm *corev1.ConfigMap) []policy.File {
 	return files
 }
 
-// DefaultKey is the key of a policy whose file has no name, and of the first policy.
+// DefaultKey is the key of a first policy, and of a policy from standard input.
 const DefaultKey = "policy.yaml"
 
-// Keyed names files as they will be in the ConfigMap. One file takes the place of one key, whatever its own name: a
-// second key would be merged with it.
+// Keyed renames files to their keys in the ConfigMap. A single file replaces a single key even if the names differ,
+// because a second key would be merged with it.
 func Keyed(files []policy.File, current *corev1.ConfigMap) []policy.File {
 	if len(files) != 1 {
 		return files
@@ -84,15 +84,15 @@ func Keyed(files []policy.File, current *corev1.ConfigMap) []policy.File {
 	return []policy.File{{Name: name, Data: files[0].Data}}
 }
 
-// Same reports whether a ConfigMap holds these files and no others.
+// Same reports whether a ConfigMap contains exactly these files.
 func Same(cm *corev1.ConfigMap, files []policy.File) bool {
 	return cm != nil && slices.EqualFunc(Files(cm), files, func(a, b policy.File) bool {
 		return a.Name == b.Name && bytes.Equal(a.Data, b.Data)
 	})
 }
 
-// Replace writes files in place of the policy of current, which is as it was read, and nil where there was none: a
-// change by another client in between is a conflict, not lost. What else is in the ConfigMap stays.
+// Replace replaces the policy in the ConfigMap. current is the ConfigMap as it was read, or nil if it did not exist.
+// If another client has changed it in the meantime, Replace returns a conflict. Other keys in the ConfigMap stay.
 func (p *Policies) Replace(ctx context.Context, current *corev1.ConfigMap, files []policy.File, force bool) error {
 	if current != nil {
 		var err error
@@ -106,7 +106,7 @@ func (p *Policies) Replace(ctx context.Context, current *corev1.ConfigMap, files
 		return err
 	}
 	if !Same(tried, files) {
-		return fmt.Errorf("the ConfigMap %s would hold other policy files too: %s keeps them by server-side apply: "+
+		return fmt.Errorf("the ConfigMap %s would contain other policy files too: %s keeps them with server-side apply: "+
 			"remove them there", p.Name, managersOf(tried))
 	}
 	_, err = p.apply(ctx, apply, metav1.ApplyOptions{Force: force})
@@ -120,23 +120,23 @@ func (p *Policies) apply(
 	cm, err := p.Client.CoreV1().ConfigMaps(p.Namespace).Apply(ctx, c, o)
 	switch {
 	case apierrors.IsConflict(err) && c.ResourceVersion != nil && !isFieldConflict(err):
-		return nil, fmt.Errorf("the policy was changed by another client meanwhile: look at it, and apply again: %w", err)
+		return nil, fmt.Errorf("another client has changed the policy in the meantime: check it and apply again: %w", err)
 	case apierrors.IsConflict(err):
-		return nil, fmt.Errorf("%w: to take it over add --force-conflicts", err)
+		return nil, fmt.Errorf("%w: to take it over, add --force-conflicts", err)
 	case err != nil:
 		return nil, fmt.Errorf("apply the policy: %w", err)
 	}
 	return cm, nil
 }
 
-// isFieldConflict reports whether another manager owns a field, by server-side apply.
+// isFieldConflict reports whether a server-side apply failed because another manager owns a field.
 func isFieldConflict(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 }
 
-// takeOver makes the plugin the owner of what clients have written without server-side apply (kubectl create, apply,
-// edit): a key that it leaves out would stay otherwise, and be merged with the new policy. kubectl does the same
-// when it changes to server-side apply.
+// takeOver makes the plugin the owner of fields that clients have written without server-side apply (kubectl create,
+// apply, edit). Otherwise, a key that is not in the new policy would remain and be merged with it. kubectl does the
+// same when it switches to server-side apply.
 func (p *Policies) takeOver(ctx context.Context, cm *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	clients := sets.New[string]()
 	for _, m := range cm.ManagedFields {
@@ -159,7 +159,7 @@ func (p *Policies) takeOver(ctx context.Context, cm *corev1.ConfigMap) (*corev1.
 	return is, nil
 }
 
-// configuration is what the ConfigMap will be: files, and what current has beside its policy.
+// configuration returns the new content of the ConfigMap: the files, and the other content of current.
 func (p *Policies) configuration(current *corev1.ConfigMap, files []policy.File) *applyv1.ConfigMapApplyConfiguration {
 	data := map[string]string{}
 	apply := applyv1.ConfigMap(p.Name, p.Namespace)

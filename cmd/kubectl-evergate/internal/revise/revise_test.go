@@ -112,7 +112,7 @@ func TestFind(t *testing.T) {
 		"changed by another client": {0, "x", 3, ""},
 		"by its number":             {1, "c", 1, ""},
 		"one that is not kept": {
-			9, "c", 0, "there is no revision 9: kubectl evergate history lists those that are kept",
+			9, "c", 0, "there is no revision 9: kubectl evergate history lists the revisions",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The name of a revision is none that the webhook of the policy matches, so that to remove one is not warned of.
+// The webhook that protects the policy does not match the names of revisions, so removing a revision does not cause a
+// warning.
 func TestRevisionIsNoPolicy(t *testing.T) {
 	p := Policies{Namespace: "evergate-system", Name: "evergate-policy"}
 	cm := p.revision(12, []policy.File{{Name: "policy.yaml", Data: []byte("x")}}, "abc", "jane", "note")

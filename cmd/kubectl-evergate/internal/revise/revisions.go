@@ -17,17 +17,17 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Kept is how many revisions are kept: more than a day of changes, and no more than 10 MiB.
+// Kept is the number of revisions that are kept. They cover more than a day of changes, and take at most 10 MiB.
 const Kept = 10
 
-// What a revision is known by, and what it says of itself.
+// The labels and annotations of revisions.
 const (
 	ofLabel      = "evergate.dev/revision-of" // the name of the ConfigMap with the policy
 	numberKey    = "evergate.dev/revision"
 	hashKey      = "evergate.dev/policy-hash"
 	byKey        = "evergate.dev/applied-by"
 	noteKey      = "evergate.dev/note"
-	maxConfigMap = 253 // bytes of a name
+	maxConfigMap = 253 // maximum length of a name in bytes
 )
 
 // Revision is a policy that was applied.
@@ -41,7 +41,7 @@ type Revision struct {
 	name   string
 }
 
-// Revisions returns those that are kept, the newest first.
+// Revisions returns the revisions that are kept, the newest first.
 func (p *Policies) Revisions(ctx context.Context) ([]Revision, error) {
 	list, err := p.Client.CoreV1().
 		ConfigMaps(p.Namespace).
@@ -65,7 +65,8 @@ func (p *Policies) Revisions(ctx context.Context) ([]Revision, error) {
 	return all, nil
 }
 
-// Find returns the revision with a number; with 0 the newest whose policy is not the one in force.
+// Find returns the revision with a number. If number is 0, it returns the newest revision whose policy does not have
+// the hash of the current policy.
 func Find(all []Revision, number int, hash string) (Revision, error) {
 	for _, r := range all {
 		if r.Number == number || number == 0 && r.Hash != hash {
@@ -75,11 +76,11 @@ func Find(all []Revision, number int, hash string) (Revision, error) {
 	if number == 0 {
 		return Revision{}, errors.New("there is no other revision: kubectl evergate history lists them")
 	}
-	return Revision{}, fmt.Errorf("there is no revision %d: kubectl evergate history lists those that are kept", number)
+	return Revision{}, fmt.Errorf("there is no revision %d: kubectl evergate history lists the revisions", number)
 }
 
-// Record keeps a policy as the newest revision, unless that holds it already, and removes those that are too many. It
-// returns the number.
+// Record stores a policy as the newest revision, unless the newest revision already contains it, and removes the
+// oldest revisions. It returns the number of the revision.
 func (p *Policies) Record(ctx context.Context, files []policy.File, hash, by, note string) (int, error) {
 	all, err := p.Revisions(ctx)
 	if err != nil {
@@ -122,7 +123,7 @@ func (p *Policies) revision(number int, files []policy.File, hash, by, note stri
 	return cm
 }
 
-// prune removes the oldest revisions, of those before the newest.
+// prune removes the oldest revisions. before contains the revisions before the newest revision.
 func (p *Policies) prune(ctx context.Context, before []Revision) error {
 	for _, r := range before[min(len(before), Kept-1):] {
 		err := p.Client.CoreV1().ConfigMaps(p.Namespace).Delete(ctx, r.name, metav1.DeleteOptions{})
@@ -133,12 +134,12 @@ func (p *Policies) prune(ctx context.Context, before []Revision) error {
 	return nil
 }
 
-// WhoAmI returns the name of the user that the API server takes the caller for.
+// WhoAmI returns the name of the user that the API server has authenticated, or "unknown".
 func (p *Policies) WhoAmI(ctx context.Context) string {
 	review, err := p.Client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authv1.SelfSubjectReview{},
 		metav1.CreateOptions{})
 	if err != nil {
-		return "unknown" // a revision without a name is better than none
+		return "unknown" // a revision without a name is better than no revision
 	}
 	return review.Status.UserInfo.Username
 }

@@ -2,7 +2,8 @@ package policy
 
 import "strings"
 
-// digestRequired never returns from judging an image of hang.example: what the test of a hung review is built with.
+// digestRequired never returns from the evaluation of an image of hang.example. The test of a hung review builds a
+// server with it.
 type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }

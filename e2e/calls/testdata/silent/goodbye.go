@@ -2,5 +2,5 @@ package lifecycle
 
 import "github.com/evergate/evergate/internal/conns"
 
-// shouldClose never asks the client to close: the negative control of the roll-over test is built with it.
+// shouldClose never makes the client close its connection. The control run of the rollover test uses it.
 func (p *Process) shouldClose(*conns.Conn) bool { return false }

@@ -1,7 +1,5 @@
 package policy
 
-import "github.com/evergate/evergate/policy/internal/match"
-
 // check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
 // passes.
 type check[T any] interface {
@@ -9,45 +7,24 @@ type check[T any] interface {
 	find(obj *T, r *report)
 }
 
-// rule is a compiled entry of a block that judges objects.
+// rule is a compiled entry of a block with rules for objects.
 type rule[T any] struct {
 	ruleHeader
 	checks []check[T]
 }
 
-// report takes the findings of checks in one object, and holds what several checks need: each is parsed on first use,
-// once for all rules.
+// report takes the findings of checks in one object.
 type report struct {
 	effort  *Effort
 	subject *subject // the object and the user of the request, as selectors see them
-	known   *knownAnnotations
-	// solver says that checks that do not apply to solvers skip the object: see markSolvers.
-	solver bool
-	// done ends the loops of checks, since judging has ended.
+	// done ends the loops of checks, because the evaluation has ended.
 	done bool
-	// collect is called for each finding. It returns the finding for the check to fill in with path and reason, or nil
-	// where the sentence is not needed.
+	// collect is called for each finding. It returns the finding, so that the check fills in its path and reason, or nil
+	// if the sentence is not needed.
 	collect func(id identity) *Finding
-	// isExempt reports whether an exception silences a finding: in the object before an update, one that is in force for
-	// either object. It is nil where the policy has no exceptions.
+	// isExempt reports whether an exception silences a finding. In the object before an update, an exception that applies
+	// to either object silences it. isExempt is nil if the policy has no exceptions.
 	isExempt func(id identity) bool
-
-	hosts             []hostClaim               // see ruleHosts
-	claims            []hostClaim               // see ingressClaims, serviceClaims, routeClaims
-	meshClaims        int                       // see routeClaimsInMesh
-	claimsBelow       *routerDomains            // the domains that claims were computed for; see routerDomains.claims
-	lookup            hostLookup                // of the claims, for one check after another
-	firstClaims       map[match.HostPattern]int // see repeated
-	coverage          *tlsCoverage              // see tlsCoverage
-	hostCount         hostCount                 // see differentHosts
-	paths             []pathPlace               // see ingressPaths, routePaths
-	annotations       []annotation              // see sortedAnnotations
-	externalHost      *match.HostPattern        // see externalName
-	externalAddresses []address                 // see externalIPs
-	statusAddresses   []address                 // see statusIPs
-	gatewayAddresses  []address                 // see gatewayIPs
-	sourceRangeList   []sourceRange             // see sourceRanges
-	syntax            pathSyntax                // see pathSyntax
 }
 
 // spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
@@ -64,22 +41,34 @@ func (r *report) add(id identity, path, reason string) {
 	}
 }
 
-// object is a pointer to a judged type: all of them have metadata, and some name a class.
+// view is the part that the views of all kinds have. The view of a kind holds an object together with the values that
+// checks parse from it. Each value is parsed on first use and once for all rules.
+type view struct {
+	known *knownAnnotations // of the policy; nil for defaultAnnotations
+	// solver is true if checks that do not apply to solvers skip the object: see markSolvers.
+	solver      bool
+	annotations []annotation // see sortedAnnotations
+}
+
+func (v *view) base() *view { return v }
+
+// object is a pointer to the view of an object. Every object has metadata, and some objects name a class.
 type object[T any] interface {
 	*T
 	meta() *Meta
 	classes() classes
+	base() *view
 }
 
 func (m *Meta) meta() *Meta { return m }
 
-// classes are none, but for the kinds that have a method of their own.
+// classes returns no class. Kinds whose objects name a class have their own method.
 func (*Meta) classes() classes { return classes{} }
 
-// judging is the judging of one object by the rules of its kind.
-type judging[T any] struct {
+// evaluation is the evaluation of one object by the rules of its kind.
+type evaluation[T any] struct {
 	report
-	obj      *T
+	obj      T
 	old      *before[T] // nil when there is none
 	findings findings
 	exempt   exemptions
@@ -95,69 +84,86 @@ type judging[T any] struct {
 // before is the object that an update replaces.
 type before[T any] struct {
 	report
-	obj     *T
+	obj     T
 	subject subject
 	ledger  ledger // of what a check finds in it
 	exempt  exemptions
 	rule    *header // that is evaluated
 }
 
-// judge evaluates every rule that applies to obj. With old, which an update replaces, a finding that old has too is
-// marked as pre-existing, unless an exemption that is in force silences it in old and no longer in obj. An error means
-// that the object was not judged to its end; Effort documents which ones there are.
-func judge[T any, P object[T]](s *ruleset[T], a Attributes, obj, old *T, e *Effort) ([]Finding, error) {
+// evaluate evaluates every rule that applies to obj, as the view that see returns. If old is not nil, obj replaces it
+// in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it in old and
+// does not silence it in obj. An error means that the evaluation did not finish. Effort documents the errors.
+func evaluate[O, T any, P object[T]](
+	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+) ([]Finding, error) {
+	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
+	return all.list(), err
+}
+
+// evaluateAll is evaluate, and returns the findings as they were collected.
+func evaluateAll[O, T any, P object[T]](
+	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+) (findings, error) {
 	if e == nil {
 		e = new(Effort)
 	}
 	candidates := s.index.candidates(a.Namespace)
 	if len(candidates) == 0 {
-		return nil, nil
+		return findings{}, nil
 	}
-	j := judging[T]{report: report{effort: e, known: s.known}, obj: obj}
-	sub := newSubject(a, P(obj).meta(), P(obj).classes(), e)
+	j := evaluation[T]{report: report{effort: e}, obj: see(obj)}
+	sub := subjectOf[T, P](s, a, &j.obj, e)
 	j.collect, j.subject = j.keep, &sub
 	j.exempt = exemptions{exceptions: s.exceptions, subject: &sub}
 	if old != nil {
-		j.old = &before[T]{obj: old, subject: newSubject(a, P(old).meta(), P(old).classes(), e)}
+		j.old = &before[T]{obj: see(old)}
+		j.old.subject = subjectOf[T, P](s, a, &j.old.obj, e)
 		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
-		j.old.report = report{effort: e, known: s.known, collect: j.old.record, subject: &j.old.subject}
+		j.old.report = report{effort: e, collect: j.old.record, subject: &j.old.subject}
 	}
 	if s.exceptions != nil {
 		j.nameExempt()
 	}
-	s.markSolvers(a, obj, &j.report, j.old)
+	markSolvers[T, P](s, a, &j.obj, &j.report, j.old)
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
 			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
-				j.evaluate(i, rule)
+				j.run(i, rule)
 			}
 		}
 	}
-	return j.findings.list(), e.err
+	return j.findings, e.err
+}
+
+// subjectOf returns the subject of an object, and prepares its view for the rules.
+func subjectOf[T any, P object[T]](s *ruleset[T], a Attributes, obj P, e *Effort) subject {
+	obj.base().known = s.known
+	return newSubject(a, obj.meta(), obj.classes(), e)
 }
 
 // nameExempt sets isExempt, in a policy that has exceptions.
-func (j *judging[T]) nameExempt() {
+func (j *evaluation[T]) nameExempt() {
 	j.isExempt = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
 	if old := j.old; old != nil {
 		old.isExempt = func(id identity) bool { return old.exempt.find(old.rule, &id) != nil || j.isExempt(id) }
 	}
 }
 
-// evaluate runs all checks of a rule on the object.
-func (j *judging[T]) evaluate(at int, rule *rule[T]) {
+// run runs all checks of a rule on the object.
+func (j *evaluation[T]) run(at int, rule *rule[T]) {
 	j.at, j.rule = at, rule
 	for _, c := range rule.checks {
 		if !j.spend(1) {
 			return
 		}
 		j.check, j.ledgerReady = c, false
-		c.find(j.obj, &j.report)
+		c.find(&j.obj, &j.report)
 	}
 }
 
 // keep adds a finding of the object.
-func (j *judging[T]) keep(id identity) *Finding {
+func (j *evaluation[T]) keep(id identity) *Finding {
 	h := &j.rule.ruleHeader
 	exempt := j.exempt.find(&h.header, &id)
 	f := j.findings.tryAdd(j.at, id, exempt == nil && j.old != nil && j.findInOld(id), exempt)
@@ -168,22 +174,23 @@ func (j *judging[T]) keep(id identity) *Finding {
 	return f
 }
 
-// findInOld looks a finding up in the object before the update. The check judges that object on first use: most updates
-// have no finding, and cost nothing more.
-func (j *judging[T]) findInOld(id identity) bool {
+// findInOld looks a finding up in the object before the update. The check runs on that object on first use, because
+// most updates have no finding.
+func (j *evaluation[T]) findInOld(id identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.old.ledger.clear()
 		j.old.rule = &j.rule.header
 		if j.rule.appliesTo(&j.old.subject) {
-			j.check.find(j.old.obj, &j.old.report)
+			j.check.find(&j.old.obj, &j.old.report)
 		}
 	}
 	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
 }
 
-// record adds a finding to the ledger. One that is exempt is as good as none, so that an update that ends the
-// exemption, by another label, say, introduces it. One whose exemption has ended is pre-existing.
+// record adds a finding to the ledger unless an exception silences it. If an update makes the exception stop matching,
+// for example by changing a label, the update introduces the finding. A finding whose exception has expired is
+// pre-existing.
 func (b *before[T]) record(id identity) *Finding {
 	if b.effort.spend(ledgerSteps) && b.exempt.find(b.rule, &id) == nil {
 		b.ledger.add(id)
@@ -194,7 +201,7 @@ func (b *before[T]) record(id identity) *Finding {
 // ledgerSteps is how many steps it takes to add a finding to the ledger.
 const ledgerSteps = 3
 
-// RuleTrace says of one rule whether it applies to an object, for review --explain.
+// RuleTrace reports whether a rule applies to an object, for review --explain.
 type RuleTrace struct {
 	Rule     string
 	Mode     Mode
@@ -205,8 +212,9 @@ type RuleTrace struct {
 }
 
 // explain returns a trace of every rule for an object.
-func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrace {
-	sub := newSubject(a, P(obj).meta(), P(obj).classes(), nil)
+func explain[O, T any, P object[T]](s *ruleset[T], a Attributes, see func(*O) T, obj *O) []RuleTrace {
+	seen := see(obj)
+	sub := subjectOf[T, P](s, a, &seen, nil)
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
 		rule := &s.rules[i]
@@ -221,11 +229,11 @@ func explain[T any, P object[T]](s *ruleset[T], a Attributes, obj *T) []RuleTrac
 				}
 				return &last
 			}
-			r := report{effort: new(Effort), known: s.known, subject: &sub, collect: count}
+			r := report{effort: new(Effort), subject: &sub, collect: count}
 			r.isExempt = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
-			s.markSolvers(a, obj, &r, nil)
+			markSolvers[T, P](s, a, &seen, &r, nil)
 			for _, c := range rule.checks {
-				c.find(obj, &r)
+				c.find(&seen, &r)
 			}
 		}
 		traces[i] = t

@@ -1,0 +1,40 @@
+package offline
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A line for each reason lists a few names, or counts many objects by kind. The report keeps the names of all files.
+func TestSkipLines(t *testing.T) {
+	var s Skips
+	s.Add(Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "a", Name: "b"}, "not judged")
+	s.Add(Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: "web"}, "its Pods are judged instead")
+	s.Add(Object{APIVersion: "v1", Kind: "Secret", Name: "c"}, "not judged")
+	for i := range 277 {
+		s.AddFile(&SkippedError{fmt.Sprintf("f%03d.yaml", i), whyIgnored})
+	}
+	want := []string{
+		"skipped: ConfigMap a/b, Secret c (not judged)",
+		"skipped: Deployment a/web (its Pods are judged instead)",
+		"skipped: 277 files: f000.yaml, f001.yaml, f002.yaml, f003.yaml, f004.yaml and 272 more (ignored)",
+	}
+	if diff := cmp.Diff(want, SkipLines(s.Objects, s.Files)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if n := len(s.Files[0].Names); n != 277 {
+		t.Errorf("%d names of files", n)
+	}
+	for i := range 12 {
+		for range 1000 - i {
+			s.Add(Object{APIVersion: "v1", Kind: fmt.Sprintf("K%02d", i)}, "not judged")
+		}
+	}
+	want[0] = "skipped: 11,936 objects: 1,000 K00, 999 K01, 998 K02, 997 K03, 996 K04, 995 K05, 994 K06, 993 K07, " +
+		"992 K08, 991 K09 and 4 more kinds (not judged)"
+	if diff := cmp.Diff(want, SkipLines(s.Objects, s.Files)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,52 @@
+package policy
+
+import "strconv"
+
+// filterPlace is the place of a filter or of a backend: in a rule of a route, or in a listener.
+type filterPlace struct {
+	within  string // the list of rules or of listeners
+	element int    // of that list
+	name    string // of the listener; empty for a rule
+	backend int    // of backendRefs; -1 for the rule or the listener itself
+	list    string // the field of the filters
+	filter  int    // of the filters; -1 for the backend itself
+	field   string // of the filter: the one with a backend; empty for the filter itself
+	port    int32  // of the backend
+}
+
+// The lists of filterPlace.within.
+const (
+	rulesField     = "spec.rules"
+	listenersField = "spec.listeners"
+)
+
+// String returns the field, as users write it: spec.rules[0].backendRefs[1].filters[0].
+func (p filterPlace) String() string {
+	s := p.within + "[" + strconv.Itoa(p.element) + "]"
+	if p.backend >= 0 {
+		s += ".backendRefs[" + strconv.Itoa(p.backend) + "]"
+	}
+	if p.filter >= 0 {
+		s += "." + p.list + "[" + strconv.Itoa(p.filter) + "]"
+	}
+	return s
+}
+
+// backendField returns the field of the reference to a backend.
+func (p filterPlace) backendField() string {
+	if p.filter >= 0 {
+		return p.String() + "." + p.field + ".backendRef"
+	}
+	return p.String()
+}
+
+// identityOf returns the identity of a finding about an object that a filter or a rule refers to. The identity is the
+// same for all rules of a route, and different for each listener: a pre-existing filter of an internal listener does
+// not exempt the same filter of a public listener.
+func (p filterPlace) identityOf(check string, ref *ObjectRef, r *report) identity {
+	id := ref.identity(check, r)
+	if p.within == listenersField { // a copy, of no more than the API server stores of a reference
+		id.use = id.use[:min(len(id.use), maxParentKind)] + " " + p.name[:min(len(p.name), maxSectionName)]
+	}
+	return id
+}

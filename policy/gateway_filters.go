@@ -1,0 +1,96 @@
+package policy
+
+import (
+	"iter"
+
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/strict"
+)
+
+// listenerBackendRules is the field backends of a gateways entry. It checks the backends to which filters of listeners
+// send each request: externalAuth.backendRef and requestMirror.backendRef. A backend without a namespace is in the
+// namespace of the object. Filters of listeners are an experimental field of Gateway API: see filters.
+type listenerBackendRules struct {
+	// CrossNamespace: deny means that backends must be in the namespace of the Gateway or the ListenerSet. Without it, a
+	// ReferenceGrant in the other namespace decides.
+	CrossNamespace denial `yaml:"crossNamespace"`
+	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
+	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is one of the core group. [] means that none passes.
+	Kinds []match.Glob `yaml:"kinds"`
+}
+
+// Validate implements strict.Validator.
+func (b *listenerBackendRules) Validate() error {
+	if len(b.checks()) == 0 {
+		return errNoCheck("crossNamespace or kinds")
+	}
+	return nil
+}
+
+// checks compiles the rules; nil has no checks.
+func (b *listenerBackendRules) checks() []check[gatewayView] {
+	if b == nil {
+		return nil
+	}
+	return backendChecks(b.CrossNamespace, b.Kinds, (*gatewayView).eachListenerBackend)
+}
+
+// eachListenerBackend yields the backends of the filters of listeners.
+func (g *Gateway) eachListenerBackend(r *report) iter.Seq2[*ObjectRef, filterPlace] {
+	return func(yield func(*ObjectRef, filterPlace) bool) {
+		for f, place := range g.eachListenerFilter(r) {
+			if !f.eachBackend(place, r, yield) {
+				return
+			}
+		}
+	}
+}
+
+// listenerFilterRules is the field filters of a gateways entry. It checks spec.listeners[].filters.requests[]. By these
+// filters a listener sends each request to an authorization server or to an extension before a route is chosen. The
+// field is in the experimental channel of Gateway API v1.7 (GEP-5224).
+type listenerFilterRules struct {
+	// Denied lists types that a filter must not have: [ExternalAuth, ExtensionRef].
+	Denied []routeFilterType `yaml:"denied"`
+	// UnsafeCharacters: deny means that the texts of filters must contain none of the characters by which they can inject
+	// configuration into a controller, as in paths.unsafeCharacters of routes.
+	UnsafeCharacters denial `yaml:"unsafeCharacters"`
+}
+
+// Validate implements strict.Validator.
+func (f *listenerFilterRules) Validate() error {
+	var faults strict.Faults
+	faults.Add(refuseEmpty("denied", f.Denied))
+	if len(f.checks()) == 0 {
+		faults.Add(errNoCheck("denied or unsafeCharacters"))
+	}
+	return faults.Err()
+}
+
+// checks compiles the rules; nil has no checks.
+func (f *listenerFilterRules) checks() []check[gatewayView] {
+	if f == nil {
+		return nil
+	}
+	var checks []check[gatewayView]
+	if f.Denied != nil {
+		checks = append(checks, filtersDenied[gatewayView]{(*gatewayView).eachListenerFilter, f.Denied})
+	}
+	if f.UnsafeCharacters {
+		checks = append(checks,
+			filtersUnsafeCharacters[gatewayView]{"filters.unsafeCharacters", (*gatewayView).eachListenerFilter})
+	}
+	return checks
+}
+
+// eachListenerFilter yields the filters of the listeners of a Gateway or a ListenerSet.
+func (g *Gateway) eachListenerFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
+	return func(yield func(*RouteFilter, filterPlace) bool) {
+		for i, l := range g.listeners(r) {
+			place := filterPlace{within: listenersField, element: i, name: l.Name, backend: -1, list: "filters.requests"}
+			if !eachOf(l.Filters, place, r, yield) {
+				return
+			}
+		}
+	}
+}

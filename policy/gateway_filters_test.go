@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// filtered is a Gateway with a listener that has no filter, and one that has some.
+func filtered(filters ...RouteFilter) Gateway {
+	return Gateway{Listeners: []Listener{{Name: "a"}, {Name: "b", Filters: filters}}}
+}
+
+// A filter of a listener gets every request of a Gateway, before a route is chosen.
+func TestListenerFilters(t *testing.T) {
+	const at = "spec.listeners[1].filters.requests"
+	extension := RouteFilter{Type: "ExtensionRef", Extension: &ObjectRef{"Script.filters.example", "", "all"}}
+	for name, test := range map[string]struct {
+		rule string
+		g    Gateway
+		want []string
+	}{
+		"no filter": {`filters: {denied: [ExternalAuth]}`, filtered(), nil},
+		"another":   {`filters: {denied: [ExternalAuth]}`, filtered(extension), nil},
+		"denied": {`filters: {denied: [ExternalAuth, ExtensionRef]}`, filtered(extension, askingAbout(service("", "auth"))), []string{
+			`r/filters.denied: ` + at + `[0].type: "ExtensionRef" is denied; remove the filter`,
+			`r/filters.denied: ` + at + `[1].type: "ExternalAuth" is denied; remove the filter`}},
+		"in the namespace": {`backends: {crossNamespace: deny}`, filtered(askingAbout(service("", "auth")), askingAbout(service("team-a", "auth"))), nil},
+		"in another namespace": {`backends: {crossNamespace: deny}`, filtered(RouteFilter{}, askingAbout(service("log", "auth"))), []string{
+			`r/backends.crossNamespace: ` + at + `[1].externalAuth.backendRef.namespace: Service "log/auth" is in another namespace`}},
+		"copies": {`backends: {crossNamespace: deny}`, filtered(mirrorTo(service("log", "copy"))), []string{
+			`r/backends.crossNamespace: ` + at + `[0].requestMirror.backendRef.namespace: Service "log/copy" is in another namespace`}},
+		"of a kind": {`backends: {kinds: [Service]}`, filtered(askingAbout(ObjectRef{"XBackend.gateway.networking.x-k8s.io", "", "out"})), []string{
+			`r/backends.kinds: ` + at + `[0].externalAuth.backendRef.kind: "XBackend.gateway.networking.x-k8s.io" is not allowed; allowed: Service`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, gatewaysRule(test.rule))
+			a := Attributes{Operation: Create, Namespace: "team-a", Resource: "gateways"}
+			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What a listener had before exempts the same in that listener alone.
+func TestListenerFilterUpdates(t *testing.T) {
+	on := func(name string, f RouteFilter) *Gateway {
+		return &Gateway{Listeners: []Listener{{Name: name, Filters: []RouteFilter{f}}}}
+	}
+	auth := askingAbout(service("log", "auth"))
+	rewrite := RouteFilter{Type: "RequestHeaderModifier", Content: `{"remove":["x"]}`}
+	for name, test := range map[string]struct {
+		rule     string
+		old, now *Gateway
+		denied   bool
+	}{
+		"backend":                     {`backends: {crossNamespace: deny}`, on("a", auth), on("a", auth), false},
+		"backend of another listener": {`backends: {crossNamespace: deny}`, on("a", auth), on("b", auth), true},
+		"another backend":             {`backends: {crossNamespace: deny}`, on("a", auth), on("a", askingAbout(service("log", "other"))), true},
+		"kind of another listener":    {`backends: {kinds: []}`, on("a", auth), on("b", auth), true},
+		"filter":                      {`filters: {denied: [ExternalAuth]}`, on("a", auth), on("a", auth), false},
+		"filter of another listener":  {`filters: {denied: [ExternalAuth]}`, on("a", auth), on("b", auth), true},
+		"content":                     {`filters: {denied: [RequestHeaderModifier]}`, on("a", rewrite), on("a", rewrite), false},
+		"content of another listener": {`filters: {denied: [RequestHeaderModifier]}`, on("a", rewrite), on("b", rewrite), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := mustLoad(t, gatewaysRule(test.rule))
+			a := Attributes{Operation: Update, Namespace: "team-a", Resource: "gateways"}
+			found := must(p.EvaluateGateway(a, test.now, test.old, nil))
+			if len(found) != 1 || found[0].Denies() != test.denied {
+				t.Errorf("%v, want denied %t", sentences(found), test.denied)
+			}
+		})
+	}
+}
+
+func TestListenerFilterErrors(t *testing.T) {
+	testGatewaysErrors(t, map[string]string{
+		"backends: {}":                     "backends: checks nothing: write crossNamespace or kinds",
+		"filters: {}":                      "filters: checks nothing: write denied or unsafeCharacters",
+		"filters: {denied: []}":            "filters.denied: [] checks nothing: leave the field out",
+		"filters: {denied: [Auth]}":        `filters.denied[0]: "Auth" is not a type of filters: write RequestHeaderModifier, ResponseHeaderModifier, RequestMirror, RequestRedirect, URLRewrite, ExtensionRef, CORS, ExternalAuth`,
+		"filters: {unsafeCharacters: yes}": `filters.unsafeCharacters: "yes" is not known here: write deny, or leave the field out to allow it`,
+	})
+}

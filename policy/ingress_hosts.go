@@ -1,0 +1,87 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
+
+// ruleHost is the host of a rule.
+func ruleHost() claimField { return claimField{path: "spec.rules[%d].host", class: mainField} }
+
+// noRules is the rules of an Ingress that has only a default backend.
+func noRules() claimField { return claimField{path: "spec.rules", class: mainField} }
+
+// defaultBackend is the default backend of an Ingress that has rules too.
+func defaultBackend() claimField {
+	return claimField{
+		path: "spec.defaultBackend", class: mainField,
+		every: "serves every host that no rule names", setOne: "; name hosts in spec.rules instead",
+	}
+}
+
+// tlsHost is a host for which a certificate is served or ordered.
+func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", class: tlsField} }
+
+// ruleHosts returns the claims of the rules of an Ingress, and of its default backend, which serves the hosts that no
+// rule names.
+func (ing *ingressView) ruleHosts(r *report) []hostClaim {
+	if ing.hosts == nil {
+		steps := 1
+		for i := range ing.Rules {
+			steps += stepsOf(1, ing.Rules[i].Host)
+		}
+		if r.spend(steps) {
+			ing.hosts = ruleHosts(ing.Ingress, ing.globs(r))
+		}
+	}
+	return ing.hosts
+}
+
+// ruleHosts returns the claims; with globs, *.example is names at any depth.
+func ruleHosts(ing *Ingress, globs bool) []hostClaim {
+	if len(ing.Rules) == 0 {
+		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noRules})}
+	}
+	hosts := make([]hostClaim, len(ing.Rules), len(ing.Rules)+1)
+	for i := range ing.Rules {
+		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{in: ruleHost, i: int32(i)})
+		if globs && hosts[i].Depth == match.OneLabelBelow {
+			hosts[i].Depth = match.LabelsBelow
+		}
+		hosts[i].follow(hosts[:i])
+	}
+	if ing.DefaultBackend {
+		hosts = append(hosts, claimOf(match.EveryHost(), claimPlace{in: defaultBackend}))
+	}
+	return hosts
+}
+
+// claims returns the claims of all places of an Ingress: its rules, its TLS hosts, for which certificates are ordered,
+// and the annotations of the table of hostAnnotations.
+func (ing *ingressView) claims(r *report) *claimSet {
+	if ing.claimed.list != nil {
+		return &ing.claimed
+	}
+	claims, rules := ing.ruleHosts(r), ing.Rules
+	for i := range ing.TLS {
+		for j, host := range ing.TLS[i].Hosts {
+			if !r.spend(stepsOf(1, host)) {
+				return &ing.claimed
+			}
+			// Most lists of TLS hosts are those of the rules, in their order: one claim is enough for both.
+			if len(rules) > 0 && host == rules[0].Host {
+				rules = rules[1:]
+				continue
+			}
+			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it names nothing, or nothing more
+				continue
+			}
+			c := newClaim(host, claimPlace{in: tlsHost, i: int32(i), j: int32(j)})
+			c.follow(claims)
+			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
+		}
+	}
+	ing.claimed.list = ing.annotationClaims("Ingress", &ing.Meta, claims, r)
+	return &ing.claimed
+}
