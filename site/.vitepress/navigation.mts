@@ -45,6 +45,9 @@ const onCall: Item[] = [
 
 const operate: Item[] = [
   'docs/runbooks/upgrade.md',
+  'docs/compatibility.md',
+  'docs/verify.md',
+  'docs/slo.md',
   'docs/runbooks/roll-back.md',
   'docs/runbooks/uninstall.md',
   'docs/runbooks/certificates.md',
@@ -70,8 +73,10 @@ const understand: Item[] = [
   'docs/measurements.md',
   'docs/architecture.md',
   'docs/security.md',
+  'docs/threat-model.md',
   'docs/performance.md',
   'docs/building.md',
+  'docs/releasing.md',
   ['e2e/README.md', 'End-to-end tests'],
   ['CONTRIBUTING.md', 'Contributing'],
   ['SECURITY.md', 'Report a vulnerability'],

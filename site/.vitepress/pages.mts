@@ -44,7 +44,7 @@ export const headingOf = (path: string): string => {
 // plain returns Markdown text without its marks.
 const plain = (markdown: string): string =>
   markdown
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/!?\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])/g, '$1')
     .split('`')
     .map((part, i) => (i % 2 ? part : part.replace(/\*\*/g, '').replace(/(?<!\w)([*_])([^*_]+)\1(?!\w)/g, '$2')))
     .join('')
