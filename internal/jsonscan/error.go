@@ -12,20 +12,20 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// ErrTooDeep is a text that is nested deeper than MaxDepth.
+// ErrTooDeep is returned for a text whose objects and lists are nested deeper than MaxDepth.
 var ErrTooDeep = errors.New("nested too deep")
 
-// ValueError is a value of the wrong type, a field that stands twice, or more than the limits allow.
+// ValueError reports a value of the wrong type, a duplicate field, or a text that exceeds one of the limits.
 type ValueError struct {
-	Path  string // from the root of the text, as users write it: request.object.spec.containers[0].image
+	Path  string // from the root of the text, for example request.object.spec.containers[0].image
 	Msg   string
-	Limit Limit // that was exceeded, which content may cause wherever it stands
+	Limit Limit // the exceeded limit, or NoLimit. The content of any field can exceed a limit
 }
 
-// Limit is one of Limits.
+// Limit identifies one of the Limits.
 type Limit int
 
-// NoLimit is that of an error about something else.
+// NoLimit is the Limit of an error that is not about a limit.
 const (
 	NoLimit Limit = iota
 	ElementsLimit
@@ -39,21 +39,21 @@ func (e *ValueError) Error() string {
 	return e.Path + ": " + e.Msg
 }
 
-// Fail ends reading with an error, unless there was one before.
+// Fail stops the reader with err. It does nothing after an earlier error.
 func (r *Reader) Fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// Reject fails with a ValueError for the value that was read last, unless there was an error before.
+// Reject stops the reader with a ValueError about the last value that was read. It does nothing after an earlier error.
 func (r *Reader) Reject(msg string) {
-	if r.err == nil { // after an error there may be no name where the path looks for one
+	if r.err == nil { // after an error, the recorded path may not point to a field name
 		r.err = &ValueError{Path: r.pathHere(), Msg: msg}
 	}
 }
 
-// exceed is Reject for what is over a limit.
+// exceed stops the reader with a ValueError about the given limit. It does nothing after an earlier error.
 func (r *Reader) exceed(limit Limit) {
 	if r.err != nil {
 		return
@@ -66,25 +66,25 @@ func (r *Reader) exceed(limit Limit) {
 	r.err = &ValueError{Path: r.pathHere(), Msg: msg, Limit: limit}
 }
 
-// malformed fails with what jsontext says of the text.
+// malformed stops the reader with the error of jsontext for the text. It does nothing after an earlier error.
 func (r *Reader) malformed() {
 	if r.err == nil {
 		r.err = syntaxError(r.data)
 	}
 }
 
-// newDecoder returns the decoder that the scanner agrees with.
+// newDecoder returns a jsontext decoder that accepts the same texts as the scanner.
 func newDecoder(data []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(data),
-		// Names that stand twice are looked for by Fields, only where something is read.
+		// Reader.Fields rejects duplicate names, but only of fields that its caller reads.
 		jsontext.AllowDuplicateNames(true),
-		// Invalid UTF-8 is read as the API server reads it, as U+FFFD: content must not make a call fail.
+		// Like the API server, the scanner reads invalid UTF-8 as U+FFFD, because content must not make a call fail.
 		jsontext.AllowInvalidUTF8(true),
 	)
 }
 
-// syntaxError says what is wrong with a text that the scanner rejects. kube-apiserver sends only JSON, so a long text
-// is not read again for a better sentence.
+// syntaxError returns the error of jsontext for a text that the scanner rejects. It does not read a text above 1 MiB
+// again only for a better message, because kube-apiserver always sends valid JSON.
 func syntaxError(data []byte) error {
 	const most = 1 << 20
 	if len(data) > most {
@@ -93,7 +93,7 @@ func syntaxError(data []byte) error {
 	for dec := newDecoder(data); ; {
 		_, err := dec.ReadToken()
 		if errors.Is(err, io.EOF) && dec.InputOffset() > 0 {
-			return errNotJSON // jsontext takes it: no text is known of which that is true
+			return errNotJSON // jsontext accepts a text that the scanner rejects; no such text is known
 		}
 		if err != nil {
 			return err
@@ -103,7 +103,8 @@ func syntaxError(data []byte) error {
 
 var errNotJSON = errors.New("not JSON")
 
-// pathHere names what is read, as users write it: spec.containers[0].image, metadata.labels[example.com/team].
+// pathHere returns the path of the current value as users write it, for example spec.containers[0].image or
+// metadata.labels[example.com/team].
 func (r *Reader) pathHere() string {
 	var path strings.Builder
 	for i, l := range r.path[:min(r.depth, maxPath)] {
@@ -124,7 +125,7 @@ func (r *Reader) pathHere() string {
 	return path.String()
 }
 
-// nameAt returns the name of a field that was read from pos on, as much as is shown of it.
+// nameAt returns the field name that starts at pos, unescaped and shortened for a message.
 func (r *Reader) nameAt(pos int) string {
 	_, start := peek(r.data, pos)
 	again := New(r.data, r.limits)

@@ -1,14 +1,15 @@
-// Package jsonscan reads JSON text once, from its first byte to its last, and makes values only of what its caller asks
-// for. The rest is skipped, but checked to be JSON, so that a caller accepts exactly the texts that jsontext accepts.
+// Package jsonscan reads JSON text once, from the first byte to the last, and creates Go values only for the fields
+// that its caller reads. It skips the other fields but still checks their syntax, so it accepts exactly the texts that
+// jsontext accepts. Fuzz tests compare the two.
 //
-// Most of what an admission review costs is getting past fields that decide nothing; docs/decisions/0005-own-scanner.md
-// has the figures against other decoders. Its fuzz tests compare it with jsontext.
+// Most of the cost of an admission review is skipping fields that do not affect the decision.
+// docs/decisions/0005-own-scanner.md compares the speed of this package with other decoders.
 //
 //	reader.go    objects and lists
-//	error.go     what is wrong, and where
+//	error.go     errors and their paths
 //	value.go     strings, numbers, booleans and collections of them
-//	scan.go      where a value ends
-//	unescape.go  what an escaped string stands for
+//	scan.go      the end of a value
+//	unescape.go  strings with escapes
 package jsonscan
 
 import (
@@ -17,7 +18,8 @@ import (
 	"strings"
 )
 
-// Reader reads the value that comes next. Its caller ranges over the fields of an object and reads those that it knows:
+// Reader reads the values of a text in order. Each method reads the next value. The caller iterates over the fields of
+// an object and reads the fields it needs:
 //
 //	for name := range r.Fields {
 //		switch string(name) {
@@ -26,58 +28,59 @@ import (
 //		}
 //	}
 //
-// As in Kubernetes, names are case-sensitive, and null counts as absent. A field that is read twice in one object is an
-// error, since readers disagree on which of the two counts. The first error sticks: from then on every method returns
-// at once with the zero value.
+// As in Kubernetes, names are case-sensitive, and null counts as absent. If the caller reads a field twice in one
+// object, the reader fails, because JSON parsers disagree on which of the two values counts. After the first error,
+// every method returns immediately with a zero or empty value. A Reader must not be used concurrently.
 type Reader struct {
 	data    []byte
-	pos     int             // everything before it has been read
-	depth   int             // objects and lists around it that were entered
-	path    [maxPath]level  // to what is read, one for each of them
-	read    [][]byte        // names of the fields that were read, of all objects around pos
-	room    [32][]byte      // where read begins: more than all objects around a field have
-	block   strings.Builder // what text fills
-	scratch []byte          // what unescape fills
+	pos     int             // the bytes before pos have been read
+	depth   int             // number of objects and lists that were entered around pos
+	path    [maxPath]level  // the path to pos, with one level for each of these objects and lists
+	read    [][]byte        // names of the fields that were read in all objects around pos
+	room    [32][]byte      // first storage of read, large enough for all objects around a usual field
+	block   strings.Builder // storage for the strings that Text returns
+	scratch []byte          // storage for the strings that unescape returns
 	limits  Limits
-	kept    Limits // what counts against limits
+	kept    Limits // elements and text that have been counted against limits
 	err     error
 }
 
-// Limits bound what is kept of a text.
+// Limits bounds the values that a Reader keeps from a text.
 type Limits struct {
-	Elements int // of lists and maps
-	Text     int // bytes of strings
+	Elements int // number of list elements and map entries
+	Text     int // total length of strings in bytes
 }
 
 const (
-	// MaxDepth is how deep objects and lists may be nested, as in jsontext, encoding/json and so the API server.
+	// MaxDepth is the maximum nesting of objects and lists. jsontext, encoding/json and therefore the API server have
+	// the same limit.
 	MaxDepth = 10_000
-	// maxPath is how many levels of a path an error names. A path of an Ingress in a review has ten:
+	// maxPath is the maximum number of levels in the path of an error. A path in an Ingress in a review has nine levels:
 	// request.object.spec.rules[].http.paths[].path.
 	maxPath = 16
 )
 
-// level is where in an object or a list the reader is.
+// level is the position of the reader in an object or a list.
 type level struct {
 	name  int // position of the field's name
-	index int // of the element of a list; -1 in an object
+	index int // index of the list element; -1 in an object
 }
 
-// New returns a reader of data, which must not change while it reads.
+// New returns a Reader of data. The caller must not change data while the Reader is in use.
 func New(data []byte, limits Limits) *Reader {
 	r := &Reader{data: data, limits: limits}
 	r.read = r.room[:0]
 	return r
 }
 
-// Err returns the first error: one that was given to Fail, a *ValueError, ErrTooDeep, or what jsontext says of a text
-// that is not JSON.
+// Err returns the first error, or nil. It is an error that was passed to Fail, a *ValueError, ErrTooDeep, or a syntax
+// error if the text is not JSON.
 func (r *Reader) Err() error { return r.err }
 
-// Pos returns where what has been read ends.
+// Pos returns the position after the last byte that has been read.
 func (r *Reader) Pos() int { return r.pos }
 
-// End checks that nothing follows the value that was read, and returns the first error.
+// End checks that only white space follows the value that was read. It returns the first error of the Reader, or nil.
 func (r *Reader) End() error {
 	if r.err == nil && space(r.data, r.pos) < len(r.data) {
 		r.Fail(fmt.Errorf("something follows the end of the JSON at byte %d", r.pos))
@@ -85,7 +88,8 @@ func (r *Reader) End() error {
 	return r.err
 }
 
-// Apart reads with limits of its own: what read keeps counts for itself.
+// Apart calls read with separate limits. Elements and text that read keeps do not count against the limits of the other
+// values.
 func (r *Reader) Apart(read func()) {
 	around := r.kept
 	r.kept = Limits{}
@@ -93,8 +97,8 @@ func (r *Reader) Apart(read func()) {
 	r.kept = around
 }
 
-// Fields yields the name of each field of an object, which is valid until the next call. A value that is not read is
-// skipped.
+// Fields yields the name of each field of an object. The name is valid until the next iteration. If the loop body does
+// not read the value, Fields skips it. It is an error if the loop body reads two fields of the same name.
 func (r *Reader) Fields(yield func(name []byte) bool) {
 	if !r.enter('{') {
 		return
@@ -104,14 +108,14 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 		r.at(level{name: r.pos, index: -1})
 		name, escaped := r.name(longestName)
 		if escaped {
-			name = bytes.Clone(name) // reading its value may overwrite it
+			name = bytes.Clone(name) // reading the value may overwrite the name
 		}
 		start := r.pos
 		if r.err != nil || !yield(name) {
 			return
 		}
 		switch {
-		case r.err != nil: // the names of the objects within, which were not read to their ends, are still among those read
+		case r.err != nil: // r.read still contains names of nested objects that were not read to the end
 			return
 		case r.pos == start:
 			r.skip()
@@ -127,7 +131,7 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 	}
 }
 
-// wasRead reports whether a field of the object has been read. The object's own names are those from first on.
+// wasRead reports whether a field of the current object has been read. The names of this object begin at r.read[first].
 func (r *Reader) wasRead(name []byte, first int) bool {
 	for _, other := range r.read[first:] {
 		if bytes.Equal(name, other) {
@@ -137,8 +141,8 @@ func (r *Reader) wasRead(name []byte, first int) bool {
 	return false
 }
 
-// Members yields the name of each entry of a map, which is valid until the value is read. It does not look for names
-// that stand twice.
+// Members yields the name of each entry of a map. The name is valid until the value is read. Members skips values that
+// the loop body does not read. It does not check for duplicate names.
 func (r *Reader) Members(yield func(name []byte) bool) {
 	if !r.enter('{') {
 		return
@@ -153,8 +157,9 @@ func (r *Reader) Members(yield func(name []byte) bool) {
 	}
 }
 
-// Entries yields the name of each entry of a map, whatever its names are; it is valid until the value is read. Each
-// counts against the limit on elements, and a name that stands twice is an error.
+// Entries yields the name of each entry of a map whose names are arbitrary. The name is valid until the value is read.
+// Each entry counts against the limit on elements, and each name counts against the limit on text. A duplicate name is
+// an error.
 func (r *Reader) Entries(yield func(name []byte) bool) {
 	seen := map[string]struct{}{}
 	for name := range r.Members {
@@ -169,7 +174,8 @@ func (r *Reader) Entries(yield func(name []byte) bool) {
 	}
 }
 
-// Items yields the index of each element of a list. Each counts against the limit on elements.
+// Items yields the index of each element of a list, and skips elements that the loop body does not read. Each element
+// counts against the limit on elements.
 func (r *Reader) Items(yield func(i int) bool) {
 	if !r.enter('[') {
 		return
@@ -185,7 +191,8 @@ func (r *Reader) Items(yield func(i int) bool) {
 	}
 }
 
-// enter opens the object or list that comes next and reports whether there is one with something in it.
+// enter reads the start of the next object or list, and reports whether it has any fields or elements. It returns false
+// for null, and after an error.
 func (r *Reader) enter(opener byte) bool {
 	if r.err != nil {
 		return false
@@ -195,7 +202,7 @@ func (r *Reader) enter(opener byte) bool {
 		r.value(opener)
 		return false
 	}
-	if c, i = peek(r.data, i+1); c == opener+2 { // in ASCII } is two after {, and ] after [
+	if c, i = peek(r.data, i+1); c == opener+2 { // in ASCII, } is { + 2, and ] is [ + 2
 		r.pos = i + 1
 		return false
 	}
@@ -204,7 +211,8 @@ func (r *Reader) enter(opener byte) bool {
 	return true
 }
 
-// more reads what stands between two elements, or closes the object or list, and reports whether there is another.
+// more reads the comma before the next element, or the end of the object or list. It reports whether there is another
+// element.
 func (r *Reader) more(closer byte) bool {
 	c, i := peek(r.data, r.pos)
 	r.pos = i + 1
@@ -219,21 +227,21 @@ func (r *Reader) more(closer byte) bool {
 	return false
 }
 
-// count counts an element.
+// count counts an element against the limit on elements.
 func (r *Reader) count() {
 	if r.kept.Elements++; r.kept.Elements > r.limits.Elements {
 		r.exceed(ElementsLimit)
 	}
 }
 
-// at notes what is read of the object or list that was entered last.
+// at records the position in the innermost object or list, for the path of an error.
 func (r *Reader) at(l level) {
 	if r.depth <= maxPath {
 		r.path[r.depth-1] = l
 	}
 }
 
-// leave skips the value at start if it was not read, and reports whether to go on.
+// leave skips the value at start if it was not read. It reports whether the reader has no error.
 func (r *Reader) leave(start int) bool {
 	if r.err == nil && r.pos == start {
 		r.skip()
@@ -241,7 +249,7 @@ func (r *Reader) leave(start int) bool {
 	return r.err == nil
 }
 
-// skip reads over a value.
+// skip skips the next value.
 func (r *Reader) skip() {
 	end := skip(r.data, r.pos, MaxDepth-r.depth)
 	switch {
@@ -254,8 +262,9 @@ func (r *Reader) skip() {
 	}
 }
 
-// name reads the name of a field, and what stands between it and its value. Where it has escapes, it is valid until the
-// next string is read; one that stands for more than most bytes has more than those, and is not what it stands for.
+// name reads the name of a field and the colon after it. If the name has escapes, it is valid until the next string is
+// read. If such a name is longer than most bytes without its escapes, the returned name is incomplete or still escaped,
+// but also longer than most bytes.
 func (r *Reader) name(most int) (name []byte, escaped bool) {
 	c, i := peek(r.data, r.pos)
 	if c != '"' {
@@ -263,7 +272,7 @@ func (r *Reader) name(most int) (name []byte, escaped bool) {
 		return nil, false
 	}
 	name, plain := r.quoted(i)
-	if escaped = !plain; escaped && len(name) <= longestEscape*most { // else it is longer than most in any case
+	if escaped = !plain; escaped && len(name) <= longestEscape*most { // a longer name exceeds most in any case
 		name = r.unescape(name, most)
 	}
 	if c, i = peek(r.data, r.pos); c != ':' {
@@ -274,8 +283,8 @@ func (r *Reader) name(most int) (name []byte, escaped bool) {
 	return name, escaped
 }
 
-// quoted reads the string whose first quote is at start, and returns what stands between its quotes. plain says that it
-// stands for itself.
+// quoted reads the string whose first quote is at start, and returns the bytes between its quotes. If plain is true,
+// these bytes are the value of the string, without escapes or invalid UTF-8.
 func (r *Reader) quoted(start int) (content []byte, plain bool) {
 	end, plain := skipString(r.data, start)
 	if end < 0 {
@@ -286,5 +295,5 @@ func (r *Reader) quoted(start int) (content []byte, plain bool) {
 	return r.data[start+1 : end-1], plain
 }
 
-// longestName is longer than any name that is a case of a switch over Fields.
+// longestName is longer than every field name that a caller of Fields compares with.
 const longestName = 64

@@ -5,29 +5,30 @@ import (
 	"math/bits"
 )
 
-// The scanner says where a JSON value ends, and nothing else: what is wrong with a text that is not JSON, jsontext
-// says, which then reads it again. It accepts what jsontext accepts (RFC 8259, with any bytes in strings): FuzzScan
-// compares the two.
+// The scanner only finds the end of a JSON value. If a text is not JSON, jsontext reads it again and returns the error.
+// The scanner accepts the same texts as jsontext (RFC 8259, with any bytes in strings). FuzzScan compares the two.
 //
-// Its functions take a text and a position in it and return the position behind what they have read, or notJSON.
+// The functions of the scanner take a text and a position in it. They return the position after the bytes that they
+// have read, or notJSON.
 
-// What is returned instead of a position.
+// The scanner returns these values instead of a position.
 const (
 	notJSON = -1
-	tooDeep = -2 // perhaps JSON, and nested deeper than there is room for
+	tooDeep = -2 // nested deeper than allowed; the rest of the text has not been checked
 )
 
-// Skip returns where the value at i ends. It is not above 0 for what is not JSON, or has been cut off.
+// Skip returns the position after the value at i. The result is negative if the value is not JSON, is cut off, or is
+// nested deeper than MaxDepth.
 func Skip(data []byte, i int) int { return skip(data, i, MaxDepth) }
 
-// Space returns where the first byte is, from i on, that is no white space.
+// Space returns the position of the first byte at or after i that is not white space, or the length of data.
 func Space(data []byte, i int) int { return space(data, i) }
 
-// skip returns where the value at i ends. room is how many levels deep it may be nested. Strings are read in place: a
-// call for each would take as long as most strings do.
+// skip returns the position after the value at i, which may be nested up to room levels deep. It reads strings inline,
+// because a function call would take as long as reading most strings.
 func skip(data []byte, i, room int) int {
 	var around levels
-	var name bool // not a value comes next but the name of a field
+	var name bool // a field name is expected next, not a value
 	var c byte
 	for {
 		switch c, i = peek(data, i); {
@@ -73,7 +74,7 @@ func skip(data []byte, i, room int) int {
 			name = false
 			continue
 		}
-		// A value has ended before i, and with it maybe those around it.
+		// A value has ended before i. The objects and lists around it may end here too.
 		for ; ; around, i = around.leave(), i+1 {
 			if around.n == 0 {
 				return i
@@ -90,26 +91,27 @@ func skip(data []byte, i, room int) int {
 	}
 }
 
-// levels are the objects and lists around a place in a text, of which it has room for mostLevels.
+// levels represents the objects and lists around a position in a text, up to mostLevels of them.
 type levels struct {
 	n       int
-	objects uint64 // a bit for each, the innermost lowest: whether it is an object and not a list
+	objects uint64 // one bit for each level, 1 for an object and 0 for a list; the innermost is the lowest bit
 }
 
 const mostLevels = 64
 
 func (l levels) enter(opener byte) levels {
-	return levels{l.n + 1, l.objects<<1 | uint64(opener>>5&1)} // in ASCII { is [ with the sixth bit
+	return levels{l.n + 1, l.objects<<1 | uint64(opener>>5&1)} // in ASCII, { is [ with the sixth bit set
 }
 
 func (l levels) leave() levels { return levels{l.n - 1, l.objects >> 1} }
 
 func (l levels) inObject() bool { return l.objects&1 != 0 }
 
-// closer is what ends the innermost: in ASCII } is ] with the sixth bit.
+// closer returns the byte that ends the innermost object or list. In ASCII, } is ] with the sixth bit set.
 func (l levels) closer() byte { return ']' | byte(l.objects&1)<<5 }
 
-// peek returns the first byte from i on that is no white space, and where it is; 0 at the end of the text.
+// peek returns the first byte at or after i that is not white space, and its position. At the end of the text, the byte
+// is 0.
 func peek(data []byte, i int) (byte, int) {
 	if i < len(data) && data[i] > ' ' {
 		return data[i], i
@@ -120,13 +122,15 @@ func peek(data []byte, i int) (byte, int) {
 	return 0, i
 }
 
-// The functions below take eight bytes as one number: ones has the lowest bit of each byte set, high the highest.
+// The functions below read eight bytes as one number. ones has the lowest bit of each byte set, and high has the
+// highest.
 const ones, high = 0x0101010101010101, 0x8080808080808080
 
-// skipString reads the string whose first quote is at i. plain says that it stands for exactly the bytes between its
-// quotes: it has no escape and only ASCII. Of a string at the very end of the text that is not said.
+// skipString returns the position after the string whose first quote is at i. If plain is true, the string contains
+// only ASCII without escapes, so its value is exactly the bytes between its quotes. If the string ends in the last
+// seven bytes of the text, plain may be false for such a string too.
 func skipString(data []byte, i int) (end int, plain bool) {
-	var before uint64 // has a bit of high for what is not ASCII
+	var before uint64 // has a bit of high set if a byte so far is not ASCII
 	for i++; i+8 <= len(data); i += 8 {
 		b := binary.LittleEndian.Uint64(data[i : i+8])
 		found := special(b)
@@ -143,7 +147,7 @@ func skipString(data []byte, i int) (end int, plain bool) {
 	return skipRest(data, i), false
 }
 
-// skipRest reads the rest of a string, from i on.
+// skipRest returns the position after the string around i. i must be inside the quotes of the string.
 func skipRest(data []byte, i int) int {
 	for {
 		for i+8 <= len(data) {
@@ -160,7 +164,7 @@ func skipRest(data []byte, i int) int {
 		case data[i] == '"':
 			return i + 1
 		case data[i] != '\\':
-			i++ // one of the last bytes of the text
+			i++ // one of the last seven bytes of the text
 		default:
 			if i = skipEscapes(data, i); i < 0 {
 				return notJSON
@@ -169,8 +173,8 @@ func skipRest(data []byte, i int) int {
 	}
 }
 
-// skipEscapes reads the escapes that begin at i, and short runs of plain bytes between them. A tenant may write nothing
-// else, and searching for the next escape takes longer than reaching it.
+// skipEscapes skips the escapes that begin at i, and short runs of plain bytes between them. A tenant can write a text
+// that consists only of escapes. Searching for the next escape then takes longer than reading byte by byte.
 func skipEscapes(data []byte, i int) int {
 	const most = 8
 	for plain := 0; i < len(data) && plain < most; {
@@ -193,7 +197,7 @@ func skipEscapes(data []byte, i int) int {
 	return i
 }
 
-// isShortEscape reports whether a backslash and c are an escape.
+// isShortEscape reports whether a backslash followed by c is an escape.
 func isShortEscape(c byte) bool {
 	switch c {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -202,17 +206,20 @@ func isShortEscape(c byte) bool {
 	return false
 }
 
-// special returns the highest bit of the first of eight bytes that is special in a string: a quote, a backslash or a
-// control character; 0 if none is. Bits of bytes behind it may be set too.
+// special finds the first of eight bytes that is a quote, a backslash or a control character. The lowest bit of its
+// result is the highest bit of this byte. The highest bits of later bytes may be set too, even if they are not special.
+// The result is 0 if there is no such byte.
 func special(b uint64) uint64 {
-	// To change one bit makes 0x20 of a quote, and leaves the control characters below that: then all are below 0x21. A
-	// byte that is below a bound sets the highest bit of its difference, and its borrow maybe that of bytes above it.
+	// Inverting one bit turns a quote into 0x20 and keeps control characters below 0x20, so all special bytes except
+	// the backslash are below 0x21. If a byte is below a bound, the subtraction sets its highest bit. The borrow may
+	// also set the highest bits of the bytes above it.
 	quote, slash := b^ones*('"'^' '), b^ones*'\\'
 	return ((quote-ones*(' '+1))&^quote | (slash-ones)&^slash) & high
 }
 
-// isHex reports whether four bytes are hexadecimal digits. Each byte that is at least as large as a bound gets its
-// highest bit by the addition, as long as none has it before.
+// isHex reports whether four bytes are hexadecimal digits. The addition sets the highest bit of each byte that is at
+// least as large as a bound. This works only if no byte has its highest bit set before, which the return statement
+// checks.
 func isHex(b uint32) bool {
 	const ones, high = 0x01010101, 0x80808080
 	lower := b | ones*0x20
@@ -221,7 +228,7 @@ func isHex(b uint32) bool {
 	return (digits|letters)&^b&high == high
 }
 
-// skipScalar reads true, false, null or a number.
+// skipScalar returns the position after the true, false, null or number at i.
 func skipScalar(data []byte, i int) int {
 	switch data[i] {
 	case 't':
@@ -247,7 +254,7 @@ func skipNumber(data []byte, i int) int {
 		i++
 	}
 	if i < len(data) && data[i] == '0' {
-		i++ // and no other digit behind it
+		i++ // no digit may follow a leading 0
 	} else if i = skipDigits(data, i); i < 0 {
 		return notJSON
 	}
@@ -265,7 +272,7 @@ func skipNumber(data []byte, i int) int {
 	return i
 }
 
-// skipDigits reads one digit or more.
+// skipDigits returns the position after one or more digits.
 func skipDigits(data []byte, i int) int {
 	start := i
 	for i < len(data) && digit(data[i]) {
@@ -279,7 +286,8 @@ func skipDigits(data []byte, i int) int {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// space returns where the first byte is, from i on, that is no white space. Indentation is many blanks.
+// space returns the position of the first byte at or after i that is not white space. It reads eight spaces at a time,
+// because indented texts contain many of them.
 func space(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {
 		for i++; i+8 <= len(data); i += 8 {

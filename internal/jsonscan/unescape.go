@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// unescape returns what the content of a JSON string, which the scanner has checked, stands for, with U+FFFD for each
-// byte that is not UTF-8 and each half of a surrogate pair. It is valid until the next call. Of what is longer than
-// most bytes it returns some more than those.
+// unescape returns the value of a JSON string. content is the bytes between its quotes, which the scanner has checked.
+// Each byte that is not UTF-8 and each half of a surrogate pair is replaced by U+FFFD. The result is valid until the
+// next call. If the value is longer than most bytes, the result may be cut off, but is also longer than most bytes.
 func (r *Reader) unescape(content []byte, most int) []byte {
 	out := r.scratch[:0]
 	limit := most + replacement*maxRun
@@ -17,7 +17,7 @@ func (r *Reader) unescape(content []byte, most int) []byte {
 		if !utf8.Valid(content[:min(len(content), longestEscape*most)]) {
 			need *= replacement
 		}
-		out = make([]byte, 0, min(max(need, 2*cap(out)), limit)) // twice, since a string may be longer than the one before
+		out = make([]byte, 0, min(max(need, 2*cap(out)), limit)) // doubled, because the next string may be longer
 	}
 	for len(content) > 0 && len(out) <= most {
 		if content[0] == '\\' {
@@ -35,16 +35,17 @@ func (r *Reader) unescape(content []byte, most int) []byte {
 	return out
 }
 
-// replacement is the length of U+FFFD, which stands for a single byte.
+// replacement is the length of U+FFFD, which may replace a single byte.
 const replacement = len("\ufffd")
 
-// longestEscape is how many bytes an escape has for each byte that it stands for, at most: \u0041.
+// longestEscape is the maximum number of escaped bytes for one byte of the value, for example \u0041 for A.
 const longestEscape = 6
 
-// maxRun is how many bytes without an escape are taken at once, after which the length is looked at again.
+// maxRun is the maximum number of bytes without escapes that unescape copies before it checks the length again.
 const maxRun = 64 << 10
 
-// runEnd returns how much of content, whose first maxRun bytes have no escape, is taken at once. It splits no rune.
+// runEnd returns the number of bytes of content that unescape copies in one step. The first maxRun bytes of content
+// must not contain an escape. runEnd does not split a rune.
 func runEnd(content []byte) int {
 	if len(content) <= maxRun {
 		return len(content)
@@ -57,7 +58,7 @@ func runEnd(content []byte) int {
 	return maxRun // not UTF-8
 }
 
-// appendValid appends b, with U+FFFD for each byte that is not UTF-8.
+// appendValid appends b to out, and replaces each byte that is not UTF-8 by U+FFFD.
 func appendValid(out, b []byte) []byte {
 	if utf8.Valid(b) {
 		return append(out, b...)
@@ -74,9 +75,9 @@ func appendValid(out, b []byte) []byte {
 	return out
 }
 
-// appendEscapes appends what the escapes at the start of content stand for, and short runs of plain bytes between them:
-// searching for the end of a short run takes longer than copying it. It returns what comes after them, or more where
-// out is longer than most bytes.
+// appendEscapes appends the values of the escapes at the start of content, and the short runs of plain bytes between
+// them, because searching for the end of a short run takes longer than copying it. It returns out and the rest of
+// content. It stops earlier if out becomes longer than most bytes.
 func appendEscapes(out, content []byte, most int) (_, rest []byte) {
 	const short = 8
 	i := 0
@@ -107,7 +108,7 @@ func appendEscapes(out, content []byte, most int) (_, rest []byte) {
 	return out, content[i:]
 }
 
-// escapedByte returns what a backslash and c stand for.
+// escapedByte returns the value of the escape that consists of a backslash and c.
 func escapedByte(c byte) byte {
 	switch c {
 	case 'b':
@@ -121,11 +122,11 @@ func escapedByte(c byte) byte {
 	case 't':
 		return '\t'
 	}
-	return c // a quote, a backslash, a slash
+	return c // a quote, a backslash or a slash
 }
 
-// escapedRune returns what the escape such as \u00e9 that content begins with stands for, together with the one behind
-// it where they are a surrogate pair, and how long it is.
+// escapedRune returns the value and the length of the escape at the start of content, for example \u00e9. If this
+// escape and the next are a surrogate pair, it returns the value of the pair and the length of both escapes.
 func escapedRune(content []byte) (rune, int) {
 	const long = len(`\u0000`)
 	high := hexRune(content)
@@ -134,11 +135,12 @@ func escapedRune(content []byte) (rune, int) {
 			return c, 2 * long
 		}
 	}
-	return high, long // utf8.AppendRune writes U+FFFD for half a pair
+	return high, long // utf8.AppendRune writes U+FFFD for half of a pair
 }
 
-// hexRune returns the number in an escape such as \u00e9, whose digits the scanner has checked. A digit is the low half
-// of its character, and nine more if it is a letter, whose seventh bit is set in ASCII.
+// hexRune returns the number in an escape such as \u00e9. The scanner has checked its digits. The value of a digit is
+// the low four bits of its character, plus nine if it is a letter. In ASCII, letters have the seventh bit set and
+// decimal digits do not.
 func hexRune(escape []byte) rune {
 	b := binary.BigEndian.Uint32(escape[2:6])
 	b = b&0x0f0f0f0f + 9*(b>>6&0x01010101)
