@@ -19,7 +19,7 @@ for (const [file, { html }] of pages) {
   const description = count(html, /<meta name="description" content="([^"]*)"/g)
   const headings = count(html, /<h1[\s>]/g)
   if (title.length !== 1) mistakes.push(`${file}: has ${title.length} titles`)
-  if (description.length !== 1 || description[0].length < 20) mistakes.push(`${file}: has no description`)
+  if (description.length !== 1 || description[0].length < 10) mistakes.push(`${file}: has no description`)
   if (headings.length !== 1) mistakes.push(`${file}: has ${headings.length} headings of level 1`)
   const other = titles.get(title[0])
   if (other) mistakes.push(`${file}: has the title of ${other}: ${title[0]}`)
