@@ -43,7 +43,7 @@ func TestDryRun(t *testing.T) {
 	p := startPlugin(t)
 	const (
 		leftOut  = "left out: a dry run of a Pod"
-		rejected = "pod-rejected  Deployment evergate-system/evergate\n"
+		rejected = "pod-rejected  Deployment evergate-system/evergate ("
 		reason   = "maximum memory usage per Container is 256Mi, but limit is 512Mi"
 	)
 	if out := p.run(t, "preflight"); strings.Contains(out, "pod-rejected") || strings.Contains(out, leftOut) {

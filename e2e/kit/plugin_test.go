@@ -336,7 +336,7 @@ func (p *plugin) checkConflict(t *testing.T) {
 		"-f", "-")
 	apply := []string{"apply", "-f", pluginStricter, "--no-plan", "--wait=false"}
 	out := p.run(t, apply...)
-	for _, want := range []string{`conflict with "pipeline"`, "to take it over add --force-conflicts", "exit code 2"} {
+	for _, want := range []string{`conflict with "pipeline"`, "to take it over, add --force-conflicts", "exit code 2"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not printed:\n%s", want, out)
 		}
