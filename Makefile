@@ -162,7 +162,7 @@ COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotr
 allocs: ## count the allocations of each stage and of the worst reviews, and fail above bench/baseline.txt or a limit
 	@export $(COMPILED); \
 	  $(GO) test -run '^(TestWorst|FuzzCost)$$' ./handlers && \
-	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
+	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
 
 allocs-baseline: ## update the baseline
 	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
