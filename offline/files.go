@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -233,7 +234,9 @@ func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 		head = bytes.Clone(head)
 		if text.IsUTF16(head) {
 			var err error = &inputError{Origin: at, Err: errUTF16}
-			if head = bytes.ReplaceAll(head, []byte{0}, nil); in.inDir && !claimsKind(head) {
+			// Latin letters remain, without the byte order mark.
+			head = bytes.TrimLeftFunc(bytes.ReplaceAll(head, []byte{0}, nil), func(c rune) bool { return c >= utf8.RuneSelf })
+			if in.inDir && !claimsKind(head) {
 				err = &SkippedError{name, whyForeign}
 			}
 			yield(Object{}, err)

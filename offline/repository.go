@@ -143,12 +143,14 @@ func (r *repository) why(name string) string {
 // isValues reports whether a file has a name that is common for Helm values: values.yaml, values-prod.yaml,
 // prod-values.yaml, prod.values.yaml.
 func isValues(name string) bool {
-	stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".yaml"), ".yml")
+	base := strings.ToLower(path.Base(filepath.ToSlash(name)))
+	stem := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")
 	return strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")
 }
 
 // isSuite reports whether a file has the name of a test suite of evergate test. Suites are often next to policies.
 func isSuite(name string) bool {
+	name = strings.ToLower(name)
 	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
 }
 
@@ -183,7 +185,7 @@ func (f *foreign) why(name string) string {
 // The expressions match the fields in the places in which people and programs write them.
 var (
 	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	jsonClaim = regexp.MustCompile(`(?m)(?:^[ \t]{0,2}|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
+	jsonClaim = regexp.MustCompile(`(?m)(?:^(?: {0,4}|\t)|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
 )
 
 // claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.

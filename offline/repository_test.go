@@ -47,6 +47,12 @@ func TestForeignFiles(t *testing.T) {
 		{"values", "values.yaml", "a: 1\n", []string{"skipped: " + whyChart}},
 		{"UTF-16", "a.yaml", toUTF16("a: b\n"), []string{foreign}},
 		{"UTF-16 that claims to be a manifest", "a.yaml", toUTF16(pod), []string{"the text is UTF-16: save it as UTF-8"}},
+		{"UTF-16 that begins with its apiVersion", "a.yaml", toUTF16("apiVersion: v1\nitems: []\n"), []string{
+			"the text is UTF-16: save it as UTF-8",
+		}},
+		{"JSON with a comment", "a.json", "{\n    // c\n    \"apiVersion\": \"v1\",\n    \"kind\": \"Pod\"}", []string{
+			"3: not YAML: did not find expected ',' or '}': the { in line 1 is not closed",
+		}},
 		{"upper case", "A.YAML", pod, []string{"Pod"}},
 		{"upper case JSON", "A.JSON", `{"apiVersion": "v1", "kind": "Pod"}`, []string{"Pod"}},
 		{"hidden", ".a.yaml", pod, []string{"skipped: hidden"}},

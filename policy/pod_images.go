@@ -257,7 +257,7 @@ func (c allowedImages) fault(img *podImage, _ *subject) string {
 // is short. A text that is not an image reference does not pass, because the runtime decides where it is pulled from.
 //
 // An image that is written with the name of a mirror is evaluated by the place it is pulled from. An image that is
-// about to be rewritten is evaluated as it is written. See originalImages.
+// about to be rewritten is evaluated as it is written. See Policy.denyOriginals.
 type deniedImages struct{ denied match.ImageSet }
 
 func (c deniedImages) id() string { return "images.denied" }

@@ -82,7 +82,8 @@ func (c *Cluster) may(ctx context.Context, right *authorizationv1.ResourceAttrib
 // account creates them in this cluster. A rejection by admission has the same code and another message.
 func mayNotCreate(err error) bool {
 	return apierrors.IsForbidden(err) &&
-		strings.Contains(err.Error(), fmt.Sprintf(`User %q cannot create resource "pods"`, controllerUser))
+		(strings.Contains(err.Error(), fmt.Sprintf(`User %q cannot create resource "pods"`, controllerUser)) ||
+			strings.Contains(err.Error(), "cannot impersonate resource"))
 }
 
 // answer reads the answer of the API server. It returns the error if that does not depend on the Pod.
@@ -94,6 +95,8 @@ func answer(created *corev1.Pod, err error, asController bool) (*DryRun, error) 
 	switch {
 	case !ok, strings.Contains(err.Error(), "does not support dry run"):
 		return nil, err
+	case status.ErrStatus.Code == http.StatusInternalServerError && !strings.Contains(err.Error(), "webhook"):
+		return nil, err // an error of the API server or of etcd
 	case status.ErrStatus.Code == http.StatusBadRequest, status.ErrStatus.Code == http.StatusForbidden,
 		status.ErrStatus.Code == http.StatusConflict, status.ErrStatus.Code == http.StatusUnprocessableEntity,
 		status.ErrStatus.Code == http.StatusInternalServerError:
