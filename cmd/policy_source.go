@@ -40,7 +40,7 @@ func readPolicy(path string, stdin io.Reader) ([]policy.File, error) {
 	return policystore.Unwrap(files)
 }
 
-// completePolicies completes the names of policy files.
+// completePolicies completes policy file names.
 func completePolicies(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }

@@ -70,7 +70,7 @@ func hostsOf(route *unstructured.Unstructured) []string {
 	return hosts
 }
 
-// rewrites reports whether a webhook rewrites the images of Pods in a namespace.
+// rewrites reports whether a webhook rewrites Pod images in a namespace.
 func (c *cluster) rewrites(namespace string) bool {
 	set := c.namespaceLabels(namespace)
 	return slices.ContainsFunc(c.hooks, func(h *hook) bool {

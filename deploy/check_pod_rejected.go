@@ -9,7 +9,7 @@ import (
 // maxRejection is how many bytes of the API server's reason are shown.
 const maxRejection = 1024
 
-// podRejected checks that the API server would create the Pods of the Deployment. kubectl evergate preflight finds
+// podRejected checks that the API server would create the Deployment's Pods. kubectl evergate preflight finds
 // that out with a dry run.
 func podRejected() check {
 	return check{

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// serviceTarget checks that the Service that webhooks call leads to the Pods of a Deployment that runs evergate
+// serviceTarget checks that the Service that webhooks call leads to Pods whose Deployment runs evergate
 // serve, on the port of --listen.
 func serviceTarget() check {
 	return check{

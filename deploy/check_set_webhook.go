@@ -62,7 +62,7 @@ func inSet(p *policy.Policy, block, set string) int {
 	return 0
 }
 
-// setPathsOf lists the paths that evaluate the entries of a rule set in a block.
+// setPathsOf lists the paths that evaluate a block's entries in a rule set.
 func setPathsOf(block, set string) []string {
 	var paths []string
 	for _, w := range admission.Webhooks() {

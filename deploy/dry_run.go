@@ -13,7 +13,7 @@ type DryRun struct {
 	Deployment   string      // the name of the Deployment, in the namespace of Evergate
 	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
 	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
-	AsController bool        // as the account of the ReplicaSet controller, which creates the Pods of Deployments
+	AsController bool        // as the account of the ReplicaSet controller, which creates these Pods
 }
 
 // Serving returns the Deployments that run evergate serve in the namespace of Evergate.
