@@ -98,6 +98,11 @@ func TestDryRunPod(t *testing.T) {
 		"another account creates Pods, and the user may not": {
 			controller: noRight, rights: []string{impersonate}, err: neither,
 		},
+		// The API server asks for the right of the impersonated groups too.
+		"the user may impersonate only the account": {
+			controller: forbidden(`User "bob" cannot impersonate resource "groups"`),
+			rights:     []string{impersonate, create}, want: "user",
+		},
 		"no right": {err: neither},
 		"a webhook fails": {
 			controller: apierrors.NewInternalError(errors.New(`failed calling webhook "x"`)), rights: []string{impersonate},
@@ -106,6 +111,10 @@ func TestDryRunPod(t *testing.T) {
 		"a webhook without dry runs": {
 			controller: apierrors.NewBadRequest(`admission webhook "x" does not support dry run`),
 			rights:     []string{impersonate}, err: `admission webhook "x" does not support dry run`,
+		},
+		"etcd fails": {
+			controller: apierrors.NewInternalError(errors.New("etcdserver: leader changed")), rights: []string{impersonate},
+			err: "Internal error occurred: etcdserver: leader changed",
 		},
 		"no answer": {
 			controller: apierrors.NewTooManyRequests("later", 1), rights: []string{impersonate}, err: "later",
