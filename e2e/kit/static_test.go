@@ -48,7 +48,7 @@ func TestStatic(t *testing.T) {
 	if out := status.run(t, "status"); !strings.Contains(out, want) {
 		t.Error(out)
 	}
-	if out := status.run(t, "preflight"); !strings.Contains(out, "and the files of the API server are of "+hash+"\n") {
+	if out := status.run(t, "preflight"); !strings.Contains(out, ", and the API server's files were exported from "+hash+"\n") {
 		t.Error(out)
 	}
 	status.checkPreflight(t)
@@ -115,9 +115,11 @@ func admissionFiles(t *testing.T, manifests string) string {
 		configuration.WriteString(strings.ReplaceAll(line, "/etc/kubernetes/admission", dir)[2:] + "\n")
 	}
 	for i, doc := range strings.Split(manifests, "\n---\n") {
-		_, of, _ := strings.Cut(doc, "of the plugin that is ")
-		of, _, _ = strings.Cut(of, "\n")
-		write(fmt.Sprintf("%s/%d.yaml", of, i), doc)
+		plugin := regexp.MustCompile(`staticManifestsDir directory of the (\w+) plugin\n`).FindStringSubmatch(doc)
+		if plugin == nil {
+			t.Fatalf("no comment names the directory of this file:\n%s", doc)
+		}
+		write(fmt.Sprintf("%s/%d.yaml", plugin[1], i), doc)
 	}
 	return write("configuration.yaml", configuration.String())
 }
