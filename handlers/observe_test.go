@@ -198,8 +198,8 @@ func TestOutcomes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := newFixture(t, "")
-		tell(newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"}), httptest.NewRequest(http.MethodPost, "/fake", nil),
-			tt.v, tt.err)
+		e := newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"})
+		tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err)
 		counted := map[string]float64{}
 		for series, n := range f.series(t, "evergate_reviews_total") {
 			if n > 0 {
@@ -225,11 +225,11 @@ func TestDocumentedWords(t *testing.T) {
 	}
 	d := &admission.Decision{}
 	for o := range policy.Outcomes {
-		d.Rewriting.Images = append(d.Rewriting.Images, policy.ImageOutcome{Outcome: policy.Outcome(o)})
+		d.Rewriting.Images = append(d.Rewriting.Images, policy.ImageOutcome{Outcome: o})
 	}
 	f := newFixture(t, "")
-	tell(newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"}), httptest.NewRequest(http.MethodPost, "/fake", nil),
-		d, nil)
+	e := newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"})
+	tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), d, nil)
 	counted := f.series(t, "evergate_images_total")
 	if len(counted) != int(policy.Outcomes) {
 		t.Errorf("%d outcomes have %d words: %v", policy.Outcomes, len(counted), counted)
