@@ -74,7 +74,7 @@ pods:
 			t.Errorf("%s: allowed %t", pulled, a.Allowed)
 		}
 	}
-	if word := imageOutcomes[policy.Denied]; word != "denied" {
+	if word := imageOutcomes()[policy.Denied]; word != "denied" {
 		t.Errorf("counted as %s", word)
 	}
 }

@@ -67,7 +67,7 @@ func (e *endpoint) count(d *admission.Decision, err error, outcome string, took 
 	}
 	for i := range d.Rewriting.Images {
 		img := &d.Rewriting.Images[i]
-		e.metrics.Image(img.Entry, imageOutcomes[img.Outcome])
+		e.metrics.Image(img.Entry, imageOutcomes()[img.Outcome])
 	}
 }
 
@@ -137,17 +137,19 @@ func (e *endpoint) logDecision(r *http.Request, d *admission.Decision, outcome s
 	e.log.LogAttrs(r.Context(), level, msg, attrs...)
 }
 
-// imageOutcomes contains the label values of outcomes. They are separate from the words for users, which may change.
-var imageOutcomes = [policy.Outcomes]string{
-	policy.NoMirror:     "no_mirror",
-	policy.Rewritten:    "rewritten",
-	policy.WouldRewrite: "would_rewrite",
-	policy.AtMirror:     "at_mirror",
-	policy.Excluded:     "excluded",
-	policy.Unchanged:    "unchanged",
-	policy.Malformed:    "malformed",
-	policy.Denied:       "denied",
-	policy.Ignored:      "ignored",
-	policy.NeverPulled:  "never_pulled",
-	policy.Placeholder:  "placeholder",
+// imageOutcomes returns the label values of outcomes. They are separate from the words for users, which may change.
+func imageOutcomes() [policy.Outcomes]string {
+	return [...]string{
+		policy.NoMirror:     "no_mirror",
+		policy.Rewritten:    "rewritten",
+		policy.WouldRewrite: "would_rewrite",
+		policy.AtMirror:     "at_mirror",
+		policy.Excluded:     "excluded",
+		policy.Unchanged:    "unchanged",
+		policy.Malformed:    "malformed",
+		policy.Denied:       "denied",
+		policy.Ignored:      "ignored",
+		policy.NeverPulled:  "never_pulled",
+		policy.Placeholder:  "placeholder",
+	}
 }

@@ -208,12 +208,13 @@ func TestDocumentedWords(t *testing.T) {
 	words := map[string][]string{
 		"`outcome` | `evergate_reviews_total`": {allowed, rewritten, denied, unjudged, invalid, rejected, panicked},
 	}
-	for o, word := range imageOutcomes {
+	outcomes := imageOutcomes()
+	for o, word := range outcomes {
 		if word == "" {
 			t.Errorf("the outcome %s has no word", policy.Outcome(o))
 		}
 	}
-	words["`outcome` | `evergate_images_total`"] = imageOutcomes[:]
+	words["`outcome` | `evergate_images_total`"] = outcomes[:]
 	for _, r := range admission.Webhooks() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.Path)
 		if of, set, ok := strings.Cut(r.SetPath("{set}"), "/set/"); ok {
