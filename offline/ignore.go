@@ -33,8 +33,8 @@ const IgnoreFile = ".evergateignore"
 // No library that we tried matches like git. We compared 400 random files of one or two patterns with git check-ignore
 // in November 2026. For 134 of them, github.com/sabhiram/go-gitignore at 525f6e1 ignored other paths than git. For 108
 // of them, package gitignore of github.com/go-git/go-git/v5 v5.17.1 did so, and for 85 of them
-// github.com/monochromegane/go-gitignore at 205db1a. This type differs for 6 of them, which have consecutive asterisks in
-// places that git's documentation does not describe.
+// github.com/monochromegane/go-gitignore at 205db1a. This type differs for 6 of them. They have consecutive asterisks
+// in places that git's documentation does not describe.
 type Ignore struct{ rules []ignoreRule }
 
 type ignoreRule struct {
