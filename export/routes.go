@@ -175,11 +175,11 @@ func parentChecks(block policy.Fields) []check {
 		}
 		end := passing(names)
 		add("parents.allowed", "!("+anyOf(conditions...)+")", "", str(" is not allowed"+end),
-			str("attaches to Gateways that the route does not name"+end))
+			str("attaches to Gateways that the route does not list"+end))
 	}
 	if block["crossNamespace"] != nil {
 		add("parents.crossNamespace", "r.ns!=request.namespace", "+'.namespace'", "' is in another namespace'",
-			"'attaches to Gateways of other namespaces; name parents in spec.parentRefs instead'")
+			"'attaches to Gateways of other namespaces; list parents in spec.parentRefs instead'")
 	}
 	return all
 }

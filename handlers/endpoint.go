@@ -185,7 +185,7 @@ func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	if err != nil {
 		return decision{}, err
 	}
-	why := fmt.Sprintf("the review of this object has %s, at most %s are judged: make the object smaller",
+	why := fmt.Sprintf("the review of this object has %s, at most %s are evaluated: make the object smaller",
 		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
 	return encode(e.Unjudged(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
 }

@@ -177,7 +177,7 @@ func TestTooLarge(t *testing.T) {
 	}{
 		{
 			"25 MiB", prefix, 25 << 20, 200,
-			"the review of this object has 25.0 MiB, at most 20.0 MiB are judged: make the object smaller [policy ",
+			"the review of this object has 25.0 MiB, at most 20.0 MiB are evaluated: make the object smaller [policy ",
 		},
 		{
 			"25 MiB without a uid", "", 25 << 20, 413,

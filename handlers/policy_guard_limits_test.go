@@ -68,7 +68,7 @@ func TestPolicyGuardLimits(t *testing.T) {
 			`{"data":{"a.yaml":1,"b.yaml":"`+comments(2*mib)+`"}}`), ""},
 		{"a body at the limit", pad(small, 6*mib), ""},
 		{"a body beyond", pad(small, 6*mib+1),
-			"the review of this object has 6.0 MiB, at most 6.0 MiB are judged: make the object smaller "},
+			"the review of this object has 6.0 MiB, at most 6.0 MiB are evaluated: make the object smaller "},
 		{
 			"12,000 regular expressions of a thousand steps",
 			create(configMapOf("data", "a.yaml", policyHead+"ingresses:\n- {name: a, mode: enforce, paths: {deniedPatterns: ["+

@@ -241,7 +241,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			name: "no length", path: "/mutate/pods", body: pod, tweak: func(r *http.Request) { r.ContentLength = -1 },
-			status: 411, want: "there is no Content-Length: send it, so that memory can be reserved for the body",
+			status: 411, want: "there is no Content-Length: send it so that memory can be reserved for the body",
 		},
 		{name: "no body", path: "/mutate/pods", status: 400, want: "empty, want JSON"},
 		{name: "not JSON", path: "/mutate/pods", body: "kind: AdmissionReview", status: 400, want: "not JSON: …"},

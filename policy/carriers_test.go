@@ -30,11 +30,11 @@ func TestGatewayOwners(t *testing.T) {
 		"not quite":             {"gateways-2", withListeners("shop.corp.example"), []string{path + `"shop.corp.example"` + shop}},
 		"without a namespace":   {"", withListeners("shop.corp.example"), []string{path + `"shop.corp.example"` + shop}},
 		"no hostname":           {"bank", withListeners(""), nil},
-		"no hostname, then one": {"bank", withListeners("", "reserved.example"), []string{`reserved/owners: spec.listeners[1].hostname: "reserved.example" belongs to no namespace`}},
+		"no hostname, then one": {"bank", withListeners("", "reserved.example"), []string{`reserved/owners: spec.listeners[1].hostname: "reserved.example" does not belong to any namespace`}},
 		"no name": {"bank", withListeners("*"), []string{
-			`pay/owners: spec.listeners[0].hostname: "*" may stand for every host, also pay.bank.example, which belongs to the namespaces pay; write each host out`}},
+			`pay/owners: spec.listeners[0].hostname: "*" may cover every host, including pay.bank.example, which belongs to the namespaces pay; write each host out`}},
 		"over another's": {"platform", withListeners("*.corp.example"), []string{
-			`shop/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) stands also for hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth)also covers hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"any depth": {"bank", withListeners("*.corp.example"), []string{
 			`corp/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) belongs to the namespaces platform`}},
 		"a record": {"bank", annotated, []string{
@@ -59,7 +59,7 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(a, &g, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
-	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}
+	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" does not belong to any namespace`}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(a, withHosts("reserved.example"), nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
@@ -76,7 +76,7 @@ func TestCarriersWithoutOwners(t *testing.T) {
 		return "owners: [{name: o, mode: " + mode + ", hosts: [a.example], namespaces: []}]\n"
 	}
 	const carried, apart = "carriers: [gateways]\n", "---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
-	const warning = ": carriers: has no effect, since no owners entry is in force: carriers are exempt of owners alone; " +
+	const warning = ": carriers: has no effect, because no owners entry is active: carriers are exempt only from owners; " +
 		"write owners, or leave carriers out"
 	for name, test := range map[string]struct{ text, at string }{
 		"without":                         {service + carried, "p:1:1"},
@@ -252,7 +252,7 @@ func TestCarriersSolverUpdates(t *testing.T) {
 
 func TestCarriersErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`carriers: ["*"]`:     `p:3:12: carriers[0]: "*" stands for every namespace, so that Gateways could take the hosts of all owners: write the namespaces of shared Gateways`,
+		`carriers: ["*"]`:     `p:3:12: carriers[0]: "*" matches every namespace, so Gateways could take the hosts of all owners: list the namespaces of shared Gateways`,
 		`carriers: ["Infra"]`: `p:3:12: carriers[0]: "Infra" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write infra`,
 		`carriers: [""]`:      `p:3:12: carriers[0]: an empty pattern matches nothing: write "*" for everything`,
 	} {

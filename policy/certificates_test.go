@@ -219,7 +219,7 @@ func TestOwnersOfNames(t *testing.T) {
 	records := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}, {DNSName: "a.b.bank.example"}, {DNSName: "*.bank.example"}}}
 	check(must(p.EvaluateDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
 		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
-		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
+		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth)also covers hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
 }
 
@@ -249,8 +249,8 @@ func TestNamesEntryErrors(t *testing.T) {
 			"message: none":           ": checks nothing: write hosts",
 			"hosts: {}":               ".hosts: checks nothing: write allowed, denied, wildcards or max",
 			"hosts: {required: true}": ".hosts.required: unknown field; known here: allowed, denied, wildcards, max",
-			"hosts: {max: 1}, match: {classNames: [a]}": ".match: classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
-			"hosts: {max: 1}, match: {podLabels: [a]}":  ".match: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+			"hosts: {max: 1}, match: {classNames: [a]}": ".match: classNames has no meaning here: only ingresses entries match Ingress classes",
+			"hosts: {max: 1}, match: {podLabels: [a]}":  ".match: podLabels has no meaning here: only mirrors and pods entries match Pods",
 		} {
 			_, err := Load(policyFile("p", block+":\n- {name: r, mode: enforce, "+rule+"}\n"))
 			if err == nil || !strings.Contains(err.Error(), ": "+block+"[0]"+want) {

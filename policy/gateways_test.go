@@ -80,7 +80,7 @@ func TestGatewaysEntryErrors(t *testing.T) {
 		"addresses: {}":                     "addresses: checks nothing: write allowed or hostnames",
 		"addresses: {hostnames: [1.2.3.4/8]}": `addresses.hostnames[0]: "1.2.3.4/8" is not a host pattern: ` +
 			"leave scheme, port and path out",
-		"ports: {allowed: []}\n  match: {loadBalancerClasses: [a]}": "match: loadBalancerClasses has no meaning here: only entries of services look at load balancer classes",
+		"ports: {allowed: []}\n  match: {loadBalancerClasses: [a]}": "match: loadBalancerClasses has no meaning here: only services entries match load balancer classes",
 	})
 }
 
@@ -107,17 +107,17 @@ func TestGatewayHosts(t *testing.T) {
 		{"absent, but required", `hosts: {required: true}`, withListeners("a.example", ""), []string{
 			`r/hosts.required: spec.listeners[1].hostname: no host is set, which means every host; set one`}},
 		{"absent, over a denied host", `hosts: {denied: [a.example]}`, withListeners(""), []string{
-			`r/hosts.denied: spec.listeners[0].hostname: no host is set, which means every host, also the denied a.example; set one`}},
+			`r/hosts.denied: spec.listeners[0].hostname: no host is set, which means every host, including the denied a.example; set one`}},
 		{"a wildcard over a denied host", `hosts: {denied: [x.y.a.example]}`, withListeners("*.a.example"), []string{
-			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth) stands also for the denied x.y.a.example; write each host out`}},
+			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth)also covers the denied x.y.a.example; write each host out`}},
 		{"wildcards", `hosts: {wildcards: deny}`, withListeners("*.a.example", "a.example"), []string{
 			`r/hosts.wildcards: spec.listeners[0].hostname: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		{"no name", allowed, withListeners("*", "www.*.example", "a.example:443"), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: "*" may stand for every host; allowed: **.a.example, *.b.example`,
-			`r/hosts.allowed: spec.listeners[1].hostname: "www.*.example" may stand for every host; allowed: **.a.example, *.b.example`,
-			`r/hosts.allowed: spec.listeners[2].hostname: "a.example:443" may stand for every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.listeners[0].hostname: "*" may cover every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[1].hostname: "www.*.example" may cover every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[2].hostname: "a.example:443" may cover every host; allowed: **.a.example, *.b.example`}},
 		{"absent beside what is no name", allowed, withListeners("*", ""), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: "*" may stand for every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[0].hostname: "*" may cover every host; allowed: **.a.example, *.b.example`,
 			`r/hosts.allowed: spec.listeners[1].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
 		{"one host for HTTP and HTTPS is one finding", allowed, withListeners("c.example", "c.example"), []string{
 			`r/hosts.allowed: spec.listeners[0].hostname: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
@@ -138,7 +138,7 @@ func TestGatewayHosts(t *testing.T) {
 			`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"a certificate's annotation reaches no Service", allowed, infrastructure(Gateway{}, "cert-manager.io/common-name", "c.example"), nil},
 		{"more than anyone has", allowed, infrastructure(Gateway{}, dns, strings.Repeat("x.a.example,", 1001)), []string{
-			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "more than 1000 names" may stand for every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "more than 1000 names" may cover every host; allowed: **.a.example, *.b.example`}},
 	})
 }
 
@@ -284,8 +284,8 @@ func TestGatewayAddresses(t *testing.T) {
 			`r/addresses: spec.addresses[0].type: "example.com/Pool" is neither IPAddress nor Hostname, and not allowed` + end,
 			`r/addresses: spec.addresses[1].type: "NamedAddress" is neither IPAddress nor Hostname, and not allowed` + end}},
 		{"no value", rule, g("", "", "Hostname", ""), []string{
-			"r/addresses: spec.addresses[0].value: is not set, so that the implementation chooses, which is not allowed" + end,
-			"r/addresses: spec.addresses[1].value: is not set, so that the implementation chooses, which is not allowed" + end}},
+			"r/addresses: spec.addresses[0].value: is not set, so the implementation chooses, which is not allowed" + end,
+			"r/addresses: spec.addresses[1].value: is not set, so the implementation chooses, which is not allowed" + end}},
 		{"nothing", `addresses: {allowed: []}`, g("", "203.0.113.7", "Hostname", "a"), []string{
 			`r/addresses: spec.addresses[0].value: "203.0.113.7" is not allowed; the policy allows none`,
 			`r/addresses: spec.addresses[1].value: "a" is not allowed; the policy allows none`}},

@@ -43,7 +43,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 		"none":              {unset, nil},
 		"a name":            {exact, nil},
 		"no certificate": {uncovered, []string{
-			denied[0], `r/tls.coversHosts: spec.rules[0].host: "*.a.example" is in no spec.tls[].hosts; add it`, denied[1],
+			denied[0], `r/tls.coversHosts: spec.rules[0].host: "*.a.example" is not in any spec.tls[].hosts; add it`, denied[1],
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

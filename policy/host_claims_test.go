@@ -167,7 +167,7 @@ func TestSentencesOfClaims(t *testing.T) {
 	}{
 		"tls": {withTLS(withHosts("a.example"), "b.corp", "*.example"), []string{
 			`r/hosts.allowed: spec.tls[0].hosts[0]: "b.corp" is not allowed; allowed: *.example`,
-			`r/hosts.denied: spec.tls[0].hosts[1]: "*.example" stands also for the denied www.example; write each host out`,
+			`r/hosts.denied: spec.tls[0].hosts[1]: "*.example"also covers the denied www.example; write each host out`,
 			`r/hosts.wildcards: spec.tls[0].hosts[1]: "*.example" is a wildcard, which is denied; write each host out`,
 			`r/hosts.max: spec.rules: has 3 different hosts; at most 2 are allowed`,
 		}},
@@ -179,26 +179,26 @@ func TestSentencesOfClaims(t *testing.T) {
 		"a regular expression, twice": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"konghq.com/snis": "~x,~x"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
-				`r/hosts.required: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; write each host out`,
-				`r/hosts.allowed: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host, also the denied www.example; write each host out`,
-				`r/hosts.wildcards: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; write each host out`,
+				`r/hosts.required: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; write each host out`,
+				`r/hosts.allowed: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["konghq.com/snis"]: "~x" may cover every host, including the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; write each host out`,
 			},
 		},
 		"a regular expression": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/server-alias": "~^x"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
-				`r/hosts.required: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; write each host out`,
-				`r/hosts.allowed: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host, also the denied www.example; write each host out`,
-				`r/hosts.wildcards: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; write each host out`,
+				`r/hosts.required: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; write each host out`,
+				`r/hosts.allowed: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host, including the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; write each host out`,
 			},
 		},
 		"any depth": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
 				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is not allowed; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) stands also for the denied www.example; write each host out`,
+				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth)also covers the denied www.example; write each host out`,
 				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is a wildcard, which is denied; write each host out`,
 			},
 		},
@@ -289,7 +289,7 @@ func TestManyAnnotationHosts(t *testing.T) {
 		if got := last.IsEvery(); got != want {
 			t.Errorf("%d names: every host is %t, want %t", strings.Count(names+more, ",")+1, got, want)
 		}
-		if want := fmt.Sprintf(`"more than %d names" may stand for every host`, maxAnnotationHosts); last.IsEvery() && last.at.every() != want {
+		if want := fmt.Sprintf(`"more than %d names" may cover every host`, maxAnnotationHosts); last.IsEvery() && last.at.every() != want {
 			t.Errorf("got %s, want %s", last.at.every(), want)
 		}
 	}

@@ -203,7 +203,7 @@ func (c hostsDenied) reason(h *hostClaim, _ string) string {
 	case match.OverlapEvery:
 		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
 	case match.OverlapWildcard:
-		return h.quoted() + " stands also for the denied " + by.String() + "; write each host out"
+		return h.quoted() + "also covers the denied " + by.String() + "; write each host out"
 	default:
 		return h.quoted() + " is denied by " + by.String()
 	}

@@ -78,25 +78,25 @@ func TestLimits(t *testing.T) {
 			func(l *Limits) { l.Comparisons = 14 },
 			entry("a", "x.example", "m.example/a", "'*-*'") + entry("b", "x.example", "m.example/b", "a, b"),
 			entry("a", "x.example", "m.example/a", "'*-*', '*0*'") + entry("b", "x.example", "m.example/b", "a, b"),
-			"p:4:3: mirrors[0]: to tell the entries of mirrors apart takes more than 14 comparisons, which is the limit: let fewer of them " +
+			"p:4:3: mirrors[0]: comparing the mirrors entries takes more than 14 comparisons, which is the limit: let fewer entries " +
 				"share sources, mirrors and namespaces with several *",
 		},
 		"comparisons of mirrors with sources": {
 			func(l *Limits) { l.Comparisons = 21 },
 			costlyPolicies()["mirrors below their sources, spared"](3), costlyPolicies()["mirrors below their sources, spared"](4),
-			"p:5:3: mirrors[1]: to tell the entries of mirrors apart takes more than 21 comparisons, which is the limit: let fewer of them " +
+			"p:5:3: mirrors[1]: comparing the mirrors entries takes more than 21 comparisons, which is the limit: let fewer entries " +
 				"share sources, mirrors and namespaces with several *",
 		},
 		"comparisons of mirrors with mirrors": {
 			func(l *Limits) { l.Comparisons = 4 },
 			costlyPolicies()["mirrors that collide but for what is spared"](2), costlyPolicies()["mirrors that collide but for what is spared"](3),
-			"p:5:3: mirrors[1]: to tell the entries of mirrors apart takes more than 4 comparisons, which is the limit: let fewer of them " +
+			"p:5:3: mirrors[1]: comparing the mirrors entries takes more than 4 comparisons, which is the limit: let fewer entries " +
 				"share sources, mirrors and namespaces with several *",
 		},
 		"comparisons of annotations": {
 			nil, annotations(150, 175), annotations(150, 176),
-			"p:4:50: services[0].annotations.denied: to compare its patterns with the keys of required takes more than 26,300 comparisons, " +
-				"which is the limit for as many as they are: write fewer with a *",
+			"p:4:50: services[0].annotations.denied: comparing its patterns with the keys of required takes more than 26,300 comparisons, " +
+				"which is the limit for their number: write fewer patterns with *",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -151,7 +151,7 @@ c.yaml:1:1: not valid YAML: did not find expected node content`
 func TestLoadDuplicateNames(t *testing.T) {
 	entry := "services:\n- {name: same, mode: enforce, types: {allowed: []}}\n"
 	_, err := Load(policyFile("b", entry), policyFile("a", entry))
-	want := `b:4:3: services[0]: the name "same" is taken by a:4:3: names are unique in the whole policy`
+	want := `b:4:3: services[0]: the name "same" is taken by a:4:3: names must be unique in the whole policy`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

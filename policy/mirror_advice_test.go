@@ -15,7 +15,7 @@ pods:
 `
 	const advice = `"nginx" is not pulled from a mirror; write m.example/hub/library/nginx`
 	none := func(by string) string {
-		return `"nginx" is not pulled from a mirror, since ` + by + " denies it"
+		return `"nginx" is not pulled from a mirror, because ` + by + " denies it"
 	}
 	for name, test := range map[string]struct{ rules, want string }{
 		"no other rule":      {"", advice},

@@ -62,7 +62,7 @@ pods: [{name: r, mode: enforce, images: {from: mirrors, allowed: [docker.io/acme
 			t.Errorf("%s: %v", image, sentences(got))
 		}
 	}
-	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, since its pull policy is Never; ` +
+	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, because its pull policy is Never; ` +
 		"load it on the nodes as m.example/hub/acme/preloaded and write that, or have the policy allow it"
 	got := must(p.EvaluatePod(createPod, &Pod{Images: []Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
 	if diff := cmp.Diff(want, got[0].Reason); diff != "" {

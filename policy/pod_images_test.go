@@ -7,7 +7,7 @@ import (
 )
 
 // imageID is the beginning of the sentence about the ID of an image.
-const imageID = "is not an image reference (to a node it may be the ID of any image that lies there, or the beginning of one: write a name), so it "
+const imageID = "is not an image reference (a node may take it for the ID of any image on the node, or for the start of an ID: write a name), so it "
 
 func TestImagesFrom(t *testing.T) {
 	const rule = "{from: mirrors}"
@@ -61,7 +61,7 @@ func TestImagesFromExcluded(t *testing.T) {
 
 func TestImagesFromWithoutMirrors(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
-	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no mirrors in force`
+	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no active mirrors`
 	if f := must(p.EvaluatePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
 		t.Error(f)
 	}

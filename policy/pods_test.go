@@ -42,11 +42,11 @@ func TestPodsErrors(t *testing.T) {
 		"{digest: yes}":    `p:6:20: pods[0].images.digest: "yes" is not known here: write required, or leave the field out`,
 		"{allowed: ~}":     `p:6:21: pods[0].images.allowed: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`,
 		"{allow: [x]}":     `p:6:12: pods[0].images.allow: unknown field; did you mean allowed?`,
-		"{denied: [nginx]}": `p:6:21: pods[0].images.denied[0]: "nginx" names no registry: ` +
+		"{denied: [nginx]}": `p:6:21: pods[0].images.denied[0]: "nginx" has no registry: ` +
 			`write docker.io/library/nginx`,
 		"{digest: required}\n  exclude: {groups: [x]}": `p:7:12: pods[0].exclude: groups has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels`,
 		"{digest: required}\n  match: {images: [a.example]}": `p:7:10: pods[0].match: images has no meaning in match: ` +
-			`which images an entry looks at is said by its own fields`,
+			`other fields of the entry select its images`,
 	} {
 		_, err := Load(policyFile("p", "pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n"))
 		if err == nil {
@@ -73,8 +73,8 @@ func TestPodsFindings(t *testing.T) {
 		got = append(got, f.String()+" → "+offender(f.id))
 	}
 	want := []string{
-		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror, since r/images.denied denies it (ask the platform team) → quay.io/evil/x`,
-		`r/images.from: spec.volumes[2].image.reference: "quay.io/data" is not pulled from a mirror, since r/images.deniedTags denies it (ask the platform team) → quay.io/data`,
+		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror, because r/images.denied denies it (ask the platform team) → quay.io/evil/x`,
+		`r/images.from: spec.volumes[2].image.reference: "quay.io/data" is not pulled from a mirror, because r/images.deniedTags denies it (ask the platform team) → quay.io/data`,
 		`r/images.denied: spec.initContainers[1].image: "quay.io/evil/x" is denied by quay.io/evil (ask the platform team) → quay.io/evil/x`,
 		`r/images.deniedTags: spec.initContainers[1].image: "quay.io/evil/x" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/evil/x`,
 		`r/images.deniedTags: spec.volumes[2].image.reference: "quay.io/data" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/data`,
@@ -157,7 +157,7 @@ func TestPodsImmutableImages(t *testing.T) {
 	status.Subresource = "status"
 	want := []RuleTrace{{
 		Rule: "r", Mode: Enforce,
-		Why: "not asked: it is the mirror Pod of a static Pod, or the request cannot change an image",
+		Why: "not evaluated: it is the mirror Pod of a static Pod, or the request cannot change an image",
 	}}
 	for name, test := range map[string]struct {
 		attributes Attributes

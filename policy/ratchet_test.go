@@ -205,7 +205,7 @@ func TestFindingsAreBounded(t *testing.T) {
 		t.Errorf("judging went on for %d steps", e.Steps())
 	}
 	const first = "r/ports.allowed: spec.ports[0].port: 1 is not allowed; the policy allows none"
-	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; judging ended at 1000 findings"
+	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; the evaluation stopped at 1000 findings"
 	if got := created[0].String(); got != first {
 		t.Errorf("the first: %s", got)
 	}

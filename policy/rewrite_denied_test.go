@@ -79,8 +79,8 @@ func TestDeniedInWarn(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	rw := must(p.RewritePod(createPod, imagePod("told/x", "told/both", "noted/x", "nginx", "m.example/hub/told/x", "evil/x"), nil, nil))
 	want := []string{
-		`warn told/images.denied: spec.containers[0].image: "told/x" is denied by docker.io/told, but not once it is rewritten to m.example/hub/told/x (ask us)`,
-		`audit noted/images.denied: spec.containers[2].image: "noted/x" is denied by docker.io/noted, but not once it is rewritten to m.example/hub/noted/x`,
+		`warn told/images.denied: spec.containers[0].image: "told/x" is denied by docker.io/told, but not after it is rewritten to m.example/hub/told/x (ask us)`,
+		`audit noted/images.denied: spec.containers[2].image: "noted/x" is denied by docker.io/noted, but not after it is rewritten to m.example/hub/noted/x`,
 	}
 	var got []string
 	for _, f := range rw.Findings {
@@ -207,7 +207,7 @@ func TestWarnings(t *testing.T) {
 `
 	line := func(denied, entry, at string) string {
 		return "policy.yaml:12:3: pods[0]: images.denied has " + denied + ", and mirrors entry " + entry + " has it at " + at +
-			": written so, an image is not denied; deny " + at + " too"
+			": an image written like that is not denied; deny " + at + " too"
 	}
 	for denied, want := range map[string][]string{
 		"docker.io/evil":                     {line("docker.io/evil", "hub", "m.example/hub/evil")},

@@ -119,7 +119,7 @@ func TestRewriteImmutableImages(t *testing.T) {
 		if out.Outcome != test.want {
 			t.Errorf("got %s, want %s", out.Outcome, test.want)
 		}
-		const why = "not looked at: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
+		const why = "not evaluated: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
 		if out.Outcome == Ignored && out.Why() != why {
 			t.Error(out.Why())
 		}

@@ -96,8 +96,8 @@ func TestExcludeWinsOverMatch(t *testing.T) {
 func TestSelectorRefusals(t *testing.T) {
 	const (
 		people = " has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels"
-		pods   = "podLabels has no meaning here: only entries of mirrors and pods look at Pods"
-		images = "images has no meaning here: only entries of mirrors and pods look at images"
+		pods   = "podLabels has no meaning here: only mirrors and pods entries match Pods"
+		images = "images has no meaning here: only mirrors and pods entries match images"
 	)
 	full := &selector{
 		Namespaces: []match.Glob{"a"}, Users: []match.Glob{"a"}, Groups: []match.Glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]match.ImagePattern, 1),
@@ -118,12 +118,12 @@ func TestSelectorRefusals(t *testing.T) {
 		"absent":     {dimensions{}, nil, true, nil},
 		"namespaces": {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
 		"nothing else": {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
-			"labels has no meaning here: entries of mirrors and pods look at podLabels instead",
-			"classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
-			"loadBalancerClasses has no meaning here: only entries of services look at load balancer classes",
-			"gatewayClassNames has no meaning here: only entries of gateways look at classes of Gateways"}},
+			"labels has no meaning here: mirrors and pods entries match podLabels instead",
+			"classNames has no meaning here: only ingresses entries match Ingress classes",
+			"loadBalancerClasses has no meaning here: only services entries match load balancer classes",
+			"gatewayClassNames has no meaning here: only gateways entries match Gateway classes"}},
 		"everything":        {all, full, false, nil},
-		"images in a match": {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
+		"images in a match": {all, full, true, []string{"images has no meaning in match: other fields of the entry select its images"}},
 		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, []string{
 			"namespaces: [] matches nothing: leave the field out"}},
 		"a namespace that cannot be": {all, &selector{Namespaces: []match.Glob{"team-*", "^team-.*$"}}, false, []string{

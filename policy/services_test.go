@@ -121,7 +121,7 @@ func readService(t testing.TB, manifest []byte) (string, *Service) {
 }
 
 func TestServicesEntryErrors(t *testing.T) {
-	const noTemplate = "{namespace} has a meaning only in hosts.allowed: write the name out, or a wildcard"
+	const noTemplate = "{namespace} is supported only in hosts.allowed: write the name, or a wildcard"
 	testServicesErrors(t, map[string]string{
 		"message: none": ": checks nothing: write hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",
@@ -135,13 +135,13 @@ func TestServicesEntryErrors(t *testing.T) {
 		"loadBalancerSourceRanges: {}":                               "loadBalancerSourceRanges: checks nothing: write required: true or allowed",
 		"annotations: {}":                                            "annotations: checks nothing: write denied, required, requiredForLoadBalancer, values or deniedValues",
 		"allocateLoadBalancerNodePorts: nope":                        `allocateLoadBalancerNodePorts: "nope" is not known here: write deny, or leave the field out to allow it`,
-		`hosts: {allowed: ["{name}.a.example"]}`:                     `hosts.allowed[0]: "{name}.a.example" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{name}.a.example"]}`:                     `hosts.allowed[0]: "{name}.a.example" is not a host pattern: the only placeholder is {namespace}, as a whole label: *.{namespace}.apps.example.com`,
 		`hosts: {denied: ["{namespace}.a.example"]}`:                 `hosts.denied[0]: "{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		`externalNames: {allowed: ["{namespace}.a.example"]}`:        `externalNames.allowed[0]: "{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		`externalNames: {denied: ["*.{namespace}.a.example"]}`:       `externalNames.denied[0]: "*.{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		`loadBalancerStatus: {hostnames: ["{namespace}.a.example"]}`: `loadBalancerStatus.hostnames[0]: "{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		"externalIps: {allowed: []}":                                 "externalIps: unknown field; did you mean externalIPs?",
-		"types: {denied: [NodePort]}\n  match: {podLabels: [a]}":     "match: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+		"types: {denied: [NodePort]}\n  match: {podLabels: [a]}":     "match: podLabels has no meaning here: only mirrors and pods entries match Pods",
 	})
 }
 

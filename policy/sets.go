@@ -53,7 +53,7 @@ func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*
 	b.headers(func(h *header) {
 		if s := h.set(); s != "" && !named[s] {
 			if named[s] = true; len(named) == maxSets+1 {
-				errs.Errorf(h.Pos, "match.set: %s is one set too many: a policy has at most %d", s, maxSets)
+				errs.Errorf(h.Pos, "match.set: %s is one rule set too many: a policy has at most %d", s, maxSets)
 			}
 		}
 	})

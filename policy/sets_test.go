@@ -104,7 +104,7 @@ func TestManySets(t *testing.T) {
 		}
 	}
 	_, err := Load(policyFile("p", text))
-	want := "p:104:3: services[100]: match.set: s100 is one set too many: a policy has at most 100"
+	want := "p:104:3: services[100]: match.set: s100 is one rule set too many: a policy has at most 100"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -49,7 +49,7 @@ func TestTemplatesAlone(t *testing.T) {
 	if !mustLoad(t, someTemplates).Emptied() {
 		t.Error("not empty")
 	}
-	const want = "policy.yaml:5:3: templates[0]: no entry of pods is in force, so that no template is judged"
+	const want = "policy.yaml:5:3: templates[0]: no pods entry is active, so no template is validated"
 	for text, warned := range map[string]bool{
 		"": true,
 		"pods: [{name: r, mode: off, images: {denied: [a.example]}}]":                       true,

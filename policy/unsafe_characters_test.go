@@ -11,7 +11,7 @@ import (
 func TestUnsafeCharacters(t *testing.T) {
 	p := mustLoad(t, "ingresses: [{name: i, mode: enforce, paths: {unsafeCharacters: deny}}]\n"+
 		"routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n")
-	const out = ", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
+	const out = ", which can inject text into the controller's configuration (CVE-2026-24512); remove it"
 	const path = "/a`) || PathPrefix(`/"
 	ing := &Ingress{Rules: []IngressRule{{Paths: []IngressPath{{Path: path, Type: "Prefix"}}}}}
 	route := &Route{Rules: []RouteRule{{Matches: []RouteMatch{
@@ -54,7 +54,7 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 	const rules = "routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n" +
 		"gateways: [{name: g, mode: enforce, filters: {unsafeCharacters: deny}}]\n"
 	p := mustLoad(t, rules)
-	const out = ", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
+	const out = ", which can inject text into the controller's configuration (CVE-2026-24512); remove it"
 	for name, test := range map[string]struct {
 		text FilterText
 		want string // behind the path of the filter; empty if it passes

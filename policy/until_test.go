@@ -443,7 +443,7 @@ func TestManyFindings(t *testing.T) {
 		want    string // the end of the last sentence
 	}{
 		{maxFindings - 1, false, "; the policy allows none"},
-		{maxFindings, false, "; judging ended at 1000 findings"},
+		{maxFindings, false, "; the evaluation stopped at 1000 findings"},
 		{maxFindings, true, "; the policy allows none"},
 		{maxFindings + 1, true, "; and 1 more that existed before"},
 	} {
@@ -665,7 +665,7 @@ func TestCostOfExceptions(t *testing.T) {
 		fmt.Fprintf(&b, "- {name: g%d, mode: warn, to: {names: required}}\n", i)
 	}
 	_, err := Load(policyFile("p", b.String()))
-	const want = "to find the rules of exceptions takes more than 1,000,000 comparisons, which is the limit: write fewer patterns with *"
+	const want = "finding the rules of exceptions takes more than 1,000,000 comparisons, which is the limit: write fewer patterns with *"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %.300v, want %s", err, want)
 	}
@@ -712,10 +712,10 @@ exceptions:
 		want   string
 	}{
 		"in force":                       {inForce, workload("old:1", "legacy"), nil, "exempt"},
-		"in force, without the label":    {inForce, workload("old:1"), nil, "denies; its Pods will be refused"},
-		"in force, the label is removed": {inForce, workload("old:1"), workload("old:1", "legacy"), "denies; its Pods will be refused"},
-		"over":                           {over, workload("old:1", "legacy"), nil, "denies; its Pods will be refused"},
-		"over, unchanged":                {over, workload("old:1", "legacy"), workload("old:1", "legacy"), "audit; its Pods will be refused"},
+		"in force, without the label":    {inForce, workload("old:1"), nil, "denies; its Pods will be denied"},
+		"in force, the label is removed": {inForce, workload("old:1"), workload("old:1", "legacy"), "denies; its Pods will be denied"},
+		"over":                           {over, workload("old:1", "legacy"), nil, "denies; its Pods will be denied"},
+		"over, unchanged":                {over, workload("old:1", "legacy"), workload("old:1", "legacy"), "audit; its Pods will be denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: "shop", Group: "apps", Resource: "deployments", Now: at(t, test.now)}

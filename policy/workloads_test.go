@@ -48,14 +48,14 @@ func TestJudgeWorkload(t *testing.T) {
 	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
 	second := template("m.example/a:1", "quay.io/evil/b:latest")
 	second.Path = "spec.jobs[1].template.spec"
-	const mirrors = "; allowed are m.example/hub; its Pods will be refused"
+	const mirrors = "; allowed are m.example/hub; its Pods will be denied"
 	for name, test := range map[string]struct {
 		w    *Workload
 		want []string
 	}{
 		"rewritten in memory": {workload(template("nginx:1")), nil},
 		"denied": {workload(template("quay.io/evil/a:1")), []string{
-			`warn no-evil/images.denied: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is denied by quay.io/evil; its Pods will be refused (ask #platform)`,
+			`warn no-evil/images.denied: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is denied by quay.io/evil; its Pods will be denied (ask #platform)`,
 			`enforce mirrors/images.from: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is not pulled from a mirror` + mirrors}},
 		"a rule that warns": {workload(template("m.example/hub/a")), []string{
 			`warn tags/images.deniedTags: spec.template.spec.containers[0].image: "m.example/hub/a" has neither tag nor digest, which means latest, and that is denied`}},
@@ -66,7 +66,7 @@ func TestJudgeWorkload(t *testing.T) {
 		"a mirror Pod":           {workload(static), nil},
 		"no template":            {workload(), nil},
 		"several templates": {workload(template("m.example/hub/a:1"), second), []string{
-			`warn no-evil/images.denied: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is denied by quay.io/evil; its Pods will be refused (ask #platform)`,
+			`warn no-evil/images.denied: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is denied by quay.io/evil; its Pods will be denied (ask #platform)`,
 			`enforce mirrors/images.from: spec.jobs[1].template.spec.containers[0].image: "m.example/a:1" is not pulled from a mirror` + mirrors,
 			`enforce mirrors/images.from: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is not pulled from a mirror` + mirrors,
 			`warn tags/images.deniedTags: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" has the tag latest, and that is denied`}},
@@ -183,7 +183,7 @@ func TestExplainWorkload(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, trace := range p.ExplainWorkload(createWorkload, workload()) {
-		if trace.Applies || trace.Why != "not asked: it has no template with an image that can be judged" {
+		if trace.Applies || trace.Why != "not evaluated: it has no template with an image that can be evaluated" {
 			t.Errorf("%+v", trace)
 		}
 	}
@@ -195,8 +195,8 @@ func TestExplainOwnedWorkload(t *testing.T) {
 	w := workload(template("quay.io/evil/a:latest"))
 	w.Owner = "CronJob/x"
 	const (
-		owned = "not asked: a controller owns it, and only rules with workloads: enforce judge such a template"
-		byIt  = "not asked: a controller of Kubernetes owns it, and has written it"
+		owned = "not evaluated: a controller owns it, and only rules with workloads: enforce apply to such a template"
+		byIt  = "not evaluated: a Kubernetes controller owns it and has written it"
 	)
 	for user, want := range map[string][]RuleTrace{
 		"jane": {
@@ -272,7 +272,7 @@ pods:
 `)
 	got := said(must(p.In("gold", "pods").EvaluateWorkload(createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
 	want := []string{`warn strict/images.allowed: spec.template.spec.containers[1].image: "evil/x:1" is not allowed; ` +
-		`allowed are m.example; its Pods will be refused`}
+		`allowed are m.example; its Pods will be denied`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

@@ -139,7 +139,7 @@ func TestOpen(t *testing.T) {
 		"name taken twice": {
 			path: "twice",
 			err: "the policy at PATH is not valid:\n" +
-				`b.yaml:4:3: services[0]: the name "a" is taken by a.yaml:4:3: names are unique in the whole policy`,
+				`b.yaml:4:3: services[0]: the name "a" is taken by a.yaml:4:3: names must be unique in the whole policy`,
 		},
 		"below a file": {path: "alone/policy.yaml", err: "cannot read the policy: PATH: not a directory"},
 	} {

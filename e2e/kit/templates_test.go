@@ -211,7 +211,7 @@ func TestTemplatesServed(t *testing.T) {
 	c.serve(t, binary, policyFile(t, templatesPolicy))
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
 	policyHash := regexp.MustCompile(`\[warn [0-9a-f]{12}\]`)
-	const denied = `"quay.io/evil/x" is denied by quay.io; its Pods will be refused`
+	const denied = `"quay.io/evil/x" is denied by quay.io; its Pods will be denied`
 	await(t, "the webhooks are in force", func(context.Context) bool {
 		return c.said(t, rollout("awaited", "quay.io/evil/x"), "create", "--dry-run=server", "-f", "-") != ""
 	})

@@ -161,7 +161,7 @@ func TestApart(t *testing.T) {
 	}
 	r = New([]byte(`["1","2","3"]`), Limits{Elements: 2, Text: 100})
 	_ = r.Strings()
-	want := "[2]: too large: an object has at most 2 list elements and map entries that are judged"
+	want := "[2]: too large: at most 2 list elements and map entries of an object are evaluated"
 	if err := r.Err(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

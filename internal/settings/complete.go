@@ -99,8 +99,8 @@ func (f *Serve) checkClients() (all []refusal) {
 		all = append(all, refuse(errors.New("--client-name needs --client-ca-file: without a CA, a client can "+
 			"claim any name"), "client-name", "client-ca-file"))
 	case slices.Contains(f.ClientNames, ""):
-		all = append(all, refuse(errors.New("--client-name is empty: name a client, or leave it out to accept all of "+
-			"--client-ca-file"), "client-name"))
+		all = append(all, refuse(errors.New("--client-name is empty: write the name of a client, or leave it out to accept "+
+			"all clients of --client-ca-file"), "client-name"))
 	}
 	return all
 }
@@ -185,7 +185,7 @@ func (f *Serve) checkBounds() (all []refusal) {
 		}
 	}
 	if f.MaxConnections == 0 {
-		all = append(all, refuse(errors.New("--max-connections is 0: it must be bounded, since each connection takes memory"),
+		all = append(all, refuse(errors.New("--max-connections is 0: write a limit, because each connection takes memory"),
 			"max-connections"))
 	}
 	return all

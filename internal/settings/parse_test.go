@@ -51,7 +51,7 @@ func TestAllAtOnce(t *testing.T) {
 		`invalid argument "30" for "--drain-timeout" flag: time: missing unit in duration "30"`,
 		`the environment variable EVERGATE_MAX_IN_FLIGHT: "many" is not a int`,
 		`the environment variable EVERGATE_LOG_FORMAT: "xml" is not a format: write json or text`,
-		"--max-connections is 0: it must be bounded, since each connection takes memory",
+		"--max-connections is 0: write a limit, because each connection takes memory",
 	}
 	if diff := cmp.Diff(want, errs); diff != "" {
 		t.Error(diff)

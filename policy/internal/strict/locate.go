@@ -134,7 +134,7 @@ func (l *locator) explained(i int) place {
 	case l.msg == msgNoToken, l.msg == msgNoAlias:
 		return place{i, l.msg + quoteHint(l.data, i)}
 	case l.msg == msgValue && bytes.Contains(l.data[begin:i], []byte(": ")):
-		return place{i, l.msg + `: quote the value, which holds ": "`}
+		return place{i, l.msg + `: quote the value, which contains ": "`}
 	case l.msg == msgValue:
 		return place{i, l.msg + ": is this line indented too far, or does a line above lack the space after its colon?"}
 	}

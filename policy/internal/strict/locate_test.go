@@ -49,7 +49,7 @@ func syntaxErrors() map[string]struct{ text, want string } {
 		"a star":                            {"a:\n- *\nb: c\n", "2:3 " + alias + `; quote it: "*"`},
 		"two stars":                         {"a: [**.corp]\n", "1:5 " + alias + `; quote it: "**.corp"`},
 		"an alias without an anchor":        {"a:\n- *corp\n", `2:3 unknown anchor 'corp' referenced; quote it: "*corp"`},
-		"a colon in a value":                {"- a\n- b: c: d\n", `2:7 ` + value + `: quote the value, which holds ": "`},
+		"a colon in a value":                {"- a\n- b: c: d\n", `2:7 ` + value + `: quote the value, which contains ": "`},
 		"an at sign":                        {"- a\n- b: @c\n", "2:6 " + token + `; quote it: "@c"`},
 		"a percent sign":                    {"- a\n- b: %c d\n", "2:6 " + token + `; quote it: "%c"`},
 		"a backquote":                       {"- a\n- `b`\n", "2:3 " + token + "; quote it: \"`b`\""},
@@ -118,7 +118,7 @@ func TestSyntaxErrorsOfBlocks(t *testing.T) {
 	for doc := range d.Documents(Source{File: "a", Data: []byte("name: n\nname: m\n"), Lines: 10, Columns: 4}) {
 		d.Decode(doc, &v)
 	}
-	want := "a:12:5: name: stands twice, first in line 11"
+	want := "a:12:5: name: duplicate key, first set on line 11"
 	if got := d.Errors().Errors().Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

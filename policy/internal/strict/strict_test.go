@@ -103,7 +103,7 @@ func TestDecodeErrors(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"misspelt":          {"name: n\ncolor: red", `a.yaml:2:1: color: unknown field; did you mean colour?`},
 		"unknown":           {"name: n\nzebra: red", `a.yaml:2:1: zebra: unknown field; known here: name, colour, tags, on, limits, allowed`},
-		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
+		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: duplicate key, first set on line 1`},
 		"missing":           {"colour: red", `a.yaml:1:1: name is required`},
 		"a long name":       {"name: n\n" + strings.Repeat("x", 100) + ": red", `a.yaml:2:1: ` + strings.Repeat("x", 57) + `…: unknown field; known here: name, colour, tags, on, limits, allowed`},
 		"a long anchor":     {"name: n\ncolour: *" + strings.Repeat("x", 1000), `a.yaml:2:9: not valid YAML: unknown anchor '` + strings.Repeat("x", 493) + `…`},
