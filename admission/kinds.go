@@ -171,15 +171,15 @@ type Webhook struct {
 	// SelfProbe is a field of an object, as JSON. With the self-probe's policy, the right response is a patch if the
 	// webhook mutates, and otherwise a denial.
 	SelfProbe string
-	Judge     Judge
+	Evaluate  EvaluateFunc
 	// Strictest returns the strictest mode among the policy entries that apply to the webhook.
 	Strictest func(policy.Modes) policy.Mode
 }
 
-// Judge decodes the review in body and decides it by a policy. Its error is a *review.Error if the client made a
+// EvaluateFunc decodes the review in body and decides it by a policy. Its error is a *review.Error if the client made a
 // mistake, or a *review.ContentError if the object cannot be evaluated. The latter includes objects that need more than
 // the effort allows.
-type Judge func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error)
+type EvaluateFunc func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error)
 
 // Webhooks returns the webhooks of all kinds, and the webhook that validates policies.
 func Webhooks() []Webhook {
@@ -223,7 +223,7 @@ func (w Webhook) applying(of policy.Kind) Webhook {
 // webhook returns the webhook at a path.
 func (k kind[T]) webhook(path string, decide decideFunc[T]) Webhook {
 	return Webhook{
-		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, SelfProbe: k.selfProbe, Judge: k.judgeBy(decide),
+		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, SelfProbe: k.selfProbe, Evaluate: k.evaluateBy(decide),
 	}
 }
 

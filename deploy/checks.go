@@ -100,7 +100,7 @@ func clusterChecks() []check {
 		// The policy.
 		policyMissing(),
 		policyInvalid(),
-		secondChance(),
+		retryWebhookPrefixes(),
 		mirrorNamespace(),
 		hostAnnotation(),
 		backstopPolicy(),

@@ -54,7 +54,7 @@ func denials(r *offline.Report) (all []string) {
 	for _, result := range r.Results {
 		for _, f := range result.Findings {
 			ofHosts := strings.Contains(f.ID, "/hosts.") || strings.HasSuffix(f.ID, "/owners")
-			if (f.Effect == offline.Denial || f.PodsRefused) && !ofHosts {
+			if (f.Effect == offline.Denial || f.PodsDenied) && !ofHosts {
 				all = append(all, result.Kind+" "+result.Name+": "+f.ID+": "+f.Path+": "+f.Message)
 			}
 		}

@@ -17,7 +17,7 @@ func (x *exporter) gateways() kind {
 		resources: []admissionv1.NamedRuleWithOperations{
 			rule(gatewayGroup, createAndUpdate(), "gateways", "listenersets"), older,
 		},
-		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
 		variables: func(s side) []variable {
 			return []variable{
 				{"class" + s.suffix(), "string(" + string(s) + ".spec.?gatewayClassName.orValue(''))"},

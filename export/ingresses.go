@@ -20,12 +20,12 @@ func (x *exporter) ingresses() kind {
 		name: "ingresses",
 		resources: []admissionv1.NamedRuleWithOperations{rule("networking.k8s.io", createAndUpdate(), "ingresses",
 			"ingresses/status")},
-		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
 		variables: func(s side) []variable {
 			return []variable{
 				x.solver(s, ingressSolver),
 				{"classes" + s.suffix(), classesOf(s)},
-				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
+				{"annotations" + s.suffix(), validatedAnnotationKeys(s)},
 				{"hosts" + s.suffix(), x.ruleHosts(s)},
 				{"claims" + s.suffix(), x.ingressClaims(s)},
 				{"paths" + s.suffix(), pathsOf(s)},

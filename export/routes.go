@@ -40,11 +40,11 @@ func (x *exporter) routes() kind {
 	return kind{
 		name:       "routes",
 		resources:  []admissionv1.NamedRuleWithOperations{rule(gatewayGroup, createAndUpdate(), all...)},
-		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
 		variables: func(s side) []variable {
 			return []variable{
 				x.solver(s, routeSolver),
-				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
+				{"annotations" + s.suffix(), validatedAnnotationKeys(s)},
 				{"parents" + s.suffix(), routeParents(s)},
 				{"byDefault" + s.suffix(), attachesByDefault(s)},
 				{"hosts" + s.suffix(), routeHosts(s)},

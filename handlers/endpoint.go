@@ -187,7 +187,7 @@ func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	}
 	why := fmt.Sprintf("the review of this object has %s, at most %s are evaluated: make the object smaller",
 		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
-	return encode(e.Unjudged(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
+	return encode(e.Unevaluated(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {

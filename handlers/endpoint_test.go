@@ -28,19 +28,19 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// fakeJudge is a judge that a test watches and holds up.
-type fakeJudge struct {
-	started chan struct{} // one for each review that is judged
-	proceed chan struct{} // one lets one of them go on
+// fakeDecider decides reviews. A test observes it and holds it up.
+type fakeDecider struct {
+	started chan struct{} // one for each review that is decided
+	proceed chan struct{} // each value lets one review continue
 }
 
-func newFakeJudge() fakeJudge {
-	return fakeJudge{make(chan struct{}, 100), make(chan struct{}, 100)}
+func newFakeDecider() fakeDecider {
+	return fakeDecider{make(chan struct{}, 100), make(chan struct{}, 100)}
 }
 
-func (j fakeJudge) judge(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
-	j.started <- struct{}{}
-	<-j.proceed
+func (d fakeDecider) decide(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
+	d.started <- struct{}{}
+	<-d.proceed
 	return &admission.Decision{UID: "1"}, nil
 }
 
@@ -51,7 +51,7 @@ type decideFunc func(*policy.Policy, *policy.Effort) (*admission.Decision, error
 func fakeWebhook(path string, decide decideFunc, strictest policy.Mode) admission.Webhook {
 	return admission.Webhook{
 		Path: path,
-		Judge: func(
+		Evaluate: func(
 			p *policy.Policy, _ []byte, _ time.Time, e *policy.Effort, _ admission.Stage,
 		) (*admission.Decision, error) {
 			return decide(p, e)
@@ -140,7 +140,7 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 			want := review.Answer{UID: "705ab4f5", Allowed: true,
 				AuditAnnotations: map[string]string{"policy": v.Policy}}
 			if mode != policy.Off {
-				want.AuditAnnotations["unjudged"] = why + " (" + mode.String() + ")"
+				want.AuditAnnotations["unevaluated"] = why + " (" + mode.String() + ")"
 			}
 			switch mode {
 			case policy.Off, policy.Audit:
@@ -186,8 +186,8 @@ func TestTooLarge(t *testing.T) {
 	}
 	f := newFixture(t, "")
 	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
-		t.Error("the body was judged")
-		return nil, errors.New("judged")
+		t.Error("the body was decided")
+		return nil, errors.New("decided")
 	})
 	s := startTLS(t, h)
 	for _, tt := range tests {
@@ -208,8 +208,8 @@ func TestTooLarge(t *testing.T) {
 			}
 		})
 	}
-	if n := f.series(t, "evergate_reviews_total")["operation=unknown outcome=unjudged path=/fake"]; n != 1 {
-		t.Errorf("%v reviews were counted as unjudged, want 1", n)
+	if n := f.series(t, "evergate_reviews_total")["operation=unknown outcome=unevaluated path=/fake"]; n != 1 {
+		t.Errorf("%v reviews were counted as unevaluated, want 1", n)
 	}
 }
 
@@ -227,13 +227,13 @@ func TestFarTooLarge(t *testing.T) {
 func TestOverload(t *testing.T) {
 	f := newFixture(t, "")
 	f.Limits.Reviews = 1
-	judge := newFakeJudge()
-	server, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	server, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 
 	first := make(chan answered)
 	go func() { first <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
-	<-judge.started
+	<-decider.started
 
 	// The API server tries again after a second, over the same connection.
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=1s", "{}"))
@@ -253,8 +253,8 @@ func TestOverload(t *testing.T) {
 	second := make(chan answered)
 	go func() { second <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
 	await(t, func() bool { return server.reviews.slots.Waiting() == 1 })
-	judge.proceed <- struct{}{}
-	judge.proceed <- struct{}{}
+	decider.proceed <- struct{}{}
+	decider.proceed <- struct{}{}
 	if got := <-first; got.status != 200 {
 		t.Errorf("the first: %d %s", got.status, got.body)
 	}
@@ -284,13 +284,13 @@ func await(t testing.TB, done func() bool) {
 func TestNoWorkForClientsThatHaveGone(t *testing.T) {
 	f := newFixture(t, "")
 	f.Limits.Reviews = 1
-	judge := newFakeJudge()
-	server, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	server, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 
 	first := make(chan answered)
 	go func() { first <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
-	<-judge.started
+	<-decider.started
 
 	ctx, hangUp := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -306,10 +306,10 @@ func TestNoWorkForClientsThatHaveGone(t *testing.T) {
 	<-gone
 	await(t, func() bool { return server.reviews.slots.Waiting() == 0 })
 
-	judge.proceed <- struct{}{}
+	decider.proceed <- struct{}{}
 	<-first
-	if len(judge.started) != 0 {
-		t.Error("the review of a client that had gone was judged")
+	if len(decider.started) != 0 {
+		t.Error("the review of a client that had gone was decided")
 	}
 	await(t, func() bool { return f.series(t, "evergate_reviews_rejected_total")["reason=client_gone"] == 1 })
 }
@@ -347,8 +347,8 @@ func TestSlowBody(t *testing.T) {
 	t.Parallel() // it waits for nine tenths of a second
 	f := newFixture(t, "")
 	f.Limits.Reviews = 1
-	judge := newFakeJudge()
-	server, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	server, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 
 	conn := raw(t, s, "POST /fake?timeout=1s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
@@ -359,7 +359,7 @@ func TestSlowBody(t *testing.T) {
 	}
 
 	// Others are served meanwhile: a client that is still sending holds no slot.
-	judge.proceed <- struct{}{}
+	decider.proceed <- struct{}{}
 	if got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")); got.status != 200 {
 		t.Errorf("another review: %d %s", got.status, got.body)
 	}
@@ -376,8 +376,8 @@ func TestSlowBody(t *testing.T) {
 
 func TestBodyThatEndsEarly(t *testing.T) {
 	f := newFixture(t, "")
-	judge := newFakeJudge()
-	_, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	_, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 	conn := raw(t, s, "POST /fake HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
 		"Content-Length: 100\r\n\r\n{}").(*tls.Conn)
@@ -388,8 +388,8 @@ func TestBodyThatEndsEarly(t *testing.T) {
 	if status != 400 || body != "the body ended after 2 of 100 bytes\n" || !closed {
 		t.Errorf("answered %d %q, close: %t", status, body, closed)
 	}
-	if len(judge.started) != 0 {
-		t.Error("half of a review was judged")
+	if len(decider.started) != 0 {
+		t.Error("half of a review was decided")
 	}
 }
 

@@ -20,20 +20,20 @@ const maxReason = 512
 
 // The outcomes of reviews, in metrics.
 const (
-	allowed   = "allowed"
-	rewritten = "rewritten"
-	denied    = "denied"
-	unjudged  = "unjudged" // the object could not be evaluated: denied in mode enforce, otherwise allowed
-	invalid   = "invalid"  // the client made a mistake: 4xx
-	rejected  = "rejected" // not started: 429, 503
-	panicked  = "panicked"
+	allowed     = "allowed"
+	rewritten   = "rewritten"
+	denied      = "denied"
+	unevaluated = "unevaluated" // the object could not be evaluated: denied in mode enforce, otherwise allowed
+	invalid     = "invalid"     // the client made a mistake: 4xx
+	rejected    = "rejected"    // not started: 429, 503
+	panicked    = "panicked"
 )
 
 // outcomeOf returns the outcome of a review.
 func outcomeOf(d *admission.Decision, err error) string {
 	switch {
-	case err == nil && d.Unjudged.Why != "":
-		return unjudged
+	case err == nil && d.Unevaluated.Why != "":
+		return unevaluated
 	case err == nil && d.Denies():
 		return denied
 	case err == nil && len(d.Patch) > 0:
@@ -124,12 +124,12 @@ func (e *endpoint) logDecision(r *http.Request, d *admission.Decision, outcome s
 		slog.String("policy", d.Policy),
 		traceID(r, span),
 	}
-	if d.Unjudged.Why != "" {
-		attrs = append(attrs, slog.String("reason", text.Printable(d.Unjudged.Why, maxReason)))
+	if d.Unevaluated.Why != "" {
+		attrs = append(attrs, slog.String("reason", text.Printable(d.Unevaluated.Why, maxReason)))
 	}
-	if len(d.Refused.Mistakes) > 0 {
-		attrs = append(attrs, slog.String("reason", text.Printable(d.Refused.Mistakes[0], maxReason)),
-			slog.Int("mistakes", len(d.Refused.Mistakes)))
+	if len(d.InvalidPolicy.Mistakes) > 0 {
+		attrs = append(attrs, slog.String("reason", text.Printable(d.InvalidPolicy.Mistakes[0], maxReason)),
+			slog.Int("mistakes", len(d.InvalidPolicy.Mistakes)))
 	}
 	if d.DryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))

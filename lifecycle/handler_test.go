@@ -37,7 +37,7 @@ func TestBeforeReady(t *testing.T) {
 		checkCall(t, c, "/readyz", "200")
 		checkCall(t, c, "/nowhere", "404 404 page not found")
 		if n := w.answered.Load(); n != 1 {
-			t.Errorf("%d reviews count as answered, want 1: neither probes nor refusals", n)
+			t.Errorf("%d reviews count as answered, want 1: neither probes nor rejections", n)
 		}
 	})
 }

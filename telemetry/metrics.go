@@ -178,7 +178,7 @@ func (e Endpoint) begin() {
 	for operation, outcomes := range map[string][]string{
 		"CREATE":  {"denied"},
 		"UPDATE":  {"denied"},
-		"unknown": {"unjudged", "invalid", "rejected", "panicked"},
+		"unknown": {"unevaluated", "invalid", "rejected", "panicked"},
 	} {
 		for _, outcome := range outcomes {
 			e.reviews.WithLabelValues(operation, outcome)

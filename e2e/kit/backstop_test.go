@@ -166,7 +166,7 @@ func TestConditions(t *testing.T) {
 	k := read(t)
 	want := conditionsOf(t, k.render(t, exampleBackstop))
 	for _, name := range []string{mutate, again, pods, ingress, services, balancer, routes, gateways} {
-		want[name] = append(want[name], admissionv1.MatchCondition{Name: "not-judged-natively", Expression: "false"})
+		want[name] = append(want[name], admissionv1.MatchCondition{Name: "not-validated-natively", Expression: "false"})
 	}
 	got := conditionsOf(t, k.render(t, withConditions(t, k, build(t), exampleBackstop)))
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -317,7 +317,7 @@ func TestPluginBackstop(t *testing.T) {
 	})
 	t.Run("a webhook that is not called", func(t *testing.T) {
 		p.cluster.kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=strategic", "-p",
-			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-judged-natively", `+
+			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-validated-natively", `+
 				`"expression": "false"}]}]}`)
 		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "disables the webhook "+
 			"services.validate.evergate.dev",
