@@ -28,8 +28,8 @@ type Template struct {
 	policy.Rewriting
 }
 
-// Unevaluated is the reason that an object cannot be evaluated: its content (its size, its depth, or a value of the wrong
-// type), or the path that the API server called.
+// Unevaluated is the reason that an object cannot be evaluated: its content (its size, its depth, or a value of the
+// wrong type), or the path that the API server called.
 type Unevaluated struct {
 	Why  string
 	Mode policy.Mode // as for a finding, only mode enforce denies

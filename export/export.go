@@ -142,7 +142,7 @@ func Export(doc policy.Document, o Options) Result {
 	return x.result
 }
 
-// cloneEntries copies entries, so that fields can be removed from the copies.
+// cloneEntries copies entries so that fields can be removed from the copies.
 func cloneEntries(entries []policy.Entry) []policy.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {

@@ -82,7 +82,7 @@ func (s *server) setEndpoint(w admission.Webhook) (route string, e *endpoint) {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	span := e.spans.Review(r)
-	connection := http.NewResponseController(w) // its errors are those of writers of tests
+	connection := http.NewResponseController(w) // fails only for the writers of tests
 	due := deadlinesOf(r, start, e.Guards)
 	d, err := e.review(connection, r, due, span)
 	took := time.Since(start)
@@ -178,8 +178,8 @@ func encode(d *admission.Decision) decision {
 	return decision{d, answer.JSON()}
 }
 
-// tooLarge decides on a review that is not read because of its size. It answers rather than fails, since the object's
-// author chose the size: where a failed call admits the object, size would be a way around the policy.
+// tooLarge decides a review that is not read because of its size. It returns a decision and not an error, because the
+// author of the object chose the size. If a failed call admitted the object, a large object could bypass the policy.
 func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	uid, err := skipBody(r)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/certs"
 )
 
-// certificateMetrics contains the expiry times of certificates, so that an alert can fire before they expire.
+// certificateMetrics contains the expiry times of certificates. Alerts use them to fire before a certificate expires.
 type certificateMetrics struct {
 	notAfter *prometheus.GaugeVec
 	loads    *prometheus.CounterVec
