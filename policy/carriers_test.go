@@ -12,7 +12,7 @@ const shopCarried = shopAndBank + `
 carriers: [gateways, "edge-*"]
 `
 
-// What Gateways claim of owners.
+// Listeners of Gateways claim hosts of owners.
 func TestGatewayOwners(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	annotated := withListeners()
@@ -50,7 +50,8 @@ func TestGatewayOwners(t *testing.T) {
 	}
 }
 
-// carriers exempts of owners alone: rules of hosts, and Ingresses and Services of the same namespaces, are judged as ever.
+// carriers exempts only from owners. Rules about hosts, and Ingresses and Services in the same namespaces, are
+// evaluated as usual.
 func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	p := mustLoad(t, shopCarried+gatewaysRule(`hosts: {allowed: ["**.corp.example"]}`))
 	g := withListeners("pay.bank.example")
@@ -69,7 +70,7 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	}
 }
 
-// Where no owners are in force, carriers are exempt of nothing, which is warned of.
+// If no owners entry is active, carriers has no effect, and the policy gets a warning.
 func TestCarriersWithoutOwners(t *testing.T) {
 	const service = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	owners := func(mode string) string {
@@ -135,7 +136,7 @@ func solver(host string) *Ingress {
 	}
 }
 
-// A solver in the namespace of a carrier claims nothing of owners; nothing else does that looks like one.
+// A solver in the namespace of a carrier does not claim hosts of owners. Other objects that look like a solver do.
 func TestCarriersSolvers(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	tweaked := func(tweak func(*Ingress)) *Ingress {
@@ -181,7 +182,8 @@ func TestCarriersSolvers(t *testing.T) {
 	}
 }
 
-// The HTTPRoute that cert-manager makes for a challenge (v1.21.2, pkg/issuer/acme/http/httproute.go) likewise.
+// The same applies to the HTTPRoute that cert-manager creates for a challenge (v1.21.2,
+// pkg/issuer/acme/http/httproute.go).
 func TestCarriersSolverRoutes(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	solver := func(tweak func(*Route)) *Route {
@@ -222,8 +224,8 @@ func TestCarriersSolverRoutes(t *testing.T) {
 	}
 }
 
-// http01-edit-in-place adds a path, or a rule, for a host that the Ingress has. A solver that becomes an ordinary Ingress
-// claims its host then.
+// http01-edit-in-place adds a path or a rule for a host that the Ingress already has. A solver that becomes an ordinary
+// Ingress then claims its host.
 func TestCarriersSolverUpdates(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	edited := withHosts("shop.corp.example", "shop.corp.example")

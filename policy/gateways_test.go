@@ -35,7 +35,7 @@ func testGateways(t *testing.T, cases []gatewayCase) {
 	}
 }
 
-// Each text is one line of a rule; its error is without file and line, which are the same for all.
+// Each text is one line of a rule. Its error is written without file and line, which are always the same.
 func testGatewaysErrors(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for rule, want := range cases {
@@ -52,7 +52,7 @@ func testGatewaysErrors(t *testing.T, cases map[string]string) {
 	}
 }
 
-// withListeners is a Gateway with listeners of these hosts; empty for none.
+// withListeners is a Gateway with listeners for these hosts; empty for none.
 func withListeners(hosts ...string) Gateway {
 	var g Gateway
 	for _, h := range hosts {
@@ -84,7 +84,7 @@ func TestGatewaysEntryErrors(t *testing.T) {
 	})
 }
 
-// What owners and hosts judge of listeners.
+// The findings of owners and hosts about listeners.
 func TestGatewayHosts(t *testing.T) {
 	const allowed = `hosts: {allowed: ["**.a.example", "*.b.example"]}`
 	annotated := func(g Gateway, key, value string) Gateway {
@@ -292,7 +292,7 @@ func TestGatewayAddresses(t *testing.T) {
 	})
 }
 
-// The class of a ListenerSet is not in the object: each match by classes covers it, and no exclude does.
+// A ListenerSet does not contain its class, so each match by class covers it, and no exclude by class does.
 func TestGatewayClassSelectors(t *testing.T) {
 	for name, test := range map[string]struct {
 		selector, class string
@@ -317,7 +317,7 @@ func TestGatewayClassSelectors(t *testing.T) {
 	}
 }
 
-// An update of a Gateway with pre-existing findings. want is the introduced ones.
+// An update of a Gateway with pre-existing findings. want contains the introduced findings.
 func TestGatewayRatchet(t *testing.T) {
 	listener := func(name, host, protocol string) Listener {
 		return Listener{Name: name, Hostname: host, Protocol: protocol}
@@ -375,7 +375,8 @@ func TestGatewayRatchet(t *testing.T) {
 	}
 }
 
-// A ListenerSet is judged by the annotations of a Gateway: those that cert-manager reads on both.
+// Rules about the annotations of Gateways also evaluate ListenerSets, because cert-manager reads the annotations of
+// both.
 func TestGatewayAnnotationTable(t *testing.T) {
 	gateway, set := defaultAnnotations().hostTable("Gateway"), defaultAnnotations().hostTable("ListenerSet")
 	for key := range set.exact {
@@ -388,7 +389,7 @@ func TestGatewayAnnotationTable(t *testing.T) {
 	}
 }
 
-// Judging a Gateway by every check costs steps for each of its elements, a bounded number.
+// The evaluation of a Gateway by every check takes a limited number of steps for each of its elements.
 func TestGatewayEffort(t *testing.T) {
 	p := mustLoad(t, gatewaysRule(`hosts: {required: true, allowed: ["**.ok.example"], denied: [no.example], wildcards: deny, max: 1}
   ports: {allowed: ["443"]}

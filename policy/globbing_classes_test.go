@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// *.x in a rule of an Ingress is names at any depth where its class is listed, and there alone.
+// *.x in a rule of an Ingress covers names at any depth only if its class is listed.
 func TestGlobbingClasses(t *testing.T) {
 	const rules = "globbingClasses: [alb, 'alb-*']\n" + `
 ingresses: [{name: r, mode: enforce, hosts: {allowed: ["*.a.example"]}, tls: {coversHosts: true}}]
@@ -54,7 +54,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 			}
 		})
 	}
-	// An update that changes the class alone takes what the Ingress did not have.
+	// An update that only changes the class claims hosts that the Ingress did not have.
 	a := Attributes{Operation: Update, Namespace: "team"}
 	got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, class("alb"), class("nginx"), nil)))
 	if diff := cmp.Diff(denied, got); diff != "" {

@@ -73,7 +73,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// An update of a grant that does not pass may take elements away, and adds none on either side.
+// An update of a grant that does not pass may remove elements, but must not add elements on either side.
 func TestGrantRatchet(t *testing.T) {
 	const namespaces, kinds = `from: {namespaces: [ok]}`, `to: {kinds: [Service]}`
 	withKind := func(g *Grant, kind string) *Grant {
@@ -120,7 +120,7 @@ func TestGrantRatchet(t *testing.T) {
 	}
 }
 
-// Judging a grant costs steps for each element, and not for each pair of them.
+// The evaluation of a grant takes steps for each element, and not for each pair of elements.
 func TestGrantEffort(t *testing.T) {
 	names := strings.Fields(strings.Repeat("n ", 5000))
 	g := grantOf(names, names...)
@@ -153,7 +153,7 @@ func TestGrantsEntryErrors(t *testing.T) {
 	}
 }
 
-// Every directory of testdata/grants has a policy.yaml and manifests that it judges, as in testdata/gateways.
+// Every directory in testdata/grants has a policy.yaml and manifests, like testdata/gateways.
 func TestGrantManifests(t *testing.T) {
 	for _, path := range testdata(t, "grants/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {

@@ -18,7 +18,7 @@ func mustLoad(t testing.TB, text string) *Policy {
 	return p
 }
 
-// withoutSuites returns the files that are no suites of tests.
+// withoutSuites returns the files that are not test suites.
 func withoutSuites(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.yaml") })
 }
@@ -57,7 +57,7 @@ func testdata(t testing.TB, pattern string) []string {
 	return paths
 }
 
-// wantMark precedes each sentence about a manifest that users read.
+// wantMark precedes each expected sentence about a manifest.
 const wantMark = "# want: "
 
 // marked returns the text after a mark, of each line of a file that begins with it.
@@ -71,8 +71,7 @@ func marked(text []byte, mark string) []string {
 	return found
 }
 
-// checkName compares the name of a manifest, which begins with bad where a policy has something to say of it, with what
-// it says.
+// checkName compares the name of a manifest with its sentences. The name of a manifest with findings starts with bad.
 func checkName(t *testing.T, path string, said []string) {
 	t.Helper()
 	if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(said) > 0) {

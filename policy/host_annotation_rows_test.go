@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A policy's own rows name hosts for the kinds that they list, by their grammar, whatever document has them.
+// The rows of a policy define annotations that contain hosts, for the listed kinds and with a grammar. They may be in
+// any document.
 func TestHostAnnotationRows(t *testing.T) {
 	p := mustLoad(t, `
 hostAnnotations:
@@ -71,7 +72,7 @@ hostAnnotations:
 	}
 }
 
-// A row adds to what is known of an annotation, and takes nothing from it.
+// A row adds hosts to the known hosts in an annotation, and does not remove any.
 func TestHostAnnotationRowsOnlyAdd(t *testing.T) {
 	p := mustLoad(t, `
 hostAnnotations:

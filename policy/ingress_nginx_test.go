@@ -50,7 +50,8 @@ func TestNginxRiskOf(t *testing.T) {
 	}
 }
 
-// The prefix that the controller has without a flag, and those of annotationPrefixes; none that only begins like one.
+// The default prefix of the controller, and the prefixes in annotationPrefixes. Other prefixes with the same start do
+// not count.
 func TestIngressNginxPrefix(t *testing.T) {
 	p := mustLoad(t, "annotationPrefixes: {ingressNginx: [nginx.corp.example]}\n"+
 		"ingresses: [{name: r, mode: enforce, ingressNginx: {maxRisk: Low, rewriteTarget: safe}}]\n")

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An update of an Ingress with pre-existing findings. want is the introduced ones.
+// An update of an Ingress with pre-existing findings. want contains the introduced findings.
 func TestIngressRatchet(t *testing.T) {
 	const allowed = `hosts: {allowed: [ok.example]}`
 	for name, test := range map[string]struct {

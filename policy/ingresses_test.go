@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Sentences that the manifests of testdata/ingresses do not have.
+// Sentences that do not appear in the manifests of testdata/ingresses.
 func TestIngressSentences(t *testing.T) {
 	unruly := withHosts("")
 	unruly.DefaultBackend = true
@@ -83,7 +83,7 @@ func TestIngressSentences(t *testing.T) {
 	}
 }
 
-// No value of an object adds a control character to a sentence: the API server would drop the warning.
+// No value of an object adds a control character to a sentence, because the API server would drop the warning.
 func TestIngressSentencesPrint(t *testing.T) {
 	p := mustLoadIngressRule(t, `hosts: {allowed: [], denied: ["**"], wildcards: deny}
   tls: {required: true, coversHosts: true, allowHTTP: deny}
@@ -117,8 +117,8 @@ func patterned(key string) *Ingress {
 	return ing
 }
 
-// Judging an Ingress of the greatest size that etcd accepts takes about as many steps as it has hosts. If it took their
-// square, this test would run for minutes.
+// The evaluation of an Ingress of the maximum size that etcd accepts takes about as many steps as it has hosts. If it
+// took the square of this number, this test would run for minutes.
 func TestIngressOfManyHosts(t *testing.T) {
 	const n = 10000
 	ing := manyHosts(n)
@@ -166,8 +166,7 @@ func BenchmarkJudgeIngress(b *testing.B) {
 	}
 }
 
-// Each special character of a path is found where a controller may read the path as a regular expression, and nowhere
-// else.
+// Each special character of a path is found if a controller may read the path as a regular expression, and only then.
 func TestPathMayBeAPattern(t *testing.T) {
 	p := mustLoadIngressRule(t, "paths: {denied: [/admin]}")
 	for _, c := range "[](){}*+?|^$\\" {
@@ -185,7 +184,8 @@ func TestPathMayBeAPattern(t *testing.T) {
 	}
 }
 
-// manyRules returns a policy of n rules, of which ten match the namespace; each allows 200 hosts and has every check.
+// manyRules returns a policy of n rules. Ten of them match the namespace. Each rule allows 200 hosts and has every
+// check.
 func manyRules(tb testing.TB, n int) *Policy {
 	var y strings.Builder
 	y.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\ningresses:\n")
@@ -210,7 +210,7 @@ func manyRules(tb testing.TB, n int) *Policy {
 	return p
 }
 
-// Every sentence begins with p.yaml:line:column, which the tests of loading check.
+// Every sentence starts with p.yaml:line:column. The tests of loading check these positions.
 func TestIngressRuleErrors(t *testing.T) {
 	for rule, want := range map[string]string{
 		`message: ask us`: `ingresses[0]: checks nothing: write hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend`,
@@ -301,8 +301,8 @@ var (
 
 var update = flag.Bool("update", false, "write the sentences of testdata/ingresses anew")
 
-// TestIngressManifests judges each testdata/ingresses/<check>/*.yaml by the policy.yaml beside it. The sentences
-// that users read are at the top of a manifest, one a line after "# want: "; good ones have none. A new file is a new
+// TestIngressManifests evaluates each testdata/ingresses/<check>/*.yaml with the policy.yaml next to it. The expected
+// sentences are at the top of a manifest, one per line after "# want: ". Good manifests have none. A new file is a new
 // case; go test -update adds its sentences.
 func TestIngressManifests(t *testing.T) {
 	for _, file := range testdata(t, "ingresses/*/policy.yaml") {
@@ -364,8 +364,8 @@ func writeManifest(t *testing.T, file string, want []string, body string) {
 	}
 }
 
-// mustLoadIngressRule loads a policy of one ingresses entry r with these fields, in lines indented by two but the
-// first.
+// mustLoadIngressRule loads a policy of one ingresses entry r with these fields. All lines except the first are
+// indented by two.
 func mustLoadIngressRule(t testing.TB, text string) *Policy {
 	t.Helper()
 	return mustLoad(t, ingressRule(text))
@@ -377,7 +377,7 @@ func ingressRule(text string) string {
 
 var creating = Attributes{Operation: Create, Namespace: "team-a", Resource: "ingresses"}
 
-// ingressManifest is as much of networking.k8s.io/v1 as the tests' manifests use.
+// ingressManifest contains the fields of networking.k8s.io/v1 that the manifests of the tests use.
 type ingressManifest struct {
 	Metadata struct {
 		Name        string            `json:"name"`

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An image that an enforced rule denies wherever it is pulled from gets no advice to write it at its mirror.
+// If an enforced rule also denies the image at its mirror, the denial does not suggest the mirror.
 func TestMirrorAdvice(t *testing.T) {
 	const mirrors = `
 mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]

@@ -91,7 +91,7 @@ func TestRewriteImage(t *testing.T) {
 	}
 }
 
-// An image that is only the host of a mirror would be parsed as a path on docker.io: no patch is better.
+// An image that is only the host of a mirror would be parsed as a path on docker.io, so it does not get a patch.
 func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+mirrorText("one", "ghcr.io/acme/app", "m.example"))
 	out := rewriteOne(p, "ghcr.io/acme/app:1")
@@ -104,7 +104,7 @@ func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 	}
 }
 
-// Mirrors are compared by their one spelling and written as the policy has them: nodes have credentials for that name.
+// Mirrors are compared in normal form and written as in the policy, because nodes have credentials for that name.
 func TestMirrorSpellingIsKept(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example:0443/hub")+
@@ -219,7 +219,7 @@ func TestMirrorErrors(t *testing.T) {
 	}
 }
 
-// checkMirrorErrors compares the errors of loading entries with want; empty for none.
+// checkMirrorErrors compares the errors of loading entries with want; want is empty if there are none.
 func checkMirrorErrors(t *testing.T, text, want string) {
 	t.Helper()
 	var got string
@@ -231,7 +231,7 @@ func checkMirrorErrors(t *testing.T, text, want string) {
 	}
 }
 
-// Conflicts between entries. The second entry begins in line 9, and the third in line 14.
+// Conflicts between entries. The second entry starts on line 9, and the third on line 14.
 func TestMirrorConflicts(t *testing.T) {
 	ns := func(patterns string) string { return "match: {namespaces: [" + patterns + "]}" }
 	spare := func(images string) string { return "exclude: {images: [" + images + "]}" }
@@ -376,7 +376,7 @@ func TestMirrorPlaces(t *testing.T) {
 
 // Each review pays for the garbage collection of the policy, which follows every allocation.
 func TestMirrorAllocations(t *testing.T) {
-	const mirrors, most = 10_000, 11_000 // one for each name, and those of other tests
+	const mirrors, most = 10_000, 11_000 // one for each name, and the allocations of other tests
 	var text strings.Builder
 	text.WriteString("mirrors:\n")
 	for i := range mirrors {
@@ -392,7 +392,7 @@ func TestMirrorAllocations(t *testing.T) {
 	}
 }
 
-// heapObjects returns how many allocations are in use.
+// heapObjects returns the number of allocations in use.
 func heapObjects() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kubelet looks an image with the pull policy Never up on the node by its name: it is not rewritten.
+// kubelet looks up an image with the pull policy Never on the node by its name, so the image is not rewritten.
 func TestNeverPulled(t *testing.T) {
 	p := mustLoad(t, `
 mirrors:
@@ -48,7 +48,7 @@ pods:
 	}
 }
 
-// from: mirrors applies to such an image like to any other one: by its name.
+// from: mirrors applies to such an image like to any other image, by its name.
 func TestNeverPulledFromMirrors(t *testing.T) {
 	p := mustLoad(t, `
 mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, exclude: {images: [docker.io/acme/excluded]}}]

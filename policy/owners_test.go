@@ -18,7 +18,7 @@ owners:
 - {name: shared, mode: enforce, hosts: [shared.example], namespaces: ["*"]}
 `
 
-// Each sentence of the specification of owners.
+// Each sentence in the specification of owners.
 func TestOwners(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	for name, test := range map[string]struct {
@@ -60,7 +60,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// What owners find and what hosts finds are both reported, and neither excuses the other.
+// Findings of owners and of hosts are both reported, and a finding of one does not hide a finding of the other.
 func TestOwnersAndHosts(t *testing.T) {
 	p := mustLoad(t, shopAndBank+`ingresses: [{name: all, mode: enforce, hosts: {allowed: ["*.bank.example"]}}]
 `)
@@ -76,7 +76,7 @@ func TestOwnersAndHosts(t *testing.T) {
 	}
 }
 
-// A host of an annotation is claimed too, and so is one of a Service.
+// A host in an annotation, or in a Service, is claimed too.
 func TestOwnersOfAnnotations(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
@@ -86,7 +86,7 @@ func TestOwnersOfAnnotations(t *testing.T) {
 	}
 }
 
-// An entry takes hosts from entries of its own mode and of weaker ones alone, and one that is off from none.
+// An entry takes hosts only from entries in its mode and in weaker modes, and not from entries in mode off.
 func TestModesOfOwners(t *testing.T) {
 	for name, test := range map[string]struct {
 		outer, inner string
@@ -117,8 +117,8 @@ owners:
 	}
 }
 
-// An update that adds a claim to an old object is denied. A claim that the object had warns, except a host that was only
-// in spec.tls.
+// An update that adds a claim to an old object is denied. A claim that the object already had warns, except a host that
+// was only in spec.tls.
 func TestOwnersOfOldObjects(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	a := Attributes{Operation: Update, Namespace: "team"}
@@ -148,13 +148,13 @@ func TestOwnersErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", entries, err, want)
 		}
 	}
-	// One that is off owns nothing.
+	// An entry in mode off does not own anything.
 	mustLoad(t, `
 owners: [{name: a, mode: off, hosts: [a.example], namespaces: [x]}, {name: b, mode: warn, hosts: [a.example], namespaces: [y]}]
 `)
 }
 
-// BenchmarkOwners judges an Ingress of ten hosts by fifty thousand owned hosts, and by none.
+// BenchmarkOwners evaluates an Ingress of ten hosts with fifty thousand owned hosts, and with none.
 func BenchmarkOwners(b *testing.B) {
 	var many strings.Builder
 	many.WriteString("owners:\n")

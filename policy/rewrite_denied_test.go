@@ -20,7 +20,7 @@ pods:
 - {name: other, mode: enforce, images: {digest: required, allowed: []}, match: {namespaces: [locked]}}
 `
 
-// An image that a rule in mode enforce denies as it is written is not rewritten, and then it is denied.
+// If a rule in mode enforce denies an image as it is written, the image is not rewritten, and then it is denied.
 func TestDeniedIsNotRewritten(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	for _, test := range []struct {
@@ -103,8 +103,8 @@ func TestDeniedInWarn(t *testing.T) {
 	}
 }
 
-// A finding of a rule in mode warn and one of a rule in mode enforce about the same original image each appear once, in
-// whichever order the rules are.
+// If a rule in mode warn and a rule in mode enforce have findings about the same original image, each finding appears
+// once, for every order of the rules.
 func TestDeniedByTwoRules(t *testing.T) {
 	const told, evil = "- {name: told, mode: warn, images: {denied: [docker.io/evil]}}\n",
 		"- {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}\n"
@@ -121,8 +121,8 @@ func TestDeniedByTwoRules(t *testing.T) {
 	}
 }
 
-// An update does not rewrite images that it does not change; and a pre-existing finding does not prevent rewriting,
-// since the judge would not deny the image.
+// An update does not rewrite images that it does not change. A pre-existing finding does not prevent rewriting, because
+// the validating webhook would not deny the image.
 func TestDeniedOnUpdate(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	update := Attributes{Operation: Update, Namespace: "strict", Resource: "pods"}
@@ -162,8 +162,8 @@ func TestDeniedOnUpdate(t *testing.T) {
 	}
 }
 
-// For any policy that loads: an image that is not rewritten because it is denied is denied by the judge, and no image
-// that is pulled from a mirror was denied as it was written.
+// For any policy that loads, the validating webhook denies an image that is not rewritten because it is denied, and no
+// image that is pulled from a mirror was denied as it was written.
 func TestDeniedProperties(t *testing.T) {
 	r := newRandomWords(3, 4)
 	denied, rewritten := 0, 0
@@ -243,7 +243,7 @@ func TestWarnings(t *testing.T) {
 
 func quoteAll(list string) string { return "'" + strings.ReplaceAll(list, ", ", "', '") + "'" }
 
-// The cost of warnings is bounded, however many mirrors a source has and however many places are denied.
+// The cost of warnings is limited, for any number of mirrors of a source and any number of denied places.
 func TestWarningsAreBounded(t *testing.T) {
 	const n = 2_000
 	mirrors, denied := "mirrors:\n", "m.example"

@@ -13,7 +13,7 @@ func routesRule(fields string) string {
 	return "routes:\n- name: r\n  mode: enforce\n  " + fields + "\n"
 }
 
-// creatingRoute is the creation of a route in the namespace shop, an HTTPRoute unless it says otherwise.
+// creatingRoute is the creation of a route in the namespace shop. Its kind is HTTPRoute by default.
 func creatingRoute(resource string) Attributes {
 	if resource == "" {
 		resource = httpRoutes
@@ -42,7 +42,7 @@ func testRoutes(t *testing.T, cases map[string]routeCase) {
 	}
 }
 
-// routeUpdate is an update of an HTTPRoute, and the sentences of what denies it.
+// routeUpdate is an update of an HTTPRoute, and the sentences of its denial.
 type routeUpdate struct {
 	rule     string
 	old, now Route
@@ -145,7 +145,7 @@ func TestRouteHosts(t *testing.T) {
 	})
 }
 
-// One rule asks the hostnames of a mesh route and the other does not: the claims that they share are read once.
+// If one rule checks the hostnames of a mesh route and another rule does not, the claims that they share are read once.
 func TestMeshHostsBesideOthers(t *testing.T) {
 	p := mustLoad(t, routesRule(`hosts: {max: 1, denied: [dns.example]}`)+`- name: mesh
   mode: enforce
@@ -169,7 +169,7 @@ func TestMeshHostsBesideOthers(t *testing.T) {
 	}
 }
 
-// An owner asks routes too, by any place, but not the hostnames of a mesh.
+// Owners also apply to all hosts of routes, except the hostnames of a mesh.
 func TestRouteOwners(t *testing.T) {
 	p := mustLoad(t, `owners: [{name: pay, mode: enforce, hosts: [pay.example, "**.pay.example"], namespaces: [pay]}]`)
 	for name, c := range map[string]struct {
@@ -268,7 +268,7 @@ func TestRouteParents(t *testing.T) {
 
 func mirrorTo(ref ObjectRef) RouteFilter { return RouteFilter{Type: "RequestMirror", Mirror: &ref} }
 
-// askingAbout has ExternalAuth decide about each request.
+// askingAbout has an ExternalAuth filter that decides each request.
 func askingAbout(ref ObjectRef) RouteFilter { return RouteFilter{Type: "ExternalAuth", Auth: &ref} }
 
 func sending(backends ...RouteBackend) Route { return Route{Rules: []RouteRule{{Backends: backends}}} }
@@ -333,7 +333,7 @@ func TestRouteFilters(t *testing.T) {
 	})
 }
 
-// An entry judges the kinds that it lists, whatever the object says of itself.
+// An entry applies to the kinds that it lists, whatever kind the object contains.
 func TestRouteKinds(t *testing.T) {
 	p := mustLoad(t, routesRule("kinds: [GRPCRoute, TLSRoute]\n  annotations: {denied: [a]}"))
 	route := &Route{Meta: Meta{Annotations: map[string]string{"a": "b"}}}
@@ -348,7 +348,7 @@ func TestRouteKinds(t *testing.T) {
 	}
 }
 
-// All blocks of a rule have findings, in the order of its fields; labels, users and groups match and exclude.
+// All blocks of a rule have findings, in the order of its fields. labels, users and groups match and exclude.
 func TestRoutesOrder(t *testing.T) {
 	p := mustLoad(t, routesRule(`message: "ask #network"
   match: {users: ["*"], labels: [app]}

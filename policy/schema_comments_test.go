@@ -14,7 +14,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// policyField is a field of a policy file, in a struct or one that it embeds.
+// policyField is a field of a policy file, in a struct or in an embedded struct.
 type policyField struct {
 	owner    string // the struct that declares it
 	goName   string
@@ -52,8 +52,8 @@ func policyFields(typ reflect.Type) []policyField {
 	return fields
 }
 
-// fieldComments returns the doc comments of the fields of all structs of the package, by Struct.Field: what stands
-// above a field, or behind it in its line.
+// fieldComments returns the doc comments of the fields of all structs of the package, by Struct.Field. The comment of a
+// field is above it, or after it on the same line.
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")
@@ -100,8 +100,8 @@ func commentOf(f *ast.Field) string {
 	return strings.Join(paragraphs, "\n")
 }
 
-// describeField turns a doc comment into sentences for readers of policies, who do not see the name of the field in Go:
-// of "Hosts: which hosts …" the name goes; in "Allowed lists …" it becomes that of the file.
+// describeField turns a doc comment into sentences for readers of policies, who do not see the Go name of the field. It
+// removes the name from "Hosts: which hosts …", and replaces it with the YAML key in "Allowed lists …".
 func describeField(f policyField, comment string) string {
 	if comment == "" {
 		return ""
@@ -128,7 +128,7 @@ func describeField(f policyField, comment string) string {
 	return ended(string(runes))
 }
 
-// ended returns a sentence with its full stop.
+// ended returns a sentence with a full stop.
 func ended(s string) string {
 	if strings.HasSuffix(s, ".") {
 		return s

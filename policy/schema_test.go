@@ -27,8 +27,8 @@ const (
 	embeddedSchema = "../internal/schema/policy.schema.json.gz"
 )
 
-// docs/policy.schema.json is made from the types that policies are decoded into: names, required fields, types and words
-// are those of the decoder, descriptions are the doc comments of fields, examples those of docs/policy.
+// docs/policy.schema.json is generated from the types that policies are decoded into. Names, required fields, types and
+// enumerations come from the decoder, descriptions from the doc comments of fields, and examples from docs/policy.
 func TestSchemaFile(t *testing.T) {
 	g := newSchemaMaker(t)
 	root := g.root()
@@ -55,7 +55,7 @@ func TestSchemaFile(t *testing.T) {
 	}
 }
 
-// Descriptions are for readers of policies: they name fields, not identifiers of Go.
+// Descriptions are for readers of policies, so they mention fields and not Go identifiers.
 func TestSchemaDescriptionsNameNoIdentifiers(t *testing.T) {
 	g := newSchemaMaker(t)
 	root := g.root()
@@ -75,7 +75,7 @@ func TestSchemaDescriptionsNameNoIdentifiers(t *testing.T) {
 	}
 }
 
-// Policies that load are valid by the schema.
+// Policies that load are valid according to the schema.
 func TestSchemaAcceptsPolicies(t *testing.T) {
 	valid := compileSchema(t)
 	paths := testdata(t, "*/policy.yaml")
@@ -91,7 +91,7 @@ func TestSchemaAcceptsPolicies(t *testing.T) {
 	for _, path := range paths {
 		data := readFile(t, path)
 		if _, err := Load(File{Name: path, Data: data}); err != nil {
-			continue // of a file that is a policy, another test says so
+			continue // if the file is a policy, another test fails
 		}
 		for _, document := range yamlDocuments(t, data) {
 			if tried++; valid.Validate(document) != nil {
@@ -115,15 +115,15 @@ func TestSchemaAcceptsPolicies(t *testing.T) {
 	}
 }
 
-// sayable finds the errors of the decoder that a schema can have: unknown and missing fields, values of another type,
-// words that a field does not know.
+// sayable finds the errors of the decoder that a schema can express: unknown and missing fields, values of another
+// type, and values outside an enumeration.
 var sayable = regexp.MustCompile(`unknown field|is required$|: want |null is not a value|is not an EvergatePolicy|is not supported: write|` +
 	`is not a mode|is not known here|is not a type of|is not a path type|is not a kind of routes|is not a risk`)
 
-// unsayable finds errors of YAML itself, of which a validator does not see the text.
+// unsayable finds errors in the YAML itself, because a validator does not see the text.
 var unsayable = regexp.MustCompile("not valid YAML|anchors and aliases")
 
-// Of the policies that do not load, those are invalid by the schema that have a mistake that a schema can know of.
+// A policy that does not load is invalid according to the schema if the schema can express its mistake.
 func TestSchemaRefusesMistakes(t *testing.T) {
 	valid := compileSchema(t)
 	tried := 0
@@ -147,7 +147,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	}
 }
 
-// Each mistake is refused, alone in a policy that is valid but for it.
+// Each mistake is rejected if it is the only mistake in a valid policy.
 func TestSchemaRefusesEachMistake(t *testing.T) {
 	valid := compileSchema(t)
 	for name, mistake := range map[string]string{
@@ -181,7 +181,7 @@ func TestSchemaRefusesEachMistake(t *testing.T) {
 	}
 }
 
-// The examples of the schema are values that the decoder accepts, and its words are all that it accepts.
+// The decoder accepts the examples in the schema, and accepts only the values in its enumerations.
 func TestSchemaOfTexts(t *testing.T) {
 	for typ, of := range newSchemaMaker(t).texts {
 		for _, word := range of.Enum {
@@ -216,7 +216,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	if err := c.AddResource("policy.schema.json", document); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := c.Compile("policy.schema.json") // it checks the schema by that of its draft
+	compiled, err := c.Compile("policy.schema.json") // it checks the schema with the schema of its draft
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func yamlDocuments(t *testing.T, data []byte) []any {
 	}
 }
 
-// datesAsText makes texts of dates without quotes, as YAML 1.2 has them, by which editors read policies.
+// datesAsText converts dates without quotes to texts. YAML 1.2, which editors use, reads them as texts.
 func datesAsText(n *yaml.Node) {
 	if n.ShortTag() == "!!timestamp" {
 		n.Tag = "!!str"
@@ -266,7 +266,8 @@ func encodeSchema(t *testing.T, s *schema.Schema) []byte {
 	return b.Bytes()
 }
 
-// compressed returns data as docs embeds it: the same for the same data, without a time.
+// compressed returns data in the form that docs embeds. It is always the same for the same data, and does not contain a
+// time.
 func compressed(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -283,7 +284,7 @@ func compressed(t *testing.T, data []byte) []byte {
 	return b.Bytes()
 }
 
-// schemaMaker makes the schema of a type that a policy is decoded into.
+// schemaMaker generates the schema of a type that a policy is decoded into.
 type schemaMaker struct {
 	comments map[string]string // of a field, by Struct.Field
 	examples map[string][]any  // of a field, by Struct.Field: its values in docs/policy, then in examples/policies
@@ -340,10 +341,10 @@ func (g *schemaMaker) addExamples(typ reflect.Type, tree any) {
 	}
 }
 
-// maxExample is how long the example of a field may be, in bytes of JSON: what fits into a line or two.
+// maxExample is the maximum length of the example of a field, in bytes of JSON, which fits on one or two lines.
 const maxExample = 160
 
-// exampleOf returns the first example that says something and is short, or the shortest.
+// exampleOf returns the first useful and short example, or the shortest.
 func (g *schemaMaker) exampleOf(f policyField) []any {
 	var best any
 	shortest := 0
@@ -427,7 +428,7 @@ func (g *schemaMaker) field(f policyField, of *schema.Schema) *schema.Schema {
 	return &s
 }
 
-// partOf returns the schema of a field of which only some fields have a meaning in a struct.
+// partOf returns the schema of a field if only some of its fields have a meaning in a struct.
 func (g *schemaMaker) partOf(owner reflect.Type, f policyField, only []string) *schema.Schema {
 	part := &schema.Schema{Type: "object", MoreFields: new(bool)}
 	for _, inner := range policyFields(f.typ.Elem()) {

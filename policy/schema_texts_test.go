@@ -10,8 +10,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// textSamples are values of all kinds: a text that accepts one of them, unless it is one of its words, is no
-// enumeration.
+// textSamples are values of all kinds. A text that accepts one of them, except its own words, is not an enumeration.
 var textSamples = []string{
 	"a", "app", "app=web-*", "team-*", "*", "a.example.com", "*.a.example.com", "**.example.com", "*.{namespace}.example.com",
 	"443", "8000-8999", "10.0.0.0/8", "2001:db8::/32", "203.0.113.7", "/admin", "[a-z]+", "docker.io", "ghcr.io/acme/app:1",
@@ -19,8 +18,8 @@ var textSamples = []string{
 	"off", "warn", "deny", "required", "safe", "mirrors", "Exact", "Prefix", "All", "ClusterIP", "HTTPRoute", "Low",
 }
 
-// textSchema returns the schema of the texts that a type accepts. It asks the type: the sentence of an error about a word
-// that is unknown names those that are known.
+// textSchema returns the schema of the texts that a type accepts. It parses the error about an unknown word, which
+// lists the known words.
 func textSchema(typ reflect.Type) *schema.Schema {
 	s := &schema.Schema{Type: "string", Pattern: textPatterns()[typ]}
 	var words []string
@@ -45,7 +44,8 @@ func textSchema(typ reflect.Type) *schema.Schema {
 	return s
 }
 
-// textPatterns are regular expressions for texts that a schema can describe. They accept all that the type accepts.
+// textPatterns are regular expressions for texts that a schema can describe. They accept everything that the type
+// accepts.
 func textPatterns() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[entryName](): `^[a-z0-9.-]{1,63}$`,

@@ -22,7 +22,7 @@ var jane = subject{
 	labels: map[string]string{"app": "web-1", "empty": ""}, classes: classes{"public-eu"},
 }
 
-// A match needs every dimension that it names, and of each dimension one element.
+// A match needs one element of every dimension that it has.
 func TestMatch(t *testing.T) {
 	label := func(text string) []labelPattern { return []labelPattern{mustLabel(t, text)} }
 	for name, test := range map[string]struct {
@@ -59,7 +59,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// An exclude needs one of its dimensions.
+// An exclude needs only one of its dimensions.
 func TestExclude(t *testing.T) {
 	for name, test := range map[string]struct {
 		exclude *selector
@@ -92,7 +92,7 @@ func TestExcludeWinsOverMatch(t *testing.T) {
 	}
 }
 
-// Every dimension that has no meaning for a kind of entry is refused with the reason.
+// Every dimension that does not have a meaning for a kind of entry is rejected with the reason.
 func TestSelectorRefusals(t *testing.T) {
 	const (
 		people = " has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels"
@@ -171,7 +171,8 @@ func TestLabelPatternErrors(t *testing.T) {
 	}
 }
 
-// Of an object that names two classes, one suffices for a match, and an exclude needs both: either may be in force.
+// If an object contains two classes, a match needs one of them and an exclude needs both, because either class may be
+// active.
 func TestTwoClasses(t *testing.T) {
 	for classNames, want := range map[string]string{
 		"match: {classNames: [a]}":                            "applies",
@@ -193,7 +194,7 @@ func TestTwoClasses(t *testing.T) {
 	}
 }
 
-// A Service without a class is in none.
+// A Service without a class does not belong to any class.
 func TestLoadBalancerClasses(t *testing.T) {
 	p := mustLoad(t, "\nservices: [{name: r, mode: enforce, match: {loadBalancerClasses: [\"*\"]}, types: {denied: [NodePort]}}]\n")
 	for class, want := range map[*string]bool{nil: false, new(""): false, new("example.com/x"): true} {

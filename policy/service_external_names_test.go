@@ -58,7 +58,7 @@ func TestExternalNames(t *testing.T) {
 	})
 }
 
-// An XBackend is judged by externalNames as a Service of type ExternalName is, and by no other field.
+// externalNames applies to an XBackend like to a Service of type ExternalName, and no other field applies to it.
 func TestXBackends(t *testing.T) {
 	const path, rest = `spec.externalHostname.hostname: `, "; it passes only if externalNames.allowed lists it"
 	to := func(name string) *Service { return &Service{ExternalHostname: name} }
@@ -89,7 +89,7 @@ func TestXBackends(t *testing.T) {
 			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateService(a, test.obj, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
-			// What an XBackend had before denies no update.
+			// An update is not denied for a name that the XBackend had before.
 			a.Operation = Update
 			for _, f := range must(p.EvaluateService(a, test.obj, test.obj, nil)) {
 				if f.Denies() {
@@ -101,7 +101,7 @@ func TestXBackends(t *testing.T) {
 			}
 		})
 	}
-	// A Service has no such field: what stands there means nothing.
+	// A Service does not have such a field, so its value has no effect.
 	p := mustLoad(t, "services: [{name: r, mode: enforce, externalNames: {allowed: []}}]\n")
 	found := must(p.EvaluateService(Attributes{Operation: Create, Resource: "services"}, to("a.example.com"), nil, nil))
 	if len(found) > 0 {

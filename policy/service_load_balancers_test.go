@@ -62,7 +62,7 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 	})
 }
 
-// An annotation with too many ranges takes bounded memory.
+// An annotation with too many ranges takes a limited amount of memory.
 func TestManySourceRanges(t *testing.T) {
 	svc := &Service{Meta: Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
 	r := report{effort: new(Effort)}

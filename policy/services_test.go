@@ -38,7 +38,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	}
 }
 
-// Each text is one line of a rule; its error is without file and line, which are the same for all.
+// Each text is one line of a rule. Its error is written without file and line, which are always the same.
 func testServicesErrors(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for rule, want := range cases {
@@ -55,8 +55,8 @@ func testServicesErrors(t *testing.T, cases map[string]string) {
 	}
 }
 
-// Every directory of testdata/services has a policy.yaml and manifests that it judges. The sentences about one are at the
-// top of the manifest, one a line after "# want: ". A new file is a new case.
+// Every directory in testdata/services has a policy.yaml and manifests. The expected sentences are at the top of a
+// manifest, one per line after "# want: ". A new file is a new case.
 func TestServiceManifests(t *testing.T) {
 	for _, path := range testdata(t, "services/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {
@@ -75,8 +75,8 @@ func TestServiceManifests(t *testing.T) {
 	}
 }
 
-// readService reads a manifest with Kubernetes' own types, and that of an XBackend with those of Gateway API. It returns
-// the resource, too.
+// readService reads a manifest with the types of Kubernetes, and an XBackend with the types of Gateway API. It also
+// returns the resource.
 func readService(t testing.TB, manifest []byte) (string, *Service) {
 	t.Helper()
 	var head metav1.TypeMeta
@@ -145,7 +145,7 @@ func TestServicesEntryErrors(t *testing.T) {
 	})
 }
 
-// All blocks of a rule have findings, in the order of its fields, and users and groups may match and exclude.
+// All blocks of a rule have findings, in the order of its fields. users and groups may match and exclude.
 func TestServicesOrder(t *testing.T) {
 	p := mustLoad(t, `
 services:

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a controller writes into an expression or a configuration does not end there.
+// Texts that a controller writes into an expression or a configuration cannot end it.
 func TestUnsafeCharacters(t *testing.T) {
 	p := mustLoad(t, "ingresses: [{name: i, mode: enforce, paths: {unsafeCharacters: deny}}]\n"+
 		"routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n")
@@ -43,13 +43,13 @@ func TestUnsafeCharacters(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	// A text that was there before denies no update.
+	// An update is not denied for a text that was there before.
 	if found := must(p.EvaluateRoute(Attributes{Operation: Update, Resource: "httproutes"}, route, route, nil)); len(found) != 6 || found[1].Denies() {
 		t.Error(sentences(found))
 	}
 }
 
-// Controllers write the texts of filters into their configuration, too: values between quotes, everything else without.
+// Controllers also write the texts of filters into their configuration: values with quotes, everything else without.
 func TestUnsafeCharactersOfFilters(t *testing.T) {
 	const rules = "routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n" +
 		"gateways: [{name: g, mode: enforce, filters: {unsafeCharacters: deny}}]\n"
@@ -94,7 +94,7 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 			}
 		})
 	}
-	// A listener that had a text before exempts no other listener.
+	// A text that one listener had before does not exempt other listeners.
 	old := &Gateway{Listeners: []Listener{{Name: "a", Filters: []RouteFilter{{Texts: []FilterText{{"externalAuth", "http.path", 0, "/a;"}}}}}}}
 	moved := &Gateway{Listeners: slices.Clone(old.Listeners)}
 	moved.Listeners[0].Name = "b"

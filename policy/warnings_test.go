@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What loads, and matches nothing or lets nothing pass, is warned of.
+// Entries that load, but match nothing or do not let any value pass, get a warning.
 func TestWarningsOfEntries(t *testing.T) {
 	const hub = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n"
 	service := func(selectors string) string {

@@ -28,7 +28,7 @@ func workload(templates ...PodTemplate) *Workload { return &Workload{Templates: 
 
 var createWorkload = Attributes{Operation: Create, Namespace: "default", Group: "apps", Resource: "deployments", User: "jane"}
 
-// said are the findings with their modes: enforce no-evil/images.denied: …
+// said returns the findings with their modes: enforce no-evil/images.denied: …
 func said(findings []Finding) (all []string) {
 	for _, f := range findings {
 		existed := ""
@@ -84,7 +84,7 @@ func TestJudgeWorkload(t *testing.T) {
 	}
 }
 
-// Of a finding that does not deny the workload it is said whether its Pods are refused.
+// A finding that does not deny the workload reports whether its Pods will be denied.
 func TestJudgeWorkloadPodsRefused(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var got []string
@@ -116,7 +116,7 @@ func TestRewriteTemplates(t *testing.T) {
 	}
 }
 
-// An update is told of what it introduces, in whichever template that was.
+// An update gets warnings about the findings that it introduces, in any of its templates.
 func TestJudgeWorkloadUpdates(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	update := createWorkload
@@ -145,8 +145,8 @@ func TestJudgeWorkloadUpdates(t *testing.T) {
 	}
 }
 
-// What a controller owns has been told of where a user wrote it. A tenant can forge an owner, so that a rule that denies
-// looks at who writes.
+// The user who wrote an object was warned about it, so the objects that its controller creates do not get the warning
+// again. A tenant can forge an owner, so a rule that denies also checks the author.
 func TestJudgeWorkloadOwners(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	w := workload(template("quay.io/evil/a:latest"))
@@ -189,7 +189,7 @@ func TestExplainWorkload(t *testing.T) {
 	}
 }
 
-// What is not asked about an owned workload is explained as that, and not as a rule that applies and says nothing.
+// If a rule is not evaluated because a workload has an owner, its explanation contains this reason.
 func TestExplainOwnedWorkload(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	w := workload(template("quay.io/evil/a:latest"))
@@ -216,7 +216,7 @@ func TestExplainOwnedWorkload(t *testing.T) {
 	}
 }
 
-// Judging templates counts the steps of them all.
+// The evaluation of templates counts the steps of all templates.
 func TestJudgeWorkloadEffort(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var w Workload
@@ -228,7 +228,8 @@ func TestJudgeWorkloadEffort(t *testing.T) {
 	}
 }
 
-// An exception silences the findings of the templates that it matches, until it ends; an update that leaves it is told.
+// An exception silences the findings of the templates that it matches until it ends. An update that leaves the
+// exception gets a warning.
 func TestJudgeWorkloadExceptions(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy+`
 exceptions:
@@ -260,8 +261,8 @@ exceptions:
 	}
 }
 
-// The rules of a set judge workloads as they judge Pods: after the mirrors of the policy have rewritten them. What another
-// rule denies as it is written is not rewritten.
+// The rules of a rule set evaluate workloads like Pods, after the mirrors of the policy have rewritten the images. An
+// image that another rule denies as it is written is not rewritten.
 func TestWorkloadsOfSets(t *testing.T) {
 	p := mustLoad(t, `
 mirrors:

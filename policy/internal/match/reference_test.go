@@ -174,7 +174,7 @@ func TestWildcards(t *testing.T) {
 	}
 }
 
-// Look-ups that begin no deeper than they need have the same results.
+// Look-ups that start at the necessary depth have the same results as look-ups that start deeper.
 func TestUpTo(t *testing.T) {
 	for _, test := range []struct{ name, slash, dot string }{
 		{"a", "a", "a"}, {"a/b.c.d/e/f", "a/b.c.d", "c.d/e/f"}, {"a.b.c", "a.b.c", "b.c"}, {"a/b", "a/b", "a/b"}, {"", "", ""}, {"a.b/c/d", "a.b/c", "a.b/c/d"},

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// syntaxErrors are mistakes in YAML, with the position and the sentence of each. Lines count from 1.
+// syntaxErrors are mistakes in YAML, with the position and the sentence of each. Line numbers start at 1.
 func syntaxErrors() map[string]struct{ text, want string } {
 	const (
 		token   = "found character that cannot start any token"
@@ -77,7 +77,7 @@ func syntaxErrors() map[string]struct{ text, want string } {
 	}
 }
 
-// Each mistake is found where it is, not where the collection around it begins.
+// The position of a mistake is the mistake itself, and not the start of the collection around it.
 func TestSyntaxErrors(t *testing.T) {
 	for name, test := range syntaxErrors() {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// position returns line:column sentence as an error has them.
+// position returns "line:column sentence", as in an error.
 func position(s string) string {
 	at, msg, _ := strings.Cut(s, " ")
 	return "a:" + at + ": not valid YAML: " + msg
@@ -102,7 +102,7 @@ func syntaxErrorOf(s Source) string {
 	return d.Errors().Errors().Error()
 }
 
-// In a block of a manifest all lines and columns are those of the manifest, also within sentences.
+// In a block of a manifest, all lines and columns count from the start of the manifest, also in sentences.
 func TestSyntaxErrorsOfBlocks(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: @b\n":                     `11:8: not valid YAML: found character that cannot start any token; quote it: "@b"`,
@@ -124,8 +124,8 @@ func TestSyntaxErrorsOfBlocks(t *testing.T) {
 	}
 }
 
-// In a text that is too long to be parsed again and again, an error is at the last line that the parser has read, or at
-// that of the quote that is not closed.
+// If a text is too long to be parsed repeatedly, the position of an error is the last line that the parser has read, or
+// the start of the quote that is not closed.
 func TestSyntaxErrorsOfLongTexts(t *testing.T) {
 	long := strings.Repeat("- abcdefgh\n", maxLocated/11+1)
 	spent := long[:maxLocated*9/10/11*11] // two beginnings of it spend the budget
@@ -142,7 +142,7 @@ func TestSyntaxErrorsOfLongTexts(t *testing.T) {
 	}
 }
 
-// Finding the place of an error costs at most its budget and three times the text.
+// Finding the position of an error costs at most its budget and three times the text.
 func TestLocateIsBounded(t *testing.T) {
 	long := strings.Repeat("- abcdefgh\n", maxLocated/11-100)
 	for _, text := range []string{
@@ -162,7 +162,7 @@ func TestLocateIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever the text, the place of an error lies in it, and is the same each time.
+// For every text, the position of an error is in the text, and is always the same.
 func FuzzLocate(f *testing.F) {
 	for _, test := range syntaxErrors() {
 		f.Add([]byte(test.text))
