@@ -204,11 +204,11 @@ patches:
 		}
 		return p.Spec.Containers[0].Image, nil
 	}
-	await(t, "the webhooks are in force, and fail closed", func(ctx context.Context) bool {
+	await(t, "the webhooks are active, and fail closed", func(ctx context.Context) bool {
 		_, err := create(ctx, "nginx:1")
 		return err != nil && strings.Contains(err.Error(), `failed calling webhook "pods.validate.evergate.dev"`)
 	})
-	for hook, o := range judgedByGatewayAPI(t, "a.apps.example", "HTTPS") {
+	for hook, o := range validatedByGatewayAPI(t, "a.apps.example", "HTTPS") {
 		err := c.send(t.Context(), t, o, nil)
 		if err == nil || !strings.Contains(err.Error(), `failed calling webhook "`+hook+`"`) {
 			t.Errorf("a %s: %v", o.GetKind(), err)
@@ -232,21 +232,21 @@ patches:
 		!strings.Contains(err.Error(), "no-node-ports/types.denied") {
 		t.Errorf("a Service: %v", err)
 	}
-	for _, o := range judgedByGatewayAPI(t, "a.apps.example", "HTTPS") {
+	for _, o := range validatedByGatewayAPI(t, "a.apps.example", "HTTPS") {
 		if err := c.send(t.Context(), t, o, nil); err != nil {
 			t.Errorf("a good %s: %v", o.GetKind(), err)
 		}
 	}
 	denials := map[string]string{routes: "team-hosts/hosts.allowed", gateways: "tls-only/protocols.allowed"}
-	for hook, o := range judgedByGatewayAPI(t, "evil.example", "HTTP") {
+	for hook, o := range validatedByGatewayAPI(t, "evil.example", "HTTP") {
 		if err := c.send(t.Context(), t, o, nil); err == nil || !strings.Contains(err.Error(), denials[hook]) {
 			t.Errorf("a %s: %v", o.GetKind(), err)
 		}
 	}
 }
 
-// judgedByGatewayAPI returns an HTTPRoute with a host and a Gateway with a listener of a protocol, by their webhooks.
-func judgedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unstructured.Unstructured {
+// validatedByGatewayAPI returns an HTTPRoute with a host and a Gateway with a listener of a protocol, by their webhooks.
+func validatedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}
 	for hook, manifest := range map[string]string{
@@ -362,7 +362,7 @@ func (p *plugin) renewer(t *testing.T) *plugin {
 	p.cluster.kubectl(t, "", "create", "clusterrolebinding", "jane", "--clusterrole=evergate-backstop", "--user=jane")
 	jane := p.userOf(t, "jane", "evergate-plugin")
 	api := p.as(t, "jane")
-	await(t, "the rights are in force", func(ctx context.Context) bool {
+	await(t, "the rights are active", func(ctx context.Context) bool {
 		_, err := api.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
