@@ -57,8 +57,8 @@ const (
 
 // Summary counts objects and images.
 type Summary struct {
-	X          // objects
-	Denied int `json:"denied"` // objects
+	Validated int `json:"validated"` // objects
+	Denied    int `json:"denied"`    // objects
 	// PodsDenied counts workloads that are allowed with a warning, but whose Pods will be denied.
 	PodsDenied int `json:"podsDenied,omitempty"`
 
