@@ -46,7 +46,7 @@ pods:
 			image: "told/x", patch: rewrittenTo("told/x"), findings: "told/images.denied (warn)",
 			warnings: []string{"[warn " + hash + `] told/images.denied: spec.containers[0].image: ` +
 				`"told/x" is denied by docker.io/told, ` +
-				"but not once it is rewritten to m.example/hub/told/x (ask us)"},
+				"but not after it is rewritten to m.example/hub/told/x (ask us)"},
 		},
 		{image: "noted/x", patch: rewrittenTo("noted/x"), findings: "noted/images.denied (audit)"},
 		{image: "fine/x", patch: rewrittenTo("fine/x")},

@@ -31,7 +31,7 @@ func (n *carrierNamespace) UnmarshalText(b []byte) error {
 	}
 	if strings.Trim(string(g), "*") == "" {
 		return errors.New(`"*" matches every namespace, so Gateways could take the hosts of all owners: ` +
-			"write the namespaces of shared Gateways")
+			"list the namespaces of shared Gateways")
 	}
 	*n = carrierNamespace(g)
 	return match.Namespaces().Check(g)

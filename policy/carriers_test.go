@@ -34,7 +34,7 @@ func TestGatewayOwners(t *testing.T) {
 		"no name": {"bank", withListeners("*"), []string{
 			`pay/owners: spec.listeners[0].hostname: "*" may cover every host, including pay.bank.example, which belongs to the namespaces pay; write each host out`}},
 		"over another's": {"platform", withListeners("*.corp.example"), []string{
-			`shop/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth)also covers hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) also covers hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"any depth": {"bank", withListeners("*.corp.example"), []string{
 			`corp/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) belongs to the namespaces platform`}},
 		"a record": {"bank", annotated, []string{

@@ -220,7 +220,7 @@ func TestOwnersOfNames(t *testing.T) {
 	records := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}, {DNSName: "a.b.bank.example"}, {DNSName: "*.bank.example"}}}
 	check(must(p.EvaluateDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
 		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
-		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth)also covers hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
+		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) also covers hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
 }
 

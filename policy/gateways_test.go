@@ -109,7 +109,7 @@ func TestGatewayHosts(t *testing.T) {
 		{"absent, over a denied host", `hosts: {denied: [a.example]}`, withListeners(""), []string{
 			`r/hosts.denied: spec.listeners[0].hostname: no host is set, which means every host, including the denied a.example; set one`}},
 		{"a wildcard over a denied host", `hosts: {denied: [x.y.a.example]}`, withListeners("*.a.example"), []string{
-			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth)also covers the denied x.y.a.example; write each host out`}},
+			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth) also covers the denied x.y.a.example; write each host out`}},
 		{"wildcards", `hosts: {wildcards: deny}`, withListeners("*.a.example", "a.example"), []string{
 			`r/hosts.wildcards: spec.listeners[0].hostname: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		{"no name", allowed, withListeners("*", "www.*.example", "a.example:443"), []string{

@@ -167,7 +167,7 @@ func TestSentencesOfClaims(t *testing.T) {
 	}{
 		"tls": {withTLS(withHosts("a.example"), "b.corp", "*.example"), []string{
 			`r/hosts.allowed: spec.tls[0].hosts[0]: "b.corp" is not allowed; allowed: *.example`,
-			`r/hosts.denied: spec.tls[0].hosts[1]: "*.example"also covers the denied www.example; write each host out`,
+			`r/hosts.denied: spec.tls[0].hosts[1]: "*.example" also covers the denied www.example; write each host out`,
 			`r/hosts.wildcards: spec.tls[0].hosts[1]: "*.example" is a wildcard, which is denied; write each host out`,
 			`r/hosts.max: spec.rules: has 3 different hosts; at most 2 are allowed`,
 		}},
@@ -198,7 +198,7 @@ func TestSentencesOfClaims(t *testing.T) {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
 				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is not allowed; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth)also covers the denied www.example; write each host out`,
+				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) also covers the denied www.example; write each host out`,
 				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is a wildcard, which is denied; write each host out`,
 			},
 		},

@@ -67,7 +67,7 @@ func TestIngressNginxPrefix(t *testing.T) {
 		`r/ingressNginx.maxRisk: metadata.annotations["nginx.corp.example/rewrite-target"]: has the risk Medium; at most Low is allowed`,
 		`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/app-root"]: has the risk Medium; at most Low is allowed`,
 		`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.corp.example/rewrite-target"]: "?" contains '?', ` +
-			`by which nginx up to 1.30.0 can write beyond a buffer (CVE-2026-42945); leave it out`,
+			`which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`,
 	}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(creating, ing, nil, nil)))); diff != "" {
 		t.Error(diff)

@@ -24,7 +24,7 @@ func TestIngressRatchet(t *testing.T) {
 		"host: removed":         {allowed, withHosts("bad.example"), withHosts(""), []string{`r/hosts.allowed: spec.rules[0].host: no host is set, which means every host; allowed: ok.example`}},
 		"host: still absent":    {`hosts: {required: true}`, withHosts(""), withHosts("a.example", ""), nil},
 		"host: still every one": {`hosts: {required: true}`, withHosts(), withHosts(""), nil},
-		"host: denied":          {`hosts: {denied: [bad.example]}`, withHosts("bad.example"), withHosts("*.example"), []string{`r/hosts.denied: spec.rules[0].host: "*.example"also covers the denied bad.example; write each host out`}},
+		"host: denied":          {`hosts: {denied: [bad.example]}`, withHosts("bad.example"), withHosts("*.example"), []string{`r/hosts.denied: spec.rules[0].host: "*.example" also covers the denied bad.example; write each host out`}},
 		"host: other wildcard":  {`hosts: {wildcards: deny}`, withHosts("*.a.example"), withHosts("*.b.example", "*.a.example"), []string{`r/hosts.wildcards: spec.rules[0].host: "*.b.example" is a wildcard, which is denied; write each host out`}},
 
 		"host: of the namespace": {`hosts: {allowed: ["{namespace}.example"]}`, withHosts("team-a.example", "team-b.example"), withHosts("team-b.example", "team-c.example"), []string{`r/hosts.allowed: spec.rules[1].host: "team-c.example" is not allowed; allowed: team-a.example`}},

@@ -176,10 +176,10 @@ func (e *ownersEntry) reason(h *hostClaim, by match.HostPattern) string {
 	}
 	switch {
 	case h.IsEvery():
-		return h.at.every() + ", also " + by.String() + ", which " + owned + h.at.setOne()
+		return h.at.every() + ", including " + by.String() + ", which " + owned + h.at.setOne()
 	case h.Depth == match.HostItself, by == h.HostPattern:
 		return h.quoted() + " " + owned
 	default:
-		return h.quoted() + "also covers hosts of " + by.String() + ", which " + owned + "; write each host out"
+		return h.quoted() + " also covers hosts of " + by.String() + ", which " + owned + "; write each host out"
 	}
 }

@@ -41,11 +41,11 @@ func TestOwners(t *testing.T) {
 		"of every namespace, without one": {"", "shared.example", []string{`shared/owners: spec.rules[0].host: "shared.example" belongs to the namespaces *`}},
 		"a wildcard, its own":             {"pay", "*.bank.example", []string{`bank/owners: spec.rules[0].host: "*.bank.example" belongs to the namespaces bank, bank-eu`}},
 		"a wildcard over a foreign host": {"bank", "*.bank.example", []string{
-			`pay/owners: spec.rules[0].host: "*.bank.example"also covers hosts of pay.bank.example, which belongs to the namespaces pay; write each host out`}},
+			`pay/owners: spec.rules[0].host: "*.bank.example" also covers hosts of pay.bank.example, which belongs to the namespaces pay; write each host out`}},
 		"a wildcard that meets entries below": {"platform", "*.corp.example", []string{
-			`shop/owners: spec.rules[0].host: "*.corp.example"also covers hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.rules[0].host: "*.corp.example" also covers hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"a wildcard below an entry": {"bank", "*.x.shop.corp.example", []string{
-			`shop/owners: spec.rules[0].host: "*.x.shop.corp.example"also covers hosts of **.shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.rules[0].host: "*.x.shop.corp.example" also covers hosts of **.shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"a wildcard of which a nearer entry has all": {"shop-eu", "*.shop.corp.example", nil},
 		"every host": {"bank", "", []string{
 			`pay/owners: spec.rules[0].host: no host is set, which means every host, including pay.bank.example, which belongs to the namespaces pay; set one`}},

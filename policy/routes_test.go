@@ -118,7 +118,7 @@ func TestRouteHosts(t *testing.T) {
 		"annotation of TCP": {allowed, tcpRoutes, dns("*.a.example"), []string{
 			`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "*.a.example" (names at any depth) is not allowed` + lists}},
 		"annotation repeats":   {`hosts: {denied: ["x.a.example"]}`, "", dns("x.a.example"), []string{`r/hosts.denied: spec.hostnames[0]: "x.a.example" is denied by x.a.example`}},
-		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "*.c.example" (names at any depth)also covers the denied a.b.c.example; write each host out`}},
+		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "*.c.example" (names at any depth) also covers the denied a.b.c.example; write each host out`}},
 		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host is set, which means every host, including the denied a.example; set one`}},
 		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
 		"required of TCP":      {`hosts: {required: true}`, tcpRoutes, Route{}, nil},
@@ -178,7 +178,7 @@ func TestRouteOwners(t *testing.T) {
 	}{
 		"another's": {hostsRoute("a.example", "pay.example"), []string{`pay/owners: spec.hostnames[1]: "pay.example" belongs to the namespaces pay`}},
 		"a wildcard above": {hostsRoute("*.example"), []string{
-			`pay/owners: spec.hostnames[0]: "*.example" (names at any depth)also covers hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
+			`pay/owners: spec.hostnames[0]: "*.example" (names at any depth) also covers hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
 		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host is set, which means every host, including pay.example, which belongs to the namespaces pay; set one`}},
 		"a mesh":     {meshRoute("pay.example"), nil},
 	} {
@@ -392,7 +392,7 @@ func TestRoutesErrors(t *testing.T) {
 		`hosts: {required: true, denied: []}`:                "hosts.denied: [] checks nothing: leave the field out",
 		`paths: {}`:                                          "paths: checks nothing: write types, denied, deniedPatterns or unsafeCharacters",
 		`paths: {types: [Prefix]}`:                           `paths.types[0]: "Prefix" is not a path type: write Exact, PathPrefix or RegularExpression`,
-		`paths: {deniedPatterns: [internal]}`:                `paths.deniedPatterns: internal covers no path: it is compared with the whole path, which begins with /; write .*internal.* for a part, or use denied`,
+		`paths: {deniedPatterns: [internal]}`:                `paths.deniedPatterns: internal does not match any path: it is compared with the whole path, which begins with /; write .*internal.* for a part, or use denied`,
 		`parents: {}`:                                        "parents: checks nothing: write allowed or crossNamespace",
 		`parents: {allowed: [{}]}`:                           "parents.allowed[0]: checks nothing: write kind, namespace, name or sectionName",
 		`parents: {crossNamespace: allow}`:                   `parents.crossNamespace: "allow" is not known here: write deny, or leave the field out to allow it`,

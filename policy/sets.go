@@ -21,8 +21,8 @@ type setName string
 // UnmarshalText returns an error if the text is not a DNS label, because the name is part of a path.
 func (s *setName) UnmarshalText(b []byte) error {
 	if !IsSet(string(b)) {
-		return fmt.Errorf("%s is not the name of a set: use only lower case letters, digits and -, at most 63, "+
-			"and neither end a -", text.Quote(b))
+		return fmt.Errorf("%s is not the name of a rule set: use at most 63 lower case letters, digits and -, "+
+			"without - at either end", text.Quote(b))
 	}
 	*s = setName(b)
 	return nil

@@ -112,8 +112,8 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 func TestUnsafeCharactersOfSessions(t *testing.T) {
 	p := mustLoad(t, "routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n")
 	route := &Route{Rules: []RouteRule{{SessionName: "shop-session"}, {SessionName: "a;b"}}}
-	want := []string{`r/paths.unsafeCharacters: spec.rules[1].sessionPersistence.sessionName: "a;b" contains ';', which can get ` +
-		`out into the controller's configuration (CVE-2026-24512); leave it out`}
+	want := []string{`r/paths.unsafeCharacters: spec.rules[1].sessionPersistence.sessionName: "a;b" contains ';', which can inject ` +
+		`text into the controller's configuration (CVE-2026-24512); remove it`}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateRoute(creatingRoute(""), route, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}

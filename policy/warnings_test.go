@@ -30,7 +30,7 @@ func TestWarningsOfEntries(t *testing.T) {
 	}
 	disjoint := func(field string) string {
 		return field + " has nothing in common with the list of a (p:4:3), which applies to the same objects: all rules must pass, " +
-			"so that no value does; write one rule with both lists"
+			"so no value can; write one rule with both lists"
 	}
 	for name, test := range map[string]struct{ text, want string }{
 		"namespaces of both": {service(`match: {namespaces: [team-a]}, exclude: {namespaces: ["team-*"]}`),

@@ -66,7 +66,7 @@ func TestUnwrap(t *testing.T) {
 		"a manifest that is not YAML": {
 			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n",
 			"m.yaml:6:7: not valid YAML: mapping values are not allowed in this context: " +
-				`quote the value, which holds ": "`,
+				`quote the value, which contains ": "`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func allGone(t *testing.T, l *lab, control bool) outcome {
 	var o outcome
 	// The processes continue while they drain, and respond on open connections.
 	l.await(t, "the rejection of evaluated objects", 2*time.Minute, func(ctx context.Context) error {
-		for hook, do := range l.validated() {
+		for hook, do := range l.evaluated() {
 			if err := do(ctx, team); err == nil {
 				return errors.New(hook + " still answers")
 			}
@@ -151,7 +151,7 @@ func (l *lab) scaleToZero(t *testing.T) {
 func (l *lab) rejections(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
-	for hook, do := range l.validated() {
+	for hook, do := range l.evaluated() {
 		err := do(t.Context(), team)
 		if want := `failed calling webhook "` + hook + `"`; err == nil || !strings.Contains(err.Error(), want) {
 			o.breaks("%s, in a namespace that has opted in: got %v, want %s", hook, err, want)
@@ -165,8 +165,8 @@ func (l *lab) rejections(t *testing.T) outcome {
 	return o
 }
 
-// validated returns a write of each evaluated kind, by webhook.
-func (l *lab) validated() map[string]func(ctx context.Context, namespace string) error {
+// evaluated returns a write of each evaluated kind, by webhook.
+func (l *lab) evaluated() map[string]func(ctx context.Context, namespace string) error {
 	return map[string]func(context.Context, string) error{
 		"pods.validate.evergate.dev": func(ctx context.Context, ns string) error {
 			_, err := l.api.CoreV1().Pods(ns).Create(ctx, pod("", mirrored), dryRun)

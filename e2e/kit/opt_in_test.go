@@ -74,7 +74,7 @@ func TestOptInGuard(t *testing.T) {
 						}
 						return
 					}
-					checkDenial(t, err, ns.Name)
+					checkOptInDenial(t, err, ns.Name)
 					if got, ok := c.get(t, ns.Name).Labels[optIn]; got != was || ok != had {
 						t.Errorf("the label is %q (%t) now", got, ok)
 					}
@@ -84,7 +84,7 @@ func TestOptInGuard(t *testing.T) {
 	}
 	t.Run("server-side apply", func(t *testing.T) {
 		c.restore(t, team)
-		checkDenial(t, optin.Apply(t.Context(), tenant, "team", "no"), "team")
+		checkOptInDenial(t, optin.Apply(t.Context(), tenant, "team", "no"), "team")
 	})
 	t.Run("types", func(t *testing.T) { testTypes(t, c) })
 	t.Run("sentences", func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestOptInGuard(t *testing.T) {
 	})
 }
 
-func checkDenial(t *testing.T, err error, namespace string) {
+func checkOptInDenial(t *testing.T, err error, namespace string) {
 	t.Helper()
 	const why = "that needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole " +
 		"evergate-opt-in"
@@ -234,8 +234,8 @@ func testCreation(t *testing.T, c *cluster) {
 	if err := create(creator, "born-with-others", map[string]string{"team": "x"}); err != nil {
 		t.Error(err)
 	}
-	checkDenial(t, create(creator, "born-in", map[string]string{optIn: "enabled"}), "born-in")
-	checkDenial(t, create(creator, "born-out", map[string]string{optIn: "disabled"}), "born-out")
+	checkOptInDenial(t, create(creator, "born-in", map[string]string{optIn: "enabled"}), "born-in")
+	checkOptInDenial(t, create(creator, "born-out", map[string]string{optIn: "disabled"}), "born-out")
 	if err := create(c.as(t, "manager"), "born-in", map[string]string{optIn: "enabled"}); err != nil {
 		t.Error(err)
 	}

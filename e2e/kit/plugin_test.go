@@ -172,7 +172,7 @@ func TestPlugin(t *testing.T) {
 	t.Run("managed", func(t *testing.T) { p.checkManaged(t) })
 	t.Run("another manager", func(t *testing.T) { p.checkConflict(t) })
 	t.Run("sets", func(t *testing.T) { p.checkSets(t) })
-	t.Run("a replica fails to load the policy", func(t *testing.T) { p.checkDenial(t) })
+	t.Run("a replica fails to load the policy", func(t *testing.T) { p.checkLoadFailure(t) })
 	t.Run("completion", func(t *testing.T) { p.checkCompletion(t) })
 	t.Run("preflight", func(t *testing.T) { p.checkPreflight(t) })
 }
@@ -346,9 +346,9 @@ func (p *plugin) checkConflict(t *testing.T) {
 	}
 }
 
-// checkDenial checks that the wait ends long before the timeout, with the reason, if the files fail to load in a
+// checkLoadFailure checks that the wait ends long before the timeout, with the reason, if the files fail to load in a
 // replica.
-func (p *plugin) checkDenial(t *testing.T) {
+func (p *plugin) checkLoadFailure(t *testing.T) {
 	show := func(files map[string][]byte) {
 		p.kubelet.mu.Lock()
 		defer p.kubelet.mu.Unlock()

@@ -68,7 +68,7 @@ func checkHostTemplate(s string) error {
 		return errors.New("{namespace} must be a whole label, because two namespaces could share a host otherwise: " +
 			"*.{namespace}.apps.example.com")
 	case found && strings.TrimSuffix(after, ".") == "":
-		return errors.New("{namespace} is its last label, and a namespace may be called com: write a domain behind it, " +
+		return errors.New("{namespace} is its last label, and a namespace may be called com: write a domain after it, " +
 			"as in *.{namespace}.apps.example.com")
 	case found: // check the other labels; x is as short as the shortest namespace
 		return checkHostPattern(before + "x" + after)
