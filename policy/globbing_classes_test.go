@@ -17,7 +17,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	const text = `spec.rules[0].host: "*.a.example" (names at any depth) `
 	denied := []string{
 		"r/hosts.allowed: " + text + "is not allowed; allowed: *.a.example",
-		"shop/owners: " + text + "stands also for hosts of www.eu.a.example, which belongs to the namespaces shop; write each host out",
+		"shop/owners: " + text + "also covers hosts of www.eu.a.example, which belongs to the namespaces shop; write each host out",
 	}
 	class := func(name string) *Ingress {
 		ing := withTLS(withHosts("*.a.example"), "*.a.example")

@@ -111,7 +111,7 @@ func TestSubdomainDomains(t *testing.T) {
 	}{
 		"not named": {"routes: [{name: r, mode: enforce, hosts: {allowed: ['*.example']}}]\n" + owners, []string{
 			`r/hosts.allowed: spec.subdomain: ` + unknown + `; allowed: *.example`,
-			`o/owners: spec.subdomain: ` + unknown + `, also web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
+			`o/owners: spec.subdomain: ` + unknown + `, including web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
 		}},
 		"of each entry": {`routes:
 - {name: a, mode: enforce, subdomainDomains: [apps.example, Apps.example.], hosts: {denied: [web.apps.example], max: 1}}
@@ -126,7 +126,7 @@ func TestSubdomainDomains(t *testing.T) {
 			`o/owners: spec.subdomain: "web.corp.example" belongs to the namespaces platform`,
 		}},
 		"of an entry in a weaker mode": {"routes: [{name: r, mode: warn, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, []string{
-			`o/owners: spec.subdomain: ` + unknown + `, also web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
+			`o/owners: spec.subdomain: ` + unknown + `, including web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
 		}},
 		"elsewhere": {"routes: [{name: r, mode: enforce, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, nil},
 	} {

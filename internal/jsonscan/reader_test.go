@@ -196,8 +196,8 @@ func TestEntries(t *testing.T) {
 		`null`:                           "",
 		`{"a":1,"\u0062":[],"":{"a":1}}`: "a b  ",
 		`{"a":"x","b":[],"\u0061":1}`:    "a: duplicate key",
-		`{"a":1,"b":1,"c":1,"d":1}`: "d: too large: an object has at most 3 list elements and map entries that are " +
-			"judged",
+		`{"a":1,"b":1,"c":1,"d":1}`: "d: too large: at most 3 list elements and map entries of an object " +
+			"are evaluated",
 		`[]`:       "want an object, got a list",
 		`{"a":1,}`: "jsontext: ",
 	} {
