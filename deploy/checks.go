@@ -23,7 +23,7 @@ func webhookChecks() []check {
 		otherDeadlock(),
 		// The calls of webhooks.
 		missingWebhook(),
-		setWebhook(),
+		ruleSetWebhook(),
 		templatesWebhook(),
 		hookPath(),
 		timeout(),

@@ -70,7 +70,7 @@ func controlledPolicies(t *testing.T) map[string]*policy.Policy {
 	for _, file := range policies(t) {
 		all[filepath.Base(file)] = load(t, file)
 	}
-	for _, file := range []string{"overlays/backstop/policy.yaml", "overlays/sets/policy.yaml"} {
+	for _, file := range []string{"overlays/backstop/policy.yaml", "overlays/rule-sets/policy.yaml"} {
 		all[file] = load(t, file)
 	}
 	var files []policy.File
