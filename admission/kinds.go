@@ -155,8 +155,8 @@ func (k kind[T]) objectsIn(p *policy.Policy) review.Objects[T] {
 	return k.objects
 }
 
-// Webhook is a path that kube-apiserver calls. Each webhook in the manifests has a separate path, and therefore a separate
-// scope, separate traces and metrics, and separate connections from the API server.
+// Webhook is a path that kube-apiserver calls. Each webhook in the manifests has a separate path, and therefore a
+// separate scope, separate traces and metrics, and separate connections from the API server.
 type Webhook struct {
 	Path string
 	// Kinds are the kinds of the reviewed objects. The self-probe sends an object of the first kind.

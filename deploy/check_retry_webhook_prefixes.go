@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// retryWebhookPrefixes checks that the prefixes in the matchCondition of the retry webhook (/mutate/pods/again) match the
-// mirrors of the policy. Each prefix ends with a slash, each mirror is under a prefix, and each prefix has a mirror.
-// The check runs if the input has the policy.
+// retryWebhookPrefixes checks that the prefixes in the matchCondition of the retry webhook (/mutate/pods/again) match
+// the mirrors of the policy. Each prefix ends with a slash, each mirror is under a prefix, and each prefix has a
+// mirror. The check runs if the input has the policy.
 func retryWebhookPrefixes() check {
 	return check{
 		id: "retry-webhook-prefixes", severity: Warning,

@@ -29,8 +29,8 @@ const (
 // kinds returns the kinds in their order.
 func kinds() [numKinds]Kind {
 	return [numKinds]Kind{
-		NewlyDenied, PodsNewlyDenied, NewlyAllowed, PodsNoLongerDenied, NewlyWarned, NoLongerWarned, NewlyAudited, NoLongerAudited,
-		RewrittenDiffers, FindingsDiffer,
+		NewlyDenied, PodsNewlyDenied, NewlyAllowed, PodsNoLongerDenied, NewlyWarned, NoLongerWarned, NewlyAudited,
+		NoLongerAudited, RewrittenDiffers, FindingsDiffer,
 	}
 }
 

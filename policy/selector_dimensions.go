@@ -120,8 +120,8 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 	if isMatch {
 		errs = append(errs, sel.refuseEnd()...)
 	} else if sel.Until != nil && !sel.hasDimension() {
-		errs = append(errs, strict.Fieldf(field, "does not exclude anything, so nothing ends: write which objects are exempt "+
-			"until then, for example by namespaces"))
+		errs = append(errs, strict.Fieldf(field, "does not exclude anything, so nothing ends: write which objects are "+
+			"exempt until then, for example by namespaces"))
 	}
 	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
 }

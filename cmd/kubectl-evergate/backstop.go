@@ -62,8 +62,8 @@ func (a *app) renewal(
 	return r, r.Try(ctx)
 }
 
-// requireNative returns an error if a part of the policy would not be enforced: if it is not native and the user has not
-// agreed to leave it to the webhooks, or if no webhook is called for it.
+// requireNative returns an error if a part of the policy would not be enforced: if it is not native and the user has
+// not agreed to leave it to the webhooks, or if no webhook is called for it.
 func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
 	var omissions []error
 	for _, omission := range r.Omissions {
@@ -74,8 +74,8 @@ func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster,
 		omissions = append(omissions, errors.New(omission.String()))
 	}
 	if len(omissions) > 0 {
-		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; to leave "+
-			"the rest to the webhooks, add --best-effort"))
+		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+
+			"to leave the rest to the webhooks, add --best-effort"))
 		return &foundError{errors.Join(omissions...)}
 	}
 	return a.requireCalled(ctx, c, r.Uses)

@@ -75,8 +75,8 @@ func (f *Serve) problems() []problem {
 func (f *Serve) checkFiles() (all []problem) {
 	switch {
 	case f.Dev && f.TLSCert+f.TLSKey+f.TLSCA != "":
-		all = append(all, newProblem(errors.New("--dev makes its own certificate: leave out --tls-cert, --tls-key and --tls-ca"),
-			"dev", "tls-cert", "tls-key", "tls-ca"))
+		all = append(all, newProblem(errors.New("--dev makes its own certificate: leave out --tls-cert, --tls-key and "+
+			"--tls-ca"), "dev", "tls-cert", "tls-key", "tls-ca"))
 	case !f.Dev && f.DevCA != "":
 		all = append(all, newProblem(errors.New("--dev-ca requires --dev"), "dev", "dev-ca"))
 	case !f.Dev && (f.TLSCert == "" || f.TLSKey == ""):
@@ -99,8 +99,8 @@ func (f *Serve) checkClients() (all []problem) {
 		all = append(all, newProblem(errors.New("--client-name needs --client-ca-file: without a CA, a client can "+
 			"claim any name"), "client-name", "client-ca-file"))
 	case slices.Contains(f.ClientNames, ""):
-		all = append(all, newProblem(errors.New("--client-name is empty: write the name of a client, or leave it out to accept "+
-			"all clients of --client-ca-file"), "client-name"))
+		all = append(all, newProblem(errors.New("--client-name is empty: write the name of a client, or leave it out to "+
+			"accept all clients of --client-ca-file"), "client-name"))
 	}
 	return all
 }
@@ -185,8 +185,8 @@ func (f *Serve) checkBounds() (all []problem) {
 		}
 	}
 	if f.MaxConnections == 0 {
-		all = append(all, newProblem(errors.New("--max-connections is 0: write a limit, because each connection takes memory"),
-			"max-connections"))
+		all = append(all, newProblem(errors.New("--max-connections is 0: write a limit, because each connection takes "+
+			"memory"), "max-connections"))
 	}
 	return all
 }
