@@ -123,7 +123,8 @@ func TestAbortHandlerIsPassedOn(t *testing.T) {
 	t.Error("the handler returned")
 }
 
-// What an object's author can cause is answered, never failed, and is followed by the strictest that the policy does.
+// Problems that the author of an object can cause get a decision and not an error. The strictest mode of the policy
+// decides.
 func TestContentIsAnsweredNotFailed(t *testing.T) {
 	const why = "spec.containers[0].image: want a string, got a number"
 	broken := func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
@@ -235,7 +236,7 @@ func TestOverload(t *testing.T) {
 	go func() { first <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
 	<-decider.started
 
-	// The API server tries again after a second, over the same connection.
+	// The API server retries after a second, over the same connection.
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=1s", "{}"))
 	if got.status != 429 || got.body != "overloaded: no room for more reviews\n" {
 		t.Errorf("answered %d %q", got.status, got.body)
@@ -358,7 +359,7 @@ func TestSlowBody(t *testing.T) {
 		t.Errorf("a peer that has sent one byte of twenty million holds %v bytes, want %d", n, firstBytes)
 	}
 
-	// Others are served meanwhile: a client that is still sending holds no slot.
+	// Other requests are served meanwhile, because a client that is still sending does not occupy a slot.
 	decider.proceed <- struct{}{}
 	if got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")); got.status != 200 {
 		t.Errorf("another review: %d %s", got.status, got.body)
@@ -524,7 +525,8 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 		now := decided.Load()
 		most, before = max(most, now-before), now
 	}
-	// Five times the slots: now and then Go takes one that has yielded before the others. Without slots it is nearly all.
+	// Five times the slots, because Go sometimes runs a goroutine that has yielded before the others. Without slots,
+	// nearly all goroutines run first.
 	if most > 5*slots {
 		t.Errorf("with %d slots %d reviews were decided between two runs of a goroutine that could run", slots, most)
 	}
@@ -564,7 +566,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// The number of series depends on the policy alone, whatever clients send.
+// The number of series depends only on the policy, and not on the requests of clients.
 func TestLabelsAreBounded(t *testing.T) {
 	f := newFixture(t, "")
 	f.Log = slog.New(slog.DiscardHandler)
@@ -601,7 +603,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
-// An answer that is an error has its length, so that its end does not wait for what is done after it, as logging is.
+// An error response has a Content-Length, so its end does not wait for later work such as logging.
 func TestErrorsHaveTheirLength(t *testing.T) {
 	s := startTLS(t, servingOf(newFixture(t, "").Config))
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", "{}"))

@@ -85,7 +85,7 @@ func TestReviews(t *testing.T) {
 			},
 		},
 		{
-			name: "by the second chance too", path: "/mutate/pods/again",
+			name: "by the retry webhook too", path: "/mutate/pods/again",
 			body:    reviewOf("", "pods", "CREATE", podOf("quay.io/a/b"), ""),
 			outcome: allowed,
 			warnings: []string{

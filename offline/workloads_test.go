@@ -62,7 +62,7 @@ func TestWorkloads(t *testing.T) {
 	}{
 		"allowed":         {deployment("ghcr.io/a:1"), "", "Deployment allowed", 0},
 		"its Pods denied": {deployment("quay.io/a:1"), "", "Deployment podsDenied", 1},
-		"refused itself":  {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
+		"denied itself":   {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
 		"off":             {deployment("docker.io/old:1"), "", "Deployment allowed", 0},
 		"warned of":       {deployment("ghcr.io/a"), "", "Deployment allowed", 0},
 		"both": {deployment("quay.io/a:1") + "---\n" + deployment("gcr.io/a:1"), "",
