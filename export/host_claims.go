@@ -55,7 +55,7 @@ func anyDepth(v string) string { return bind("o", oneLabel(v), "o.startsWith('*.
 // everyHost returns an expression for the beginning of a sentence about a claim of every host.
 func everyHost() string {
 	return "(h.k=='" + atBackend + "'?'serves every host that is not in a rule':h.bad=='y'?" + quote("h.text") +
-		"+' may cover every host':'no host is set, which means every host')"
+		"+' may cover every host':'no host means every host')"
 }
 
 // setOne returns an expression for the end of a sentence that requires a host.

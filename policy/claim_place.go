@@ -65,7 +65,7 @@ func (p *claimPlace) every() string {
 	case p.unreadable:
 		return text.Quote(p.text) + " may cover every host"
 	default:
-		return "no host is set, which means every host"
+		return "no host means every host"
 	}
 }
 

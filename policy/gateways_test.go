@@ -103,11 +103,11 @@ func TestGatewayHosts(t *testing.T) {
 		{"a wildcard is any depth", allowed, withListeners("*.x.a.example", "*.a.example", "*.b.example"), []string{
 			`r/hosts.allowed: spec.listeners[2].hostname: "*.b.example" (names at any depth) is not allowed; allowed: **.a.example, *.b.example`}},
 		{"absent", allowed, withListeners(""), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.listeners[0].hostname: no host means every host; allowed: **.a.example, *.b.example`}},
 		{"absent, but required", `hosts: {required: true}`, withListeners("a.example", ""), []string{
-			`r/hosts.required: spec.listeners[1].hostname: no host is set, which means every host; set one`}},
+			`r/hosts.required: spec.listeners[1].hostname: no host means every host; set one`}},
 		{"absent, over a denied host", `hosts: {denied: [a.example]}`, withListeners(""), []string{
-			`r/hosts.denied: spec.listeners[0].hostname: no host is set, which means every host, including the denied a.example; set one`}},
+			`r/hosts.denied: spec.listeners[0].hostname: no host means every host, including the denied a.example; set one`}},
 		{"a wildcard over a denied host", `hosts: {denied: [x.y.a.example]}`, withListeners("*.a.example"), []string{
 			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth) also covers the denied x.y.a.example; write each host out`}},
 		{"wildcards", `hosts: {wildcards: deny}`, withListeners("*.a.example", "a.example"), []string{
@@ -118,7 +118,7 @@ func TestGatewayHosts(t *testing.T) {
 			`r/hosts.allowed: spec.listeners[2].hostname: "a.example:443" may cover every host; allowed: **.a.example, *.b.example`}},
 		{"absent beside what is no name", allowed, withListeners("*", ""), []string{
 			`r/hosts.allowed: spec.listeners[0].hostname: "*" may cover every host; allowed: **.a.example, *.b.example`,
-			`r/hosts.allowed: spec.listeners[1].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.listeners[1].hostname: no host means every host; allowed: **.a.example, *.b.example`}},
 		{"one host for HTTP and HTTPS is one finding", allowed, withListeners("c.example", "c.example"), []string{
 			`r/hosts.allowed: spec.listeners[0].hostname: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"different hosts", `hosts: {max: 1}`, withListeners("a.example", "a.example", "b.example"), []string{
@@ -333,9 +333,9 @@ func TestGatewayRatchet(t *testing.T) {
 		"hosts: one added": {`hosts: {allowed: [ok.example]}`, withListeners("a.example"), withListeners("a.example", "b.example"), []string{
 			`r/hosts.allowed: spec.listeners[1].hostname: "b.example" is not allowed; allowed: ok.example`}},
 		"hosts: removed": {`hosts: {allowed: [ok.example]}`, withListeners("a.example"), withListeners(""), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: no host is set, which means every host; allowed: ok.example`}},
+			`r/hosts.allowed: spec.listeners[0].hostname: no host means every host; allowed: ok.example`}},
 		"hosts: absent beside an unreadable one": {`hosts: {required: true}`, withListeners("*"), withListeners("*", ""), []string{
-			`r/hosts.required: spec.listeners[1].hostname: no host is set, which means every host; set one`}},
+			`r/hosts.required: spec.listeners[1].hostname: no host means every host; set one`}},
 		"class: another": {`classNames: {allowed: [ok]}`, Gateway{ClassName: "a"}, Gateway{ClassName: "b"}, []string{
 			`r/classNames.allowed: spec.gatewayClassName: "b" is not allowed; allowed: ok`}},
 		"port: the same": {`ports: {allowed: []}`, gateway(Listener{Port: 80}), gateway(Listener{Name: "x", Port: 80}), nil},

@@ -21,7 +21,7 @@ func TestIngressRatchet(t *testing.T) {
 		"host: one added":       {allowed, withHosts("bad.example"), withHosts("bad.example", "worse.example"), []string{`r/hosts.allowed: spec.rules[1].host: "worse.example" is not allowed; allowed: ok.example`}},
 		"host: exchanged":       {allowed, withHosts("bad.example"), withHosts("worse.example"), []string{`r/hosts.allowed: spec.rules[0].host: "worse.example" is not allowed; allowed: ok.example`}},
 		"host: made a wildcard": {allowed, withHosts("bad.example"), withHosts("*.example"), []string{`r/hosts.allowed: spec.rules[0].host: "*.example" is not allowed; allowed: ok.example`}},
-		"host: removed":         {allowed, withHosts("bad.example"), withHosts(""), []string{`r/hosts.allowed: spec.rules[0].host: no host is set, which means every host; allowed: ok.example`}},
+		"host: removed":         {allowed, withHosts("bad.example"), withHosts(""), []string{`r/hosts.allowed: spec.rules[0].host: no host means every host; allowed: ok.example`}},
 		"host: still absent":    {`hosts: {required: true}`, withHosts(""), withHosts("a.example", ""), nil},
 		"host: still every one": {`hosts: {required: true}`, withHosts(), withHosts(""), nil},
 		"host: denied":          {`hosts: {denied: [bad.example]}`, withHosts("bad.example"), withHosts("*.example"), []string{`r/hosts.denied: spec.rules[0].host: "*.example" also covers the denied bad.example; write each host out`}},

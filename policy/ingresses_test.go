@@ -29,7 +29,7 @@ func TestIngressSentences(t *testing.T) {
 		"a wildcard below":        {`hosts: {allowed: ["**.example"]}`, withHosts("*.example", "*.a.example"), nil},
 		"a wildcard by one host":  {`hosts: {allowed: [a.example]}`, withHosts("*.example"), []string{`r/hosts.allowed: spec.rules[0].host: "*.example" is not allowed; allowed: a.example`}},
 		"many allowed":            {`hosts: {allowed: [a, b, c, d, e, f, g]}`, withHosts("x"), []string{`r/hosts.allowed: spec.rules[0].host: "x" is not allowed; allowed: a, b, c, d, e and 2 more`}},
-		"every host is denied":    {`hosts: {denied: ["**"]}`, withHosts("a", ""), []string{`r/hosts.denied: spec.rules[0].host: "a" is denied by **`, `r/hosts.denied: spec.rules[1].host: no host is set, which means every host, including the denied **; set one`}},
+		"every host is denied":    {`hosts: {denied: ["**"]}`, withHosts("a", ""), []string{`r/hosts.denied: spec.rules[0].host: "a" is denied by **`, `r/hosts.denied: spec.rules[1].host: no host means every host, including the denied **; set one`}},
 		"an absent host counts":   {`hosts: {max: 1}`, withHosts("a.example", ""), []string{`r/hosts.max: spec.rules: has 2 different hosts; at most 1 are allowed`}},
 		"certificates as DNS":     {`tls: {coversHosts: true}`, withTLS(withHosts("A.example", "x.b.example."), "a.EXAMPLE", "*.B.example."), nil},
 		"no star covers its name": {`tls: {coversHosts: true}`, withTLS(withHosts("example"), "*.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "example" is not in any spec.tls[].hosts; add it`}},
@@ -64,7 +64,7 @@ func TestIngressSentences(t *testing.T) {
 		"a path that is no pattern": {"paths: {denied: [/admin]}", patterned("example.com/regex"), nil},
 		"in the order of fields": {"defaultBackend: deny\n  message: ask the platform team\n  ingressNginx: {maxRisk: Low}\n  annotations: {required: [{key: team}]}\n  paths: {types: []}\n" +
 			"  classNames: {required: true}\n  tls: {required: true}\n  hosts: {required: true}", unruly, []string{
-			`r/hosts.required: spec.rules[0].host: no host is set, which means every host; set one (ask the platform team)`,
+			`r/hosts.required: spec.rules[0].host: no host means every host; set one (ask the platform team)`,
 			`r/hosts.required: spec.defaultBackend: serves every host that is not in a rule; list hosts in spec.rules instead (ask the platform team)`,
 			`r/tls.required: spec.tls: is not set, so plain HTTP may be served; set it (ask the platform team)`,
 			`r/classNames.required: spec.ingressClassName: no class is set; set one (ask the platform team)`,

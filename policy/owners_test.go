@@ -48,7 +48,7 @@ func TestOwners(t *testing.T) {
 			`shop/owners: spec.rules[0].host: "*.x.shop.corp.example" also covers hosts of **.shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"a wildcard of which a nearer entry has all": {"shop-eu", "*.shop.corp.example", nil},
 		"every host": {"bank", "", []string{
-			`pay/owners: spec.rules[0].host: no host is set, which means every host, including pay.bank.example, which belongs to the namespaces pay; set one`}},
+			`pay/owners: spec.rules[0].host: no host means every host, including pay.bank.example, which belongs to the namespaces pay; set one`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: test.namespace}

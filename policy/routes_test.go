@@ -87,7 +87,7 @@ func meshRoute(hosts ...string) Route {
 func TestRouteHosts(t *testing.T) {
 	const allowed = `hosts: {allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`
 	const lists = "; allowed: *.a.example, **.b.example, shop.c.example"
-	none := `r/hosts.allowed: spec.hostnames: no host is set, which means every host` + lists
+	none := `r/hosts.allowed: spec.hostnames: no host means every host` + lists
 	dns := func(host string) Route {
 		return Route{Hostnames: []string{"x.a.example"}, Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": host}}}
 	}
@@ -119,15 +119,15 @@ func TestRouteHosts(t *testing.T) {
 			`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "*.a.example" (names at any depth) is not allowed` + lists}},
 		"annotation repeats":   {`hosts: {denied: ["x.a.example"]}`, "", dns("x.a.example"), []string{`r/hosts.denied: spec.hostnames[0]: "x.a.example" is denied by x.a.example`}},
 		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "*.c.example" (names at any depth) also covers the denied a.b.c.example; write each host out`}},
-		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host is set, which means every host, including the denied a.example; set one`}},
-		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
+		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host means every host, including the denied a.example; set one`}},
+		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host means every host; set one`}},
 		"required of TCP":      {`hosts: {required: true}`, tcpRoutes, Route{}, nil},
 		"wildcards":            {`hosts: {wildcards: deny}`, "", hostsRoute("*.a.example"), []string{`r/hosts.wildcards: spec.hostnames[0]: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		"max":                  {`hosts: {max: 1}`, "", hostsRoute("a.example", "b.example"), []string{`r/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`}},
 		"a mesh":               {allowed, "", meshRoute("evil.example"), nil},
 		"a mesh without":       {"hosts: {required: true, allowed: [a.example]}", "", meshRoute(), nil},
 		"a mesh, by name":      {`hosts: {meshHosts: true, allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`, "", meshRoute("evil.example"), []string{evil}},
-		"a mesh, none by name": {`hosts: {meshHosts: true, required: true}`, "", meshRoute(), []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
+		"a mesh, none by name": {`hosts: {meshHosts: true, required: true}`, "", meshRoute(), []string{`r/hosts.required: spec.hostnames: no host means every host; set one`}},
 		"a mesh and a Gateway": {allowed, "", mixed, []string{evil}},
 		"a mesh, by default":   {allowed, "", byDefault, []string{evil}},
 		"a mesh, not by":       {allowed, "", notByDefault, nil},
@@ -179,7 +179,7 @@ func TestRouteOwners(t *testing.T) {
 		"another's": {hostsRoute("a.example", "pay.example"), []string{`pay/owners: spec.hostnames[1]: "pay.example" belongs to the namespaces pay`}},
 		"a wildcard above": {hostsRoute("*.example"), []string{
 			`pay/owners: spec.hostnames[0]: "*.example" (names at any depth) also covers hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
-		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host is set, which means every host, including pay.example, which belongs to the namespaces pay; set one`}},
+		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host means every host, including pay.example, which belongs to the namespaces pay; set one`}},
 		"a mesh":     {meshRoute("pay.example"), nil},
 	} {
 		got := sentences(must(p.EvaluateRoute(creatingRoute(""), &c.route, nil, nil)))
