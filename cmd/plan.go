@@ -15,7 +15,7 @@ import (
 	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/plan"
+	"github.com/evergate/evergate/offline/plan"
 	"github.com/evergate/evergate/policy"
 )
 

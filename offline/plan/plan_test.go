@@ -22,19 +22,19 @@ import (
 )
 
 // manifests contains all manifests in the repository, good and bad.
-var manifests = []string{"../examples", "../policy/testdata", "../cmd/testdata"}
+var manifests = []string{"../../examples", "../../policy/testdata", "../../cmd/testdata"}
 
 // TestAsReview checks that each decision about each manifest is the decision of evergate review, for each example
 // policy as the old and as the new policy.
 func TestAsReview(t *testing.T) {
-	paths, err := filepath.Glob("../examples/policies/*.yaml")
+	paths, err := filepath.Glob("../../examples/policies/*.yaml")
 	paths = slices.DeleteFunc(paths, suite.IsFile)
 	if err != nil || len(paths) < 5 {
 		t.Fatalf("%d policies (%v)", len(paths), err)
 	}
 	all := running()
 	none := reviewed(mustLoad(t, off), all) // every policy warns about malformed images
-	for _, path := range append(paths, "../policy/testdata/bypasses/policy.yaml", "../cmd/testdata/policy.yaml") {
+	for _, path := range append(paths, "../../policy/testdata/bypasses/policy.yaml", "../../cmd/testdata/policy.yaml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			p := loadFile(t, path)
 			want := reviewed(p, all)
@@ -379,7 +379,7 @@ func TestStreamFails(t *testing.T) {
 
 // The documentation page contains every field of the JSON.
 func TestDocumented(t *testing.T) {
-	page := string(must(os.ReadFile("../docs/plan.md")))
+	page := string(must(os.ReadFile("../../docs/plan.md")))
 	for _, k := range kinds() {
 		if !strings.Contains(page, "| `"+string(k)+"` | "+k.String()+" |") {
 			t.Errorf("docs/plan.md has no row for %s, %s", k, k)

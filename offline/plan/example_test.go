@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/plan"
+	"github.com/evergate/evergate/offline/plan"
 	"github.com/evergate/evergate/policy"
 )
 
