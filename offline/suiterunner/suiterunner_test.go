@@ -1,4 +1,4 @@
-package policytest_test
+package suiterunner_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/evergate/evergate/policytest"
+	"github.com/evergate/evergate/offline/suiterunner"
 )
 
 // suites returns a directory with a policy and the given suites.
@@ -31,13 +31,13 @@ services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]
 	return dir
 }
 
-func run(t *testing.T, dir string, only *regexp.Regexp) *policytest.Report {
+func run(t *testing.T, dir string, only *regexp.Regexp) *suiterunner.Report {
 	t.Helper()
-	files, err := policytest.Find([]string{dir})
+	files, err := suiterunner.Find([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return policytest.Run(files, only)
+	return suiterunner.Run(files, only)
 }
 
 const (
@@ -151,7 +151,7 @@ c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to 
 	if r.Passed || r.Summary.Passed != 1 {
 		t.Errorf("%+v", r.Summary)
 	}
-	if _, err := policytest.Find([]string{t.TempDir()}); err == nil ||
+	if _, err := suiterunner.Find([]string{t.TempDir()}); err == nil ||
 		!strings.HasSuffix(err.Error(), "no *_test.yaml in this directory") {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-package policytest
+package suiterunner
 
 import "github.com/evergate/evergate/internal/output"
 
