@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // gatewayPolicies returns the policies that generated Gateways and ListenerSets are compared with. Together, they

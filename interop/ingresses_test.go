@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // ingressPolicies returns the policies that generated Ingresses are compared with. Together, they contain every

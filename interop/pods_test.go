@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // podPolicies returns the policies that generated Pods are compared with. Together, they contain every field of the

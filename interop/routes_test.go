@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // gatewayKinds contains the exported kinds of routes.

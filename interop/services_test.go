@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // servicePolicies returns the policies that generated Services are compared with. Together, they contain every exported

@@ -14,7 +14,7 @@ import (
 
 // The ClusterRole in the manifests contains exactly the names of all policies that can be exported.
 func TestNames(t *testing.T) {
-	role, err := os.ReadFile("../kustomize/components/backstop/rbac.yaml")
+	role, err := os.ReadFile("../../kustomize/components/backstop/rbac.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ gateways: [{name: f, mode: warn, protocols: {allowed: [TLS]}}]
 
 // The file in the example overlay is the export of the policy next to it.
 func TestExampleBackstop(t *testing.T) {
-	dir := "../examples/overlays/backstop"
+	dir := "../../examples/overlays/backstop"
 	text, err := os.ReadFile(filepath.Join(dir, "policy.yaml"))
 	if err != nil {
 		t.Fatal(err)

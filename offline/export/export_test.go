@@ -250,7 +250,7 @@ func TestBestEffort(t *testing.T) {
 
 // The exempt namespaces are the same as in the base manifests.
 func TestExemptNamespaces(t *testing.T) {
-	kit, err := os.ReadFile("../kustomize/base/exempt-namespaces.yaml")
+	kit, err := os.ReadFile("../../kustomize/base/exempt-namespaces.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
