@@ -12,15 +12,15 @@ run: ## serve on this machine at https://127.0.0.1:8443, with a generated certif
 request: ## send a Pod, an Ingress and a Service to the server of "make run"
 	@examples/request.sh
 
-# e2e, interop and the programs of the rig need Kubernetes packages. They share one build list and one set of compiler flags, so
-# Go compiles each package once. They run without the race detector, because it would check these tests but not the server,
+# e2e, equivalence and the programs of the rig need Kubernetes packages. They share one build list and one set of compiler flags,
+# so Go compiles each package once. They run without the race detector, because it would check these tests but not the server,
 # which is a separate process.
 RIG = CGO_ENABLED=0 GOWORK=$(CURDIR)/e2e/go.work GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
 
 test: SHORT = 1
 test: test-unit test-plugin test-calls ## run the tests of the server and the plugin with the race detector, and the short calls suite
 
-test-all: test-unit test-plugin test-interop test-calls test-kit test-traces ## run every test that does not need a cluster
+test-all: test-unit test-plugin test-equivalence test-calls test-kit test-traces ## run every test that does not need a cluster
 
 quick: ## check gofmt, and run the tests affected by changes since main, without the race detector
 	@tools/quick.sh
@@ -28,8 +28,8 @@ quick: ## check gofmt, and run the tests affected by changes since main, without
 test-unit: ## run the server's unit tests
 	$(GO) test -race -vet=off ./...
 
-test-interop: ## evaluate the output of evergate export with the API server's code; OBJECTS=20000 for many objects
-	cd interop && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m ./... $(if $(OBJECTS),-objects $(OBJECTS))
+test-equivalence: ## evaluate the output of evergate export with the API server's code; OBJECTS=20000 for many objects
+	cd offline/export/equivalence && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m ./... $(if $(OBJECTS),-objects $(OBJECTS))
 
 # The packages of the end-to-end tests that have unit tests.
 PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/registry ./internal/report
@@ -120,9 +120,9 @@ lint-server: bin/golangci-lint ## run the linters on the server and the plugin
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 	$(MAKE) lint-workflows
 
-lint-e2e: bin/golangci-lint ## run the linters on e2e and interop
+lint-e2e: bin/golangci-lint ## run the linters on e2e and equivalence
 	cd e2e && $(RIG) ../bin/golangci-lint run ./...
-	cd interop && $(RIG) ../bin/golangci-lint run ./...
+	cd offline/export/equivalence && $(RIG) ../../../bin/golangci-lint run ./...
 
 bin/golangci-lint: # always runs go build, which checks whether the binary is up to date for this toolchain
 	$(RIG) GOWORK=off $(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -167,8 +167,8 @@ allocs: ## count the allocations of each stage and of the worst reviews, and fai
 allocs-baseline: ## update the baseline
 	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
 
-compile-e2e: # compiles the tests of e2e and interop, for the gate
-	cd e2e && $(RIG) $(GO) list -export -test ./... ../interop/... >/dev/null
+compile-e2e: # compiles the tests of e2e and equivalence, for the gate
+	cd e2e && $(RIG) $(GO) list -export -test ./... ../offline/export/equivalence/... >/dev/null
 
 goodput: ## measure the answered reviews at one, two and four times the capacity
 	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
@@ -237,5 +237,5 @@ release-test: release-dry ## checks what release-dry has built, and that a secon
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
+.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

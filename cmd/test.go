@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/suiterunner"
 )
 

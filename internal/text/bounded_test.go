@@ -12,7 +12,7 @@ import (
 
 // bounded contains the packages that handle values of any length: of objects, of peers, and of policies under review.
 var bounded = []string{
-	"policy", "policy/internal/match", "policy/internal/strict", "internal/output", "review", "admission", "handlers",
+	"policy", "policy/internal/match", "policy/internal/strict", "offline/output", "review", "admission", "handlers",
 	"offline", "offline/plan",
 }
 

@@ -3,7 +3,7 @@
 //
 // A translation is exact. Anything that cannot be translated exactly is not exported, and the result lists it. This
 // includes every field that this package does not read, so a new policy field is not exported until this package
-// supports it. The module interop evaluates the exported objects with the code of the API server and compares the
+// supports it. The module equivalence evaluates the exported objects with the code of the API server and compares the
 // decisions with package policy.
 package export
 

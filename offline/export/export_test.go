@@ -373,7 +373,7 @@ pods: [{name: p, mode: enforce, images: {from: mirrors}}]
 }
 
 // A list whose items have the type of an object makes kube-apiserver 1.36 panic, and the connection breaks. The
-// module interop has shown this on a real server, which is not part of the gate.
+// module equivalence has shown this on a real server, which is not part of the gate.
 func TestPatchOfMaps(t *testing.T) {
 	doc := describe(t, "mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, "+
 		"imagePullSecret: login}]")

@@ -10,7 +10,7 @@ import (
 // The checks of policy/hosts.go. They check claims: see host_claims.go.
 
 // LargestIngress is the largest number of hosts in an Ingress for which the API server can evaluate all checks of
-// hosts, even if every host is denied. A test in the module interop verifies it.
+// hosts, even if every host is denied. A test in the module equivalence verifies it.
 const LargestIngress = 200
 
 // hostFields returns the exported fields of the hosts block for kinds that have hosts only in annotations.

@@ -10,7 +10,7 @@ import (
 
 // LargestPod returns the largest number of images of 100 characters in a Pod for which the API server can evaluate a
 // policy with the given number of checks. The API server denies a Pod if the expressions exceed their cost budget. A
-// test in the module interop verifies the number.
+// test in the module equivalence verifies the number.
 func LargestPod(checks int) int {
 	const (
 		images = 300 // safe for one check, because each expression also has a budget

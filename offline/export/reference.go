@@ -2,9 +2,9 @@ package export
 
 import "strings"
 
-// The expressions below do the same in CEL as policy/internal/match/reference.go and registry.go. The module interop
-// compares the results image by image. A shorter regular expression is tried before a longer one if it is sufficient
-// for nearly every image, because the cost of a match is the product of both lengths.
+// The expressions below do the same in CEL as policy/internal/match/reference.go and registry.go. The module
+// equivalence compares the results image by image. A shorter regular expression is tried before a longer one if it is
+// sufficient for nearly every image, because the cost of a match is the product of both lengths.
 
 const (
 	// usual matches references of at most 200 characters that are valid because of their characters.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // Stream writes each object as soon as it is found, and the counts at the end. It does not keep objects in memory.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // tableRows is the number of rows of a table that are written. They fit on a screen.

@@ -1,6 +1,6 @@
 package suiterunner
 
-import "github.com/evergate/evergate/internal/output"
+import "github.com/evergate/evergate/offline/output"
 
 // Cases returns the report for CI formats such as JUnit and SARIF. An entry that no case reaches is a warning, or an
 // error if requireCoverage is true.

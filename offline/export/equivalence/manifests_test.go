@@ -1,4 +1,4 @@
-package interop
+package equivalence
 
 import (
 	"os"
@@ -35,7 +35,7 @@ func TestManifests(t *testing.T) {
 	t.Parallel()
 	var dirs []string
 	for _, block := range []string{"pods", "mirrors", "services", "ingresses", "routes", "gateways"} {
-		of, err := filepath.Glob("../policy/testdata/" + block + "/*")
+		of, err := filepath.Glob("../../../policy/testdata/" + block + "/*")
 		if err != nil || len(of) == 0 {
 			t.Fatal(of, err)
 		}
@@ -43,7 +43,7 @@ func TestManifests(t *testing.T) {
 	}
 	compared := 0
 	for _, dir := range dirs {
-		name := strings.TrimPrefix(filepath.ToSlash(dir), "../policy/testdata/")
+		name := strings.TrimPrefix(filepath.ToSlash(dir), "../../../policy/testdata/")
 		t.Run(name, func(t *testing.T) {
 			for prefix := range webhookOnly() {
 				if name == prefix || strings.HasPrefix(name, prefix+".") {

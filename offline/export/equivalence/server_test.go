@@ -1,4 +1,4 @@
-package interop
+package equivalence
 
 import (
 	"bufio"
@@ -322,7 +322,7 @@ func (s *server) applyObject(t testing.TB, resource string, object map[string]an
 		t.Fatal(err)
 	}
 	_, err := s.admin.Resource(u.GroupVersionKind().GroupVersion().WithResource(resource)).
-		Apply(t.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "interop", Force: true})
+		Apply(t.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "equivalence", Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // The policies that evergate export writes, evaluated by the API server's own code. It is a module of its own, so that
 // k8s.io/apiserver is never linked into the product.
-module github.com/evergate/evergate/interop
+module github.com/evergate/evergate/offline/export/equivalence
 
 go 1.26.8
 
@@ -95,4 +95,4 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-replace github.com/evergate/evergate => ..
+replace github.com/evergate/evergate => ../../..
