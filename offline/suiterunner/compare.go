@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evergate/evergate/internal/linediff"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/linediff"
 	"github.com/evergate/evergate/policy/suite"
 )
 
