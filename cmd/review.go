@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/internal/apiserver"
 	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/apiserver"
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
