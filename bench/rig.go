@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/evergate/evergate/internal/worst"
+	"github.com/evergate/evergate/review/reviewtest/costliest"
 )
 
 // rig contains the files that servers need: binaries, policies and a certificate, in a temporary directory.
@@ -39,7 +39,7 @@ func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
 	}
 	for name, text := range map[string]string{
 		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "owned.yaml": ownedPolicy(),
-		"one.yaml": worst.One(), "ten.yaml": worst.Ten(), "regexes.yaml": worst.Regexes(),
+		"one.yaml": costliest.One(), "ten.yaml": costliest.Ten(), "regexes.yaml": costliest.Regexes(),
 	} {
 		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
 			return nil, err

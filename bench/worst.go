@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/evergate/evergate/internal/worst"
+	"github.com/evergate/evergate/review/reviewtest/costliest"
 )
 
-// The limits on the processor time of the worst reviews. Their other limits are in package worst.
+// The limits on the processor time of the worst reviews. Their other limits are in package costliest.
 const (
 	// mostRatio is for one huge value and one rule of each kind, as a multiple of the floor with the same body.
 	// Ordinary large reviews cost 1.2 to 3 times as much as the floor.
@@ -54,7 +54,7 @@ func worstSizes() []worstSize {
 
 // worstRow is the cost of one row with one policy.
 type worstRow struct {
-	worst.Row
+	costliest.Row
 	policy       string
 	size         int
 	floor, took  time.Duration // processor time per review
@@ -84,10 +84,10 @@ func (r *worstRow) broken() (all []string) {
 	add(r.regexes() && r.ratio() > mostRegexRatio, "%.1f times the floor, at most %d", r.ratio(), mostRegexRatio)
 	add(!r.single() && more > mostProcessor, "%v more than the floor, at most %v", more.Round(time.Millisecond),
 		mostProcessor)
-	add(r.allocated > worst.MaxAllocated(r.size), "%.1f MiB allocated, at most %.1f",
-		mebibytes(r.allocated), mebibytes(worst.MaxAllocated(r.size)))
-	add(r.answer > worst.MaxAnswer, "a response of %d bytes, at most %d", r.answer, worst.MaxAnswer)
-	add(r.line > worst.MaxLog, "a log line of %d bytes, at most %d", r.line, worst.MaxLog)
+	add(r.allocated > costliest.MaxAllocated(r.size), "%.1f MiB allocated, at most %.1f",
+		mebibytes(r.allocated), mebibytes(costliest.MaxAllocated(r.size)))
+	add(r.answer > costliest.MaxAnswer, "a response of %d bytes, at most %d", r.answer, costliest.MaxAnswer)
+	add(r.line > costliest.MaxLog, "a log line of %d bytes, at most %d", r.line, costliest.MaxLog)
 	return all
 }
 
@@ -117,7 +117,7 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every 
 	m := &worstMeter{client: r.client(), floor: floor, servers: servers}
 	var all []*worstRow
 	for _, size := range worstSizes() {
-		for row := range worst.Rows(size.every*every, 0) {
+		for row := range costliest.Rows(size.every*every, 0) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -182,7 +182,7 @@ type worstMeter struct {
 }
 
 // measure measures a row at one size, with each policy that applies to it.
-func (m *worstMeter) measure(ctx context.Context, row worst.Row, size worstSize) (all []*worstRow, err error) {
+func (m *worstMeter) measure(ctx context.Context, row costliest.Row, size worstSize) (all []*worstRow, err error) {
 	for _, policy := range []string{"one", "ten", "regexes"} {
 		if policy != "ten" && row.Many || policy == "regexes" && !row.Regexes() {
 			continue

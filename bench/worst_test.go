@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/internal/worst"
+	"github.com/evergate/evergate/review/reviewtest/costliest"
 )
 
 // Each exceeded limit is reported, and no other.
@@ -33,7 +33,7 @@ func TestWorstRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &worstRow{
 				policy: "one", size: size, floor: 10 * time.Millisecond, took: 50 * time.Millisecond,
-				allocated: worst.MaxAllocated(size), answer: worst.MaxAnswer, line: worst.MaxLog,
+				allocated: costliest.MaxAllocated(size), answer: costliest.MaxAnswer, line: costliest.MaxLog,
 			}
 			test.spoil(r)
 			if got := strings.Join(r.broken(), "; "); got != test.want {

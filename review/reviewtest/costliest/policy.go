@@ -1,4 +1,4 @@
-package worst
+package costliest
 
 import (
 	_ "embed"

@@ -1,4 +1,4 @@
-// Package worst creates the costliest reviews, for tests and benchmarks that limit the cost of a review. It combines
+// Package costliest creates the costliest reviews, for tests and benchmarks that limit the cost of a review. It combines
 // each field that affects a decision with the costliest contents that a tenant could write there. It uses the decoder
 // to find these fields, so a new field is tried automatically.
 //
@@ -8,7 +8,7 @@
 //	target.go     the fields, for fuzzers to write into
 //	tree.go       JSON that keeps its order, for inserting text of any length
 //	policy.go     policies that check everything
-package worst
+package costliest
 
 import (
 	"fmt"

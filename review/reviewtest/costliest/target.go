@@ -1,4 +1,4 @@
-package worst
+package costliest
 
 import (
 	"bytes"
@@ -110,7 +110,7 @@ func join(opening, closing string, times int, of func(i int) raw) raw {
 func quote(s string) raw {
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic("worst: " + err.Error())
+		panic("costliest: " + err.Error())
 	}
 	return raw(text)
 }

@@ -1,4 +1,4 @@
-package worst
+package costliest
 
 import (
 	"encoding/json"
@@ -128,7 +128,7 @@ func TestKeys(t *testing.T) {
 	}
 	key := regexp.MustCompile(`^[a-z0-9.-]+\.[a-z]+/[a-z0-9.-]*[a-z]$`)
 	found := 0
-	for _, tree := range sources(t, "../../policy") {
+	for _, tree := range sources(t, "../../../policy") {
 		ast.Inspect(tree, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok && key.MatchString(literal(e)) {
 				if found++; !slices.Contains(tried, literal(e)) && !slices.Contains(labels, literal(e)) {
@@ -294,7 +294,7 @@ func TestPart(t *testing.T) {
 
 // Each annotation grammar with host names is tried for each kind that uses it.
 func TestHostGrammars(t *testing.T) {
-	table, err := os.ReadFile("../../policy/data/host-annotations.txt")
+	table, err := os.ReadFile("../../../policy/data/host-annotations.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build !race
 
-package worst
+package costliest
 
 // Race is true if the race detector is on.
 const Race = false

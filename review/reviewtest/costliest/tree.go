@@ -1,4 +1,4 @@
-package worst
+package costliest
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func parse(data []byte) *object {
 func value(d *json.Decoder) any {
 	token, err := d.Token()
 	if err != nil {
-		panic("worst: " + err.Error())
+		panic("costliest: " + err.Error())
 	}
 	switch token {
 	case json.Delim('{'):
@@ -162,7 +162,7 @@ func encode(b []byte, v any) []byte {
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic("worst: " + err.Error())
+		panic("costliest: " + err.Error())
 	}
 	return append(b, text...)
 }

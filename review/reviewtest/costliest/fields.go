@@ -1,4 +1,4 @@
-package worst
+package costliest
 
 import (
 	"fmt"
@@ -200,7 +200,7 @@ func (k kind) walkValue(t reflect.Type, path string, tell func(field)) {
 	case t.Kind() == reflect.Slice:
 		k.walkValue(t.Elem(), path+"[]", tell)
 	case t.Kind() != reflect.Struct:
-		panic(fmt.Sprintf("worst: %s is a %s", path, t))
+		panic(fmt.Sprintf("costliest: %s is a %s", path, t))
 	case k.reads(field{Path: path}):
 		k.walk(t, path+".", tell)
 	}
