@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/output"
 )

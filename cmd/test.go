@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/suiterunner"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 const unknown = settings.Unknown
