@@ -128,29 +128,29 @@ bin/golangci-lint: # always runs go build, which checks whether the binary is up
 	$(RIG) GOWORK=off $(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bench: ## measure the cost of a review against a bare TLS server, and write docs/performance.md
-	$(GO) run ./bench -write docs/performance.md
+	$(GO) run ./cmd/bench -write docs/performance.md
 
 # make worst measures one of so many rows. Use 4 for a quick check.
 ROWS = 1
 
 worst: ## measure the costliest reviews, and fail if a review exceeds its limits; ROWS=4 for a quarter of them
-	$(GO) run ./bench -worst $(ROWS)
+	$(GO) run ./cmd/bench -worst $(ROWS)
 
 # The number of Pods in the dump.
 PODS = 1000000
 
 bench-plan: ## run evergate plan on a dump of a million Pods, and fail if it is too slow or needs too much memory
-	$(GO) run ./bench -plan $(PODS)
+	$(GO) run ./cmd/bench -plan $(PODS)
 
 profile: ## write CPU and allocation profiles of each kind of review under load to dist/profiles
-	$(GO) run ./bench -profile dist/profiles
+	$(GO) run ./cmd/bench -profile dist/profiles
 
 bench-stages: ## measure decoding, deciding and encoding against the stored baseline
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
-	$(TOOL) benchstat bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
+	$(TOOL) benchstat cmd/bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
 bench-decoders: ## compare the scanner with other JSON decoders
-	cd bench/decoders && $(GO) test -run '^$$' -bench . -benchmem
+	cd cmd/bench/decoders && $(GO) test -run '^$$' -bench . -benchmem
 
 # The benchmarks of the stages of a review, for allocs and bench-stages.
 STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
@@ -159,13 +159,13 @@ STAGE_PACKAGES = ./review ./policy ./handlers
 # The flags with which the binary is compiled.
 COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace,nethttpomithttp2"
 
-allocs: ## count the allocations of each stage and of the worst reviews, and fail above bench/baseline.txt or a limit
+allocs: ## count the allocations of each stage and of the worst reviews, and fail above cmd/bench/baseline.txt or a limit
 	@export $(COMPILED); \
 	  $(GO) test -run '^(TestWorst|FuzzCost)$$' ./handlers && \
-	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
+	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run ./cmd/bench/allocs cmd/bench/baseline.txt
 
 allocs-baseline: ## update the baseline
-	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
+	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > cmd/bench/baseline.txt
 
 compile-e2e: # compiles the tests of e2e and equivalence, for the gate
 	cd e2e && $(RIG) $(GO) list -export -test ./... ../offline/export/equivalence/... >/dev/null

@@ -2,8 +2,8 @@
 // lowest possible cost of a webhook. The client behaves like kube-apiserver's and verifies every response.
 //
 //	make bench                                      the table, and its values in docs/performance.md
-//	go run ./bench -rounds 3 -only 'small Pod'      one line, quickly
-//	go run ./bench -reviews 1000000                 memory over a million reviews
+//	go run ./cmd/bench -rounds 3 -only 'small Pod'  one line, quickly
+//	go run ./cmd/bench -reviews 1000000             memory over a million reviews
 //	make bench-plan                                 evergate plan over a dump of a million Pods
 //	make worst                                      the costliest reviews and their limits
 //	make profile                                    CPU and allocation profiles
@@ -64,12 +64,12 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	binaries := map[string]string{"floor": "./bench/floor", "evergate": "."}
+	binaries := map[string]string{"floor": "./cmd/bench/floor", "evergate": "."}
 	if o.plan > 0 {
 		binaries = map[string]string{"evergate": "."}
 	}
 	if o.profile != "" {
-		binaries = map[string]string{"profiled": "./bench/profiled"}
+		binaries = map[string]string{"profiled": "./cmd/bench/profiled"}
 	}
 	r, err := newRig(ctx, binaries)
 	if err != nil {

@@ -1,8 +1,8 @@
-module github.com/evergate/evergate/bench/decoders
+module github.com/evergate/evergate/cmd/bench/decoders
 
 go 1.26.8
 
-replace github.com/evergate/evergate => ../..
+replace github.com/evergate/evergate => ../../..
 
 require (
 	github.com/evergate/evergate v0.0.0-00010101000000-000000000000

@@ -1,7 +1,7 @@
 // Allocs compares the allocations of benchmarks with a stored baseline, and fails if there are more. Unlike times, they
 // do not depend on the machine, so the gate can compare them.
 //
-//	go test -run '^$' -bench . -benchmem ./review | go run ./bench/allocs bench/baseline.txt
+//	go test -run '^$' -bench . -benchmem ./review | go run ./cmd/bench/allocs cmd/bench/baseline.txt
 //
 // Both are in the format of benchstat. A benchmark may allocate one more than its baseline, or 2 % more, because pools
 // and maps vary by one and averages are rounded.
