@@ -62,7 +62,7 @@ func rowsOfPods() []row {
 			of: policy.Pods, objects: review.Pods(), subresources: []string{"ephemeralcontainers"},
 			// The second chance to rewrite a Pod differs from the first only in when the API server calls it.
 			mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
-			mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: (*policy.Pod).Recorded,
+			mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: policy.Recorded,
 			evaluate: (*policy.Policy).EvaluatePod, explain: (*policy.Policy).ExplainPod,
 			selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,
 			selfProbePolicy: `

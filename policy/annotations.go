@@ -129,17 +129,8 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	return "", false
 }
 
-// refuseEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
-// because [] denies every value there.
-func refuseEmpty[T any](field string, list []T) error {
-	if list == nil || len(list) > 0 {
-		return nil
-	}
-	return strict.Fieldf(field, "[] checks nothing: leave the field out")
-}
-
 // annotationChecks compiles rules. It returns nil if rules is nil.
-func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
+func annotationChecks[T any, P kindView[T]](rules *annotationRules) []check[T] {
 	if rules == nil {
 		return nil
 	}
@@ -164,9 +155,9 @@ type metaCheck interface {
 }
 
 // checkOfMeta runs a metaCheck on an object.
-type checkOfMeta[T any, P object[T]] struct{ metaCheck }
+type checkOfMeta[T any, P kindView[T]] struct{ metaCheck }
 
-func (c checkOfMeta[T, P]) find(obj *T, r *report) { c.findIn(P(obj).meta(), P(obj).base(), r) }
+func (c checkOfMeta[T, P]) find(obj *T, r *report) { c.findIn(P(obj).Metadata(), P(obj).base(), r) }
 
 // annotation is one annotation of an object.
 type annotation struct{ key, value string }
@@ -192,9 +183,6 @@ func (v *view) sortedAnnotations(m *Meta, r *report) []annotation {
 func (a annotation) identity(check string) identity {
 	return identity{check: check, value: a.key, detail: a.value}
 }
-
-// maxAnnotationKey is the length of the longest key in bytes: a prefix of 253, a slash and a name of 63.
-const maxAnnotationKey = 253 + 1 + 63
 
 // annotationPath returns the path of an annotation, as users write it.
 func annotationPath(key string) string {

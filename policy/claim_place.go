@@ -54,9 +54,6 @@ func (p *claimPlace) String() string {
 	return strings.Replace(path, "%s", text.QuoteUpTo(maxAnnotationKey, f.key), 1)
 }
 
-// elementPath returns the path of an element of a list.
-func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }
-
 // every returns the beginning of a sentence about a claim of every host.
 func (p *claimPlace) every() string {
 	switch f := p.in(); {

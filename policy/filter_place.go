@@ -44,7 +44,7 @@ func (p filterPlace) backendField() string {
 // same for all rules of a route, and different for each listener: a pre-existing filter of an internal listener does
 // not exempt the same filter of a public listener.
 func (p filterPlace) identityOf(check string, ref *ObjectRef, r *report) identity {
-	id := ref.identity(check, r)
+	id := refIdentity(ref, check, r)
 	if p.within == listenersField { // truncated to the longest values that the API server stores
 		id.use = id.use[:min(len(id.use), maxParentKind)] + " " + p.name[:min(len(p.name), maxSectionName)]
 	}

@@ -37,14 +37,14 @@ func (c protocolsAllowed) find(g *gatewayView, r *report) {
 		if matchesAny(c.patterns, l.Protocol) {
 			continue
 		}
-		if f := r.tryAdd(l.identity("protocols.allowed", l.Protocol)); f != nil {
+		if f := r.tryAdd(listenerIdentity(l, "protocols.allowed", l.Protocol)); f != nil {
 			f.Path, f.Reason = listenerPath(i, "protocol"), text.Quote(l.Protocol)+" is not allowed"+c.passing
 		}
 	}
 }
 
-// identity returns the identity of a finding about a value of the listener.
-func (l *Listener) identity(check, value string) identity {
+// listenerIdentity returns the identity of a finding about a value of the listener.
+func listenerIdentity(l *Listener, check, value string) identity {
 	return identity{check: check, value: value, detail: l.Name}
 }
 

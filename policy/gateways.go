@@ -101,7 +101,7 @@ func (p *Policy) ExplainGateway(a Attributes, g *Gateway) []RuleTrace {
 }
 
 // port returns the port of listener i. ok is false if there is no such listener.
-func (g *Gateway) port(i int) (int32, bool) {
+func (g *gatewayView) port(i int) (int32, bool) {
 	if i >= len(g.Listeners) {
 		return 0, false
 	}
@@ -109,7 +109,7 @@ func (g *Gateway) port(i int) (int32, bool) {
 }
 
 // listeners yields the listeners until the Effort is exceeded.
-func (g *Gateway) listeners(r *report) iter.Seq2[int, *Listener] {
+func (g *gatewayView) listeners(r *report) iter.Seq2[int, *Listener] {
 	return func(yield func(int, *Listener) bool) {
 		for i := range g.Listeners {
 			if !r.spend(1) || !yield(i, &g.Listeners[i]) {
@@ -120,4 +120,4 @@ func (g *Gateway) listeners(r *report) iter.Seq2[int, *Listener] {
 }
 
 // classes returns spec.gatewayClassName.
-func (g *Gateway) classes() classes { return classes{g.ClassName} }
+func (g *gatewayView) classes() classes { return classes{g.ClassName} }

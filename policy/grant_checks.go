@@ -30,30 +30,31 @@ type grantCheck struct {
 func (c grantCheck) find(g *grantView, r *report) {
 	switch {
 	case c.from != nil:
-		if first := failing(c.from, "spec.from", g.From, r); first != nil {
-			beside(c.from.id(), "spec.to", g.To, r, func(t *GrantTo) string {
-				return t.String() + " is granted to " + first.String() + ", which is not allowed; remove one of them"
+		if first := failing(c.from, "spec.from", g.From, grantFromIdentity, r); first != nil {
+			beside(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *GrantTo) string {
+				return describeGrantTo(t) + " is granted to " + describeGrantFrom(first) +
+					", which is not allowed; remove one of them"
 			})
 		}
 	case c.to != nil:
-		if first := failing(c.to, "spec.to", g.To, r); first != nil {
-			beside(c.to.id(), "spec.from", g.From, r, func(f *GrantFrom) string {
-				return f.String() + " is granted " + first.String() + ", which is not allowed; remove one of them"
+		if first := failing(c.to, "spec.to", g.To, grantToIdentity, r); first != nil {
+			beside(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *GrantFrom) string {
+				return describeGrantFrom(f) + " is granted " + describeGrantTo(first) +
+					", which is not allowed; remove one of them"
 			})
 		}
 	}
 }
 
-// grantElement is a pointer to an element of spec.from or spec.to.
-type grantElement[E any] interface {
-	*E
-	identity(check string) identity
-}
+// grantIdentity returns the identity of a finding about an element of spec.from or spec.to.
+type grantIdentity[E any] func(e *E, check string) identity
 
 // failing adds a finding for each element that does not pass, and returns the first such element. It returns nil if
 // every element passes. It also returns nil if a finding is introduced, because the other side then does not need a
 // sentence.
-func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E, r *report) (first *E) {
+func failing[E any](
+	c grantSide[E], list string, elements []E, of grantIdentity[E], r *report,
+) (first *E) {
 	introduced := false
 	for i := range elements {
 		e := &elements[i]
@@ -66,7 +67,7 @@ func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E
 		if first == nil {
 			first = e
 		}
-		if f := r.tryAdd(P(e).identity(c.id())); f != nil {
+		if f := r.tryAdd(of(e, c.id())); f != nil {
 			field, reason := c.field(e)
 			f.Path, f.Reason = list+"["+strconv.Itoa(i)+"]."+field, reason
 			introduced = introduced || !f.Existed
@@ -79,11 +80,13 @@ func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E
 }
 
 // beside adds a finding for each element of the other side.
-func beside[E any, P grantElement[E]](check, list string, elements []E, r *report, reason func(*E) string) {
+func beside[E any](
+	check, list string, elements []E, of grantIdentity[E], r *report, reason func(*E) string,
+) {
 	widened := check + " of the other side" // an element that itself does not pass has a different identity
 	for i := range elements {
 		e := &elements[i]
-		id := P(e).identity(widened)
+		id := of(e, widened)
 		if !r.spend(stepsOf(1, id.value)) {
 			return
 		}
@@ -93,11 +96,11 @@ func beside[E any, P grantElement[E]](check, list string, elements []E, r *repor
 	}
 }
 
-func (f *GrantFrom) identity(check string) identity {
+func grantFromIdentity(f *GrantFrom, check string) identity {
 	return identity{check: check, value: f.Namespace, detail: f.Kind, use: f.Group}
 }
 
-func (t *GrantTo) identity(check string) identity {
+func grantToIdentity(t *GrantTo, check string) identity {
 	return identity{check: check, value: t.Name, detail: t.Kind, use: t.Group}
 }
 
@@ -133,10 +136,10 @@ func (grantFromKinds) id() string { return "from.kinds" }
 
 func (c grantFromKinds) steps(f *GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
 
-func (c grantFromKinds) passes(f *GrantFrom) bool { return matchesAny(c.kinds, f.kind()) }
+func (c grantFromKinds) passes(f *GrantFrom) bool { return matchesAny(c.kinds, grantFromKind(f)) }
 
 func (c grantFromKinds) field(f *GrantFrom) (name, reason string) {
-	return "kind", text.Quote(f.kind()) + " is not allowed" + c.passing
+	return "kind", text.Quote(grantFromKind(f)) + " is not allowed" + c.passing
 }
 
 // grantToKinds (to.kinds) finds each element of spec.to whose kind is not listed.
@@ -149,10 +152,10 @@ func (grantToKinds) id() string { return "to.kinds" }
 
 func (c grantToKinds) steps(t *GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
 
-func (c grantToKinds) passes(t *GrantTo) bool { return matchesAny(c.kinds, t.kind()) }
+func (c grantToKinds) passes(t *GrantTo) bool { return matchesAny(c.kinds, grantToKind(t)) }
 
 func (c grantToKinds) field(t *GrantTo) (name, reason string) {
-	return "kind", text.Quote(t.kind()) + " is not allowed" + c.passing
+	return "kind", text.Quote(grantToKind(t)) + " is not allowed" + c.passing
 }
 
 // grantToNames (to.names) finds each element of spec.to without a name. Such an element grants all objects of its kind
@@ -166,5 +169,5 @@ func (grantToNames) steps(*GrantTo) int { return 1 }
 func (grantToNames) passes(t *GrantTo) bool { return t.Name != "" }
 
 func (grantToNames) field(t *GrantTo) (name, reason string) {
-	return "name", "is not set, which grants every " + text.Quote(t.kind()) + " of the namespace; set it"
+	return "name", "is not set, which grants every " + text.Quote(grantToKind(t)) + " of the namespace; set it"
 }

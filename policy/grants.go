@@ -9,14 +9,6 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Grant is the part of a ReferenceGrant that decisions depend on. Each element of From may refer to the objects of each
-// element of To in the namespace of the ReferenceGrant.
-type Grant struct {
-	Meta
-	From []GrantFrom
-	To   []GrantTo
-}
-
 // grantView is the view of a ReferenceGrant. Its checks do not parse values.
 type grantView struct {
 	*Grant
@@ -40,16 +32,6 @@ func (p *Policy) EvaluateGrant(a Attributes, g, old *Grant, e *Effort) ([]Findin
 // ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
 func (p *Policy) ExplainGrant(a Attributes, g *Grant) []RuleTrace {
 	return explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
-}
-
-// GrantFrom is one element of spec.from: the objects of a kind in a namespace.
-type GrantFrom struct {
-	Group, Kind, Namespace string
-}
-
-// GrantTo is one element of spec.to: one object of a kind, or all objects of the kind if Name is empty.
-type GrantTo struct {
-	Group, Kind, Name string
 }
 
 // grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block does not check anything. At least one
@@ -159,17 +141,17 @@ func (e *grantsEntry) checks() []check[grantView] {
 	return cs
 }
 
-func (f *GrantFrom) kind() string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
-func (t *GrantTo) kind() string   { return kindBeside("", t.Group, t.Kind) }
+func grantFromKind(f *GrantFrom) string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
+func grantToKind(t *GrantTo) string     { return kindBeside("", t.Group, t.Kind) }
 
-// String returns the objects that receive the grant: HTTPRoute of "team-a".
-func (f *GrantFrom) String() string {
-	return text.Truncate(f.kind(), text.Short) + " of " + text.Quote(f.Namespace)
+// describeGrantFrom returns the objects that receive the grant: HTTPRoute of "team-a".
+func describeGrantFrom(f *GrantFrom) string {
+	return text.Truncate(grantFromKind(f), text.Short) + " of " + text.Quote(f.Namespace)
 }
 
-// String returns the granted objects: Secret "web", or Secret for all Secrets.
-func (t *GrantTo) String() string {
-	s := text.Truncate(t.kind(), text.Short)
+// describeGrantTo returns the granted objects: Secret "web", or Secret for all Secrets.
+func describeGrantTo(t *GrantTo) string {
+	s := text.Truncate(grantToKind(t), text.Short)
 	if t.Name != "" {
 		s += " " + text.Quote(t.Name)
 	}

@@ -58,6 +58,19 @@ func ruleHosts(ing *Ingress, globs bool) []hostClaim {
 	return hosts
 }
 
+// globs reports whether *.example in a rule of the Ingress covers names at any depth.
+func (ing *ingressView) globs(r *report) bool {
+	if !ing.known.hasGlobbing() {
+		return false
+	}
+	for _, class := range ing.classNames() {
+		if ing.known.isGlobbing(class, r) {
+			return true
+		}
+	}
+	return false
+}
+
 // claims returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are ordered,
 // and in its annotations.
 func (ing *ingressView) claims(r *report) *claimSet {

@@ -64,7 +64,7 @@ func ingressRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
 		return rule[ingressView]{e.ruleHeader, e.checks()}
 	}, ownerRules(c.owners, claimsUnless(c.carriers, (*ingressView).claims, (*ingressView).isSolver))...)
-	s.isSolver = (*ingressView).answersChallenges
+	s.prepare = prepareViews(c, (*ingressView).answersChallenges)
 	return s
 }
 

@@ -65,12 +65,12 @@ func pullSecretsOf(a Attributes, pod *Pod, images []ImageOutcome) PullSecrets {
 	return PullSecrets{Missing: lacking}
 }
 
-// PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
-// names in the mirrors entries in mode enforce that can apply to Pods in this namespace.
-func (p *Policy) PullSecrets(namespace string) []string {
+// pullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
+// names in the entries in mode enforce that can apply to Pods in this namespace.
+func (t *mirrorTable) pullSecrets(namespace string) []string {
 	var names []string
-	for i := range p.mirrors.mirrors {
-		m := &p.mirrors.mirrors[i]
+	for i := range t.mirrors {
+		m := &t.mirrors[i]
 		switch {
 		case m.pullSecret == "" || m.Mode != Enforce:
 		case m.Match != nil && m.Match.Namespaces != nil && !matchesAny(m.Match.Namespaces, namespace):

@@ -45,6 +45,12 @@ type Meta struct {
 	Owner string
 }
 
+// Metadata returns m. Every object has this method, because it embeds its metadata.
+func (m *Meta) Metadata() *Meta { return m }
+
+// maxAnnotationKey is the length of the longest key in bytes: a prefix of 253, a slash and a name of 63.
+const maxAnnotationKey = 253 + 1 + 63
+
 // Pod is the part of a Pod that decisions depend on, which is its metadata and its images.
 type Pod struct {
 	Meta
@@ -55,6 +61,14 @@ type Pod struct {
 	// then add the list first.
 	ImagePullSecrets []string
 }
+
+// OriginalsAnnotation is the Pod annotation that records the original images of rewritten images, for users. Its value
+// is a JSON object that maps the place of each image, such as containers/app, to the image. No decision depends on it,
+// because tenants can write it.
+const OriginalsAnnotation = "evergate.dev/original-images"
+
+// HasRecord reports whether a Pod has a record of original images, valid or not.
+func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != "" }
 
 // Image is one image of a Pod and its field.
 type Image struct {

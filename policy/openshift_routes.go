@@ -9,19 +9,6 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// OpenShiftRoute is the part of a route.openshift.io/v1 Route that decisions depend on.
-type OpenShiftRoute struct {
-	Meta
-	Host      string // empty if the server does not set it; each router then decides
-	Subdomain string // used if Host is empty; each router serves the subdomain below its domain
-	// WildcardPolicy is None or Subdomain. With Subdomain, the Route serves all hosts one label below the parent of Host,
-	// and not only Host. An empty value means None.
-	WildcardPolicy string
-	Path           string // a prefix; empty means every path
-	// Backends contains the kinds in spec.to and in spec.alternateBackends. An empty kind means Service.
-	Backends []string
-}
-
 // openShiftRouteView is an OpenShift Route and the values that its checks parse.
 type openShiftRouteView struct {
 	*OpenShiftRoute
@@ -160,7 +147,7 @@ func (d *routerDomains) claims(route *openShiftRouteView, r *report) *claimSet {
 // hostClaims returns the claims of spec.host. If wildcardPolicy is Subdomain, the router serves all hosts one label
 // below the parent of the host (openshift/router, pkg/router/template/util/util.go). The host itself is one of them. A
 // wildcardPolicy that the API does not define may mean None or Subdomain, so hostClaims returns the claims for both.
-func (route *OpenShiftRoute) hostClaims() []hostClaim {
+func (route *openShiftRouteView) hostClaims() []hostClaim {
 	at := claimPlace{in: openShiftHost}
 	if route.Host == "" {
 		return []hostClaim{claimOf(match.EveryHost(), at)}

@@ -49,10 +49,6 @@ func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 	return explain(rulesFor[podView](p, Pods), a, viewPod, pod)
 }
 
-// imageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's
-// name.
-const imageSteps = 4
-
 // podView is a Pod with its images parsed, on first use and once for all rules.
 type podView struct {
 	*Pod
@@ -119,9 +115,6 @@ func (i *podImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	}
 	return i.state
 }
-
-// malformedImage is the use in the identity of a finding about a text that is not an image reference.
-const malformedImage = "malformed"
 
 // identity returns the identity of a finding about an image. All spellings of an image have the same identity, so a
 // change of the spelling does not introduce a finding.

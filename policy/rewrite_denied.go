@@ -10,15 +10,7 @@ import (
 
 // denyingRules returns the rules for Pods, each with only its checks that deny images by name or by tag.
 func denyingRules(pods *ruleset[podView]) *ruleset[podView] {
-	var rules []rule[podView]
-	for i := range pods.rules {
-		if checks := slices.DeleteFunc(slices.Clone(pods.rules[i].checks), not(deniesImages)); len(checks) > 0 {
-			rules = append(rules, rule[podView]{pods.rules[i].ruleHeader, checks})
-		}
-	}
-	s := newRuleset(rules)
-	s.known, s.exceptions = pods.known, pods.exceptions
-	return s
+	return pods.only(deniesImages)
 }
 
 // deniesImages reports whether a check denies images by name or by tag.
@@ -46,11 +38,11 @@ func deniesImages(c check[podView]) bool {
 func (p *Policy) denyOriginals(
 	a Attributes, pod, old *Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
 ) ([]Finding, error) {
-	all, err := evaluateAll(p.denying, a, withImages(pod, originals), pod, old, e)
-	if err != nil || len(all.kept) == 0 {
+	found, err := evaluateUncut(p.denying, a, withImages(pod, originals), pod, old, e)
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	found, indexes := all.sorted(), make(map[string]int, len(outcomes))
+	indexes := make(map[string]int, len(outcomes))
 	for i := range outcomes {
 		indexes[outcomes[i].Image.Path()] = i
 	}
@@ -83,11 +75,11 @@ func (p *Policy) unlessPulled(
 	if len(pulled) == 0 {
 		return nil, nil
 	}
-	all, err := evaluateAll(p.denying, a, withImages(pod, pulled), pod, nil, e)
+	all, err := evaluateUncut(p.denying, a, withImages(pod, pulled), pod, nil, e)
 	type key struct{ id, path string }
-	again := make(map[key]bool, len(all.kept))
-	for i := range all.kept {
-		again[key{all.kept[i].ID(), all.kept[i].Path}] = true
+	again := make(map[key]bool, len(all))
+	for i := range all {
+		again[key{all[i].ID(), all[i].Path}] = true
 	}
 	found = slices.DeleteFunc(found, func(f Finding) bool { return again[key{f.ID(), f.Path}] })
 	for i := range found {
@@ -114,12 +106,12 @@ func withImages(pod *Pod, images []podImage) func(*Pod) podView {
 func (p *Policy) deniedBy(img *podImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {
-		if len(q.denying.rules) == 0 {
+		if q.denying.isEmpty() {
 			continue
 		}
 		pod := &Pod{Meta: Meta{Labels: s.labels}}
-		all, _ := evaluateAll(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
-		for _, f := range all.sorted() {
+		found, _ := evaluateUncut(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
+		for _, f := range found {
 			if f.Denies() {
 				return f.ID()
 			}

@@ -12,11 +12,6 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// OriginalsAnnotation is the Pod annotation that records the original images of rewritten images, for users. Its value
-// is a JSON object that maps the place of each image, such as containers/app, to the image. No decision depends on it,
-// because tenants can write it.
-const OriginalsAnnotation = "evergate.dev/original-images"
-
 const (
 	// maxAnnotations is the API server's limit for the total size of an object's annotations, keys and values together,
 	// in bytes (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation). The API server rejects Pods above
@@ -93,20 +88,14 @@ func parseRecord(text string) map[string]string {
 	return originals
 }
 
-// HasRecord reports whether a Pod has a record of original images, valid or not.
-func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != "" }
-
-// Recorded returns a copy of the Pod with the original images from its record and without the record. An entry of the
-// record counts only if one of the policies rewrites the original image to the Pod's current image. An image that was
-// changed later leaves an entry that does not count. stale is the number of entries that do not count. Recorded is only
-// for reports, because tenants can write the record. If the Pod does not have a valid record, Recorded returns p
-// itself.
-func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
+// recorded returns a copy of a Pod with the original images from its record and without the record. An entry of the
+// record counts only if one of the tables rewrites the original image to the Pod's current image. stale is the number
+// of entries that do not count. If the Pod does not have a valid record, recorded returns p itself.
+func recorded(p *Pod, s *subject, by []*mirrorTable) (pod *Pod, stale int) {
 	originals := parseRecord(p.Annotations[OriginalsAnnotation])
 	if len(originals) == 0 {
 		return p, 0
 	}
-	s := newSubject(attributesOfPods(a), &p.Meta, classes{}, nil)
 	valid := 0
 	before := *p
 	before.Images, before.Annotations = slices.Clone(p.Images), maps.Clone(p.Annotations)
@@ -117,7 +106,7 @@ func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
 			continue
 		}
 		image, ok := originals[img.Place.String()+"/"+img.Name]
-		if ok && slices.ContainsFunc(by, func(q *Policy) bool { return q.whole().mirrors.leadsTo(image, img.Ref, &s) }) {
+		if ok && slices.ContainsFunc(by, func(t *mirrorTable) bool { return t.leadsTo(image, img.Ref, s) }) {
 			img.Ref = image
 			valid++
 		}

@@ -436,11 +436,11 @@ func TestRecorded(t *testing.T) {
 			{Place: Containers, Name: "c", Ref: "else.example/x/z:1"},
 		},
 	}
-	got, stale := pod.Recorded(createPod, by)
+	got, stale := Recorded(pod, createPod, by)
 	if diff := cmp.Diff(want, got); diff != "" || stale != 3 || !pod.HasRecord() || want.HasRecord() {
 		t.Error(diff, stale)
 	}
-	if got, stale := pod.Recorded(createPod, mustLoad(t, "")); stale != 5 || got.Images[0].Ref != pod.Images[0].Ref {
+	if got, stale := Recorded(pod, createPod, mustLoad(t, "")); stale != 5 || got.Images[0].Ref != pod.Images[0].Ref {
 		t.Errorf("by a policy without mirrors: %d stale entries, %v", stale, got.Images)
 	}
 	if pod.Images[0].Ref != "m.example/library/nginx" || len(pod.Annotations) != 2 {
@@ -448,7 +448,7 @@ func TestRecorded(t *testing.T) {
 	}
 	for _, record := range []string{"", "[]", "{}", "null", `{"containers/app":5}`, "{" + strings.Repeat(" ", maxRecord) + "}"} {
 		pod := &Pod{Meta: Meta{Annotations: map[string]string{OriginalsAnnotation: record}}, Images: pod.Images}
-		got, _ := pod.Recorded(createPod, by)
+		got, _ := Recorded(pod, createPod, by)
 		if diff := cmp.Diff(pod, got); diff != "" {
 			t.Errorf("%.20q: %s", record, diff)
 		}

@@ -51,7 +51,7 @@ func (f *routeFilterRules) checks() []check[routeView] {
 type eachFilter[T any] = func(obj *T, r *report) iter.Seq2[*RouteFilter, filterPlace]
 
 // eachFilter yields the filters of a route: the filters of each rule, and then the filters of the rule's backends.
-func (route *Route) eachFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
+func (route *routeView) eachFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
 	return func(yield func(*RouteFilter, filterPlace) bool) {
 		for i := range route.Rules {
 			rule := &route.Rules[i]

@@ -74,14 +74,14 @@ func (c filtersUnsafeCharacters[T]) find(obj *T, r *report) {
 			}
 			id := identity{check: c.id, value: t.Value, detail: place.name, use: t.Field + "." + t.In}
 			if found := r.tryAdd(id); found != nil {
-				found.Path, found.Reason = place.String()+"."+t.path(), unsafeReason(t.Value, isUnsafe)
+				found.Path, found.Reason = place.String()+"."+pathOfText(t), unsafeReason(t.Value, isUnsafe)
 			}
 		}
 	}
 }
 
-// path returns the path of the text in its filter: requestHeaderModifier.set[2].value.
-func (t *FilterText) path() string {
+// pathOfText returns the path of the text in its filter: requestHeaderModifier.set[2].value.
+func pathOfText(t *FilterText) string {
 	return t.Field + "." + strings.Replace(t.In, "[]", "["+strconv.Itoa(int(t.Index))+"]", 1)
 }
 

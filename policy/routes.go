@@ -50,7 +50,7 @@ func viewRoute(route *Route) routeView { return routeView{Route: route} }
 func routeRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Routes, c, (*routesEntry).rule,
 		ownerRules(c.owners, claimsUnless(c.carriers, (*routeView).claims, (*routeView).isSolver))...)
-	s.isSolver = (*routeView).answersChallenges
+	s.prepare = prepareViews(c, (*routeView).answersChallenges)
 	return s
 }
 

@@ -245,3 +245,10 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 	}
 	return selectorResult{}, false
 }
+
+// isEverything reports whether the only dimension of a match is namespaces, and namespaces contains *.
+func (sel *selector) isEverything() bool {
+	only := *sel
+	only.Namespaces = nil
+	return !only.hasDimension() && matchesAny(sel.Namespaces, "") // only patterns of stars match the empty name
+}

@@ -87,15 +87,15 @@ func (c statusAllowed) find(svc *serviceView, r *report) {
 		if a.written == "" || a.err == nil && c.ranges.Covers(a.prefix) {
 			continue
 		}
-		if f := r.tryAdd(svc.LoadBalancerIngress[i].identity("loadBalancerStatus.allowed", a.normal())); f != nil {
+		if f := r.tryAdd(statusIdentity(&svc.LoadBalancerIngress[i], "loadBalancerStatus.allowed", a.normal())); f != nil {
 			f.Path, f.Reason = statusPath(i, "ip"), a.reason(c.passing)
 		}
 	}
 }
 
-// identity returns the identity of a finding about an address or a host name of the element. It contains the mode and
+// statusIdentity returns the identity of a finding about an address or a host name of the element. It contains the mode and
 // the ports too. For example, nodes intercept traffic to an address with the mode VIP, but not with the mode Proxy.
-func (in *LoadBalancerIngress) identity(check, value string) identity {
+func statusIdentity(in *LoadBalancerIngress, check, value string) identity {
 	return identity{check: check, value: value, detail: in.Ports, use: cmp.Or(in.IPMode, "VIP")}
 }
 
@@ -141,7 +141,7 @@ func (c statusHostnames) find(svc *serviceView, r *report) {
 		if _, ok := c.patterns.Covers(host); ok {
 			continue
 		}
-		id := svc.LoadBalancerIngress[i].identity("loadBalancerStatus.hostnames", host.Name)
+		id := statusIdentity(&svc.LoadBalancerIngress[i], "loadBalancerStatus.hostnames", host.Name)
 		id.depth = host.Depth
 		if f := r.tryAdd(id); f != nil {
 			f.Path, f.Reason = statusPath(i, "hostname"), text.Quote(name)+" is not allowed"+c.passing
@@ -185,7 +185,7 @@ func (c statusWriters) add(in *LoadBalancerIngress, value string, i int, field s
 	if value == "" {
 		return
 	}
-	if f := r.tryAdd(in.identity("loadBalancerStatus.writers", value)); f != nil {
+	if f := r.tryAdd(statusIdentity(in, "loadBalancerStatus.writers", value)); f != nil {
 		f.Path = statusPath(i, field)
 		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.subject.user) + ", who may not" + c.passing
 	}

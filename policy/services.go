@@ -68,7 +68,7 @@ func serviceRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Services, c, func(e *servicesEntry) rule[serviceView] {
 		return rule[serviceView]{e.ruleHeader, e.checks()}
 	}, ownerRules(c.owners, (*serviceView).claims)...)
-	s.isSolver = (*serviceView).answersChallenges
+	s.prepare = prepareViews(c, (*serviceView).answersChallenges)
 	return s
 }
 
