@@ -16,6 +16,7 @@ import (
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
@@ -29,7 +30,7 @@ func tell(e *endpoint, r *http.Request, d *admission.Decision, err error) {
 }
 
 func TestLog(t *testing.T) {
-	request := policy.Attributes{Operation: policy.Create, Namespace: "team-a", Name: "shop", User: "jane"}
+	request := object.Attributes{Operation: object.Create, Namespace: "team-a", Name: "shop", User: "jane"}
 	tests := []struct {
 		name  string
 		level slog.Level
@@ -125,7 +126,7 @@ func TestLogLinesAreShort(t *testing.T) {
 			finding.Rule = fmt.Sprintf("%063d", i)
 			findings = append(findings, finding)
 		}
-		request := policy.Attributes{Operation: policy.Operation(long), Namespace: long, Name: long, User: long}
+		request := object.Attributes{Operation: object.Operation(long), Namespace: long, Name: long, User: long}
 		for name, v := range map[string]*admission.Decision{
 			"denied":      {Findings: findings},
 			"not judged":  {Unjudged: admission.Unjudged{Why: long, Mode: policy.Enforce}},

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/admission"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Judge decides about objects one at a time, like Review, for callers that write their own reports.
@@ -84,22 +84,22 @@ func (j *Judge) apply(object Object, k kind) (*admission.Answer, error) {
 }
 
 // read reads an object, and the old object that it updates.
-func (j *Judge) read(object Object, k kind) (admission.Object, error) {
-	if object.Namespace == "" {
-		object.Namespace = j.Namespace
+func (j *Judge) read(obj Object, k kind) (admission.Object, error) {
+	if obj.Namespace == "" {
+		obj.Namespace = j.Namespace
 	}
-	a := policy.Attributes{
-		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: j.User, Groups: j.Groups,
+	a := object.Attributes{
+		Operation: object.Create, Namespace: obj.Namespace, Name: obj.Name, User: j.User, Groups: j.Groups,
 	}
-	old, found := j.Old.find(object)
+	old, found := j.Old.find(obj)
 	switch {
 	case found:
-		a.Operation = policy.Update
-	case j.Operation == policy.Update:
+		a.Operation = object.Update
+	case j.Operation == object.Update:
 		return nil, errors.New("to validate an update, --old must contain the old object: it has no object of this " +
 			"kind, namespace and name")
 	}
-	return k.judge.Object(j.Policy, a, object.JSON, old.JSON)
+	return k.judge.Object(j.Policy, a, obj.JSON, old.JSON)
 }
 
 // decide decides about an object that has been read.

@@ -4,16 +4,17 @@ import (
 	"errors"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // dnsEndpointView is a DNSEndpoint and its claims.
 type dnsEndpointView struct {
-	*DNSEndpoint
+	*object.DNSEndpoint
 	view
 	claimed claimSet // see claims
 }
 
-func viewDNSEndpoint(e *DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
+func viewDNSEndpoint(e *object.DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
 
 // dnsEndpointRules compiles the rules for DNSEndpoints.
 func dnsEndpointRules(b *blocks, c *compilation) rules {
@@ -23,12 +24,12 @@ func dnsEndpointRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
-func (p *Policy) EvaluateDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateDNSEndpoint(a object.Attributes, endpoint, old *object.DNSEndpoint, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
 }
 
 // ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
-func (p *Policy) ExplainDNSEndpoint(a Attributes, endpoint *DNSEndpoint) []RuleTrace {
+func (p *Policy) ExplainDNSEndpoint(a object.Attributes, endpoint *object.DNSEndpoint) []RuleTrace {
 	return explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
 }
 
@@ -100,7 +101,7 @@ func (e *dnsEndpointView) claims(r *report) *claimSet {
 
 // appendEndpointClaims appends the claims of record i: its name, as recordNames reads it, and for some types all names below
 // it.
-func appendEndpointClaims(e *Endpoint, claims []hostClaim, i int32) []hostClaim {
+func appendEndpointClaims(e *object.Endpoint, claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
 	for p := range recordNames(e.DNSName) {
 		name = p
@@ -123,7 +124,7 @@ func appendEndpointClaims(e *Endpoint, claims []hostClaim, i int32) []hostClaim 
 // controlsBelow reports whether a record of this type also controls the names below its name. NS and DNAME delegate
 // them. CAA restricts the authorities that may issue certificates for them. TXT and MX can prove to authorities and
 // other services that the owner of the record may have certificates for them. An unknown type may do any of these.
-func controlsBelow(e *Endpoint) bool {
+func controlsBelow(e *object.Endpoint) bool {
 	switch e.RecordType {
 	case "", "A", "AAAA", "CNAME", "HTTPS", "NAPTR", "PTR", "SRV", "SVCB":
 		return false

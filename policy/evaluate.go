@@ -1,6 +1,10 @@
 package policy
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 // check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
 // passes.
@@ -46,7 +50,7 @@ func (r *report) add(id identity, path, reason string) {
 // viewOf is a pointer to the view of an object: the object and the values that checks parse from it.
 type viewOf[T any] interface {
 	*T
-	Metadata() *Meta
+	Metadata() *object.Meta
 	// classes returns the classes of the object, which select its implementation. Some objects do not have classes.
 	classes() classes
 }
@@ -81,7 +85,7 @@ type before[T any] struct {
 // replaces it in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it
 // in old and does not silence it in obj. An error means that the evaluation did not finish. See Effort for the errors.
 func evaluate[O, T any, P viewOf[T]](
-	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
 	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
 	return all.list(), err
@@ -89,7 +93,7 @@ func evaluate[O, T any, P viewOf[T]](
 
 // evaluateUncut is like evaluate, without the note in the last finding that reports omitted findings.
 func evaluateUncut[O, T any, P viewOf[T]](
-	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
 	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
 	return all.sorted(), err
@@ -97,7 +101,7 @@ func evaluateUncut[O, T any, P viewOf[T]](
 
 // evaluateAll is like evaluate, but returns the findings in the order in which they were collected.
 func evaluateAll[O, T any, P viewOf[T]](
-	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) (findings, error) {
 	if e == nil {
 		e = new(Effort)
@@ -131,12 +135,12 @@ func evaluateAll[O, T any, P viewOf[T]](
 }
 
 // subjectOf returns the subject of an object.
-func subjectOf[T any, P viewOf[T]](a Attributes, obj P, e *Effort) subject {
+func subjectOf[T any, P viewOf[T]](a object.Attributes, obj P, e *Effort) subject {
 	return newSubject(a, obj.Metadata(), obj.classes(), e)
 }
 
 // prepareViews calls prepare for an object and the object before an update, if there is one.
-func (s *ruleset[T]) prepareViews(a Attributes, obj *T, r *report, old *before[T]) {
+func (s *ruleset[T]) prepareViews(a object.Attributes, obj *T, r *report, old *before[T]) {
 	switch {
 	case s.prepare == nil:
 	case old == nil:
@@ -216,7 +220,7 @@ type RuleTrace struct {
 }
 
 // explain returns a trace of every rule for an object.
-func explain[O, T any, P viewOf[T]](s *ruleset[T], a Attributes, see func(*O) T, obj *O) []RuleTrace {
+func explain[O, T any, P viewOf[T]](s *ruleset[T], a object.Attributes, see func(*O) T, obj *O) []RuleTrace {
 	seen := see(obj)
 	sub := subjectOf[T, P](a, &seen, nil)
 	traces := make([]RuleTrace, len(s.rules))

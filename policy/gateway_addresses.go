@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // gatewayAddressRules is the addresses field of a gateways entry: {allowed: [203.0.113.0/24], hostnames:
@@ -62,7 +63,7 @@ func (c gatewayAddresses) find(g *gatewayView, r *report) {
 }
 
 // passes reports whether an address passes. ip is the parsed value of an address of type IPAddress.
-func (c gatewayAddresses) passes(a *GatewayAddress, ip *address) bool {
+func (c gatewayAddresses) passes(a *object.GatewayAddress, ip *address) bool {
 	switch {
 	case a.Value == "":
 		return false
@@ -91,9 +92,9 @@ func (g *gatewayView) gatewayIPs(r *report) []address {
 }
 
 // isIPAddress reports whether the type is IPAddress, which is the default of the API.
-func isIPAddress(a *GatewayAddress) bool { return a.Type == "" || a.Type == "IPAddress" }
+func isIPAddress(a *object.GatewayAddress) bool { return a.Type == "" || a.Type == "IPAddress" }
 
-func addressIdentity(a *GatewayAddress, ip *address) identity {
+func addressIdentity(a *object.GatewayAddress, ip *address) identity {
 	if a.Value != "" && isIPAddress(a) {
 		return ip.identity("addresses")
 	}
@@ -101,7 +102,7 @@ func addressIdentity(a *GatewayAddress, ip *address) identity {
 }
 
 // describeAddress returns the field that does not pass in an address, and the beginning of the sentence about it.
-func describeAddress(a *GatewayAddress, ip *address) (field, reason string) {
+func describeAddress(a *object.GatewayAddress, ip *address) (field, reason string) {
 	switch {
 	case a.Value == "":
 		return "value", "is not set, so that the implementation chooses, which is not allowed"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // These are the values of from in allowedRoutes.namespaces and allowedListeners.namespaces.
@@ -109,7 +110,7 @@ func (c allowedListenersFrom) find(g *gatewayView, r *report) {
 
 // effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is false if the
 // Effort is exceeded.
-func effectiveNamespaces(n *ListenerNamespaces, absent fromNamespaces, r *report) (from fromNamespaces, ok bool) {
+func effectiveNamespaces(n *object.ListenerNamespaces, absent fromNamespaces, r *report) (from fromNamespaces, ok bool) {
 	switch {
 	case n == nil, n.From == "":
 		return absent, true
@@ -124,7 +125,7 @@ func effectiveNamespaces(n *ListenerNamespaces, absent fromNamespaces, r *report
 }
 
 // namespacesReason returns the beginning of the sentence about n, whose effective value is from.
-func namespacesReason(n *ListenerNamespaces, from fromNamespaces) string {
+func namespacesReason(n *object.ListenerNamespaces, from fromNamespaces) string {
 	switch {
 	case n == nil || n.From == "":
 		return "is not set, which means " + text.Quote(string(from)) + ", and that is not allowed"
@@ -142,11 +143,11 @@ const namespaceNameLabel = "kubernetes.io/metadata.name"
 // also selects namespaces that its author did not consider. It has no requirements, or it requires only that labels are
 // absent or do not have certain values, or that the namespace has a name, whichever name this is. An absent selector
 // counts as empty.
-func selectsAll(s *NamespaceSelector) bool {
+func selectsAll(s *object.NamespaceSelector) bool {
 	if s == nil {
 		return true
 	}
-	return len(s.MatchLabels) == 0 && !slices.ContainsFunc(s.MatchExpressions, func(e SelectorExpression) bool {
+	return len(s.MatchLabels) == 0 && !slices.ContainsFunc(s.MatchExpressions, func(e object.SelectorExpression) bool {
 		switch e.Operator {
 		case "NotIn":
 			return false

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // protocolRules is the protocols field of a gateways entry: {allowed: [HTTPS, TLS]}.
@@ -44,7 +45,7 @@ func (c protocolsAllowed) find(g *gatewayView, r *report) {
 }
 
 // listenerIdentity returns the identity of a finding about a value of the listener.
-func listenerIdentity(l *Listener, check, value string) identity {
+func listenerIdentity(l *object.Listener, check, value string) identity {
 	return identity{check: check, value: value, detail: l.Name}
 }
 

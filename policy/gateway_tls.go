@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // These are the values of spec.listeners[].tls.mode.
@@ -81,7 +82,7 @@ func (c tlsModes) find(g *gatewayView, r *report) {
 }
 
 // tlsModeOf returns tls.mode with the default of the API. ok is false if the listener does not have TLS.
-func tlsModeOf(l *Listener) (mode tlsMode, ok bool) {
+func tlsModeOf(l *object.Listener) (mode tlsMode, ok bool) {
 	switch {
 	case l.TLS != nil && l.TLS.Mode != "":
 		return tlsMode(l.TLS.Mode), true
@@ -131,9 +132,9 @@ func (p refPath) String() string {
 }
 
 // certificateRefs yields all references to certificates and authorities.
-func (g *gatewayView) certificateRefs() iter.Seq2[refPath, *CertificateRef] {
-	return func(yield func(refPath, *CertificateRef) bool) {
-		all := func(refs []CertificateRef, list string, around int) bool {
+func (g *gatewayView) certificateRefs() iter.Seq2[refPath, *object.CertificateRef] {
+	return func(yield func(refPath, *object.CertificateRef) bool) {
+		all := func(refs []object.CertificateRef, list string, around int) bool {
 			for i := range refs {
 				if !yield(refPath{list, around, i}, &refs[i]) {
 					return false

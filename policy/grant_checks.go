@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // grantSide is a check of the elements of spec.from or of spec.to.
@@ -23,22 +24,22 @@ type grantSide[E any] interface {
 // grant with every existing element of the other side. If all elements that do not pass are pre-existing, grantCheck
 // therefore also finds the elements of the other side, because any of these may be an introduced finding.
 type grantCheck struct {
-	from grantSide[GrantFrom]
-	to   grantSide[GrantTo]
+	from grantSide[object.GrantFrom]
+	to   grantSide[object.GrantTo]
 }
 
 func (c grantCheck) find(g *grantView, r *report) {
 	switch {
 	case c.from != nil:
 		if first := failing(c.from, "spec.from", g.From, grantFromIdentity, r); first != nil {
-			beside(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *GrantTo) string {
+			beside(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *object.GrantTo) string {
 				return describeGrantTo(t) + " is granted to " + describeGrantFrom(first) +
 					", which is not allowed; remove one of them"
 			})
 		}
 	case c.to != nil:
 		if first := failing(c.to, "spec.to", g.To, grantToIdentity, r); first != nil {
-			beside(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *GrantFrom) string {
+			beside(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *object.GrantFrom) string {
 				return describeGrantFrom(f) + " is granted " + describeGrantTo(first) +
 					", which is not allowed; remove one of them"
 			})
@@ -96,11 +97,11 @@ func beside[E any](
 	}
 }
 
-func grantFromIdentity(f *GrantFrom, check string) identity {
+func grantFromIdentity(f *object.GrantFrom, check string) identity {
 	return identity{check: check, value: f.Namespace, detail: f.Kind, use: f.Group}
 }
 
-func grantToIdentity(t *GrantTo, check string) identity {
+func grantToIdentity(t *object.GrantTo, check string) identity {
 	return identity{check: check, value: t.Name, detail: t.Kind, use: t.Group}
 }
 
@@ -112,11 +113,15 @@ type grantFromNamespaces struct {
 
 func (grantFromNamespaces) id() string { return "from.namespaces" }
 
-func (c grantFromNamespaces) steps(f *GrantFrom) int { return stepsOf(1+len(c.patterns), f.Namespace) }
+func (c grantFromNamespaces) steps(f *object.GrantFrom) int {
+	return stepsOf(1+len(c.patterns), f.Namespace)
+}
 
-func (c grantFromNamespaces) passes(f *GrantFrom) bool { return matchesAny(c.patterns, f.Namespace) }
+func (c grantFromNamespaces) passes(f *object.GrantFrom) bool {
+	return matchesAny(c.patterns, f.Namespace)
+}
 
-func (c grantFromNamespaces) field(f *GrantFrom) (name, reason string) {
+func (c grantFromNamespaces) field(f *object.GrantFrom) (name, reason string) {
 	return "namespace", text.Quote(f.Namespace) + " is not allowed" + c.passing
 }
 
@@ -134,11 +139,13 @@ type grantFromKinds struct {
 
 func (grantFromKinds) id() string { return "from.kinds" }
 
-func (c grantFromKinds) steps(f *GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
+func (c grantFromKinds) steps(f *object.GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
 
-func (c grantFromKinds) passes(f *GrantFrom) bool { return matchesAny(c.kinds, grantFromKind(f)) }
+func (c grantFromKinds) passes(f *object.GrantFrom) bool {
+	return matchesAny(c.kinds, grantFromKind(f))
+}
 
-func (c grantFromKinds) field(f *GrantFrom) (name, reason string) {
+func (c grantFromKinds) field(f *object.GrantFrom) (name, reason string) {
 	return "kind", text.Quote(grantFromKind(f)) + " is not allowed" + c.passing
 }
 
@@ -150,11 +157,11 @@ type grantToKinds struct {
 
 func (grantToKinds) id() string { return "to.kinds" }
 
-func (c grantToKinds) steps(t *GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
+func (c grantToKinds) steps(t *object.GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
 
-func (c grantToKinds) passes(t *GrantTo) bool { return matchesAny(c.kinds, grantToKind(t)) }
+func (c grantToKinds) passes(t *object.GrantTo) bool { return matchesAny(c.kinds, grantToKind(t)) }
 
-func (c grantToKinds) field(t *GrantTo) (name, reason string) {
+func (c grantToKinds) field(t *object.GrantTo) (name, reason string) {
 	return "kind", text.Quote(grantToKind(t)) + " is not allowed" + c.passing
 }
 
@@ -164,10 +171,10 @@ type grantToNames struct{}
 
 func (grantToNames) id() string { return "to.names" }
 
-func (grantToNames) steps(*GrantTo) int { return 1 }
+func (grantToNames) steps(*object.GrantTo) int { return 1 }
 
-func (grantToNames) passes(t *GrantTo) bool { return t.Name != "" }
+func (grantToNames) passes(t *object.GrantTo) bool { return t.Name != "" }
 
-func (grantToNames) field(t *GrantTo) (name, reason string) {
+func (grantToNames) field(t *object.GrantTo) (name, reason string) {
 	return "name", "is not set, which grants every " + text.Quote(grantToKind(t)) + " of the namespace; set it"
 }

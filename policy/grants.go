@@ -7,15 +7,16 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // grantView is the view of a ReferenceGrant. Its checks do not parse values.
 type grantView struct {
-	*Grant
+	*object.Grant
 	view
 }
 
-func viewGrant(g *Grant) grantView { return grantView{Grant: g} }
+func viewGrant(g *object.Grant) grantView { return grantView{Grant: g} }
 
 // grantRules compiles the rules for ReferenceGrants.
 func grantRules(b *blocks, c *compilation) rules {
@@ -25,12 +26,12 @@ func grantRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.
-func (p *Policy) EvaluateGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateGrant(a object.Attributes, g, old *object.Grant, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
 }
 
 // ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
-func (p *Policy) ExplainGrant(a Attributes, g *Grant) []RuleTrace {
+func (p *Policy) ExplainGrant(a object.Attributes, g *object.Grant) []RuleTrace {
 	return explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
 }
 
@@ -141,16 +142,16 @@ func (e *grantsEntry) checks() []check[grantView] {
 	return cs
 }
 
-func grantFromKind(f *GrantFrom) string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
-func grantToKind(t *GrantTo) string     { return kindBeside("", t.Group, t.Kind) }
+func grantFromKind(f *object.GrantFrom) string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
+func grantToKind(t *object.GrantTo) string     { return kindBeside("", t.Group, t.Kind) }
 
 // describeGrantFrom returns the objects that receive the grant: HTTPRoute of "team-a".
-func describeGrantFrom(f *GrantFrom) string {
+func describeGrantFrom(f *object.GrantFrom) string {
 	return text.Truncate(grantFromKind(f), text.Short) + " of " + text.Quote(f.Namespace)
 }
 
 // describeGrantTo returns the granted objects: Secret "web", or Secret for all Secrets.
-func describeGrantTo(t *GrantTo) string {
+func describeGrantTo(t *object.GrantTo) string {
 	s := text.Truncate(grantToKind(t), text.Short)
 	if t.Name != "" {
 		s += " " + text.Quote(t.Name)

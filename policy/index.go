@@ -2,6 +2,8 @@ package policy
 
 import (
 	"slices"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // ruleset contains the rules of one kind, in the order of the policy, with an index by namespace. A platform team
@@ -15,7 +17,7 @@ type ruleset[T any] struct {
 	exceptions *exceptions // of the policy; nil without exceptions
 	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old
 	// and before are nil if there is no such object. prepare is nil if the views are complete.
-	prepare func(a Attributes, obj *T, r *report, old *T, before *report)
+	prepare func(a object.Attributes, obj *T, r *report, old *T, before *report)
 }
 
 // strictestMode implements rules.

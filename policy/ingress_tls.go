@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // tlsRules is the tls field of an ingresses entry.
@@ -74,7 +75,7 @@ func (tlsRequired) find(ing *ingressView, r *report) {
 }
 
 // namesSomething reports whether the element contains a host or a Secret.
-func namesSomething(t *IngressTLS) bool {
+func namesSomething(t *object.IngressTLS) bool {
 	return t.SecretName != "" || slices.ContainsFunc(t.Hosts, func(host string) bool { return host != "" })
 }
 

@@ -7,18 +7,19 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // openShiftRouteView is an OpenShift Route and the values that its checks parse.
 type openShiftRouteView struct {
-	*OpenShiftRoute
+	*object.OpenShiftRoute
 	view
 	claimed claimSet       // see routerDomains.claims
 	below   *routerDomains // the domains for which claimed was computed
 	paths   []pathPlace    // see allPaths
 }
 
-func viewOpenShiftRoute(route *OpenShiftRoute) openShiftRouteView {
+func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 	return openShiftRouteView{OpenShiftRoute: route}
 }
 
@@ -28,12 +29,12 @@ func openShiftRouteRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
-func (p *Policy) EvaluateOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateOpenShiftRoute(a object.Attributes, route, old *object.OpenShiftRoute, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
 }
 
 // ExplainOpenShiftRoute returns for every routes rule with checks for OpenShift Routes whether it applies to the Route.
-func (p *Policy) ExplainOpenShiftRoute(a Attributes, route *OpenShiftRoute) []RuleTrace {
+func (p *Policy) ExplainOpenShiftRoute(a object.Attributes, route *object.OpenShiftRoute) []RuleTrace {
 	return explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
 }
 

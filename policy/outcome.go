@@ -1,10 +1,13 @@
 package policy
 
-import "github.com/evergate/evergate/policy/internal/match"
+import (
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
+)
 
 // ImageOutcome is what happens to one image, and why.
 type ImageOutcome struct {
-	Image   Image
+	Image   object.Image
 	Outcome Outcome
 	Entry   string // the mirrors entry that decides; empty if no entry does
 	Mode    Mode   // mode of that entry

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Rewriting is the result of RewritePod.
@@ -35,7 +36,7 @@ func (r Rewriting) Changes() bool {
 
 // Pulled returns a copy of images in which the rewritten images replace the original images. images must be the images
 // that RewritePod evaluated.
-func (r Rewriting) Pulled(images []Image) []Image {
+func (r Rewriting) Pulled(images []object.Image) []object.Image {
 	pulled := slices.Clone(images)
 	for i, o := range r.Images {
 		if o.Outcome == Rewritten {
@@ -48,7 +49,7 @@ func (r Rewriting) Pulled(images []Image) []Image {
 // RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, or nil.
 // RewritePod rewrites only images that the update changes, because a policy must not change Pods that existed before
 // it. It returns the error of e if e exceeds its limit or expires. A nil Effort has the limits of a new Effort.
-func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, error) {
+func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort) (Rewriting, error) {
 	if e == nil {
 		e = new(Effort)
 	}
@@ -62,7 +63,7 @@ func (p *Policy) RewritePod(a Attributes, pod, old *Pod, e *Effort) (Rewriting, 
 }
 
 // rewriteImages is RewritePod without the pull secrets and the record. s is the subject of the Pod.
-func (p *Policy) rewriteImages(a Attributes, pod, old *Pod, s *subject, e *Effort) (Rewriting, error) {
+func (p *Policy) rewriteImages(a object.Attributes, pod, old *object.Pod, s *subject, e *Effort) (Rewriting, error) {
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	var originals []podImage // the images that are rewritten or would be rewritten
 	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
@@ -114,7 +115,7 @@ const mirrorPodAnnotation = "kubernetes.io/config.mirror"
 
 // canChangeImages reports whether a request can change the images that a Pod runs. It returns false for mirror Pods and
 // for subresources other than ephemeralcontainers (resize, status).
-func canChangeImages(a Attributes, pod *Pod) bool {
+func canChangeImages(a object.Attributes, pod *object.Pod) bool {
 	_, isMirrorPod := pod.Annotations[mirrorPodAnnotation]
 	return !isMirrorPod && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
 }
@@ -122,12 +123,12 @@ func canChangeImages(a Attributes, pod *Pod) bool {
 // imageKey identifies an image in a Pod by its list and its container name. It does not contain the index, because an
 // update can reorder a list.
 type imageKey struct {
-	place Place
+	place object.Place
 	name  string // name of the container
 }
 
 // imagesByPlace returns the images that the Pod had before an update. It returns nil if old is nil.
-func imagesByPlace(old *Pod) map[imageKey]string {
+func imagesByPlace(old *object.Pod) map[imageKey]string {
 	if old == nil {
 		return nil
 	}

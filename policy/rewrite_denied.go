@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // denyingRules returns the rules for Pods, each with only its checks that deny images by name or by tag.
@@ -36,7 +37,7 @@ func deniesImages(c check[podView]) bool {
 //
 // originals are the images that outcomes rewrites or would rewrite. old is the Pod before an update, or nil.
 func (p *Policy) denyOriginals(
-	a Attributes, pod, old *Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
+	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
 ) ([]Finding, error) {
 	found, err := evaluateUncut(p.denying, a, withImages(pod, originals), pod, old, e)
 	if err != nil || len(found) == 0 {
@@ -62,7 +63,7 @@ func (p *Policy) denyOriginals(
 // unlessPulled returns the findings about original images, except findings that the same rule also reports about the
 // rewritten image. indexes maps the path of an image to the index of its outcome.
 func (p *Policy) unlessPulled(
-	a Attributes, pod *Pod, found []Finding, outcomes []ImageOutcome, indexes map[string]int, e *Effort,
+	a object.Attributes, pod *object.Pod, found []Finding, outcomes []ImageOutcome, indexes map[string]int, e *Effort,
 ) ([]Finding, error) {
 	var pulled []podImage
 	for i := range found {
@@ -90,8 +91,8 @@ func (p *Policy) unlessPulled(
 
 // withImages returns a function that returns a view of a Pod. The view of pod has the given images. Views of other Pods
 // have their own images.
-func withImages(pod *Pod, images []podImage) func(*Pod) podView {
-	return func(of *Pod) podView {
+func withImages(pod *object.Pod, images []podImage) func(*object.Pod) podView {
+	return func(of *object.Pod) podView {
 		if of == pod {
 			return podView{Pod: of, parsed: images}
 		}
@@ -109,7 +110,7 @@ func (p *Policy) deniedBy(img *podImage, s *subject) string {
 		if q.denying.isEmpty() {
 			continue
 		}
-		pod := &Pod{Meta: Meta{Labels: s.labels}}
+		pod := &object.Pod{Meta: object.Meta{Labels: s.labels}}
 		found, _ := evaluateUncut(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
 		for _, f := range found {
 			if f.Denies() {

@@ -6,6 +6,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routeParentRules is the parents block of a routes entry. It validates spec.parentRefs of any kind: Gateways,
@@ -101,7 +102,7 @@ func (p *routeParentRules) checks() []check[routeView] {
 }
 
 // isServiceParent reports whether the parent is a Service of the core group.
-func isServiceParent(p RouteParent) bool { return p.Kind == "Service" }
+func isServiceParent(p object.RouteParent) bool { return p.Kind == "Service" }
 
 // attachesByDefault reports whether the route attaches to Gateways that it does not list.
 func (route *routeView) attachesByDefault() bool {
@@ -111,7 +112,7 @@ func (route *routeView) attachesByDefault() bool {
 const defaultGatewaysField = "spec.useDefaultGateways"
 
 // parentIdentity returns the identity of a finding about the parent. It does not depend on the position in the list.
-func parentIdentity(p *RouteParent, check string, r *report) identity {
+func parentIdentity(p *object.RouteParent, check string, r *report) identity {
 	id := refIdentity(&p.ObjectRef, check, r)
 	id.part = p.Port
 	switch {
@@ -157,7 +158,7 @@ func (c parentsAllowed) find(route *routeView, r *report) {
 	}
 }
 
-func (c parentsAllowed) passes(p *RouteParent, solver bool, r *report) bool {
+func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *report) bool {
 	namespace, kind := namespaceOfRef(&p.ObjectRef, r), gatewayKindOf(&p.ObjectRef)
 	for _, a := range c.allowed {
 		in := namespace == r.subject.namespace
@@ -173,7 +174,7 @@ func (c parentsAllowed) passes(p *RouteParent, solver bool, r *report) bool {
 }
 
 // describeParent returns the parent for messages.
-func describeParent(p *RouteParent, r *report) string {
+func describeParent(p *object.RouteParent, r *report) string {
 	s := describeRef(&p.ObjectRef, r)
 	if p.SectionName != "" {
 		s += ", sectionName " + text.Quote(p.SectionName)

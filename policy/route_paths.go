@@ -7,6 +7,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routePathRules is the paths block of a routes entry. It validates spec.rules[].matches[] of HTTPRoutes and
@@ -122,7 +123,7 @@ func (route *routeView) allPaths(r *report) []pathPlace {
 }
 
 // placeOfMatch returns the path and the type of a match.
-func placeOfMatch(m *RouteMatch, kind pathKind) pathPlace {
+func placeOfMatch(m *object.RouteMatch, kind pathKind) pathPlace {
 	switch {
 	case kind == routePath:
 		return pathPlace{Path: cmp.Or(m.Path.Value, "/"), Type: cmp.Or(m.Path.Type, pathPrefix), kind: kind}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // matchesUnsafeCharacters is the check paths.unsafeCharacters for headers and query parameters in matches. Controllers
@@ -28,7 +29,7 @@ func (matchesUnsafeCharacters) find(route *routeView, r *report) {
 
 // unsafeTexts adds a finding for each name and each value in a list that contains an unsafe character. It reports
 // whether the check may continue.
-func unsafeTexts(list []MatchText, at pathPlace, name string, r *report) bool {
+func unsafeTexts(list []object.MatchText, at pathPlace, name string, r *report) bool {
 	for i := range list {
 		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
 			field, s := part.field, part.text
@@ -81,7 +82,7 @@ func (c filtersUnsafeCharacters[T]) find(obj *T, r *report) {
 }
 
 // pathOfText returns the path of the text in its filter: requestHeaderModifier.set[2].value.
-func pathOfText(t *FilterText) string {
+func pathOfText(t *object.FilterText) string {
 	return t.Field + "." + strings.Replace(t.In, "[]", "["+strconv.Itoa(int(t.Index))+"]", 1)
 }
 

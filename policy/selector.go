@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // selector is the match or the exclude block of an entry. Within one dimension, one matching element suffices. A match
@@ -68,7 +69,7 @@ type subject struct {
 // does not have that class.
 type classes [2]string
 
-func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
+func newSubject(a object.Attributes, m *object.Meta, c classes, e *Effort) subject {
 	s := subject{
 		resource: a.Resource, namespace: a.Namespace, user: a.User, groups: a.Groups, now: a.Now,
 		labels: m.Labels, classes: c, effort: e,
@@ -80,8 +81,8 @@ func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
 }
 
 // attributes returns the attributes of the request.
-func (s *subject) attributes() Attributes {
-	return Attributes{Resource: s.resource, Namespace: s.namespace, User: s.user, Groups: s.groups, Now: s.now}
+func (s *subject) attributes() object.Attributes {
+	return object.Attributes{Resource: s.resource, Namespace: s.namespace, User: s.user, Groups: s.groups, Now: s.now}
 }
 
 // hasLabel reports whether one of the labels matches a pattern.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // loadBalancerStatusRules is the loadBalancerStatus block: {allowed: [203.0.113.0/24], hostnames:
@@ -95,7 +96,7 @@ func (c statusAllowed) find(svc *serviceView, r *report) {
 
 // statusIdentity returns the identity of a finding about an address or a host name of the element. It contains the mode and
 // the ports too. For example, nodes intercept traffic to an address with the mode VIP, but not with the mode Proxy.
-func statusIdentity(in *LoadBalancerIngress, check, value string) identity {
+func statusIdentity(in *object.LoadBalancerIngress, check, value string) identity {
 	return identity{check: check, value: value, detail: in.Ports, use: cmp.Or(in.IPMode, "VIP")}
 }
 
@@ -181,7 +182,7 @@ func (c statusWriters) includes(r *report) bool {
 }
 
 // add adds a finding about a field of an element, unless the value is empty.
-func (c statusWriters) add(in *LoadBalancerIngress, value string, i int, field string, r *report) {
+func (c statusWriters) add(in *object.LoadBalancerIngress, value string, i int, field string, r *report) {
 	if value == "" {
 		return
 	}

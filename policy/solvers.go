@@ -7,6 +7,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // solverAccounts is the solverAccounts block of a policy: the users that create the solvers of ACME challenges
@@ -122,7 +123,7 @@ func unlessSolvers[T any, P kindView[T]](checks []check[T]) []check[T] {
 }
 
 // hasSolverLabel reports whether an object has the label of a solver.
-func hasSolverLabel(m *Meta) bool { return m.Labels[solverLabel] == "true" }
+func hasSolverLabel(m *object.Meta) bool { return m.Labels[solverLabel] == "true" }
 
 // answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, no TLS, no
 // default backend, and only paths below challengePath.

@@ -1,6 +1,10 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 // view is the common part of the views of all kinds. The view of a kind contains an object and the values that checks
 // parse from it. Each value is parsed once, on first use, for all rules.
@@ -30,9 +34,9 @@ type kindView[T any] interface {
 // could turn a solver into an ordinary Ingress without TLS.
 func prepareViews[T any, P kindView[T]](
 	c *compilation, isSolver func(*T, *report) bool,
-) func(a Attributes, obj *T, r *report, old *T, before *report) {
+) func(a object.Attributes, obj *T, r *report, old *T, before *report) {
 	known, solvers := c.known, c.solvers
-	return func(a Attributes, obj *T, r *report, old *T, before *report) {
+	return func(a object.Attributes, obj *T, r *report, old *T, before *report) {
 		P(obj).base().known = known
 		if old != nil {
 			P(old).base().known = known
@@ -49,6 +53,6 @@ func prepareViews[T any, P kindView[T]](
 }
 
 // annotationClaims appends the claims in an object's annotations. claims are the claims in its other fields.
-func (v *view) annotationClaims(kind string, m *Meta, claims []hostClaim, r *report) []hostClaim {
+func (v *view) annotationClaims(kind string, m *object.Meta, claims []hostClaim, r *report) []hostClaim {
 	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // pathInWorkload converts a field path in the template's Pod to a field path in the workload, such as
 // spec.template.spec.containers[0].image.
-func pathInWorkload(t *PodTemplate, field string) string {
+func pathInWorkload(t *object.PodTemplate, field string) string {
 	return t.Path + strings.TrimPrefix(field, "spec")
 }
 
@@ -66,13 +67,13 @@ type WorkloadResult struct {
 // If a controller owns the workload, only rules with workloads in mode enforce evaluate it, because users already
 // received warnings when they wrote the owner. These rules do not evaluate the workload if the user of the request is a
 // Kubernetes controller. This exception depends on the user, because tenants can write owner references.
-func (p *Policy) EvaluateWorkload(a Attributes, w, old *Workload, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateWorkload(a object.Attributes, w, old *object.Workload, e *Effort) ([]Finding, error) {
 	result, err := p.ReviewWorkload(a, w, old, e)
 	return result.Findings, err
 }
 
 // ReviewWorkload is like EvaluateWorkload, and also returns what happens to the images in the Pods.
-func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (WorkloadResult, error) {
+func (p *Policy) ReviewWorkload(a object.Attributes, w, old *object.Workload, e *Effort) (WorkloadResult, error) {
 	if a.Subresource != "" {
 		return WorkloadResult{}, nil
 	}
@@ -100,7 +101,7 @@ func (p *Policy) ReviewWorkload(a Attributes, w, old *Workload, e *Effort) (Work
 }
 
 // weakestMode returns the weakest mode of rules that evaluate a workload.
-func weakestMode(w *Workload) Mode {
+func weakestMode(w *object.Workload) Mode {
 	if w.Owner != "" {
 		return Enforce
 	}
@@ -115,7 +116,7 @@ func isKubernetesController(user string) bool {
 
 // templateViews returns a view of each template whose images can be evaluated, with the images that will be pulled. It
 // also returns what happens to the images of each template.
-func (p *Policy) templateViews(a Attributes, w *Workload, e *Effort) ([]part[podView], []Rewriting, error) {
+func (p *Policy) templateViews(a object.Attributes, w *object.Workload, e *Effort) ([]part[podView], []Rewriting, error) {
 	a = attributesOfPods(a)
 	var all []part[podView]
 	rewritings := make([]Rewriting, len(w.Templates))
@@ -148,7 +149,7 @@ const istioTemplates = "inject.istio.io/templates"
 //   - Operators such as the Elastic, Flink and MongoDB operators merge their own image into a container without an
 //     image.
 //   - Istio's injector replaces auto.
-func isPlaceholder(ref string, pod *Pod) bool {
+func isPlaceholder(ref string, pod *object.Pod) bool {
 	if ref == "auto" {
 		_, injected := pod.Annotations[istioTemplates]
 		return injected
@@ -158,8 +159,8 @@ func isPlaceholder(ref string, pod *Pod) bool {
 
 // attributesOfPods returns the attributes of the requests with which a controller creates a workload's Pods. The user
 // is unknown, and rules for Pods do not depend on it.
-func attributesOfPods(a Attributes) Attributes {
-	return Attributes{Operation: Create, Namespace: a.Namespace, Resource: "pods", Now: a.Now}
+func attributesOfPods(a object.Attributes) object.Attributes {
+	return object.Attributes{Operation: object.Create, Namespace: a.Namespace, Resource: "pods", Now: a.Now}
 }
 
 // TemplateImage is what happens to an image of a template's Pod.
@@ -170,7 +171,7 @@ type TemplateImage struct {
 
 // RewriteTemplates returns what happens to each image in a workload's Pods when its controller creates them. The
 // templates are not changed.
-func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, error) {
+func (p *Policy) RewriteTemplates(a object.Attributes, w *object.Workload) ([]TemplateImage, error) {
 	a = attributesOfPods(a)
 	var all []TemplateImage
 	for i := range w.Templates {
@@ -190,7 +191,7 @@ func (p *Policy) RewriteTemplates(a Attributes, w *Workload) ([]TemplateImage, e
 }
 
 // ExplainWorkload returns, for every rule of pods, whether it applies to at least one template of the workload.
-func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
+func (p *Policy) ExplainWorkload(a object.Attributes, w *object.Workload) []RuleTrace {
 	rules := rulesFor[podView](p, Workloads)
 	templates, _, err := p.templateViews(a, w, new(Effort))
 	if err != nil || len(templates) == 0 {

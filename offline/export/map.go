@@ -7,6 +7,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 const (
@@ -129,7 +130,7 @@ func (x *exporter) deniedOriginals() []variable {
 }
 
 // annotation is an expression for the annotation with the record.
-const annotation = "object.metadata.?annotations[?'" + policy.OriginalsAnnotation + "'].orValue('')"
+const annotation = "object.metadata.?annotations[?'" + object.OriginalsAnnotation + "'].orValue('')"
 
 // record returns the variables of the record of original images. It contains the images that are rewritten now, and
 // the entries of the existing record that can be verified. An entry is verified if its image would be rewritten to
@@ -148,9 +149,9 @@ func (x *exporter) record() []variable {
 	text := "'{'+(variables.moves.map(x,'\"'+x.key+'\":\"'+x.ref+'\"')" +
 		"+variables.kept.map(x,'\"'+x.key+'\":\"'+x.ref+'\"'))" +
 		".sort().join(',')+'}'"
-	room := number(maxAnnotations-len(policy.OriginalsAnnotation)) + "-size(bytes(" +
+	room := number(maxAnnotations-len(object.OriginalsAnnotation)) + "-size(bytes(" +
 		bind("a", "object.metadata.?annotations.orValue({})",
-			"a.map(k,k=='"+policy.OriginalsAnnotation+"'?'':k+a[k]).join('')") + "))"
+			"a.map(k,k=='"+object.OriginalsAnnotation+"'?'':k+a[k]).join('')") + "))"
 	return []variable{
 		{"earlier", earlier}, {"recorded", lookup}, {"kept", kept}, {"record", text}, {"room", room},
 		{"recordable", "size(variables.moves)>0&&request.?subResource.orValue('')==''&&" +
@@ -163,7 +164,7 @@ func (x *exporter) patch() string {
 	images := "variables.moves.map(x,JSONPatch{op:'replace',path:x.path,value:x.to})"
 	record := "(variables.recordable?(has(object.metadata.annotations)?[]:" +
 		"[JSONPatch{op:'add',path:'/metadata/annotations',value:{}}])+[JSONPatch{op:'add',path:'/metadata/annotations/'+" +
-		"jsonpatch.escapeKey('" + policy.OriginalsAnnotation + "'),value:variables.record}]:[])"
+		"jsonpatch.escapeKey('" + object.OriginalsAnnotation + "'),value:variables.record}]:[])"
 	return images + "+" + record + x.pullSecrets()
 }
 

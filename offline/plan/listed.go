@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // maxDetails is the maximum number of findings and images that are listed for an object. It is also the maximum in a
@@ -37,7 +37,7 @@ type found struct {
 	change
 	object     offline.Object
 	request    *Request
-	pod        *policy.Pod // nil for other objects
+	pod        *object.Pod // nil for other objects
 	fromRecord bool
 }
 
@@ -79,7 +79,7 @@ func (l *listed) report(changed int) (all []Object, more int) {
 
 // ownerOf returns the owner of a Pod as Kind/name. It returns an empty string for a Pod without an owner and for
 // other objects.
-func ownerOf(pod *policy.Pod) string {
+func ownerOf(pod *object.Pod) string {
 	if pod == nil || pod.Owner == "" {
 		return ""
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Options contains the two policies, and the attributes of the create requests that are decided.
@@ -205,12 +206,12 @@ func staleOf(a *admission.Answer) int {
 }
 
 // podOf returns the Pod in one of the answers, or nil for other objects.
-func podOf(answers ...*admission.Answer) *policy.Pod {
+func podOf(answers ...*admission.Answer) *object.Pod {
 	for _, a := range answers {
 		if a == nil {
 			continue
 		}
-		if pod, ok := a.Object.(*policy.Pod); ok {
+		if pod, ok := a.Object.(*object.Pod); ok {
 			return pod
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/policy/suite"
 	"github.com/evergate/evergate/policystore"
 )
@@ -146,13 +147,13 @@ func beside(s *suite.Suite, name string) string {
 
 // judge decides a case.
 func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, error) {
-	object, err := objectOf(s, c.Object, c.At, c.File)
+	obj, err := objectOf(s, c.Object, c.At, c.File)
 	if err != nil {
 		return nil, err
 	}
 	o := offline.Options{
 		Policy: p, Namespace: c.Namespace, User: c.User, Groups: c.Groups, Now: c.Now, Explain: true,
-		Reviews: object.Kind == "AdmissionReview",
+		Reviews: obj.Kind == "AdmissionReview",
 	}
 	if o.Namespace == "" {
 		o.Namespace = "default"
@@ -165,7 +166,7 @@ func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, er
 		if o.Old, err = offline.NewIndex(one(old), o.Namespace); err != nil {
 			return nil, fmt.Errorf("old: %w", err)
 		}
-		o.Operation = policy.Update
+		o.Operation = object.Update
 	}
 	if o.Reviews && (o.Operation != "" || c.User != "" || c.Groups != nil) {
 		return nil, errors.New("an AdmissionReview contains the user and the operation: leave out old, user and groups")
@@ -178,12 +179,12 @@ func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, er
 	case c.Set != "":
 		o.Sets = []string{c.Set}
 	}
-	report := offline.Review(o, one(object))
+	report := offline.Review(o, one(obj))
 	switch {
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0])
 	case len(report.Results) == 0:
-		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", object.Kind)
+		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", obj.Kind)
 	}
 	return &report.Results[0], nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // generated is the number of objects that each test generates. The default takes a minute with the race detector.
@@ -128,13 +129,13 @@ func (s *subject) compare(t testing.TB, r request) {
 func (s *subject) answer(t testing.TB, r request, existing bool) *admission.Answer {
 	t.Helper()
 	gvk := schema.FromAPIVersionAndKind(r.object["apiVersion"].(string), r.object["kind"].(string))
-	a := policy.Attributes{
-		Operation: policy.Create, Namespace: r.namespace, User: r.user, Groups: r.groups, Subresource: r.subresource,
+	a := object.Attributes{
+		Operation: object.Create, Namespace: r.namespace, User: r.user, Groups: r.groups, Subresource: r.subresource,
 		Resource: resources()[gvk.Kind],
 	}
 	var old []byte
 	if r.old != nil {
-		a.Operation, old = policy.Update, marshal(t, r.old)
+		a.Operation, old = object.Update, marshal(t, r.old)
 	}
 	for _, k := range admission.KindsIn(s.policy) {
 		if k.Name == gvk.Kind && k.Resource.Group == gvk.Group {
@@ -283,13 +284,13 @@ func (s *subject) rewrite(t testing.TB, pod *corev1.Pod, rw policy.Rewriting, su
 			continue
 		}
 		switch at := out.Image.Index; out.Image.Place {
-		case policy.Containers:
+		case object.Containers:
 			pod.Spec.Containers[at].Image = out.To
-		case policy.InitContainers:
+		case object.InitContainers:
 			pod.Spec.InitContainers[at].Image = out.To
-		case policy.EphemeralContainers:
+		case object.EphemeralContainers:
 			pod.Spec.EphemeralContainers[at].Image = out.To
-		case policy.Volumes:
+		case object.Volumes:
 			pod.Spec.Volumes[at].Image.Reference = out.To
 		}
 	}
@@ -297,7 +298,7 @@ func (s *subject) rewrite(t testing.TB, pod *corev1.Pod, rw policy.Rewriting, su
 		if pod.Annotations == nil {
 			pod.Annotations = map[string]string{}
 		}
-		pod.Annotations[policy.OriginalsAnnotation] = rw.Record
+		pod.Annotations[object.OriginalsAnnotation] = rw.Record
 	}
 	for _, name := range rw.PullSecrets.Added {
 		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})

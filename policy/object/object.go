@@ -1,4 +1,4 @@
-package policy
+package object
 
 import (
 	"strconv"
@@ -48,8 +48,8 @@ type Meta struct {
 // Metadata returns m. Every object has this method, because it embeds its metadata.
 func (m *Meta) Metadata() *Meta { return m }
 
-// maxAnnotationKey is the length of the longest key in bytes: a prefix of 253, a slash and a name of 63.
-const maxAnnotationKey = 253 + 1 + 63
+// MaxAnnotationKey is the length of the longest key in bytes: a prefix of 253, a slash and a name of 63.
+const MaxAnnotationKey = 253 + 1 + 63
 
 // Pod is the part of a Pod that decisions depend on, which is its metadata and its images.
 type Pod struct {

@@ -1,4 +1,4 @@
-package policy
+package object
 
 // Route is the part of a Gateway API route that decisions depend on. The route is an HTTPRoute, GRPCRoute, TLSRoute,
 // TCPRoute or UDPRoute of gateway.networking.k8s.io. Attributes.Resource is its resource, which decides which fields of

@@ -1,4 +1,4 @@
-package policy
+package object
 
 // Certificate is the part of a cert-manager.io/v1 Certificate that decisions depend on: the requested names and
 // addresses.

@@ -1,4 +1,4 @@
-package policy
+package object
 
 // Gateway is the part of a Gateway or a ListenerSet that decisions depend on. A ListenerSet adds listeners to a
 // Gateway. It has only metadata and listeners.

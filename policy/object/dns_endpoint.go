@@ -1,4 +1,4 @@
-package policy
+package object
 
 // DNSEndpoint is the part of an externaldns.k8s.io/v1alpha1 DNSEndpoint that decisions depend on.
 type DNSEndpoint struct {

@@ -1,4 +1,4 @@
-package policy
+package object
 
 // Workload is an object from which a controller creates Pods. It contains the object's metadata and templates.
 type Workload struct {

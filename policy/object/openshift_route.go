@@ -1,4 +1,4 @@
-package policy
+package object
 
 // OpenShiftRoute is the part of a route.openshift.io/v1 Route that decisions depend on.
 type OpenShiftRoute struct {

@@ -1,4 +1,4 @@
-package policy
+package object
 
 // Grant is the part of a ReferenceGrant that decisions depend on. Each element of From may refer to the objects of each
 // element of To in the namespace of the ReferenceGrant.
