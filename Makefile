@@ -12,15 +12,15 @@ run: ## serve on this machine at https://127.0.0.1:8443, with a generated certif
 request: ## send a Pod, an Ingress and a Service to the server of "make run"
 	@examples/request.sh
 
-# e2e, interop and the programs of the rig need Kubernetes packages. They share one build list and one set of compiler flags, so
-# Go compiles each package once. They run without the race detector, because it would check these tests but not the server,
+# e2e, equivalence and the programs of the rig need Kubernetes packages. They share one build list and one set of compiler flags,
+# so Go compiles each package once. They run without the race detector, because it would check these tests but not the server,
 # which is a separate process.
 RIG = CGO_ENABLED=0 GOWORK=$(CURDIR)/e2e/go.work GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
 
 test: SHORT = 1
 test: test-unit test-plugin test-calls ## run the tests of the server and the plugin with the race detector, and the short calls suite
 
-test-all: test-unit test-plugin test-interop test-calls test-kit test-traces ## run every test that does not need a cluster
+test-all: test-unit test-plugin test-equivalence test-calls test-kit test-traces ## run every test that does not need a cluster
 
 quick: ## check gofmt, and run the tests affected by changes since main, without the race detector
 	@tools/quick.sh
@@ -28,8 +28,8 @@ quick: ## check gofmt, and run the tests affected by changes since main, without
 test-unit: ## run the server's unit tests
 	$(GO) test -race -vet=off ./...
 
-test-interop: ## evaluate the output of evergate export with the API server's code; OBJECTS=20000 for many objects
-	cd interop && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m ./... $(if $(OBJECTS),-objects $(OBJECTS))
+test-equivalence: ## evaluate the output of evergate export with the API server's code; OBJECTS=20000 for many objects
+	cd offline/export/equivalence && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m ./... $(if $(OBJECTS),-objects $(OBJECTS))
 
 # The packages of the end-to-end tests that have unit tests.
 PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/registry ./internal/report
@@ -120,34 +120,34 @@ lint-server: bin/golangci-lint ## run the linters on the server and the plugin
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 	$(MAKE) lint-workflows
 
-lint-e2e: bin/golangci-lint ## run the linters on e2e and interop
+lint-e2e: bin/golangci-lint ## run the linters on e2e and equivalence
 	cd e2e && $(RIG) ../bin/golangci-lint run ./...
-	cd interop && $(RIG) ../bin/golangci-lint run ./...
+	cd offline/export/equivalence && $(RIG) ../../../bin/golangci-lint run ./...
 
 bin/golangci-lint: # always runs go build, which checks whether the binary is up to date for this toolchain
 	$(RIG) GOWORK=off $(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bench: ## measure the cost of a review against a bare TLS server, and write docs/performance.md
-	$(GO) run ./bench -write docs/performance.md
+	$(GO) run ./cmd/bench -write docs/performance.md
 
 # make worst measures one of so many rows. Use 4 for a quick check.
 ROWS = 1
 
 worst: ## measure the costliest reviews, and fail if a review exceeds its limits; ROWS=4 for a quarter of them
-	$(GO) run ./bench -worst $(ROWS)
+	$(GO) run ./cmd/bench -worst $(ROWS)
 
 # The number of Pods in the dump.
 PODS = 1000000
 
 bench-plan: ## run evergate plan on a dump of a million Pods, and fail if it is too slow or needs too much memory
-	$(GO) run ./bench -plan $(PODS)
+	$(GO) run ./cmd/bench -plan $(PODS)
 
 profile: ## write CPU and allocation profiles of each kind of review under load to dist/profiles
-	$(GO) run ./bench -profile dist/profiles
+	$(GO) run ./cmd/bench -profile dist/profiles
 
 bench-stages: ## measure decoding, deciding and encoding against the stored baseline
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
-	$(TOOL) benchstat bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
+	$(TOOL) benchstat cmd/bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
 # The benchmarks of the stages of a review, for allocs and bench-stages.
 STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
@@ -156,16 +156,16 @@ STAGE_PACKAGES = ./review ./policy ./handlers
 # The flags with which the binary is compiled.
 COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace,nethttpomithttp2"
 
-allocs: ## count the allocations of each stage and of the worst reviews, and fail above bench/baseline.txt or a limit
+allocs: ## count the allocations of each stage and of the worst reviews, and fail above cmd/bench/baseline.txt or a limit
 	@export $(COMPILED); \
 	  $(GO) test -run '^(TestWorst|FuzzCost)$$' ./handlers && \
-	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run ./bench/allocs bench/baseline.txt
+	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run ./cmd/bench/allocs cmd/bench/baseline.txt
 
 allocs-baseline: ## update the baseline
-	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > bench/baseline.txt
+	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > cmd/bench/baseline.txt
 
-compile-e2e: # compiles the tests of e2e and interop, for the gate
-	cd e2e && $(RIG) $(GO) list -export -test ./... ../interop/... >/dev/null
+compile-e2e: # compiles the tests of e2e and equivalence, for the gate
+	cd e2e && $(RIG) $(GO) list -export -test ./... ../offline/export/equivalence/... >/dev/null
 
 goodput: ## measure the answered reviews at one, two and four times the capacity
 	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
@@ -234,5 +234,5 @@ release-test: release-dry ## check the output of release-dry, and that a second 
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
+.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

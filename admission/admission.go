@@ -20,6 +20,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
@@ -52,7 +53,7 @@ func (k kind[T]) evaluateBy(decide decideFunc[T]) EvaluateFunc {
 }
 
 // isValidated reports whether a policy applies to an operation.
-func isValidated(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
+func isValidated(o object.Operation) bool { return o == object.Create || o == object.Update }
 
 // Decide evaluates the review in body against the rules of p in the named rule set, or the rules outside any set if set
 // is empty. Exceptions that expired before now do not apply. The Decision does not retain body. The error is a

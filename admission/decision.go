@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Decision is the result of a review.
 type Decision struct {
 	UID string
-	policy.Attributes
+	object.Attributes
 	DryRun bool
 	Policy string // hash of the policy that decided
 

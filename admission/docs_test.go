@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/examples"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
@@ -23,8 +24,8 @@ ingresses:
 	if err != nil {
 		t.Fatal(err)
 	}
-	ing := &policy.Ingress{Rules: []policy.IngressRule{{Host: "shop.example"}}}
-	findings := must(p.EvaluateIngress(policy.Attributes{Operation: policy.Create}, ing, nil, nil))
+	ing := &object.Ingress{Rules: []object.IngressRule{{Host: "shop.example"}}}
+	findings := must(p.EvaluateIngress(object.Attributes{Operation: object.Create}, ing, nil, nil))
 	v := &Decision{Findings: findings, Policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
@@ -31,15 +32,15 @@ type kind[T any] struct {
 	// recorded returns an object as it was before it was changed, from its record and as far as one of the policies
 	// confirms the record. It also returns the number of entries that no policy confirms. It is nil for kinds without
 	// records.
-	recorded func(obj *T, a policy.Attributes, by ...*policy.Policy) (*T, int)
-	evaluate func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
+	recorded func(obj *T, a object.Attributes, by ...*policy.Policy) (*T, int)
+	evaluate func(p *policy.Policy, a object.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
 	// validateBy replaces evaluate for kinds whose decisions have more than findings. Otherwise it is nil.
 	validateBy decideFunc[T]
 	// explain returns for each rule whether it applies to an object.
-	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
+	explain func(p *policy.Policy, a object.Attributes, obj *T) []policy.RuleTrace
 	// templateImages returns the outcomes of images in the Pods that are created from an object. It is nil for kinds
 	// from which no Pods are created.
-	templateImages func(p *policy.Policy, a policy.Attributes, obj *T) ([]policy.TemplateImage, error)
+	templateImages func(p *policy.Policy, a object.Attributes, obj *T) ([]policy.TemplateImage, error)
 	// selfProbe is a field of an object, as JSON. The self-probe's policy rewrites it in a mutating webhook and denies
 	// it in a validating webhook. selfProbePolicy is the part of that policy for this kind, as YAML.
 	selfProbe, selfProbePolicy string
@@ -58,11 +59,11 @@ func rows() []row { return append(rowsOfPods(), rowsOfOthers()...) }
 // rowsOfPods returns the rows of Pods and of the objects from which Pods are created.
 func rowsOfPods() []row {
 	return []row{
-		kind[policy.Pod]{
+		kind[object.Pod]{
 			of: policy.Pods, objects: review.Pods(), subresources: []string{"ephemeralcontainers"},
 			// The retry webhook differs from the first webhook only in when the API server calls it.
 			mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
-			mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: (*policy.Pod).Recorded,
+			mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: policy.Recorded,
 			evaluate: (*policy.Policy).EvaluatePod, explain: (*policy.Policy).ExplainPod,
 			selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,
 			selfProbePolicy: `
@@ -72,9 +73,9 @@ pods:
 - {name: selfprobe-pods, mode: enforce, workloads: "off", images: {from: mirrors}}
 - {name: selfprobe-workloads, mode: enforce, workloads: enforce, images: {denied: [workload.selfprobe.invalid]}}`,
 		},
-		kind[policy.Workload]{
+		kind[object.Workload]{
 			of: policy.Workloads, objects: review.Workloads(), makesPods: true, validating: []string{"/validate/workloads"},
-			objectsOf: func(p *policy.Policy) review.Objects[policy.Workload] { return review.Workloads(p.Templates()...) },
+			objectsOf: func(p *policy.Policy) review.Objects[object.Workload] { return review.Workloads(p.Templates()...) },
 			evaluate:  (*policy.Policy).EvaluateWorkload, validateBy: reviewWorkload, explain: (*policy.Policy).ExplainWorkload,
 			templateImages: (*policy.Policy).RewriteTemplates,
 			selfProbe: `"spec": {"template": {"spec": {"containers": [
@@ -86,7 +87,7 @@ pods:
 // rowsOfOthers returns the rows of the other kinds.
 func rowsOfOthers() []row {
 	return []row{
-		kind[policy.Ingress]{
+		kind[object.Ingress]{
 			of: policy.Ingresses, objects: review.Ingresses(), subresources: []string{"status"},
 			validating: []string{"/validate/ingresses"},
 			evaluate:   (*policy.Policy).EvaluateIngress, explain: (*policy.Policy).ExplainIngress,
@@ -94,7 +95,7 @@ func rowsOfOthers() []row {
 			selfProbePolicy: `
 ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
-		kind[policy.Service]{
+		kind[object.Service]{
 			of: policy.Services, objects: review.Services(), subresources: []string{"status"},
 			// The status of Services has a webhook that always fails open.
 			validating: []string{"/validate/services", "/validate/services/status"},
@@ -103,41 +104,41 @@ ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed
 			selfProbePolicy: `
 services: [{name: selfprobe-services, mode: enforce, types: {allowed: [ClusterIP]}}]`,
 		},
-		kind[policy.Route]{
+		kind[object.Route]{
 			of: policy.Routes, objects: review.Routes(), validating: []string{"/validate/routes"},
 			evaluate: (*policy.Policy).EvaluateRoute, explain: (*policy.Policy).ExplainRoute,
 			selfProbe: `"spec": {"hostnames": ["denied.selfprobe.invalid"]}`,
 			selfProbePolicy: `
 routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
-		kind[policy.OpenShiftRoute]{
+		kind[object.OpenShiftRoute]{
 			of: policy.OpenShiftRoutes, objects: review.OpenShiftRoutes(), subresources: []string{"status"},
 			validating: []string{"/validate/openshiftroutes"},
 			evaluate:   (*policy.Policy).EvaluateOpenShiftRoute, explain: (*policy.Policy).ExplainOpenShiftRoute,
 			selfProbe: `"spec": {"host": "denied.selfprobe.invalid"}`, // by the policy of routes
 		},
-		kind[policy.Gateway]{
+		kind[object.Gateway]{
 			of: policy.Gateways, objects: review.Gateways(), validating: []string{"/validate/gateways"},
 			evaluate: (*policy.Policy).EvaluateGateway, explain: (*policy.Policy).ExplainGateway,
 			selfProbe: `"spec": {"gatewayClassName": "denied.selfprobe.invalid"}`,
 			selfProbePolicy: `
 gateways: [{name: selfprobe-gateways, mode: enforce, classNames: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
-		kind[policy.Grant]{
+		kind[object.Grant]{
 			of: policy.Grants, objects: review.Grants(), validating: []string{"/validate/grants"},
 			evaluate: (*policy.Policy).EvaluateGrant, explain: (*policy.Policy).ExplainGrant,
 			selfProbe: `"spec": {"to": [{"kind": "Secret"}]}`,
 			selfProbePolicy: `
 grants: [{name: selfprobe-grants, mode: enforce, to: {names: required}}]`,
 		},
-		kind[policy.Certificate]{
+		kind[object.Certificate]{
 			of: policy.Certificates, objects: review.Certificates(), validating: []string{"/validate/certificates"},
 			evaluate: (*policy.Policy).EvaluateCertificate, explain: (*policy.Policy).ExplainCertificate,
 			selfProbe: `"spec": {"dnsNames": ["denied.selfprobe.invalid"]}`,
 			selfProbePolicy: `
 certificates: [{name: selfprobe-certificates, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
-		kind[policy.DNSEndpoint]{
+		kind[object.DNSEndpoint]{
 			of: policy.DNSEndpoints, objects: review.DNSEndpoints(), validating: []string{"/validate/dnsendpoints"},
 			evaluate: (*policy.Policy).EvaluateDNSEndpoint, explain: (*policy.Policy).ExplainDNSEndpoint,
 			selfProbe: `"spec": {"endpoints": [{"dnsName": "denied.selfprobe.invalid"}]}`,

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Each path uses the modes of only the entries that apply to it.
@@ -86,7 +87,7 @@ func TestExistingPodNeedsNoPatch(t *testing.T) {
 		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
 	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
 	for _, existing := range []bool{false, true} {
-		read, err := rows()[0].offline(p)[0].Object(p, policy.Attributes{Operation: policy.Create}, pod, nil)
+		read, err := rows()[0].offline(p)[0].Object(p, object.Attributes{Operation: object.Create}, pod, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
@@ -19,7 +20,7 @@ type Kind struct {
 	Subresources []string
 	// Object parses an object from JSON. The object is created, or updated if old is not nil. The policy determines how
 	// custom resources with templates are read. For other kinds, any policy will do.
-	Object func(p *policy.Policy, a policy.Attributes, object, old []byte) (Object, error)
+	Object func(p *policy.Policy, a object.Attributes, object, old []byte) (Object, error)
 	// Review decides a review that an API server has sent.
 	Review func(ask Question, body []byte) (*Answer, error)
 }
@@ -29,8 +30,8 @@ type Object interface {
 	Decide(ask Question) (*Answer, error)
 }
 
-// object is the request in which an object is evaluated.
-type object[T any] struct {
+// parsedObject is the request in which an object is evaluated.
+type parsedObject[T any] struct {
 	kind     kind[T]
 	request  review.Request[T]
 	recorded *T // nil until it is needed
@@ -38,7 +39,7 @@ type object[T any] struct {
 }
 
 // Decide implements Object.
-func (o *object[T]) Decide(ask Question) (*Answer, error) {
+func (o *parsedObject[T]) Decide(ask Question) (*Answer, error) {
 	r := o.request
 	if !ask.Recorded || o.kind.recorded == nil {
 		return o.kind.all(ask, &r)
@@ -78,7 +79,7 @@ type Question struct {
 type Answer struct {
 	Decision
 	Rules  []policy.RuleTrace // why each rule applies or not; only if Explain is set
-	Object any                // the object as it was sent, such as a *policy.Pod
+	Object any                // the object as it was sent, such as a *object.Pod
 	// TemplateImages contains the future images of the created Pods.
 	TemplateImages []policy.TemplateImage
 	// StaleRecords is the number of entries in a Pod's record that were ignored because they do not match its images.
@@ -113,10 +114,10 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
 		Kind: of, MakesPods: k.makesPods,
 		Subresources: subresourcesOf(of, k.objects.Kinds, k.subresources),
-		Object: func(p *policy.Policy, a policy.Attributes, json, old []byte) (Object, error) {
+		Object: func(p *policy.Policy, a object.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
 			objects := k.objectsIn(p)
-			o := &object[T]{kind: k, request: review.Request[T]{Attributes: a}}
+			o := &parsedObject[T]{kind: k, request: review.Request[T]{Attributes: a}}
 			var err error
 			if o.request.Object, err = objects.ParseAs(of.Resource, json); err != nil {
 				return nil, err

@@ -2,11 +2,12 @@ package admission
 
 import (
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
 // rewritePod decides from which registries a Pod's images are pulled. Its findings never deny.
-func rewritePod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort, d *Decision) (err error) {
+func rewritePod(p *policy.Policy, r *review.Request[object.Pod], e *policy.Effort, d *Decision) (err error) {
 	d.Rewriting, err = p.RewritePod(r.Attributes, r.Object, r.Old, e)
 	d.Findings = d.Rewriting.Findings
 	return err
@@ -14,7 +15,7 @@ func rewritePod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effor
 
 // patchPod does the same as rewritePod and also creates the patch. The ephemeralcontainers subresource cannot change
 // metadata, so the original references are not recorded in its requests.
-func patchPod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort, d *Decision) (err error) {
+func patchPod(p *policy.Policy, r *review.Request[object.Pod], e *policy.Effort, d *Decision) (err error) {
 	if err = rewritePod(p, r, e, d); err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func patchPod(p *policy.Policy, r *review.Request[policy.Pod], e *policy.Effort,
 }
 
 // rewritten returns a copy of a Pod with its rewritten images.
-func rewritten(pod *policy.Pod, d *Decision) *policy.Pod {
+func rewritten(pod *object.Pod, d *Decision) *object.Pod {
 	final := *pod
 	final.Images = d.Rewriting.Pulled(pod.Images)
 	return &final

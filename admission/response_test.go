@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 const testHash = "0123456789ab"
@@ -38,7 +39,7 @@ func exempt(by string) func(*policy.Finding) {
 
 func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {
 	img := policy.ImageOutcome{
-		Image:   policy.Image{Place: policy.Containers, Index: 1, Name: "app", Ref: "nginx:1.25"},
+		Image:   object.Image{Place: object.Containers, Index: 1, Name: "app", Ref: "nginx:1.25"},
 		Outcome: o,
 	}
 	switch o {
@@ -193,7 +194,7 @@ func TestWarnings(t *testing.T) {
 		{
 			"an ephemeral container, whose original is recorded nowhere else",
 			Decision{
-				Attributes: policy.Attributes{Subresource: "ephemeralcontainers"},
+				Attributes: object.Attributes{Subresource: "ephemeralcontainers"},
 				Rewriting:  policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Rewritten, policy.Enforce)}},
 			},
 			[]string{

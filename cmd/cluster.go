@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/internal/apiserver"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/apiserver"
 )
 
 // clusterFlags select the API server from which an audit lists objects.

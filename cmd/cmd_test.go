@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 // TestFlagsAndVariables checks the rules for the flags of every command, including future ones.

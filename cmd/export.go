@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
 

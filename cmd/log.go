@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 // newVerbosity returns a verbosity with an initial log level.

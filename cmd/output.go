@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // writeReport writes a report in a format other than text. JSON and YAML contain value, and the other formats contain

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/internal/output"
-	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/plan"
+	"github.com/evergate/evergate/offline/output"
+	"github.com/evergate/evergate/offline/plan"
 	"github.com/evergate/evergate/policy"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
-	"github.com/evergate/evergate/internal/output"
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 

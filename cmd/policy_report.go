@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 

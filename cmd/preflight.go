@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
-	"github.com/evergate/evergate/internal/output"
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // exitFound is the exit code if a command has found a problem.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 // TestSettingsOfContainers checks that evergate serve and the validation of a container return the same errors.

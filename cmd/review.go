@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/internal/apiserver"
-	"github.com/evergate/evergate/internal/output"
-	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/apiserver"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // reviewFlags are the flags of evergate review.
@@ -182,7 +183,7 @@ func (f *reviewFlags) write(stdout io.Writer, r *offline.Report) error {
 // check returns an error for missing or contradictory flags, because the result could otherwise be for another
 // request than intended.
 func (f *reviewFlags) check() error {
-	update := f.operation == string(policy.Update)
+	update := f.operation == string(object.Update)
 	stdins := 0
 	for _, name := range slices.Concat(f.files, f.old, []string{f.policy}) {
 		if name == offline.Stdin {
@@ -205,12 +206,12 @@ func (f *reviewFlags) check() error {
 		},
 		{stdins > 1, "- (stdin) can be read only once: use files for the other inputs"},
 		{
-			f.operation != "" && f.operation != string(policy.Create) && !update,
+			f.operation != "" && f.operation != string(object.Create) && !update,
 			fmt.Sprintf("--operation %q is not supported: use CREATE or UPDATE", f.operation),
 		},
 		{update && len(f.old) == 0, "--operation UPDATE needs the old objects: add them with --old"},
 		{
-			f.operation == string(policy.Create) && len(f.old) > 0,
+			f.operation == string(object.Create) && len(f.old) > 0,
 			"--operation CREATE does not have old objects: leave out --old or --operation",
 		},
 		{
@@ -247,7 +248,7 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 		return offline.Options{}, err
 	}
 	return offline.Options{
-		Policy: p, Old: old, Operation: policy.Operation(f.operation),
+		Policy: p, Old: old, Operation: object.Operation(f.operation),
 		Namespace: f.namespace, User: f.user, Groups: f.groups,
 		Sets: sets, AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
 		Now: f.at.time(),

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 // The exit codes that all commands share. The help of each command describes its exit codes.

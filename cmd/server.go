@@ -16,9 +16,9 @@ import (
 	"github.com/evergate/evergate/certs"
 	"github.com/evergate/evergate/examples"
 	"github.com/evergate/evergate/handlers"
-	"github.com/evergate/evergate/internal/selfprobe"
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/handlers/selfprobe"
 	"github.com/evergate/evergate/lifecycle"
+	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/policystore"
 	"github.com/evergate/evergate/telemetry"
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/evergate/evergate/handlers"
-	"github.com/evergate/evergate/internal/selfprobe"
+	"github.com/evergate/evergate/handlers/selfprobe"
 	"github.com/evergate/evergate/lifecycle"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/internal/output"
-	"github.com/evergate/evergate/internal/settings"
-	"github.com/evergate/evergate/policytest"
+	"github.com/evergate/evergate/lifecycle/settings"
+	"github.com/evergate/evergate/offline/output"
+	"github.com/evergate/evergate/offline/suiterunner"
 )
 
 // testFlags are the flags of evergate test.
@@ -63,11 +63,11 @@ func (f *testFlags) test(paths []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	files, err := policytest.Find(paths)
+	files, err := suiterunner.Find(paths)
 	if err != nil {
 		return err
 	}
-	report := policytest.Run(files, only)
+	report := suiterunner.Run(files, only)
 	if only != nil && report.Summary.Cases == 0 && len(report.Errors) == 0 {
 		return fmt.Errorf("--run %s: no case name matches", f.run)
 	}
@@ -105,7 +105,7 @@ func (f *testFlags) pattern() (*regexp.Regexp, error) {
 	return only, nil
 }
 
-func (f *testFlags) write(stdout io.Writer, r *policytest.Report) error {
+func (f *testFlags) write(stdout io.Writer, r *suiterunner.Report) error {
 	colors := f.text.colors(stdout)
 	stdout = f.text.writer(stdout)
 	if format := f.output.Format(); format != output.Text {
@@ -113,7 +113,7 @@ func (f *testFlags) write(stdout io.Writer, r *policytest.Report) error {
 			return r.Cases(f.coverageFails())
 		})
 	}
-	err := r.WriteText(stdout, policytest.TextOptions{Colors: colors, OnlyFailures: f.text.onlyFailures})
+	err := r.WriteText(stdout, suiterunner.TextOptions{Colors: colors, OnlyFailures: f.text.onlyFailures})
 	if err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}

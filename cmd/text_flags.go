@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 // textFlags say what of a report is written for users, and what counts as a failure.

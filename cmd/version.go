@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // The linker sets these for releases: -X github.com/evergate/evergate/cmd.version=v1.2.3, and commit and date in the

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
 

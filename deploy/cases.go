@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // Cases returns the report for the formats of pipelines, with a case for each check that was run.

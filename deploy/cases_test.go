@@ -19,8 +19,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/evergate/evergate/export"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
 

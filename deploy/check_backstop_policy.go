@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // backstopPolicy checks that the native policies of the backstop, or the files of the API server, were exported from

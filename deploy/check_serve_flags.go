@@ -3,8 +3,8 @@ package deploy
 import (
 	"strings"
 
-	"github.com/evergate/evergate/internal/settings"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 // serveFlags checks that evergate serve starts with the arguments and variables of its container. It parses them with

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/evergate/evergate/internal/settings"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
 
 // References are replaced as the kubelet does.

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // Inventory contains the objects that the checks use, in the order of the input.

@@ -105,5 +105,5 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-// That of kube-apiserver 1.37.2, as in interop: of cert-manager, which asks for a later one, the types alone are here.
+// That of kube-apiserver 1.37.2, as in offline/export/equivalence: of cert-manager, which asks for a later one, the types alone are here.
 replace github.com/google/cel-go => github.com/google/cel-go v0.29.2

@@ -25,6 +25,7 @@ import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
@@ -576,13 +577,13 @@ func TestLabelsAreBounded(t *testing.T) {
 		ref := fmt.Sprintf("registry-%d.example/image:%d", n, n)
 		return &admission.Decision{
 			UID: fmt.Sprint(n),
-			Attributes: policy.Attributes{
-				Operation: policy.Operation(fmt.Sprintf("OPERATION-%d", n)), Namespace: fmt.Sprintf("ns-%d", n),
+			Attributes: object.Attributes{
+				Operation: object.Operation(fmt.Sprintf("OPERATION-%d", n)), Namespace: fmt.Sprintf("ns-%d", n),
 				Name: ref, User: ref, Resource: ref, Subresource: ref,
 			},
 			Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
-				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Rewritten, Entry: "hub", To: "mirror.example/" + ref},
-				{Image: policy.Image{Name: ref, Ref: ref}, Outcome: policy.Malformed, Detail: ref},
+				{Image: object.Image{Name: ref, Ref: ref}, Outcome: policy.Rewritten, Entry: "hub", To: "mirror.example/" + ref},
+				{Image: object.Image{Name: ref, Ref: ref}, Outcome: policy.Malformed, Detail: ref},
 			}},
 			Findings: []policy.Finding{{Rule: "only-mirrors", Check: "images.from", Mode: policy.Warn, Path: ref, Reason: ref}},
 		}, nil

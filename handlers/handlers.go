@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/evergate/evergate/admission"
-	"github.com/evergate/evergate/internal/selfprobe"
+	"github.com/evergate/evergate/handlers/selfprobe"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )

@@ -17,6 +17,7 @@ import (
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/telemetry"
 )
@@ -33,7 +34,7 @@ func tell(e *endpoint, r *http.Request, d *admission.Decision, err error) {
 }
 
 func TestLog(t *testing.T) {
-	request := policy.Attributes{Operation: policy.Create, Namespace: "team-a", Name: "shop", User: "jane"}
+	request := object.Attributes{Operation: object.Create, Namespace: "team-a", Name: "shop", User: "jane"}
 	tests := []struct {
 		name  string
 		level slog.Level
@@ -129,7 +130,7 @@ func TestLogLinesAreShort(t *testing.T) {
 			finding.Rule = fmt.Sprintf("%063d", i)
 			findings = append(findings, finding)
 		}
-		request := policy.Attributes{Operation: policy.Operation(long), Namespace: long, Name: long, User: long}
+		request := object.Attributes{Operation: object.Operation(long), Namespace: long, Name: long, User: long}
 		for name, v := range map[string]*admission.Decision{
 			"denied":        {Findings: findings},
 			"not evaluated": {Unevaluated: admission.Unevaluated{Why: long, Mode: policy.Enforce}},

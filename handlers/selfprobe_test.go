@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/admission"
-	"github.com/evergate/evergate/internal/selfprobe"
+	"github.com/evergate/evergate/handlers/selfprobe"
 )
 
 func newProber(t testing.TB) *selfprobe.Prober {

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/evergate/evergate/admission"
-	"github.com/evergate/evergate/internal/worst"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review/reviewtest/costliest"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -30,13 +30,13 @@ type usage struct {
 
 // exceeds returns which limits a review with a body of this size exceeds.
 func (u usage) exceeds(body int) (broken []string) {
-	if limit := worst.MaxAllocated(body); u.allocated > limit {
+	if limit := costliest.MaxAllocated(body); u.allocated > limit {
 		broken = append(broken, "allocates")
 	}
-	if u.answer > worst.MaxAnswer {
+	if u.answer > costliest.MaxAnswer {
 		broken = append(broken, "answer is too long")
 	}
-	if u.log > worst.MaxLog {
+	if u.log > costliest.MaxLog {
 		broken = append(broken, "log is too long")
 	}
 	return broken
@@ -80,7 +80,7 @@ func (c *counting) Write(p []byte) (int, error) { return c.n.Write(p) }
 // worstPolicy returns the policy for the worst reviews.
 func worstPolicy(t testing.TB) *policy.Policy {
 	t.Helper()
-	p, err := policy.Load(policy.File{Name: "worst.yaml", Data: []byte(worst.Ten())})
+	p, err := policy.Load(policy.File{Name: "worst.yaml", Data: []byte(costliest.Ten())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func worstPolicy(t testing.TB) *policy.Policy {
 // skipWithRace skips a test of a review's allocations, which the race detector changes.
 func skipWithRace(t testing.TB) {
 	t.Helper()
-	if worst.Race {
+	if costliest.Race {
 		t.Skip("make allocs runs this test, without the race detector")
 	}
 }
@@ -104,19 +104,19 @@ func TestWorst(t *testing.T) {
 	if testing.Short() {
 		parts = 601
 	}
-	part, err := worst.Part(parts)
+	part, err := costliest.Part(parts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("part %d of %d", part, parts)
 	p := worstPolicy(t)
 	type row struct {
-		worst.Row
+		costliest.Row
 		usage
 		body int
 	}
 	var broken []row
-	for r := range worst.Rows(parts, part) {
+	for r := range costliest.Rows(parts, part) {
 		body := r.Body(size)
 		u := usageOf(p, r.Path, body)
 		if r.Object && u.status != 0 {
@@ -133,7 +133,7 @@ func TestWorst(t *testing.T) {
 			break
 		}
 		t.Errorf("%s: %s: of %d bytes: %d allocated, at most %d; answer %d, log %d",
-			r.Name, strings.Join(r.exceeds(r.body), ", "), r.body, r.allocated, worst.MaxAllocated(r.body), r.answer, r.log)
+			r.Name, strings.Join(r.exceeds(r.body), ", "), r.body, r.allocated, costliest.MaxAllocated(r.body), r.answer, r.log)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestWorst(t *testing.T) {
 // policy has separate limits.
 func TestWorstEndpoints(t *testing.T) {
 	tried := map[string]bool{"/mutate/pods/again": true, "/validate/policy": true}
-	for r := range worst.Rows(1, 0) {
+	for r := range costliest.Rows(1, 0) {
 		tried[r.Path] = true
 	}
 	for _, r := range admission.Webhooks() {
@@ -155,7 +155,7 @@ func TestWorstEndpoints(t *testing.T) {
 // affects decisions.
 func FuzzCost(f *testing.F) {
 	skipWithRace(f)
-	targets := worst.Targets()
+	targets := costliest.Targets()
 	p := worstPolicy(f)
 	units := []string{"\x7f", "<", "\"", ",", "a.", "10.0.0.0/8,", "2001:db8::", "https://u@h:1/", "[a]*", "{\"a\":"}
 	for i, unit := range units {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // HasEnded reports whether the object is a Pod whose containers have all ended for good.
@@ -76,7 +77,7 @@ func isMirrorPod(a *admission.Answer) bool {
 
 // Owner returns the kind and name of the object to fix for a Pod. This is the controller of the Pod, or the
 // Deployment if the controller is a ReplicaSet of a Deployment, or the Pod itself if it has no controller.
-func Owner(pod *policy.Pod) (kind, name string) {
+func Owner(pod *object.Pod) (kind, name string) {
 	kind, name, owned := strings.Cut(pod.Owner, "/")
 	if !owned {
 		return "Pod", pod.Name

@@ -3,23 +3,23 @@ package offline
 import (
 	"testing"
 
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 func TestOwner(t *testing.T) {
 	hash := map[string]string{"pod-template-hash": "6d4f8c9b7d"}
 	for _, tt := range []struct {
-		pod  policy.Meta
+		pod  object.Meta
 		want string
 	}{
-		{policy.Meta{Name: "a"}, "Pod a"},
-		{policy.Meta{Name: "a", Owner: "StatefulSet/db"}, "StatefulSet db"},
-		{policy.Meta{Name: "a", Owner: "ReplicaSet/web-6d4f8c9b7d", Labels: hash}, "Deployment web"},
-		{policy.Meta{Name: "a", Owner: "ReplicaSet/web-6d4f8c9b7d"}, "ReplicaSet web-6d4f8c9b7d"},
-		{policy.Meta{Name: "a", Owner: "ReplicaSet/bare", Labels: hash}, "ReplicaSet bare"},
-		{policy.Meta{Name: "a", Owner: "Job/x-6d4f8c9b7d", Labels: hash}, "Job x-6d4f8c9b7d"},
+		{object.Meta{Name: "a"}, "Pod a"},
+		{object.Meta{Name: "a", Owner: "StatefulSet/db"}, "StatefulSet db"},
+		{object.Meta{Name: "a", Owner: "ReplicaSet/web-6d4f8c9b7d", Labels: hash}, "Deployment web"},
+		{object.Meta{Name: "a", Owner: "ReplicaSet/web-6d4f8c9b7d"}, "ReplicaSet web-6d4f8c9b7d"},
+		{object.Meta{Name: "a", Owner: "ReplicaSet/bare", Labels: hash}, "ReplicaSet bare"},
+		{object.Meta{Name: "a", Owner: "Job/x-6d4f8c9b7d", Labels: hash}, "Job x-6d4f8c9b7d"},
 	} {
-		kind, name := Owner(&policy.Pod{Meta: tt.pod})
+		kind, name := Owner(&object.Pod{Meta: tt.pod})
 		if got := kind + " " + name; got != tt.want {
 			t.Errorf("%+v: %s, want %s", tt.pod, got, tt.want)
 		}

@@ -3,7 +3,7 @@ package offline
 import (
 	"cmp"
 
-	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // inputRule is the rule ID for input that could not be read or understood.

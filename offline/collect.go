@@ -3,6 +3,7 @@ package offline
 import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // collector builds a report from answers.
@@ -57,7 +58,7 @@ func (c *collector) add(o Object, a *admission.Answer) {
 		return
 	}
 	c.counts.add(&r, a)
-	if pod, ok := a.Object.(*policy.Pod); ok {
+	if pod, ok := a.Object.(*object.Pod); ok {
 		r.Kind, r.Name = Owner(pod)
 		r.Pods = 1
 	}

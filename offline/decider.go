@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/admission"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Decider decides about objects one at a time, like Review, for callers that write their own reports.
@@ -84,22 +84,22 @@ func (d *Decider) apply(object Object, k kind) (*admission.Answer, error) {
 }
 
 // read reads an object, and the old object that it updates.
-func (d *Decider) read(object Object, k kind) (admission.Object, error) {
-	if object.Namespace == "" {
-		object.Namespace = d.Namespace
+func (d *Decider) read(obj Object, k kind) (admission.Object, error) {
+	if obj.Namespace == "" {
+		obj.Namespace = d.Namespace
 	}
-	a := policy.Attributes{
-		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: d.User, Groups: d.Groups,
+	a := object.Attributes{
+		Operation: object.Create, Namespace: obj.Namespace, Name: obj.Name, User: d.User, Groups: d.Groups,
 	}
-	old, found := d.Old.find(object)
+	old, found := d.Old.find(obj)
 	switch {
 	case found:
-		a.Operation = policy.Update
-	case d.Operation == policy.Update:
+		a.Operation = object.Update
+	case d.Operation == object.Update:
 		return nil, errors.New("to validate an update, --old must contain the old object: it has no object of this " +
 			"kind, namespace and name")
 	}
-	return k.admission.Object(d.Policy, a, object.JSON, old.JSON)
+	return k.admission.Object(d.Policy, a, obj.JSON, old.JSON)
 }
 
 // decide decides about an object that has been read.

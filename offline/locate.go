@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // locator finds the lines and columns of fields, for tools that show findings in the file. It reads a file again if

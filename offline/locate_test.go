@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/evergate/evergate/internal/output"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 

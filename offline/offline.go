@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Options contains the policy, and the attributes of the requests that are decided.
@@ -28,7 +29,7 @@ type Options struct {
 	// is not in Old is an error. Pods of a template are always created, because the controller of a workload creates
 	// new Pods.
 	Old       *Index // may be nil
-	Operation policy.Operation
+	Operation object.Operation
 
 	Namespace string // of objects without a namespace
 	User      string // that sends the request, for rules that match by user

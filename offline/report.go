@@ -1,6 +1,9 @@
 package offline
 
-import "github.com/evergate/evergate/policy"
+import (
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
+)
 
 // Report is the result of a review. Its JSON is an interface: from the first release on, fields may be added, but not
 // renamed.
@@ -77,7 +80,7 @@ type Result struct {
 	Namespace string           `json:"namespace,omitempty"`
 	Name      string           `json:"name,omitempty"`
 	Source    string           `json:"source,omitempty"`    // file, line and item; absent with asExisting
-	Operation policy.Operation `json:"operation,omitempty"` // absent with asExisting
+	Operation object.Operation `json:"operation,omitempty"` // absent with asExisting
 	Pods      int              `json:"pods,omitempty"`      // the number of the owner's Pods; only with asExisting
 	Decision  Decision         `json:"decision"`
 	Findings  []Finding        `json:"findings,omitempty"`

@@ -109,7 +109,6 @@ type knownAnnotations struct {
 	hosts    map[string]*hostAnnotationTable // by kind
 	nginx    []string                        // the prefixes of ingress-nginx, each with its slash
 	globbing globbingClasses
-	solvers  []string // the users that create solvers; see solverAccounts
 }
 
 // defaultAnnotations returns the annotations under the default prefixes of the controllers.

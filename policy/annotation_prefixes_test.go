@@ -3,6 +3,7 @@ package policy
 import (
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -32,7 +33,7 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 		"ingress.corp.example/redirect-from": {[]string{`"*.a.example"` + rest}, []string{`"*.a.example"` + rest}},
 	} {
 		t.Run(key, func(t *testing.T) {
-			meta := Meta{Annotations: map[string]string{key: "*.a.example"}}
+			meta := object.Meta{Annotations: map[string]string{key: "*.a.example"}}
 			at := annotationPath(key) + ": "
 			want := func(rule string, reasons []string) []string {
 				var s []string
@@ -41,12 +42,12 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 				}
 				return s
 			}
-			ing := must(p.EvaluateIngress(creating, &Ingress{Meta: meta, Rules: []IngressRule{{Host: "b.example"}}}, nil, nil))
+			ing := must(p.EvaluateIngress(creating, &object.Ingress{Meta: meta, Rules: []object.IngressRule{{Host: "b.example"}}}, nil, nil))
 			ofRule := `r/hosts.allowed: spec.rules[0].host: "b.example"` + rest
 			if diff := cmp.Diff(append([]string{ofRule}, want("r", test.ingress)...), sentences(ing)); diff != "" {
 				t.Error(diff)
 			}
-			svc := must(p.EvaluateService(creating, &Service{Meta: meta}, nil, nil))
+			svc := must(p.EvaluateService(creating, &object.Service{Meta: meta}, nil, nil))
 			if diff := cmp.Diff(want("s", test.service), sentences(svc)); diff != "" {
 				t.Error(diff)
 			}
@@ -57,8 +58,8 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 // The prefixes of a policy also apply to old objects and to review --explain.
 func TestAnnotationPrefixesOfOldObjects(t *testing.T) {
 	p := mustLoad(t, "annotationPrefixes: {externalDNS: [dns.corp.example]}\nservices: [{name: s, mode: enforce, hosts: {allowed: []}}]\n")
-	svc := func(host string) *Service {
-		return &Service{Meta: Meta{Annotations: map[string]string{"dns.corp.example/hostname": host}}}
+	svc := func(host string) *object.Service {
+		return &object.Service{Meta: object.Meta{Annotations: map[string]string{"dns.corp.example/hostname": host}}}
 	}
 	for old, denied := range map[string]bool{"a.example": false, "b.example": true} {
 		found := must(p.EvaluateService(updating, svc("a.example"), svc(old), nil))

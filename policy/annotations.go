@@ -9,6 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // annotationRules is the annotations field of ingresses, services, routes and gateways entries. Keys are
@@ -75,7 +76,7 @@ func (a *annotationRules) refuseDenied(field string, required []annotationRequir
 	for i := range required {
 		key := string(required[i].Key)
 		if g, found := denied.find(key); found {
-			faults.Fieldf(field, "%s is also denied, by %s: %s", text.Truncate(key, maxAnnotationKey), g, so)
+			faults.Fieldf(field, "%s is also denied, by %s: %s", text.Truncate(key, object.MaxAnnotationKey), g, so)
 		}
 	}
 	if denied.remaining < 0 {
@@ -116,7 +117,7 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	if _, ok := p.names[match.Glob(key)]; ok {
 		return match.Glob(key), true
 	}
-	for i := 0; i <= min(len(key), maxAnnotationKey) && len(p.heads) > 0; i++ {
+	for i := 0; i <= min(len(key), object.MaxAnnotationKey) && len(p.heads) > 0; i++ {
 		for _, g := range p.heads[key[:i]] {
 			if p.remaining--; p.remaining < 0 {
 				return "", false
@@ -129,17 +130,8 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	return "", false
 }
 
-// refuseEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
-// because [] denies every value there.
-func refuseEmpty[T any](field string, list []T) error {
-	if list == nil || len(list) > 0 {
-		return nil
-	}
-	return strict.Fieldf(field, "[] checks nothing: leave the field out")
-}
-
 // annotationChecks compiles rules. It returns nil if rules is nil.
-func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
+func annotationChecks[T any, P kindView[T]](rules *annotationRules) []check[T] {
 	if rules == nil {
 		return nil
 	}
@@ -160,20 +152,20 @@ func annotationChecks[T any, P object[T]](rules *annotationRules) []check[T] {
 
 // metaCheck is a check of metadata, which objects of every kind have.
 type metaCheck interface {
-	findIn(m *Meta, v *view, r *report)
+	findIn(m *object.Meta, v *view, r *report)
 }
 
 // checkOfMeta runs a metaCheck on an object.
-type checkOfMeta[T any, P object[T]] struct{ metaCheck }
+type checkOfMeta[T any, P kindView[T]] struct{ metaCheck }
 
-func (c checkOfMeta[T, P]) find(obj *T, r *report) { c.findIn(P(obj).meta(), P(obj).base(), r) }
+func (c checkOfMeta[T, P]) find(obj *T, r *report) { c.findIn(P(obj).Metadata(), P(obj).base(), r) }
 
 // annotation is one annotation of an object.
 type annotation struct{ key, value string }
 
 // sortedAnnotations returns the annotations in m, sorted by key. The same object therefore always has the same findings
 // in the same order.
-func (v *view) sortedAnnotations(m *Meta, r *report) []annotation {
+func (v *view) sortedAnnotations(m *object.Meta, r *report) []annotation {
 	if v.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
 		v.annotations = make([]annotation, 0, len(m.Annotations))
 		for key, value := range m.Annotations {
@@ -193,18 +185,15 @@ func (a annotation) identity(check string) identity {
 	return identity{check: check, value: a.key, detail: a.value}
 }
 
-// maxAnnotationKey is the length of the longest key in bytes: a prefix of 253, a slash and a name of 63.
-const maxAnnotationKey = 253 + 1 + 63
-
 // annotationPath returns the path of an annotation, as users write it.
 func annotationPath(key string) string {
-	return "metadata.annotations[" + text.QuoteUpTo(maxAnnotationKey, key) + "]"
+	return "metadata.annotations[" + text.QuoteUpTo(object.MaxAnnotationKey, key) + "]"
 }
 
 // annotationsDenied is annotations.denied. It finds each annotation whose key matches one of the patterns.
 type annotationsDenied struct{ keys []match.Glob }
 
-func (c annotationsDenied) findIn(m *Meta, v *view, r *report) {
+func (c annotationsDenied) findIn(m *object.Meta, v *view, r *report) {
 	for _, a := range v.sortedAnnotations(m, r) {
 		if !r.spend(stepsOf(len(c.keys), a.key)) {
 			return
@@ -223,7 +212,7 @@ func (c annotationsDenied) findIn(m *Meta, v *view, r *report) {
 // not match its regular expression.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
-func (c annotationsRequired) findIn(m *Meta, _ *view, r *report) {
+func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *report) {
 	for i := range c.requirements {
 		if !c.requirements[i].check("annotations.required", m, r) {
 			return
@@ -233,7 +222,7 @@ func (c annotationsRequired) findIn(m *Meta, _ *view, r *report) {
 
 // check adds a finding of the given check if m does not meet the requirement. It reports whether the caller may
 // continue.
-func (q *annotationRequirement) check(check string, m *Meta, r *report) bool {
+func (q *annotationRequirement) check(check string, m *object.Meta, r *report) bool {
 	key := string(q.Key)
 	value, set := m.Annotations[key]
 	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.Steps(value)) {
@@ -259,7 +248,7 @@ func (q *annotationRequirement) check(check string, m *Meta, r *report) bool {
 // for its key. An absent annotation passes.
 type annotationsValues struct{ values []annotationValue }
 
-func (c annotationsValues) findIn(m *Meta, v *view, r *report) {
+func (c annotationsValues) findIn(m *object.Meta, v *view, r *report) {
 	for a, unmatched := range annotationsWhere(v.sortedAnnotations(m, r), c.values, false, r) {
 		if f := r.tryAdd(a.identity("annotations.values")); f != nil {
 			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+unmatched.String()
@@ -271,7 +260,7 @@ func (c annotationsValues) findIn(m *Meta, v *view, r *report) {
 // expression for its key.
 type annotationsDeniedValues struct{ values []annotationValue }
 
-func (c annotationsDeniedValues) findIn(m *Meta, v *view, r *report) {
+func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *report) {
 	for a, denied := range annotationsWhere(v.sortedAnnotations(m, r), c.values, true, r) {
 		if f := r.tryAdd(a.identity("annotations.deniedValues")); f != nil {
 			f.Path = annotationPath(a.key)

@@ -38,9 +38,9 @@ func (n *carrierNamespace) UnmarshalText(b []byte) error {
 }
 
 // warnings returns a warning if the policy has no active owners entries, because the carriers block has no other
-// effect. at is the position of the document.
-func (c carriers) warnings(at strict.Pos, in Counts) strict.Errors {
-	if len(c) == 0 || in.Owners > 0 {
+// effect. at is the position of the document, and owners is the number of owners entries that are not off.
+func (c carriers) warnings(at strict.Pos, owners int) strict.Errors {
+	if len(c) == 0 || owners > 0 {
 		return nil
 	}
 	at.Path = "carriers"
@@ -77,29 +77,6 @@ func claimsUnless[T any](c carriers, claims claimant[T], exempt func(*T, *report
 		}
 		return claims(obj, r)
 	}
-}
-
-const (
-	// solverLabel is the label that cert-manager sets on every object that it creates for an HTTP-01 challenge
-	// (cert-manager v1.21.2, pkg/issuer/acme/http/pod.go).
-	solverLabel = "acme.cert-manager.io/http01-solver"
-	// challengePath is the path from which a certificate authority reads the answer to a challenge (RFC 8555, 8.3).
-	challengePath = "/.well-known/acme-challenge/"
-)
-
-// isSolver reports whether owners exempt an Ingress in a shared gateway namespace. The Ingress must serve only ACME
-// challenges, and its annotations must not claim a host, because a solver does not claim a DNS record.
-//
-// These conditions do not prove that cert-manager created the Ingress. Anyone who can create Ingresses in a shared
-// gateway namespace can answer the challenges for any host there, and so obtain a certificate for it. The namespace is
-// the reason for the exemption. The conditions only keep ordinary Ingresses from being exempt.
-func (ing *ingressView) isSolver(r *report) bool {
-	return ing.answersChallenges(r) && !ing.claims(r).areInAnnotations(r)
-}
-
-// isSolver reports the same for a route.
-func (route *routeView) isSolver(r *report) bool {
-	return route.answersChallenges(r) && !route.claims(r).areInAnnotations(r)
 }
 
 // areInAnnotations reports whether an annotation makes one of the claims. It is true if the Effort is exceeded.

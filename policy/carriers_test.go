@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -20,7 +21,7 @@ func TestGatewayOwners(t *testing.T) {
 	const path, shop = `shop/owners: spec.listeners[0].hostname: `, ` belongs to the namespaces shop-* (ask #shop)`
 	for name, test := range map[string]struct {
 		namespace string
-		g         Gateway
+		g         object.Gateway
 		want      []string
 	}{
 		"its owner":             {"shop-eu", withListeners("shop.corp.example"), nil},
@@ -42,7 +43,7 @@ func TestGatewayOwners(t *testing.T) {
 		"a record of one that carries": {"gateways", annotated, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Create, Namespace: test.namespace, Resource: "gateways"}
+			a := object.Attributes{Operation: object.Create, Namespace: test.namespace, Resource: "gateways"}
 			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
@@ -55,7 +56,7 @@ func TestGatewayOwners(t *testing.T) {
 func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	p := mustLoad(t, shopCarried+gatewaysRule(`hosts: {allowed: ["**.corp.example"]}`))
 	g := withListeners("pay.bank.example")
-	a := Attributes{Operation: Create, Namespace: "gateways"}
+	a := object.Attributes{Operation: object.Create, Namespace: "gateways"}
 	want := []string{`r/hosts.allowed: spec.listeners[0].hostname: "pay.bank.example" is not allowed; allowed: **.corp.example`}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(a, &g, nil, nil)))); diff != "" {
 		t.Error(diff)
@@ -64,7 +65,7 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(a, withHosts("reserved.example"), nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
-	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "reserved.example"}}}
+	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "reserved.example"}}}
 	if got := must(p.EvaluateService(a, svc, nil, nil)); len(got) != 1 {
 		t.Errorf("of a Service: %v", got)
 	}
@@ -109,8 +110,8 @@ func TestCarriersWithoutOwners(t *testing.T) {
 func TestCarriersCertificates(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	for namespace, denied := range map[string]bool{"gateways": false, "bank": true, "shop-eu": false} {
-		crt := &Certificate{DNSNames: []string{"shop.corp.example"}}
-		got := must(p.EvaluateCertificate(Attributes{Operation: Create, Namespace: namespace}, crt, nil, nil))
+		crt := &object.Certificate{DNSNames: []string{"shop.corp.example"}}
+		got := must(p.EvaluateCertificate(object.Attributes{Operation: object.Create, Namespace: namespace}, crt, nil, nil))
 		if len(got) > 0 != denied {
 			t.Errorf("%s: %v", namespace, got)
 		}
@@ -118,9 +119,9 @@ func TestCarriersCertificates(t *testing.T) {
 }
 
 // solver is the Ingress that cert-manager makes for a challenge (v1.21.2, pkg/issuer/acme/http/ingress.go).
-func solver(host string) *Ingress {
-	return &Ingress{
-		Meta: Meta{
+func solver(host string) *object.Ingress {
+	return &object.Ingress{
+		Meta: object.Meta{
 			GenerateName: "cm-acme-http-solver-",
 			Labels: map[string]string{
 				"acme.cert-manager.io/http-domain": "1234567890", "acme.cert-manager.io/http-token": "987654321",
@@ -130,8 +131,8 @@ func solver(host string) *Ingress {
 			Owner:       "Challenge/x",
 		},
 		ClassName: new("internal"),
-		Rules: []IngressRule{{Host: host, Paths: []IngressPath{
-			{"/.well-known/acme-challenge/LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0", "ImplementationSpecific"},
+		Rules: []object.IngressRule{{Host: host, Paths: []object.IngressPath{
+			{Path: "/.well-known/acme-challenge/LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0", Type: "ImplementationSpecific"},
 		}}},
 	}
 }
@@ -139,42 +140,48 @@ func solver(host string) *Ingress {
 // A solver in the namespace of a carrier does not claim hosts of owners. Other objects that look like a solver do.
 func TestCarriersSolvers(t *testing.T) {
 	p := mustLoad(t, shopCarried)
-	tweaked := func(tweak func(*Ingress)) *Ingress {
+	tweaked := func(tweak func(*object.Ingress)) *object.Ingress {
 		ing := solver("shop.corp.example")
 		ing.Labels, ing.Annotations = maps.Clone(ing.Labels), maps.Clone(ing.Annotations)
 		tweak(ing)
 		return ing
 	}
-	path := func(path string) *Ingress {
-		return tweaked(func(ing *Ingress) { ing.Rules[0].Paths = append(ing.Rules[0].Paths, IngressPath{path, "Exact"}) })
+	path := func(path string) *object.Ingress {
+		return tweaked(func(ing *object.Ingress) {
+			ing.Rules[0].Paths = append(ing.Rules[0].Paths, object.IngressPath{Path: path, Type: "Exact"})
+		})
 	}
 	for name, test := range map[string]struct {
 		namespace string
-		ing       *Ingress
+		ing       *object.Ingress
 		exempt    bool
 	}{
-		"a solver":                {"gateways", solver("shop.corp.example"), true},
-		"a solver of an address":  {"gateways", solver(""), true},
-		"of its own host":         {"shop-eu", solver("shop.corp.example"), true},
-		"elsewhere":               {"bank", solver("shop.corp.example"), false},
-		"without a namespace":     {"", solver("shop.corp.example"), false},
-		"no label":                {"gateways", tweaked(func(ing *Ingress) { delete(ing.Labels, solverLabel) }), false},
-		"another value":           {"gateways", tweaked(func(ing *Ingress) { ing.Labels[solverLabel] = "false" }), false},
-		"another challenge":       {"gateways", path("/.well-known/acme-challenge/x"), true},
-		"another path":            {"gateways", path("/"), false},
-		"all challenges":          {"gateways", path("/.well-known/acme-challenge/"), false},
-		"a regular expression":    {"gateways", path("/.well-known/acme-challenge/x|/.*"), false},
-		"below a challenge":       {"gateways", path("/.well-known/acme-challenge/../x"), false},
-		"a rule without paths":    {"gateways", tweaked(func(ing *Ingress) { ing.Rules = append(ing.Rules, IngressRule{Host: "shop.corp.example"}) }), false},
-		"no rules":                {"gateways", tweaked(func(ing *Ingress) { ing.Rules = nil }), false},
-		"a default backend":       {"gateways", tweaked(func(ing *Ingress) { ing.DefaultBackend = true }), false},
-		"TLS":                     {"gateways", tweaked(func(ing *Ingress) { ing.TLS = []IngressTLS{{Hosts: []string{"shop.corp.example"}}} }), false},
-		"a record":                {"gateways", tweaked(func(ing *Ingress) { ing.Annotations["external-dns.kubernetes.io/hostname"] = "free.example" }), false},
-		"a server alias":          {"gateways", tweaked(func(ing *Ingress) { ing.Annotations["nginx.ingress.kubernetes.io/server-alias"] = "free.example" }), false},
-		"an annotation like many": {"gateways", tweaked(func(ing *Ingress) { ing.Annotations["kubernetes.io/tls-acme"] = "true" }), true},
+		"a solver":               {"gateways", solver("shop.corp.example"), true},
+		"a solver of an address": {"gateways", solver(""), true},
+		"of its own host":        {"shop-eu", solver("shop.corp.example"), true},
+		"elsewhere":              {"bank", solver("shop.corp.example"), false},
+		"without a namespace":    {"", solver("shop.corp.example"), false},
+		"no label":               {"gateways", tweaked(func(ing *object.Ingress) { delete(ing.Labels, solverLabel) }), false},
+		"another value":          {"gateways", tweaked(func(ing *object.Ingress) { ing.Labels[solverLabel] = "false" }), false},
+		"another challenge":      {"gateways", path("/.well-known/acme-challenge/x"), true},
+		"another path":           {"gateways", path("/"), false},
+		"all challenges":         {"gateways", path("/.well-known/acme-challenge/"), false},
+		"a regular expression":   {"gateways", path("/.well-known/acme-challenge/x|/.*"), false},
+		"below a challenge":      {"gateways", path("/.well-known/acme-challenge/../x"), false},
+		"a rule without paths": {"gateways", tweaked(func(ing *object.Ingress) {
+			ing.Rules = append(ing.Rules, object.IngressRule{Host: "shop.corp.example"})
+		}), false},
+		"no rules":          {"gateways", tweaked(func(ing *object.Ingress) { ing.Rules = nil }), false},
+		"a default backend": {"gateways", tweaked(func(ing *object.Ingress) { ing.DefaultBackend = true }), false},
+		"TLS":               {"gateways", tweaked(func(ing *object.Ingress) { ing.TLS = []object.IngressTLS{{Hosts: []string{"shop.corp.example"}}} }), false},
+		"a record":          {"gateways", tweaked(func(ing *object.Ingress) { ing.Annotations["external-dns.kubernetes.io/hostname"] = "free.example" }), false},
+		"a server alias": {"gateways", tweaked(func(ing *object.Ingress) {
+			ing.Annotations["nginx.ingress.kubernetes.io/server-alias"] = "free.example"
+		}), false},
+		"an annotation like many": {"gateways", tweaked(func(ing *object.Ingress) { ing.Annotations["kubernetes.io/tls-acme"] = "true" }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := must(p.EvaluateIngress(Attributes{Operation: Create, Namespace: test.namespace}, test.ing, nil, nil))
+			got := must(p.EvaluateIngress(object.Attributes{Operation: object.Create, Namespace: test.namespace}, test.ing, nil, nil))
 			if exempt := len(got) == 0; exempt != test.exempt {
 				t.Errorf("got %v", got)
 			}
@@ -186,36 +193,36 @@ func TestCarriersSolvers(t *testing.T) {
 // pkg/issuer/acme/http/httproute.go).
 func TestCarriersSolverRoutes(t *testing.T) {
 	p := mustLoad(t, shopCarried)
-	solver := func(tweak func(*Route)) *Route {
-		route := &Route{
-			Meta:      Meta{Labels: map[string]string{solverLabel: "true"}, Owner: "Challenge/x"},
+	solver := func(tweak func(*object.Route)) *object.Route {
+		route := &object.Route{
+			Meta:      object.Meta{Labels: map[string]string{solverLabel: "true"}, Owner: "Challenge/x"},
 			Hostnames: []string{"shop.corp.example"},
-			Rules:     []RouteRule{{Matches: []RouteMatch{{Path: RoutePath{Type: "Exact", Value: "/.well-known/acme-challenge/x_Y-1"}}}}},
+			Rules:     []object.RouteRule{{Matches: []object.RouteMatch{{Path: object.RoutePath{Type: "Exact", Value: "/.well-known/acme-challenge/x_Y-1"}}}}},
 		}
 		tweak(route)
 		return route
 	}
-	as := func(*Route) {}
+	as := func(*object.Route) {}
 	for name, test := range map[string]struct {
 		namespace string
-		route     *Route
+		route     *object.Route
 		exempt    bool
 	}{
 		"a solver":               {"gateways", solver(as), true},
-		"a solver of an address": {"gateways", solver(func(r *Route) { r.Hostnames = nil }), true},
+		"a solver of an address": {"gateways", solver(func(r *object.Route) { r.Hostnames = nil }), true},
 		"elsewhere":              {"bank", solver(as), false},
-		"no label":               {"gateways", solver(func(r *Route) { r.Labels = nil }), false},
-		"a prefix":               {"gateways", solver(func(r *Route) { r.Rules[0].Matches[0].Path.Type = "PathPrefix" }), false},
-		"another path":           {"gateways", solver(func(r *Route) { r.Rules[0].Matches[0].Path.Value = "/" }), false},
-		"one more match":         {"gateways", solver(func(r *Route) { r.Rules[0].Matches = append(r.Rules[0].Matches, RouteMatch{}) }), false},
-		"a rule without matches": {"gateways", solver(func(r *Route) { r.Rules = append(r.Rules, RouteRule{}) }), false},
-		"no rules":               {"gateways", solver(func(r *Route) { r.Rules = nil }), false},
-		"a record": {"gateways", solver(func(r *Route) {
+		"no label":               {"gateways", solver(func(r *object.Route) { r.Labels = nil }), false},
+		"a prefix":               {"gateways", solver(func(r *object.Route) { r.Rules[0].Matches[0].Path.Type = "PathPrefix" }), false},
+		"another path":           {"gateways", solver(func(r *object.Route) { r.Rules[0].Matches[0].Path.Value = "/" }), false},
+		"one more match":         {"gateways", solver(func(r *object.Route) { r.Rules[0].Matches = append(r.Rules[0].Matches, object.RouteMatch{}) }), false},
+		"a rule without matches": {"gateways", solver(func(r *object.Route) { r.Rules = append(r.Rules, object.RouteRule{}) }), false},
+		"no rules":               {"gateways", solver(func(r *object.Route) { r.Rules = nil }), false},
+		"a record": {"gateways", solver(func(r *object.Route) {
 			r.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "free.example"}
 		}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Create, Namespace: test.namespace, Resource: "httproutes"}
+			a := object.Attributes{Operation: object.Create, Namespace: test.namespace, Resource: "httproutes"}
 			got := must(p.EvaluateRoute(a, test.route, nil, nil))
 			if exempt := len(got) == 0; exempt != test.exempt {
 				t.Errorf("got %v", got)
@@ -231,7 +238,7 @@ func TestCarriersSolverUpdates(t *testing.T) {
 	edited := withHosts("shop.corp.example", "shop.corp.example")
 	edited.Rules[1].Paths = solver("").Rules[0].Paths
 	for name, test := range map[string]struct {
-		old, new *Ingress
+		old, new *object.Ingress
 		denied   bool
 	}{
 		"edited in place":      {withHosts("shop.corp.example"), edited, false},
@@ -240,7 +247,7 @@ func TestCarriersSolverUpdates(t *testing.T) {
 		"a solver as it stood": {solver("shop.corp.example"), solver("shop.corp.example"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Update, Namespace: "gateways"}
+			a := object.Attributes{Operation: object.Update, Namespace: "gateways"}
 			denied := false
 			for _, f := range must(p.EvaluateIngress(a, test.new, test.old, nil)) {
 				denied = denied || f.Denies()
@@ -273,7 +280,7 @@ func TestCarriersOfFiles(t *testing.T) {
 	}
 	g := withListeners("shop.corp.example")
 	for _, namespace := range []string{"gateways", "edge"} {
-		if got := must(p.EvaluateGateway(Attributes{Operation: Create, Namespace: namespace}, &g, nil, nil)); got != nil {
+		if got := must(p.EvaluateGateway(object.Attributes{Operation: object.Create, Namespace: namespace}, &g, nil, nil)); got != nil {
 			t.Errorf("%s: %v", namespace, got)
 		}
 	}

@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // maxCommonNames is the maximum number of common names in a subject. Clients use only one: the first or the last.
 const maxCommonNames = 100
@@ -65,4 +69,18 @@ func isObjectIdentifier(s string) bool {
 		}
 	}
 	return strings.Contains(s, ".")
+}
+
+// commonName reads a common name. A title such as Example Root does not claim a host. It consists of letters, digits,
+// blanks and some signs, but has no dot, so clients do not accept it as a host name. Any other text that is not a host
+// name may mean every host.
+func commonName(s string) (match.HostPattern, bool) {
+	p := oneLabel(s)
+	if !p.IsEvery() {
+		return p, true
+	}
+	inTitle := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(" -_:/@()&", c)
+	}
+	return p, strings.ContainsFunc(s, func(c rune) bool { return !inTitle(c) })
 }

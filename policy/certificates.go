@@ -1,26 +1,21 @@
 package policy
 
-import "errors"
+import (
+	"errors"
 
-// Certificate is the part of a cert-manager.io/v1 Certificate that decisions depend on: the requested names and
-// addresses.
-type Certificate struct {
-	Meta
-	CommonName     string
-	LiteralSubject string // a distinguished name (RFC 4514), for example CN=a.example,O=Example
-	DNSNames       []string
-	URIs           []string
-	IPAddresses    []string
-}
+	"github.com/evergate/evergate/policy/object"
+)
 
 // certificateView is a Certificate and its claims.
 type certificateView struct {
-	*Certificate
+	*object.Certificate
 	view
 	claimed claimSet // see claims
 }
 
-func viewCertificate(crt *Certificate) certificateView { return certificateView{Certificate: crt} }
+func viewCertificate(crt *object.Certificate) certificateView {
+	return certificateView{Certificate: crt}
+}
 
 // certificateRules compiles the rules for Certificates.
 func certificateRules(b *blocks, c *compilation) rules {
@@ -30,12 +25,12 @@ func certificateRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
-func (p *Policy) EvaluateCertificate(a Attributes, crt, old *Certificate, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateCertificate(a object.Attributes, crt, old *object.Certificate, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
 }
 
 // ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
-func (p *Policy) ExplainCertificate(a Attributes, crt *Certificate) []RuleTrace {
+func (p *Policy) ExplainCertificate(a object.Attributes, crt *object.Certificate) []RuleTrace {
 	return explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
 }
 

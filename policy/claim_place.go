@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // claimPlace is the place of a claim in an object. An object may have hundreds of claims, so a claimPlace is small, and
@@ -51,11 +52,8 @@ func (p *claimPlace) String() string {
 	for _, index := range [...]int32{p.i, p.j} {
 		path = strings.Replace(path, "%d", strconv.Itoa(int(index)), 1)
 	}
-	return strings.Replace(path, "%s", text.QuoteUpTo(maxAnnotationKey, f.key), 1)
+	return strings.Replace(path, "%s", text.QuoteUpTo(object.MaxAnnotationKey, f.key), 1)
 }
-
-// elementPath returns the path of an element of a list.
-func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }
 
 // every returns the beginning of a sentence about a claim of every host.
 func (p *claimPlace) every() string {

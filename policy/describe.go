@@ -53,12 +53,6 @@ type Document struct {
 	HostAnnotations map[string][]HostAnnotation
 }
 
-// HostAnnotation is an annotation by which objects of a kind claim hosts.
-type HostAnnotation struct {
-	Key     string // in lower case, * for any run of characters; compared without case
-	Grammar string // how its value contains hosts, as a word of data/host-annotations.txt
-}
-
 // ReadsHosts reports whether rules read hosts from this annotation of objects of a kind.
 func (d *Document) ReadsHosts(kind, key string) bool {
 	key = match.LowerASCII(key)
@@ -69,24 +63,6 @@ func (d *Document) ReadsHosts(kind, key string) bool {
 			slices.ContainsFunc(d.HostAnnotations["Service"], reads)
 	}
 	return slices.ContainsFunc(d.HostAnnotations[kind], reads)
-}
-
-// LooksLikeHosts reports whether a text is a list of host names, separated by commas. Each name must have a dot, and
-// its last label must consist of at least two letters or begin with xn--.
-func LooksLikeHosts(s string) bool {
-	found := false
-	for name := range elements(s) {
-		name = strings.TrimSuffix(strings.TrimPrefix(name, "*."), ".")
-		dot := strings.LastIndexByte(name, '.')
-		top := name[dot+1:]
-		isLetter := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-		if dot < 0 || !isHostName(name) || len(top) < 2 ||
-			strings.ContainsFunc(top, func(c rune) bool { return !isLetter(c) }) && !strings.HasPrefix(top, "xn--") {
-			return false
-		}
-		found = true
-	}
-	return found
 }
 
 // Describe returns the policy in files as written, including entries that are off. It returns an error if the policy
@@ -145,21 +121,7 @@ func describeEntry(block string, v reflect.Value) Entry {
 }
 
 // describer is implemented by values whose String method omits something.
-type describer interface{ describe() any }
-
-// describe implements describer.
-func (d destination) describe() any {
-	written := d.place
-	if d.registry != "" {
-		registry, _, _ := strings.Cut(d.place, "/")
-		written = d.registry + d.place[len(registry):]
-	}
-	fields := Fields{"place": d.place, "written": written}
-	if d.keepRegistry {
-		fields["keepRegistry"] = "true"
-	}
-	return fields
-}
+type describer interface{ describe() map[string]any }
 
 // describe returns a value of a file as Fields, a []any or a string, or nil if the value is not set.
 func describe(v reflect.Value) any {
@@ -195,7 +157,7 @@ func describeText(v reflect.Value) (any, bool) {
 	}
 	switch x := v.Interface().(type) {
 	case describer:
-		return x.describe(), true
+		return Fields(x.describe()), true
 	case fmt.Stringer:
 		return x.String(), true
 	case encoding.TextUnmarshaler:

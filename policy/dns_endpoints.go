@@ -4,22 +4,17 @@ import (
 	"errors"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
-
-// DNSEndpoint is the part of an externaldns.k8s.io/v1alpha1 DNSEndpoint that decisions depend on.
-type DNSEndpoint struct {
-	Meta
-	Endpoints []Endpoint
-}
 
 // dnsEndpointView is a DNSEndpoint and its claims.
 type dnsEndpointView struct {
-	*DNSEndpoint
+	*object.DNSEndpoint
 	view
 	claimed claimSet // see claims
 }
 
-func viewDNSEndpoint(e *DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
+func viewDNSEndpoint(e *object.DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
 
 // dnsEndpointRules compiles the rules for DNSEndpoints.
 func dnsEndpointRules(b *blocks, c *compilation) rules {
@@ -29,28 +24,13 @@ func dnsEndpointRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
-func (p *Policy) EvaluateDNSEndpoint(a Attributes, endpoint, old *DNSEndpoint, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateDNSEndpoint(a object.Attributes, endpoint, old *object.DNSEndpoint, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
 }
 
 // ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
-func (p *Policy) ExplainDNSEndpoint(a Attributes, endpoint *DNSEndpoint) []RuleTrace {
+func (p *Policy) ExplainDNSEndpoint(a object.Attributes, endpoint *object.DNSEndpoint) []RuleTrace {
 	return explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
-}
-
-// Endpoint is one element of spec.endpoints: a DNS record. It does not contain the targets of the record.
-type Endpoint struct {
-	DNSName    string
-	RecordType string // A, CNAME, NS, …
-	// OwnershipRecord reports whether a target has the form of a TXT record in which external-dns stores the ownership of
-	// records.
-	OwnershipRecord bool
-	Properties      []EndpointProperty // spec.endpoints[].providerSpecific
-}
-
-// EndpointProperty is one element of providerSpecific.
-type EndpointProperty struct {
-	Name, Value string
 }
 
 // dnsEndpointsEntry is an entry of dnsEndpoints: a rule for external-dns DNSEndpoints.
@@ -113,15 +93,15 @@ func (e *dnsEndpointView) claims(r *report) *claimSet {
 		if !r.spend(1 + len(endpoint.DNSName)/4) { // rune by rune
 			return &e.claimed
 		}
-		claims = endpoint.appendClaims(claims, int32(i))
+		claims = appendEndpointClaims(endpoint, claims, int32(i))
 	}
 	e.claimed.list = e.propertyClaims(claims, r)
 	return &e.claimed
 }
 
-// appendClaims appends the claims of record i: its name, as recordNames reads it, and for some types all names below
+// appendEndpointClaims appends the claims of record i: its name, as recordNames reads it, and for some types all names below
 // it.
-func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
+func appendEndpointClaims(e *object.Endpoint, claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
 	for p := range recordNames(e.DNSName) {
 		name = p
@@ -129,7 +109,7 @@ func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
 		c.follow(claims)
 		claims = append(claims, c)
 	}
-	if name.Depth == match.HostItself && e.controlsBelow() {
+	if name.Depth == match.HostItself && controlsBelow(e) {
 		name.Depth = match.LabelsBelow
 		at := claimPlace{in: endpointType, i: i, text: e.DNSName, speaks: true}
 		claims = append(claims, claimOf(name, at))
@@ -144,7 +124,7 @@ func (e *Endpoint) appendClaims(claims []hostClaim, i int32) []hostClaim {
 // controlsBelow reports whether a record of this type also controls the names below its name. NS and DNAME delegate
 // them. CAA restricts the authorities that may issue certificates for them. TXT and MX can prove to authorities and
 // other services that the owner of the record may have certificates for them. An unknown type may do any of these.
-func (e *Endpoint) controlsBelow() bool {
+func controlsBelow(e *object.Endpoint) bool {
 	switch e.RecordType {
 	case "", "A", "AAAA", "CNAME", "HTTPS", "NAPTR", "PTR", "SRV", "SVCB":
 		return false

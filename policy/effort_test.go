@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // The last allowed step and the first step above the limit. The first error is kept.
@@ -34,13 +36,13 @@ func TestEffortSpend(t *testing.T) {
 // reviewed is the object that a row of TestStepsOfElements evaluates.
 type reviewed struct {
 	rules string // of a policy
-	a     Attributes
+	a     object.Attributes
 	obj   any
 	old   any // of the same type; nil if there is no old object
 }
 
 // rewritten is a Pod that is rewritten instead of evaluated.
-type rewritten struct{ *Pod }
+type rewritten struct{ *object.Pod }
 
 // updated returns an update of old to the object in v.
 func updated(v reviewed, old any) reviewed {
@@ -54,33 +56,33 @@ func (v reviewed) steps(t *testing.T) int {
 	p := mustLoad(t, v.rules)
 	var e Effort
 	var err error
-	v.a.Operation = Create
+	v.a.Operation = object.Create
 	if v.old != nil {
-		v.a.Operation = Update
+		v.a.Operation = object.Update
 	}
 	switch obj := v.obj.(type) {
 	case rewritten:
 		_, err = p.RewritePod(v.a, obj.Pod, nil, &e)
-	case *Service:
-		old, _ := v.old.(*Service)
+	case *object.Service:
+		old, _ := v.old.(*object.Service)
 		_, err = p.EvaluateService(v.a, obj, old, &e)
-	case *Ingress:
-		old, _ := v.old.(*Ingress)
+	case *object.Ingress:
+		old, _ := v.old.(*object.Ingress)
 		_, err = p.EvaluateIngress(v.a, obj, old, &e)
-	case *Route:
-		old, _ := v.old.(*Route)
+	case *object.Route:
+		old, _ := v.old.(*object.Route)
 		_, err = p.EvaluateRoute(v.a, obj, old, &e)
-	case *Certificate:
-		old, _ := v.old.(*Certificate)
+	case *object.Certificate:
+		old, _ := v.old.(*object.Certificate)
 		_, err = p.EvaluateCertificate(v.a, obj, old, &e)
-	case *OpenShiftRoute:
-		old, _ := v.old.(*OpenShiftRoute)
+	case *object.OpenShiftRoute:
+		old, _ := v.old.(*object.OpenShiftRoute)
 		_, err = p.EvaluateOpenShiftRoute(v.a, obj, old, &e)
-	case *DNSEndpoint:
-		old, _ := v.old.(*DNSEndpoint)
+	case *object.DNSEndpoint:
+		old, _ := v.old.(*object.DNSEndpoint)
 		_, err = p.EvaluateDNSEndpoint(v.a, obj, old, &e)
-	case *Pod:
-		old, _ := v.old.(*Pod)
+	case *object.Pod:
+		old, _ := v.old.(*object.Pod)
 		_, err = p.EvaluatePod(v.a, obj, old, &e)
 	default:
 		t.Fatalf("no rules for %T", obj)
@@ -110,46 +112,46 @@ func TestStepsOfElements(t *testing.T) {
 		}
 		return b
 	}
-	service := func(fields string, svc *Service) reviewed {
+	service := func(fields string, svc *object.Service) reviewed {
 		return reviewed{rules: rules(1, "services", fields), obj: svc}
 	}
-	ingress := func(fields string, ing *Ingress) reviewed {
+	ingress := func(fields string, ing *object.Ingress) reviewed {
 		return reviewed{rules: rules(1, "ingresses", fields), obj: ing}
 	}
-	annotated := func(keys []string, value string) Meta {
-		m := Meta{Annotations: map[string]string{}}
+	annotated := func(keys []string, value string) object.Meta {
+		m := object.Meta{Annotations: map[string]string{}}
 		for _, key := range keys {
 			m.Annotations[key] = value
 		}
 		return m
 	}
-	ports := func(n int) *Service { return &Service{Ports: make([]ServicePort, n)} }
-	ranges := func(all []string) *Service { return &Service{LoadBalancerSourceRanges: all} }
-	points := func(n int) *Service {
-		return &Service{LoadBalancerIngress: make([]LoadBalancerIngress, n)}
+	ports := func(n int) *object.Service { return &object.Service{Ports: make([]object.ServicePort, n)} }
+	ranges := func(all []string) *object.Service { return &object.Service{LoadBalancerSourceRanges: all} }
+	points := func(n int) *object.Service {
+		return &object.Service{LoadBalancerIngress: make([]object.LoadBalancerIngress, n)}
 	}
-	hosts := func(all []string) *Ingress {
-		ing := &Ingress{}
+	hosts := func(all []string) *object.Ingress {
+		ing := &object.Ingress{}
 		for _, h := range all {
-			ing.Rules = append(ing.Rules, IngressRule{Host: h})
+			ing.Rules = append(ing.Rules, object.IngressRule{Host: h})
 		}
 		return ing
 	}
-	paths := func(n int, path IngressPath) *Ingress {
-		ing := &Ingress{Rules: []IngressRule{{}}}
+	paths := func(n int, path object.IngressPath) *object.Ingress {
+		ing := &object.Ingress{Rules: []object.IngressRule{{}}}
 		for range n {
 			ing.Rules[0].Paths = append(ing.Rules[0].Paths, path)
 		}
 		return ing
 	}
-	pod := func(n int) *Pod {
-		p := &Pod{}
+	pod := func(n int) *object.Pod {
+		p := &object.Pod{}
 		for range n {
-			p.Images = append(p.Images, Image{Ref: "docker.io/acme/shop0"}) // 20 bytes
+			p.Images = append(p.Images, object.Image{Ref: "docker.io/acme/shop0"}) // 20 bytes
 		}
 		return p
 	}
-	ofRoute := func(fields string, route Route) reviewed {
+	ofRoute := func(fields string, route object.Route) reviewed {
 		return reviewed{rules: rules(1, "routes", fields), a: creatingRoute(""), obj: &route}
 	}
 	const long, domainName = "%064d", "external-dns.kubernetes.io/hostname"
@@ -197,7 +199,7 @@ func TestStepsOfElements(t *testing.T) {
 		"ports and 16 ranges": {2, func(n int) reviewed { return service("ports: {allowed: "+yaml(each(16, "1-%d9"))+"}", ports(n)) }},
 		"nodePorts":           {1, func(n int) reviewed { return service("nodePorts: {allowed: []}", ports(n)) }},
 		"externalIPs": {3, func(n int) reviewed {
-			return service("externalIPs: {allowed: []}", &Service{ExternalIPs: each(n, "192.0.2.%d")})
+			return service("externalIPs: {allowed: []}", &object.Service{ExternalIPs: each(n, "192.0.2.%d")})
 		}},
 		"ranges": {3, func(n int) reviewed {
 			return service("loadBalancerSourceRanges: {allowed: []}", ranges(each(n, "192.0.2.%d/32")))
@@ -205,13 +207,13 @@ func TestStepsOfElements(t *testing.T) {
 		"long ranges": {7, func(n int) reviewed { return service("loadBalancerSourceRanges: {allowed: []}", ranges(each(n, long))) }},
 		"ranges in the annotation": {4, func(n int) reviewed {
 			list := strings.Join(each(n, "%031d"), ",") // 32 bytes each
-			return service("loadBalancerSourceRanges: {allowed: []}", &Service{Meta: annotated([]string{sourceRangesAnnotation}, list)})
+			return service("loadBalancerSourceRanges: {allowed: []}", &object.Service{Meta: annotated([]string{sourceRangesAnnotation}, list)})
 		}},
 		"classes": {1, func(n int) reviewed {
-			return service("loadBalancerClass: {allowed: "+yaml(each(n, "a/%d"))+"}", &Service{LoadBalancerClass: new("a")})
+			return service("loadBalancerClass: {allowed: "+yaml(each(n, "a/%d"))+"}", &object.Service{LoadBalancerClass: new("a")})
 		}},
 		"bytes of externalName": {4, func(n int) reviewed {
-			return service("externalNames: {}", &Service{Type: "ExternalName", ExternalName: strings.Repeat("x", 32*n)})
+			return service("externalNames: {}", &object.Service{Type: "ExternalName", ExternalName: strings.Repeat("x", 32*n)})
 		}},
 		"points: addresses": {3, func(n int) reviewed { return service("loadBalancerStatus: {allowed: []}", points(n)) }},
 		"points: hostnames": {2, func(n int) reviewed { return service("loadBalancerStatus: {hostnames: []}", points(n)) }},
@@ -223,25 +225,25 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 
 		"annotations.denied": {8, func(n int) reviewed {
-			return service("annotations: {denied: [a, b]}", &Service{Meta: annotated(each(n, long), "")})
+			return service("annotations: {denied: [a, b]}", &object.Service{Meta: annotated(each(n, long), "")})
 		}},
 		"annotations.required": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
 		}},
 		"bytes of required values": {40, func(n int) reviewed {
-			return service("annotations: {required: [{key: a, value: '.*'}]}", &Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 160*n))})
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 160*n))})
 		}},
 		"annotations.values": {8, func(n int) reviewed {
-			return service("annotations: {values: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
+			return service("annotations: {values: [{key: '*', value: '.*'}]}", &object.Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
 		"annotations.deniedValues": {8, func(n int) reviewed {
-			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &Service{Meta: annotated(each(n, long), "0123456789")})
+			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &object.Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
 		"ingressNginx": {3, func(n int) reviewed {
-			return ingress("ingressNginx: {maxRisk: Low}", &Ingress{Meta: annotated(each(n, "a%d"), "")})
+			return ingress("ingressNginx: {maxRisk: Low}", &object.Ingress{Meta: annotated(each(n, "a%d"), "")})
 		}},
 		"ingressNginx, of nginx": {4, func(n int) reviewed {
-			return ingress("ingressNginx: {maxRisk: Low}", &Ingress{Meta: annotated(each(n, "nginx.ingress.kubernetes.io/a%d"), "")})
+			return ingress("ingressNginx: {maxRisk: Low}", &object.Ingress{Meta: annotated(each(n, "nginx.ingress.kubernetes.io/a%d"), "")})
 		}},
 
 		"hosts.allowed":   {3, func(n int) reviewed { return ingress("hosts: {allowed: []}", hosts(each(n, "h%03d.example"))) }},
@@ -251,91 +253,91 @@ func TestStepsOfElements(t *testing.T) {
 		"hosts.max":       {4, func(n int) reviewed { return ingress("hosts: {max: 1}", hosts(each(n, "h%03d.example"))) }},
 		"long hosts":      {12, func(n int) reviewed { return ingress("hosts: {required: true}", hosts(each(n, long))) }},
 		"hosts in tls": {2, func(n int) reviewed { // one step to read each, one to look it up
-			return ingress("hosts: {required: true}", &Ingress{Rules: []IngressRule{{Host: "a"}}, TLS: []IngressTLS{{Hosts: each(n, "h%d")}}})
+			return ingress("hosts: {required: true}", &object.Ingress{Rules: []object.IngressRule{{Host: "a"}}, TLS: []object.IngressTLS{{Hosts: each(n, "h%d")}}})
 		}},
 		"hosts of a Certificate": {6, func(n int) reviewed { // to read each of 12 bytes, to look it up
-			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{DNSNames: each(n, "h%03d.example")}}
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{DNSNames: each(n, "h%03d.example")}}
 		}},
 		"bytes of a common name": {8 + 1, func(n int) reviewed { // to read it, to look it up
-			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{CommonName: "-" + strings.Repeat(".x", 16*n)}}
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{CommonName: "-" + strings.Repeat(".x", 16*n)}}
 		}},
 		"bytes of a subject": {8, func(n int) reviewed {
-			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{LiteralSubject: strings.Repeat("O=a.bcd,", 4*n)}}
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{LiteralSubject: strings.Repeat("O=a.bcd,", 4*n)}}
 		}},
 		"the same name of a Certificate": {1, func(n int) reviewed { // one claim
 			names := slices.Repeat([]string{"a.example"}, n)
-			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &Certificate{DNSNames: names}}
+			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{DNSNames: names}}
 		}},
 		"domains of a Route": {4, func(n int) reviewed { // to make a claim of each, to look it up
 			text := "subdomainDomains: " + yaml(each(n, "d%03d.example")) + ", hosts: {denied: [a]}"
-			return reviewed{rules: rules(1, "routes", text), obj: &OpenShiftRoute{Subdomain: "web"}}
+			return reviewed{rules: rules(1, "routes", text), obj: &object.OpenShiftRoute{Subdomain: "web"}}
 		}},
 		"backends of a Route": {3, func(n int) reviewed {
-			return reviewed{rules: rules(1, "routes", "backends: {kinds: [a, b]}"), obj: &OpenShiftRoute{Backends: each(n, "k%d")}}
+			return reviewed{rules: rules(1, "routes", "backends: {kinds: [a, b]}"), obj: &object.OpenShiftRoute{Backends: each(n, "k%d")}}
 		}},
 		"bytes of the host of a Route": {2 + 1, func(n int) reviewed { // to read it, to look it up as a text that is not a name
-			return reviewed{rules: rules(1, "routes", "hosts: {denied: [a]}"), obj: &OpenShiftRoute{Host: strings.Repeat("x", 32*n)}}
+			return reviewed{rules: rules(1, "routes", "hosts: {denied: [a]}"), obj: &object.OpenShiftRoute{Host: strings.Repeat("x", 32*n)}}
 		}},
 		"records of a DNSEndpoint": {6, func(n int) reviewed {
-			endpoints := make([]Endpoint, n)
+			endpoints := make([]object.Endpoint, n)
 			for i, name := range each(n, "h%03d.example") {
 				endpoints[i].DNSName = name
 			}
-			return reviewed{rules: rules(1, "dnsEndpoints", "hosts: {denied: [a]}"), obj: &DNSEndpoint{Endpoints: endpoints}}
+			return reviewed{rules: rules(1, "dnsEndpoints", "hosts: {denied: [a]}"), obj: &object.DNSEndpoint{Endpoints: endpoints}}
 		}},
 		"rules: hosts of a Certificate": {12, func(n int) reviewed {
-			return reviewed{rules: rules(n, "certificates", "hosts: {allowed: ['**']}"), obj: &Certificate{DNSNames: each(10, "h%d")}}
+			return reviewed{rules: rules(n, "certificates", "hosts: {allowed: ['**']}"), obj: &object.Certificate{DNSNames: each(10, "h%d")}}
 		}},
 		"hostnames of a route": {3, func(n int) reviewed {
-			return ofRoute("hosts: {denied: [a]}", Route{Hostnames: each(n, "h%03d.example")})
+			return ofRoute("hosts: {denied: [a]}", object.Route{Hostnames: each(n, "h%03d.example")})
 		}},
 		"rules: hostnames of a route": {12, func(n int) reviewed {
-			return reviewed{rules: rules(n, "routes", "hosts: {allowed: ['**']}"), a: creatingRoute(""), obj: &Route{Hostnames: each(10, "h%d")}}
+			return reviewed{rules: rules(n, "routes", "hosts: {allowed: ['**']}"), a: creatingRoute(""), obj: &object.Route{Hostnames: each(10, "h%d")}}
 		}},
 		"matches": {7, func(n int) reviewed {
-			return ofRoute("paths: {types: []}", withMatches(make([]RouteMatch, n)...))
+			return ofRoute("paths: {types: []}", withMatches(make([]object.RouteMatch, n)...))
 		}},
 		"rules without matches": {2, func(n int) reviewed {
-			return ofRoute("paths: {types: []}", Route{Rules: make([]RouteRule, n)})
+			return ofRoute("paths: {types: []}", object.Route{Rules: make([]object.RouteRule, n)})
 		}},
 		"parents and patterns": {4, func(n int) reviewed {
-			return ofRoute("parents: {allowed: [{name: a}]}", attached(make([]RouteParent, n)...))
+			return ofRoute("parents: {allowed: [{name: a}]}", attached(make([]object.RouteParent, n)...))
 		}},
 		"parents of another namespace": {3, func(n int) reviewed {
-			return ofRoute("parents: {crossNamespace: deny}", attached(make([]RouteParent, n)...))
+			return ofRoute("parents: {crossNamespace: deny}", attached(make([]object.RouteParent, n)...))
 		}},
 		"backends and patterns": {7, func(n int) reviewed {
-			return ofRoute("backends: {kinds: [a]}", sending(make([]RouteBackend, n)...))
+			return ofRoute("backends: {kinds: [a]}", sending(make([]object.RouteBackend, n)...))
 		}},
 		"filters": {1, func(n int) reviewed {
-			return ofRoute("filters: {denied: [CORS]}", filtering(make([]RouteFilter, n)...))
+			return ofRoute("filters: {denied: [CORS]}", filtering(make([]object.RouteFilter, n)...))
 		}},
 		"tls: hosts": {3, func(n int) reviewed { return ingress("tls: {coversHosts: true}", hosts(each(n, "h%03d.example"))) }},
 		"tls: certificate": {4, func(n int) reviewed {
-			return ingress("tls: {coversHosts: true}", &Ingress{TLS: []IngressTLS{{Hosts: each(n, "h%d")}}})
+			return ingress("tls: {coversHosts: true}", &object.Ingress{TLS: []object.IngressTLS{{Hosts: each(n, "h%d")}}})
 		}},
 		"classNames": {1, func(n int) reviewed {
-			return ingress("classNames: {allowed: "+yaml(each(n, "a%d"))+"}", &Ingress{ClassName: new("x")})
+			return ingress("classNames: {allowed: "+yaml(each(n, "a%d"))+"}", &object.Ingress{ClassName: new("x")})
 		}},
 
-		"paths.types": {2, func(n int) reviewed { return ingress("paths: {types: []}", paths(n, IngressPath{Path: "/a"})) }},
+		"paths.types": {2, func(n int) reviewed { return ingress("paths: {types: []}", paths(n, object.IngressPath{Path: "/a"})) }},
 		"paths.denied": {3, func(n int) reviewed {
-			return ingress("paths: {denied: [x, y]}", paths(n, IngressPath{Path: "/a", Type: "Exact"}))
+			return ingress("paths: {denied: [x, y]}", paths(n, object.IngressPath{Path: "/a", Type: "Exact"}))
 		}},
 		"paths.denied, with dots": {7, func(n int) reviewed {
-			return ingress("paths: {denied: [xxxxxxxx, yyyyyyyy]}", paths(n, IngressPath{Path: "/a.b"}))
+			return ingress("paths: {denied: [xxxxxxxx, yyyyyyyy]}", paths(n, object.IngressPath{Path: "/a.b"}))
 		}},
 		"paths.denied, by annotations": {1, func(n int) reviewed {
-			return ingress("paths: {denied: [x]}", &Ingress{Meta: annotated(each(n, "k%d"), "")})
+			return ingress("paths: {denied: [x]}", &object.Ingress{Meta: annotated(each(n, "k%d"), "")})
 		}},
 		"rules: paths.denied": {2, func(n int) reviewed {
-			return reviewed{rules: rules(n, "ingresses", "paths: {denied: [x]}"), obj: &Ingress{Meta: annotated(each(10, "k%d"), "")}}
+			return reviewed{rules: rules(n, "ingresses", "paths: {denied: [x]}"), obj: &object.Ingress{Meta: annotated(each(10, "k%d"), "")}}
 		}},
 		"paths.deniedPatterns": {3, func(n int) reviewed {
-			return ingress("paths: {deniedPatterns: ['.*x', '.*y']}", paths(n, IngressPath{Path: "/ab"}))
+			return ingress("paths: {deniedPatterns: ['.*x', '.*y']}", paths(n, object.IngressPath{Path: "/ab"}))
 		}},
 		"paths.unsafeCharacters": {3, func(n int) reviewed {
-			return ingress("paths: {unsafeCharacters: deny}", paths(n, IngressPath{Path: "/abc"}))
+			return ingress("paths: {unsafeCharacters: deny}", paths(n, object.IngressPath{Path: "/abc"}))
 		}},
 
 		"images": {8, func(n int) reviewed {
@@ -352,7 +354,7 @@ func TestStepsOfElements(t *testing.T) {
 
 		// A rule and its check take two steps, and the rest is its loop. An object is prepared once for all rules.
 		"rules: externalIPs": {12, func(n int) reviewed {
-			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &Service{ExternalIPs: each(10, "%d")}}
+			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &object.Service{ExternalIPs: each(10, "%d")}}
 		}},
 		"rules: ranges": {21, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "loadBalancerSourceRanges: {allowed: ['::/0']}"), obj: ranges(each(10, "::%d/128"))}
@@ -362,11 +364,11 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 		"rules: hosts of a Service that names none": {2, func(n int) reviewed {
 			value := strings.Repeat(",", 3200)
-			return reviewed{rules: rules(n, "services", "hosts: {max: 1}"), obj: &Service{Meta: annotated([]string{domainName}, value)}}
+			return reviewed{rules: rules(n, "services", "hosts: {max: 1}"), obj: &object.Service{Meta: annotated([]string{domainName}, value)}}
 		}},
 		"bytes of conditions": {4, func(n int) reviewed {
 			value := "[" + strings.Repeat("{}, ", n) + "{}]"
-			ing := &Ingress{Meta: annotated([]string{"alb.ingress.kubernetes.io/conditions.a"}, value)}
+			ing := &object.Ingress{Meta: annotated([]string{"alb.ingress.kubernetes.io/conditions.a"}, value)}
 			return ingress("hosts: {max: 1}", ing)
 		}},
 		"owners of another mode": {4, func(n int) reviewed {
@@ -374,10 +376,10 @@ func TestStepsOfElements(t *testing.T) {
 			for i := range n {
 				text += fmt.Sprintf("- {name: o%d, mode: enforce, hosts: [h%d.example], namespaces: ['*']}\n", i, i)
 			}
-			return reviewed{rules: text, a: Attributes{Namespace: "team"}, obj: hosts([]string{"*.example"})}
+			return reviewed{rules: text, a: object.Attributes{Namespace: "team"}, obj: hosts([]string{"*.example"})}
 		}},
 		"rules: annotations": {12, func(n int) reviewed {
-			return reviewed{rules: rules(n, "services", "annotations: {denied: [a]}"), obj: &Service{Meta: annotated(each(10, "k%d"), "")}}
+			return reviewed{rules: rules(n, "services", "annotations: {denied: [a]}"), obj: &object.Service{Meta: annotated(each(10, "k%d"), "")}}
 		}},
 		"rules: hosts": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "ingresses", "hosts: {allowed: ['**']}"), obj: hosts(each(10, "h%d"))}
@@ -386,10 +388,10 @@ func TestStepsOfElements(t *testing.T) {
 			return reviewed{rules: rules(n, "ingresses", "hosts: {max: 10}"), obj: hosts(each(10, "h%d"))}
 		}},
 		"rules: paths": {12, func(n int) reviewed {
-			return reviewed{rules: rules(n, "ingresses", "paths: {types: [Exact]}"), obj: paths(10, IngressPath{Path: "/a", Type: "Exact"})}
+			return reviewed{rules: rules(n, "ingresses", "paths: {types: [Exact]}"), obj: paths(10, object.IngressPath{Path: "/a", Type: "Exact"})}
 		}},
 		"rules: certificates": {3, func(n int) reviewed { // and one host: each
-			return reviewed{rules: rules(n, "ingresses", "tls: {coversHosts: true}"), obj: &Ingress{TLS: []IngressTLS{{Hosts: each(10, "h%d")}}}}
+			return reviewed{rules: rules(n, "ingresses", "tls: {coversHosts: true}"), obj: &object.Ingress{TLS: []object.IngressTLS{{Hosts: each(10, "h%d")}}}}
 		}},
 		"rules: images": {52, func(n int) reviewed {
 			return reviewed{rules: rules(n, "pods", "images: {deniedTags: [a]}"), obj: pod(10)}
@@ -397,7 +399,7 @@ func TestStepsOfElements(t *testing.T) {
 
 		// The old object is evaluated once for each check with a finding.
 		"old ports, no finding": {0, func(n int) reviewed {
-			return updated(service("ports: {allowed: ['1-9']}", &Service{}), ports(n))
+			return updated(service("ports: {allowed: ['1-9']}", &object.Service{}), ports(n))
 		}},
 		"old ports, one finding": {4, func(n int) reviewed { return updated(service("ports: {allowed: []}", ports(1)), ports(n)) }},
 		"old ports and new ones": {6, func(n int) reviewed { return updated(service("ports: {allowed: []}", ports(n)), ports(n)) }},

@@ -175,3 +175,31 @@ func stringsOf[T fmt.Stringer](values []T) []string {
 	}
 	return s
 }
+
+// refuseEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
+// because [] denies every value there.
+func refuseEmpty[T any](field string, list []T) error {
+	if list == nil || len(list) > 0 {
+		return nil
+	}
+	return strict.Fieldf(field, "[] checks nothing: leave the field out")
+}
+
+// textsOf returns values as texts.
+func textsOf[S ~string](values []S) []string {
+	return slices.Collect(func(yield func(string) bool) {
+		for _, v := range values {
+			if !yield(string(v)) {
+				return
+			}
+		}
+	})
+}
+
+const (
+	maxWarnings = 100 // more than a person reads
+	// maxCompared limits how many pairs of a denied place and a route are compared, which bounds the time to a tenth of a
+	// second. The number of pairs can be large, because entries of one source with different match blocks each have a
+	// mirror. The remaining pairs are not checked.
+	maxCompared = 200_000
+)

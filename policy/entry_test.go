@@ -3,6 +3,7 @@ package policy
 import (
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -16,7 +17,7 @@ func TestModes(t *testing.T) {
 	} {
 		p := mustLoad(t, "services:\n- {name: r, mode: "+mode+", types: {allowed: []}}\n")
 		var got string
-		for _, f := range must(p.EvaluateService(Attributes{Operation: Create}, &Service{}, nil, nil)) {
+		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got += f.ID() + " " + f.Mode.String()
 			if f.Denies() {
 				got += " denies"
@@ -52,14 +53,14 @@ services:
 - {name: free, mode: enforce, exclude: {users: ["system:*"]}, types: {denied: [NodePort]}}
 - {name: fine, mode: audit, match: {namespaces: ["team-*"]}, types: {denied: [LoadBalancer]}}
 `)
-	a := Attributes{Operation: Create, Namespace: "team-a", User: "system:admin"}
+	a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "system:admin"}
 	want := []RuleTrace{
 		{Rule: "other", Mode: Enforce, Why: `not matched: match.namespaces does not cover "team-a"`},
 		{Rule: "two", Mode: Warn, Applies: true, Why: "applies", Findings: 2},
 		{Rule: "free", Mode: Enforce, Why: "excluded: exclude.users has system:*"},
 		{Rule: "fine", Mode: Audit, Applies: true, Why: "applies"},
 	}
-	got := p.ExplainService(a, &Service{Type: "NodePort", Ports: []ServicePort{{NodePort: 30000}}})
+	got := p.ExplainService(a, &object.Service{Type: "NodePort", Ports: []object.ServicePort{{NodePort: 30000}}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -1,5 +1,11 @@
 package policy
 
+import (
+	"strconv"
+
+	"github.com/evergate/evergate/policy/object"
+)
+
 // check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
 // passes.
 type check[T any] interface {
@@ -41,29 +47,13 @@ func (r *report) add(id identity, path, reason string) {
 	}
 }
 
-// view is the common part of the views of all kinds. The view of a kind contains an object and the values that checks
-// parse from it. Each value is parsed once, on first use, for all rules.
-type view struct {
-	known *knownAnnotations // of the policy; nil for defaultAnnotations
-	// solver is true if checks that do not apply to solvers skip the object. See markSolvers.
-	solver      bool
-	annotations []annotation // see sortedAnnotations
-}
-
-func (v *view) base() *view { return v }
-
-// object is a pointer to the view of an object. Every object has metadata, and some objects have classes.
-type object[T any] interface {
+// viewOf is a pointer to the view of an object: the object and the values that checks parse from it.
+type viewOf[T any] interface {
 	*T
-	meta() *Meta
+	Metadata() *object.Meta
+	// classes returns the classes of the object, which select its implementation. Some objects do not have classes.
 	classes() classes
-	base() *view
 }
-
-func (m *Meta) meta() *Meta { return m }
-
-// classes returns no classes. Kinds whose objects have classes define their own method.
-func (*Meta) classes() classes { return classes{} }
 
 // evaluation is the evaluation of one object by the rules of its kind.
 type evaluation[T any] struct {
@@ -94,16 +84,24 @@ type before[T any] struct {
 // evaluate evaluates obj, in the view that see returns, against every rule that applies to it. If old is not nil, obj
 // replaces it in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it
 // in old and does not silence it in obj. An error means that the evaluation did not finish. See Effort for the errors.
-func evaluate[O, T any, P object[T]](
-	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+func evaluate[O, T any, P viewOf[T]](
+	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
 	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
 	return all.list(), err
 }
 
+// evaluateUncut is like evaluate, without the note in the last finding that reports omitted findings.
+func evaluateUncut[O, T any, P viewOf[T]](
+	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
+) ([]Finding, error) {
+	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
+	return all.sorted(), err
+}
+
 // evaluateAll is like evaluate, but returns the findings in the order in which they were collected.
-func evaluateAll[O, T any, P object[T]](
-	s *ruleset[T], a Attributes, see func(*O) T, obj, old *O, e *Effort,
+func evaluateAll[O, T any, P viewOf[T]](
+	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) (findings, error) {
 	if e == nil {
 		e = new(Effort)
@@ -113,19 +111,19 @@ func evaluateAll[O, T any, P object[T]](
 		return findings{}, nil
 	}
 	j := evaluation[T]{report: report{effort: e}, obj: see(obj)}
-	sub := subjectOf[T, P](s, a, &j.obj, e)
+	sub := subjectOf[T, P](a, &j.obj, e)
 	j.collect, j.subject = j.keep, &sub
 	j.exempt = exemptions{exceptions: s.exceptions, subject: &sub}
 	if old != nil {
 		j.old = &before[T]{obj: see(old)}
-		j.old.subject = subjectOf[T, P](s, a, &j.old.obj, e)
+		j.old.subject = subjectOf[T, P](a, &j.old.obj, e)
 		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
 		j.old.report = report{effort: e, collect: j.old.record, subject: &j.old.subject}
 	}
 	if s.exceptions != nil {
 		j.nameExempt()
 	}
-	markSolvers[T, P](s, a, &j.obj, &j.report, j.old)
+	s.prepareViews(a, &j.obj, &j.report, j.old)
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
 			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
@@ -136,10 +134,20 @@ func evaluateAll[O, T any, P object[T]](
 	return j.findings, e.err
 }
 
-// subjectOf returns the subject of an object and prepares the object's view for the rules.
-func subjectOf[T any, P object[T]](s *ruleset[T], a Attributes, obj P, e *Effort) subject {
-	obj.base().known = s.known
-	return newSubject(a, obj.meta(), obj.classes(), e)
+// subjectOf returns the subject of an object.
+func subjectOf[T any, P viewOf[T]](a object.Attributes, obj P, e *Effort) subject {
+	return newSubject(a, obj.Metadata(), obj.classes(), e)
+}
+
+// prepareViews calls prepare for an object and the object before an update, if there is one.
+func (s *ruleset[T]) prepareViews(a object.Attributes, obj *T, r *report, old *before[T]) {
+	switch {
+	case s.prepare == nil:
+	case old == nil:
+		s.prepare(a, obj, r, nil, nil)
+	default:
+		s.prepare(a, obj, r, &old.obj, &old.report)
+	}
 }
 
 // nameExempt sets isExempt. Only policies with exceptions need it.
@@ -212,9 +220,9 @@ type RuleTrace struct {
 }
 
 // explain returns a trace of every rule for an object.
-func explain[O, T any, P object[T]](s *ruleset[T], a Attributes, see func(*O) T, obj *O) []RuleTrace {
+func explain[O, T any, P viewOf[T]](s *ruleset[T], a object.Attributes, see func(*O) T, obj *O) []RuleTrace {
 	seen := see(obj)
-	sub := subjectOf[T, P](s, a, &seen, nil)
+	sub := subjectOf[T, P](a, &seen, nil)
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
 		rule := &s.rules[i]
@@ -231,7 +239,7 @@ func explain[O, T any, P object[T]](s *ruleset[T], a Attributes, see func(*O) T,
 			}
 			r := report{effort: new(Effort), subject: &sub, collect: count}
 			r.isExempt = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
-			markSolvers[T, P](s, a, &seen, &r, nil)
+			s.prepareViews(a, &seen, &r, nil)
 			for _, c := range rule.checks {
 				c.find(&seen, &r)
 			}
@@ -254,3 +262,6 @@ func (s *ruleset[T]) notEvaluated(why string) []RuleTrace {
 func (h *header) trace(why string) RuleTrace {
 	return RuleTrace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }
+
+// elementPath returns the path of an element of a list.
+func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }

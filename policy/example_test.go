@@ -5,6 +5,7 @@ import (
 	"log"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // The rules in services evaluate a Service. Each finding is a sentence.
@@ -22,8 +23,8 @@ services:
 	if err != nil {
 		log.Fatal(err)
 	}
-	request := policy.Attributes{Operation: policy.Create, Namespace: "team-a", User: "jane"}
-	service := &policy.Service{Ports: []policy.ServicePort{{Name: "https", Port: 443}, {Name: "ssh", Port: 22}}}
+	request := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "jane"}
+	service := &object.Service{Ports: []object.ServicePort{{Name: "https", Port: 443}, {Name: "ssh", Port: 22}}}
 	findings, err := p.EvaluateService(request, service, nil, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -65,9 +66,9 @@ services:
 	if err != nil {
 		log.Fatal(err)
 	}
-	request := policy.Attributes{Operation: policy.Update, Namespace: "team-a", User: "jane"}
-	before := &policy.Service{Type: "NodePort", Ports: []policy.ServicePort{{Port: 443}}}
-	after := &policy.Service{Type: "NodePort", Ports: []policy.ServicePort{{Port: 443}, {Port: 22}}}
+	request := object.Attributes{Operation: object.Update, Namespace: "team-a", User: "jane"}
+	before := &object.Service{Type: "NodePort", Ports: []object.ServicePort{{Port: 443}}}
+	after := &object.Service{Type: "NodePort", Ports: []object.ServicePort{{Port: 443}, {Port: 22}}}
 	findings, err := p.EvaluateService(request, after, before, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -94,10 +95,10 @@ mirrors:
 	if err != nil {
 		log.Fatal(err)
 	}
-	request := policy.Attributes{Operation: policy.Create, Namespace: "team-a", Resource: "pods"}
-	pod := &policy.Pod{Images: []policy.Image{
-		{Place: policy.InitContainers, Index: 0, Name: "wait", Ref: "busybox"},
-		{Place: policy.Containers, Index: 0, Name: "app", Ref: "ghcr.io/acme/app:1.25"},
+	request := object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "pods"}
+	pod := &object.Pod{Images: []object.Image{
+		{Place: object.InitContainers, Index: 0, Name: "wait", Ref: "busybox"},
+		{Place: object.Containers, Index: 0, Name: "app", Ref: "ghcr.io/acme/app:1.25"},
 	}}
 	rewriting, err := p.RewritePod(request, pod, nil, nil)
 	if err != nil {
@@ -109,7 +110,7 @@ mirrors:
 			fmt.Printf("  replace %s with %s\n", out.Image.AppendPointer(nil), out.To)
 		}
 	}
-	fmt.Println(policy.OriginalsAnnotation, "=", rewriting.Record)
+	fmt.Println(object.OriginalsAnnotation, "=", rewriting.Record)
 	// Output:
 	// spec.initContainers[0].image: pulled from mirror.example/docker.io/library/busybox by mirrors entry docker-hub
 	//   replace /spec/initContainers/0/image with mirror.example/docker.io/library/busybox

@@ -1,12 +1,9 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -72,56 +69,6 @@ const (
 	maxExceptionRules = 100
 )
 
-// rulePattern matches policy entries, or their checks: team-hosts, team-hosts/hosts.allowed, only-mirrors/*. * is any
-// run of characters.
-type rulePattern struct {
-	entry, check match.Glob // check is empty for all checks
-}
-
-// UnmarshalText parses a name, or a name and a check.
-func (p *rulePattern) UnmarshalText(b []byte) error {
-	entry, check, has := strings.Cut(string(b), "/")
-	if entry == "" || has && check == "" || strings.Contains(check, "/") ||
-		strings.ContainsFunc(string(b), notInRulePattern) {
-		return fmt.Errorf("%s is not a rule: write the name of an entry, or a name and a check, as in "+
-			"team-hosts/hosts.allowed; * is any run of characters", text.Quote(b))
-	}
-	*p = rulePattern{match.Glob(entry), match.Glob(check)}
-	return nil
-}
-
-// notInRulePattern reports whether a character cannot occur in a pattern for names and checks.
-func notInRulePattern(c rune) bool {
-	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-./*", c)
-}
-
-// String returns the pattern in the form that policies use.
-func (p rulePattern) String() string {
-	if p.check == "" {
-		return string(p.entry)
-	}
-	return string(p.entry) + "/" + string(p.check)
-}
-
-// matches reports whether the pattern matches a check of an entry.
-func (p rulePattern) matches(rule, check string) bool {
-	return p.entry.Match(rule) && (p.check == "" || p.check.Match(check))
-}
-
-// exceptions contains the compiled entries, with an index by namespace. A nil value has no entries.
-type exceptions struct {
-	list  []exception
-	index ruleIndex
-}
-
-// exception is a compiled entry.
-type exception struct {
-	Exemption
-	rules  []rulePattern
-	match  *selector
-	images match.ImageSet // match.images
-}
-
 // exceptionEntries is the exceptions block of a policy.
 type exceptionEntries []exceptionsEntry
 
@@ -135,7 +82,7 @@ func (es exceptionEntries) compile(b *blocks, c *comparisons, errs *strict.Colle
 		errs.Errorf(es[maxExceptions].Pos, "exceptions has %d entries; at most %d are read", len(es), maxExceptions)
 		return nil
 	}
-	x := &exceptions{index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+	x := newExceptions()
 	named := newNamedRules(b)
 	for i := range es {
 		e := &es[i]
@@ -143,11 +90,8 @@ func (es exceptionEntries) compile(b *blocks, c *comparisons, errs *strict.Colle
 		if c.over || c.pollDone() {
 			break
 		}
-		x.index.add(len(x.list), e.Match)
-		x.list = append(x.list, exception{
-			Exemption: Exemption{Name: string(e.Name), Until: e.Until.text, Ends: e.Until.ends, Reason: string(e.Reason)},
-			rules:     e.Rules, match: e.Match, images: match.NewImageSet(e.Match.Images),
-		})
+		ends := Exemption{Name: string(e.Name), Until: e.Until.text, Ends: e.Until.ends, Reason: string(e.Reason)}
+		x.add(ends, e.Rules, e.Match)
 	}
 	return x
 }
@@ -266,11 +210,4 @@ func (es exceptionEntries) warnings() strict.Errors {
 		}
 	}
 	return errs.Errors()
-}
-
-// isEverything reports whether the only dimension of a match is namespaces, and namespaces contains *.
-func (sel *selector) isEverything() bool {
-	only := *sel
-	only.Namespaces = nil
-	return !only.hasDimension() && matchesAny(sel.Namespaces, "") // only patterns of stars match the empty name
 }

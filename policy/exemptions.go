@@ -78,6 +78,31 @@ func (x *exemptions) inForce() []*exception {
 	return x.applicable
 }
 
+// exceptions contains the compiled entries, with an index by namespace. A nil value has no entries.
+type exceptions struct {
+	list  []exception
+	index ruleIndex
+}
+
+// exception is a compiled entry.
+type exception struct {
+	Exemption
+	rules  []rulePattern
+	match  *selector
+	images match.ImageSet // match.images
+}
+
+// newExceptions returns an empty list of exceptions.
+func newExceptions() *exceptions {
+	return &exceptions{index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+}
+
+// add adds an exception. It silences findings of the rules that the patterns match, in the objects that the selector matches.
+func (x *exceptions) add(e Exemption, rules []rulePattern, of *selector) {
+	x.index.add(len(x.list), of)
+	x.list = append(x.list, exception{e, rules, of, match.NewImageSet(of.Images)})
+}
+
 // covers reports whether an object meets the match of the exception. Classes are compared as in an exclude. An object
 // is not exempt if it also has another class, or if it has no class, such as a ListenerSet.
 func (e *exception) covers(s *subject) bool {
@@ -113,3 +138,13 @@ func (id *identity) isImageOf(set match.ImageSet) bool {
 	_, ok := set.Find(match.Reference{Name: id.value, Suffix: id.detail})
 	return ok && id.use != malformedImage
 }
+
+// imageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's
+// name.
+const imageSteps = 4
+
+// malformedImage is the use in the identity of a finding about a text that is not an image reference.
+const malformedImage = "malformed"
+
+// ownersCheck is the check in findings about owners. The detail in the identity of such a finding is the entry.
+const ownersCheck = "owners"

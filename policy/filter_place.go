@@ -1,6 +1,10 @@
 package policy
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 // filterPlace is the place of a filter or a backend in a rule of a route or in a listener.
 type filterPlace struct {
@@ -43,8 +47,8 @@ func (p filterPlace) backendField() string {
 // identityOf returns the identity of a finding about an object that a filter or a rule refers to. The identity is the
 // same for all rules of a route, and different for each listener: a pre-existing filter of an internal listener does
 // not exempt the same filter of a public listener.
-func (p filterPlace) identityOf(check string, ref *ObjectRef, r *report) identity {
-	id := ref.identity(check, r)
+func (p filterPlace) identityOf(check string, ref *object.ObjectRef, r *report) identity {
+	id := refIdentity(ref, check, r)
 	if p.within == listenersField { // truncated to the longest values that the API server stores
 		id.use = id.use[:min(len(id.use), maxParentKind)] + " " + p.name[:min(len(p.name), maxSectionName)]
 	}

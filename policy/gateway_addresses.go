@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // gatewayAddressRules is the addresses field of a gateways entry: {allowed: [203.0.113.0/24], hostnames:
@@ -54,19 +55,19 @@ func (c gatewayAddresses) find(g *gatewayView, r *report) {
 		if c.passes(a, &ips[i]) {
 			continue
 		}
-		if f := r.tryAdd(a.identity(&ips[i])); f != nil {
-			field, reason := a.describe(&ips[i])
+		if f := r.tryAdd(addressIdentity(a, &ips[i])); f != nil {
+			field, reason := describeAddress(a, &ips[i])
 			f.Path, f.Reason = "spec.addresses["+strconv.Itoa(i)+"]."+field, reason+c.passing
 		}
 	}
 }
 
 // passes reports whether an address passes. ip is the parsed value of an address of type IPAddress.
-func (c gatewayAddresses) passes(a *GatewayAddress, ip *address) bool {
+func (c gatewayAddresses) passes(a *object.GatewayAddress, ip *address) bool {
 	switch {
 	case a.Value == "":
 		return false
-	case a.isIP():
+	case isIPAddress(a):
 		return ip.err == nil && c.ranges.Covers(ip.prefix)
 	case a.Type == "Hostname":
 		host := match.ParseHost(a.Value)
@@ -82,7 +83,7 @@ func (g *gatewayView) gatewayIPs(r *report) []address {
 	if g.addresses == nil && r.spend(2*len(g.Addresses)) {
 		g.addresses = make([]address, len(g.Addresses))
 		for i := range g.Addresses {
-			if a := &g.Addresses[i]; a.Value != "" && a.isIP() {
+			if a := &g.Addresses[i]; a.Value != "" && isIPAddress(a) {
 				g.addresses[i] = newAddress(a.Value)
 			}
 		}
@@ -90,22 +91,22 @@ func (g *gatewayView) gatewayIPs(r *report) []address {
 	return g.addresses
 }
 
-// isIP reports whether the type is IPAddress, which is the default of the API.
-func (a *GatewayAddress) isIP() bool { return a.Type == "" || a.Type == "IPAddress" }
+// isIPAddress reports whether the type is IPAddress, which is the default of the API.
+func isIPAddress(a *object.GatewayAddress) bool { return a.Type == "" || a.Type == "IPAddress" }
 
-func (a *GatewayAddress) identity(ip *address) identity {
-	if a.Value != "" && a.isIP() {
+func addressIdentity(a *object.GatewayAddress, ip *address) identity {
+	if a.Value != "" && isIPAddress(a) {
 		return ip.identity("addresses")
 	}
 	return identity{check: "addresses", value: a.Value, detail: a.Type}
 }
 
-// describe returns the field that does not pass in an address, and the beginning of the sentence about it.
-func (a *GatewayAddress) describe(ip *address) (field, reason string) {
+// describeAddress returns the field that does not pass in an address, and the beginning of the sentence about it.
+func describeAddress(a *object.GatewayAddress, ip *address) (field, reason string) {
 	switch {
 	case a.Value == "":
 		return "value", "is not set, so the implementation chooses, which is not allowed"
-	case a.isIP():
+	case isIPAddress(a):
 		return "value", ip.reason("")
 	case a.Type == "Hostname":
 		return "value", text.Quote(a.Value) + " is not allowed"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // These are the values of from in allowedRoutes.namespaces and allowedListeners.namespaces.
@@ -79,13 +80,13 @@ type allowedRoutesFrom struct {
 
 func (c allowedRoutesFrom) find(g *gatewayView, r *report) {
 	for i, l := range g.listeners(r) {
-		from, ok := l.AllowedRoutes.effective(fromSame, r)
+		from, ok := effectiveNamespaces(l.AllowedRoutes, fromSame, r)
 		if !ok || slices.Contains(c.from, from) {
 			continue
 		}
-		if f := r.tryAdd(l.identity("allowedRoutes.from", string(from))); f != nil {
+		if f := r.tryAdd(listenerIdentity(l, "allowedRoutes.from", string(from))); f != nil {
 			f.Path = listenerPath(i, "allowedRoutes.namespaces.from")
-			f.Reason = l.AllowedRoutes.reason(from) + c.passing
+			f.Reason = namespacesReason(l.AllowedRoutes, from) + c.passing
 		}
 	}
 }
@@ -99,17 +100,17 @@ type allowedListenersFrom struct {
 }
 
 func (c allowedListenersFrom) find(g *gatewayView, r *report) {
-	from, ok := g.AllowedListeners.effective(fromNone, r)
+	from, ok := effectiveNamespaces(g.AllowedListeners, fromNone, r)
 	if !ok || from == fromNone || slices.Contains(c.from, from) {
 		return
 	}
 	r.add(identity{check: "allowedListeners.from", value: string(from)}, "spec.allowedListeners.namespaces.from",
-		g.AllowedListeners.reason(from)+c.passing)
+		namespacesReason(g.AllowedListeners, from)+c.passing)
 }
 
-// effective returns the namespaces from which n accepts objects. absent is the default of its field. ok is false if the
+// effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is false if the
 // Effort is exceeded.
-func (n *ListenerNamespaces) effective(absent fromNamespaces, r *report) (from fromNamespaces, ok bool) {
+func effectiveNamespaces(n *object.ListenerNamespaces, absent fromNamespaces, r *report) (from fromNamespaces, ok bool) {
 	switch {
 	case n == nil, n.From == "":
 		return absent, true
@@ -117,14 +118,14 @@ func (n *ListenerNamespaces) effective(absent fromNamespaces, r *report) (from f
 		return fromNamespaces(n.From), true
 	case n.Selector != nil && !r.spend(1+len(n.Selector.MatchExpressions)):
 		return "", false
-	case n.Selector.selectsAll():
+	case selectsAll(n.Selector):
 		return fromAll, true
 	}
 	return fromSelector, true
 }
 
-// reason returns the beginning of the sentence about n, whose effective value is from.
-func (n *ListenerNamespaces) reason(from fromNamespaces) string {
+// namespacesReason returns the beginning of the sentence about n, whose effective value is from.
+func namespacesReason(n *object.ListenerNamespaces, from fromNamespaces) string {
 	switch {
 	case n == nil || n.From == "":
 		return "is not set, which means " + text.Quote(string(from)) + ", and that is not allowed"
@@ -142,11 +143,11 @@ const namespaceNameLabel = "kubernetes.io/metadata.name"
 // also selects namespaces that its author did not consider. It has no requirements, or it requires only that labels are
 // absent or do not have certain values, or that the namespace has a name, whichever name this is. An absent selector
 // counts as empty.
-func (s *NamespaceSelector) selectsAll() bool {
+func selectsAll(s *object.NamespaceSelector) bool {
 	if s == nil {
 		return true
 	}
-	return len(s.MatchLabels) == 0 && !slices.ContainsFunc(s.MatchExpressions, func(e SelectorExpression) bool {
+	return len(s.MatchLabels) == 0 && !slices.ContainsFunc(s.MatchExpressions, func(e object.SelectorExpression) bool {
 		switch e.Operator {
 		case "NotIn":
 			return false

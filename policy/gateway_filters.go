@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // listenerBackendRules is the backends field of a gateways entry. It checks the backends to which filters of listeners
@@ -36,10 +37,10 @@ func (b *listenerBackendRules) checks() []check[gatewayView] {
 }
 
 // eachListenerBackend yields the backends of the filters of listeners.
-func (g *Gateway) eachListenerBackend(r *report) iter.Seq2[*ObjectRef, filterPlace] {
-	return func(yield func(*ObjectRef, filterPlace) bool) {
+func (g *gatewayView) eachListenerBackend(r *report) iter.Seq2[*object.ObjectRef, filterPlace] {
+	return func(yield func(*object.ObjectRef, filterPlace) bool) {
 		for f, place := range g.eachListenerFilter(r) {
-			if !f.eachBackend(place, r, yield) {
+			if !eachBackendOf(f, place, r, yield) {
 				return
 			}
 		}
@@ -84,8 +85,8 @@ func (f *listenerFilterRules) checks() []check[gatewayView] {
 }
 
 // eachListenerFilter yields the filters of the listeners of a Gateway or a ListenerSet.
-func (g *Gateway) eachListenerFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
-	return func(yield func(*RouteFilter, filterPlace) bool) {
+func (g *gatewayView) eachListenerFilter(r *report) iter.Seq2[*object.RouteFilter, filterPlace] {
+	return func(yield func(*object.RouteFilter, filterPlace) bool) {
 		for i, l := range g.listeners(r) {
 			place := filterPlace{within: listenersField, element: i, name: l.Name, backend: -1, list: "filters.requests"}
 			if !eachOf(l.Filters, place, r, yield) {

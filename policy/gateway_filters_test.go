@@ -3,21 +3,22 @@ package policy
 import (
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
 // filtered is a Gateway with one listener without filters and one listener with filters.
-func filtered(filters ...RouteFilter) Gateway {
-	return Gateway{Listeners: []Listener{{Name: "a"}, {Name: "b", Filters: filters}}}
+func filtered(filters ...object.RouteFilter) object.Gateway {
+	return object.Gateway{Listeners: []object.Listener{{Name: "a"}, {Name: "b", Filters: filters}}}
 }
 
 // A filter of a listener gets every request to a Gateway before a route is chosen.
 func TestListenerFilters(t *testing.T) {
 	const at = "spec.listeners[1].filters.requests"
-	extension := RouteFilter{Type: "ExtensionRef", Extension: &ObjectRef{"Script.filters.example", "", "all"}}
+	extension := object.RouteFilter{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Script.filters.example", Namespace: "", Name: "all"}}
 	for name, test := range map[string]struct {
 		rule string
-		g    Gateway
+		g    object.Gateway
 		want []string
 	}{
 		"no filter": {`filters: {denied: [ExternalAuth]}`, filtered(), nil},
@@ -26,16 +27,16 @@ func TestListenerFilters(t *testing.T) {
 			`r/filters.denied: ` + at + `[0].type: "ExtensionRef" is denied; remove the filter`,
 			`r/filters.denied: ` + at + `[1].type: "ExternalAuth" is denied; remove the filter`}},
 		"in the namespace": {`backends: {crossNamespace: deny}`, filtered(askingAbout(service("", "auth")), askingAbout(service("team-a", "auth"))), nil},
-		"in another namespace": {`backends: {crossNamespace: deny}`, filtered(RouteFilter{}, askingAbout(service("log", "auth"))), []string{
+		"in another namespace": {`backends: {crossNamespace: deny}`, filtered(object.RouteFilter{}, askingAbout(service("log", "auth"))), []string{
 			`r/backends.crossNamespace: ` + at + `[1].externalAuth.backendRef.namespace: Service "log/auth" is in another namespace`}},
 		"copies": {`backends: {crossNamespace: deny}`, filtered(mirrorTo(service("log", "copy"))), []string{
 			`r/backends.crossNamespace: ` + at + `[0].requestMirror.backendRef.namespace: Service "log/copy" is in another namespace`}},
-		"of a kind": {`backends: {kinds: [Service]}`, filtered(askingAbout(ObjectRef{"XBackend.gateway.networking.x-k8s.io", "", "out"})), []string{
+		"of a kind": {`backends: {kinds: [Service]}`, filtered(askingAbout(object.ObjectRef{Kind: "XBackend.gateway.networking.x-k8s.io", Namespace: "", Name: "out"})), []string{
 			`r/backends.kinds: ` + at + `[0].externalAuth.backendRef.kind: "XBackend.gateway.networking.x-k8s.io" is not allowed; allowed: Service`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, gatewaysRule(test.rule))
-			a := Attributes{Operation: Create, Namespace: "team-a", Resource: "gateways"}
+			a := object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "gateways"}
 			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
@@ -45,14 +46,14 @@ func TestListenerFilters(t *testing.T) {
 
 // A filter that a listener had before is exempt only in that listener.
 func TestListenerFilterUpdates(t *testing.T) {
-	on := func(name string, f RouteFilter) *Gateway {
-		return &Gateway{Listeners: []Listener{{Name: name, Filters: []RouteFilter{f}}}}
+	on := func(name string, f object.RouteFilter) *object.Gateway {
+		return &object.Gateway{Listeners: []object.Listener{{Name: name, Filters: []object.RouteFilter{f}}}}
 	}
 	auth := askingAbout(service("log", "auth"))
-	rewrite := RouteFilter{Type: "RequestHeaderModifier", Content: `{"remove":["x"]}`}
+	rewrite := object.RouteFilter{Type: "RequestHeaderModifier", Content: `{"remove":["x"]}`}
 	for name, test := range map[string]struct {
 		rule     string
-		old, now *Gateway
+		old, now *object.Gateway
 		denied   bool
 	}{
 		"backend":                     {`backends: {crossNamespace: deny}`, on("a", auth), on("a", auth), false},
@@ -66,7 +67,7 @@ func TestListenerFilterUpdates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, gatewaysRule(test.rule))
-			a := Attributes{Operation: Update, Namespace: "team-a", Resource: "gateways"}
+			a := object.Attributes{Operation: object.Update, Namespace: "team-a", Resource: "gateways"}
 			found := must(p.EvaluateGateway(a, test.now, test.old, nil))
 			if len(found) != 1 || found[0].Denies() != test.denied {
 				t.Errorf("%v, want denied %t", sentences(found), test.denied)

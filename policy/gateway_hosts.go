@@ -7,6 +7,16 @@ func listenerHost() claimField {
 	return claimField{path: "spec.listeners[%d].hostname", class: listenerField}
 }
 
+// annotationClaims appends the claims in a Gateway's annotations. The Service that is created for the Gateway gets the
+// annotations in spec.infrastructure. If that field is absent, Istio
+// (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. Evergate
+// therefore also evaluates the Gateway's annotations as Service annotations.
+func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClaim {
+	service := g.known.hostTable("Service")
+	claims = claimsOf(g.Annotations, annotationHost, claims, r, g.known.hostTable("Gateway"), service)
+	return claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, r, service)
+}
+
 // claims returns the claims of a Gateway or a ListenerSet, which its listeners and its annotations make. The * of
 // *.example in a listener represents any number of labels.
 func (g *gatewayView) claims(r *report) *claimSet {

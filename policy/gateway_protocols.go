@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // protocolRules is the protocols field of a gateways entry: {allowed: [HTTPS, TLS]}.
@@ -37,14 +38,14 @@ func (c protocolsAllowed) find(g *gatewayView, r *report) {
 		if matchesAny(c.patterns, l.Protocol) {
 			continue
 		}
-		if f := r.tryAdd(l.identity("protocols.allowed", l.Protocol)); f != nil {
+		if f := r.tryAdd(listenerIdentity(l, "protocols.allowed", l.Protocol)); f != nil {
 			f.Path, f.Reason = listenerPath(i, "protocol"), text.Quote(l.Protocol)+" is not allowed"+c.passing
 		}
 	}
 }
 
-// identity returns the identity of a finding about a value of the listener.
-func (l *Listener) identity(check, value string) identity {
+// listenerIdentity returns the identity of a finding about a value of the listener.
+func listenerIdentity(l *object.Listener, check, value string) identity {
 	return identity{check: check, value: value, detail: l.Name}
 }
 

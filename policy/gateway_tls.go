@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // These are the values of spec.listeners[].tls.mode.
@@ -70,18 +71,18 @@ type tlsModes struct {
 
 func (c tlsModes) find(g *gatewayView, r *report) {
 	for i, l := range g.listeners(r) {
-		mode, ok := l.tlsMode()
+		mode, ok := tlsModeOf(l)
 		if !ok || slices.Contains(c.modes, mode) {
 			continue
 		}
-		if f := r.tryAdd(l.identity("tls.modes", string(mode))); f != nil {
+		if f := r.tryAdd(listenerIdentity(l, "tls.modes", string(mode))); f != nil {
 			f.Path, f.Reason = listenerPath(i, "tls.mode"), text.Quote(string(mode))+" is not allowed"+c.passing
 		}
 	}
 }
 
-// tlsMode returns tls.mode with the default of the API. ok is false if the listener does not have TLS.
-func (l *Listener) tlsMode() (mode tlsMode, ok bool) {
+// tlsModeOf returns tls.mode with the default of the API. ok is false if the listener does not have TLS.
+func tlsModeOf(l *object.Listener) (mode tlsMode, ok bool) {
 	switch {
 	case l.TLS != nil && l.TLS.Mode != "":
 		return tlsMode(l.TLS.Mode), true
@@ -131,9 +132,9 @@ func (p refPath) String() string {
 }
 
 // certificateRefs yields all references to certificates and authorities.
-func (g *Gateway) certificateRefs() iter.Seq2[refPath, *CertificateRef] {
-	return func(yield func(refPath, *CertificateRef) bool) {
-		all := func(refs []CertificateRef, list string, around int) bool {
+func (g *gatewayView) certificateRefs() iter.Seq2[refPath, *object.CertificateRef] {
+	return func(yield func(refPath, *object.CertificateRef) bool) {
+		all := func(refs []object.CertificateRef, list string, around int) bool {
 			for i := range refs {
 				if !yield(refPath{list, around, i}, &refs[i]) {
 					return false

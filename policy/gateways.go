@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // gatewaysEntry is an entry of gateways: a rule for Gateways and ListenerSets. Each field below is a block of checks.
@@ -75,13 +76,13 @@ func (e *gatewaysEntry) checks() []check[gatewayView] {
 
 // gatewayView contains a Gateway or a ListenerSet and the values that its checks parse.
 type gatewayView struct {
-	*Gateway
+	*object.Gateway
 	view
 	claimed   claimSet  // see claims
 	addresses []address // see gatewayIPs
 }
 
-func viewGateway(g *Gateway) gatewayView { return gatewayView{Gateway: g} }
+func viewGateway(g *object.Gateway) gatewayView { return gatewayView{Gateway: g} }
 
 // gatewayRules compiles the rules for Gateways and ListenerSets.
 func gatewayRules(b *blocks, c *compilation) rules {
@@ -91,17 +92,17 @@ func gatewayRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
-func (p *Policy) EvaluateGateway(a Attributes, g, old *Gateway, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateGateway(a object.Attributes, g, old *object.Gateway, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
 }
 
 // ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.
-func (p *Policy) ExplainGateway(a Attributes, g *Gateway) []RuleTrace {
+func (p *Policy) ExplainGateway(a object.Attributes, g *object.Gateway) []RuleTrace {
 	return explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
 }
 
 // port returns the port of listener i. ok is false if there is no such listener.
-func (g *Gateway) port(i int) (int32, bool) {
+func (g *gatewayView) port(i int) (int32, bool) {
 	if i >= len(g.Listeners) {
 		return 0, false
 	}
@@ -109,8 +110,8 @@ func (g *Gateway) port(i int) (int32, bool) {
 }
 
 // listeners yields the listeners until the Effort is exceeded.
-func (g *Gateway) listeners(r *report) iter.Seq2[int, *Listener] {
-	return func(yield func(int, *Listener) bool) {
+func (g *gatewayView) listeners(r *report) iter.Seq2[int, *object.Listener] {
+	return func(yield func(int, *object.Listener) bool) {
 		for i := range g.Listeners {
 			if !r.spend(1) || !yield(i, &g.Listeners[i]) {
 				return
@@ -120,4 +121,4 @@ func (g *Gateway) listeners(r *report) iter.Seq2[int, *Listener] {
 }
 
 // classes returns spec.gatewayClassName.
-func (g *Gateway) classes() classes { return classes{g.ClassName} }
+func (g *gatewayView) classes() classes { return classes{g.ClassName} }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -13,13 +14,13 @@ func gatewaysRule(fields string) string {
 	return "gateways:\n- name: r\n  mode: enforce\n  " + fields + "\n"
 }
 
-var createGateway = Attributes{Operation: Create, Namespace: "team-a", Resource: "gateways"}
+var createGateway = object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "gateways"}
 
 // gatewayCase is a Gateway and the sentences about it; none if it passes.
 type gatewayCase struct {
 	name string
 	rule string
-	g    Gateway
+	g    object.Gateway
 	want []string
 }
 
@@ -53,10 +54,10 @@ func testGatewaysErrors(t *testing.T, cases map[string]string) {
 }
 
 // withListeners is a Gateway with listeners for these hosts; empty for none.
-func withListeners(hosts ...string) Gateway {
-	var g Gateway
+func withListeners(hosts ...string) object.Gateway {
+	var g object.Gateway
 	for _, h := range hosts {
-		g.Listeners = append(g.Listeners, Listener{Hostname: h, Port: 443, Protocol: "HTTPS"})
+		g.Listeners = append(g.Listeners, object.Listener{Hostname: h, Port: 443, Protocol: "HTTPS"})
 	}
 	return g
 }
@@ -87,11 +88,11 @@ func TestGatewaysEntryErrors(t *testing.T) {
 // The findings of owners and hosts about listeners.
 func TestGatewayHosts(t *testing.T) {
 	const allowed = `hosts: {allowed: ["**.a.example", "*.b.example"]}`
-	annotated := func(g Gateway, key, value string) Gateway {
+	annotated := func(g object.Gateway, key, value string) object.Gateway {
 		g.Annotations = map[string]string{key: value}
 		return g
 	}
-	infrastructure := func(g Gateway, key, value string) Gateway {
+	infrastructure := func(g object.Gateway, key, value string) object.Gateway {
 		g.InfrastructureAnnotations = map[string]string{key: value}
 		return g
 	}
@@ -125,38 +126,38 @@ func TestGatewayHosts(t *testing.T) {
 			`r/hosts.max: spec.listeners: has 2 different hosts; at most 1 are allowed`}},
 		{"the namespace", `hosts: {allowed: ["*.{namespace}.example"]}`, withListeners("x.team-a.example", "x.team-b.example"), []string{
 			`r/hosts.allowed: spec.listeners[1].hostname: "x.team-b.example" is not allowed; allowed: *.team-a.example`}},
-		{"no listeners", `hosts: {required: true, allowed: []}`, Gateway{}, nil},
+		{"no listeners", `hosts: {required: true, allowed: []}`, object.Gateway{}, nil},
 		{"a certificate", allowed, annotated(withListeners("x.a.example"), "cert-manager.io/alt-names", "y.a.example, c.example,*.b.example"), []string{
 			`r/hosts.allowed: metadata.annotations["cert-manager.io/alt-names"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
-		{"a common name", allowed, annotated(Gateway{}, "cert-manager.io/common-name", "c.example"), []string{
+		{"a common name", allowed, annotated(object.Gateway{}, "cert-manager.io/common-name", "c.example"), []string{
 			`r/hosts.allowed: metadata.annotations["cert-manager.io/common-name"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"a record of the Service", allowed, infrastructure(withListeners("x.a.example"), dns, "c.example"), []string{
 			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
-		{"a record by the older prefix", allowed, infrastructure(Gateway{}, dnsOld, "*.b.example"), []string{
+		{"a record by the older prefix", allowed, infrastructure(object.Gateway{}, dnsOld, "*.b.example"), []string{
 			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.alpha.kubernetes.io/hostname"]: "*.b.example" (names at any depth) is not allowed; allowed: **.a.example, *.b.example`}},
-		{"a record by an annotation that Istio copies", allowed, annotated(Gateway{}, dns, "c.example"), []string{
+		{"a record by an annotation that Istio copies", allowed, annotated(object.Gateway{}, dns, "c.example"), []string{
 			`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
-		{"a certificate's annotation reaches no Service", allowed, infrastructure(Gateway{}, "cert-manager.io/common-name", "c.example"), nil},
-		{"more than anyone has", allowed, infrastructure(Gateway{}, dns, strings.Repeat("x.a.example,", 1001)), []string{
+		{"a certificate's annotation reaches no Service", allowed, infrastructure(object.Gateway{}, "cert-manager.io/common-name", "c.example"), nil},
+		{"more than anyone has", allowed, infrastructure(object.Gateway{}, dns, strings.Repeat("x.a.example,", 1001)), []string{
 			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "more than 1000 names" may cover every host; allowed: **.a.example, *.b.example`}},
 	})
 }
 
 func TestGatewayClassNames(t *testing.T) {
 	testGateways(t, []gatewayCase{
-		{"allowed", `classNames: {allowed: [internal, "public-*"]}`, Gateway{ClassName: "public-eu"}, nil},
-		{"another", `classNames: {allowed: [internal, "public-*"]}`, Gateway{ClassName: "edge"}, []string{
+		{"allowed", `classNames: {allowed: [internal, "public-*"]}`, object.Gateway{ClassName: "public-eu"}, nil},
+		{"another", `classNames: {allowed: [internal, "public-*"]}`, object.Gateway{ClassName: "edge"}, []string{
 			`r/classNames.allowed: spec.gatewayClassName: "edge" is not allowed; allowed: internal, public-*`}},
-		{"upper case", `classNames: {allowed: [internal]}`, Gateway{ClassName: "Internal"}, []string{
+		{"upper case", `classNames: {allowed: [internal]}`, object.Gateway{ClassName: "Internal"}, []string{
 			`r/classNames.allowed: spec.gatewayClassName: "Internal" is not allowed; allowed: internal`}},
-		{"none is allowed", `classNames: {allowed: []}`, Gateway{ClassName: "edge"}, []string{
+		{"none is allowed", `classNames: {allowed: []}`, object.Gateway{ClassName: "edge"}, []string{
 			`r/classNames.allowed: spec.gatewayClassName: "edge" is not allowed; the policy allows none`}},
 		{"a ListenerSet", `classNames: {allowed: []}`, withListeners("a.example"), nil},
 	})
 }
 
 func TestGatewayPorts(t *testing.T) {
-	g := Gateway{Listeners: []Listener{{Port: 443}, {Port: 8080}, {}}}
+	g := object.Gateway{Listeners: []object.Listener{{Port: 443}, {Port: 8080}, {}}}
 	testGateways(t, []gatewayCase{
 		{"ranges", `ports: {allowed: ["443", "8000-8999"]}`, g, []string{
 			"r/ports.allowed: spec.listeners[2].port: 0 is not allowed; allowed: 443, 8000-8999"}},
@@ -164,7 +165,7 @@ func TestGatewayPorts(t *testing.T) {
 }
 
 func TestGatewayProtocols(t *testing.T) {
-	g := Gateway{Listeners: []Listener{
+	g := object.Gateway{Listeners: []object.Listener{
 		{Name: "a", Protocol: "HTTPS"}, {Name: "b", Protocol: "HTTP"}, {Name: "c", Protocol: "https"},
 		{Name: "d", Protocol: "example.com/quic"}, {Name: "e"},
 	}}
@@ -177,21 +178,21 @@ func TestGatewayProtocols(t *testing.T) {
 }
 
 func TestGatewayTLS(t *testing.T) {
-	g := Gateway{Listeners: []Listener{
-		{Name: "a", Protocol: "HTTPS"}, {Name: "b", Protocol: "TLS", TLS: &ListenerTLS{Mode: "Passthrough"}},
-		{Name: "c", Protocol: "HTTP"}, {Name: "d", Protocol: "example.com/x", TLS: &ListenerTLS{}}, {Name: "e", Protocol: "TLS"},
+	g := object.Gateway{Listeners: []object.Listener{
+		{Name: "a", Protocol: "HTTPS"}, {Name: "b", Protocol: "TLS", TLS: &object.ListenerTLS{Mode: "Passthrough"}},
+		{Name: "c", Protocol: "HTTP"}, {Name: "d", Protocol: "example.com/x", TLS: &object.ListenerTLS{}}, {Name: "e", Protocol: "TLS"},
 	}}
 	const passthrough = `r/tls.modes: spec.listeners[1].tls.mode: "Passthrough" is not allowed; allowed: Terminate`
-	refs := func(namespaces ...string) (refs []CertificateRef) {
+	refs := func(namespaces ...string) (refs []object.CertificateRef) {
 		for _, n := range namespaces {
-			refs = append(refs, CertificateRef{n, "c"})
+			refs = append(refs, object.CertificateRef{Namespace: n, Name: "c"})
 		}
 		return refs
 	}
-	other := Gateway{
-		Listeners:   []Listener{{}, {TLS: &ListenerTLS{CertificateRefs: refs("", "team-a", "team-b")}}},
-		FrontendCAs: refs("team-c"), PortCAs: [][]CertificateRef{refs("team-a"), refs("", "team-d")},
-		BackendCertificate: &CertificateRef{"team-e", "c"},
+	other := object.Gateway{
+		Listeners:   []object.Listener{{}, {TLS: &object.ListenerTLS{CertificateRefs: refs("", "team-a", "team-b")}}},
+		FrontendCAs: refs("team-c"), PortCAs: [][]object.CertificateRef{refs("team-a"), refs("", "team-d")},
+		BackendCertificate: &object.CertificateRef{Namespace: "team-e", Name: "c"},
 	}
 	const end = " is another namespace, which is denied; refer to one of the same namespace"
 	testGateways(t, []gatewayCase{
@@ -200,7 +201,7 @@ func TestGatewayTLS(t *testing.T) {
 			`r/tls.modes: spec.listeners[0].tls.mode: "Terminate" is not allowed; allowed: Passthrough`,
 			`r/tls.modes: spec.listeners[3].tls.mode: "Terminate" is not allowed; allowed: Passthrough`,
 			`r/tls.modes: spec.listeners[4].tls.mode: "Terminate" is not allowed; allowed: Passthrough`}},
-		{"no TLS is neither", `tls: {modes: []}`, Gateway{Listeners: []Listener{{Protocol: "HTTP"}}}, nil},
+		{"no TLS is neither", `tls: {modes: []}`, object.Gateway{Listeners: []object.Listener{{Protocol: "HTTP"}}}, nil},
 		{"other namespaces", `tls: {crossNamespaceRefs: deny}`, other, []string{
 			`r/tls.crossNamespaceRefs: spec.listeners[1].tls.certificateRefs[2].namespace: "team-b"` + end,
 			`r/tls.crossNamespaceRefs: spec.tls.frontend.default.validation.caCertificateRefs[0].namespace: "team-c"` + end,
@@ -208,36 +209,36 @@ func TestGatewayTLS(t *testing.T) {
 			`r/tls.crossNamespaceRefs: spec.tls.backend.clientCertificateRef.namespace: "team-e"` + end}},
 	})
 	p := mustLoad(t, gatewaysRule(`tls: {crossNamespaceRefs: deny}`))
-	g = Gateway{Listeners: []Listener{{TLS: &ListenerTLS{CertificateRefs: refs("team-a")}}}}
-	if got := must(p.EvaluateGateway(Attributes{Operation: Create}, &g, nil, nil)); len(got) != 1 {
+	g = object.Gateway{Listeners: []object.Listener{{TLS: &object.ListenerTLS{CertificateRefs: refs("team-a")}}}}
+	if got := must(p.EvaluateGateway(object.Attributes{Operation: object.Create}, &g, nil, nil)); len(got) != 1 {
 		t.Errorf("without a namespace of its own: %v", got)
 	}
 }
 
 func TestGatewayAllowedRoutes(t *testing.T) {
-	from := func(from string, s *NamespaceSelector) Listener {
-		return Listener{Name: from, AllowedRoutes: &ListenerNamespaces{from, s}}
+	from := func(from string, s *object.NamespaceSelector) object.Listener {
+		return object.Listener{Name: from, AllowedRoutes: &object.ListenerNamespaces{From: from, Selector: s}}
 	}
-	expressions := func(of ...string) *NamespaceSelector {
-		s := &NamespaceSelector{}
+	expressions := func(of ...string) *object.NamespaceSelector {
+		s := &object.NamespaceSelector{}
 		for i := 0; i < len(of); i += 2 {
-			s.MatchExpressions = append(s.MatchExpressions, SelectorExpression{of[i], of[i+1]})
+			s.MatchExpressions = append(s.MatchExpressions, object.SelectorExpression{Key: of[i], Operator: of[i+1]})
 		}
 		return s
 	}
 	const rule, all = `allowedRoutes: {from: [Same, Selector]}`, ` with a selector that a namespace without labels meets is "All", which is not allowed; allowed: Same, Selector`
-	one := func(l Listener) Gateway { return Gateway{Listeners: []Listener{l}} }
+	one := func(l object.Listener) object.Gateway { return object.Gateway{Listeners: []object.Listener{l}} }
 	const path = "r/allowedRoutes.from: spec.listeners[0].allowedRoutes.namespaces.from: "
 	testGateways(t, []gatewayCase{
-		{"absent is Same", rule, one(Listener{}), nil},
-		{"absent, not listed", `allowedRoutes: {from: [Selector]}`, one(Listener{}), []string{
+		{"absent is Same", rule, one(object.Listener{}), nil},
+		{"absent, not listed", `allowedRoutes: {from: [Selector]}`, one(object.Listener{}), []string{
 			path + `is not set, which means "Same", and that is not allowed; allowed: Selector`}},
 		{"null is Same", rule, one(from("", nil)), nil},
 		{"Same", rule, one(from("Same", nil)), nil},
 		{"All", rule, one(from("All", nil)), []string{path + `"All" is not allowed; allowed: Same, Selector`}},
 		{"unknown", rule, one(from("all", nil)), []string{path + `"all" is not allowed; allowed: Same, Selector`}},
-		{"labels", rule, one(from("Selector", &NamespaceSelector{MatchLabels: map[string]string{"a": "b"}})), nil},
-		{"an empty selector", rule, one(from("Selector", &NamespaceSelector{})), []string{path + `"Selector"` + all}},
+		{"labels", rule, one(from("Selector", &object.NamespaceSelector{MatchLabels: map[string]string{"a": "b"}})), nil},
+		{"an empty selector", rule, one(from("Selector", &object.NamespaceSelector{})), []string{path + `"Selector"` + all}},
 		{"no selector", rule, one(from("Selector", nil)), []string{path + `"Selector"` + all}},
 		{"negative expressions", rule, one(from("Selector", expressions("a", "NotIn", "b", "DoesNotExist"))), []string{path + `"Selector"` + all}},
 		{"any name", rule, one(from("Selector", expressions("kubernetes.io/metadata.name", "Exists"))), []string{path + `"Selector"` + all}},
@@ -245,34 +246,34 @@ func TestGatewayAllowedRoutes(t *testing.T) {
 		{"some names", rule, one(from("Selector", expressions("a", "NotIn", "kubernetes.io/metadata.name", "In"))), nil},
 		{"a label", rule, one(from("Selector", expressions("a", "Exists"))), nil},
 		{"an empty selector where All passes", `allowedRoutes: {from: [All]}`, one(from("Selector", nil)), nil},
-		{"a selector that does not matter", rule, one(from("Same", &NamespaceSelector{})), nil},
+		{"a selector that does not matter", rule, one(from("Same", &object.NamespaceSelector{})), nil},
 	})
 }
 
 func TestGatewayAllowedListeners(t *testing.T) {
 	const rule, path = `allowedListeners: {from: [Same]}`, "r/allowedListeners.from: spec.allowedListeners.namespaces.from: "
 	testGateways(t, []gatewayCase{
-		{"absent is None", rule, Gateway{}, nil},
-		{"None", rule, Gateway{AllowedListeners: &ListenerNamespaces{From: "None"}}, nil},
-		{"Same", rule, Gateway{AllowedListeners: &ListenerNamespaces{From: "Same"}}, nil},
-		{"All", rule, Gateway{AllowedListeners: &ListenerNamespaces{From: "All"}}, []string{path + `"All" is not allowed; allowed: Same`}},
+		{"absent is None", rule, object.Gateway{}, nil},
+		{"None", rule, object.Gateway{AllowedListeners: &object.ListenerNamespaces{From: "None"}}, nil},
+		{"Same", rule, object.Gateway{AllowedListeners: &object.ListenerNamespaces{From: "Same"}}, nil},
+		{"All", rule, object.Gateway{AllowedListeners: &object.ListenerNamespaces{From: "All"}}, []string{path + `"All" is not allowed; allowed: Same`}},
 		{"an empty selector", `allowedListeners: {from: [Selector]}`,
-			Gateway{AllowedListeners: &ListenerNamespaces{From: "Selector", Selector: &NamespaceSelector{}}}, []string{
+			object.Gateway{AllowedListeners: &object.ListenerNamespaces{From: "Selector", Selector: &object.NamespaceSelector{}}}, []string{
 				path + `"Selector" with a selector that a namespace without labels meets is "All", which is not allowed; allowed: Selector`}},
 	})
 }
 
 func TestGatewayAddresses(t *testing.T) {
 	const rule = `addresses: {allowed: [203.0.113.0/24], hostnames: ["*.lb.example"]}`
-	g := func(of ...string) (g Gateway) {
+	g := func(of ...string) (g object.Gateway) {
 		for i := 0; i < len(of); i += 2 {
-			g.Addresses = append(g.Addresses, GatewayAddress{of[i], of[i+1]})
+			g.Addresses = append(g.Addresses, object.GatewayAddress{Type: of[i], Value: of[i+1]})
 		}
 		return g
 	}
 	const end = "; allowed: 203.0.113.0/24, *.lb.example"
 	testGateways(t, []gatewayCase{
-		{"none", rule, Gateway{}, nil},
+		{"none", rule, object.Gateway{}, nil},
 		{"allowed", rule, g("", "203.0.113.7", "IPAddress", "::ffff:203.0.113.8", "Hostname", "X.lb.example"), nil},
 		{"others", rule, g("", "192.0.2.1", "Hostname", "lb.example", "IPAddress", "x.lb.example", "Hostname", "203.0.113.7"), []string{
 			`r/addresses: spec.addresses[0].value: "192.0.2.1" is not allowed` + end,
@@ -319,14 +320,14 @@ func TestGatewayClassSelectors(t *testing.T) {
 
 // An update of a Gateway with pre-existing findings. want contains the introduced findings.
 func TestGatewayRatchet(t *testing.T) {
-	listener := func(name, host, protocol string) Listener {
-		return Listener{Name: name, Hostname: host, Protocol: protocol}
+	listener := func(name, host, protocol string) object.Listener {
+		return object.Listener{Name: name, Hostname: host, Protocol: protocol}
 	}
-	gateway := func(ls ...Listener) Gateway { return Gateway{Listeners: ls} }
-	all := &ListenerNamespaces{From: "All"}
+	gateway := func(ls ...object.Listener) object.Gateway { return object.Gateway{Listeners: ls} }
+	all := &object.ListenerNamespaces{From: "All"}
 	for name, test := range map[string]struct {
 		rule     string
-		old, new Gateway
+		old, new object.Gateway
 		want     []string
 	}{
 		"hosts: reordered": {`hosts: {allowed: [ok.example]}`, withListeners("a.example", "b.example"), withListeners("b.example", "a.example"), nil},
@@ -336,9 +337,9 @@ func TestGatewayRatchet(t *testing.T) {
 			`r/hosts.allowed: spec.listeners[0].hostname: no host means every host; allowed: ok.example`}},
 		"hosts: absent beside an unreadable one": {`hosts: {required: true}`, withListeners("*"), withListeners("*", ""), []string{
 			`r/hosts.required: spec.listeners[1].hostname: no host means every host; set one`}},
-		"class: another": {`classNames: {allowed: [ok]}`, Gateway{ClassName: "a"}, Gateway{ClassName: "b"}, []string{
+		"class: another": {`classNames: {allowed: [ok]}`, object.Gateway{ClassName: "a"}, object.Gateway{ClassName: "b"}, []string{
 			`r/classNames.allowed: spec.gatewayClassName: "b" is not allowed; allowed: ok`}},
-		"port: the same": {`ports: {allowed: []}`, gateway(Listener{Port: 80}), gateway(Listener{Name: "x", Port: 80}), nil},
+		"port: the same": {`ports: {allowed: []}`, gateway(object.Listener{Port: 80}), gateway(object.Listener{Name: "x", Port: 80}), nil},
 		"protocol: reordered": {`protocols: {allowed: [HTTPS]}`, gateway(listener("a", "", "HTTP"), listener("b", "", "HTTPS")),
 			gateway(listener("b", "", "HTTPS"), listener("a", "", "HTTP")), nil},
 		"protocol: another listener": {`protocols: {allowed: [HTTPS]}`, gateway(listener("a", "", "HTTP")),
@@ -347,21 +348,21 @@ func TestGatewayRatchet(t *testing.T) {
 		"mode: another listener": {`tls: {modes: [Passthrough]}`, gateway(listener("a", "", "HTTPS")),
 			gateway(listener("a", "", "HTTPS"), listener("b", "", "HTTPS")), []string{
 				`r/tls.modes: spec.listeners[1].tls.mode: "Terminate" is not allowed; allowed: Passthrough`}},
-		"routes: another listener": {`allowedRoutes: {from: [Same]}`, gateway(Listener{Name: "a", AllowedRoutes: all}),
-			gateway(Listener{Name: "a", AllowedRoutes: all}, Listener{Name: "b", AllowedRoutes: all}), []string{
+		"routes: another listener": {`allowedRoutes: {from: [Same]}`, gateway(object.Listener{Name: "a", AllowedRoutes: all}),
+			gateway(object.Listener{Name: "a", AllowedRoutes: all}, object.Listener{Name: "b", AllowedRoutes: all}), []string{
 				`r/allowedRoutes.from: spec.listeners[1].allowedRoutes.namespaces.from: "All" is not allowed; allowed: Same`}},
-		"routes: All by another name": {`allowedRoutes: {from: [Same]}`, gateway(Listener{Name: "a", AllowedRoutes: all}),
-			gateway(Listener{Name: "a", AllowedRoutes: &ListenerNamespaces{From: "Selector"}}), nil},
-		"listeners: kept": {`allowedListeners: {from: [None]}`, Gateway{AllowedListeners: all}, Gateway{AllowedListeners: all}, nil},
-		"address: another": {`addresses: {allowed: []}`, Gateway{Addresses: []GatewayAddress{{"", "192.0.2.1"}}},
-			Gateway{Addresses: []GatewayAddress{{"IPAddress", "192.0.2.1"}, {"", "192.0.2.2"}}}, []string{
+		"routes: All by another name": {`allowedRoutes: {from: [Same]}`, gateway(object.Listener{Name: "a", AllowedRoutes: all}),
+			gateway(object.Listener{Name: "a", AllowedRoutes: &object.ListenerNamespaces{From: "Selector"}}), nil},
+		"listeners: kept": {`allowedListeners: {from: [None]}`, object.Gateway{AllowedListeners: all}, object.Gateway{AllowedListeners: all}, nil},
+		"address: another": {`addresses: {allowed: []}`, object.Gateway{Addresses: []object.GatewayAddress{{Type: "", Value: "192.0.2.1"}}},
+			object.Gateway{Addresses: []object.GatewayAddress{{Type: "IPAddress", Value: "192.0.2.1"}, {Type: "", Value: "192.0.2.2"}}}, []string{
 				`r/addresses: spec.addresses[1].value: "192.0.2.2" is not allowed; the policy allows none`}},
 		"reference: another": {`tls: {crossNamespaceRefs: deny}`,
-			Gateway{BackendCertificate: &CertificateRef{"b", "c"}}, Gateway{FrontendCAs: []CertificateRef{{"b", "c"}, {"b", "d"}}}, []string{
+			object.Gateway{BackendCertificate: &object.CertificateRef{Namespace: "b", Name: "c"}}, object.Gateway{FrontendCAs: []object.CertificateRef{{Namespace: "b", Name: "c"}, {Namespace: "b", Name: "d"}}}, []string{
 				`r/tls.crossNamespaceRefs: spec.tls.frontend.default.validation.caCertificateRefs[1].namespace: "b" is another namespace, which is denied; refer to one of the same namespace`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Update, Namespace: "team-a"}
+			a := object.Attributes{Operation: object.Update, Namespace: "team-a"}
 			var got []string
 			for _, f := range must(mustLoad(t, gatewaysRule(test.rule)).EvaluateGateway(a, &test.new, &test.old, nil)) {
 				if f.Denies() {
@@ -397,20 +398,20 @@ func TestGatewayEffort(t *testing.T) {
   tls: {modes: [Passthrough], crossNamespaceRefs: deny}
   allowedRoutes: {from: [Same]}
   addresses: {allowed: [203.0.113.0/24]}`))
-	g := &Gateway{InfrastructureAnnotations: map[string]string{}}
+	g := &object.Gateway{InfrastructureAnnotations: map[string]string{}}
 	const n = 1000
 	for i := range n {
 		name := strconv.Itoa(i)
-		g.Listeners = append(g.Listeners, Listener{
+		g.Listeners = append(g.Listeners, object.Listener{
 			Name: name, Hostname: name + ".example", Protocol: "HTTPS",
-			TLS:           &ListenerTLS{CertificateRefs: []CertificateRef{{"other", name}}},
-			AllowedRoutes: &ListenerNamespaces{From: "All"},
+			TLS:           &object.ListenerTLS{CertificateRefs: []object.CertificateRef{{Namespace: "other", Name: name}}},
+			AllowedRoutes: &object.ListenerNamespaces{From: "All"},
 		})
-		g.Addresses = append(g.Addresses, GatewayAddress{"", "192.0.2.1"})
+		g.Addresses = append(g.Addresses, object.GatewayAddress{Type: "", Value: "192.0.2.1"})
 		g.InfrastructureAnnotations[name] = name
 	}
 	e := new(Effort)
-	_, err := p.EvaluateGateway(Attributes{Operation: Update, Namespace: "team-a"}, g, g, e)
+	_, err := p.EvaluateGateway(object.Attributes{Operation: object.Update, Namespace: "team-a"}, g, g, e)
 	if most := 150 * n; err != nil || e.Steps() > most {
 		t.Errorf("%d steps, at most %d: %v", e.Steps(), most, err)
 	}

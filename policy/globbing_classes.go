@@ -45,19 +45,18 @@ func (c globbingClasses) known(of *knownAnnotations) *knownAnnotations {
 	return &with
 }
 
-// globs reports whether *.example in a rule of the Ingress covers names at any depth.
-func (ing *ingressView) globs(r *report) bool {
-	if ing.known == nil || len(ing.known.globbing) == 0 {
-		return false
+// hasGlobbing reports whether there are any globbing classes.
+func (k *knownAnnotations) hasGlobbing() bool { return k != nil && len(k.globbing) > 0 }
+
+// isGlobbing reports whether the controllers of a class match *.example with names at any depth. It is true if the
+// Effort is exceeded, because the wider claim is the safe answer.
+func (k *knownAnnotations) isGlobbing(class string, r *report) bool {
+	if !r.spend(stepsOf(len(k.globbing), class)) {
+		return true
 	}
-	for _, class := range ing.classNames() {
-		if !r.spend(stepsOf(len(ing.known.globbing), class)) {
-			return true // the wider claim is the safe answer
-		}
-		for _, g := range ing.known.globbing {
-			if match.Glob(g).Match(class) {
-				return true
-			}
+	for _, g := range k.globbing {
+		if match.Glob(g).Match(class) {
+			return true
 		}
 	}
 	return false

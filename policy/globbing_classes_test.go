@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -19,7 +20,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 		"r/hosts.allowed: " + text + "is not allowed; allowed: *.a.example",
 		"shop/owners: " + text + "also covers hosts of www.eu.a.example, which belongs to the namespaces shop; write each host out",
 	}
-	class := func(name string) *Ingress {
+	class := func(name string) *object.Ingress {
 		ing := withTLS(withHosts("*.a.example"), "*.a.example")
 		ing.ClassName = new(name)
 		return ing
@@ -27,13 +28,13 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	annotated := class("nginx")
 	annotated.Annotations = map[string]string{"kubernetes.io/ingress.class": "alb"}
 	uncovered := class("alb")
-	uncovered.TLS = []IngressTLS{{Hosts: []string{"b.a.example"}}}
+	uncovered.TLS = []object.IngressTLS{{Hosts: []string{"b.a.example"}}}
 	exact := class("alb")
 	exact.Rules[0].Host = "x.a.example"
 	unset := class("")
 	unset.ClassName = nil
 	for name, test := range map[string]struct {
-		ing  *Ingress
+		ing  *object.Ingress
 		want []string
 	}{
 		"listed":            {class("alb"), denied},
@@ -47,7 +48,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Create, Namespace: "team"}
+			a := object.Attributes{Operation: object.Create, Namespace: "team"}
 			got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, test.ing, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
@@ -55,7 +56,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 		})
 	}
 	// An update that only changes the class claims hosts that the Ingress did not have.
-	a := Attributes{Operation: Update, Namespace: "team"}
+	a := object.Attributes{Operation: object.Update, Namespace: "team"}
 	got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, class("alb"), class("nginx"), nil)))
 	if diff := cmp.Diff(denied, got); diff != "" {
 		t.Error(diff)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // grantSide is a check of the elements of spec.from or of spec.to.
@@ -23,37 +24,38 @@ type grantSide[E any] interface {
 // grant with every existing element of the other side. If all elements that do not pass are pre-existing, grantCheck
 // therefore also finds the elements of the other side, because any of these may be an introduced finding.
 type grantCheck struct {
-	from grantSide[GrantFrom]
-	to   grantSide[GrantTo]
+	from grantSide[object.GrantFrom]
+	to   grantSide[object.GrantTo]
 }
 
 func (c grantCheck) find(g *grantView, r *report) {
 	switch {
 	case c.from != nil:
-		if first := failing(c.from, "spec.from", g.From, r); first != nil {
-			beside(c.from.id(), "spec.to", g.To, r, func(t *GrantTo) string {
-				return t.String() + " is granted to " + first.String() + ", which is not allowed; remove one of them"
+		if first := failing(c.from, "spec.from", g.From, grantFromIdentity, r); first != nil {
+			beside(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *object.GrantTo) string {
+				return describeGrantTo(t) + " is granted to " + describeGrantFrom(first) +
+					", which is not allowed; remove one of them"
 			})
 		}
 	case c.to != nil:
-		if first := failing(c.to, "spec.to", g.To, r); first != nil {
-			beside(c.to.id(), "spec.from", g.From, r, func(f *GrantFrom) string {
-				return f.String() + " is granted " + first.String() + ", which is not allowed; remove one of them"
+		if first := failing(c.to, "spec.to", g.To, grantToIdentity, r); first != nil {
+			beside(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *object.GrantFrom) string {
+				return describeGrantFrom(f) + " is granted " + describeGrantTo(first) +
+					", which is not allowed; remove one of them"
 			})
 		}
 	}
 }
 
-// grantElement is a pointer to an element of spec.from or spec.to.
-type grantElement[E any] interface {
-	*E
-	identity(check string) identity
-}
+// grantIdentity returns the identity of a finding about an element of spec.from or spec.to.
+type grantIdentity[E any] func(e *E, check string) identity
 
 // failing adds a finding for each element that does not pass, and returns the first such element. It returns nil if
 // every element passes. It also returns nil if a finding is introduced, because the other side then does not need a
 // sentence.
-func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E, r *report) (first *E) {
+func failing[E any](
+	c grantSide[E], list string, elements []E, of grantIdentity[E], r *report,
+) (first *E) {
 	introduced := false
 	for i := range elements {
 		e := &elements[i]
@@ -66,7 +68,7 @@ func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E
 		if first == nil {
 			first = e
 		}
-		if f := r.tryAdd(P(e).identity(c.id())); f != nil {
+		if f := r.tryAdd(of(e, c.id())); f != nil {
 			field, reason := c.field(e)
 			f.Path, f.Reason = list+"["+strconv.Itoa(i)+"]."+field, reason
 			introduced = introduced || !f.Existed
@@ -79,11 +81,13 @@ func failing[E any, P grantElement[E]](c grantSide[E], list string, elements []E
 }
 
 // beside adds a finding for each element of the other side.
-func beside[E any, P grantElement[E]](check, list string, elements []E, r *report, reason func(*E) string) {
+func beside[E any](
+	check, list string, elements []E, of grantIdentity[E], r *report, reason func(*E) string,
+) {
 	widened := check + " of the other side" // an element that itself does not pass has a different identity
 	for i := range elements {
 		e := &elements[i]
-		id := P(e).identity(widened)
+		id := of(e, widened)
 		if !r.spend(stepsOf(1, id.value)) {
 			return
 		}
@@ -93,11 +97,11 @@ func beside[E any, P grantElement[E]](check, list string, elements []E, r *repor
 	}
 }
 
-func (f *GrantFrom) identity(check string) identity {
+func grantFromIdentity(f *object.GrantFrom, check string) identity {
 	return identity{check: check, value: f.Namespace, detail: f.Kind, use: f.Group}
 }
 
-func (t *GrantTo) identity(check string) identity {
+func grantToIdentity(t *object.GrantTo, check string) identity {
 	return identity{check: check, value: t.Name, detail: t.Kind, use: t.Group}
 }
 
@@ -109,11 +113,15 @@ type grantFromNamespaces struct {
 
 func (grantFromNamespaces) id() string { return "from.namespaces" }
 
-func (c grantFromNamespaces) steps(f *GrantFrom) int { return stepsOf(1+len(c.patterns), f.Namespace) }
+func (c grantFromNamespaces) steps(f *object.GrantFrom) int {
+	return stepsOf(1+len(c.patterns), f.Namespace)
+}
 
-func (c grantFromNamespaces) passes(f *GrantFrom) bool { return matchesAny(c.patterns, f.Namespace) }
+func (c grantFromNamespaces) passes(f *object.GrantFrom) bool {
+	return matchesAny(c.patterns, f.Namespace)
+}
 
-func (c grantFromNamespaces) field(f *GrantFrom) (name, reason string) {
+func (c grantFromNamespaces) field(f *object.GrantFrom) (name, reason string) {
 	return "namespace", text.Quote(f.Namespace) + " is not allowed" + c.passing
 }
 
@@ -131,12 +139,14 @@ type grantFromKinds struct {
 
 func (grantFromKinds) id() string { return "from.kinds" }
 
-func (c grantFromKinds) steps(f *GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
+func (c grantFromKinds) steps(f *object.GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
 
-func (c grantFromKinds) passes(f *GrantFrom) bool { return matchesAny(c.kinds, f.kind()) }
+func (c grantFromKinds) passes(f *object.GrantFrom) bool {
+	return matchesAny(c.kinds, grantFromKind(f))
+}
 
-func (c grantFromKinds) field(f *GrantFrom) (name, reason string) {
-	return "kind", text.Quote(f.kind()) + " is not allowed" + c.passing
+func (c grantFromKinds) field(f *object.GrantFrom) (name, reason string) {
+	return "kind", text.Quote(grantFromKind(f)) + " is not allowed" + c.passing
 }
 
 // grantToKinds (to.kinds) finds each element of spec.to whose kind is not listed.
@@ -147,12 +157,12 @@ type grantToKinds struct {
 
 func (grantToKinds) id() string { return "to.kinds" }
 
-func (c grantToKinds) steps(t *GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
+func (c grantToKinds) steps(t *object.GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
 
-func (c grantToKinds) passes(t *GrantTo) bool { return matchesAny(c.kinds, t.kind()) }
+func (c grantToKinds) passes(t *object.GrantTo) bool { return matchesAny(c.kinds, grantToKind(t)) }
 
-func (c grantToKinds) field(t *GrantTo) (name, reason string) {
-	return "kind", text.Quote(t.kind()) + " is not allowed" + c.passing
+func (c grantToKinds) field(t *object.GrantTo) (name, reason string) {
+	return "kind", text.Quote(grantToKind(t)) + " is not allowed" + c.passing
 }
 
 // grantToNames (to.names) finds each element of spec.to without a name. Such an element grants all objects of its kind
@@ -161,10 +171,10 @@ type grantToNames struct{}
 
 func (grantToNames) id() string { return "to.names" }
 
-func (grantToNames) steps(*GrantTo) int { return 1 }
+func (grantToNames) steps(*object.GrantTo) int { return 1 }
 
-func (grantToNames) passes(t *GrantTo) bool { return t.Name != "" }
+func (grantToNames) passes(t *object.GrantTo) bool { return t.Name != "" }
 
-func (grantToNames) field(t *GrantTo) (name, reason string) {
-	return "name", "is not set, which grants every " + text.Quote(t.kind()) + " in the namespace; set it"
+func (grantToNames) field(t *object.GrantTo) (name, reason string) {
+	return "name", "is not set, which grants every " + text.Quote(grantToKind(t)) + " in the namespace; set it"
 }

@@ -7,23 +7,16 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
-
-// Grant is the part of a ReferenceGrant that decisions depend on. Each element of From may refer to the objects of each
-// element of To in the namespace of the ReferenceGrant.
-type Grant struct {
-	Meta
-	From []GrantFrom
-	To   []GrantTo
-}
 
 // grantView is the view of a ReferenceGrant. Its checks do not parse values.
 type grantView struct {
-	*Grant
+	*object.Grant
 	view
 }
 
-func viewGrant(g *Grant) grantView { return grantView{Grant: g} }
+func viewGrant(g *object.Grant) grantView { return grantView{Grant: g} }
 
 // grantRules compiles the rules for ReferenceGrants.
 func grantRules(b *blocks, c *compilation) rules {
@@ -33,23 +26,13 @@ func grantRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.
-func (p *Policy) EvaluateGrant(a Attributes, g, old *Grant, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateGrant(a object.Attributes, g, old *object.Grant, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
 }
 
 // ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
-func (p *Policy) ExplainGrant(a Attributes, g *Grant) []RuleTrace {
+func (p *Policy) ExplainGrant(a object.Attributes, g *object.Grant) []RuleTrace {
 	return explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
-}
-
-// GrantFrom is one element of spec.from: the objects of a kind in a namespace.
-type GrantFrom struct {
-	Group, Kind, Namespace string
-}
-
-// GrantTo is one element of spec.to: one object of a kind, or all objects of the kind if Name is empty.
-type GrantTo struct {
-	Group, Kind, Name string
 }
 
 // grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block does not check anything. At least one
@@ -159,17 +142,17 @@ func (e *grantsEntry) checks() []check[grantView] {
 	return cs
 }
 
-func (f *GrantFrom) kind() string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
-func (t *GrantTo) kind() string   { return kindBeside("", t.Group, t.Kind) }
+func grantFromKind(f *object.GrantFrom) string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
+func grantToKind(t *object.GrantTo) string     { return kindBeside("", t.Group, t.Kind) }
 
-// String returns the objects that receive the grant: HTTPRoute of "team-a".
-func (f *GrantFrom) String() string {
-	return text.Truncate(f.kind(), text.Short) + " of " + text.Quote(f.Namespace)
+// describeGrantFrom returns the objects that receive the grant: HTTPRoute of "team-a".
+func describeGrantFrom(f *object.GrantFrom) string {
+	return text.Truncate(grantFromKind(f), text.Short) + " of " + text.Quote(f.Namespace)
 }
 
-// String returns the granted objects: Secret "web", or Secret for all Secrets.
-func (t *GrantTo) String() string {
-	s := text.Truncate(t.kind(), text.Short)
+// describeGrantTo returns the granted objects: Secret "web", or Secret for all Secrets.
+func describeGrantTo(t *object.GrantTo) string {
+	s := text.Truncate(grantToKind(t), text.Short)
 	if t.Name != "" {
 		s += " " + text.Quote(t.Name)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
@@ -16,13 +17,13 @@ func grantsRule(fields string) string {
 }
 
 // grantOf is a ReferenceGrant: from namespaces to Secrets of names.
-func grantOf(from []string, to ...string) *Grant {
-	g := &Grant{}
+func grantOf(from []string, to ...string) *object.Grant {
+	g := &object.Grant{}
 	for _, n := range from {
-		g.From = append(g.From, GrantFrom{"gateway.networking.k8s.io", "HTTPRoute", n})
+		g.From = append(g.From, object.GrantFrom{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: n})
 	}
 	for _, n := range to {
-		g.To = append(g.To, GrantTo{"", "Secret", n})
+		g.To = append(g.To, object.GrantTo{Group: "", Kind: "Secret", Name: n})
 	}
 	return g
 }
@@ -30,16 +31,16 @@ func grantOf(from []string, to ...string) *Grant {
 func from(namespaces ...string) []string { return namespaces }
 
 func TestGrants(t *testing.T) {
-	kinds := &Grant{
-		From: []GrantFrom{
-			{"gateway.networking.k8s.io", "HTTPRoute", "a"}, {"gateway.networking.k8s.io", "Gateway", "a"}, {"traefik.io", "IngressRoute", "a"},
-			{"", "HTTPRoute", "a"},
+	kinds := &object.Grant{
+		From: []object.GrantFrom{
+			{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "a"}, {Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "a"}, {Group: "traefik.io", Kind: "IngressRoute", Namespace: "a"},
+			{Group: "", Kind: "HTTPRoute", Namespace: "a"},
 		},
-		To: []GrantTo{{"", "Service", "x"}, {"", "Secret", "x"}, {"multicluster.x-k8s.io", "ServiceImport", "x"}, {"x.example", "Service", "x"}},
+		To: []object.GrantTo{{Group: "", Kind: "Service", Name: "x"}, {Group: "", Kind: "Secret", Name: "x"}, {Group: "multicluster.x-k8s.io", Kind: "ServiceImport", Name: "x"}, {Group: "x.example", Kind: "Service", Name: "x"}},
 	}
 	for name, test := range map[string]struct {
 		rule string
-		g    *Grant
+		g    *object.Grant
 		want []string
 	}{
 		"namespaces": {`from: {namespaces: [gateways, "edge-*"]}`, grantOf(from("gateways", "edge-eu", "team-b"), "x", "y"), []string{
@@ -61,10 +62,10 @@ func TestGrants(t *testing.T) {
 			`r/to.kinds: spec.to[0].kind: "Secret" is not allowed; the policy allows none`,
 			`r/to.names: spec.to[0].name: is not set, which grants every "Secret" in the namespace; set it`}},
 		"excluded": {"to: {names: required}\n  exclude: {users: [jane]}", grantOf(from("a"), ""), nil},
-		"empty":    {"from: {namespaces: []}", &Grant{}, nil},
+		"empty":    {"from: {namespaces: []}", &object.Grant{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Create, Namespace: "team-a", User: "jane"}
+			a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "jane"}
 			got := sentences(must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(a, test.g, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
@@ -76,13 +77,13 @@ func TestGrants(t *testing.T) {
 // An update of a grant that does not pass may remove elements, but must not add elements on either side.
 func TestGrantRatchet(t *testing.T) {
 	const namespaces, kinds = `from: {namespaces: [ok]}`, `to: {kinds: [Service]}`
-	withKind := func(g *Grant, kind string) *Grant {
+	withKind := func(g *object.Grant, kind string) *object.Grant {
 		g.From[0].Kind = kind
 		return g
 	}
 	for name, test := range map[string]struct {
 		rule     string
-		old, new *Grant
+		old, new *object.Grant
 		want     []string
 	}{
 		"unchanged":        {namespaces, grantOf(from("a"), "x"), grantOf(from("a"), "x"), nil},
@@ -102,13 +103,13 @@ func TestGrantRatchet(t *testing.T) {
 		"all of a kind, to one more": {`to: {names: required}`, grantOf(from("a"), ""), grantOf(from("a", "b"), ""), []string{
 			`r/to.names: spec.from[1]: HTTPRoute of "b" is granted Secret, which is not allowed; remove one of them`}},
 		"what looks like an old element of the other side": {namespaces,
-			&Grant{From: []GrantFrom{{"", "Secret", "x"}}, To: []GrantTo{{"", "Service", "y"}}},
-			&Grant{From: []GrantFrom{{"", "Secret", "x"}}, To: []GrantTo{{"", "Secret", "x"}}}, []string{
+			&object.Grant{From: []object.GrantFrom{{Group: "", Kind: "Secret", Namespace: "x"}}, To: []object.GrantTo{{Group: "", Kind: "Service", Name: "y"}}},
+			&object.Grant{From: []object.GrantFrom{{Group: "", Kind: "Secret", Namespace: "x"}}, To: []object.GrantTo{{Group: "", Kind: "Secret", Name: "x"}}}, []string{
 				`r/from.namespaces: spec.to[0]: Secret "x" is granted to Secret. of "x", which is not allowed; remove one of them`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(Attributes{Operation: Update}, test.new, test.old, nil)) {
+			for _, f := range must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(object.Attributes{Operation: object.Update}, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -126,7 +127,7 @@ func TestGrantEffort(t *testing.T) {
 	g := grantOf(names, names...)
 	e := new(Effort)
 	p := mustLoad(t, grantsRule(`from: {namespaces: [ok]}`))
-	if _, err := p.EvaluateGrant(Attributes{Operation: Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
+	if _, err := p.EvaluateGrant(object.Attributes{Operation: object.Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
 		t.Errorf("%d steps, %v", e.Steps(), err)
 	}
 }
@@ -165,14 +166,14 @@ func TestGrantManifests(t *testing.T) {
 			if err := yaml.UnmarshalStrict(text, &in); err != nil {
 				t.Fatal(err)
 			}
-			g := &Grant{}
+			g := &object.Grant{}
 			for _, f := range in.Spec.From {
-				g.From = append(g.From, GrantFrom{string(f.Group), string(f.Kind), string(f.Namespace)})
+				g.From = append(g.From, object.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)})
 			}
 			for _, to := range in.Spec.To {
-				g.To = append(g.To, GrantTo{string(to.Group), string(to.Kind), textOf(to.Name)})
+				g.To = append(g.To, object.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: textOf(to.Name)})
 			}
-			got := sentences(must(p.EvaluateGrant(Attributes{Operation: Create, Namespace: in.Namespace}, g, nil, nil)))
+			got := sentences(must(p.EvaluateGrant(object.Attributes{Operation: object.Create, Namespace: in.Namespace}, g, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // mustLoad loads a policy from the text that follows apiVersion and kind.
@@ -92,15 +94,15 @@ func must[T any](v T, err error) T {
 }
 
 // imagePod is a Pod with one container for each image.
-func imagePod(images ...string) *Pod {
-	pod := &Pod{Meta: Meta{Name: "pod", Namespace: "default"}}
+func imagePod(images ...string) *object.Pod {
+	pod := &object.Pod{Meta: object.Meta{Name: "pod", Namespace: "default"}}
 	for i, ref := range images {
-		pod.Images = append(pod.Images, Image{Containers, i, string(rune('a' + i)), ref, false})
+		pod.Images = append(pod.Images, object.Image{Place: object.Containers, Index: i, Name: string(rune('a' + i)), Ref: ref, Never: false})
 	}
 	return pod
 }
 
-var createPod = Attributes{Operation: Create, Namespace: "default", Resource: "pods"}
+var createPod = object.Attributes{Operation: object.Create, Namespace: "default", Resource: "pods"}
 
 // rewriteOne returns the outcome of one image in a new Pod.
 func rewriteOne(p *Policy, image string) ImageOutcome {

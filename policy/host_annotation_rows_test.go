@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -44,7 +45,7 @@ hostAnnotations:
 		{"lb.corp.example/url", "tcp://:443", []string{`"tcp://:443" may cover every host; allowed: ok.example`}},
 		{"corp/alias", "a.example", nil},
 	} {
-		svc := &Service{Meta: Meta{Annotations: map[string]string{test.key: test.value}}}
+		svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{test.key: test.value}}}
 		var want []string
 		for _, reason := range test.want {
 			want = append(want, "s/hosts.allowed: "+annotationPath(test.key)+": "+reason)
@@ -53,14 +54,14 @@ hostAnnotations:
 			t.Errorf("%s: %s: %s", test.key, test.value, diff)
 		}
 	}
-	endpoint := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "ok.example", Properties: []EndpointProperty{{"a", "b"}, {"corp/alias", "a.example"}}}}}
+	endpoint := &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "ok.example", Properties: []object.EndpointProperty{{Name: "a", Value: "b"}, {Name: "corp/alias", Value: "a.example"}}}}}
 	want := []string{`d/hosts.allowed: spec.endpoints[0].providerSpecific[1].value: "a.example"` + rest}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateDNSEndpoint(creating, endpoint, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
-	gateway := &Gateway{
-		Meta:                      Meta{Annotations: map[string]string{"lb.corp.example/expression": "a"}},
-		Listeners:                 []Listener{{Hostname: "ok.example"}},
+	gateway := &object.Gateway{
+		Meta:                      object.Meta{Annotations: map[string]string{"lb.corp.example/expression": "a"}},
+		Listeners:                 []object.Listener{{Hostname: "ok.example"}},
 		InfrastructureAnnotations: map[string]string{"dns.corp.example/name": "a.example"},
 	}
 	want = []string{

@@ -8,15 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Every field that contains hosts, with the hosts that it claims.
 func TestHostClaims(t *testing.T) {
-	annotated := func(key, value string) *Ingress {
-		return &Ingress{Meta: Meta{Annotations: map[string]string{key: value}}, Rules: []IngressRule{{Host: "a.example"}}}
+	annotated := func(key, value string) *object.Ingress {
+		return &object.Ingress{Meta: object.Meta{Annotations: map[string]string{key: value}}, Rules: []object.IngressRule{{Host: "a.example"}}}
 	}
 	for name, test := range map[string]struct {
-		ing  *Ingress
+		ing  *object.Ingress
 		want []string // in addition to the rule a.example
 	}{
 		"tls": {
@@ -24,7 +25,7 @@ func TestHostClaims(t *testing.T) {
 			[]string{"spec.tls[0].hosts[0] b.example", "spec.tls[0].hosts[1] *.c.example", "spec.tls[0].hosts[2] 10.0.0.1"},
 		},
 		"default backend": {
-			&Ingress{DefaultBackend: true, Rules: []IngressRule{{Host: "a.example"}}}, []string{"spec.defaultBackend **"},
+			&object.Ingress{DefaultBackend: true, Rules: []object.IngressRule{{Host: "a.example"}}}, []string{"spec.defaultBackend **"},
 		},
 		"external-dns": {
 			annotated("external-dns.kubernetes.io/hostname", " B.example. ,, *.c.example"),
@@ -122,7 +123,7 @@ func TestHostClaims(t *testing.T) {
 
 // Services have other annotations.
 func TestServiceHostClaims(t *testing.T) {
-	svc := &Service{Meta: Meta{Annotations: map[string]string{
+	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{
 		"external-dns.alpha.kubernetes.io/internal-hostname": "a.example",
 		"domainName": "b.example", // as external-dns writes it
 		"load-balancer.hetzner.cloud/http-managed-certificate-domains": "*.c.example",
@@ -162,7 +163,7 @@ func TestHostAnnotationTable(t *testing.T) {
 func TestSentencesOfClaims(t *testing.T) {
 	const rule = `hosts: {required: true, allowed: ["*.example"], denied: [www.example], wildcards: deny, max: 2}`
 	for name, test := range map[string]struct {
-		ing  *Ingress
+		ing  *object.Ingress
 		want []string
 	}{
 		"tls": {withTLS(withHosts("a.example"), "b.corp", "*.example"), []string{
@@ -177,7 +178,7 @@ func TestSentencesOfClaims(t *testing.T) {
 			`r/hosts.allowed: spec.rules[1].host: "c.corp" is not allowed; allowed: *.example`,
 		}},
 		"a regular expression, twice": {
-			&Ingress{Meta: Meta{Annotations: map[string]string{"konghq.com/snis": "~x,~x"}}, Rules: []IngressRule{{Host: "a.example"}}},
+			&object.Ingress{Meta: object.Meta{Annotations: map[string]string{"konghq.com/snis": "~x,~x"}}, Rules: []object.IngressRule{{Host: "a.example"}}},
 			[]string{
 				`r/hosts.required: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; write each host out`,
 				`r/hosts.allowed: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; allowed: *.example`,
@@ -186,7 +187,7 @@ func TestSentencesOfClaims(t *testing.T) {
 			},
 		},
 		"a regular expression": {
-			&Ingress{Meta: Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/server-alias": "~^x"}}, Rules: []IngressRule{{Host: "a.example"}}},
+			&object.Ingress{Meta: object.Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/server-alias": "~^x"}}, Rules: []object.IngressRule{{Host: "a.example"}}},
 			[]string{
 				`r/hosts.required: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; write each host out`,
 				`r/hosts.allowed: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; allowed: *.example`,
@@ -195,7 +196,7 @@ func TestSentencesOfClaims(t *testing.T) {
 			},
 		},
 		"any depth": {
-			&Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []IngressRule{{Host: "a.example"}}},
+			&object.Ingress{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []object.IngressRule{{Host: "a.example"}}},
 			[]string{
 				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is not allowed; allowed: *.example`,
 				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) also covers the denied www.example; write each host out`,
@@ -217,7 +218,7 @@ func TestSentencesOfClaims(t *testing.T) {
 func TestClaimsOfOldObjects(t *testing.T) {
 	p := mustLoadIngressRule(t, `hosts: {allowed: ["*.example"]}`)
 	for _, test := range []struct {
-		old, obj *Ingress
+		old, obj *object.Ingress
 		existed  string // the path of the pre-existing finding
 	}{
 		{withTLS(withHosts("a.example", "old.corp"), "a.example"), withTLS(withHosts("a.example", "new.corp"), "old.corp"), "spec.tls[0].hosts[0]"},
@@ -239,13 +240,13 @@ func TestClaimsOfOldObjects(t *testing.T) {
 // A text that cannot be parsed may cover every host. It is pre-existing only if the same annotation had the same text.
 func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 	const nginx, haproxy = "nginx.ingress.kubernetes.io/server-alias", "ingress.kubernetes.io/server-alias-regex"
-	ingress := func(host string, annotations ...string) *Ingress {
+	ingress := func(host string, annotations ...string) *object.Ingress {
 		ing := withAnnotations(annotations...)
-		ing.Rules = []IngressRule{{Host: host}}
+		ing.Rules = []object.IngressRule{{Host: host}}
 		return ing
 	}
 	for name, test := range map[string]struct {
-		old, changed *Ingress
+		old, changed *object.Ingress
 		want         string // the fields of introduced findings
 	}{
 		"the same":              {ingress("a.example", nginx, "~^x"), ingress("a.example", nginx, "~^x"), ""},
@@ -283,7 +284,7 @@ func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 func TestManyAnnotationHosts(t *testing.T) {
 	names := strings.TrimSuffix(strings.Repeat("a.example,", maxAnnotationHosts), ",")
 	for more, want := range map[string]bool{"": false, ",b.example": true} {
-		ing := &Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": names + more}}, Rules: []IngressRule{{Host: "a.example"}}}
+		ing := &object.Ingress{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": names + more}}, Rules: []object.IngressRule{{Host: "a.example"}}}
 		claims := new(viewIngress(ing)).claims(&report{effort: new(Effort)}).list
 		last := claims[len(claims)-1]
 		if got := last.IsEvery(); got != want {

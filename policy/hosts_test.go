@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Looking up hosts one after the other has the same results as looking up each host in the set.
@@ -21,9 +22,9 @@ func TestHostLookup(t *testing.T) {
 			chosen = append(chosen, patterns[random.IntN(len(patterns))])
 			set.Add(match.ParseHost(chosen[len(chosen)-1]))
 		}
-		ing := &Ingress{}
+		ing := &object.Ingress{}
 		for range 8 {
-			ing.Rules = append(ing.Rules, IngressRule{Host: hosts[random.IntN(len(hosts))]})
+			ing.Rules = append(ing.Rules, object.IngressRule{Host: hosts[random.IntN(len(hosts))]})
 		}
 		var lookup hostLookup
 		for i, host := range ruleHosts(ing, false) {
@@ -47,9 +48,9 @@ func TestHostsOfNamespace(t *testing.T) {
 		"*.x.example":             "none",
 	} {
 		for _, namespace := range []string{"team-a", "team-b", "team-c", "", "*", "team-a.x"} {
-			a := Attributes{Operation: Create, Namespace: namespace}
+			a := object.Attributes{Operation: object.Create, Namespace: namespace}
 			ing := withHosts(host)
-			svc := &Service{Meta: Meta{Annotations: map[string]string{"load-balancer.hetzner.cloud/http-managed-certificate-domains": host}}}
+			svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"load-balancer.hetzner.cloud/http-managed-certificate-domains": host}}}
 			sentence := " is not allowed; allowed: {namespace}.x.example, *.{namespace}.apps.example"
 			if namespace != "" {
 				sentence = strings.ReplaceAll(sentence, "{namespace}", namespace)

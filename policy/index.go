@@ -2,6 +2,8 @@ package policy
 
 import (
 	"slices"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // ruleset contains the rules of one kind, in the order of the policy, with an index by namespace. A platform team
@@ -11,15 +13,34 @@ type ruleset[T any] struct {
 	rules     []rule[T]
 	index     ruleIndex
 	strictest Mode // of the rules; Off without rules
-	known     *knownAnnotations
 
 	exceptions *exceptions // of the policy; nil without exceptions
-	// isSolver reports whether an object has the shape of an ACME challenge solver. It is nil for kinds without solvers.
-	isSolver func(*T, *report) bool
+	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old
+	// and before are nil if there is no such object. prepare is nil if the views are complete.
+	prepare func(a object.Attributes, obj *T, r *report, old *T, before *report)
 }
 
 // strictestMode implements rules.
 func (s *ruleset[T]) strictestMode() Mode { return s.strictest }
+
+// compileRules compiles entries, except entries that are off, and adds more rules after them. It stops when isDone
+// returns true.
+func compileRules[E, T any](
+	entries []E, exceptions *exceptions, isDone func() bool, compile func(*E) rule[T], more []rule[T],
+) *ruleset[T] {
+	var rules []rule[T]
+	for i := range entries {
+		if isDone() {
+			break
+		}
+		if r := compile(&entries[i]); r.Mode != Off {
+			rules = append(rules, r)
+		}
+	}
+	s := newRuleset(append(rules, more...))
+	s.exceptions = exceptions
+	return s
+}
 
 // newRuleset returns a ruleset of the rules, with their index.
 func newRuleset[T any](rules []rule[T]) *ruleset[T] {
@@ -29,6 +50,28 @@ func newRuleset[T any](rules []rule[T]) *ruleset[T] {
 		s.strictest = max(s.strictest, rules[i].Mode)
 	}
 	return s
+}
+
+// isEmpty reports whether there are no rules.
+func (s *ruleset[T]) isEmpty() bool { return len(s.rules) == 0 }
+
+// only returns the rules with only the checks for which keep returns true, without rules that have no such check.
+func (s *ruleset[T]) only(keep func(check[T]) bool) *ruleset[T] {
+	var rules []rule[T]
+	for i := range s.rules {
+		var checks []check[T]
+		for _, c := range s.rules[i].checks {
+			if keep(c) {
+				checks = append(checks, c)
+			}
+		}
+		if len(checks) > 0 {
+			rules = append(rules, rule[T]{s.rules[i].ruleHeader, checks})
+		}
+	}
+	kept := newRuleset(rules)
+	kept.exceptions, kept.prepare = s.exceptions, s.prepare
+	return kept
 }
 
 // ruleIndex finds the rules that can match a namespace. It may also return rules that do not match the namespace, but

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -22,14 +23,14 @@ func TestIndexFindsEveryRule(t *testing.T) {
 	}
 	p := mustLoad(t, strings.ReplaceAll(text.String(), ", }", "}"))
 	for _, namespace := range []string{"", "t", "team", "team-", "team-a", "team-b", "team-ab", "team-abc", "x", "x-a", "tx-b"} {
-		a := Attributes{Operation: Create, Namespace: namespace, User: "jane"}
+		a := object.Attributes{Operation: object.Create, Namespace: namespace, User: "jane"}
 		var want, got []string
-		for _, trace := range p.ExplainService(a, &Service{}) {
+		for _, trace := range p.ExplainService(a, &object.Service{}) {
 			if trace.Applies {
 				want = append(want, trace.Rule)
 			}
 		}
-		for _, f := range must(p.EvaluateService(a, &Service{}, nil, nil)) {
+		for _, f := range must(p.EvaluateService(a, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -89,16 +90,16 @@ func tenants(n int) string {
 
 // The cost must not grow with the rules of other tenants. In the last two cases, 20 rules match.
 func BenchmarkJudgeService(b *testing.B) {
-	svc := &Service{
+	svc := &object.Service{
 		Type:                     "LoadBalancer",
-		Ports:                    []ServicePort{{Port: 443}, {Port: 8080}},
+		Ports:                    []object.ServicePort{{Port: 443}, {Port: 8080}},
 		ExternalIPs:              []string{"203.0.113.7"},
 		LoadBalancerSourceRanges: []string{"10.1.0.0/16"},
 	}
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			p := mustLoad(b, tenants(n))
-			a := Attributes{Operation: Create, Namespace: "team-0", User: "jane", Groups: []string{"system:authenticated"}}
+			a := object.Attributes{Operation: object.Create, Namespace: "team-0", User: "jane", Groups: []string{"system:authenticated"}}
 			b.ReportAllocs()
 			for b.Loop() {
 				if fs := must(p.EvaluateService(a, svc, nil, nil)); len(fs) > 0 {

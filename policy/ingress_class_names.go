@@ -59,7 +59,7 @@ const (
 
 // classNames yields the path of the field and the class for each class that is set on the Ingress. It skips empty
 // classes.
-func (ing *Ingress) classNames() iter.Seq2[string, string] {
+func (ing *ingressView) classNames() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if ing.ClassName != nil && *ing.ClassName != "" && !yield(classField, *ing.ClassName) {
 			return
@@ -71,7 +71,7 @@ func (ing *Ingress) classNames() iter.Seq2[string, string] {
 }
 
 // classes returns the class in the field and the class in the annotation.
-func (ing *Ingress) classes() classes {
+func (ing *ingressView) classes() classes {
 	c := classes{1: ing.Annotations[classAnnotation]}
 	if ing.ClassName != nil {
 		c[0] = *ing.ClassName

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // ruleHost returns the field for the host of a rule.
@@ -40,7 +41,7 @@ func (ing *ingressView) ruleHosts(r *report) []hostClaim {
 
 // ruleHosts returns the claims in the rules and the default backend. If globs is true, *.example covers names at any
 // depth.
-func ruleHosts(ing *Ingress, globs bool) []hostClaim {
+func ruleHosts(ing *object.Ingress, globs bool) []hostClaim {
 	if len(ing.Rules) == 0 {
 		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noRules})}
 	}
@@ -56,6 +57,19 @@ func ruleHosts(ing *Ingress, globs bool) []hostClaim {
 		hosts = append(hosts, claimOf(match.EveryHost(), claimPlace{in: defaultBackend}))
 	}
 	return hosts
+}
+
+// globs reports whether *.example in a rule of the Ingress covers names at any depth.
+func (ing *ingressView) globs(r *report) bool {
+	if !ing.known.hasGlobbing() {
+		return false
+	}
+	for _, class := range ing.classNames() {
+		if ing.known.isGlobbing(class, r) {
+			return true
+		}
+	}
+	return false
 }
 
 // claims returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are ordered,

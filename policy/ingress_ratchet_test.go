@@ -3,6 +3,7 @@ package policy
 import (
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -11,7 +12,7 @@ func TestIngressRatchet(t *testing.T) {
 	const allowed = `hosts: {allowed: [ok.example]}`
 	for name, test := range map[string]struct {
 		rule     string
-		old, new *Ingress
+		old, new *object.Ingress
 		want     []string
 	}{
 		"host: unchanged":       {allowed, withHosts("bad.example"), withHosts("bad.example"), nil},
@@ -67,8 +68,8 @@ func TestIngressRatchet(t *testing.T) {
 		"annotation: new rewrite": {`ingressNginx: {rewriteTarget: safe}`, withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a"), withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?b"),
 			[]string{`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.ingress.kubernetes.io/rewrite-target"]: "/$1?b" contains '?', which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`}},
 
-		"default backend: kept":  {`defaultBackend: deny`, &Ingress{DefaultBackend: true}, &Ingress{DefaultBackend: true}, nil},
-		"default backend: added": {`defaultBackend: deny`, &Ingress{}, &Ingress{DefaultBackend: true}, []string{`r/defaultBackend: spec.defaultBackend: gets every request that no rule matches, and is denied; list hosts in spec.rules instead`}},
+		"default backend: kept":  {`defaultBackend: deny`, &object.Ingress{DefaultBackend: true}, &object.Ingress{DefaultBackend: true}, nil},
+		"default backend: added": {`defaultBackend: deny`, &object.Ingress{}, &object.Ingress{DefaultBackend: true}, []string{`r/defaultBackend: spec.defaultBackend: gets every request that no rule matches, and is denied; list hosts in spec.rules instead`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -84,4 +85,4 @@ func TestIngressRatchet(t *testing.T) {
 	}
 }
 
-var updating = Attributes{Operation: Update, Namespace: "team-a", Resource: "ingresses"}
+var updating = object.Attributes{Operation: object.Update, Namespace: "team-a", Resource: "ingresses"}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // tlsRules is the tls field of an ingresses entry.
@@ -55,7 +56,7 @@ type tlsRequired struct{}
 
 func (tlsRequired) find(ing *ingressView, r *report) {
 	for i := range ing.TLS {
-		if !r.spend(1+len(ing.TLS[i].Hosts)) || ing.TLS[i].namesSomething() {
+		if !r.spend(1+len(ing.TLS[i].Hosts)) || namesSomething(&ing.TLS[i]) {
 			return
 		}
 	}
@@ -74,7 +75,7 @@ func (tlsRequired) find(ing *ingressView, r *report) {
 }
 
 // namesSomething reports whether the element contains a host or a Secret.
-func (t *IngressTLS) namesSomething() bool {
+func namesSomething(t *object.IngressTLS) bool {
 	return t.SecretName != "" || slices.ContainsFunc(t.Hosts, func(host string) bool { return host != "" })
 }
 

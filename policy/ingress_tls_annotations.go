@@ -38,7 +38,7 @@ const maxListenPorts = 2048
 //   - gce, gce-internal (GKE): managed-certificates or pre-shared-cert, and allow-http "false".
 //   - traefik: router.tls "true". The router then ignores plain HTTP.
 //   - kong: protocols with only https. Kong answers plain HTTP requests with an error or a redirect.
-func (ing *Ingress) tlsAnnotations(r *report) (tls tlsByAnnotation) {
+func (ing *ingressView) tlsAnnotations(r *report) (tls tlsByAnnotation) {
 	if len(ing.Annotations) == 0 || !r.spend(1) {
 		return tls
 	}
@@ -52,7 +52,7 @@ func (ing *Ingress) tlsAnnotations(r *report) (tls tlsByAnnotation) {
 }
 
 // tlsOfClass returns the result of tlsAnnotations for one class.
-func (ing *Ingress) tlsOfClass(class string) tlsByAnnotation {
+func (ing *ingressView) tlsOfClass(class string) tlsByAnnotation {
 	a := ing.Annotations
 	switch class {
 	case "alb":
@@ -74,7 +74,7 @@ func (ing *Ingress) tlsOfClass(class string) tlsByAnnotation {
 }
 
 // tlsOfALB returns the result of tlsAnnotations for the AWS load balancer controller.
-func (ing *Ingress) tlsOfALB() tlsByAnnotation {
+func (ing *ingressView) tlsOfALB() tlsByAnnotation {
 	text, listed := ing.Annotations[albPorts]
 	if !listed {
 		return tlsByAnnotation{served: ing.Annotations[albCertificate] != ""}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -75,7 +76,7 @@ func TestTLSByAnnotation(t *testing.T) {
 			if test.want != "" {
 				want = []string{test.want}
 			}
-			a := Attributes{Operation: Create, Namespace: "team-a"}
+			a := object.Attributes{Operation: object.Create, Namespace: "team-a"}
 			p := mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {required: true}}]")
 			if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(a, ing, nil, nil)))); diff != "" {
 				t.Error(diff)
@@ -101,9 +102,9 @@ func annotationsOf(prefix string, pairs ...string) map[string]string {
 func TestTLSByAnnotationBesideTLS(t *testing.T) {
 	p := mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {required: true, coversHosts: true}}]")
 	ing := withHosts("a.example", "b.example")
-	ing.ClassName, ing.TLS = new("alb"), []IngressTLS{{Hosts: []string{"a.example"}}}
+	ing.ClassName, ing.TLS = new("alb"), []object.IngressTLS{{Hosts: []string{"a.example"}}}
 	ing.Annotations = map[string]string{albCertificate: "arn:x"}
-	if got := must(p.EvaluateIngress(Attributes{Operation: Create}, ing, nil, nil)); len(got) != 1 {
+	if got := must(p.EvaluateIngress(object.Attributes{Operation: object.Create}, ing, nil, nil)); len(got) != 1 {
 		t.Errorf("got %v", sentences(got))
 	}
 }

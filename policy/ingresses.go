@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // ingressesEntry is an entry of the ingresses block: a rule for Ingresses. Each field below is a block of checks. An
@@ -48,7 +49,7 @@ func (e *ingressesEntry) Validate() error {
 
 // ingressView is an Ingress and the values that its checks parse.
 type ingressView struct {
-	*Ingress
+	*object.Ingress
 	view
 	hosts    []hostClaim  // see ruleHosts
 	claimed  claimSet     // see claims
@@ -57,24 +58,24 @@ type ingressView struct {
 	syntax   pathSyntax   // see pathSyntax
 }
 
-func viewIngress(ing *Ingress) ingressView { return ingressView{Ingress: ing} }
+func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: ing} }
 
 // ingressRules compiles the rules for Ingresses.
 func ingressRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
 		return rule[ingressView]{e.ruleHeader, e.checks()}
 	}, ownerRules(c.owners, claimsUnless(c.carriers, (*ingressView).claims, (*ingressView).isSolver))...)
-	s.isSolver = (*ingressView).answersChallenges
+	s.prepare = prepareViews(c, (*ingressView).answersChallenges)
 	return s
 }
 
 // EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.
-func (p *Policy) EvaluateIngress(a Attributes, ing, old *Ingress, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateIngress(a object.Attributes, ing, old *object.Ingress, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
 }
 
 // ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
-func (p *Policy) ExplainIngress(a Attributes, ing *Ingress) []RuleTrace {
+func (p *Policy) ExplainIngress(a object.Attributes, ing *object.Ingress) []RuleTrace {
 	return explain(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing)
 }
 

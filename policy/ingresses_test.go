@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
@@ -20,7 +21,7 @@ func TestIngressSentences(t *testing.T) {
 	unruly.Annotations = map[string]string{"nginx.ingress.kubernetes.io/app-root": "/x"}
 	for name, test := range map[string]struct {
 		rule string
-		ing  *Ingress
+		ing  *object.Ingress
 		want []string
 	}{
 		"nothing passes":          {`hosts: {allowed: []}`, withHosts("a.example"), []string{`r/hosts.allowed: spec.rules[0].host: "a.example" is not allowed; the policy allows none`}},
@@ -43,7 +44,7 @@ func TestIngressSentences(t *testing.T) {
 		"a long value is cut":     {`annotations: {values: [{key: a, value: b}]}`, withAnnotations("a", strings.Repeat("secret", 100)), []string{`r/annotations.values: metadata.annotations["a"]: "` + strings.Repeat("secret", 10) + `"… does not match b`}},
 		"both patterns of a key":  {`annotations: {values: [{key: "a*", value: ".*x.*"}, {key: ab, value: ".*y.*"}]}`, withAnnotations("ab", "x"), []string{`r/annotations.values: metadata.annotations["ab"]: "x" does not match .*y.*`}},
 		"a default backend beside rules": {"hosts: {required: true, allowed: [a.example], denied: [b.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}",
-			&Ingress{DefaultBackend: true, Rules: []IngressRule{{Host: "a.example"}}, TLS: []IngressTLS{{Hosts: []string{"a.example"}}}}, []string{
+			&object.Ingress{DefaultBackend: true, Rules: []object.IngressRule{{Host: "a.example"}}, TLS: []object.IngressTLS{{Hosts: []string{"a.example"}}}}, []string{
 				`r/hosts.required: spec.defaultBackend: serves every host that is not in a rule; list hosts in spec.rules instead`,
 				`r/hosts.allowed: spec.defaultBackend: serves every host that is not in a rule; allowed: a.example`,
 				`r/hosts.denied: spec.defaultBackend: serves every host that is not in a rule, including the denied b.example; list hosts in spec.rules instead`,
@@ -92,11 +93,11 @@ func TestIngressSentencesPrint(t *testing.T) {
   annotations: {denied: ["*/"], required: [{key: kubernetes.io/ingress.class, value: x}], values: [{key: "*", value: x}], deniedValues: [{key: "*", value: ".*"}]}
   ingressNginx: {maxRisk: Low}`)
 	const evil = "*.\x00\n\x1b[31m\u202e\xff/"
-	ing := &Ingress{
-		Meta:      Meta{Annotations: map[string]string{classAnnotation: evil, allowHTTPAnnotation: evil, evil: evil, "nginx.ingress.kubernetes.io/" + evil: evil}},
+	ing := &object.Ingress{
+		Meta:      object.Meta{Annotations: map[string]string{classAnnotation: evil, allowHTTPAnnotation: evil, evil: evil, "nginx.ingress.kubernetes.io/" + evil: evil}},
 		ClassName: new(evil + "x"),
-		Rules:     []IngressRule{{Host: evil, Paths: []IngressPath{{evil, evil}}}},
-		TLS:       []IngressTLS{{Hosts: []string{evil + "x"}}},
+		Rules:     []object.IngressRule{{Host: evil, Paths: []object.IngressPath{{Path: evil, Type: evil}}}},
+		TLS:       []object.IngressTLS{{Hosts: []string{evil + "x"}}},
 	}
 	checks := map[string]bool{}
 	for _, f := range must(p.EvaluateIngress(creating, ing, nil, nil)) {
@@ -111,7 +112,7 @@ func TestIngressSentencesPrint(t *testing.T) {
 }
 
 // patterned is an Ingress with a path of characters that are special in regular expressions, and an annotation.
-func patterned(key string) *Ingress {
+func patterned(key string) *object.Ingress {
 	ing := withPaths("Prefix", "/adm(in)")
 	ing.Annotations = map[string]string{key: "true"}
 	return ing
@@ -122,9 +123,9 @@ func patterned(key string) *Ingress {
 func TestIngressOfManyHosts(t *testing.T) {
 	const n = 10000
 	ing := manyHosts(n)
-	ing.TLS = []IngressTLS{{}}
+	ing.TLS = []object.IngressTLS{{}}
 	for i := range n {
-		ing.TLS = append(ing.TLS, IngressTLS{Hosts: []string{fmt.Sprintf("other%d.example", i)}})
+		ing.TLS = append(ing.TLS, object.IngressTLS{Hosts: []string{fmt.Sprintf("other%d.example", i)}})
 	}
 	p := mustLoadIngressRule(t, "hosts: {allowed: [ok.example], denied: [bad.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}")
 	findings := must(p.EvaluateIngress(updating, ing, ing, nil))
@@ -139,12 +140,12 @@ func TestIngressOfManyHosts(t *testing.T) {
 }
 
 // manyHosts returns an Ingress with n hosts below apps.example.com, all of them in spec.tls.
-func manyHosts(n int) *Ingress {
-	ing := &Ingress{Meta: Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/rewrite-target": "/", "team": "web"}}, ClassName: new("public")}
+func manyHosts(n int) *object.Ingress {
+	ing := &object.Ingress{Meta: object.Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/rewrite-target": "/", "team": "web"}}, ClassName: new("public")}
 	for i := range n {
 		host := fmt.Sprintf("host%d.apps.example.com", i)
-		ing.Rules = append(ing.Rules, IngressRule{host, []IngressPath{{"/", "Prefix"}, {"/api", "Exact"}}})
-		ing.TLS = append(ing.TLS, IngressTLS{Hosts: []string{host}})
+		ing.Rules = append(ing.Rules, object.IngressRule{Host: host, Paths: []object.IngressPath{{Path: "/", Type: "Prefix"}, {Path: "/api", Type: "Exact"}}})
+		ing.TLS = append(ing.TLS, object.IngressTLS{Hosts: []string{host}})
 	}
 	return ing
 }
@@ -375,7 +376,7 @@ func ingressRule(text string) string {
 	return "ingresses:\n- name: r\n  mode: enforce\n  " + text + "\n"
 }
 
-var creating = Attributes{Operation: Create, Namespace: "team-a", Resource: "ingresses"}
+var creating = object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "ingresses"}
 
 // ingressManifest contains the fields of networking.k8s.io/v1 that the manifests of the tests use.
 type ingressManifest struct {
@@ -402,47 +403,47 @@ type ingressManifest struct {
 	} `json:"spec"`
 }
 
-func readIngress(t *testing.T, file string) *Ingress {
+func readIngress(t *testing.T, file string) *object.Ingress {
 	t.Helper()
 	var m ingressManifest
 	if err := yaml.Unmarshal(readFile(t, file), &m); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	ing := &Ingress{
-		Meta:           Meta{Name: m.Metadata.Name, Annotations: m.Metadata.Annotations},
+	ing := &object.Ingress{
+		Meta:           object.Meta{Name: m.Metadata.Name, Annotations: m.Metadata.Annotations},
 		ClassName:      m.Spec.IngressClassName,
 		DefaultBackend: m.Spec.DefaultBackend != nil,
 	}
 	for _, r := range m.Spec.Rules {
-		rule := IngressRule{Host: r.Host}
+		rule := object.IngressRule{Host: r.Host}
 		for _, p := range r.HTTP.Paths {
-			rule.Paths = append(rule.Paths, IngressPath{p.Path, p.PathType})
+			rule.Paths = append(rule.Paths, object.IngressPath{Path: p.Path, Type: p.PathType})
 		}
 		ing.Rules = append(ing.Rules, rule)
 	}
 	for _, entry := range m.Spec.TLS {
-		ing.TLS = append(ing.TLS, IngressTLS{entry.Hosts, entry.SecretName})
+		ing.TLS = append(ing.TLS, object.IngressTLS{Hosts: entry.Hosts, SecretName: entry.SecretName})
 	}
 	return ing
 }
 
 // withHosts returns an Ingress with a rule for each host.
-func withHosts(hosts ...string) *Ingress {
-	ing := &Ingress{}
+func withHosts(hosts ...string) *object.Ingress {
+	ing := &object.Ingress{}
 	for _, h := range hosts {
-		ing.Rules = append(ing.Rules, IngressRule{Host: h, Paths: []IngressPath{{"/", "Prefix"}}})
+		ing.Rules = append(ing.Rules, object.IngressRule{Host: h, Paths: []object.IngressPath{{Path: "/", Type: "Prefix"}}})
 	}
 	return ing
 }
 
 // withTLS adds an element of spec.tls.
-func withTLS(ing *Ingress, hosts ...string) *Ingress {
-	ing.TLS = append(ing.TLS, IngressTLS{Hosts: hosts})
+func withTLS(ing *object.Ingress, hosts ...string) *object.Ingress {
+	ing.TLS = append(ing.TLS, object.IngressTLS{Hosts: hosts})
 	return ing
 }
 
 // withAnnotations returns an Ingress for one host with these annotations: key, value, key, value.
-func withAnnotations(pairs ...string) *Ingress {
+func withAnnotations(pairs ...string) *object.Ingress {
 	ing := withHosts("a.example")
 	ing.Annotations = map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -452,16 +453,16 @@ func withAnnotations(pairs ...string) *Ingress {
 }
 
 // withPaths returns an Ingress for one host with paths: type, path, type, path.
-func withPaths(pairs ...string) *Ingress {
-	ing := &Ingress{Rules: []IngressRule{{Host: "a.example"}}}
+func withPaths(pairs ...string) *object.Ingress {
+	ing := &object.Ingress{Rules: []object.IngressRule{{Host: "a.example"}}}
 	for i := 0; i < len(pairs); i += 2 {
-		ing.Rules[0].Paths = append(ing.Rules[0].Paths, IngressPath{pairs[i+1], pairs[i]})
+		ing.Rules[0].Paths = append(ing.Rules[0].Paths, object.IngressPath{Path: pairs[i+1], Type: pairs[i]})
 	}
 	return ing
 }
 
 // withClass returns an Ingress with the class in its spec and in its annotation; empty ones are absent.
-func withClass(spec, annotation string) *Ingress {
+func withClass(spec, annotation string) *object.Ingress {
 	ing := withHosts("a.example")
 	if spec != "" {
 		ing.ClassName = &spec

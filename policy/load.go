@@ -267,16 +267,16 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
 	p.additions = Additions{len(d.Exceptions), len(d.Carriers), len(d.Templates)}
-	known := d.SolverAccounts.knownWith(d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)))
 	c := compilation{
-		comparisons: e, known: known, carriers: d.Carriers, exceptions: d.Exceptions.compile(&d.blocks, e, errs),
+		comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
+		solvers: d.SolverAccounts.users(), carriers: d.Carriers, exceptions: d.Exceptions.compile(&d.blocks, e, errs),
 	}
 	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
-		p.warnings = slices.Concat(d.Carriers.warnings(d.Pos, p.counts), d.warnings(p.mirrors), p.mirrors.warnDenied(d.Pods),
+		p.warnings = slices.Concat(d.Carriers.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors), p.mirrors.warnDenied(deniedImagesIn(d.Pods)),
 			d.Templates.warnings(p.counts), d.Exceptions.warnings())
 		p.expiries, p.places = d.expiries(), d.places()
 	}
@@ -309,6 +309,7 @@ func (d *document) compare(e *comparisons, errs *strict.Collector) {
 type compilation struct {
 	*comparisons
 	known      *knownAnnotations
+	solvers    []string // the users that create solvers
 	carriers   carriers
 	exceptions *exceptions
 
@@ -317,18 +318,11 @@ type compilation struct {
 }
 
 // rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them.
-func rulesOf[E, T any](entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T]) *ruleset[T] {
-	var rules []rule[T]
-	for i := range entries {
-		if c.pollDone() {
-			break
-		}
-		if r := compile(&entries[i]); r.Mode != Off {
-			rules = append(rules, r)
-		}
-	}
-	s := newRuleset(append(rules, more...))
-	s.known, s.exceptions = c.known, c.exceptions
+func rulesOf[E, T any, P kindView[T]](
+	entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T],
+) *ruleset[T] {
+	s := compileRules(entries, c.exceptions, c.pollDone, compile, more)
+	s.prepare = prepareViews[T, P](c, nil)
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Any policy file either always loads as the same policy, or each of its errors has a position.
@@ -42,7 +43,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil || again.Hash() != p.Hash() || again.Counts() != p.Counts() {
 			t.Errorf("loaded once, but then: %v", err)
 		}
-		svc := &Service{Type: "LoadBalancer", ExternalIPs: []string{"192.0.2.1"}, Ports: []ServicePort{{Port: 80, NodePort: 30000}}}
-		must(p.EvaluateService(Attributes{Operation: Update, Namespace: "team-a"}, svc, svc, nil))
+		svc := &object.Service{Type: "LoadBalancer", ExternalIPs: []string{"192.0.2.1"}, Ports: []object.ServicePort{{Port: 80, NodePort: 30000}}}
+		must(p.EvaluateService(object.Attributes{Operation: object.Update, Namespace: "team-a"}, svc, svc, nil))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Each testdata/load/*.bad.yaml is a policy that does not load. Its errors are in the file, one per line after "# want:
@@ -45,7 +46,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range must(p.EvaluateService(Attributes{Operation: Create}, &Service{}, nil, nil)) {
+		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff([]string{"first", "second", "third"}, got); diff != "" {
@@ -118,7 +119,7 @@ func TestLoadEmpty(t *testing.T) {
 			if p.Counts() != (Counts{}) || !p.Emptied() {
 				t.Errorf("%+v, emptied: %t", p.Counts(), p.Emptied())
 			}
-			if fs := must(p.EvaluateService(Attributes{Operation: Create}, &Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
+			if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
 				t.Errorf("an empty policy denies nothing, but %v", fs)
 			}
 			if len(p.Hash()) != 12 {

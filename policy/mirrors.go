@@ -118,6 +118,20 @@ func (d destination) String() string {
 	return d.place
 }
 
+// describe returns the parts of the mirror for programs that translate policies.
+func (d destination) describe() map[string]any {
+	written := d.place
+	if d.registry != "" {
+		registry, _, _ := strings.Cut(d.place, "/")
+		written = d.registry + d.place[len(registry):]
+	}
+	fields := map[string]any{"place": d.place, "written": written}
+	if d.keepRegistry {
+		fields["keepRegistry"] = "true"
+	}
+	return fields
+}
+
 // suits returns an error if d cannot be the mirror of a source.
 func (d destination) suits(s source) error {
 	registry, _, _ := strings.Cut(s.place, "/")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // pullSecret is the imagePullSecret field of a mirrors entry. It is the name of a Secret with which nodes log in to the
@@ -40,7 +41,7 @@ type PullSecrets struct {
 }
 
 // pullSecretsOf returns the names that a Pod lacks for its images.
-func pullSecretsOf(a Attributes, pod *Pod, images []ImageOutcome) PullSecrets {
+func pullSecretsOf(a object.Attributes, pod *object.Pod, images []ImageOutcome) PullSecrets {
 	var lacking []string
 	var there map[string]bool // made only if an image needs a name, because a Pod may reference thousands
 	for i := range images {
@@ -59,18 +60,18 @@ func pullSecretsOf(a Attributes, pod *Pod, images []ImageOutcome) PullSecrets {
 			lacking = append(lacking, name)
 		}
 	}
-	if a.Operation == Create && a.Subresource == "" {
+	if a.Operation == object.Create && a.Subresource == "" {
 		return PullSecrets{Added: lacking}
 	}
 	return PullSecrets{Missing: lacking}
 }
 
-// PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
-// names in the mirrors entries in mode enforce that can apply to Pods in this namespace.
-func (p *Policy) PullSecrets(namespace string) []string {
+// pullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
+// names in the entries in mode enforce that can apply to Pods in this namespace.
+func (t *mirrorTable) pullSecrets(namespace string) []string {
 	var names []string
-	for i := range p.mirrors.mirrors {
-		m := &p.mirrors.mirrors[i]
+	for i := range t.mirrors {
+		m := &t.mirrors[i]
 		switch {
 		case m.pullSecret == "" || m.Mode != Enforce:
 		case m.Match != nil && m.Match.Namespaces != nil && !matchesAny(m.Match.Namespaces, namespace):

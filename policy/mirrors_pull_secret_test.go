@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -17,11 +18,11 @@ mirrors:
 
 func TestPullSecrets(t *testing.T) {
 	updatePod := createPod
-	updatePod.Operation = Update
+	updatePod.Operation = object.Update
 	debug := updatePod
 	debug.Subresource = "ephemeralcontainers"
 	for name, test := range map[string]struct {
-		a      Attributes
+		a      object.Attributes
 		there  []string
 		images string
 		want   PullSecrets
@@ -40,16 +41,16 @@ func TestPullSecrets(t *testing.T) {
 		"second review of the same Pod": {createPod, []string{"hub-login"}, "m.example/hub/library/nginx quay.io/a", PullSecrets{Added: []string{"quay-login"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod, old := &Pod{ImagePullSecrets: test.there}, (*Pod)(nil)
+			pod, old := &object.Pod{ImagePullSecrets: test.there}, (*object.Pod)(nil)
 			for i, ref := range strings.Fields(test.images) {
-				place := Containers
+				place := object.Containers
 				if test.a.Subresource != "" {
-					place = EphemeralContainers
+					place = object.EphemeralContainers
 				}
-				pod.Images = append(pod.Images, Image{place, i, "c" + ref, ref, false})
+				pod.Images = append(pod.Images, object.Image{Place: place, Index: i, Name: "c" + ref, Ref: ref, Never: false})
 			}
-			if test.a.Operation == Update {
-				old = &Pod{ImagePullSecrets: test.there}
+			if test.a.Operation == object.Update {
+				old = &object.Pod{ImagePullSecrets: test.there}
 			}
 			rw := must(mustLoad(t, secretsText).RewritePod(test.a, pod, old, nil))
 			if diff := cmp.Diff(test.want, rw.PullSecrets); diff != "" {
@@ -60,7 +61,7 @@ func TestPullSecrets(t *testing.T) {
 }
 
 func TestWhyNamesThePullSecret(t *testing.T) {
-	pod := &Pod{Images: []Image{{Containers, 0, "a", "nginx", false}, {Containers, 1, "b", "gcr.io/a", false}}}
+	pod := &object.Pod{Images: []object.Image{{Place: object.Containers, Index: 0, Name: "a", Ref: "nginx", Never: false}, {Place: object.Containers, Index: 1, Name: "b", Ref: "gcr.io/a", Never: false}}}
 	rw := must(mustLoad(t, secretsText).RewritePod(createPod, pod, nil, nil))
 	for i, want := range []string{
 		"pulled from m.example/hub/library/nginx with pull secret hub-login by mirrors entry hub",

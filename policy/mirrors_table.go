@@ -288,3 +288,20 @@ func endsAtUpTo(place string, n int) iter.Seq[end] {
 		}
 	}
 }
+
+// rewrites returns the route that rewrites all images of a place, for any Pod, and the place that they are rewritten
+// to. It returns nil if there is no such route.
+func (t *mirrorTable) rewrites(p match.ImagePattern) (*route, match.ImagePattern) {
+	for o := range t.covering(p.Name) {
+		r := o.withoutMatch
+		if r == nil {
+			continue
+		}
+		if r.Mode != Enforce || r.excludesPlace(p.Name) {
+			break
+		}
+		name := r.prefix() + p.Name[len(r.source.place):]
+		return r, match.ImagePattern{Name: name, Version: p.Version, Beneath: p.Beneath}
+	}
+	return nil, match.ImagePattern{}
+}

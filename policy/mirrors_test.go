@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -165,7 +166,7 @@ func TestMirrorMatch(t *testing.T) {
 		if key, value, ok := strings.Cut(test.label, "="); ok {
 			pod.Labels = map[string]string{key: value}
 		}
-		out := must(p.RewritePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil)).Images[0]
+		out := must(p.RewritePod(object.Attributes{Operation: object.Create, Namespace: test.namespace}, pod, nil, nil)).Images[0]
 		got := out.Why()
 		if out.Outcome == Rewritten {
 			got = out.To

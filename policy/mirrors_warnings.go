@@ -8,17 +8,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-const (
-	maxWarnings = 100 // more than a person reads
-	// maxCompared limits how many pairs of a denied place and a route are compared, which bounds the time to a tenth of a
-	// second. The number of pairs can be large, because entries of one source with different match blocks each have a
-	// mirror. The remaining pairs are not checked.
-	maxCompared = 200_000
-)
+// deniedImagesOf is the field images.denied of an entry, and the position of the entry.
+type deniedImagesOf struct {
+	pos      strict.Pos
+	patterns []match.ImagePattern
+}
 
 // deniedPlace is one pattern in images.denied.
 type deniedPlace struct {
-	entry   *podsEntry
+	pos     strict.Pos
 	all     match.ImageSet // images.denied of the entry
 	pattern match.ImagePattern
 	warned  bool
@@ -26,17 +24,14 @@ type deniedPlace struct {
 
 // warnDenied returns warnings about patterns in images.denied if a mirror serves the denied images under names that the
 // entry does not deny. A Pod that uses the name at the mirror would pass.
-func (t *mirrorTable) warnDenied(entries []podsEntry) strict.Errors {
+func (t *mirrorTable) warnDenied(entries []deniedImagesOf) strict.Errors {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
 	for i := range entries {
 		e := &entries[i]
-		if e.Mode == Off {
-			continue
-		}
-		all := match.NewImageSet(e.Images.Denied)
-		for _, p := range e.Images.Denied {
-			d := &deniedPlace{entry: e, all: all, pattern: p}
+		all := match.NewImageSet(e.patterns)
+		for _, p := range e.patterns {
+			d := &deniedPlace{pos: e.pos, all: all, pattern: p}
 			places = append(places, d)
 			if p.Version == "" {
 				byName[p.Name] = append(byName[p.Name], d)
@@ -114,7 +109,7 @@ func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern
 		w.more = true
 		return false
 	}
-	w.errs.Errorf(d.entry.Pos, "images.denied has %s, and mirrors entry %s has it at %s: an image "+
+	w.errs.Errorf(d.pos, "images.denied has %s, and mirrors entry %s has it at %s: an image "+
 		"written like that is not denied; deny %[3]s too", d.pattern, r.Name, at)
 	return false
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -15,14 +16,14 @@ mirrors:
 pods:
 - {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}
 `)
-	pod := &Pod{Images: []Image{
-		{Place: Containers, Name: "a", Ref: "docker.io/acme/preloaded:1.2", Never: true},
-		{Place: Containers, Index: 1, Name: "b", Ref: "quay.io/acme/preloaded", Never: true},
-		{Place: Containers, Index: 2, Name: "c", Ref: "ghcr.io/acme/preloaded", Never: true},
-		{Place: Containers, Index: 3, Name: "d", Ref: "m.example/hub/acme/x", Never: true},
-		{Place: Containers, Index: 4, Name: "e", Ref: "acme/excluded", Never: true},
-		{Place: Volumes, Name: "v", Ref: "acme/model", Never: true},
-		{Place: Volumes, Index: 1, Name: "w", Ref: "acme/:", Never: true},
+	pod := &object.Pod{Images: []object.Image{
+		{Place: object.Containers, Name: "a", Ref: "docker.io/acme/preloaded:1.2", Never: true},
+		{Place: object.Containers, Index: 1, Name: "b", Ref: "quay.io/acme/preloaded", Never: true},
+		{Place: object.Containers, Index: 2, Name: "c", Ref: "ghcr.io/acme/preloaded", Never: true},
+		{Place: object.Containers, Index: 3, Name: "d", Ref: "m.example/hub/acme/x", Never: true},
+		{Place: object.Containers, Index: 4, Name: "e", Ref: "acme/excluded", Never: true},
+		{Place: object.Volumes, Name: "v", Ref: "acme/model", Never: true},
+		{Place: object.Volumes, Index: 1, Name: "w", Ref: "acme/:", Never: true},
 	}}
 	rw := must(p.RewritePod(createPod, pod, nil, nil))
 	var got []string
@@ -57,14 +58,14 @@ pods: [{name: r, mode: enforce, images: {from: mirrors, allowed: [docker.io/acme
 	for image, passes := range map[string]bool{
 		"acme/preloaded": false, "ghcr.io/x": false, "acme/allowed:1": true, "acme/excluded": true, "m.example/hub/x": true,
 	} {
-		pod := &Pod{Images: []Image{{Name: "a", Ref: image, Never: true}}}
+		pod := &object.Pod{Images: []object.Image{{Name: "a", Ref: image, Never: true}}}
 		if got := must(p.EvaluatePod(createPod, pod, nil, nil)); len(got) == 0 != passes {
 			t.Errorf("%s: %v", image, sentences(got))
 		}
 	}
 	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, because its pull policy is Never; ` +
 		"load it on the nodes as m.example/hub/acme/preloaded and write that, or have the policy allow it"
-	got := must(p.EvaluatePod(createPod, &Pod{Images: []Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
+	got := must(p.EvaluatePod(createPod, &object.Pod{Images: []object.Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
 	if diff := cmp.Diff(want, got[0].Reason); diff != "" {
 		t.Error(diff)
 	}

@@ -7,31 +7,19 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
-
-// OpenShiftRoute is the part of a route.openshift.io/v1 Route that decisions depend on.
-type OpenShiftRoute struct {
-	Meta
-	Host      string // empty if the server does not set it; each router then decides
-	Subdomain string // used if Host is empty; each router serves the subdomain below its domain
-	// WildcardPolicy is None or Subdomain. With Subdomain, the Route serves all hosts one label below the parent of Host,
-	// and not only Host. An empty value means None.
-	WildcardPolicy string
-	Path           string // a prefix; empty means every path
-	// Backends contains the kinds in spec.to and in spec.alternateBackends. An empty kind means Service.
-	Backends []string
-}
 
 // openShiftRouteView is an OpenShift Route and the values that its checks parse.
 type openShiftRouteView struct {
-	*OpenShiftRoute
+	*object.OpenShiftRoute
 	view
 	claimed claimSet       // see routerDomains.claims
 	below   *routerDomains // the domains for which claimed was computed
 	paths   []pathPlace    // see allPaths
 }
 
-func viewOpenShiftRoute(route *OpenShiftRoute) openShiftRouteView {
+func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 	return openShiftRouteView{OpenShiftRoute: route}
 }
 
@@ -41,12 +29,12 @@ func openShiftRouteRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
-func (p *Policy) EvaluateOpenShiftRoute(a Attributes, route, old *OpenShiftRoute, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateOpenShiftRoute(a object.Attributes, route, old *object.OpenShiftRoute, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
 }
 
 // ExplainOpenShiftRoute returns for every routes rule with checks for OpenShift Routes whether it applies to the Route.
-func (p *Policy) ExplainOpenShiftRoute(a Attributes, route *OpenShiftRoute) []RuleTrace {
+func (p *Policy) ExplainOpenShiftRoute(a object.Attributes, route *object.OpenShiftRoute) []RuleTrace {
 	return explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
 }
 
@@ -160,7 +148,7 @@ func (d *routerDomains) claims(route *openShiftRouteView, r *report) *claimSet {
 // hostClaims returns the claims of spec.host. If wildcardPolicy is Subdomain, the router serves all hosts one label
 // below the parent of the host (openshift/router, pkg/router/template/util/util.go). The host itself is one of them. A
 // wildcardPolicy that the API does not define may mean None or Subdomain, so hostClaims returns the claims for both.
-func (route *OpenShiftRoute) hostClaims() []hostClaim {
+func (route *openShiftRouteView) hostClaims() []hostClaim {
 	at := claimPlace{in: openShiftHost}
 	if route.Host == "" {
 		return []hostClaim{claimOf(match.EveryHost(), at)}

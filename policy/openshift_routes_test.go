@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
-var creatingOpenShiftRoute = Attributes{Operation: Create, Namespace: "team", Resource: openShiftRoutes}
+var creatingOpenShiftRoute = object.Attributes{Operation: object.Create, Namespace: "team", Resource: openShiftRoutes}
 
 // Every directory in testdata/openshiftRoutes has a policy.yaml and manifests, with the expected sentences at the top
 // of each.
@@ -21,7 +22,7 @@ func TestOpenShiftRouteManifests(t *testing.T) {
 
 // readOpenShiftRoute reads a manifest with local types, because the module of OpenShift has no release with
 // spec.subdomain.
-func readOpenShiftRoute(t testing.TB, manifest []byte) *OpenShiftRoute {
+func readOpenShiftRoute(t testing.TB, manifest []byte) *object.OpenShiftRoute {
 	t.Helper()
 	type backend struct {
 		Kind   string `json:"kind"`
@@ -43,8 +44,8 @@ func readOpenShiftRoute(t testing.TB, manifest []byte) *OpenShiftRoute {
 	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
 		t.Fatal(err)
 	}
-	out := &OpenShiftRoute{
-		Meta: Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
+	out := &object.OpenShiftRoute{
+		Meta: object.Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
 		Host: in.Spec.Host, Subdomain: in.Spec.Subdomain, Path: in.Spec.Path, WildcardPolicy: in.Spec.WildcardPolicy,
 		Backends: []string{in.Spec.To.Kind},
 	}
@@ -58,25 +59,25 @@ func readOpenShiftRoute(t testing.TB, manifest []byte) *OpenShiftRoute {
 // domains.
 func TestOpenShiftRouteClaims(t *testing.T) {
 	for name, test := range map[string]struct {
-		route     OpenShiftRoute
+		route     object.OpenShiftRoute
 		want      string
 		ofUnknown string // without domains, if that differs
 	}{
-		"a host":                    {OpenShiftRoute{Host: "A.example"}, "spec.host a.example", ""},
-		"a host beats a subdomain":  {OpenShiftRoute{Host: "a.example", Subdomain: "b"}, "spec.host a.example", ""},
-		"no wildcard":               {OpenShiftRoute{Host: "a.example", WildcardPolicy: "None"}, "spec.host a.example", ""},
-		"a wildcard":                {OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "Subdomain"}, "spec.host *.b.example", ""},
-		"a wildcard of one label":   {OpenShiftRoute{Host: "a", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
-		"another policy":            {OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "All"}, "spec.host a.b.example, spec.host *.b.example", ""},
-		"no name":                   {OpenShiftRoute{Host: "a.example:443"}, "spec.host **", ""},
-		"a star":                    {OpenShiftRoute{Host: "*.example"}, "spec.host **", ""},
-		"a star, and a wildcard":    {OpenShiftRoute{Host: "*.example", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
-		"neither":                   {OpenShiftRoute{}, "spec.host **", ""},
-		"neither, and a wildcard":   {OpenShiftRoute{WildcardPolicy: "Subdomain"}, "spec.host **", ""},
-		"a subdomain":               {OpenShiftRoute{Subdomain: "B.c"}, "spec.subdomain b.c.x.example, spec.subdomain b.c.y.example", "spec.subdomain **"},
-		"a subdomain that is none":  {OpenShiftRoute{Subdomain: "b:1"}, "spec.subdomain **", ""},
-		"a subdomain with a star":   {OpenShiftRoute{Subdomain: "*.b"}, "spec.subdomain **", ""},
-		"a subdomain ending in dot": {OpenShiftRoute{Subdomain: "b."}, "spec.subdomain **", ""},
+		"a host":                    {object.OpenShiftRoute{Host: "A.example"}, "spec.host a.example", ""},
+		"a host beats a subdomain":  {object.OpenShiftRoute{Host: "a.example", Subdomain: "b"}, "spec.host a.example", ""},
+		"no wildcard":               {object.OpenShiftRoute{Host: "a.example", WildcardPolicy: "None"}, "spec.host a.example", ""},
+		"a wildcard":                {object.OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "Subdomain"}, "spec.host *.b.example", ""},
+		"a wildcard of one label":   {object.OpenShiftRoute{Host: "a", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
+		"another policy":            {object.OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "All"}, "spec.host a.b.example, spec.host *.b.example", ""},
+		"no name":                   {object.OpenShiftRoute{Host: "a.example:443"}, "spec.host **", ""},
+		"a star":                    {object.OpenShiftRoute{Host: "*.example"}, "spec.host **", ""},
+		"a star, and a wildcard":    {object.OpenShiftRoute{Host: "*.example", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
+		"neither":                   {object.OpenShiftRoute{}, "spec.host **", ""},
+		"neither, and a wildcard":   {object.OpenShiftRoute{WildcardPolicy: "Subdomain"}, "spec.host **", ""},
+		"a subdomain":               {object.OpenShiftRoute{Subdomain: "B.c"}, "spec.subdomain b.c.x.example, spec.subdomain b.c.y.example", "spec.subdomain **"},
+		"a subdomain that is none":  {object.OpenShiftRoute{Subdomain: "b:1"}, "spec.subdomain **", ""},
+		"a subdomain with a star":   {object.OpenShiftRoute{Subdomain: "*.b"}, "spec.subdomain **", ""},
+		"a subdomain ending in dot": {object.OpenShiftRoute{Subdomain: "b."}, "spec.subdomain **", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			claimed := func(domains ...string) string {
@@ -131,7 +132,7 @@ func TestSubdomainDomains(t *testing.T) {
 		"elsewhere": {"routes: [{name: r, mode: enforce, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := must(mustLoad(t, test.rules).EvaluateOpenShiftRoute(creatingOpenShiftRoute, &OpenShiftRoute{Subdomain: "web"}, nil, nil))
+			found := must(mustLoad(t, test.rules).EvaluateOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{Subdomain: "web"}, nil, nil))
 			if diff := cmp.Diff(test.want, sentences(found)); diff != "" {
 				t.Error(diff)
 			}
@@ -146,7 +147,7 @@ func TestClaimsOfEachEntry(t *testing.T) {
 - {name: b, mode: enforce, subdomainDomains: [corp.example], hosts: {max: 1}}
 `)
 	annotations := map[string]string{"external-dns.kubernetes.io/hostname": "web.apps.example"}
-	route := &OpenShiftRoute{Meta: Meta{Annotations: annotations}, Subdomain: "web"}
+	route := &object.OpenShiftRoute{Meta: object.Meta{Annotations: annotations}, Subdomain: "web"}
 	got := sentences(must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
 	if diff := cmp.Diff([]string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got); diff != "" {
 		t.Error(diff)
@@ -158,23 +159,23 @@ func TestClaimsOfEachEntry(t *testing.T) {
 func TestOpenShiftRatchet(t *testing.T) {
 	for name, test := range map[string]struct {
 		rules    string
-		old, now OpenShiftRoute
+		old, now object.OpenShiftRoute
 		want     string // the paths of what denies
 	}{
-		"the same":                      {"hosts: {allowed: []}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{Host: "a.example", Path: "/x"}, ""},
-		"another host":                  {"hosts: {allowed: []}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{Host: "b.example"}, "spec.host"},
-		"a wildcard":                    {"hosts: {allowed: []}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{Host: "a.example", WildcardPolicy: "Subdomain"}, "spec.host"},
-		"the same subdomain":            {"hosts: {allowed: []}", OpenShiftRoute{Subdomain: "a"}, OpenShiftRoute{Subdomain: "a"}, ""},
-		"another subdomain":             {"hosts: {allowed: []}", OpenShiftRoute{Subdomain: "a"}, OpenShiftRoute{Subdomain: "b"}, "spec.subdomain"},
-		"the host of a subdomain":       {"subdomainDomains: [x.example], hosts: {allowed: []}", OpenShiftRoute{Subdomain: "a"}, OpenShiftRoute{Host: "a.x.example"}, ""},
-		"a host, no longer":             {"hosts: {required: true}", OpenShiftRoute{Host: "a.example"}, OpenShiftRoute{}, "spec.host"},
-		"a path":                        {"paths: {denied: [/a]}", OpenShiftRoute{Path: "/a"}, OpenShiftRoute{Path: "/ab"}, "spec.path"},
-		"a kind, in another place":      {"backends: {kinds: []}", OpenShiftRoute{Backends: []string{"X"}}, OpenShiftRoute{Backends: []string{"Y", "X"}}, "spec.to.kind"},
-		"a kind that is the absent one": {"backends: {kinds: []}", OpenShiftRoute{Backends: []string{""}}, OpenShiftRoute{Backends: []string{"Service"}}, ""},
+		"the same":                      {"hosts: {allowed: []}", object.OpenShiftRoute{Host: "a.example"}, object.OpenShiftRoute{Host: "a.example", Path: "/x"}, ""},
+		"another host":                  {"hosts: {allowed: []}", object.OpenShiftRoute{Host: "a.example"}, object.OpenShiftRoute{Host: "b.example"}, "spec.host"},
+		"a wildcard":                    {"hosts: {allowed: []}", object.OpenShiftRoute{Host: "a.example"}, object.OpenShiftRoute{Host: "a.example", WildcardPolicy: "Subdomain"}, "spec.host"},
+		"the same subdomain":            {"hosts: {allowed: []}", object.OpenShiftRoute{Subdomain: "a"}, object.OpenShiftRoute{Subdomain: "a"}, ""},
+		"another subdomain":             {"hosts: {allowed: []}", object.OpenShiftRoute{Subdomain: "a"}, object.OpenShiftRoute{Subdomain: "b"}, "spec.subdomain"},
+		"the host of a subdomain":       {"subdomainDomains: [x.example], hosts: {allowed: []}", object.OpenShiftRoute{Subdomain: "a"}, object.OpenShiftRoute{Host: "a.x.example"}, ""},
+		"a host, no longer":             {"hosts: {required: true}", object.OpenShiftRoute{Host: "a.example"}, object.OpenShiftRoute{}, "spec.host"},
+		"a path":                        {"paths: {denied: [/a]}", object.OpenShiftRoute{Path: "/a"}, object.OpenShiftRoute{Path: "/ab"}, "spec.path"},
+		"a kind, in another place":      {"backends: {kinds: []}", object.OpenShiftRoute{Backends: []string{"X"}}, object.OpenShiftRoute{Backends: []string{"Y", "X"}}, "spec.to.kind"},
+		"a kind that is the absent one": {"backends: {kinds: []}", object.OpenShiftRoute{Backends: []string{""}}, object.OpenShiftRoute{Backends: []string{"Service"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := creatingOpenShiftRoute
-			a.Operation = Update
+			a.Operation = object.Update
 			p := mustLoad(t, "routes: [{name: r, mode: enforce, "+test.rules+"}]\n")
 			var got []string
 			for _, f := range must(p.EvaluateOpenShiftRoute(a, &test.now, &test.old, nil)) {
@@ -197,7 +198,7 @@ func TestOpenShiftRules(t *testing.T) {
 - {name: ours, mode: audit, kinds: [Route], hosts: {allowed: []}}
 `)
 	var got []string
-	for _, trace := range p.ExplainOpenShiftRoute(creatingOpenShiftRoute, &OpenShiftRoute{}) {
+	for _, trace := range p.ExplainOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{}) {
 		if trace.Applies {
 			got = append(got, trace.Rule)
 		}
@@ -205,7 +206,7 @@ func TestOpenShiftRules(t *testing.T) {
 	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest()[OpenShiftRoutes] != Warn {
 		t.Errorf("strictest %s, applying: %s", p.Strictest()[OpenShiftRoutes], diff)
 	}
-	for _, f := range must(p.EvaluateRoute(Attributes{Operation: Create, Resource: udpRoutes}, &Route{}, nil, nil)) {
+	for _, f := range must(p.EvaluateRoute(object.Attributes{Operation: object.Create, Resource: udpRoutes}, &object.Route{}, nil, nil)) {
 		t.Errorf("a rule for Routes judges a UDPRoute: %s", f)
 	}
 }

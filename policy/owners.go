@@ -101,9 +101,6 @@ func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule[T] {
 	return rules
 }
 
-// ownersCheck is the check in findings about owners. The detail in the identity of such a finding is the entry.
-const ownersCheck = "owners"
-
 // ownersName is the name that review --explain shows for all owners in one mode.
 const ownersName = "owners"
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -51,7 +52,7 @@ func TestOwners(t *testing.T) {
 			`pay/owners: spec.rules[0].host: no host means every host, including pay.bank.example, which belongs to the namespaces pay; set one`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Create, Namespace: test.namespace}
+			a := object.Attributes{Operation: object.Create, Namespace: test.namespace}
 			got := sentences(must(p.EvaluateIngress(a, withHosts(test.host), nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
@@ -69,7 +70,7 @@ func TestOwnersAndHosts(t *testing.T) {
 		`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`,
 		`bank/owners: spec.rules[1].host: "a.bank.example" belongs to the namespaces bank, bank-eu`,
 	}
-	a := Attributes{Operation: Create, Namespace: "team"}
+	a := object.Attributes{Operation: object.Create, Namespace: "team"}
 	got := sentences(must(p.EvaluateIngress(a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -79,9 +80,9 @@ func TestOwnersAndHosts(t *testing.T) {
 // A host in an annotation, or in a Service, is claimed too.
 func TestOwnersOfAnnotations(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
-	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
+	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
 	want := []string{`shop/owners: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateService(Attributes{Operation: Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -107,7 +108,7 @@ owners:
 - {name: inner, mode: %s, hosts: [a.example], namespaces: [inner]}
 `, test.outer, test.inner))
 			var got []string
-			for _, f := range must(p.EvaluateIngress(Attributes{Operation: Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
+			for _, f := range must(p.EvaluateIngress(object.Attributes{Operation: object.Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
 				got = append(got, f.Rule+" "+f.Mode.String())
 			}
 			if got := strings.Join(got, ", "); got != test.want {
@@ -121,7 +122,7 @@ owners:
 // was only in spec.tls.
 func TestOwnersOfOldObjects(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
-	a := Attributes{Operation: Update, Namespace: "team"}
+	a := object.Attributes{Operation: object.Update, Namespace: "team"}
 	got := map[string]bool{}
 	old := withTLS(withHosts("x.example"), "b.bank.example")
 	old.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "a.bank.example"}
@@ -169,7 +170,7 @@ func BenchmarkOwners(b *testing.B) {
 	for name, text := range map[string]string{"none": rule, "50000": rule + many.String()} {
 		b.Run(name, func(b *testing.B) {
 			p := mustLoad(b, text)
-			a := Attributes{Operation: Create, Namespace: "team-7-x"}
+			a := object.Attributes{Operation: object.Create, Namespace: "team-7-x"}
 			var hosts []string
 			for i := range 10 {
 				hosts = append(hosts, fmt.Sprintf("h%d.team-7.example", i))

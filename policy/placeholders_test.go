@@ -3,6 +3,7 @@ package policy
 import (
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -64,7 +65,7 @@ func TestPlaceholderBesideImages(t *testing.T) {
 		t.Error(diff)
 	}
 	update := createWorkload
-	update.Operation = Update
+	update.Operation = object.Update
 	if got := must(p.EvaluateWorkload(update, workload(template("quay.io/evil")), workload(template(" ")), nil)); len(got) != 1 {
 		t.Errorf("an update that fills it in: %v", said(got))
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // imageID is the start of the sentence about the ID of an image.
@@ -53,7 +55,7 @@ func TestImagesFromExcluded(t *testing.T) {
 	} {
 		pod := imagePod(test.image)
 		pod.Labels = test.labels
-		if got := len(must(p.EvaluatePod(Attributes{Operation: Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
+		if got := len(must(p.EvaluatePod(object.Attributes{Operation: object.Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
 	}

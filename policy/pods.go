@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // podsEntry is an entry of the pods block. It is a rule for the images in a Pod as they will be pulled, after all
@@ -33,7 +34,7 @@ func podRules(b *blocks, c *compilation) rules {
 // of these findings denies it. EvaluatePod also returns the first thousand pre-existing findings. An error comes from
 // the Effort and means that the evaluation did not finish. A nil Effort has the limits of a new one. The same applies
 // to the methods for other kinds.
-func (p *Policy) EvaluatePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluatePod(a object.Attributes, pod, old *object.Pod, e *Effort) ([]Finding, error) {
 	if !canChangeImages(a, pod) {
 		return nil, nil
 	}
@@ -41,7 +42,7 @@ func (p *Policy) EvaluatePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding,
 }
 
 // ExplainPod returns for every pods rule whether it applies to the Pod.
-func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
+func (p *Policy) ExplainPod(a object.Attributes, pod *object.Pod) []RuleTrace {
 	if !canChangeImages(a, pod) {
 		return rulesFor[podView](p, Pods).notEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
 			"or the request cannot change an image")
@@ -49,19 +50,15 @@ func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 	return explain(rulesFor[podView](p, Pods), a, viewPod, pod)
 }
 
-// imageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's
-// name.
-const imageSteps = 4
-
 // podView is a Pod with its images parsed, on first use and once for all rules.
 type podView struct {
-	*Pod
+	*object.Pod
 	view
 	outcome []ImageOutcome // the outcome of rewriting each image; nil if the images are already as they are pulled
 	parsed  []podImage
 }
 
-func viewPod(pod *Pod) podView { return podView{Pod: pod} }
+func viewPod(pod *object.Pod) podView { return podView{Pod: pod} }
 
 // images returns the parsed images. It returns nil if the effort is exhausted.
 func (p *podView) images(r *report) []podImage {
@@ -87,7 +84,7 @@ func (p *podView) images(r *report) []podImage {
 
 // podImage is an image and its reference.
 type podImage struct {
-	Image
+	object.Image
 	ref match.Reference
 	err error // why it is not an image reference; nil if it is valid
 
@@ -104,7 +101,7 @@ const (
 )
 
 // newPodImage parses an image.
-func newPodImage(img Image) podImage {
+func newPodImage(img object.Image) podImage {
 	ref, err := match.ParseReference(img.Ref)
 	return podImage{Image: img, ref: ref, err: err}
 }
@@ -119,9 +116,6 @@ func (i *podImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 	}
 	return i.state
 }
-
-// malformedImage is the use in the identity of a finding about a text that is not an image reference.
-const malformedImage = "malformed"
 
 // identity returns the identity of a finding about an image. All spellings of an image have the same identity, so a
 // change of the spelling does not introduce a finding.

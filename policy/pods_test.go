@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
@@ -63,10 +64,10 @@ func TestPodsErrors(t *testing.T) {
 // All findings are reported together, in the order of the checks and then of the images.
 func TestPodsFindings(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}", "message: ask the platform team")
-	pod := &Pod{Images: []Image{
-		{Containers, 0, "a", "m.example/hub/library/nginx@" + digest256, false},
-		{InitContainers, 1, "b", "quay.io/evil/x", false},
-		{Volumes, 2, "c", "quay.io/data", false},
+	pod := &object.Pod{Images: []object.Image{
+		{Place: object.Containers, Index: 0, Name: "a", Ref: "m.example/hub/library/nginx@" + digest256, Never: false},
+		{Place: object.InitContainers, Index: 1, Name: "b", Ref: "quay.io/evil/x", Never: false},
+		{Place: object.Volumes, Index: 2, Name: "c", Ref: "quay.io/data", Never: false},
 	}}
 	var got []string
 	for _, f := range must(p.EvaluatePod(createPod, pod, nil, nil)) {
@@ -115,7 +116,7 @@ func TestPodsSelectors(t *testing.T) {
 // Only introduced findings deny an update, and another spelling of an image does not introduce a finding.
 func TestPodsRatchet(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, deniedTags: [latest], digest: required}")
-	update := Attributes{Operation: Update, Namespace: "default"}
+	update := object.Attributes{Operation: object.Update, Namespace: "default"}
 	for _, test := range []struct {
 		name     string
 		old, now []string
@@ -160,8 +161,8 @@ func TestPodsImmutableImages(t *testing.T) {
 		Why: "not evaluated: it is the mirror Pod of a static Pod, or the request cannot change an image",
 	}}
 	for name, test := range map[string]struct {
-		attributes Attributes
-		pod        *Pod
+		attributes object.Attributes
+		pod        *object.Pod
 	}{
 		"mirror Pod":  {createPod, static},
 		"subresource": {status, imagePod("nginx")},
@@ -281,7 +282,7 @@ type containerManifest struct {
 	ImagePullPolicy string `json:"imagePullPolicy"`
 }
 
-func readPod(t testing.TB, manifest []byte) *Pod {
+func readPod(t testing.TB, manifest []byte) *object.Pod {
 	t.Helper()
 	var in podManifest
 	if err := yaml.Unmarshal(manifest, &in); err != nil {
@@ -291,19 +292,19 @@ func readPod(t testing.TB, manifest []byte) *Pod {
 }
 
 // pod returns the Pod of a manifest, or of a template.
-func (in *podManifest) pod() *Pod {
+func (in *podManifest) pod() *object.Pod {
 	m := in.Metadata
-	out := &Pod{Meta: Meta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}}
+	out := &object.Pod{Meta: object.Meta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}}
 	for place, list := range [][]containerManifest{
-		Containers: in.Spec.Containers, InitContainers: in.Spec.InitContainers, EphemeralContainers: in.Spec.EphemeralContainers,
+		object.Containers: in.Spec.Containers, object.InitContainers: in.Spec.InitContainers, object.EphemeralContainers: in.Spec.EphemeralContainers,
 	} {
 		for i, c := range list {
-			out.Images = append(out.Images, Image{Place(place), i, c.Name, c.Image, c.ImagePullPolicy == "Never"})
+			out.Images = append(out.Images, object.Image{Place: object.Place(place), Index: i, Name: c.Name, Ref: c.Image, Never: c.ImagePullPolicy == "Never"})
 		}
 	}
 	for i, v := range in.Spec.Volumes {
 		if v.Image != nil {
-			out.Images = append(out.Images, Image{Volumes, i, v.Name, v.Image.Reference, v.Image.PullPolicy == "Never"})
+			out.Images = append(out.Images, object.Image{Place: object.Volumes, Index: i, Name: v.Name, Ref: v.Image.Reference, Never: v.Image.PullPolicy == "Never"})
 		}
 	}
 	return out

@@ -19,7 +19,7 @@
 //	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, the fields of
 //	             match and exclude that each kind has
 //	kinds.go     the blocks of a policy, and the kinds of objects to which they apply
-//	object.go    the evaluated objects: Pod, Ingress, Service; object_route.go, Route; object_ref.go, references
+//	object/      the evaluated objects; object_ref.go, references in them
 //	evaluate.go  rules and checks, and their evaluation
 //	index.go     the rules that can match a namespace
 //	finding.go   findings, and the ratchet: only introduced findings deny an update
@@ -39,7 +39,7 @@
 //	pods                                  pods.go
 //	  images                              pod_images.go; pod_digest.go, its digest
 //	  images about to be rewritten        rewrite_denied.go
-//	  workloads                           workloads.go, with the evaluated objects
+//	  workloads                           workloads.go
 //	ingresses                             ingresses.go, with defaultBackend
 //	  hosts                               hosts.go; host_claims.go, the claims of an object; claim_place.go, their fields
 //	  hosts in annotations                host_annotations.go; host_grammars.go, the formats of their values
@@ -66,7 +66,7 @@
 //	  backends                            route_backends.go
 //	  filters                             route_filters.go
 //	  annotations                         annotations.go
-//	gateways                              gateways.go; gateway_object.go, the evaluated objects
+//	gateways                              gateways.go
 //	  hosts                               hosts.go, as in ingresses
 //	  classNames                          gateway_class_names.go
 //	  ports                               service_ports.go, as in services
@@ -75,11 +75,11 @@
 //	  allowedRoutes, allowedListeners     gateway_allowed.go
 //	  annotations                         annotations.go
 //	  addresses                           gateway_addresses.go
-//	grants                                grants.go, with the evaluated object; grant_checks.go, its checks
-//	routes, for OpenShift Routes          openshift_routes.go, with the evaluated object
-//	certificates                          certificates.go, with the evaluated object
+//	grants                                grants.go; grant_checks.go, its checks
+//	routes, for OpenShift Routes          openshift_routes.go
+//	certificates                          certificates.go
 //	  hosts                               certificate_claims.go; certificate_subject.go, common names in a subject
-//	dnsEndpoints                          dns_endpoints.go, with the evaluated object and its claims
+//	dnsEndpoints                          dns_endpoints.go, with its claims
 //	owners                                owners.go
 //	carriers                              carriers.go
 //	exceptions                            exceptions.go; exemptions.go, the exemption of findings

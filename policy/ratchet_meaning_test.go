@@ -2,39 +2,41 @@ package policy
 
 import (
 	"testing"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // A finding that an object had before does not exempt a finding that covers more.
 func TestRatchetOfMeaning(t *testing.T) {
-	route := func(rule RouteRule) *Route { return &Route{Rules: []RouteRule{rule}} }
-	backend := func(port int32) *Route {
-		return route(RouteRule{Backends: []RouteBackend{{ObjectRef: service("other", "a"), Port: port}}})
+	route := func(rule object.RouteRule) *object.Route { return &object.Route{Rules: []object.RouteRule{rule}} }
+	backend := func(port int32) *object.Route {
+		return route(object.RouteRule{Backends: []object.RouteBackend{{ObjectRef: service("other", "a"), Port: port}}})
 	}
-	mirror := func(port int32) *Route {
-		return route(RouteRule{Filters: []RouteFilter{{Type: "RequestMirror", Mirror: new(service("other", "a")), MirrorPort: port}}})
+	mirror := func(port int32) *object.Route {
+		return route(object.RouteRule{Filters: []object.RouteFilter{{Type: "RequestMirror", Mirror: new(service("other", "a")), MirrorPort: port}}})
 	}
-	auth := func(port int32) *Route {
-		return route(RouteRule{Filters: []RouteFilter{{Type: "ExternalAuth", Auth: new(service("other", "a")), AuthPort: port}}})
+	auth := func(port int32) *object.Route {
+		return route(object.RouteRule{Filters: []object.RouteFilter{{Type: "ExternalAuth", Auth: new(service("other", "a")), AuthPort: port}}})
 	}
-	rewrite := func(contents ...string) *Route {
-		var filters []RouteFilter
+	rewrite := func(contents ...string) *object.Route {
+		var filters []object.RouteFilter
 		for _, c := range contents {
-			filters = append(filters, RouteFilter{Type: "URLRewrite", Content: c})
+			filters = append(filters, object.RouteFilter{Type: "URLRewrite", Content: c})
 		}
-		return route(RouteRule{Filters: filters})
+		return route(object.RouteRule{Filters: filters})
 	}
-	match := func(of string) *Route {
-		return route(RouteRule{Matches: []RouteMatch{{Path: RoutePath{Type: of, Value: "/admin"}}}})
+	match := func(of string) *object.Route {
+		return route(object.RouteRule{Matches: []object.RouteMatch{{Path: object.RoutePath{Type: of, Value: "/admin"}}}})
 	}
-	path := func(of string) *Ingress {
-		return &Ingress{Rules: []IngressRule{{Host: "a.example", Paths: []IngressPath{{Path: "/admin;", Type: of}}}}}
+	path := func(of string) *object.Ingress {
+		return &object.Ingress{Rules: []object.IngressRule{{Host: "a.example", Paths: []object.IngressPath{{Path: "/admin;", Type: of}}}}}
 	}
-	status := func(mode, ports string) *Service {
-		return &Service{LoadBalancerIngress: []LoadBalancerIngress{{IP: "192.0.2.1", Hostname: "a.example", IPMode: mode, Ports: ports}}}
+	status := func(mode, ports string) *object.Service {
+		return &object.Service{LoadBalancerIngress: []object.LoadBalancerIngress{{IP: "192.0.2.1", Hostname: "a.example", IPMode: mode, Ports: ports}}}
 	}
-	claims := func(rule, tls string) *Ingress { return withTLS(withHosts(rule), tls) }
-	record := func(of, name string) *DNSEndpoint {
-		return &DNSEndpoint{Endpoints: []Endpoint{{DNSName: name, RecordType: of}}}
+	claims := func(rule, tls string) *object.Ingress { return withTLS(withHosts(rule), tls) }
+	record := func(of, name string) *object.DNSEndpoint {
+		return &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: name, RecordType: of}}}
 	}
 	for name, test := range map[string]struct {
 		rule     string
@@ -68,17 +70,17 @@ func TestRatchetOfMeaning(t *testing.T) {
 		"a record that controls another name":         {"dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: []}}]", record("A", "_dmarc.x.example"), record("A", "_acme-challenge.x.example"), true},
 	} {
 		p := mustLoad(t, test.rule+"\n")
-		a := Attributes{Operation: Update, Resource: httpRoutes, Namespace: "team", User: "jane"}
+		a := object.Attributes{Operation: object.Update, Resource: httpRoutes, Namespace: "team", User: "jane"}
 		var found []Finding
 		switch obj := test.obj.(type) {
-		case *Route:
-			found = must(p.EvaluateRoute(a, obj, test.old.(*Route), nil))
-		case *Ingress:
-			found = must(p.EvaluateIngress(a, obj, test.old.(*Ingress), nil))
-		case *Service:
-			found = must(p.EvaluateService(a, obj, test.old.(*Service), nil))
-		case *DNSEndpoint:
-			found = must(p.EvaluateDNSEndpoint(a, obj, test.old.(*DNSEndpoint), nil))
+		case *object.Route:
+			found = must(p.EvaluateRoute(a, obj, test.old.(*object.Route), nil))
+		case *object.Ingress:
+			found = must(p.EvaluateIngress(a, obj, test.old.(*object.Ingress), nil))
+		case *object.Service:
+			found = must(p.EvaluateService(a, obj, test.old.(*object.Service), nil))
+		case *object.DNSEndpoint:
+			found = must(p.EvaluateDNSEndpoint(a, obj, test.old.(*object.DNSEndpoint), nil))
 		}
 		denied := false
 		for _, f := range found {

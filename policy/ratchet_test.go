@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // judgeUpdate returns the introduced and the pre-existing findings of an update to svc, as checks and values.
-func judgeUpdate(p *Policy, a Attributes, svc, old *Service) (introduced, existed []string) {
+func judgeUpdate(p *Policy, a object.Attributes, svc, old *object.Service) (introduced, existed []string) {
 	for _, f := range must(p.EvaluateService(a, svc, old, nil)) {
 		s := f.Check + " " + offender(f.id)
 		if f.Existed {
@@ -44,18 +45,22 @@ func offender(id identity) string {
 // Introduced findings deny an update, and pre-existing findings never do. There is one row for each kind of finding and
 // each way in which it can change.
 func TestRatchetServices(t *testing.T) {
-	ips := func(ips ...string) Service { return Service{ExternalIPs: ips} }
-	ranges := func(ranges ...string) Service { return Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges} }
-	ports := func(ports ...ServicePort) Service { return Service{Type: "NodePort", Ports: ports} }
-	named := func(name string) Service { return Service{Type: "ExternalName", ExternalName: name} }
-	annotated := func(pairs ...string) Service {
-		s := Service{Meta: Meta{Annotations: map[string]string{}}}
+	ips := func(ips ...string) object.Service { return object.Service{ExternalIPs: ips} }
+	ranges := func(ranges ...string) object.Service {
+		return object.Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges}
+	}
+	ports := func(ports ...object.ServicePort) object.Service {
+		return object.Service{Type: "NodePort", Ports: ports}
+	}
+	named := func(name string) object.Service { return object.Service{Type: "ExternalName", ExternalName: name} }
+	annotated := func(pairs ...string) object.Service {
+		s := object.Service{Meta: object.Meta{Annotations: map[string]string{}}}
 		for i := 0; i < len(pairs); i += 2 {
 			s.Annotations[pairs[i]] = pairs[i+1]
 		}
 		return s
 	}
-	hidden := func(field, annotation string) Service {
+	hidden := func(field, annotation string) object.Service {
 		s := annotated(sourceRangesAnnotation, annotation)
 		if s.Type = "LoadBalancer"; field != "" {
 			s.LoadBalancerSourceRanges = []string{field}
@@ -70,31 +75,31 @@ func TestRatchetServices(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		rule           string
-		old, svc       Service
+		old, svc       object.Service
 		fresh, existed []string
 	}{
-		"value: unchanged":      {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "NodePort"}, nil, []string{"types.allowed NodePort"}},
-		"value: exchanged":      {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "LoadBalancer"}, []string{"types.allowed LoadBalancer"}, nil},
-		"value: fixed":          {"types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, Service{Type: "ClusterIP"}, nil, nil},
-		"value: brought":        {"types: {allowed: [ClusterIP]}", Service{}, Service{Type: "NodePort"}, []string{"types.allowed NodePort"}, nil},
-		"list: reordered":       {`ports: {allowed: []}`, ports(ServicePort{Port: 1}, ServicePort{Port: 2}), ports(ServicePort{Port: 2}, ServicePort{Port: 1}), nil, []string{"ports.allowed 2", "ports.allowed 1"}},
-		"list: one exchanged":   {`ports: {allowed: []}`, ports(ServicePort{Port: 1}, ServicePort{Port: 2}), ports(ServicePort{Port: 3}, ServicePort{Port: 1}), []string{"ports.allowed 3"}, []string{"ports.allowed 1"}},
-		"list: renamed":         {`ports: {allowed: []}`, ports(ServicePort{Name: "a", Port: 1}), ports(ServicePort{Name: "b", Port: 1}), nil, []string{"ports.allowed 1"}},
-		"node port: moved":      {noNode, ports(ServicePort{Port: 80, NodePort: 30001}), ports(ServicePort{Port: 443, NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
-		"node port: another":    {noNode, ports(ServicePort{NodePort: 30001}), ports(ServicePort{NodePort: 30002}), []string{"nodePorts.allowed 30002"}, nil},
-		"node port: other type": {noNode, Service{Type: "LoadBalancer", Ports: []ServicePort{{NodePort: 30001}}}, ports(ServicePort{NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
-		"node port: for health checks": {noNode, Service{Type: "LoadBalancer", HealthCheckNodePort: 30001}, ports(ServicePort{NodePort: 30001}),
+		"value: unchanged":      {"types: {allowed: [ClusterIP]}", object.Service{Type: "NodePort"}, object.Service{Type: "NodePort"}, nil, []string{"types.allowed NodePort"}},
+		"value: exchanged":      {"types: {allowed: [ClusterIP]}", object.Service{Type: "NodePort"}, object.Service{Type: "LoadBalancer"}, []string{"types.allowed LoadBalancer"}, nil},
+		"value: fixed":          {"types: {allowed: [ClusterIP]}", object.Service{Type: "NodePort"}, object.Service{Type: "ClusterIP"}, nil, nil},
+		"value: brought":        {"types: {allowed: [ClusterIP]}", object.Service{}, object.Service{Type: "NodePort"}, []string{"types.allowed NodePort"}, nil},
+		"list: reordered":       {`ports: {allowed: []}`, ports(object.ServicePort{Port: 1}, object.ServicePort{Port: 2}), ports(object.ServicePort{Port: 2}, object.ServicePort{Port: 1}), nil, []string{"ports.allowed 2", "ports.allowed 1"}},
+		"list: one exchanged":   {`ports: {allowed: []}`, ports(object.ServicePort{Port: 1}, object.ServicePort{Port: 2}), ports(object.ServicePort{Port: 3}, object.ServicePort{Port: 1}), []string{"ports.allowed 3"}, []string{"ports.allowed 1"}},
+		"list: renamed":         {`ports: {allowed: []}`, ports(object.ServicePort{Name: "a", Port: 1}), ports(object.ServicePort{Name: "b", Port: 1}), nil, []string{"ports.allowed 1"}},
+		"node port: moved":      {noNode, ports(object.ServicePort{Port: 80, NodePort: 30001}), ports(object.ServicePort{Port: 443, NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
+		"node port: another":    {noNode, ports(object.ServicePort{NodePort: 30001}), ports(object.ServicePort{NodePort: 30002}), []string{"nodePorts.allowed 30002"}, nil},
+		"node port: other type": {noNode, object.Service{Type: "LoadBalancer", Ports: []object.ServicePort{{NodePort: 30001}}}, ports(object.ServicePort{NodePort: 30001}), nil, []string{"nodePorts.allowed 30001"}},
+		"node port: for health checks": {noNode, object.Service{Type: "LoadBalancer", HealthCheckNodePort: 30001}, ports(object.ServicePort{NodePort: 30001}),
 			[]string{"nodePorts.allowed 30001"}, nil},
-		"node port: health checks on": {noNode, Service{Type: "LoadBalancer", HealthCheckNodePort: 30001},
-			Service{Type: "LoadBalancer", HealthCheckNodePort: 30001}, nil, []string{"nodePorts.allowed health checks 30001"}},
-		"allocation: absent is true": {"allocateLoadBalancerNodePorts: deny", Service{Type: "LoadBalancer"},
-			Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(true)}, nil, []string{"allocateLoadBalancerNodePorts true"}},
-		"allocation: switched on": {"allocateLoadBalancerNodePorts: deny", Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(false)},
-			Service{Type: "LoadBalancer"}, []string{"allocateLoadBalancerNodePorts true"}, nil},
-		"requirement: still unmet": {"loadBalancerClass: {required: true}", Service{Type: "LoadBalancer"}, Service{Type: "LoadBalancer"}, nil, []string{"loadBalancerClass.required "}},
-		"requirement: now unmet": {"loadBalancerClass: {required: true}", Service{Type: "LoadBalancer", LoadBalancerClass: new("a")},
-			Service{Type: "LoadBalancer"}, []string{"loadBalancerClass.required "}, nil},
-		"requirement: now asked":         {"loadBalancerClass: {required: true}", Service{}, Service{Type: "LoadBalancer"}, []string{"loadBalancerClass.required "}, nil},
+		"node port: health checks on": {noNode, object.Service{Type: "LoadBalancer", HealthCheckNodePort: 30001},
+			object.Service{Type: "LoadBalancer", HealthCheckNodePort: 30001}, nil, []string{"nodePorts.allowed health checks 30001"}},
+		"allocation: absent is true": {"allocateLoadBalancerNodePorts: deny", object.Service{Type: "LoadBalancer"},
+			object.Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(true)}, nil, []string{"allocateLoadBalancerNodePorts true"}},
+		"allocation: switched on": {"allocateLoadBalancerNodePorts: deny", object.Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(false)},
+			object.Service{Type: "LoadBalancer"}, []string{"allocateLoadBalancerNodePorts true"}, nil},
+		"requirement: still unmet": {"loadBalancerClass: {required: true}", object.Service{Type: "LoadBalancer"}, object.Service{Type: "LoadBalancer"}, nil, []string{"loadBalancerClass.required "}},
+		"requirement: now unmet": {"loadBalancerClass: {required: true}", object.Service{Type: "LoadBalancer", LoadBalancerClass: new("a")},
+			object.Service{Type: "LoadBalancer"}, []string{"loadBalancerClass.required "}, nil},
+		"requirement: now asked":         {"loadBalancerClass: {required: true}", object.Service{}, object.Service{Type: "LoadBalancer"}, []string{"loadBalancerClass.required "}, nil},
 		"address: reordered":             {noIPs, ips("192.0.2.1", "192.0.2.2"), ips("192.0.2.2", "192.0.2.1"), nil, []string{"externalIPs.allowed 192.0.2.2/32", "externalIPs.allowed 192.0.2.1/32"}},
 		"address: another":               {noIPs, ips("192.0.2.1"), ips("192.0.2.2"), []string{"externalIPs.allowed 192.0.2.2/32"}, nil},
 		"address: other spelling":        {noIPs, ips("2001:db8::1"), ips("2001:DB8:0::1"), nil, []string{"externalIPs.allowed 2001:db8::1/128"}},
@@ -121,14 +126,14 @@ func TestRatchetServices(t *testing.T) {
 		"range: added":            {ownRanges, ranges("10.0.0.0/8"), ranges("11.0.0.0/8", "10.0.0.0/8"), []string{"loadBalancerSourceRanges.allowed 11.0.0.0/8"}, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}},
 		"name: other spelling":    {"externalNames: {}", named("localhost"), named("LOCALHOST."), nil, []string{"externalNames localhost"}},
 		"name: another":           {"externalNames: {}", named("localhost"), named("a.localhost"), []string{"externalNames a.localhost"}, nil},
-		"name: comes into effect": {"externalNames: {}", Service{ExternalName: "localhost"}, named("localhost"), []string{"externalNames localhost"}, nil},
+		"name: comes into effect": {"externalNames: {}", object.Service{ExternalName: "localhost"}, named("localhost"), []string{"externalNames localhost"}, nil},
 		"annotation: unchanged":   {denied, annotated("x/a", "1"), annotated("x/a", "1", "y/b", "2"), nil, []string{"annotations.denied x/a=1"}},
 		"annotation: other value": {denied, annotated("x/a", "1"), annotated("x/a", "2"), []string{"annotations.denied x/a=2"}, nil},
 		"annotation: other key":   {denied, annotated("x/a", "1"), annotated("x/b", "1"), []string{"annotations.denied x/b=1"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(test.rule))
-			fresh, existed := judgeUpdate(p, Attributes{Operation: Update}, &test.svc, &test.old)
+			fresh, existed := judgeUpdate(p, object.Attributes{Operation: object.Update}, &test.svc, &test.old)
 			if diff := cmp.Diff(test.fresh, fresh); diff != "" {
 				t.Errorf("introduced: %s", diff)
 			}
@@ -184,10 +189,10 @@ func TestLedger(t *testing.T) {
 func TestFindingsAreBounded(t *testing.T) {
 	const n = 5 * maxFindings
 	p := mustLoad(t, servicesRule("ports: {allowed: []}"))
-	service := func(ports ...int32) *Service {
-		svc := &Service{}
+	service := func(ports ...int32) *object.Service {
+		svc := &object.Service{}
 		for _, port := range ports {
-			svc.Ports = append(svc.Ports, ServicePort{Port: port})
+			svc.Ports = append(svc.Ports, object.ServicePort{Port: port})
 		}
 		return svc
 	}
@@ -197,7 +202,7 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 
 	var e Effort
-	created := must(p.EvaluateService(Attributes{Operation: Create}, service(old...), nil, &e))
+	created := must(p.EvaluateService(object.Attributes{Operation: object.Create}, service(old...), nil, &e))
 	if len(created) != maxFindings {
 		t.Fatalf("%d findings are kept, want %d", len(created), maxFindings)
 	}
@@ -216,12 +221,12 @@ func TestFindingsAreBounded(t *testing.T) {
 	// Findings after the first thousand are pre-existing too.
 	reversed := slices.Clone(old)
 	slices.Reverse(reversed)
-	for _, f := range must(p.EvaluateService(Attributes{Operation: Update}, service(reversed...), service(old...), nil)) {
+	for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Update}, service(reversed...), service(old...), nil)) {
 		if f.Denies() {
 			t.Fatalf("nothing was introduced, but %s", f)
 		}
 	}
-	updated := must(p.EvaluateService(Attributes{Operation: Update}, service(append(old, n+1)...), service(old...), nil))
+	updated := must(p.EvaluateService(object.Attributes{Operation: object.Update}, service(append(old, n+1)...), service(old...), nil))
 	const introduced = "r/ports.allowed: spec.ports[5000].port: 5001 is not allowed; the policy allows none; and 4000 more that existed before"
 	if got := updated[len(updated)-1]; len(updated) != maxFindings+1 || !got.Denies() || got.String() != introduced {
 		t.Errorf("%d findings, the last: %s, denies %t", len(updated), got, got.Denies())
@@ -233,11 +238,11 @@ func TestFindingsAreBounded(t *testing.T) {
 func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: loud, mode: audit, ports: {allowed: []}}\n- {name: told, mode: warn, ports: {allowed: []}}\n"+
 		"- {name: denies, mode: enforce, types: {allowed: []}}\n")
-	svc := &Service{Ports: make([]ServicePort, 2*maxFindings)}
+	svc := &object.Service{Ports: make([]object.ServicePort, 2*maxFindings)}
 	for i := range svc.Ports {
 		svc.Ports[i].Port = int32(i + 1)
 	}
-	findings := must(p.EvaluateService(Attributes{Operation: Create}, svc, nil, nil))
+	findings := must(p.EvaluateService(object.Attributes{Operation: object.Create}, svc, nil, nil))
 	if len(findings) != maxFindings || findings[0].Rule != "told" || findings[maxFindings-1].Rule != "denies" {
 		t.Fatalf("%d findings, the first %s, the last %s", len(findings), findings[0], findings[len(findings)-1])
 	}
@@ -255,17 +260,17 @@ func TestEffortIsBounded(t *testing.T) {
 	}
 	p := mustLoad(t, rules.String())
 	for ports, want := range map[int]error{5000: nil, 10000: errTooCostly} {
-		svc := &Service{Ports: make([]ServicePort, ports)}
+		svc := &object.Service{Ports: make([]object.ServicePort, ports)}
 		for i := range svc.Ports {
 			svc.Ports[i].Port = 80
 		}
 		var e Effort
-		if _, err := p.EvaluateService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, want) {
+		if _, err := p.EvaluateService(object.Attributes{Operation: object.Create}, svc, nil, &e); !errors.Is(err, want) {
 			t.Errorf("%d ports: %v after %d steps, want %v", ports, err, e.Steps(), want)
 		}
 		asked := 0
 		e = Effort{Expired: func() bool { asked++; return asked > 2 }}
-		if _, err := p.EvaluateService(Attributes{Operation: Create}, svc, nil, &e); !errors.Is(err, ErrExpired) || e.Steps() > 4*stepsBetween {
+		if _, err := p.EvaluateService(object.Attributes{Operation: object.Create}, svc, nil, &e); !errors.Is(err, ErrExpired) || e.Steps() > 4*stepsBetween {
 			t.Errorf("%d ports: %v after %d steps, want %v", ports, err, e.Steps(), ErrExpired)
 		}
 	}
@@ -275,11 +280,11 @@ func TestEffortIsBounded(t *testing.T) {
 func TestRatchetHasNoExemption(t *testing.T) {
 	p := mustLoad(t, servicesRule(`annotations: {denied: ["x/*"]}`))
 	for _, subresource := range []string{"", "status"} {
-		a := Attributes{Operation: Update, Subresource: subresource}
-		old := Service{Meta: Meta{Annotations: map[string]string{"x/a": "1"}}}
+		a := object.Attributes{Operation: object.Update, Subresource: subresource}
+		old := object.Service{Meta: object.Meta{Annotations: map[string]string{"x/a": "1"}}}
 		// Removing a finalizer does not introduce a finding, so it passes. The same request with another annotation does not
 		// pass.
-		same, worse := old, Service{Meta: Meta{Annotations: map[string]string{"x/a": "1", "x/b": "1"}}}
+		same, worse := old, object.Service{Meta: object.Meta{Annotations: map[string]string{"x/a": "1", "x/b": "1"}}}
 		if fresh, existed := judgeUpdate(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
 			t.Errorf("subresource %q: an update of nothing: %v, %v", subresource, fresh, existed)
 		}
@@ -298,9 +303,9 @@ services:
   exclude: {groups: [break-glass], namespaces: [free]}
   externalIPs: {allowed: []}
 `)
-	old, worse := Service{ExternalIPs: []string{"192.0.2.1"}}, Service{ExternalIPs: []string{"192.0.2.1", "192.0.2.2"}}
-	normal := Attributes{Operation: Update, User: "jane", Groups: []string{"devs"}}
-	breakGlass := Attributes{Operation: Update, User: "jane", Groups: []string{"devs", "break-glass"}}
+	old, worse := object.Service{ExternalIPs: []string{"192.0.2.1"}}, object.Service{ExternalIPs: []string{"192.0.2.1", "192.0.2.2"}}
+	normal := object.Attributes{Operation: object.Update, User: "jane", Groups: []string{"devs"}}
+	breakGlass := object.Attributes{Operation: object.Update, User: "jane", Groups: []string{"devs", "break-glass"}}
 	if fresh, existed := judgeUpdate(p, normal, &old, &old); len(fresh) != 0 || len(existed) != 1 {
 		t.Errorf("a break-glass user's object, touched by a normal user: %v, %v", fresh, existed)
 	}
@@ -327,9 +332,9 @@ func TestRatchetLeavingAnExclusion(t *testing.T) {
 		ruleHeader{header: header{Name: "r", Mode: Enforce, Exclude: &selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},
 		[]check[podView]{labelled{}},
 	}})
-	free := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1", "free": ""}}}
-	bound := &Pod{Meta: Meta{Labels: map[string]string{"bad": "1"}}}
-	a := Attributes{Operation: Update}
+	free := &object.Pod{Meta: object.Meta{Labels: map[string]string{"bad": "1", "free": ""}}}
+	bound := &object.Pod{Meta: object.Meta{Labels: map[string]string{"bad": "1"}}}
+	a := object.Attributes{Operation: object.Update}
 	if fs := must(evaluate(rules, a, viewPod, bound, free, nil)); len(fs) != 1 || fs[0].Existed || !fs[0].Denies() {
 		t.Errorf("left the exclusion: %v", fs)
 	}

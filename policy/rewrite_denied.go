@@ -6,19 +6,12 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // denyingRules returns the rules for Pods, each with only its checks that deny images by name or by tag.
 func denyingRules(pods *ruleset[podView]) *ruleset[podView] {
-	var rules []rule[podView]
-	for i := range pods.rules {
-		if checks := slices.DeleteFunc(slices.Clone(pods.rules[i].checks), not(deniesImages)); len(checks) > 0 {
-			rules = append(rules, rule[podView]{pods.rules[i].ruleHeader, checks})
-		}
-	}
-	s := newRuleset(rules)
-	s.known, s.exceptions = pods.known, pods.exceptions
-	return s
+	return pods.only(deniesImages)
 }
 
 // deniesImages reports whether a check denies images by name or by tag.
@@ -44,13 +37,13 @@ func deniesImages(c check[podView]) bool {
 //
 // originals are the images that outcomes rewrites or would rewrite. old is the Pod before an update, or nil.
 func (p *Policy) denyOriginals(
-	a Attributes, pod, old *Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
+	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
 ) ([]Finding, error) {
-	all, err := evaluateAll(p.denying, a, withImages(pod, originals), pod, old, e)
-	if err != nil || len(all.kept) == 0 {
+	found, err := evaluateUncut(p.denying, a, withImages(pod, originals), pod, old, e)
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	found, indexes := all.sorted(), make(map[string]int, len(outcomes))
+	indexes := make(map[string]int, len(outcomes))
 	for i := range outcomes {
 		indexes[outcomes[i].Image.Path()] = i
 	}
@@ -70,7 +63,7 @@ func (p *Policy) denyOriginals(
 // unlessPulled returns the findings about original images, except findings that the same rule also reports about the
 // rewritten image. indexes maps the path of an image to the index of its outcome.
 func (p *Policy) unlessPulled(
-	a Attributes, pod *Pod, found []Finding, outcomes []ImageOutcome, indexes map[string]int, e *Effort,
+	a object.Attributes, pod *object.Pod, found []Finding, outcomes []ImageOutcome, indexes map[string]int, e *Effort,
 ) ([]Finding, error) {
 	var pulled []podImage
 	for i := range found {
@@ -83,11 +76,11 @@ func (p *Policy) unlessPulled(
 	if len(pulled) == 0 {
 		return nil, nil
 	}
-	all, err := evaluateAll(p.denying, a, withImages(pod, pulled), pod, nil, e)
+	all, err := evaluateUncut(p.denying, a, withImages(pod, pulled), pod, nil, e)
 	type key struct{ id, path string }
-	again := make(map[key]bool, len(all.kept))
-	for i := range all.kept {
-		again[key{all.kept[i].ID(), all.kept[i].Path}] = true
+	again := make(map[key]bool, len(all))
+	for i := range all {
+		again[key{all[i].ID(), all[i].Path}] = true
 	}
 	found = slices.DeleteFunc(found, func(f Finding) bool { return again[key{f.ID(), f.Path}] })
 	for i := range found {
@@ -98,8 +91,8 @@ func (p *Policy) unlessPulled(
 
 // withImages returns a function that returns a view of a Pod. The view of pod has the given images. Views of other Pods
 // have their own images.
-func withImages(pod *Pod, images []podImage) func(*Pod) podView {
-	return func(of *Pod) podView {
+func withImages(pod *object.Pod, images []podImage) func(*object.Pod) podView {
+	return func(of *object.Pod) podView {
 		if of == pod {
 			return podView{Pod: of, parsed: images}
 		}
@@ -114,12 +107,12 @@ func withImages(pod *Pod, images []podImage) func(*Pod) podView {
 func (p *Policy) deniedBy(img *podImage, s *subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {
-		if len(q.denying.rules) == 0 {
+		if q.denying.isEmpty() {
 			continue
 		}
-		pod := &Pod{Meta: Meta{Labels: s.labels}}
-		all, _ := evaluateAll(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
-		for _, f := range all.sorted() {
+		pod := &object.Pod{Meta: object.Meta{Labels: s.labels}}
+		found, _ := evaluateUncut(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
+		for _, f := range found {
 			if f.Denies() {
 				return f.ID()
 			}

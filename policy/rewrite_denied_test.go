@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -48,8 +49,8 @@ func TestDeniedIsNotRewritten(t *testing.T) {
 	} {
 		a := createPod
 		a.Namespace = test.namespace
-		for _, place := range []Place{Containers, InitContainers, EphemeralContainers, Volumes} {
-			if a.Subresource = ""; place == EphemeralContainers {
+		for _, place := range []object.Place{object.Containers, object.InitContainers, object.EphemeralContainers, object.Volumes} {
+			if a.Subresource = ""; place == object.EphemeralContainers {
 				a.Subresource = "ephemeralcontainers"
 			}
 			pod := imagePod(test.image)
@@ -96,7 +97,7 @@ func TestDeniedInWarn(t *testing.T) {
 	}
 	pod := imagePod()
 	for range 3 * maxFindings {
-		pod.Images = append(pod.Images, Image{Ref: "told/x"})
+		pod.Images = append(pod.Images, object.Image{Ref: "told/x"})
 	}
 	if n := len(must(p.RewritePod(createPod, pod, nil, nil)).Findings); n != maxFindings {
 		t.Errorf("%d findings", n)
@@ -125,14 +126,14 @@ func TestDeniedByTwoRules(t *testing.T) {
 // the validating webhook would not deny the image.
 func TestDeniedOnUpdate(t *testing.T) {
 	p := mustLoad(t, deniedText)
-	update := Attributes{Operation: Update, Namespace: "strict", Resource: "pods"}
-	labelled := func(label string, images ...string) *Pod {
+	update := object.Attributes{Operation: object.Update, Namespace: "strict", Resource: "pods"}
+	labelled := func(label string, images ...string) *object.Pod {
 		pod := imagePod(images...)
 		pod.Labels = map[string]string{label: ""}
 		return pod
 	}
 	for name, test := range map[string]struct {
-		old, pod *Pod
+		old, pod *object.Pod
 		want     Outcome // of the last image
 	}{
 		"unchanged":             {imagePod("evil/x"), imagePod("evil/x"), Unchanged},

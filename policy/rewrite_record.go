@@ -10,12 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
-
-// OriginalsAnnotation is the Pod annotation that records the original images of rewritten images, for users. Its value
-// is a JSON object that maps the place of each image, such as containers/app, to the image. No decision depends on it,
-// because tenants can write it.
-const OriginalsAnnotation = "evergate.dev/original-images"
 
 const (
 	// maxAnnotations is the API server's limit for the total size of an object's annotations, keys and values together,
@@ -30,8 +26,8 @@ const (
 // record returns the record of a Pod's original images. It returns an empty string if the record does not fit. The Pod
 // may already have a record, from an earlier review of the same request or from its creation. record keeps the entries
 // of that record that it can verify: their original image is rewritten to the Pod's image.
-func (t *mirrorTable) record(pod *Pod, s *subject, images []ImageOutcome) string {
-	earlier := parseRecord(pod.Annotations[OriginalsAnnotation])
+func (t *mirrorTable) record(pod *object.Pod, s *subject, images []ImageOutcome) string {
+	earlier := parseRecord(pod.Annotations[object.OriginalsAnnotation])
 	originals := make([]original, 0, len(images))
 	most := min(maxRecord, maxAnnotations-annotationBytes(pod))
 	room := most - len("{}")
@@ -93,31 +89,25 @@ func parseRecord(text string) map[string]string {
 	return originals
 }
 
-// HasRecord reports whether a Pod has a record of original images, valid or not.
-func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != "" }
-
-// Recorded returns a copy of the Pod with the original images from its record and without the record. An entry of the
-// record counts only if one of the policies rewrites the original image to the Pod's current image. An image that was
-// changed later leaves an entry that does not count. stale is the number of entries that do not count. Recorded is only
-// for reports, because tenants can write the record. If the Pod does not have a valid record, Recorded returns p
-// itself.
-func (p *Pod) Recorded(a Attributes, by ...*Policy) (pod *Pod, stale int) {
-	originals := parseRecord(p.Annotations[OriginalsAnnotation])
+// recorded returns a copy of a Pod with the original images from its record and without the record. An entry of the
+// record counts only if one of the tables rewrites the original image to the Pod's current image. stale is the number
+// of entries that do not count. If the Pod does not have a valid record, recorded returns p itself.
+func recorded(p *object.Pod, s *subject, by []*mirrorTable) (pod *object.Pod, stale int) {
+	originals := parseRecord(p.Annotations[object.OriginalsAnnotation])
 	if len(originals) == 0 {
 		return p, 0
 	}
-	s := newSubject(attributesOfPods(a), &p.Meta, classes{}, nil)
 	valid := 0
 	before := *p
 	before.Images, before.Annotations = slices.Clone(p.Images), maps.Clone(p.Annotations)
-	delete(before.Annotations, OriginalsAnnotation)
+	delete(before.Annotations, object.OriginalsAnnotation)
 	for i := range before.Images {
 		img := &before.Images[i]
 		if len(img.Name) > maxRecord { // before it is copied; the record cannot contain such a name
 			continue
 		}
 		image, ok := originals[img.Place.String()+"/"+img.Name]
-		if ok && slices.ContainsFunc(by, func(q *Policy) bool { return q.whole().mirrors.leadsTo(image, img.Ref, &s) }) {
+		if ok && slices.ContainsFunc(by, func(t *mirrorTable) bool { return t.leadsTo(image, img.Ref, s) }) {
 			img.Ref = image
 			valid++
 		}
@@ -142,10 +132,10 @@ func (t *mirrorTable) rewritesTo(original, image string, s *subject) bool {
 }
 
 // annotationBytes returns the size of a Pod's annotations as the API server counts it, with an empty record.
-func annotationBytes(pod *Pod) int {
-	n := len(OriginalsAnnotation)
+func annotationBytes(pod *object.Pod) int {
+	n := len(object.OriginalsAnnotation)
 	for k, v := range pod.Annotations {
-		if k != OriginalsAnnotation {
+		if k != object.OriginalsAnnotation {
 			n += len(k) + len(v)
 		}
 	}

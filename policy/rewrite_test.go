@@ -12,6 +12,7 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 const hubText = `
@@ -34,13 +35,13 @@ func outcomes(rw Rewriting) []string {
 }
 
 // everywhere is a Pod with an image in every field that can contain one.
-func everywhere() *Pod {
-	return &Pod{Images: []Image{
-		{Containers, 0, "app", "nginx:1", false},
-		{Containers, 1, "side", "quay.io/x/y", false},
-		{InitContainers, 0, "init", "busybox", false},
-		{EphemeralContainers, 0, "debug", "alpine", false},
-		{Volumes, 2, "data", "acme/model:7", false},
+func everywhere() *object.Pod {
+	return &object.Pod{Images: []object.Image{
+		{Place: object.Containers, Index: 0, Name: "app", Ref: "nginx:1", Never: false},
+		{Place: object.Containers, Index: 1, Name: "side", Ref: "quay.io/x/y", Never: false},
+		{Place: object.InitContainers, Index: 0, Name: "init", Ref: "busybox", Never: false},
+		{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "alpine", Never: false},
+		{Place: object.Volumes, Index: 2, Name: "data", Ref: "acme/model:7", Never: false},
 	}}
 }
 
@@ -66,17 +67,17 @@ func TestRewriteEveryPlace(t *testing.T) {
 // Only images that an update changes are rewritten. Reordering a list does not change any image.
 func TestRewriteUpdate(t *testing.T) {
 	p := mustLoad(t, hubText)
-	update := Attributes{Operation: Update, Namespace: "default", Resource: "pods"}
+	update := object.Attributes{Operation: object.Update, Namespace: "default", Resource: "pods"}
 	old := everywhere()
-	pod := &Pod{Images: []Image{
-		{Containers, 0, "side", "quay.io/x/y", false},
-		{Containers, 1, "app", "nginx:2", false},
-		{Containers, 2, "init", "busybox", false}, // moved from initContainers
-		{InitContainers, 0, "new", "busybox", false},
-		{EphemeralContainers, 0, "debug", "alpine", false},
-		{EphemeralContainers, 1, "debug2", "alpine", false},
-		{Volumes, 0, "data", "acme/model:7", false},
-		{Volumes, 1, "bad", "acme/model:", false},
+	pod := &object.Pod{Images: []object.Image{
+		{Place: object.Containers, Index: 0, Name: "side", Ref: "quay.io/x/y", Never: false},
+		{Place: object.Containers, Index: 1, Name: "app", Ref: "nginx:2", Never: false},
+		{Place: object.Containers, Index: 2, Name: "init", Ref: "busybox", Never: false}, // moved from initContainers
+		{Place: object.InitContainers, Index: 0, Name: "new", Ref: "busybox", Never: false},
+		{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "alpine", Never: false},
+		{Place: object.EphemeralContainers, Index: 1, Name: "debug2", Ref: "alpine", Never: false},
+		{Place: object.Volumes, Index: 0, Name: "data", Ref: "acme/model:7", Never: false},
+		{Place: object.Volumes, Index: 1, Name: "bad", Ref: "acme/model:", Never: false},
 	}}
 	want := []string{
 		"spec.containers[0].image unchanged",
@@ -107,8 +108,8 @@ func TestRewriteImmutableImages(t *testing.T) {
 	resize, ephemeral := createPod, createPod
 	resize.Subresource, ephemeral.Subresource = "resize", "ephemeralcontainers"
 	for _, test := range []struct {
-		a    Attributes
-		pod  *Pod
+		a    object.Attributes
+		pod  *object.Pod
 		want Outcome
 	}{
 		{createPod, static, Ignored},
@@ -154,7 +155,7 @@ func TestRecord(t *testing.T) {
 	} {
 		pod := imagePod(at, sidecar)
 		if test.earlier != "" {
-			pod.Annotations = map[string]string{OriginalsAnnotation: test.earlier}
+			pod.Annotations = map[string]string{object.OriginalsAnnotation: test.earlier}
 		}
 		if got := must(mustLoad(t, hubText).RewritePod(createPod, pod, nil, nil)).Record; got != test.want {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
@@ -169,8 +170,8 @@ func TestRecordHasNoRoom(t *testing.T) {
 	for room, want := range map[int]bool{record: true, record - 1: false} {
 		pod := imagePod("nginx")
 		pod.Annotations = map[string]string{
-			"k":                 strings.Repeat("v", maxAnnotations-len(OriginalsAnnotation)-len("k")-room),
-			OriginalsAnnotation: "this one is replaced",
+			"k":                        strings.Repeat("v", maxAnnotations-len(object.OriginalsAnnotation)-len("k")-room),
+			object.OriginalsAnnotation: "this one is replaced",
 		}
 		if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || (rw.Record != "") != want {
 			t.Errorf("room for %d bytes: record %q", room, rw.Record)
@@ -178,7 +179,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	}
 	pod := imagePod()
 	for i := range maxRecord / 10 {
-		pod.Images = append(pod.Images, Image{Containers, i, fmt.Sprint(i), "nginx", false})
+		pod.Images = append(pod.Images, object.Image{Place: object.Containers, Index: i, Name: fmt.Sprint(i), Ref: "nginx", Never: false})
 	}
 	if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || rw.Record != "" {
 		t.Errorf("a record of %d bytes", len(rw.Record))
@@ -189,7 +190,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 func TestLongNameIsNotRecorded(t *testing.T) {
 	p := mustLoad(t, hubText)
 	for _, ref := range []string{"nginx", "not.rewritten.example/x"} {
-		pod := &Pod{Images: []Image{{Containers, 0, strings.Repeat("\n", 1<<20), ref, false}, {Containers, 1, "a", "nginx", false}}}
+		pod := &object.Pod{Images: []object.Image{{Place: object.Containers, Index: 0, Name: strings.Repeat("\n", 1<<20), Ref: ref, Never: false}, {Place: object.Containers, Index: 1, Name: "a", Ref: "nginx", Never: false}}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		rw := must(p.RewritePod(createPod, pod, nil, nil))
@@ -366,7 +367,7 @@ func BenchmarkRewritePod(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
 			p := mustLoad(b, manyMirrors(n))
-			a := Attributes{Operation: Create, Namespace: "team-2-blue"}
+			a := object.Attributes{Operation: object.Create, Namespace: "team-2-blue"}
 			if rw := must(p.RewritePod(a, pod, nil, nil)); rw.Images[0].Outcome != Rewritten || rw.Images[1].Outcome != Rewritten {
 				b.Fatal(outcomes(rw))
 			}
@@ -415,40 +416,40 @@ mirrors:
 
 func TestRecorded(t *testing.T) {
 	by := mustLoad(t, "mirrors: [{name: hub, mode: audit, sources: [docker.io], mirror: m.example}]")
-	pod := &Pod{
-		Meta: Meta{Annotations: map[string]string{
-			"a": "b", OriginalsAnnotation: `{"containers/app":"nginx","volumes/v":"x/y:1","containers/gone":"y",` +
+	pod := &object.Pod{
+		Meta: object.Meta{Annotations: map[string]string{
+			"a": "b", object.OriginalsAnnotation: `{"containers/app":"nginx","volumes/v":"x/y:1","containers/gone":"y",` +
 				`"containers/b":"nginx:1","containers/c":"x/z:1"}`,
 		}},
-		Images: []Image{
-			{Place: Containers, Name: "app", Ref: "m.example/library/nginx"},
-			{Place: InitContainers, Name: "app", Ref: "busybox"},
-			{Place: Volumes, Name: "v", Ref: "m.example/x/y:1"},
-			{Place: Containers, Name: "b", Ref: "m.example/library/nginx:2"}, // changed later
-			{Place: Containers, Name: "c", Ref: "else.example/x/z:1"},        // of another mirror
+		Images: []object.Image{
+			{Place: object.Containers, Name: "app", Ref: "m.example/library/nginx"},
+			{Place: object.InitContainers, Name: "app", Ref: "busybox"},
+			{Place: object.Volumes, Name: "v", Ref: "m.example/x/y:1"},
+			{Place: object.Containers, Name: "b", Ref: "m.example/library/nginx:2"}, // changed later
+			{Place: object.Containers, Name: "c", Ref: "else.example/x/z:1"},        // of another mirror
 		},
 	}
-	want := &Pod{
-		Meta: Meta{Annotations: map[string]string{"a": "b"}},
-		Images: []Image{
-			{Place: Containers, Name: "app", Ref: "nginx"}, {Place: InitContainers, Name: "app", Ref: "busybox"},
-			{Place: Volumes, Name: "v", Ref: "x/y:1"}, {Place: Containers, Name: "b", Ref: "m.example/library/nginx:2"},
-			{Place: Containers, Name: "c", Ref: "else.example/x/z:1"},
+	want := &object.Pod{
+		Meta: object.Meta{Annotations: map[string]string{"a": "b"}},
+		Images: []object.Image{
+			{Place: object.Containers, Name: "app", Ref: "nginx"}, {Place: object.InitContainers, Name: "app", Ref: "busybox"},
+			{Place: object.Volumes, Name: "v", Ref: "x/y:1"}, {Place: object.Containers, Name: "b", Ref: "m.example/library/nginx:2"},
+			{Place: object.Containers, Name: "c", Ref: "else.example/x/z:1"},
 		},
 	}
-	got, stale := pod.Recorded(createPod, by)
+	got, stale := Recorded(pod, createPod, by)
 	if diff := cmp.Diff(want, got); diff != "" || stale != 3 || !pod.HasRecord() || want.HasRecord() {
 		t.Error(diff, stale)
 	}
-	if got, stale := pod.Recorded(createPod, mustLoad(t, "")); stale != 5 || got.Images[0].Ref != pod.Images[0].Ref {
+	if got, stale := Recorded(pod, createPod, mustLoad(t, "")); stale != 5 || got.Images[0].Ref != pod.Images[0].Ref {
 		t.Errorf("by a policy without mirrors: %d stale entries, %v", stale, got.Images)
 	}
 	if pod.Images[0].Ref != "m.example/library/nginx" || len(pod.Annotations) != 2 {
 		t.Errorf("the Pod itself has changed: %+v", pod)
 	}
 	for _, record := range []string{"", "[]", "{}", "null", `{"containers/app":5}`, "{" + strings.Repeat(" ", maxRecord) + "}"} {
-		pod := &Pod{Meta: Meta{Annotations: map[string]string{OriginalsAnnotation: record}}, Images: pod.Images}
-		got, _ := pod.Recorded(createPod, by)
+		pod := &object.Pod{Meta: object.Meta{Annotations: map[string]string{object.OriginalsAnnotation: record}}, Images: pod.Images}
+		got, _ := Recorded(pod, createPod, by)
 		if diff := cmp.Diff(pod, got); diff != "" {
 			t.Errorf("%.20q: %s", record, diff)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routeBackendRules is the backends block of a routes entry. It validates spec.rules[].backendRefs[]. It also validates
@@ -49,38 +50,38 @@ func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBa
 
 // eachBackend yields every backend of an object and its place. It stops if there are not enough steps left for the next
 // backend.
-type eachBackend[T any] = func(obj *T, r *report) iter.Seq2[*ObjectRef, filterPlace]
+type eachBackend[T any] = func(obj *T, r *report) iter.Seq2[*object.ObjectRef, filterPlace]
 
 // eachBackend yields the backends of a route: the backends of its rules first, and then the backends of its filters.
-func (route *Route) eachBackend(r *report) iter.Seq2[*ObjectRef, filterPlace] {
-	return func(yield func(*ObjectRef, filterPlace) bool) {
+func (route *routeView) eachBackend(r *report) iter.Seq2[*object.ObjectRef, filterPlace] {
+	return func(yield func(*object.ObjectRef, filterPlace) bool) {
 		for i := range route.Rules {
 			backends := route.Rules[i].Backends
 			for j := range backends {
 				ref := &backends[j].ObjectRef
 				place := filterPlace{within: rulesField, element: i, backend: j, filter: -1, port: backends[j].Port}
-				if !r.spend(ref.steps()) || !yield(ref, place) {
+				if !r.spend(refSteps(ref)) || !yield(ref, place) {
 					return
 				}
 			}
 		}
 		for f, place := range route.eachFilter(r) {
-			if !f.eachBackend(place, r, yield) {
+			if !eachBackendOf(f, place, r, yield) {
 				return
 			}
 		}
 	}
 }
 
-// eachBackend yields the backends of a filter, and reports whether the caller may continue.
-func (f *RouteFilter) eachBackend(at filterPlace, r *report, yield func(*ObjectRef, filterPlace) bool) bool {
+// eachBackendOf yields the backends of a filter, and reports whether the caller may continue.
+func eachBackendOf(f *object.RouteFilter, at filterPlace, r *report, yield func(*object.ObjectRef, filterPlace) bool) bool {
 	for _, to := range []struct {
-		ref   *ObjectRef
+		ref   *object.ObjectRef
 		field string
 		port  int32
 	}{{f.Mirror, mirrorField, f.MirrorPort}, {f.Auth, authField, f.AuthPort}} {
 		at.field, at.port = to.field, to.port
-		if to.ref != nil && (!r.spend(to.ref.steps()) || !yield(to.ref, at)) {
+		if to.ref != nil && (!r.spend(refSteps(to.ref)) || !yield(to.ref, at)) {
 			return false
 		}
 	}
@@ -96,7 +97,7 @@ const (
 // identity returns the identity of a finding about the backend. The identity contains the use and the port, so a
 // pre-existing finding does not cover another use or port of the same backend. The uses are: the backend receives
 // requests, receives copies of requests, or authorizes requests.
-func (p filterPlace) identity(check string, backend *ObjectRef, r *report) identity {
+func (p filterPlace) identity(check string, backend *object.ObjectRef, r *report) identity {
 	id := p.identityOf(check, backend, r)
 	const uses = 3
 	id.part = p.port * uses // a port has 16 bits
@@ -116,11 +117,11 @@ type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
 func (c backendsCrossNamespace[T]) find(obj *T, r *report) {
 	for ref, place := range c.each(obj, r) {
-		if ref.namespace(r) == r.subject.namespace {
+		if namespaceOfRef(ref, r) == r.subject.namespace {
 			continue
 		}
 		if f := r.tryAdd(place.identity("backends.crossNamespace", ref, r)); f != nil {
-			f.Path, f.Reason = place.backendField()+".namespace", ref.describe(r)+" is in another namespace"
+			f.Path, f.Reason = place.backendField()+".namespace", describeRef(ref, r)+" is in another namespace"
 		}
 	}
 }
@@ -134,7 +135,7 @@ type backendsKinds[T any] struct {
 
 func (c backendsKinds[T]) find(obj *T, r *report) {
 	for ref, place := range c.each(obj, r) {
-		if !r.spend(len(c.kinds) * ref.steps()) {
+		if !r.spend(len(c.kinds) * refSteps(ref)) {
 			return
 		}
 		if matchesAny(c.kinds, ref.Kind) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routeFilterRules is the filters block of a routes entry. It validates spec.rules[].filters[] and
@@ -48,11 +49,11 @@ func (f *routeFilterRules) checks() []check[routeView] {
 
 // eachFilter yields every filter of an object and its place. It stops if there are not enough steps left for the next
 // filter.
-type eachFilter[T any] = func(obj *T, r *report) iter.Seq2[*RouteFilter, filterPlace]
+type eachFilter[T any] = func(obj *T, r *report) iter.Seq2[*object.RouteFilter, filterPlace]
 
 // eachFilter yields the filters of a route: the filters of each rule, and then the filters of the rule's backends.
-func (route *Route) eachFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
-	return func(yield func(*RouteFilter, filterPlace) bool) {
+func (route *routeView) eachFilter(r *report) iter.Seq2[*object.RouteFilter, filterPlace] {
+	return func(yield func(*object.RouteFilter, filterPlace) bool) {
 		for i := range route.Rules {
 			rule := &route.Rules[i]
 			place := filterPlace{within: rulesField, element: i, backend: -1, list: "filters"}
@@ -70,7 +71,7 @@ func (route *Route) eachFilter(r *report) iter.Seq2[*RouteFilter, filterPlace] {
 }
 
 // eachOf yields the filters of one list, and reports whether the caller may continue.
-func eachOf(filters []RouteFilter, at filterPlace, r *report, yield func(*RouteFilter, filterPlace) bool) bool {
+func eachOf(filters []object.RouteFilter, at filterPlace, r *report, yield func(*object.RouteFilter, filterPlace) bool) bool {
 	for k := range filters {
 		at.filter = k
 		if !r.spend(stepsOf(1, filters[k].Type)) || !yield(&filters[k], at) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routeHostRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and
@@ -48,9 +49,9 @@ func hostname() claimField { return claimField{path: "spec.hostnames[%d]", class
 func noHostnames() claimField { return claimField{path: "spec.hostnames", class: mainField} }
 
 // isMesh reports whether a route has only Services as parents, and at least one.
-func (route *Route) isMesh() bool {
+func (route *routeView) isMesh() bool {
 	return len(route.Parents) > 0 && !route.attachesByDefault() &&
-		!slices.ContainsFunc(route.Parents, func(p RouteParent) bool { return !p.isService() })
+		!slices.ContainsFunc(route.Parents, func(p object.RouteParent) bool { return !isServiceParent(p) })
 }
 
 // claims returns the claims of a route's annotations and hostnames. It omits the hostnames of a route that belongs to a

@@ -6,6 +6,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routeParentRules is the parents block of a routes entry. It validates spec.parentRefs of any kind: Gateways,
@@ -100,19 +101,19 @@ func (p *routeParentRules) checks() []check[routeView] {
 	return checks
 }
 
-// isService reports whether the parent is a Service of the core group.
-func (p RouteParent) isService() bool { return p.Kind == "Service" }
+// isServiceParent reports whether the parent is a Service of the core group.
+func isServiceParent(p object.RouteParent) bool { return p.Kind == "Service" }
 
 // attachesByDefault reports whether the route attaches to Gateways that it does not list.
-func (route *Route) attachesByDefault() bool {
+func (route *routeView) attachesByDefault() bool {
 	return route.DefaultGateways != "" && route.DefaultGateways != "None"
 }
 
 const defaultGatewaysField = "spec.useDefaultGateways"
 
-// identity returns the identity of a finding about the parent. It does not depend on the position in the list.
-func (p *RouteParent) identity(check string, r *report) identity {
-	id := p.ObjectRef.identity(check, r)
+// parentIdentity returns the identity of a finding about the parent. It does not depend on the position in the list.
+func parentIdentity(p *object.RouteParent, check string, r *report) identity {
+	id := refIdentity(&p.ObjectRef, check, r)
 	id.part = p.Port
 	switch {
 	case p.SectionName == "":
@@ -141,14 +142,14 @@ type parentsAllowed struct {
 func (c parentsAllowed) find(route *routeView, r *report) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
-		if !r.spend(len(c.allowed) * p.steps(p.SectionName)) {
+		if !r.spend(len(c.allowed) * refSteps(&p.ObjectRef, p.SectionName)) {
 			return
 		}
 		if c.passes(p, route.solver, r) {
 			continue
 		}
-		if f := r.tryAdd(p.identity("parents.allowed", r)); f != nil {
-			f.Path, f.Reason = "spec.parentRefs["+strconv.Itoa(i)+"]", p.describe(r)+" is not allowed"+c.passing
+		if f := r.tryAdd(parentIdentity(p, "parents.allowed", r)); f != nil {
+			f.Path, f.Reason = "spec.parentRefs["+strconv.Itoa(i)+"]", describeParent(p, r)+" is not allowed"+c.passing
 		}
 	}
 	if route.attachesByDefault() {
@@ -157,8 +158,8 @@ func (c parentsAllowed) find(route *routeView, r *report) {
 	}
 }
 
-func (c parentsAllowed) passes(p *RouteParent, solver bool, r *report) bool {
-	namespace, kind := p.namespace(r), p.gatewayKind()
+func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *report) bool {
+	namespace, kind := namespaceOfRef(&p.ObjectRef, r), gatewayKindOf(&p.ObjectRef)
 	for _, a := range c.allowed {
 		in := namespace == r.subject.namespace
 		if a.Namespace != "" {
@@ -172,9 +173,9 @@ func (c parentsAllowed) passes(p *RouteParent, solver bool, r *report) bool {
 	return false
 }
 
-// describe returns the parent for messages.
-func (p *RouteParent) describe(r *report) string {
-	s := p.ObjectRef.describe(r)
+// describeParent returns the parent for messages.
+func describeParent(p *object.RouteParent, r *report) string {
+	s := describeRef(&p.ObjectRef, r)
 	if p.SectionName != "" {
 		s += ", sectionName " + text.Quote(p.SectionName)
 	}
@@ -188,14 +189,14 @@ type parentsCrossNamespace struct{}
 func (parentsCrossNamespace) find(route *routeView, r *report) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
-		if !r.spend(p.steps()) {
+		if !r.spend(refSteps(&p.ObjectRef)) {
 			return
 		}
-		if p.namespace(r) == r.subject.namespace {
+		if namespaceOfRef(&p.ObjectRef, r) == r.subject.namespace {
 			continue
 		}
-		if f := r.tryAdd(p.identity("parents.crossNamespace", r)); f != nil {
-			f.Path, f.Reason = "spec.parentRefs["+strconv.Itoa(i)+"].namespace", p.describe(r)+" is in another namespace"
+		if f := r.tryAdd(parentIdentity(p, "parents.crossNamespace", r)); f != nil {
+			f.Path, f.Reason = "spec.parentRefs["+strconv.Itoa(i)+"].namespace", describeParent(p, r)+" is in another namespace"
 		}
 	}
 	if route.attachesByDefault() {

@@ -7,6 +7,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routePathRules is the paths block of a routes entry. It validates spec.rules[].matches[] of HTTPRoutes and
@@ -113,7 +114,7 @@ func (route *routeView) allPaths(r *report) []pathPlace {
 			if !r.spend(stepsOf(2, m.Path.Value) + stepsOf(2, m.Method.Service) + stepsOf(2, m.Method.Method)) {
 				return nil
 			}
-			place := m.place(kind)
+			place := placeOfMatch(m, kind)
 			place.rule, place.match = i, j
 			route.paths = append(route.paths, place)
 		}
@@ -121,8 +122,8 @@ func (route *routeView) allPaths(r *report) []pathPlace {
 	return route.paths
 }
 
-// place returns the path and the type of a match.
-func (m *RouteMatch) place(kind pathKind) pathPlace {
+// placeOfMatch returns the path and the type of a match.
+func placeOfMatch(m *object.RouteMatch, kind pathKind) pathPlace {
 	switch {
 	case kind == routePath:
 		return pathPlace{Path: cmp.Or(m.Path.Value, "/"), Type: cmp.Or(m.Path.Type, pathPrefix), kind: kind}

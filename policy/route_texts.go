@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // matchesUnsafeCharacters is the check paths.unsafeCharacters for headers and query parameters in matches. Controllers
@@ -28,7 +29,7 @@ func (matchesUnsafeCharacters) find(route *routeView, r *report) {
 
 // unsafeTexts adds a finding for each name and each value in a list that contains an unsafe character. It reports
 // whether the check may continue.
-func unsafeTexts(list []MatchText, at pathPlace, name string, r *report) bool {
+func unsafeTexts(list []object.MatchText, at pathPlace, name string, r *report) bool {
 	for i := range list {
 		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
 			field, s := part.field, part.text
@@ -74,14 +75,14 @@ func (c filtersUnsafeCharacters[T]) find(obj *T, r *report) {
 			}
 			id := identity{check: c.id, value: t.Value, detail: place.name, use: t.Field + "." + t.In}
 			if found := r.tryAdd(id); found != nil {
-				found.Path, found.Reason = place.String()+"."+t.path(), unsafeReason(t.Value, isUnsafe)
+				found.Path, found.Reason = place.String()+"."+pathOfText(t), unsafeReason(t.Value, isUnsafe)
 			}
 		}
 	}
 }
 
-// path returns the path of the text in its filter: requestHeaderModifier.set[2].value.
-func (t *FilterText) path() string {
+// pathOfText returns the path of the text in its filter: requestHeaderModifier.set[2].value.
+func pathOfText(t *object.FilterText) string {
 	return t.Field + "." + strings.Replace(t.In, "[]", "["+strconv.Itoa(int(t.Index))+"]", 1)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // routesEntry is an entry of routes: a rule for Gateway API routes and OpenShift Routes. Each field except kinds and
@@ -37,31 +38,31 @@ type routesEntry struct {
 
 // routeView is a route and the values that its checks parse.
 type routeView struct {
-	*Route
+	*object.Route
 	view
 	claimed       claimSet    // see claims
 	claimedInMesh claimSet    // see claimsInMesh
 	paths         []pathPlace // see allPaths
 }
 
-func viewRoute(route *Route) routeView { return routeView{Route: route} }
+func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 
 // routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Routes, c, (*routesEntry).rule,
 		ownerRules(c.owners, claimsUnless(c.carriers, (*routeView).claims, (*routeView).isSolver))...)
-	s.isSolver = (*routeView).answersChallenges
+	s.prepare = prepareViews(c, (*routeView).answersChallenges)
 	return s
 }
 
 // EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
 // returns the error of e if e exceeds its limit or expires.
-func (p *Policy) EvaluateRoute(a Attributes, route, old *Route, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateRoute(a object.Attributes, route, old *object.Route, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
 }
 
 // ExplainRoute returns, for every rule of routes, whether it applies to the route.
-func (p *Policy) ExplainRoute(a Attributes, route *Route) []RuleTrace {
+func (p *Policy) ExplainRoute(a object.Attributes, route *object.Route) []RuleTrace {
 	return explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
 }
 

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review"
 )
 
@@ -33,7 +34,7 @@ func TestGatewayManifests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.EvaluateGateway(policy.Attributes{Operation: policy.Create, Namespace: g.Namespace}, g, nil, nil)
+		return p.EvaluateGateway(object.Attributes{Operation: object.Create, Namespace: g.Namespace}, g, nil, nil)
 	})
 }
 
@@ -90,7 +91,7 @@ func read(t *testing.T, path string) []byte {
 }
 
 // parseRoute reads the manifest of a route like the server, with the attributes of its creation.
-func parseRoute(t *testing.T, manifest []byte) (policy.Attributes, *policy.Route) {
+func parseRoute(t *testing.T, manifest []byte) (object.Attributes, *object.Route) {
 	t.Helper()
 	data, err := yaml.YAMLToJSON(manifest)
 	if err != nil {
@@ -107,5 +108,5 @@ func parseRoute(t *testing.T, manifest []byte) (policy.Attributes, *policy.Route
 		t.Fatal(err)
 	}
 	resource := strings.ToLower(head.Kind) + "s"
-	return policy.Attributes{Operation: policy.Create, Namespace: "shop", Resource: resource}, route
+	return object.Attributes{Operation: object.Create, Namespace: "shop", Resource: resource}, route
 }

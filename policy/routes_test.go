@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -14,18 +15,18 @@ func routesRule(fields string) string {
 }
 
 // creatingRoute is the creation of a route in the namespace shop. Its kind is HTTPRoute by default.
-func creatingRoute(resource string) Attributes {
+func creatingRoute(resource string) object.Attributes {
 	if resource == "" {
 		resource = httpRoutes
 	}
-	return Attributes{Operation: Create, Namespace: "shop", Resource: resource}
+	return object.Attributes{Operation: object.Create, Namespace: "shop", Resource: resource}
 }
 
 // routeCase is a route and the sentences about it; none if it passes.
 type routeCase struct {
 	rule     string
 	resource string // httproutes if empty
-	route    Route
+	route    object.Route
 	want     []string
 }
 
@@ -45,7 +46,7 @@ func testRoutes(t *testing.T, cases map[string]routeCase) {
 // routeUpdate is an update of an HTTPRoute, and the sentences of its denial.
 type routeUpdate struct {
 	rule     string
-	old, now Route
+	old, now object.Route
 	want     []string
 }
 
@@ -55,7 +56,7 @@ func testRouteUpdates(t *testing.T, cases map[string]routeUpdate) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, routesRule(c.rule))
 			a := creatingRoute("")
-			a.Operation = Update
+			a.Operation = object.Update
 			var got []string
 			for _, f := range must(p.EvaluateRoute(a, &c.now, &c.old, nil)) {
 				if f.Denies() {
@@ -70,26 +71,28 @@ func testRouteUpdates(t *testing.T, cases map[string]routeUpdate) {
 }
 
 // hostsRoute is a route with hostnames and nothing else.
-func hostsRoute(hosts ...string) Route { return Route{Hostnames: hosts} }
+func hostsRoute(hosts ...string) object.Route { return object.Route{Hostnames: hosts} }
 
 // gateway and service are parents.
-func gateway(namespace, name, section string) RouteParent {
-	return RouteParent{ObjectRef: ObjectRef{"Gateway." + gatewayGroup, namespace, name}, SectionName: section}
+func gateway(namespace, name, section string) object.RouteParent {
+	return object.RouteParent{ObjectRef: object.ObjectRef{Kind: "Gateway." + gatewayGroup, Namespace: namespace, Name: name}, SectionName: section}
 }
 
-func service(namespace, name string) ObjectRef { return ObjectRef{"Service", namespace, name} }
+func service(namespace, name string) object.ObjectRef {
+	return object.ObjectRef{Kind: "Service", Namespace: namespace, Name: name}
+}
 
 // meshRoute is a route whose only parent is a Service.
-func meshRoute(hosts ...string) Route {
-	return Route{Hostnames: hosts, Parents: []RouteParent{{ObjectRef: service("", "cart")}}}
+func meshRoute(hosts ...string) object.Route {
+	return object.Route{Hostnames: hosts, Parents: []object.RouteParent{{ObjectRef: service("", "cart")}}}
 }
 
 func TestRouteHosts(t *testing.T) {
 	const allowed = `hosts: {allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`
 	const lists = "; allowed: *.a.example, **.b.example, shop.c.example"
 	none := `r/hosts.allowed: spec.hostnames: no host means every host` + lists
-	dns := func(host string) Route {
-		return Route{Hostnames: []string{"x.a.example"}, Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": host}}}
+	dns := func(host string) object.Route {
+		return object.Route{Hostnames: []string{"x.a.example"}, Meta: object.Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": host}}}
 	}
 	mixed := meshRoute("evil.example")
 	mixed.Parents = append(mixed.Parents, gateway("", "public", ""))
@@ -106,10 +109,10 @@ func TestRouteHosts(t *testing.T) {
 		"as it is written":    {allowed, "", hostsRoute("*.A.Example."), []string{`r/hosts.allowed: spec.hostnames[0]: "*.A.Example." (names at any depth) is not allowed` + lists}},
 		"the second":          {allowed, "", hostsRoute("x.a.example", "evil.example"), []string{`r/hosts.allowed: spec.hostnames[1]: "evil.example" is not allowed` + lists}},
 		"other namespace":     {allowed, "", hostsRoute("pay.c.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "pay.c.example" is not allowed` + lists}},
-		"none":                {allowed, "", Route{}, []string{none}},
-		"none, of gRPC":       {allowed, grpcRoutes, Route{}, []string{none}},
-		"none, of TLS":        {allowed, tlsRoutes, Route{}, []string{none}},
-		"none, of TCP":        {allowed, tcpRoutes, Route{}, nil},
+		"none":                {allowed, "", object.Route{}, []string{none}},
+		"none, of gRPC":       {allowed, grpcRoutes, object.Route{}, []string{none}},
+		"none, of TLS":        {allowed, tlsRoutes, object.Route{}, []string{none}},
+		"none, of TCP":        {allowed, tcpRoutes, object.Route{}, nil},
 		"unknown field, UDP":  {allowed, udpRoutes, hostsRoute("evil.example"), nil},
 		"an address":          {allowed, "", hostsRoute("192.0.2.1"), []string{`r/hosts.allowed: spec.hostnames[0]: "192.0.2.1" is not allowed` + lists}},
 		"an address, allowed": {`hosts: {allowed: ["192.0.2.1"]}`, "", hostsRoute("192.0.2.1"), nil},
@@ -119,9 +122,9 @@ func TestRouteHosts(t *testing.T) {
 			`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "*.a.example" (names at any depth) is not allowed` + lists}},
 		"annotation repeats":   {`hosts: {denied: ["x.a.example"]}`, "", dns("x.a.example"), []string{`r/hosts.denied: spec.hostnames[0]: "x.a.example" is denied by x.a.example`}},
 		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "*.c.example" (names at any depth) also covers the denied a.b.c.example; write each host out`}},
-		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host means every host, including the denied a.example; set one`}},
-		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host means every host; set one`}},
-		"required of TCP":      {`hosts: {required: true}`, tcpRoutes, Route{}, nil},
+		"denied, every host":   {`hosts: {denied: [a.example]}`, "", object.Route{}, []string{`r/hosts.denied: spec.hostnames: no host means every host, including the denied a.example; set one`}},
+		"required":             {`hosts: {required: true}`, "", object.Route{}, []string{`r/hosts.required: spec.hostnames: no host means every host; set one`}},
+		"required of TCP":      {`hosts: {required: true}`, tcpRoutes, object.Route{}, nil},
 		"wildcards":            {`hosts: {wildcards: deny}`, "", hostsRoute("*.a.example"), []string{`r/hosts.wildcards: spec.hostnames[0]: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		"max":                  {`hosts: {max: 1}`, "", hostsRoute("a.example", "b.example"), []string{`r/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`}},
 		"a mesh":               {allowed, "", meshRoute("evil.example"), nil},
@@ -133,13 +136,13 @@ func TestRouteHosts(t *testing.T) {
 		"a mesh, not by":       {allowed, "", notByDefault, nil},
 		"no parents":           {allowed, "", hostsRoute("evil.example"), []string{evil}},
 		"a mesh, annotation":   {allowed, "", meshDNS, []string{`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "dns.example" is not allowed` + lists}},
-		"a Service, not core": {allowed, "", Route{Hostnames: []string{"evil.example"}, Parents: []RouteParent{{ObjectRef: ObjectRef{"Service.x.example", "", "cart"}}}},
+		"a Service, not core": {allowed, "", object.Route{Hostnames: []string{"evil.example"}, Parents: []object.RouteParent{{ObjectRef: object.ObjectRef{Kind: "Service.x.example", Namespace: "", Name: "cart"}}}},
 			[]string{evil}},
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
 		"the same":                         {allowed, hostsRoute("evil.example"), hostsRoute("evil.example"), nil},
 		"one is added":                     {allowed, hostsRoute("x.a.example"), hostsRoute("x.a.example", "evil.example"), []string{`r/hosts.allowed: spec.hostnames[1]: "evil.example" is not allowed` + lists}},
-		"all are removed":                  {allowed, hostsRoute("evil.example"), Route{}, []string{none}},
+		"all are removed":                  {allowed, hostsRoute("evil.example"), object.Route{}, []string{none}},
 		"deeper":                           {allowed, hostsRoute("evil.example"), hostsRoute("*.evil.example"), []string{`r/hosts.allowed: spec.hostnames[0]: "*.evil.example" (names at any depth) is not allowed` + lists}},
 		"a mesh route that gets a Gateway": {allowed, meshRoute("evil.example"), mixed, []string{evil}},
 	})
@@ -173,13 +176,13 @@ func TestMeshHostsBesideOthers(t *testing.T) {
 func TestRouteOwners(t *testing.T) {
 	p := mustLoad(t, `owners: [{name: pay, mode: enforce, hosts: [pay.example, "**.pay.example"], namespaces: [pay]}]`)
 	for name, c := range map[string]struct {
-		route Route
+		route object.Route
 		want  []string
 	}{
 		"another's": {hostsRoute("a.example", "pay.example"), []string{`pay/owners: spec.hostnames[1]: "pay.example" belongs to the namespaces pay`}},
 		"a wildcard above": {hostsRoute("*.example"), []string{
 			`pay/owners: spec.hostnames[0]: "*.example" (names at any depth) also covers hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
-		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host means every host, including pay.example, which belongs to the namespaces pay; set one`}},
+		"every host": {object.Route{}, []string{`pay/owners: spec.hostnames: no host means every host, including pay.example, which belongs to the namespaces pay; set one`}},
 		"a mesh":     {meshRoute("pay.example"), nil},
 	} {
 		got := sentences(must(p.EvaluateRoute(creatingRoute(""), &c.route, nil, nil)))
@@ -189,12 +192,16 @@ func TestRouteOwners(t *testing.T) {
 	}
 }
 
-func withMatches(matches ...RouteMatch) Route { return Route{Rules: []RouteRule{{Matches: matches}}} }
+func withMatches(matches ...object.RouteMatch) object.Route {
+	return object.Route{Rules: []object.RouteRule{{Matches: matches}}}
+}
 
-func httpPath(kind, path string) RouteMatch { return RouteMatch{Path: RoutePath{kind, path}} }
+func httpPath(kind, path string) object.RouteMatch {
+	return object.RouteMatch{Path: object.RoutePath{Type: kind, Value: path}}
+}
 
-func grpcMethod(kind, service, method string) RouteMatch {
-	return RouteMatch{Method: RouteMethod{kind, service, method}}
+func grpcMethod(kind, service, method string) object.RouteMatch {
+	return object.RouteMatch{Method: object.RouteMethod{Type: kind, Service: service, Method: method}}
 }
 
 func TestRoutePaths(t *testing.T) {
@@ -203,10 +210,10 @@ func TestRoutePaths(t *testing.T) {
 		"types":            {exact, "", withMatches(httpPath("Exact", "/a")), nil},
 		"another type":     {exact, "", withMatches(httpPath("Exact", "/a"), httpPath("RegularExpression", "/.*")), []string{`r/paths.types: spec.rules[0].matches[1].path.type: "RegularExpression" is not allowed; allowed: Exact`}},
 		"default type":     {exact, "", withMatches(httpPath("", "/a")), []string{`r/paths.types: spec.rules[0].matches[0].path.type: "PathPrefix" is not allowed; allowed: Exact`}},
-		"no path":          {exact, "", withMatches(RouteMatch{}), []string{`r/paths.types: spec.rules[0].matches[0].path.type: "PathPrefix" is not allowed; allowed: Exact`}},
+		"no path":          {exact, "", withMatches(object.RouteMatch{}), []string{`r/paths.types: spec.rules[0].matches[0].path.type: "PathPrefix" is not allowed; allowed: Exact`}},
 		"no matches":       {exact, "", withMatches(), []string{`r/paths.types: spec.rules[0].matches: "PathPrefix" is not allowed; allowed: Exact`}},
-		"no rules":         {exact, "", Route{}, []string{`r/paths.types: spec.rules: "PathPrefix" is not allowed; allowed: Exact`}},
-		"the default":      {`paths: {types: [PathPrefix], denied: [/admin]}`, "", Route{}, nil},
+		"no rules":         {exact, "", object.Route{}, []string{`r/paths.types: spec.rules: "PathPrefix" is not allowed; allowed: Exact`}},
+		"the default":      {`paths: {types: [PathPrefix], denied: [/admin]}`, "", object.Route{}, nil},
 		"of TCP":           {`paths: {types: []}`, tcpRoutes, withMatches(httpPath("Exact", "/a")), nil},
 		"denied":           {`paths: {denied: [/admin]}`, "", withMatches(httpPath("", "/x/Admin/")), []string{`r/paths.denied: spec.rules[0].matches[0].path.value: "/x/Admin/" contains "/admin", which is denied`}},
 		"denied, above":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("", "/")), nil},
@@ -216,7 +223,7 @@ func TestRoutePaths(t *testing.T) {
 		"a method":         {`paths: {denied: [/admin.Admin/]}`, grpcRoutes, withMatches(grpcMethod("", "admin.Admin", "Drop")), []string{`r/paths.denied: spec.rules[0].matches[0].method: "/admin.Admin/Drop" contains "/admin.admin/", which is denied`}},
 		"a service":        {`paths: {denied: [/admin.Admin/]}`, grpcRoutes, withMatches(grpcMethod("Exact", "admin.Admin", "")), []string{`r/paths.denied: spec.rules[0].matches[0].method: "/admin.Admin/*" contains "/admin.admin/", which is denied`}},
 		"any service":      {`paths: {denied: [/Drop]}`, grpcRoutes, withMatches(grpcMethod("Exact", "", "Drop")), []string{`r/paths.denied: spec.rules[0].matches[0].method: "/*/Drop" contains "/drop", which is denied`}},
-		"type of a method": {exact, grpcRoutes, withMatches(grpcMethod("", "a.B", "C"), grpcMethod("RegularExpression", "a.*", "C"), RouteMatch{}), []string{`r/paths.types: spec.rules[0].matches[1].method.type: "RegularExpression" is not allowed; allowed: Exact`, `r/paths.types: spec.rules[0].matches[2].method.type: "PathPrefix" is not allowed; allowed: Exact`}},
+		"type of a method": {exact, grpcRoutes, withMatches(grpcMethod("", "a.B", "C"), grpcMethod("RegularExpression", "a.*", "C"), object.RouteMatch{}), []string{`r/paths.types: spec.rules[0].matches[1].method.type: "RegularExpression" is not allowed; allowed: Exact`, `r/paths.types: spec.rules[0].matches[2].method.type: "PathPrefix" is not allowed; allowed: Exact`}},
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
 		"reordered": {`paths: {denied: [/admin]}`, withMatches(httpPath("", "/a"), httpPath("", "/admin")), withMatches(httpPath("", "/admin"), httpPath("", "/a")), nil},
@@ -225,7 +232,7 @@ func TestRoutePaths(t *testing.T) {
 	})
 }
 
-func attached(parents ...RouteParent) Route { return Route{Parents: parents} }
+func attached(parents ...object.RouteParent) object.Route { return object.Route{Parents: parents} }
 
 func TestRouteParents(t *testing.T) {
 	const edge = `parents: {allowed: [{namespace: edge, name: "public-*"}, {name: own, sectionName: "http*"}]}`
@@ -233,25 +240,25 @@ func TestRouteParents(t *testing.T) {
 	const same = `parents: {crossNamespace: deny}`
 	byDefault := attached(gateway("edge", "public-a", ""))
 	byDefault.DefaultGateways = "All"
-	set := attached(RouteParent{ObjectRef: ObjectRef{"ListenerSet." + gatewayGroup, "", "own"}, SectionName: "https"})
+	set := attached(object.RouteParent{ObjectRef: object.ObjectRef{Kind: "ListenerSet." + gatewayGroup, Namespace: "", Name: "own"}, SectionName: "https"})
 	testRoutes(t, map[string]routeCase{
 		"allowed":              {edge, "", attached(gateway("edge", "public-a", ""), gateway("edge", "public-b", "x"), gateway("", "own", "https"), gateway("shop", "own", "http")), nil},
 		"a ListenerSet":        {edge, "", set, nil},
-		"none":                 {edge, "", Route{}, nil},
+		"none":                 {edge, "", object.Route{}, nil},
 		"another namespace":    {edge, "", attached(gateway("edge2", "public-a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "edge2/public-a" is not allowed` + lists}},
 		"its own namespace":    {edge, "", attached(gateway("", "public-a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/public-a" is not allowed` + lists}},
 		"another own":          {edge, "", attached(gateway("pay", "own", "https")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "pay/own", sectionName "https" is not allowed` + lists}},
 		"all sections":         {edge, "", attached(gateway("", "own", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/own" is not allowed` + lists}},
 		"another section":      {edge, "", attached(gateway("", "own", "tcp")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/own", sectionName "tcp" is not allowed` + lists}},
-		"any kind":             {edge, "", attached(RouteParent{ObjectRef: service("edge", "public-a")}), nil},
-		"another kind":         {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, tcpRoutes, attached(RouteParent{ObjectRef: service("", "cart")}), []string{`r/parents.allowed: spec.parentRefs[0]: Service "shop/cart" is not allowed; allowed: Gateway */*`}},
-		"another group":        {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, "", attached(RouteParent{ObjectRef: ObjectRef{"Gateway.x.example", "", "a"}}), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway.x.example "shop/a" is not allowed; allowed: Gateway */*`}},
+		"any kind":             {edge, "", attached(object.RouteParent{ObjectRef: service("edge", "public-a")}), nil},
+		"another kind":         {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, tcpRoutes, attached(object.RouteParent{ObjectRef: service("", "cart")}), []string{`r/parents.allowed: spec.parentRefs[0]: Service "shop/cart" is not allowed; allowed: Gateway */*`}},
+		"another group":        {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, "", attached(object.RouteParent{ObjectRef: object.ObjectRef{Kind: "Gateway.x.example", Namespace: "", Name: "a"}}), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway.x.example "shop/a" is not allowed; allowed: Gateway */*`}},
 		"nothing":              {`parents: {allowed: []}`, "", attached(gateway("", "a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/a" is not allowed; the policy allows none`}},
 		"by default":           {edge, "", byDefault, []string{`r/parents.allowed: spec.useDefaultGateways: attaches to Gateways that the route does not list` + lists}},
 		"same namespace":       {same, "", attached(gateway("", "a", ""), gateway("shop", "a", "")), nil},
 		"cross namespace":      {same, "", attached(gateway("edge", "a", "")), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
-		"a Service of another": {same, "", attached(RouteParent{ObjectRef: service("pay", "api")}), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "pay/api" is in another namespace`}},
-		"cross by default": {same, "", Route{DefaultGateways: "All"}, []string{
+		"a Service of another": {same, "", attached(object.RouteParent{ObjectRef: service("pay", "api")}), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "pay/api" is in another namespace`}},
+		"cross by default": {same, "", object.Route{DefaultGateways: "All"}, []string{
 			`r/parents.crossNamespace: spec.useDefaultGateways: attaches to Gateways of other namespaces; list parents in spec.parentRefs instead`}},
 	})
 	port := gateway("edge", "a", "")
@@ -261,70 +268,78 @@ func TestRouteParents(t *testing.T) {
 		"own by name": {edge, attached(gateway("", "x", "")), attached(gateway("shop", "x", "")), nil},
 		"section":     {same, attached(gateway("edge", "a", "x")), attached(gateway("edge", "a", "")), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
 		"port":        {same, attached(gateway("edge", "a", "")), attached(port), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
-		"kind": {same, attached(gateway("edge", "a", "")), attached(RouteParent{ObjectRef: service("edge", "a")}), []string{
+		"kind": {same, attached(gateway("edge", "a", "")), attached(object.RouteParent{ObjectRef: service("edge", "a")}), []string{
 			`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "edge/a" is in another namespace`}},
 	})
 }
 
-func mirrorTo(ref ObjectRef) RouteFilter { return RouteFilter{Type: "RequestMirror", Mirror: &ref} }
+func mirrorTo(ref object.ObjectRef) object.RouteFilter {
+	return object.RouteFilter{Type: "RequestMirror", Mirror: &ref}
+}
 
 // askingAbout has an ExternalAuth filter that decides each request.
-func askingAbout(ref ObjectRef) RouteFilter { return RouteFilter{Type: "ExternalAuth", Auth: &ref} }
+func askingAbout(ref object.ObjectRef) object.RouteFilter {
+	return object.RouteFilter{Type: "ExternalAuth", Auth: &ref}
+}
 
-func sending(backends ...RouteBackend) Route { return Route{Rules: []RouteRule{{Backends: backends}}} }
+func sending(backends ...object.RouteBackend) object.Route {
+	return object.Route{Rules: []object.RouteRule{{Backends: backends}}}
+}
 
 func TestRouteBackends(t *testing.T) {
 	const same = `backends: {crossNamespace: deny}`
 	const services = `backends: {kinds: [Service, ServiceImport.multicluster.x-k8s.io]}`
-	copies := Route{Rules: []RouteRule{{}, {Filters: []RouteFilter{{Type: "URLRewrite"}, mirrorTo(service("pay", "api"))}}}}
-	inner := sending(RouteBackend{ObjectRef: service("", "cart"), Filters: []RouteFilter{mirrorTo(service("pay", "api"))}})
+	copies := object.Route{Rules: []object.RouteRule{{}, {Filters: []object.RouteFilter{{Type: "URLRewrite"}, mirrorTo(service("pay", "api"))}}}}
+	inner := sending(object.RouteBackend{ObjectRef: service("", "cart"), Filters: []object.RouteFilter{mirrorTo(service("pay", "api"))}})
 	testRoutes(t, map[string]routeCase{
-		"same namespace":  {same, "", sending(RouteBackend{ObjectRef: service("", "cart")}, RouteBackend{ObjectRef: service("shop", "cart")}), nil},
-		"cross namespace": {same, tcpRoutes, sending(RouteBackend{ObjectRef: service("pay", "api")}), []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/api" is in another namespace`}},
+		"same namespace":  {same, "", sending(object.RouteBackend{ObjectRef: service("", "cart")}, object.RouteBackend{ObjectRef: service("shop", "cart")}), nil},
+		"cross namespace": {same, tcpRoutes, sending(object.RouteBackend{ObjectRef: service("pay", "api")}), []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/api" is in another namespace`}},
 		"copies":          {same, "", copies, []string{`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"copies of one":   {same, "", inner, []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"authorities": {same, "", filtering(askingAbout(service("pay", "api"))), []string{
 			`r/backends.crossNamespace: spec.rules[0].filters[0].externalAuth.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"an authority of another kind": {`backends: {kinds: [ServiceImport.multicluster.x-k8s.io]}`, "", filtering(askingAbout(service("", "a"))), []string{
 			`r/backends.kinds: spec.rules[0].filters[0].externalAuth.backendRef.kind: "Service" is not allowed; allowed: ServiceImport.multicluster.x-k8s.io`}},
-		"kinds":        {services, "", sending(RouteBackend{ObjectRef: service("", "a")}, RouteBackend{ObjectRef: ObjectRef{"ServiceImport.multicluster.x-k8s.io", "", "a"}}), nil},
-		"another kind": {services, "", sending(RouteBackend{ObjectRef: ObjectRef{"Service.x.example", "", "a"}}), []string{`r/backends.kinds: spec.rules[0].backendRefs[0].kind: "Service.x.example" is not allowed; allowed: Service, ServiceImport.multicluster.x-k8s.io`}},
+		"kinds":        {services, "", sending(object.RouteBackend{ObjectRef: service("", "a")}, object.RouteBackend{ObjectRef: object.ObjectRef{Kind: "ServiceImport.multicluster.x-k8s.io", Namespace: "", Name: "a"}}), nil},
+		"another kind": {services, "", sending(object.RouteBackend{ObjectRef: object.ObjectRef{Kind: "Service.x.example", Namespace: "", Name: "a"}}), []string{`r/backends.kinds: spec.rules[0].backendRefs[0].kind: "Service.x.example" is not allowed; allowed: Service, ServiceImport.multicluster.x-k8s.io`}},
 		"no kind":      {`backends: {kinds: []}`, "", copies, []string{`r/backends.kinds: spec.rules[1].filters[1].requestMirror.backendRef.kind: "Service" is not allowed; the policy allows none`}},
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
-		"moved": {same, sending(RouteBackend{ObjectRef: service("", "cart")}, RouteBackend{ObjectRef: service("pay", "api")}), sending(RouteBackend{ObjectRef: service("pay", "api")}), nil},
-		"another": {same, sending(RouteBackend{ObjectRef: service("pay", "api")}), sending(RouteBackend{ObjectRef: service("pay", "db")}), []string{
+		"moved": {same, sending(object.RouteBackend{ObjectRef: service("", "cart")}, object.RouteBackend{ObjectRef: service("pay", "api")}), sending(object.RouteBackend{ObjectRef: service("pay", "api")}), nil},
+		"another": {same, sending(object.RouteBackend{ObjectRef: service("pay", "api")}), sending(object.RouteBackend{ObjectRef: service("pay", "db")}), []string{
 			`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/db" is in another namespace`}},
-		"copies": {same, sending(RouteBackend{ObjectRef: service("pay", "api")}), copies, []string{
+		"copies": {same, sending(object.RouteBackend{ObjectRef: service("pay", "api")}), copies, []string{
 			`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"an authority": {same, copies, filtering(askingAbout(service("pay", "api"))), []string{
 			`r/backends.crossNamespace: spec.rules[0].filters[0].externalAuth.backendRef.namespace: Service "pay/api" is in another namespace`}},
-		"the same authority": {same, filtering(askingAbout(service("pay", "api"))), filtering(RouteFilter{}, askingAbout(service("pay", "api"))), nil},
+		"the same authority": {same, filtering(askingAbout(service("pay", "api"))), filtering(object.RouteFilter{}, askingAbout(service("pay", "api"))), nil},
 	})
 }
 
-func filtering(filters ...RouteFilter) Route { return Route{Rules: []RouteRule{{Filters: filters}}} }
+func filtering(filters ...object.RouteFilter) object.Route {
+	return object.Route{Rules: []object.RouteRule{{Filters: filters}}}
+}
 
 func TestRouteFilters(t *testing.T) {
 	const denied = `filters: {denied: [RequestMirror, ExtensionRef, URLRewrite, ExternalAuth]}`
-	rewrite := RouteFilter{Type: "URLRewrite"}
-	extension := func(name string) RouteFilter {
-		return RouteFilter{Type: "ExtensionRef", Extension: &ObjectRef{"Filter.x.example", "", name}}
+	rewrite := object.RouteFilter{Type: "URLRewrite"}
+	extension := func(name string) object.RouteFilter {
+		return object.RouteFilter{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Filter.x.example", Namespace: "", Name: name}}
 	}
 	testRoutes(t, map[string]routeCase{
-		"others":    {denied, "", filtering(RouteFilter{Type: "RequestHeaderModifier"}, RouteFilter{}), nil},
-		"of a rule": {denied, "", filtering(RouteFilter{Type: "CORS"}, rewrite), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
-		"of a backend": {denied, "", sending(RouteBackend{}, RouteBackend{Filters: []RouteFilter{extension("a")}}), []string{
+		"others":    {denied, "", filtering(object.RouteFilter{Type: "RequestHeaderModifier"}, object.RouteFilter{}), nil},
+		"of a rule": {denied, "", filtering(object.RouteFilter{Type: "CORS"}, rewrite), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
+		"of a backend": {denied, "", sending(object.RouteBackend{}, object.RouteBackend{Filters: []object.RouteFilter{extension("a")}}), []string{
 			`r/filters.denied: spec.rules[0].backendRefs[1].filters[0].type: "ExtensionRef" is denied; remove the filter`}},
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
-		"as many":            {denied, filtering(rewrite), Route{Rules: []RouteRule{{}, {Filters: []RouteFilter{rewrite}}}}, nil},
+		"as many":            {denied, filtering(rewrite), object.Route{Rules: []object.RouteRule{{}, {Filters: []object.RouteFilter{rewrite}}}}, nil},
 		"the same again":     {denied, filtering(rewrite), filtering(rewrite, rewrite), nil},
-		"another content":    {denied, filtering(rewrite), filtering(rewrite, RouteFilter{Type: "URLRewrite", Content: "{}"}), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
+		"another content":    {denied, filtering(rewrite), filtering(rewrite, object.RouteFilter{Type: "URLRewrite", Content: "{}"}), []string{`r/filters.denied: spec.rules[0].filters[1].type: "URLRewrite" is denied; remove the filter`}},
 		"the same extension": {denied, filtering(extension("a")), filtering(extension("a"), extension("a")), nil},
 		"another extension":  {denied, filtering(extension("a")), filtering(extension("b")), []string{`r/filters.denied: spec.rules[0].filters[0].type: "ExtensionRef" is denied; remove the filter`}},
 		"another type for the same object": {denied,
-			filtering(RouteFilter{Type: "ExtensionRef", Extension: new(service("", "a"))}), filtering(mirrorTo(service("", "a"))),
+			filtering(object.RouteFilter{Type: "ExtensionRef", Extension: new(service("", "a"))}), filtering(mirrorTo(service("", "a"))),
 			[]string{`r/filters.denied: spec.rules[0].filters[0].type: "RequestMirror" is denied; remove the filter`}},
 		"another authority": {denied, filtering(askingAbout(service("", "a"))), filtering(askingAbout(service("", "b"))), []string{
 			`r/filters.denied: spec.rules[0].filters[0].type: "ExternalAuth" is denied; remove the filter`}},
@@ -336,7 +351,7 @@ func TestRouteFilters(t *testing.T) {
 // An entry applies to the kinds that it lists, whatever kind the object contains.
 func TestRouteKinds(t *testing.T) {
 	p := mustLoad(t, routesRule("kinds: [GRPCRoute, TLSRoute]\n  annotations: {denied: [a]}"))
-	route := &Route{Meta: Meta{Annotations: map[string]string{"a": "b"}}}
+	route := &object.Route{Meta: object.Meta{Annotations: map[string]string{"a": "b"}}}
 	for resource, want := range map[string]int{httpRoutes: 0, grpcRoutes: 1, tlsRoutes: 1, tcpRoutes: 0, udpRoutes: 0} {
 		if got := must(p.EvaluateRoute(creatingRoute(resource), route, nil, nil)); len(got) != want {
 			t.Errorf("%s: %v", resource, got)
@@ -359,10 +374,10 @@ func TestRoutesOrder(t *testing.T) {
   parents: {crossNamespace: deny}
   paths: {types: []}
   hosts: {allowed: []}`))
-	route := Route{
-		Meta:    Meta{Labels: map[string]string{"app": "x"}, Annotations: map[string]string{"example.com/x": "y"}},
-		Parents: []RouteParent{gateway("edge", "a", "")},
-		Rules:   []RouteRule{{Filters: []RouteFilter{{Type: "URLRewrite"}}, Backends: []RouteBackend{{ObjectRef: service("", "a")}}}},
+	route := object.Route{
+		Meta:    object.Meta{Labels: map[string]string{"app": "x"}, Annotations: map[string]string{"example.com/x": "y"}},
+		Parents: []object.RouteParent{gateway("edge", "a", "")},
+		Rules:   []object.RouteRule{{Filters: []object.RouteFilter{{Type: "URLRewrite"}}, Backends: []object.RouteBackend{{ObjectRef: service("", "a")}}}},
 	}
 	a := creatingRoute("")
 	a.User = "jane"
@@ -423,12 +438,12 @@ func TestRoutesErrors(t *testing.T) {
 func TestLongParentsAreNotCopied(t *testing.T) {
 	const long = 1 << 20
 	p := mustLoad(t, routesRule("parents: {allowed: [{kind: Gateway}]}"))
-	route := &Route{Parents: []RouteParent{{
-		ObjectRef: ObjectRef{Kind: strings.Repeat("k", long), Name: "a"}, SectionName: strings.Repeat("s", long),
+	route := &object.Route{Parents: []object.RouteParent{{
+		ObjectRef: object.ObjectRef{Kind: strings.Repeat("k", long), Name: "a"}, SectionName: strings.Repeat("s", long),
 	}}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	findings, err := p.EvaluateRoute(Attributes{Operation: Update, Resource: "httproutes"}, route, route, new(Effort))
+	findings, err := p.EvaluateRoute(object.Attributes{Operation: object.Update, Resource: "httproutes"}, route, route, new(Effort))
 	runtime.ReadMemStats(&after)
 	if err != nil || len(findings) != 1 || !findings[0].Existed {
 		t.Fatalf("%v, %v: want one that existed", findings, err)

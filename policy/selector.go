@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // selector is the match or the exclude block of an entry. Within one dimension, one matching element suffices. A match
@@ -68,7 +69,7 @@ type subject struct {
 // does not have that class.
 type classes [2]string
 
-func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
+func newSubject(a object.Attributes, m *object.Meta, c classes, e *Effort) subject {
 	s := subject{
 		resource: a.Resource, namespace: a.Namespace, user: a.User, groups: a.Groups, now: a.Now,
 		labels: m.Labels, classes: c, effort: e,
@@ -80,8 +81,8 @@ func newSubject(a Attributes, m *Meta, c classes, e *Effort) subject {
 }
 
 // attributes returns the attributes of the request.
-func (s *subject) attributes() Attributes {
-	return Attributes{Resource: s.resource, Namespace: s.namespace, User: s.user, Groups: s.groups, Now: s.now}
+func (s *subject) attributes() object.Attributes {
+	return object.Attributes{Resource: s.resource, Namespace: s.namespace, User: s.user, Groups: s.groups, Now: s.now}
 }
 
 // hasLabel reports whether one of the labels matches a pattern.
@@ -244,4 +245,11 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 		return excludedBy("gatewayClassNames", string(g)), true
 	}
 	return selectorResult{}, false
+}
+
+// isEverything reports whether the only dimension of a match is namespaces, and namespaces contains *.
+func (sel *selector) isEverything() bool {
+	only := *sel
+	only.Namespaces = nil
+	return !only.hasDimension() && matchesAny(sel.Namespaces, "") // only patterns of stars match the empty name
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 func mustLabel(t *testing.T, text string) labelPattern {
@@ -198,7 +199,7 @@ func TestTwoClasses(t *testing.T) {
 func TestLoadBalancerClasses(t *testing.T) {
 	p := mustLoad(t, "\nservices: [{name: r, mode: enforce, match: {loadBalancerClasses: [\"*\"]}, types: {denied: [NodePort]}}]\n")
 	for class, want := range map[*string]bool{nil: false, new(""): false, new("example.com/x"): true} {
-		if got := p.ExplainService(creating, &Service{LoadBalancerClass: class})[0].Applies; got != want {
+		if got := p.ExplainService(creating, &object.Service{LoadBalancerClass: class})[0].Applies; got != want {
 			t.Errorf("class %v: applies is %t, want %t", class, got, want)
 		}
 	}

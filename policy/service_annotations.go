@@ -45,7 +45,7 @@ func (c loadBalancerAnnotations) find(svc *serviceView, r *report) {
 		return
 	}
 	for i := range c {
-		if !c[i].check("annotations.requiredForLoadBalancer", svc.meta(), r) {
+		if !c[i].check("annotations.requiredForLoadBalancer", &svc.Meta, r) {
 			return
 		}
 	}

@@ -1,13 +1,17 @@
 package policy
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 func TestExternalIPs(t *testing.T) {
 	const rule = `externalIPs: {allowed: [203.0.113.0/25, 203.0.113.128/25, 198.51.100.7, "2001:db8::/32"]}`
 	const allowed = "; allowed: 203.0.113.0/25, 203.0.113.128/25, 198.51.100.7/32, 2001:db8::/32"
-	ips := func(ips ...string) Service { return Service{ExternalIPs: ips} }
+	ips := func(ips ...string) object.Service { return object.Service{ExternalIPs: ips} }
 	testServices(t, []serviceCase{
-		{"none", "externalIPs: {allowed: []}", Service{}, nil},
+		{"none", "externalIPs: {allowed: []}", object.Service{}, nil},
 		{"inside", rule, ips("203.0.113.0", "203.0.113.255", "198.51.100.7", "2001:db8:ffff::1", "2001:DB8::1"), nil},
 		{"mapped", rule, ips("::ffff:203.0.113.7", "::ffff:8.8.8.8"), []string{
 			`r/externalIPs.allowed: spec.externalIPs[1]: "::ffff:8.8.8.8" is not allowed` + allowed}},

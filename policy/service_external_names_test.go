@@ -4,15 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestExternalNames(t *testing.T) {
 	const unsafe, rest = `r/externalNames: spec.externalName: `, "; it passes only if externalNames.allowed lists it"
-	to := func(name string) Service { return Service{Type: "ExternalName", ExternalName: name} }
+	to := func(name string) object.Service { return object.Service{Type: "ExternalName", ExternalName: name} }
 	testServices(t, []serviceCase{
 		{"anywhere outside", "externalNames: {}", to("db.example.com"), nil},
-		{"another type", "externalNames: {allowed: []}", Service{ExternalName: "localhost"}, nil},
+		{"another type", "externalNames: {allowed: []}", object.Service{ExternalName: "localhost"}, nil},
 		{"allowed", `externalNames: {allowed: ["*.Corp.example."]}`, to("DB.corp.example."), nil},
 		{"not allowed", `externalNames: {allowed: ["*.corp.example"]}`, to("a.b.corp.example"), []string{
 			`r/externalNames.allowed: spec.externalName: "a.b.corp.example" is not allowed; allowed: *.corp.example`}},
@@ -61,11 +62,11 @@ func TestExternalNames(t *testing.T) {
 // externalNames applies to an XBackend like to a Service of type ExternalName, and no other field applies to it.
 func TestXBackends(t *testing.T) {
 	const path, rest = `spec.externalHostname.hostname: `, "; it passes only if externalNames.allowed lists it"
-	to := func(name string) *Service { return &Service{ExternalHostname: name} }
+	to := func(name string) *object.Service { return &object.Service{ExternalHostname: name} }
 	const others = `{types: {denied: [ExternalName]}, hosts: {max: 1}, annotations: {required: [{key: example.com/team}]}}`
 	for name, test := range map[string]struct {
 		rule string
-		obj  *Service
+		obj  *object.Service
 		want []string
 	}{
 		"allowed":          {`{externalNames: {allowed: ["*.corp.example"]}}`, to("db.corp.example"), nil},
@@ -85,12 +86,12 @@ func TestXBackends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, "services:\n- "+strings.Replace(test.rule, "{", "{name: r, mode: enforce, ", 1)+"\n")
-			a := Attributes{Operation: Create, Namespace: "shop", Resource: xBackends}
+			a := object.Attributes{Operation: object.Create, Namespace: "shop", Resource: xBackends}
 			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateService(a, test.obj, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
 			// An update is not denied for a name that the XBackend had before.
-			a.Operation = Update
+			a.Operation = object.Update
 			for _, f := range must(p.EvaluateService(a, test.obj, test.obj, nil)) {
 				if f.Denies() {
 					t.Error(f)
@@ -103,7 +104,7 @@ func TestXBackends(t *testing.T) {
 	}
 	// A Service does not have such a field, so its value has no effect.
 	p := mustLoad(t, "services: [{name: r, mode: enforce, externalNames: {allowed: []}}]\n")
-	found := must(p.EvaluateService(Attributes{Operation: Create, Resource: "services"}, to("a.example.com"), nil, nil))
+	found := must(p.EvaluateService(object.Attributes{Operation: object.Create, Resource: "services"}, to("a.example.com"), nil, nil))
 	if len(found) > 0 {
 		t.Error(sentences(found))
 	}

@@ -84,7 +84,7 @@ func (c loadBalancerClassAllowed) find(svc *serviceView, r *report) {
 }
 
 // classes returns spec.loadBalancerClass.
-func (s *Service) classes() classes {
+func (s *serviceView) classes() classes {
 	if s.LoadBalancerClass == nil {
 		return classes{}
 	}

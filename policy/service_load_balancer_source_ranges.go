@@ -171,7 +171,7 @@ func newSourceRange(written string, index int, hidden bool) sourceRange {
 }
 
 // hasSourceRanges reports whether the field or an annotation has ranges.
-func (s *Service) hasSourceRanges() bool {
+func (s *serviceView) hasSourceRanges() bool {
 	return len(s.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(s.Annotations[sourceRangesAnnotation]) != "" ||
 		strings.TrimSpace(s.Annotations[azureRangesAnnotation]) != ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // loadBalancerStatusRules is the loadBalancerStatus block: {allowed: [203.0.113.0/24], hostnames:
@@ -87,15 +88,15 @@ func (c statusAllowed) find(svc *serviceView, r *report) {
 		if a.written == "" || a.err == nil && c.ranges.Covers(a.prefix) {
 			continue
 		}
-		if f := r.tryAdd(svc.LoadBalancerIngress[i].identity("loadBalancerStatus.allowed", a.normal())); f != nil {
+		if f := r.tryAdd(statusIdentity(&svc.LoadBalancerIngress[i], "loadBalancerStatus.allowed", a.normal())); f != nil {
 			f.Path, f.Reason = statusPath(i, "ip"), a.reason(c.passing)
 		}
 	}
 }
 
-// identity returns the identity of a finding about an address or a host name of the element. It contains the mode and
+// statusIdentity returns the identity of a finding about an address or a host name of the element. It contains the mode and
 // the ports too. For example, nodes intercept traffic to an address with the mode VIP, but not with the mode Proxy.
-func (in *LoadBalancerIngress) identity(check, value string) identity {
+func statusIdentity(in *object.LoadBalancerIngress, check, value string) identity {
 	return identity{check: check, value: value, detail: in.Ports, use: cmp.Or(in.IPMode, "VIP")}
 }
 
@@ -141,7 +142,7 @@ func (c statusHostnames) find(svc *serviceView, r *report) {
 		if _, ok := c.patterns.Covers(host); ok {
 			continue
 		}
-		id := svc.LoadBalancerIngress[i].identity("loadBalancerStatus.hostnames", host.Name)
+		id := statusIdentity(&svc.LoadBalancerIngress[i], "loadBalancerStatus.hostnames", host.Name)
 		id.depth = host.Depth
 		if f := r.tryAdd(id); f != nil {
 			f.Path, f.Reason = statusPath(i, "hostname"), text.Quote(name)+" is not allowed"+c.passing
@@ -181,11 +182,11 @@ func (c statusWriters) includes(r *report) bool {
 }
 
 // add adds a finding about a field of an element, unless the value is empty.
-func (c statusWriters) add(in *LoadBalancerIngress, value string, i int, field string, r *report) {
+func (c statusWriters) add(in *object.LoadBalancerIngress, value string, i int, field string, r *report) {
 	if value == "" {
 		return
 	}
-	if f := r.tryAdd(in.identity("loadBalancerStatus.writers", value)); f != nil {
+	if f := r.tryAdd(statusIdentity(in, "loadBalancerStatus.writers", value)); f != nil {
 		f.Path = statusPath(i, field)
 		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.subject.user) + ", who may not" + c.passing
 	}

@@ -3,23 +3,24 @@ package policy
 import (
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
 // Only addresses that a request adds to the status count, and the user who adds them.
 func TestLoadBalancerStatusWriters(t *testing.T) {
 	p := mustLoad(t, servicesRule(`loadBalancerStatus: {writers: {users: ["system:serviceaccount:kube-system:*"], groups: [net]}}`))
-	ip := func(ips ...string) *Service {
-		svc := &Service{}
+	ip := func(ips ...string) *object.Service {
+		svc := &object.Service{}
 		for _, s := range ips {
-			svc.LoadBalancerIngress = append(svc.LoadBalancerIngress, LoadBalancerIngress{IP: s})
+			svc.LoadBalancerIngress = append(svc.LoadBalancerIngress, object.LoadBalancerIngress{IP: s})
 		}
 		return svc
 	}
-	name := func(names ...string) *Service {
-		svc := &Service{}
+	name := func(names ...string) *object.Service {
+		svc := &object.Service{}
 		for _, s := range names {
-			svc.LoadBalancerIngress = append(svc.LoadBalancerIngress, LoadBalancerIngress{Hostname: s})
+			svc.LoadBalancerIngress = append(svc.LoadBalancerIngress, object.LoadBalancerIngress{Hostname: s})
 		}
 		return svc
 	}
@@ -30,7 +31,7 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 	for name, test := range map[string]struct {
 		user     string
 		groups   []string
-		svc, old *Service
+		svc, old *object.Service
 		want     []string
 	}{
 		"a writer adds":             {"system:serviceaccount:kube-system:cloud", nil, ip("192.0.2.1", "8.8.8.8"), ip("192.0.2.1"), nil},
@@ -42,7 +43,7 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 		"another removes":           {"jane", nil, ip("192.0.2.1"), ip("192.0.2.1", "8.8.8.8"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Update, Subresource: "status", User: test.user, Groups: test.groups}
+			a := object.Attributes{Operation: object.Update, Subresource: "status", User: test.user, Groups: test.groups}
 			var got []string
 			for _, f := range must(p.EvaluateService(a, test.svc, test.old, nil)) {
 				if f.Denies() {
@@ -58,12 +59,12 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 
 // With an empty list nothing passes, and each list applies to its own field only.
 func TestLoadBalancerStatusOfNothing(t *testing.T) {
-	svc := &Service{LoadBalancerIngress: []LoadBalancerIngress{{IP: "192.0.2.1"}, {Hostname: "a.example"}}}
+	svc := &object.Service{LoadBalancerIngress: []object.LoadBalancerIngress{{IP: "192.0.2.1"}, {Hostname: "a.example"}}}
 	for rule, want := range map[string]string{
 		"loadBalancerStatus: {allowed: []}":   `r/loadBalancerStatus.allowed: status.loadBalancer.ingress[0].ip: "192.0.2.1" is not allowed; the policy allows none`,
 		"loadBalancerStatus: {hostnames: []}": `r/loadBalancerStatus.hostnames: status.loadBalancer.ingress[1].hostname: "a.example" is not allowed; the policy allows none`,
 	} {
-		found := must(mustLoad(t, servicesRule(rule)).EvaluateService(Attributes{Operation: Update, Subresource: "status"}, svc, &Service{}, nil))
+		found := must(mustLoad(t, servicesRule(rule)).EvaluateService(object.Attributes{Operation: object.Update, Subresource: "status"}, svc, &object.Service{}, nil))
 		if diff := cmp.Diff([]string{want}, sentences(found)); diff != "" {
 			t.Errorf("%s: %s", rule, diff)
 		}

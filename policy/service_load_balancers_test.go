@@ -3,20 +3,24 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 func TestLoadBalancerClass(t *testing.T) {
 	const required, allowed = "loadBalancerClass: {required: true}", "loadBalancerClass: {allowed: [a/x, a/y]}"
-	lb := func(class string) Service { return Service{Type: "LoadBalancer", LoadBalancerClass: &class} }
+	lb := func(class string) object.Service {
+		return object.Service{Type: "LoadBalancer", LoadBalancerClass: &class}
+	}
 	testServices(t, []serviceCase{
 		{"required and there", required, lb("a/z"), nil},
-		{"required and absent", required, Service{Type: "LoadBalancer"}, []string{
+		{"required and absent", required, object.Service{Type: "LoadBalancer"}, []string{
 			"r/loadBalancerClass.required: spec.loadBalancerClass: is required for a LoadBalancer; set it"}},
 		{"required and empty", "loadBalancerClass: {required: true, allowed: [a/x, a/y]}", lb(""), []string{
 			"r/loadBalancerClass.required: spec.loadBalancerClass: is required for a LoadBalancer; allowed: a/x, a/y"}},
-		{"required of load balancers only", required, Service{}, nil},
+		{"required of load balancers only", required, object.Service{}, nil},
 		{"allowed", allowed, lb("a/y"), nil},
-		{"absent is allowed", allowed, Service{Type: "LoadBalancer"}, nil},
+		{"absent is allowed", allowed, object.Service{Type: "LoadBalancer"}, nil},
 		{"not allowed", allowed, lb("A/x"), []string{
 			`r/loadBalancerClass.allowed: spec.loadBalancerClass: "A/x" is not allowed; allowed: a/x, a/y`}},
 		{"nothing allowed", "loadBalancerClass: {allowed: []}", lb("a/x"), []string{
@@ -27,8 +31,8 @@ func TestLoadBalancerClass(t *testing.T) {
 func TestLoadBalancerSourceRanges(t *testing.T) {
 	const required, allowed = "loadBalancerSourceRanges: {required: true}", "loadBalancerSourceRanges: {allowed: [10.0.0.0/8]}"
 	const annotation = `metadata.annotations["service.beta.kubernetes.io/load-balancer-source-ranges"]`
-	lb := func(annotation string, ranges ...string) Service {
-		s := Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges}
+	lb := func(annotation string, ranges ...string) object.Service {
+		s := object.Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges}
 		if annotation != "" {
 			s.Annotations = map[string]string{sourceRangesAnnotation: annotation}
 		}
@@ -41,7 +45,7 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 		{"required and annotated", required, lb("10.0.0.0/8"), nil},
 		{"required and absent", required, lb(""), missing},
 		{"required and blank", required, lb("  "), missing},
-		{"required of load balancers only", required, Service{}, nil},
+		{"required of load balancers only", required, object.Service{}, nil},
 		{"absent is allowed", allowed, lb(""), nil},
 		{"inside", allowed, lb("", " 10.0.0.0/8 ", "10.1.2.3/32", "10.1.2.3/16", "::ffff:10.0.0.0/104"), nil},
 		{"annotated inside", allowed, lb(" 10.0.0.0/8 , 10.1.0.0/16"), nil},
@@ -64,7 +68,7 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 
 // An annotation with too many ranges takes a limited amount of memory.
 func TestManySourceRanges(t *testing.T) {
-	svc := &Service{Meta: Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
+	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
 	r := report{effort: new(Effort)}
 	if got := new(viewService(svc)).sourceRanges(&r); len(got) != 1 || cap(got) > maxAnnotationRanges+1 {
 		t.Errorf("%d ranges, room for %d", len(got), cap(got))
@@ -74,12 +78,12 @@ func TestManySourceRanges(t *testing.T) {
 func TestLoadBalancerAnnotations(t *testing.T) {
 	const rule = `annotations: {requiredForLoadBalancer: [{key: a/scheme, value: "internal|private"}, {key: a/owner}]}`
 	testServices(t, []serviceCase{
-		{"another type", rule, Service{Type: "NodePort"}, nil},
-		{"there", rule, Service{Type: "LoadBalancer", Meta: Meta{Annotations: map[string]string{"a/scheme": "private", "a/owner": ""}}}, nil},
-		{"absent", rule, Service{Type: "LoadBalancer"}, []string{
+		{"another type", rule, object.Service{Type: "NodePort"}, nil},
+		{"there", rule, object.Service{Type: "LoadBalancer", Meta: object.Meta{Annotations: map[string]string{"a/scheme": "private", "a/owner": ""}}}, nil},
+		{"absent", rule, object.Service{Type: "LoadBalancer"}, []string{
 			`r/annotations.requiredForLoadBalancer: metadata.annotations["a/scheme"]: is required; set it to a value that matches internal|private`,
 			`r/annotations.requiredForLoadBalancer: metadata.annotations["a/owner"]: is required; set it`}},
-		{"other value", rule, Service{Type: "LoadBalancer", Meta: Meta{Annotations: map[string]string{"a/scheme": "internal ", "a/owner": ""}}}, []string{
+		{"other value", rule, object.Service{Type: "LoadBalancer", Meta: object.Meta{Annotations: map[string]string{"a/scheme": "internal ", "a/owner": ""}}}, []string{
 			`r/annotations.requiredForLoadBalancer: metadata.annotations["a/scheme"]: "internal " does not match internal|private`}},
 	})
 }

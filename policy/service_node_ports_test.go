@@ -1,6 +1,10 @@
 package policy
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 func TestNodePorts(t *testing.T) {
 	const (
@@ -10,10 +14,10 @@ func TestNodePorts(t *testing.T) {
 		ranged = `nodePorts: {allowed: ["30000-30099"]}`
 		none   = "nodePorts: {allowed: []}"
 	)
-	svc := func(typ string, nodePorts ...int32) Service {
-		s := Service{Type: typ}
+	svc := func(typ string, nodePorts ...int32) object.Service {
+		s := object.Service{Type: typ}
 		for _, p := range nodePorts {
-			s.Ports = append(s.Ports, ServicePort{Port: 80, NodePort: p})
+			s.Ports = append(s.Ports, object.ServicePort{Port: 80, NodePort: p})
 		}
 		return s
 	}
@@ -41,9 +45,9 @@ func TestAllocateLoadBalancerNodePorts(t *testing.T) {
 	want := []string{"r/allocateLoadBalancerNodePorts: spec.allocateLoadBalancerNodePorts: node ports are allocated to this " +
 		"LoadBalancer, which is denied; set it to false"}
 	testServices(t, []serviceCase{
-		{"absent is true", rule, Service{Type: "LoadBalancer"}, want},
-		{"true", rule, Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(true)}, want},
-		{"false", rule, Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(false)}, nil},
-		{"another type", rule, Service{Type: "NodePort"}, nil},
+		{"absent is true", rule, object.Service{Type: "LoadBalancer"}, want},
+		{"true", rule, object.Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(true)}, want},
+		{"false", rule, object.Service{Type: "LoadBalancer", AllocateLoadBalancerNodePorts: new(false)}, nil},
+		{"another type", rule, object.Service{Type: "NodePort"}, nil},
 	})
 }

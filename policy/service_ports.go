@@ -89,7 +89,7 @@ func (c portsAllowed[T]) find(obj *T, r *report) {
 }
 
 // port returns the port of element i, and whether that element exists.
-func (s *Service) port(i int) (int32, bool) {
+func (s *serviceView) port(i int) (int32, bool) {
 	if i >= len(s.Ports) {
 		return 0, false
 	}

@@ -1,11 +1,15 @@
 package policy
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 func TestServicePorts(t *testing.T) {
-	ports := func(ports ...int32) (svc Service) {
+	ports := func(ports ...int32) (svc object.Service) {
 		for _, p := range ports {
-			svc.Ports = append(svc.Ports, ServicePort{Port: p})
+			svc.Ports = append(svc.Ports, object.ServicePort{Port: p})
 		}
 		return svc
 	}
@@ -18,7 +22,7 @@ func TestServicePorts(t *testing.T) {
 			"r/ports.allowed: spec.ports[4].port: 9000 is not allowed; allowed: 80, 8000-8999"}},
 		{"nothing allowed", "ports: {allowed: []}", ports(80), []string{
 			"r/ports.allowed: spec.ports[0].port: 80 is not allowed; the policy allows none"}},
-		{"no ports", "ports: {allowed: []}", Service{ExternalName: "a.example"}, nil},
+		{"no ports", "ports: {allowed: []}", object.Service{ExternalName: "a.example"}, nil},
 		{"the highest", `ports: {allowed: ["1-65535"]}`, ports(1, 65535), nil},
 	})
 }

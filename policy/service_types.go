@@ -31,7 +31,7 @@ func (t *serviceType) UnmarshalText(b []byte) error {
 }
 
 // effectiveType returns spec.type, or the Kubernetes default ClusterIP if it is empty.
-func (s *Service) effectiveType() serviceType {
+func (s *serviceView) effectiveType() serviceType {
 	if s.Type == "" {
 		return clusterIP
 	}

@@ -1,18 +1,22 @@
 package policy
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 func TestServiceTypes(t *testing.T) {
 	testServices(t, []serviceCase{
-		{"empty is ClusterIP", "types: {allowed: [ClusterIP]}", Service{}, nil},
-		{"empty is denied as ClusterIP", "types: {denied: [ClusterIP]}", Service{}, []string{
+		{"empty is ClusterIP", "types: {allowed: [ClusterIP]}", object.Service{}, nil},
+		{"empty is denied as ClusterIP", "types: {denied: [ClusterIP]}", object.Service{}, []string{
 			`r/types.denied: spec.type: "ClusterIP" is denied; write another type`}},
-		{"not allowed", "types: {allowed: [ClusterIP]}", Service{Type: "NodePort"}, []string{
+		{"not allowed", "types: {allowed: [ClusterIP]}", object.Service{Type: "NodePort"}, []string{
 			`r/types.allowed: spec.type: "NodePort" is not allowed; allowed: ClusterIP`}},
-		{"nothing allowed", "types: {allowed: []}", Service{}, []string{
+		{"nothing allowed", "types: {allowed: []}", object.Service{}, []string{
 			`r/types.allowed: spec.type: "ClusterIP" is not allowed; the policy allows none`}},
-		{"not denied", "types: {denied: [NodePort]}", Service{Type: "LoadBalancer"}, nil},
-		{"a type to come", "types: {allowed: [ClusterIP]}", Service{Type: "Mesh"}, []string{
+		{"not denied", "types: {denied: [NodePort]}", object.Service{Type: "LoadBalancer"}, nil},
+		{"a type to come", "types: {allowed: [ClusterIP]}", object.Service{Type: "Mesh"}, []string{
 			`r/types.allowed: spec.type: "Mesh" is not allowed; allowed: ClusterIP`}},
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // servicesEntry is an entry of services: a rule for Services. Each field below is a block of checks. At least one block
@@ -52,7 +53,7 @@ func (e *servicesEntry) Validate() error {
 
 // serviceView is a Service and the values that its checks parse.
 type serviceView struct {
-	*Service
+	*object.Service
 	view
 	claimed           claimSet           // see claims
 	externalHost      *match.HostPattern // see externalTarget
@@ -61,19 +62,19 @@ type serviceView struct {
 	ranges            []sourceRange      // see sourceRanges
 }
 
-func viewService(svc *Service) serviceView { return serviceView{Service: svc} }
+func viewService(svc *object.Service) serviceView { return serviceView{Service: svc} }
 
 // serviceRules compiles the rules for Services.
 func serviceRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Services, c, func(e *servicesEntry) rule[serviceView] {
 		return rule[serviceView]{e.ruleHeader, e.checks()}
 	}, ownerRules(c.owners, (*serviceView).claims)...)
-	s.isSolver = (*serviceView).answersChallenges
+	s.prepare = prepareViews(c, (*serviceView).answersChallenges)
 	return s
 }
 
 // serviceKind returns the kind of object in a request: Services or XBackends.
-func serviceKind(a Attributes) Kind {
+func serviceKind(a object.Attributes) Kind {
 	if a.Resource == xBackends {
 		return XBackends
 	}
@@ -82,13 +83,13 @@ func serviceKind(a Attributes) Kind {
 
 // EvaluateService evaluates a Service or an XBackend. old is the object before an update, or nil. It returns the error
 // of e if e exceeds its limit or expires.
-func (p *Policy) EvaluateService(a Attributes, svc, old *Service, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateService(a object.Attributes, svc, old *object.Service, e *Effort) ([]Finding, error) {
 	return evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
 }
 
 // ExplainService returns, for every rule of services, whether it applies to the Service. For an XBackend, it leaves out
 // rules that do not check XBackends.
-func (p *Policy) ExplainService(a Attributes, svc *Service) []RuleTrace {
+func (p *Policy) ExplainService(a object.Attributes, svc *object.Service) []RuleTrace {
 	return explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
 }
 

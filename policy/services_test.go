@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,7 @@ func servicesRule(fields string) string {
 type serviceCase struct {
 	name string
 	rule string
-	svc  Service
+	svc  object.Service
 	want []string
 }
 
@@ -30,7 +31,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
-			got := sentences(must(p.EvaluateService(Attributes{Operation: Create}, &c.svc, nil, nil)))
+			got := sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create}, &c.svc, nil, nil)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -65,7 +66,7 @@ func TestServiceManifests(t *testing.T) {
 		t.Run(strings.TrimPrefix(path, "testdata/services/"), func(t *testing.T) {
 			p, text := mustLoadBeside(t, path), readFile(t, path)
 			resource, svc := readService(t, text)
-			a := Attributes{Operation: Create, Namespace: svc.Namespace, Resource: resource}
+			a := object.Attributes{Operation: object.Create, Namespace: svc.Namespace, Resource: resource}
 			got := sentences(must(p.EvaluateService(a, svc, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
@@ -77,7 +78,7 @@ func TestServiceManifests(t *testing.T) {
 
 // readService reads a manifest with the types of Kubernetes, and an XBackend with the types of Gateway API. It also
 // returns the resource.
-func readService(t testing.TB, manifest []byte) (string, *Service) {
+func readService(t testing.TB, manifest []byte) (string, *object.Service) {
 	t.Helper()
 	var head metav1.TypeMeta
 	if err := yaml.Unmarshal(manifest, &head); err != nil {
@@ -88,7 +89,7 @@ func readService(t testing.TB, manifest []byte) (string, *Service) {
 		if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
 			t.Fatal(err)
 		}
-		out := &Service{Meta: Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations}}
+		out := &object.Service{Meta: object.Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations}}
 		if in.Spec.ExternalHostname != nil {
 			out.ExternalHostname = string(in.Spec.ExternalHostname.Hostname)
 		}
@@ -98,8 +99,8 @@ func readService(t testing.TB, manifest []byte) (string, *Service) {
 	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
 		t.Fatal(err)
 	}
-	out := &Service{
-		Meta: Meta{
+	out := &object.Service{
+		Meta: object.Meta{
 			Name: in.Name, GenerateName: in.GenerateName, Namespace: in.Namespace,
 			Labels: in.Labels, Annotations: in.Annotations,
 		},
@@ -112,10 +113,10 @@ func readService(t testing.TB, manifest []byte) (string, *Service) {
 		HealthCheckNodePort:           in.Spec.HealthCheckNodePort,
 	}
 	for _, p := range in.Status.LoadBalancer.Ingress {
-		out.LoadBalancerIngress = append(out.LoadBalancerIngress, LoadBalancerIngress{IP: p.IP, Hostname: p.Hostname})
+		out.LoadBalancerIngress = append(out.LoadBalancerIngress, object.LoadBalancerIngress{IP: p.IP, Hostname: p.Hostname})
 	}
 	for _, p := range in.Spec.Ports {
-		out.Ports = append(out.Ports, ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
+		out.Ports = append(out.Ports, object.ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
 	}
 	return "services", out
 }
@@ -163,14 +164,14 @@ services:
   ports: {allowed: ["443"]}
   types: {denied: [LoadBalancer]}
 `)
-	svc := Service{
-		Meta:        Meta{Annotations: map[string]string{"example.com/x": "y"}},
+	svc := object.Service{
+		Meta:        object.Meta{Annotations: map[string]string{"example.com/x": "y"}},
 		Type:        "LoadBalancer",
-		Ports:       []ServicePort{{Port: 80, NodePort: 30080}},
+		Ports:       []object.ServicePort{{Port: 80, NodePort: 30080}},
 		ExternalIPs: []string{"192.0.2.1"},
 	}
 	var got []string
-	for _, f := range must(p.EvaluateService(Attributes{Operation: Create, User: "jane"}, &svc, nil, nil)) {
+	for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane"}, &svc, nil, nil)) {
 		got = append(got, f.ID())
 		if f.Note != "ask #network" {
 			t.Errorf("%s: the message is missing", f.ID())
@@ -184,7 +185,7 @@ services:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if fs := must(p.EvaluateService(Attributes{Operation: Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
+	if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -28,13 +29,13 @@ func TestSets(t *testing.T) {
 		t.Error(diff)
 	}
 	for set, test := range map[string]struct {
-		a    Attributes
+		a    object.Attributes
 		want string
 	}{
-		"":      {Attributes{Operation: Create, Namespace: "team-a"}, "plain owned"},
-		"edge":  {Attributes{Operation: Create, Namespace: "team-a"}, "edge-a edge-b"},
-		"inner": {Attributes{Operation: Create, Namespace: "other"}, ""},
-		"later": {Attributes{Operation: Create, Namespace: "team-a"}, ""},
+		"":      {object.Attributes{Operation: object.Create, Namespace: "team-a"}, "plain owned"},
+		"edge":  {object.Attributes{Operation: object.Create, Namespace: "team-a"}, "edge-a edge-b"},
+		"inner": {object.Attributes{Operation: object.Create, Namespace: "other"}, ""},
+		"later": {object.Attributes{Operation: object.Create, Namespace: "team-a"}, ""},
 	} {
 		in := p
 		if set != "" {

@@ -2,12 +2,12 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // solverAccounts is the solverAccounts block of a policy: the users that create the solvers of ACME challenges
@@ -69,14 +69,12 @@ func (a solverAccounts) with(more solverAccounts) solverAccounts {
 	return append(append(solverAccounts{}, a...), more...)
 }
 
-// knownWith returns a copy of known annotations that includes the users that create solvers.
-func (a solverAccounts) knownWith(of *knownAnnotations) *knownAnnotations {
-	with := *of
-	with.solvers = SolverAccounts(nil)
-	if a != nil {
-		with.solvers = textsOf(a)
+// users returns the users that create solvers.
+func (a solverAccounts) users() []string {
+	if a == nil {
+		return SolverAccounts(nil)
 	}
-	return &with
+	return textsOf(a)
 }
 
 // SolverAnnotations returns the annotations that cert-manager adds to the solvers that it creates
@@ -94,12 +92,20 @@ func addedToSolver(key, value string) bool {
 	return ok && added == value
 }
 
+const (
+	// solverLabel is the label that cert-manager sets on every object that it creates for an HTTP-01 challenge
+	// (cert-manager v1.21.2, pkg/issuer/acme/http/pod.go).
+	solverLabel = "acme.cert-manager.io/http01-solver"
+	// challengePath is the path from which a certificate authority reads the answer to a challenge (RFC 8555, 8.3).
+	challengePath = "/.well-known/acme-challenge/"
+)
+
 // solverPort is the port of a solver's Service. The Service has one port, and one of two types (v1.21.2,
 // pkg/issuer/acme/http/service.go).
 const solverPort = 8089
 
 // unlessSolver runs a check on objects other than solvers.
-type unlessSolver[T any, P object[T]] struct{ check[T] }
+type unlessSolver[T any, P kindView[T]] struct{ check[T] }
 
 func (c unlessSolver[T, P]) find(obj *T, r *report) {
 	if !P(obj).base().solver {
@@ -108,7 +114,7 @@ func (c unlessSolver[T, P]) find(obj *T, r *report) {
 }
 
 // unlessSolvers returns checks that do not apply to solvers.
-func unlessSolvers[T any, P object[T]](checks []check[T]) []check[T] {
+func unlessSolvers[T any, P kindView[T]](checks []check[T]) []check[T] {
 	all := make([]check[T], len(checks))
 	for i, c := range checks {
 		all[i] = unlessSolver[T, P]{c}
@@ -116,27 +122,13 @@ func unlessSolvers[T any, P object[T]](checks []check[T]) []check[T] {
 	return all
 }
 
-// markSolvers sets solver in the view of the object. If the update turns a solver into something else, it also sets
-// solver in the view of the old object. The findings of that old object do not count as pre-existing. Otherwise, a
-// tenant could turn a solver into an ordinary Ingress without TLS.
-func markSolvers[T any, P object[T]](s *ruleset[T], a Attributes, obj P, r *report, old *before[T]) {
-	if s.isSolver == nil || len(s.known.solvers) == 0 {
-		return
-	}
-	is := s.isSolver(obj, r)
-	obj.base().solver = is && slices.Contains(s.known.solvers, a.User)
-	if old != nil {
-		P(&old.obj).base().solver = !is && s.isSolver(&old.obj, &old.report)
-	}
-}
-
 // hasSolverLabel reports whether an object has the label of a solver.
-func (m *Meta) hasSolverLabel() bool { return m.Labels[solverLabel] == "true" }
+func hasSolverLabel(m *object.Meta) bool { return m.Labels[solverLabel] == "true" }
 
 // answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, no TLS, no
 // default backend, and only paths below challengePath.
-func (ing *Ingress) answersChallenges(r *report) bool {
-	if !ing.hasSolverLabel() || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
+func (ing *ingressView) answersChallenges(r *report) bool {
+	if !hasSolverLabel(&ing.Meta) || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
 		return false
 	}
 	for i := range ing.Rules {
@@ -154,8 +146,8 @@ func (ing *Ingress) answersChallenges(r *report) bool {
 
 // answersChallenges reports whether a route can only answer ACME challenges: it has cert-manager's label, and each
 // match is an exact path below challengePath.
-func (route *Route) answersChallenges(r *report) bool {
-	if !route.hasSolverLabel() || len(route.Rules) == 0 {
+func (route *routeView) answersChallenges(r *report) bool {
+	if !hasSolverLabel(&route.Meta) || len(route.Rules) == 0 {
 		return false
 	}
 	for i := range route.Rules {
@@ -174,9 +166,9 @@ func (route *Route) answersChallenges(r *report) bool {
 
 // answersChallenges reports whether a Service has the shape that cert-manager gives to the Service of a solver: its
 // label, only the port of the solver, and the type ClusterIP or NodePort.
-func (s *Service) answersChallenges(*report) bool {
+func (s *serviceView) answersChallenges(*report) bool {
 	t := s.effectiveType()
-	return s.hasSolverLabel() && (t == clusterIP || t == nodePort) &&
+	return hasSolverLabel(&s.Meta) && (t == clusterIP || t == nodePort) &&
 		len(s.Ports) == 1 && s.Ports[0].Port == solverPort
 }
 
@@ -186,4 +178,19 @@ func isChallenge(path string) bool {
 	return ok && token != "" && !strings.ContainsFunc(token, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
 	})
+}
+
+// isSolver reports whether owners exempt an Ingress in a shared gateway namespace. The Ingress must serve only ACME
+// challenges, and its annotations must not claim a host, because a solver does not claim a DNS record.
+//
+// These conditions do not prove that cert-manager created the Ingress. Anyone who can create Ingresses in a shared
+// gateway namespace can answer the challenges for any host there, and so obtain a certificate for it. The namespace is
+// the reason for the exemption. The conditions only keep ordinary Ingresses from being exempt.
+func (ing *ingressView) isSolver(r *report) bool {
+	return ing.answersChallenges(r) && !ing.claims(r).areInAnnotations(r)
+}
+
+// isSolver reports the same for a route.
+func (route *routeView) isSolver(r *report) bool {
+	return route.answersChallenges(r) && !route.claims(r).areInAnnotations(r)
 }

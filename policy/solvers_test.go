@@ -4,6 +4,8 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 const certManager = "system:serviceaccount:cert-manager:cert-manager"
@@ -34,90 +36,94 @@ routes:
 `
 
 // solverRoute is the HTTPRoute that cert-manager creates for a challenge (v1.21.2, pkg/issuer/acme/http/httproute.go).
-func solverRoute() *Route {
-	return &Route{
-		Meta:      Meta{Labels: map[string]string{solverLabel: "true"}, Owner: "Challenge/x"},
+func solverRoute() *object.Route {
+	return &object.Route{
+		Meta:      object.Meta{Labels: map[string]string{solverLabel: "true"}, Owner: "Challenge/x"},
 		Hostnames: []string{"shop.corp.example"},
-		Parents: []RouteParent{{
-			ObjectRef: ObjectRef{Kind: "Gateway." + gatewayGroup, Namespace: "edge", Name: "public"}, SectionName: "http",
+		Parents: []object.RouteParent{{
+			ObjectRef: object.ObjectRef{Kind: "Gateway." + gatewayGroup, Namespace: "edge", Name: "public"}, SectionName: "http",
 		}},
-		Rules: []RouteRule{{Matches: []RouteMatch{{Path: RoutePath{"Exact", challengePath + "x_Y-1"}}}}},
+		Rules: []object.RouteRule{{Matches: []object.RouteMatch{{Path: object.RoutePath{Type: "Exact", Value: challengePath + "x_Y-1"}}}}},
 	}
 }
 
 // solverService is the Service that cert-manager creates for a challenge (v1.21.2, pkg/issuer/acme/http/service.go).
-func solverService() *Service {
-	return &Service{
-		Meta: Meta{
+func solverService() *object.Service {
+	return &object.Service{
+		Meta: object.Meta{
 			Labels:      map[string]string{solverLabel: "true"},
 			Annotations: map[string]string{"auth.istio.io/8089": "NONE"},
 		},
-		Type: "NodePort", Ports: []ServicePort{{Name: "http", Port: 8089, NodePort: 30001}},
+		Type: "NodePort", Ports: []object.ServicePort{{Name: "http", Port: 8089, NodePort: 30001}},
 	}
 }
 
 // A solver passes the checks that no solver can meet, if one of the accounts creates it and it has the shape of a
 // solver.
 func TestSolvers(t *testing.T) {
-	ingress := func(tweak func(*Ingress)) *Ingress {
+	ingress := func(tweak func(*object.Ingress)) *object.Ingress {
 		ing := solver("shop.corp.example")
 		ing.ClassName = new("internal")
 		ing.Labels, ing.Annotations = maps.Clone(ing.Labels), maps.Clone(ing.Annotations)
 		tweak(ing)
 		return ing
 	}
-	service := func(tweak func(*Service)) *Service { svc := solverService(); tweak(svc); return svc }
-	route := func(tweak func(*Route)) *Route { r := solverRoute(); tweak(r); return r }
-	as := func(user string) Attributes {
-		return Attributes{Operation: Create, Namespace: "team-a", Resource: httpRoutes, User: user}
+	service := func(tweak func(*object.Service)) *object.Service { svc := solverService(); tweak(svc); return svc }
+	route := func(tweak func(*object.Route)) *object.Route { r := solverRoute(); tweak(r); return r }
+	as := func(user string) object.Attributes {
+		return object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: httpRoutes, User: user}
 	}
 	for name, test := range map[string]struct {
 		user, accounts string
 		object         any
 		denied         bool
 	}{
-		"an Ingress":                 {certManager, "", ingress(func(*Ingress) {}), false},
-		"of a tenant":                {"jane", "", ingress(func(*Ingress) {}), true},
-		"of no user":                 {"", "", ingress(func(*Ingress) {}), true},
-		"of a user like it":          {certManager + "2", "", ingress(func(*Ingress) {}), true},
-		"of another account":         {"acme", "solverAccounts: [acme]", ingress(func(*Ingress) {}), false},
-		"of the default, not listed": {certManager, "solverAccounts: [acme]", ingress(func(*Ingress) {}), true},
-		"of nobody":                  {certManager, "solverAccounts: []", ingress(func(*Ingress) {}), true},
-		"another path":               {certManager, "", ingress(func(i *Ingress) { i.Rules[0].Paths = append(i.Rules[0].Paths, IngressPath{"/", "Prefix"}) }), true},
-		"below the challenge":        {certManager, "", ingress(func(i *Ingress) { i.Rules[0].Paths = []IngressPath{{challengePath + "x/../..", "Prefix"}} }), true},
-		"no path":                    {certManager, "", ingress(func(i *Ingress) { i.Rules = append(i.Rules, IngressRule{Host: "a.example"}) }), true},
-		"no label":                   {certManager, "", ingress(func(i *Ingress) { delete(i.Labels, solverLabel) }), true},
-		"a default backend":          {certManager, "", ingress(func(i *Ingress) { i.DefaultBackend = true }), true},
-		"an annotation of the issuer": {certManager, "", ingress(func(i *Ingress) {
+		"an Ingress":                 {certManager, "", ingress(func(*object.Ingress) {}), false},
+		"of a tenant":                {"jane", "", ingress(func(*object.Ingress) {}), true},
+		"of no user":                 {"", "", ingress(func(*object.Ingress) {}), true},
+		"of a user like it":          {certManager + "2", "", ingress(func(*object.Ingress) {}), true},
+		"of another account":         {"acme", "solverAccounts: [acme]", ingress(func(*object.Ingress) {}), false},
+		"of the default, not listed": {certManager, "solverAccounts: [acme]", ingress(func(*object.Ingress) {}), true},
+		"of nobody":                  {certManager, "solverAccounts: []", ingress(func(*object.Ingress) {}), true},
+		"another path": {certManager, "", ingress(func(i *object.Ingress) {
+			i.Rules[0].Paths = append(i.Rules[0].Paths, object.IngressPath{Path: "/", Type: "Prefix"})
+		}), true},
+		"below the challenge": {certManager, "", ingress(func(i *object.Ingress) {
+			i.Rules[0].Paths = []object.IngressPath{{Path: challengePath + "x/../..", Type: "Prefix"}}
+		}), true},
+		"no path":           {certManager, "", ingress(func(i *object.Ingress) { i.Rules = append(i.Rules, object.IngressRule{Host: "a.example"}) }), true},
+		"no label":          {certManager, "", ingress(func(i *object.Ingress) { delete(i.Labels, solverLabel) }), true},
+		"a default backend": {certManager, "", ingress(func(i *object.Ingress) { i.DefaultBackend = true }), true},
+		"an annotation of the issuer": {certManager, "", ingress(func(i *object.Ingress) {
 			i.Annotations["nginx.ingress.kubernetes.io/configuration-snippet"] = "x"
 		}), true},
-		"its annotation, changed": {certManager, "", ingress(func(i *Ingress) {
+		"its annotation, changed": {certManager, "", ingress(func(i *object.Ingress) {
 			i.Annotations["nginx.ingress.kubernetes.io/whitelist-source-range"] = "0.0.0.0/0"
 		}), true},
 
-		"a Service":               {certManager, "", service(func(*Service) {}), false},
-		"a Service of a tenant":   {"jane", "", service(func(*Service) {}), true},
-		"a LoadBalancer":          {certManager, "", service(func(s *Service) { s.Type = "LoadBalancer" }), true},
-		"another port":            {certManager, "", service(func(s *Service) { s.Ports[0].Port = 80 }), true},
-		"one more port":           {certManager, "", service(func(s *Service) { s.Ports = append(s.Ports, ServicePort{Port: 8089}) }), true},
-		"a Service with no label": {certManager, "", service(func(s *Service) { s.Labels = nil }), true},
+		"a Service":               {certManager, "", service(func(*object.Service) {}), false},
+		"a Service of a tenant":   {"jane", "", service(func(*object.Service) {}), true},
+		"a LoadBalancer":          {certManager, "", service(func(s *object.Service) { s.Type = "LoadBalancer" }), true},
+		"another port":            {certManager, "", service(func(s *object.Service) { s.Ports[0].Port = 80 }), true},
+		"one more port":           {certManager, "", service(func(s *object.Service) { s.Ports = append(s.Ports, object.ServicePort{Port: 8089}) }), true},
+		"a Service with no label": {certManager, "", service(func(s *object.Service) { s.Labels = nil }), true},
 
-		"a route":                {certManager, "", route(func(*Route) {}), false},
-		"a route of a tenant":    {"jane", "", route(func(*Route) {}), true},
-		"of another Gateway":     {certManager, "", route(func(r *Route) { r.Parents[0].Name = "private" }), true},
-		"a prefix":               {certManager, "", route(func(r *Route) { r.Rules[0].Matches[0].Path.Type = "PathPrefix" }), true},
-		"a rule without a match": {certManager, "", route(func(r *Route) { r.Rules = append(r.Rules, RouteRule{}) }), true},
-		"a route with no label":  {certManager, "", route(func(r *Route) { r.Labels = nil }), true},
+		"a route":                {certManager, "", route(func(*object.Route) {}), false},
+		"a route of a tenant":    {"jane", "", route(func(*object.Route) {}), true},
+		"of another Gateway":     {certManager, "", route(func(r *object.Route) { r.Parents[0].Name = "private" }), true},
+		"a prefix":               {certManager, "", route(func(r *object.Route) { r.Rules[0].Matches[0].Path.Type = "PathPrefix" }), true},
+		"a rule without a match": {certManager, "", route(func(r *object.Route) { r.Rules = append(r.Rules, object.RouteRule{}) }), true},
+		"a route with no label":  {certManager, "", route(func(r *object.Route) { r.Labels = nil }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, solverRules+test.accounts+"\n")
 			var got []Finding
 			switch obj := test.object.(type) {
-			case *Ingress:
+			case *object.Ingress:
 				got = must(p.EvaluateIngress(as(test.user), obj, nil, nil))
-			case *Service:
+			case *object.Service:
 				got = must(p.EvaluateService(as(test.user), obj, nil, nil))
-			case *Route:
+			case *object.Route:
 				got = must(p.EvaluateRoute(as(test.user), obj, nil, nil))
 			}
 			if denied := len(got) > 0; denied != test.denied {
@@ -133,7 +139,7 @@ func TestSolversClaimHosts(t *testing.T) {
 ingresses: [{name: i, mode: enforce, hosts: {required: true, allowed: ["*.corp.example"], wildcards: deny}}]
 routes: [{name: r, mode: enforce, hosts: {required: true, allowed: ["**.corp.example"], wildcards: deny}}]
 `)
-	a := Attributes{Operation: Create, Namespace: "bank", Resource: httpRoutes, User: certManager}
+	a := object.Attributes{Operation: object.Create, Namespace: "bank", Resource: httpRoutes, User: certManager}
 	for _, host := range []string{"www.example", "", "shop.corp.example"} {
 		route := solverRoute()
 		if route.Hostnames = nil; host != "" {
@@ -150,13 +156,13 @@ routes: [{name: r, mode: enforce, hosts: {required: true, allowed: ["**.corp.exa
 func TestSolverUpdates(t *testing.T) {
 	p := mustLoad(t, "ingresses: [{name: tls, mode: enforce, tls: {required: true}}]")
 	plain := withHosts("shop.corp.example")
-	plain.Rules[0].Paths = []IngressPath{{"/", "Prefix"}}
+	plain.Rules[0].Paths = []object.IngressPath{{Path: "/", Type: "Prefix"}}
 	plain.ClassName = new("public")
 	labelled := *plain
 	labelled.Labels = map[string]string{solverLabel: "true"}
 	for name, test := range map[string]struct {
 		user     string
-		old, new *Ingress
+		old, new *object.Ingress
 		denied   bool
 	}{
 		"as it was":                  {"jane", solver("a.example"), solver("a.example"), false},
@@ -168,7 +174,7 @@ func TestSolverUpdates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			denied := false
-			a := Attributes{Operation: Update, Namespace: "team-a", User: test.user}
+			a := object.Attributes{Operation: object.Update, Namespace: "team-a", User: test.user}
 			for _, f := range must(p.EvaluateIngress(a, test.new, test.old, nil)) {
 				denied = denied || f.Denies()
 			}
@@ -209,7 +215,7 @@ func TestSolverAccountsOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := Attributes{Operation: Create, Namespace: "team-a", User: certManager}
+		a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: certManager}
 		if got := must(p.EvaluateService(a, solverService(), nil, nil)); len(got) > 0 != test.denied {
 			t.Errorf("%s: %v", name, sentences(got))
 		}

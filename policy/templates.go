@@ -8,6 +8,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Template is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the
@@ -100,8 +101,12 @@ func pathHint(path string, segments []string) string {
 
 // placeOf reports whether a name is the name of a list in a PodSpec that contains images.
 func placeOf(name string) bool {
-	names := placeNames()
-	return slices.Contains(names[:], name)
+	for place := object.Containers; place <= object.Volumes; place++ {
+		if place.String() == name {
+			return true
+		}
+	}
+	return false
 }
 
 // isFieldName reports whether a text can be the name of a field. jsonscan reads field names of up to 64 bytes.

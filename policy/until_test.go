@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -132,9 +133,9 @@ func TestExemptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, test.policy)
-			svc := &Service{Meta: Meta{Labels: map[string]string{"legacy": ""}}, Type: "NodePort"}
+			svc := &object.Service{Meta: object.Meta{Labels: map[string]string{"legacy": ""}}, Type: "NodePort"}
 			for now, want := range map[string]string{before: test.before, after: test.after} {
-				a := Attributes{Operation: Create, Namespace: "shop", User: "jane", Resource: "services", Now: at(t, now)}
+				a := object.Attributes{Operation: object.Create, Namespace: "shop", User: "jane", Resource: "services", Now: at(t, now)}
 				got := none
 				for _, f := range must(p.EvaluateService(a, svc, nil, nil)) {
 					switch {
@@ -162,14 +163,14 @@ func TestExemptions(t *testing.T) {
 // object out of an active exemption, the finding is introduced, as with an exclude.
 func TestRatchetOfExemptions(t *testing.T) {
 	const inForce, over = "2027-01-31T12:00:00Z", "2027-02-01T12:00:00Z"
-	labelled := func(svc Service, labels ...string) Service {
+	labelled := func(svc object.Service, labels ...string) object.Service {
 		svc.Labels = map[string]string{}
 		for _, l := range labels {
 			svc.Labels[l] = ""
 		}
 		return svc
 	}
-	nodePort, loadBalancer := Service{Type: "NodePort"}, Service{Type: "LoadBalancer"}
+	nodePort, loadBalancer := object.Service{Type: "NodePort"}, object.Service{Type: "LoadBalancer"}
 	const rule = "services:\n- {name: r, mode: enforce, types: {allowed: [ClusterIP]}"
 	policies := map[string]string{
 		"exclude":   rule + ", exclude: {labels: [legacy], until: 2027-01-31}}\n",
@@ -177,24 +178,24 @@ func TestRatchetOfExemptions(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		now      string
-		old, svc Service
+		old, svc object.Service
 		want     string
 	}{
 		"in force, unchanged":            {inForce, labelled(nodePort, "legacy"), labelled(nodePort, "legacy"), "exempt"},
 		"in force, changed":              {inForce, labelled(nodePort, "legacy"), labelled(loadBalancer, "legacy"), "exempt"},
-		"in force, created":              {inForce, Service{}, labelled(nodePort, "legacy"), "exempt"},
+		"in force, created":              {inForce, object.Service{}, labelled(nodePort, "legacy"), "exempt"},
 		"in force, the label is removed": {inForce, labelled(nodePort, "legacy"), nodePort, "denied"},
 		"in force, the label is added":   {inForce, nodePort, labelled(nodePort, "legacy"), "exempt"},
 		"over, unchanged":                {over, labelled(nodePort, "legacy"), labelled(nodePort, "legacy"), "warned, existed"},
 		"over, another label":            {over, labelled(nodePort, "legacy"), labelled(nodePort, "legacy", "a"), "warned, existed"},
 		"over, the label is removed":     {over, labelled(nodePort, "legacy"), nodePort, "warned, existed"},
 		"over, changed":                  {over, labelled(nodePort, "legacy"), labelled(loadBalancer, "legacy"), "denied"},
-		"over, introduced":               {over, labelled(Service{}, "legacy"), labelled(nodePort, "legacy"), "denied"},
-		"over, fixed":                    {over, labelled(nodePort, "legacy"), labelled(Service{}, "legacy"), ""},
+		"over, introduced":               {over, labelled(object.Service{}, "legacy"), labelled(nodePort, "legacy"), "denied"},
+		"over, fixed":                    {over, labelled(nodePort, "legacy"), labelled(object.Service{}, "legacy"), ""},
 	} {
 		for kind, text := range policies {
 			t.Run(kind+" "+name, func(t *testing.T) {
-				a := Attributes{Operation: Update, Namespace: "shop", Resource: "services", Now: at(t, test.now)}
+				a := object.Attributes{Operation: object.Update, Namespace: "shop", Resource: "services", Now: at(t, test.now)}
 				got := ""
 				for _, f := range must(mustLoad(t, text).EvaluateService(a, &test.svc, &test.old, nil)) {
 					switch {
@@ -271,7 +272,7 @@ func TestExemptImages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, test.policy)
 			for now, want := range map[string]string{"2027-01-31T23:59:59Z": test.before, "2027-02-01T00:00:00Z": test.after} {
-				a := Attributes{Operation: Create, Namespace: "shop", Resource: "pods", Now: at(t, now)}
+				a := object.Attributes{Operation: object.Create, Namespace: "shop", Resource: "pods", Now: at(t, now)}
 				pod := imagePod(test.image)
 				rw := must(p.RewritePod(a, pod, nil, nil))
 				got := rw.Images[0].Outcome.String()
@@ -294,7 +295,7 @@ func TestExemptImages(t *testing.T) {
 func TestEndedMirrorIsStillOne(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}\n"+
 		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
-	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
+	a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
 	if f := must(p.EvaluatePod(a, imagePod("m.example/hub/library/nginx:1"), nil, nil)); len(f) > 0 {
 		t.Errorf("%v", f)
 	}
@@ -311,7 +312,7 @@ func TestEndedMirrorOfTheLongestSource(t *testing.T) {
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}
 - {name: library, mode: warn, sources: [docker.io/library], mirror: m.example/library, until: 2027-01-30}
 `)
-	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
+	a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
 	const want = "no source covers docker.io/library/nginx here: mirrors entry library ended, it has until: 2027-01-30"
 	if got := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0].Why(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -324,12 +325,12 @@ func TestExemptOwners(t *testing.T) {
 		"- {name: bank, mode: enforce, hosts: [bank.example], namespaces: [bank]}\n"+
 		"- {name: trial, mode: warn, hosts: [trial.example], namespaces: [bank], until: 2027-01-31}\n"+
 		"exceptions:\n- {name: move, rules: [shop/owners], match: {namespaces: [other]}, until: 2027-01-31, reason: x}\n")
-	ing := &Ingress{Rules: []IngressRule{{Host: "shop.example"}, {Host: "bank.example"}, {Host: "trial.example"}}}
+	ing := &object.Ingress{Rules: []object.IngressRule{{Host: "shop.example"}, {Host: "bank.example"}, {Host: "trial.example"}}}
 	for now, want := range map[string][]string{
 		"2027-01-31T00:00:00Z": {"shop exempt", "bank enforce", "trial warn"},
 		"2027-02-01T00:00:00Z": {"shop enforce", "bank enforce"},
 	} {
-		a := Attributes{Operation: Create, Namespace: "other", Resource: "ingresses", Now: at(t, now)}
+		a := object.Attributes{Operation: object.Create, Namespace: "other", Resource: "ingresses", Now: at(t, now)}
 		var got []string
 		for _, f := range must(p.EvaluateIngress(a, ing, nil, nil)) {
 			got = append(got, f.Rule+" "+f.ModeWord())
@@ -347,9 +348,9 @@ func TestExceptionsByClass(t *testing.T) {
 		"ingresses:\n- {name: i, mode: enforce, hosts: {allowed: []}}\n"+
 		"exceptions:\n- {name: eg, rules: [g], match: {gatewayClassNames: [legacy]}, until: 2027-01-31, reason: x}\n"+
 		"- {name: ei, rules: [i], match: {classNames: [legacy]}, until: 2027-01-31, reason: x}\n")
-	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-01-01T00:00:00Z")}
+	a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, "2027-01-01T00:00:00Z")}
 	gateway := func(class string) []Finding {
-		g := &Gateway{ClassName: class, Listeners: []Listener{{Name: "a", Hostname: "a.example"}}}
+		g := &object.Gateway{ClassName: class, Listeners: []object.Listener{{Name: "a", Hostname: "a.example"}}}
 		return must(p.EvaluateGateway(a, g, nil, nil))
 	}
 	ingress := func(class, annotation string) []Finding {
@@ -384,15 +385,15 @@ func TestExemptOwnerOpensNoOther(t *testing.T) {
 		"- {name: b, mode: enforce, hosts: [b.corp.example], namespaces: [b]}\n"+
 		"- {name: d, mode: enforce, hosts: [d.corp.example], namespaces: [d]}\n"+
 		"exceptions:\n- {name: move, rules: [a], match: {labels: [moves]}, until: 2027-01-31, reason: x}\n")
-	a := Attributes{Operation: Create, Namespace: "other", Resource: "ingresses", Now: at(t, "2027-01-31T00:00:00Z")}
-	hosts := func(labels map[string]string, hosts ...string) *Ingress {
+	a := object.Attributes{Operation: object.Create, Namespace: "other", Resource: "ingresses", Now: at(t, "2027-01-31T00:00:00Z")}
+	hosts := func(labels map[string]string, hosts ...string) *object.Ingress {
 		ing := withHosts(hosts...)
 		ing.Labels = labels
 		return ing
 	}
 	moves := map[string]string{"moves": ""}
 	for name, test := range map[string]struct {
-		ing, old *Ingress
+		ing, old *object.Ingress
 		want     []string
 	}{
 		"a wildcard":                       {hosts(moves, "*.corp.example"), nil, []string{"a exempt", "b enforce"}},
@@ -427,9 +428,9 @@ func TestExcludesOfTwoRules(t *testing.T) {
 - {name: b, mode: enforce, types: {allowed: []}, exclude: {namespaces: [shop], until: 2027-01-31}}
 - {name: c, mode: enforce, types: {allowed: []}, exclude: {namespaces: [other], until: 2027-01-31}}
 `)
-	a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, "2027-01-31T00:00:00Z")}
+	a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, "2027-01-31T00:00:00Z")}
 	got := map[string]bool{}
-	for _, f := range must(p.EvaluateService(a, &Service{Type: "NodePort"}, nil, nil)) {
+	for _, f := range must(p.EvaluateService(a, &object.Service{Type: "NodePort"}, nil, nil)) {
 		got[f.Rule] = f.Exempt != nil
 	}
 	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
@@ -451,13 +452,13 @@ func TestManyFindings(t *testing.T) {
 		{maxFindings, true, "; the policy allows none"},
 		{maxFindings + 1, true, "; and 1 more that existed before"},
 	} {
-		svc, a := new(Service), Attributes{Operation: Create, Namespace: "shop"}
+		svc, a := new(object.Service), object.Attributes{Operation: object.Create, Namespace: "shop"}
 		for i := range test.n {
-			svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
+			svc.Ports = append(svc.Ports, object.ServicePort{Port: int32(i + 1)})
 		}
-		var old *Service
+		var old *object.Service
 		if test.existed {
-			old, a.Operation = svc, Update
+			old, a.Operation = svc, object.Update
 		}
 		findings := must(p.EvaluateService(a, svc, old, nil))
 		if last := findings[len(findings)-1]; !strings.HasSuffix(last.Reason, test.want) {
@@ -470,11 +471,11 @@ func TestManyFindings(t *testing.T) {
 func TestManyExemptFindings(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n- {name: z, mode: enforce, types: {allowed: [ClusterIP]}}\n"+
 		"exceptions:\n- {name: e, rules: [a], match: {namespaces: [shop]}, until: 2027-01-31, reason: x}\n")
-	svc := &Service{Type: "NodePort"}
+	svc := &object.Service{Type: "NodePort"}
 	for i := range maxFindings + 10 {
-		svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
+		svc.Ports = append(svc.Ports, object.ServicePort{Port: int32(i + 1)})
 	}
-	findings := must(p.EvaluateService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, nil))
+	findings := must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, nil))
 	last := findings[len(findings)-1]
 	if len(findings) != maxFindings+1 || !last.Denies() {
 		t.Errorf("%d findings, the last one %+v", len(findings), last)
@@ -508,9 +509,9 @@ exceptions:
 			"exception: applies, 1 finding(s), 0 exempt",
 		},
 	} {
-		a := Attributes{Operation: Create, Namespace: "shop", Now: at(t, now)}
+		a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, now)}
 		var got []string
-		for _, r := range p.ExplainService(a, &Service{Type: "NodePort"}) {
+		for _, r := range p.ExplainService(a, &object.Service{Type: "NodePort"}) {
 			got = append(got, fmt.Sprintf("%s: %s, %d finding(s), %d exempt", r.Rule, r.Why, r.Findings, r.Exempt))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -556,7 +557,7 @@ exceptions:
 	const inForce, over = "2027-01-31T00:00:00Z", "2027-02-01T00:00:00Z"
 	for name, test := range map[string]struct {
 		now      string
-		old, pod *Pod
+		old, pod *object.Pod
 		want     string
 	}{
 		"in force":             {inForce, imagePod("old:1"), imagePod("old:1"), "unchanged, denied/images.denied exempt"},
@@ -566,7 +567,7 @@ exceptions:
 		"over, one that rules": {over, imagePod("old:1"), imagePod("new:2"), "rewritten"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Update, Namespace: "shop", Resource: "pods", Now: at(t, test.now)}
+			a := object.Attributes{Operation: object.Update, Namespace: "shop", Resource: "pods", Now: at(t, test.now)}
 			rw := must(p.RewritePod(a, test.pod, test.old, nil))
 			got := rw.Images[0].Outcome.String()
 			if rw.Images[0].Outcome == Rewritten {
@@ -601,7 +602,7 @@ pods:
 	old.Labels = map[string]string{"legacy": ""}
 	moved := imagePod("new:1", "old:1")
 	for now, want := range map[string]Outcome{"2027-01-31T00:00:00Z": Denied, "2027-02-01T00:00:00Z": Rewritten} {
-		a := Attributes{Operation: Update, Namespace: "shop", Resource: "pods", Now: at(t, now)}
+		a := object.Attributes{Operation: object.Update, Namespace: "shop", Resource: "pods", Now: at(t, now)}
 		if got := must(p.RewritePod(a, moved, old, nil)).Images[1].Outcome; got != want {
 			t.Errorf("at %s: %s, want %s", now, got, want)
 		}
@@ -619,7 +620,7 @@ exceptions:
 `)
 	moved := imagePod("new:1", "old:1")
 	moved.Labels = map[string]string{"legacy": ""}
-	a := Attributes{Operation: Update, Namespace: "shop", Resource: "pods", Now: at(t, "2027-01-31T00:00:00Z")}
+	a := object.Attributes{Operation: object.Update, Namespace: "shop", Resource: "pods", Now: at(t, "2027-01-31T00:00:00Z")}
 	rw := must(p.RewritePod(a, moved, imagePod("old:1"), nil))
 	if out := rw.Images[1].Outcome; out != Rewritten || len(rw.Findings) != 1 || rw.Findings[0].Exempt == nil {
 		t.Errorf("%s, %v", out, rw.Findings)
@@ -639,12 +640,12 @@ func TestCostOfExceptions(t *testing.T) {
 		return b.String()
 	}
 	steps := func(text string) int {
-		svc := &Service{Type: "NodePort"}
+		svc := &object.Service{Type: "NodePort"}
 		for i := range 100 {
-			svc.Ports = append(svc.Ports, ServicePort{Port: int32(i + 1)})
+			svc.Ports = append(svc.Ports, object.ServicePort{Port: int32(i + 1)})
 		}
 		e := new(Effort)
-		must(mustLoad(t, text).EvaluateService(Attributes{Operation: Create, Namespace: "shop"}, svc, nil, e))
+		must(mustLoad(t, text).EvaluateService(object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, e))
 		return e.Steps()
 	}
 	few, many := steps(exceptions(1, "r", "shop, other-N")), steps(exceptions(maxExceptions, "r", "other-N"))
@@ -700,18 +701,18 @@ func TestExemptWorkloads(t *testing.T) {
 exceptions:
 - {name: e, rules: [r], match: {images: [docker.io/library/old], podLabels: [legacy]}, until: 2027-01-31, reason: x}
 `)
-	workload := func(image string, labels ...string) *Workload {
+	workload := func(image string, labels ...string) *object.Workload {
 		pod := imagePod(image)
 		pod.Labels = map[string]string{}
 		for _, l := range labels {
 			pod.Labels[l] = ""
 		}
-		return &Workload{Templates: []PodTemplate{{*pod, "spec.template.spec"}}}
+		return &object.Workload{Templates: []object.PodTemplate{{Pod: *pod, Path: "spec.template.spec"}}}
 	}
 	const inForce, over = "2027-01-31T00:00:00Z", "2027-02-01T00:00:00Z"
 	for name, test := range map[string]struct {
 		now    string
-		w, old *Workload
+		w, old *object.Workload
 		want   string
 	}{
 		"in force":                       {inForce, workload("old:1", "legacy"), nil, "exempt"},
@@ -721,7 +722,7 @@ exceptions:
 		"over, unchanged":                {over, workload("old:1", "legacy"), workload("old:1", "legacy"), "audit; its Pods will be denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Attributes{Operation: Create, Namespace: "shop", Group: "apps", Resource: "deployments", Now: at(t, test.now)}
+			a := object.Attributes{Operation: object.Create, Namespace: "shop", Group: "apps", Resource: "deployments", Now: at(t, test.now)}
 			got := ""
 			for _, f := range must(p.EvaluateWorkload(a, test.w, test.old, nil)) {
 				got = f.ModeWord()

@@ -104,6 +104,17 @@ func (w *entryWarnings) excludes(patterns []match.Glob, g match.Glob) bool {
 	return false
 }
 
+// deniedImagesIn returns images.denied of the entries that are not off.
+func deniedImagesIn(entries []podsEntry) []deniedImagesOf {
+	var all []deniedImagesOf
+	for i := range entries {
+		if e := &entries[i]; e.Mode != Off {
+			all = append(all, deniedImagesOf{e.Pos, e.Images.Denied})
+		}
+	}
+	return all
+}
+
 // checkSources warns about a mirror whose exclude covers one of its sources.
 func (w *entryWarnings) checkSources(e *mirrorEntry) {
 	if e.Exclude == nil || len(e.Exclude.Images) == 0 {
@@ -167,21 +178,4 @@ func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
 				"allow %[3]s too, or write from: mirrors", p, r.Name, at)
 		}
 	}
-}
-
-// rewrites returns the route that rewrites all images of a place, for any Pod, and the place that they are rewritten
-// to. It returns nil if there is no such route.
-func (t *mirrorTable) rewrites(p match.ImagePattern) (*route, match.ImagePattern) {
-	for o := range t.covering(p.Name) {
-		r := o.withoutMatch
-		if r == nil {
-			continue
-		}
-		if r.Mode != Enforce || r.excludesPlace(p.Name) {
-			break
-		}
-		name := r.prefix() + p.Name[len(r.source.place):]
-		return r, match.ImagePattern{Name: name, Version: p.Version, Beneath: p.Beneath}
-	}
-	return nil, match.ImagePattern{}
 }

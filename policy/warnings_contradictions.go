@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // checkContradictions warns about contradictory fields in an entry that do not let any object pass.
@@ -136,14 +137,14 @@ func (w *entryWarnings) checkAnnotations(h *header, rules *annotationRules) {
 		v := &rules.Values[i]
 		if slices.Contains(denied[v.Value.String()], v.Key) {
 			w.warn(h, "annotations.values and annotations.deniedValues have the same expression for %s: no value passes",
-				text.Truncate(string(v.Key), maxAnnotationKey))
+				text.Truncate(string(v.Key), object.MaxAnnotationKey))
 		}
 	}
 	for i := range rules.Required {
 		r := &rules.Required[i]
 		if r.Value != nil && w.excludes(denied[r.Value.String()], match.Glob(r.Key)) {
 			w.warn(h, "annotations.required and annotations.deniedValues have the same expression for %s: no object passes",
-				text.Truncate(string(r.Key), maxAnnotationKey))
+				text.Truncate(string(r.Key), object.MaxAnnotationKey))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
 )
@@ -113,15 +112,4 @@ func widest(templates []match.HostTemplate) []match.HostPattern {
 		patterns[i] = t.Widest()
 	}
 	return patterns
-}
-
-// textsOf returns values as texts.
-func textsOf[S ~string](values []S) []string {
-	return slices.Collect(func(yield func(string) bool) {
-		for _, v := range values {
-			if !yield(string(v)) {
-				return
-			}
-		}
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
@@ -34,7 +35,7 @@ func TestWorkloadManifests(t *testing.T) {
 type templateManifest = podManifest
 
 // readWorkload reads the manifest of a Kubernetes kind with a template.
-func readWorkload(t testing.TB, manifest []byte) *Workload {
+func readWorkload(t testing.TB, manifest []byte) *object.Workload {
 	t.Helper()
 	var in struct {
 		Metadata struct {
@@ -55,7 +56,7 @@ func readWorkload(t testing.TB, manifest []byte) *Workload {
 	if err := yaml.Unmarshal(manifest, &in); err != nil {
 		t.Fatal(err)
 	}
-	w := &Workload{Meta: Meta{Name: in.Metadata.Name, Namespace: in.Metadata.Namespace}}
+	w := &object.Workload{Meta: object.Meta{Name: in.Metadata.Name, Namespace: in.Metadata.Namespace}}
 	for _, o := range in.Metadata.OwnerReferences {
 		if o.Controller {
 			w.Owner = o.Kind + "/" + o.Name
@@ -66,7 +67,7 @@ func readWorkload(t testing.TB, manifest []byte) *Workload {
 		"template.spec": in.Template,
 	} {
 		if template != nil {
-			w.Templates = append(w.Templates, PodTemplate{*template.pod(), path})
+			w.Templates = append(w.Templates, object.PodTemplate{Pod: *template.pod(), Path: path})
 		}
 	}
 	if len(w.Templates) != 1 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // The mode of a finding about a workload, by the mode of the rule and its workloads field. The mode is empty if the
@@ -57,7 +59,7 @@ func checkModes(t *testing.T, p *Policy, owner, user, name, want string) {
 	if want != "" {
 		want = "audit"
 	}
-	a.Operation = Update
+	a.Operation = object.Update
 	if got := modesOf(must(p.EvaluateWorkload(a, w, w, nil))); got != want {
 		t.Errorf("%s, as it was before: got %q, want %q", name, got, want)
 	}
@@ -84,18 +86,18 @@ func TestRatchetOfWorkloads(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, workloads: enforce, exclude: {podLabels: [legacy]}, "+
 		"images: {denied: [quay.io/evil], deniedTags: [latest]}}\n")
 	update := createWorkload
-	update.Operation = Update
+	update.Operation = object.Update
 	const good, bad, other = "ghcr.io/a/a:1", "quay.io/evil/a:1", "quay.io/evil/b:1"
 	legacy := template(bad)
 	legacy.Labels = map[string]string{"legacy": ""}
 	initial := template(good)
-	initial.Images = append(initial.Images, Image{InitContainers, 0, "init", bad, false})
+	initial.Images = append(initial.Images, object.Image{Place: object.InitContainers, Index: 0, Name: "init", Ref: bad, Never: false})
 	volume := template(good)
-	volume.Images = append(volume.Images, Image{Volumes, 3, "model", bad, false})
+	volume.Images = append(volume.Images, object.Image{Place: object.Volumes, Index: 3, Name: "model", Ref: bad, Never: false})
 	elsewhere := template(bad)
 	elsewhere.Path = "spec.jobs[0].template.spec"
 	for name, test := range map[string]struct {
-		old, obj *Workload
+		old, obj *object.Workload
 		want     string // the modes
 	}{
 		"nothing changes":                 {workload(template(bad)), workload(template(bad)), "audit"},

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -20,13 +21,15 @@ pods:
 `
 
 // template is a template of a Deployment with one container for each image.
-func template(images ...string) PodTemplate {
-	return PodTemplate{*imagePod(images...), "spec.template.spec"}
+func template(images ...string) object.PodTemplate {
+	return object.PodTemplate{Pod: *imagePod(images...), Path: "spec.template.spec"}
 }
 
-func workload(templates ...PodTemplate) *Workload { return &Workload{Templates: templates} }
+func workload(templates ...object.PodTemplate) *object.Workload {
+	return &object.Workload{Templates: templates}
+}
 
-var createWorkload = Attributes{Operation: Create, Namespace: "default", Group: "apps", Resource: "deployments", User: "jane"}
+var createWorkload = object.Attributes{Operation: object.Create, Namespace: "default", Group: "apps", Resource: "deployments", User: "jane"}
 
 // said returns the findings with their modes: enforce no-evil/images.denied: …
 func said(findings []Finding) (all []string) {
@@ -50,7 +53,7 @@ func TestJudgeWorkload(t *testing.T) {
 	second.Path = "spec.jobs[1].template.spec"
 	const mirrors = "; allowed are m.example/hub; its Pods will be denied"
 	for name, test := range map[string]struct {
-		w    *Workload
+		w    *object.Workload
 		want []string
 	}{
 		"rewritten in memory": {workload(template("nginx:1")), nil},
@@ -120,10 +123,10 @@ func TestRewriteTemplates(t *testing.T) {
 func TestJudgeWorkloadUpdates(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	update := createWorkload
-	update.Operation = Update
+	update.Operation = object.Update
 	const good, bad, worse = "m.example/hub/a:1", "m.example/hub/a", "m.example/hub/b"
 	for name, test := range map[string]struct {
-		old, w *Workload
+		old, w *object.Workload
 		want   string // the modes
 	}{
 		"introduced":         {workload(template(good)), workload(template(bad)), "warn"},
@@ -219,7 +222,7 @@ func TestExplainOwnedWorkload(t *testing.T) {
 // The evaluation of templates counts the steps of all templates.
 func TestJudgeWorkloadEffort(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
-	var w Workload
+	var w object.Workload
 	for range 5000 {
 		w.Templates = append(w.Templates, template("m.example/hub/"+strings.Repeat("a/", 400)+"a:1", "quay.io/b"))
 	}
@@ -238,10 +241,10 @@ exceptions:
 	calm := template("m.example/hub/a")
 	calm.Labels = map[string]string{"calm": ""}
 	update := createWorkload
-	update.Operation = Update
+	update.Operation = object.Update
 	for _, test := range []struct {
 		now    string
-		w, old PodTemplate
+		w, old object.PodTemplate
 		want   string
 	}{
 		{"2027-01-31T23:59:59Z", calm, calm, "exempt"},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
@@ -44,9 +44,9 @@ func BenchmarkEncode(b *testing.B) {
 			Message: "team-hosts/hosts.allowed: spec.rules[0].host: \"a.example\" is not allowed"},
 	}
 	for _, containers := range []int{1, 5, 20} {
-		var pod policy.Pod
+		var pod object.Pod
 		for i := range containers {
-			pod.Images = append(pod.Images, policy.Image{Index: i, Ref: fmt.Sprintf("docker.io/acme/shop-%02d:v1.%d.0", i, i)})
+			pod.Images = append(pod.Images, object.Image{Index: i, Ref: fmt.Sprintf("docker.io/acme/shop-%02d:v1.%d.0", i, i)})
 		}
 		answers[fmt.Sprintf("patch-%d", containers)] = Answer{
 			UID: reviewtest.UID, Allowed: true, Patch: must(PatchPod(&pod, rewriting(&pod, "{}"), true)),

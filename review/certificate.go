@@ -2,16 +2,16 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Certificates returns the kind Certificate of cert-manager.io/v1.
-func Certificates() Objects[policy.Certificate] {
+func Certificates() Objects[object.Certificate] {
 	kinds := []Kind{{"Certificate", Resource{"cert-manager.io", "v1", "certificates"}, nil}}
-	return Objects[policy.Certificate]{kinds, readCertificate, readCertificate, nil, false}
+	return Objects[object.Certificate]{kinds, readCertificate, readCertificate, nil, false}
 }
 
-func readCertificate(r *jsonscan.Reader, crt *policy.Certificate) {
+func readCertificate(r *jsonscan.Reader, crt *object.Certificate) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -22,7 +22,7 @@ func readCertificate(r *jsonscan.Reader, crt *policy.Certificate) {
 	}
 }
 
-func readCertificateSpec(r *jsonscan.Reader, crt *policy.Certificate) {
+func readCertificateSpec(r *jsonscan.Reader, crt *object.Certificate) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "commonName":

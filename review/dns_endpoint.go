@@ -4,16 +4,16 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // DNSEndpoints returns the kind DNSEndpoint of externaldns.k8s.io/v1alpha1.
-func DNSEndpoints() Objects[policy.DNSEndpoint] {
+func DNSEndpoints() Objects[object.DNSEndpoint] {
 	kinds := []Kind{{"DNSEndpoint", Resource{"externaldns.k8s.io", "v1alpha1", "dnsendpoints"}, nil}}
-	return Objects[policy.DNSEndpoint]{kinds, readDNSEndpoint, readDNSEndpoint, nil, false}
+	return Objects[object.DNSEndpoint]{kinds, readDNSEndpoint, readDNSEndpoint, nil, false}
 }
 
-func readDNSEndpoint(r *jsonscan.Reader, e *policy.DNSEndpoint) {
+func readDNSEndpoint(r *jsonscan.Reader, e *object.DNSEndpoint) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -28,7 +28,7 @@ func readDNSEndpoint(r *jsonscan.Reader, e *policy.DNSEndpoint) {
 	}
 }
 
-func readEndpoint(r *jsonscan.Reader, e *policy.Endpoint) {
+func readEndpoint(r *jsonscan.Reader, e *object.Endpoint) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "dnsName":
@@ -54,7 +54,7 @@ func readOwnership(r *jsonscan.Reader) (owns bool) {
 	return owns
 }
 
-func readProperty(r *jsonscan.Reader, p *policy.EndpointProperty) {
+func readProperty(r *jsonscan.Reader, p *object.EndpointProperty) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "name":

@@ -2,12 +2,12 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // filterTexts reads the texts in a field of a filter.
 type filterTexts struct {
-	of    *policy.RouteFilter
+	of    *object.RouteFilter
 	field string
 }
 
@@ -15,7 +15,7 @@ type filterTexts struct {
 func (t filterTexts) add(part string, i int, text string) {
 	if text != "" {
 		all := jsonscan.Grown(t.of.Texts)
-		t.of.Texts = append(all, policy.FilterText{Field: t.field, In: part, Index: int32(i), Value: text})
+		t.of.Texts = append(all, object.FilterText{Field: t.field, In: part, Index: int32(i), Value: text})
 	}
 }
 

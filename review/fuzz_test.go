@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
@@ -202,8 +202,8 @@ func compareKind[T any](t *testing.T, body []byte, objects Objects[T], kind type
 
 // annotated reports whether an object has annotations, even if they are empty. EquateEmpty does not detect that
 // difference.
-func annotated(object any) bool {
-	pod, ok := object.(*policy.Pod)
+func annotated(obj any) bool {
+	pod, ok := obj.(*object.Pod)
 	return ok && pod != nil && pod.Annotations != nil
 }
 
@@ -235,8 +235,8 @@ func typedRequest[T any](body []byte, kinds []Kind, typed func([]byte) (*T, erro
 	}
 	req := &Request[T]{
 		UID: string(r.UID),
-		Attributes: policy.Attributes{
-			Operation: policy.Operation(r.Operation), Namespace: r.Namespace, Name: r.Name,
+		Attributes: object.Attributes{
+			Operation: object.Operation(r.Operation), Namespace: r.Namespace, Name: r.Name,
 			Resource: r.Resource.Resource, Group: r.Resource.Group, Subresource: r.SubResource,
 			User: r.UserInfo.Username, Groups: r.UserInfo.Groups,
 		},
@@ -249,21 +249,21 @@ func typedRequest[T any](body []byte, kinds []Kind, typed func([]byte) (*T, erro
 		if o.raw == nil || string(o.raw) == "null" {
 			continue
 		}
-		object, err := typed(o.raw)
+		obj, err := typed(o.raw)
 		if err != nil {
 			return nil, err
 		}
-		*o.into = object
+		*o.into = obj
 	}
-	if (req.Operation == policy.Create || req.Operation == policy.Update) && req.Object == nil ||
-		req.Operation == policy.Update && req.Old == nil {
+	if (req.Operation == object.Create || req.Operation == object.Update) && req.Object == nil ||
+		req.Operation == object.Update && req.Old == nil {
 		return nil, badRequest("not our review")
 	}
 	return req, nil
 }
 
-func typedMeta(m metav1.ObjectMeta) policy.Meta {
-	meta := policy.Meta{
+func typedMeta(m metav1.ObjectMeta) object.Meta {
+	meta := object.Meta{
 		Name: m.Name, GenerateName: m.GenerateName, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations,
 	}
 	if owner := metav1.GetControllerOfNoCopy(&m); owner != nil {
@@ -272,31 +272,31 @@ func typedMeta(m metav1.ObjectMeta) policy.Meta {
 	return meta
 }
 
-func typedPod(raw []byte) (*policy.Pod, error) {
+func typedPod(raw []byte) (*object.Pod, error) {
 	var p corev1.Pod
 	err := unmarshal(raw, &p)
 	return podOf(p.ObjectMeta, p.Spec), err
 }
 
 // podOf returns a Kubernetes Pod, or the Pod of a template, in the form for evaluation.
-func podOf(meta metav1.ObjectMeta, spec corev1.PodSpec) *policy.Pod {
-	pod := &policy.Pod{Meta: typedMeta(meta)}
-	add := func(place policy.Place, i int, name, ref string, pull corev1.PullPolicy) {
+func podOf(meta metav1.ObjectMeta, spec corev1.PodSpec) *object.Pod {
+	pod := &object.Pod{Meta: typedMeta(meta)}
+	add := func(place object.Place, i int, name, ref string, pull corev1.PullPolicy) {
 		never := pull == corev1.PullNever
-		pod.Images = append(pod.Images, policy.Image{Place: place, Index: i, Name: name, Ref: ref, Never: never})
+		pod.Images = append(pod.Images, object.Image{Place: place, Index: i, Name: name, Ref: ref, Never: never})
 	}
 	for i, c := range spec.Containers {
-		add(policy.Containers, i, c.Name, c.Image, c.ImagePullPolicy)
+		add(object.Containers, i, c.Name, c.Image, c.ImagePullPolicy)
 	}
 	for i, c := range spec.InitContainers {
-		add(policy.InitContainers, i, c.Name, c.Image, c.ImagePullPolicy)
+		add(object.InitContainers, i, c.Name, c.Image, c.ImagePullPolicy)
 	}
 	for i, c := range spec.EphemeralContainers {
-		add(policy.EphemeralContainers, i, c.Name, c.Image, c.ImagePullPolicy)
+		add(object.EphemeralContainers, i, c.Name, c.Image, c.ImagePullPolicy)
 	}
 	for i, v := range spec.Volumes {
 		if v.Image != nil {
-			add(policy.Volumes, i, v.Name, v.Image.Reference, v.Image.PullPolicy)
+			add(object.Volumes, i, v.Name, v.Image.Reference, v.Image.PullPolicy)
 		}
 	}
 	if spec.ImagePullSecrets != nil {
@@ -308,17 +308,17 @@ func podOf(meta metav1.ObjectMeta, spec corev1.PodSpec) *policy.Pod {
 	return pod
 }
 
-func typedIngress(raw []byte) (*policy.Ingress, error) {
+func typedIngress(raw []byte) (*object.Ingress, error) {
 	var in networkingv1.Ingress
 	err := unmarshal(raw, &in)
-	ing := &policy.Ingress{
+	ing := &object.Ingress{
 		Meta: typedMeta(in.ObjectMeta), ClassName: in.Spec.IngressClassName, DefaultBackend: in.Spec.DefaultBackend != nil,
 	}
 	for _, r := range in.Spec.Rules {
-		rule := policy.IngressRule{Host: r.Host}
+		rule := object.IngressRule{Host: r.Host}
 		if r.HTTP != nil {
 			for _, p := range r.HTTP.Paths {
-				path := policy.IngressPath{Path: p.Path}
+				path := object.IngressPath{Path: p.Path}
 				if p.PathType != nil {
 					path.Type = string(*p.PathType)
 				}
@@ -328,66 +328,66 @@ func typedIngress(raw []byte) (*policy.Ingress, error) {
 		ing.Rules = append(ing.Rules, rule)
 	}
 	for _, tls := range in.Spec.TLS {
-		ing.TLS = append(ing.TLS, policy.IngressTLS{Hosts: tls.Hosts, SecretName: tls.SecretName})
+		ing.TLS = append(ing.TLS, object.IngressTLS{Hosts: tls.Hosts, SecretName: tls.SecretName})
 	}
 	return ing, err
 }
 
 // typedServices are the types of Kubernetes and of Gateway API, in the order of Services.
-func typedServices() []typedKind[policy.Service] {
+func typedServices() []typedKind[object.Service] {
 	const spec = `type|ports|externalIPs|externalName|loadBalancerClass|loadBalancerSourceRanges|` +
 		`allocateLoadBalancerNodePorts|healthCheckNodePort`
-	return []typedKind[policy.Service]{
-		{typedService, regexp.MustCompile(`\bspec\.externalHostname\b`), func(s *policy.Service) { s.ExternalHostname = "" }},
-		{typedXBackend, regexp.MustCompile(`\b(spec\.(` + spec + `)|status)\b`), func(s *policy.Service) {
-			*s = policy.Service{Meta: s.Meta, ExternalHostname: s.ExternalHostname}
+	return []typedKind[object.Service]{
+		{typedService, regexp.MustCompile(`\bspec\.externalHostname\b`), func(s *object.Service) { s.ExternalHostname = "" }},
+		{typedXBackend, regexp.MustCompile(`\b(spec\.(` + spec + `)|status)\b`), func(s *object.Service) {
+			*s = object.Service{Meta: s.Meta, ExternalHostname: s.ExternalHostname}
 		}},
 	}
 }
 
-func typedXBackend(raw []byte) (*policy.Service, error) {
+func typedXBackend(raw []byte) (*object.Service, error) {
 	var in gatewayxv1alpha1.XBackend
 	err := unmarshal(raw, &in)
-	backend := &policy.Service{Meta: typedMeta(in.ObjectMeta)}
+	backend := &object.Service{Meta: typedMeta(in.ObjectMeta)}
 	if in.Spec.ExternalHostname != nil {
 		backend.ExternalHostname = string(in.Spec.ExternalHostname.Hostname)
 	}
 	return backend, err
 }
 
-func typedService(raw []byte) (*policy.Service, error) {
+func typedService(raw []byte) (*object.Service, error) {
 	var in corev1.Service
 	err := unmarshal(raw, &in)
 	s := in.Spec
-	svc := &policy.Service{
+	svc := &object.Service{
 		Meta: typedMeta(in.ObjectMeta), Type: string(s.Type), ExternalIPs: s.ExternalIPs, ExternalName: s.ExternalName,
 		LoadBalancerClass: s.LoadBalancerClass, LoadBalancerSourceRanges: s.LoadBalancerSourceRanges,
 		AllocateLoadBalancerNodePorts: s.AllocateLoadBalancerNodePorts, HealthCheckNodePort: s.HealthCheckNodePort,
 	}
 	for _, p := range s.Ports {
-		svc.Ports = append(svc.Ports, policy.ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
+		svc.Ports = append(svc.Ports, object.ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
 	}
 	return svc, err
 }
 
-func typedCertificate(raw []byte) (*policy.Certificate, error) {
+func typedCertificate(raw []byte) (*object.Certificate, error) {
 	var in certmanagerv1.Certificate
 	err := unmarshal(raw, &in)
 	s := in.Spec
-	return &policy.Certificate{
+	return &object.Certificate{
 		Meta: typedMeta(in.ObjectMeta), CommonName: s.CommonName, LiteralSubject: s.LiteralSubject, DNSNames: s.DNSNames,
 		URIs: s.URIs, IPAddresses: s.IPAddresses,
 	}, err
 }
 
-func typedOpenShiftRoute(raw []byte) (*policy.OpenShiftRoute, error) {
+func typedOpenShiftRoute(raw []byte) (*object.OpenShiftRoute, error) {
 	in := struct {
 		reviewtest.OpenShiftRoute `json:",inline"`
 
 		Spec *reviewtest.OpenShiftRouteSpec `json:"spec"`
 	}{}
 	err := unmarshal(raw, &in)
-	route := &policy.OpenShiftRoute{Meta: typedMeta(in.ObjectMeta)}
+	route := &object.OpenShiftRoute{Meta: typedMeta(in.ObjectMeta)}
 	if s := in.Spec; s != nil {
 		route.Host, route.Subdomain, route.Path, route.WildcardPolicy = s.Host, s.Subdomain, s.Path, s.WildcardPolicy
 		route.Backends = []string{s.To.Kind}
@@ -398,17 +398,17 @@ func typedOpenShiftRoute(raw []byte) (*policy.OpenShiftRoute, error) {
 	return route, err
 }
 
-func typedDNSEndpoint(raw []byte) (*policy.DNSEndpoint, error) {
+func typedDNSEndpoint(raw []byte) (*object.DNSEndpoint, error) {
 	var in reviewtest.DNSEndpoint
 	err := unmarshal(raw, &in)
-	e := &policy.DNSEndpoint{Meta: typedMeta(in.ObjectMeta)}
+	e := &object.DNSEndpoint{Meta: typedMeta(in.ObjectMeta)}
 	for _, record := range in.Spec.Endpoints {
-		endpoint := policy.Endpoint{DNSName: record.DNSName, RecordType: record.RecordType}
+		endpoint := object.Endpoint{DNSName: record.DNSName, RecordType: record.RecordType}
 		for _, target := range record.Targets {
 			endpoint.OwnershipRecord = endpoint.OwnershipRecord || strings.Contains(target, "heritage=")
 		}
 		for _, p := range record.ProviderSpecific {
-			endpoint.Properties = append(endpoint.Properties, policy.EndpointProperty{Name: p.Name, Value: p.Value})
+			endpoint.Properties = append(endpoint.Properties, object.EndpointProperty{Name: p.Name, Value: p.Value})
 		}
 		e.Endpoints = append(e.Endpoints, endpoint)
 	}

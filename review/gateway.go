@@ -2,20 +2,20 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Gateways returns the kinds Gateway and ListenerSet of gateway.networking.k8s.io/v1, and the kind XListenerSet of
 // Gateway API up to v1.4, which has the same fields as a ListenerSet.
-func Gateways() Objects[policy.Gateway] {
-	return Objects[policy.Gateway]{[]Kind{
+func Gateways() Objects[object.Gateway] {
+	return Objects[object.Gateway]{[]Kind{
 		{"Gateway", Resource{gatewayGroup, "v1", "gateways"}, []string{"v1beta1", "v1alpha2"}},
 		{"ListenerSet", Resource{gatewayGroup, "v1", "listenersets"}, nil},
 		{"XListenerSet", Resource{"gateway.networking.x-k8s.io", "v1alpha1", "xlistenersets"}, nil},
 	}, readGateway, readGateway, nil, false}
 }
 
-func readGateway(r *jsonscan.Reader, g *policy.Gateway) {
+func readGateway(r *jsonscan.Reader, g *object.Gateway) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -26,7 +26,7 @@ func readGateway(r *jsonscan.Reader, g *policy.Gateway) {
 	}
 }
 
-func readGatewaySpec(r *jsonscan.Reader, g *policy.Gateway) {
+func readGatewaySpec(r *jsonscan.Reader, g *object.Gateway) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "gatewayClassName":
@@ -49,7 +49,7 @@ func readGatewaySpec(r *jsonscan.Reader, g *policy.Gateway) {
 	}
 }
 
-func readListener(r *jsonscan.Reader, l *policy.Listener) {
+func readListener(r *jsonscan.Reader, l *object.Listener) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "name":
@@ -74,7 +74,7 @@ func readListener(r *jsonscan.Reader, l *policy.Listener) {
 	}
 }
 
-func readListenerTLS(r *jsonscan.Reader, tls *policy.ListenerTLS) {
+func readListenerTLS(r *jsonscan.Reader, tls *object.ListenerTLS) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "mode":
@@ -86,7 +86,7 @@ func readListenerTLS(r *jsonscan.Reader, tls *policy.ListenerTLS) {
 }
 
 // readGatewayTLS reads spec.tls of a Gateway.
-func readGatewayTLS(r *jsonscan.Reader, g *policy.Gateway) {
+func readGatewayTLS(r *jsonscan.Reader, g *object.Gateway) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "frontend":
@@ -108,7 +108,7 @@ func readGatewayTLS(r *jsonscan.Reader, g *policy.Gateway) {
 	}
 }
 
-func readPortTLS(r *jsonscan.Reader, cas *[]policy.CertificateRef) {
+func readPortTLS(r *jsonscan.Reader, cas *[]object.CertificateRef) {
 	for name := range r.Fields {
 		if string(name) == "tls" {
 			readTLSConfig(r, cas)
@@ -116,7 +116,7 @@ func readPortTLS(r *jsonscan.Reader, cas *[]policy.CertificateRef) {
 	}
 }
 
-func readTLSConfig(r *jsonscan.Reader, cas *[]policy.CertificateRef) {
+func readTLSConfig(r *jsonscan.Reader, cas *[]object.CertificateRef) {
 	for name := range r.Fields {
 		if string(name) == "validation" {
 			*cas = readValidation(r)
@@ -125,7 +125,7 @@ func readTLSConfig(r *jsonscan.Reader, cas *[]policy.CertificateRef) {
 }
 
 // readValidation returns caCertificateRefs.
-func readValidation(r *jsonscan.Reader) (cas []policy.CertificateRef) {
+func readValidation(r *jsonscan.Reader) (cas []object.CertificateRef) {
 	for name := range r.Fields {
 		if string(name) == "caCertificateRefs" {
 			cas = jsonscan.List(r, readCertificateRef)
@@ -134,7 +134,7 @@ func readValidation(r *jsonscan.Reader) (cas []policy.CertificateRef) {
 	return cas
 }
 
-func readCertificateRef(r *jsonscan.Reader, ref *policy.CertificateRef) {
+func readCertificateRef(r *jsonscan.Reader, ref *object.CertificateRef) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "namespace":
@@ -145,7 +145,7 @@ func readCertificateRef(r *jsonscan.Reader, ref *policy.CertificateRef) {
 	}
 }
 
-func readGatewayAddress(r *jsonscan.Reader, a *policy.GatewayAddress) {
+func readGatewayAddress(r *jsonscan.Reader, a *object.GatewayAddress) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "type":
@@ -157,7 +157,7 @@ func readGatewayAddress(r *jsonscan.Reader, a *policy.GatewayAddress) {
 }
 
 // readNamespaces returns the field namespaces of the next value, or nil if it is absent.
-func readNamespaces(r *jsonscan.Reader) (n *policy.ListenerNamespaces) {
+func readNamespaces(r *jsonscan.Reader) (n *object.ListenerNamespaces) {
 	for name := range r.Fields {
 		if string(name) == "namespaces" {
 			n = jsonscan.Optional(r, readListenerNamespaces)
@@ -166,7 +166,7 @@ func readNamespaces(r *jsonscan.Reader) (n *policy.ListenerNamespaces) {
 	return n
 }
 
-func readListenerNamespaces(r *jsonscan.Reader, n *policy.ListenerNamespaces) {
+func readListenerNamespaces(r *jsonscan.Reader, n *object.ListenerNamespaces) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "from":
@@ -177,7 +177,7 @@ func readListenerNamespaces(r *jsonscan.Reader, n *policy.ListenerNamespaces) {
 	}
 }
 
-func readNamespaceSelector(r *jsonscan.Reader, s *policy.NamespaceSelector) {
+func readNamespaceSelector(r *jsonscan.Reader, s *object.NamespaceSelector) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "matchLabels":
@@ -188,7 +188,7 @@ func readNamespaceSelector(r *jsonscan.Reader, s *policy.NamespaceSelector) {
 	}
 }
 
-func readSelectorExpression(r *jsonscan.Reader, e *policy.SelectorExpression) {
+func readSelectorExpression(r *jsonscan.Reader, e *object.SelectorExpression) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "key":

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
@@ -33,39 +33,39 @@ func TestParseGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &policy.Gateway{
-		Meta: policy.Meta{Name: "web", Namespace: "n"}, ClassName: "internal",
-		Listeners: []policy.Listener{
+	want := &object.Gateway{
+		Meta: object.Meta{Name: "web", Namespace: "n"}, ClassName: "internal",
+		Listeners: []object.Listener{
 			{
 				Name: "a", Hostname: "*.a.example", Port: 443, Protocol: "HTTPS",
-				TLS: &policy.ListenerTLS{
-					Mode: "Terminate", CertificateRefs: []policy.CertificateRef{{Namespace: "o", Name: "c"}, {}},
+				TLS: &object.ListenerTLS{
+					Mode: "Terminate", CertificateRefs: []object.CertificateRef{{Namespace: "o", Name: "c"}, {}},
 				},
-				AllowedRoutes: &policy.ListenerNamespaces{From: "Selector", Selector: &policy.NamespaceSelector{
+				AllowedRoutes: &object.ListenerNamespaces{From: "Selector", Selector: &object.NamespaceSelector{
 					MatchLabels:      map[string]string{"a": "b"},
-					MatchExpressions: []policy.SelectorExpression{{Key: "k", Operator: "In"}, {}},
+					MatchExpressions: []object.SelectorExpression{{Key: "k", Operator: "In"}, {}},
 				}},
 			},
-			{}, {TLS: &policy.ListenerTLS{}}, {
-				AllowedRoutes: &policy.ListenerNamespaces{},
-				Filters: []policy.RouteFilter{
+			{}, {TLS: &object.ListenerTLS{}}, {
+				AllowedRoutes: &object.ListenerNamespaces{},
+				Filters: []object.RouteFilter{
 					{
-						Type: "ExternalAuth", Auth: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "auth"}, AuthPort: 80,
-						Texts: []policy.FilterText{
+						Type: "ExternalAuth", Auth: &object.ObjectRef{Kind: "Service", Namespace: "o", Name: "auth"}, AuthPort: 80,
+						Texts: []object.FilterText{
 							{Field: "externalAuth", In: "http.path", Value: "/a"},
 							{Field: "externalAuth", In: "http.allowedHeaders[]", Value: "x"},
 						},
 					},
-					{Type: "ExtensionRef", Extension: &policy.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
+					{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
 				},
 			},
 		},
-		Addresses:                 []policy.GatewayAddress{{Type: "Hostname", Value: "h"}, {}},
+		Addresses:                 []object.GatewayAddress{{Type: "Hostname", Value: "h"}, {}},
 		InfrastructureAnnotations: map[string]string{"x": "y"},
-		AllowedListeners:          &policy.ListenerNamespaces{From: "All"},
-		FrontendCAs:               []policy.CertificateRef{{Name: "d"}},
-		PortCAs:                   [][]policy.CertificateRef{{{Namespace: "q", Name: "p"}}, nil, nil},
-		BackendCertificate:        &policy.CertificateRef{Name: "b"},
+		AllowedListeners:          &object.ListenerNamespaces{From: "All"},
+		FrontendCAs:               []object.CertificateRef{{Name: "d"}},
+		PortCAs:                   [][]object.CertificateRef{{{Namespace: "q", Name: "p"}}, nil, nil},
+		BackendCertificate:        &object.CertificateRef{Name: "b"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -73,7 +73,7 @@ func TestParseGateway(t *testing.T) {
 	const nulls = `{"spec":{"gatewayClassName":null,"listeners":null,"addresses":null,"infrastructure":null,
 		"allowedListeners":null,"tls":{"frontend":null,"backend":{"clientCertificateRef":null}}}}`
 	got, err = Gateways().Parse([]byte(nulls))
-	if diff := cmp.Diff(&policy.Gateway{}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(&object.Gateway{}, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
@@ -81,9 +81,9 @@ func TestParseGateway(t *testing.T) {
 func TestParseGrant(t *testing.T) {
 	got, err := Grants().Parse([]byte(`{"spec":{"from":[{"group":"g","kind":"k","namespace":"n","name":"no"},null],
 		"to":[{"group":"","kind":"Secret","name":"x"},{"kind":"Service","name":null}]}}`))
-	want := &policy.Grant{
-		From: []policy.GrantFrom{{Group: "g", Kind: "k", Namespace: "n"}, {}},
-		To:   []policy.GrantTo{{Kind: "Secret", Name: "x"}, {Kind: "Service"}},
+	want := &object.Grant{
+		From: []object.GrantFrom{{Group: "g", Kind: "k", Namespace: "n"}, {}},
+		To:   []object.GrantTo{{Kind: "Secret", Name: "x"}, {Kind: "Service"}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -109,24 +109,24 @@ func FuzzDecodeGateway(f *testing.F) {
 
 // typedGateways returns the types of Gateway API, in the order of Gateways. The type of XListenerSets has been removed,
 // and was the same as that of ListenerSets.
-func typedGateways() []typedKind[policy.Gateway] {
+func typedGateways() []typedKind[object.Gateway] {
 	// Filters of listeners are not in the types yet.
 	const filters = `listeners\[\d+\]\.filters`
-	filterless := func(g *policy.Gateway) {
+	filterless := func(g *object.Gateway) {
 		for i := range g.Listeners {
 			g.Listeners[i].Filters = nil
 		}
 	}
-	listenerSet := typedKind[policy.Gateway]{
+	listenerSet := typedKind[object.Gateway]{
 		typedListenerSet,
 		regexp.MustCompile(`\bspec\.(gatewayClassName|addresses|infrastructure|allowedListeners|tls|` + filters + `)\b`),
-		func(g *policy.Gateway) {
-			*g = policy.Gateway{Meta: g.Meta, Listeners: g.Listeners}
+		func(g *object.Gateway) {
+			*g = object.Gateway{Meta: g.Meta, Listeners: g.Listeners}
 			filterless(g)
 		},
 	}
-	gateway := typedKind[policy.Gateway]{typedGateway, regexp.MustCompile(`\bspec\.` + filters + `\b`), filterless}
-	return []typedKind[policy.Gateway]{gateway, listenerSet, listenerSet}
+	gateway := typedKind[object.Gateway]{typedGateway, regexp.MustCompile(`\bspec\.` + filters + `\b`), filterless}
+	return []typedKind[object.Gateway]{gateway, listenerSet, listenerSet}
 }
 
 func FuzzDecodeGrant(f *testing.F) {
@@ -137,16 +137,16 @@ func FuzzDecodeGrant(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, Grants(), typedGrant) })
 }
 
-func typedGateway(raw []byte) (*policy.Gateway, error) {
+func typedGateway(raw []byte) (*object.Gateway, error) {
 	var in gatewayv1.Gateway
 	err := unmarshal(raw, &in)
 	s := in.Spec
-	g := &policy.Gateway{Meta: typedMeta(in.ObjectMeta), ClassName: string(s.GatewayClassName)}
+	g := &object.Gateway{Meta: typedMeta(in.ObjectMeta), ClassName: string(s.GatewayClassName)}
 	for _, l := range s.Listeners {
 		g.Listeners = append(g.Listeners, typedListener(gatewayv1.ListenerEntry(l)))
 	}
 	for _, a := range s.Addresses {
-		g.Addresses = append(g.Addresses, policy.GatewayAddress{Type: optional(a.Type), Value: a.Value})
+		g.Addresses = append(g.Addresses, object.GatewayAddress{Type: optional(a.Type), Value: a.Value})
 	}
 	if s.AllowedListeners != nil && s.AllowedListeners.Namespaces != nil {
 		g.AllowedListeners = typedNamespaces(s.AllowedListeners.Namespaces.From, s.AllowedListeners.Namespaces.Selector)
@@ -170,22 +170,22 @@ func typedGateway(raw []byte) (*policy.Gateway, error) {
 	return g, err
 }
 
-func typedListenerSet(raw []byte) (*policy.Gateway, error) {
+func typedListenerSet(raw []byte) (*object.Gateway, error) {
 	var in gatewayv1.ListenerSet
 	err := unmarshal(raw, &in)
-	set := &policy.Gateway{Meta: typedMeta(in.ObjectMeta)}
+	set := &object.Gateway{Meta: typedMeta(in.ObjectMeta)}
 	for _, l := range in.Spec.Listeners {
 		set.Listeners = append(set.Listeners, typedListener(l))
 	}
 	return set, err
 }
 
-func typedListener(l gatewayv1.ListenerEntry) policy.Listener {
-	out := policy.Listener{
+func typedListener(l gatewayv1.ListenerEntry) object.Listener {
+	out := object.Listener{
 		Name: string(l.Name), Hostname: optional(l.Hostname), Port: l.Port, Protocol: string(l.Protocol),
 	}
 	if l.TLS != nil {
-		out.TLS = &policy.ListenerTLS{Mode: optional(l.TLS.Mode)}
+		out.TLS = &object.ListenerTLS{Mode: optional(l.TLS.Mode)}
 		for _, ref := range l.TLS.CertificateRefs {
 			out.TLS.CertificateRefs = append(out.TLS.CertificateRefs, certificateRef(ref.Namespace, ref.Name))
 		}
@@ -196,33 +196,33 @@ func typedListener(l gatewayv1.ListenerEntry) policy.Listener {
 	return out
 }
 
-func typedGrant(raw []byte) (*policy.Grant, error) {
+func typedGrant(raw []byte) (*object.Grant, error) {
 	var in gatewayv1.ReferenceGrant
 	err := unmarshal(raw, &in)
-	g := &policy.Grant{Meta: typedMeta(in.ObjectMeta)}
+	g := &object.Grant{Meta: typedMeta(in.ObjectMeta)}
 	for _, f := range in.Spec.From {
-		from := policy.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)}
+		from := object.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)}
 		g.From = append(g.From, from)
 	}
 	for _, to := range in.Spec.To {
-		g.To = append(g.To, policy.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: optional(to.Name)})
+		g.To = append(g.To, object.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: optional(to.Name)})
 	}
 	return g, err
 }
 
-func typedNamespaces(from *gatewayv1.FromNamespaces, selector *metav1.LabelSelector) *policy.ListenerNamespaces {
-	n := &policy.ListenerNamespaces{From: optional(from)}
+func typedNamespaces(from *gatewayv1.FromNamespaces, selector *metav1.LabelSelector) *object.ListenerNamespaces {
+	n := &object.ListenerNamespaces{From: optional(from)}
 	if selector != nil {
-		n.Selector = &policy.NamespaceSelector{MatchLabels: selector.MatchLabels}
+		n.Selector = &object.NamespaceSelector{MatchLabels: selector.MatchLabels}
 		for _, e := range selector.MatchExpressions {
 			n.Selector.MatchExpressions = append(n.Selector.MatchExpressions,
-				policy.SelectorExpression{Key: e.Key, Operator: string(e.Operator)})
+				object.SelectorExpression{Key: e.Key, Operator: string(e.Operator)})
 		}
 	}
 	return n
 }
 
-func typedCAs(c gatewayv1.TLSConfig) (cas []policy.CertificateRef) {
+func typedCAs(c gatewayv1.TLSConfig) (cas []object.CertificateRef) {
 	if c.Validation == nil {
 		return nil
 	}
@@ -232,8 +232,8 @@ func typedCAs(c gatewayv1.TLSConfig) (cas []policy.CertificateRef) {
 	return cas
 }
 
-func certificateRef(namespace *gatewayv1.Namespace, name gatewayv1.ObjectName) policy.CertificateRef {
-	return policy.CertificateRef{Namespace: optional(namespace), Name: string(name)}
+func certificateRef(namespace *gatewayv1.Namespace, name gatewayv1.ObjectName) object.CertificateRef {
+	return object.CertificateRef{Namespace: optional(namespace), Name: string(name)}
 }
 
 func optional[S ~string](s *S) string {

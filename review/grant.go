@@ -2,18 +2,18 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Grants returns the kind ReferenceGrant of gateway.networking.k8s.io/v1. Clusters store v1beta1, which is sent as v1.
-func Grants() Objects[policy.Grant] {
+func Grants() Objects[object.Grant] {
 	kinds := []Kind{{
 		"ReferenceGrant", Resource{gatewayGroup, "v1", "referencegrants"}, []string{"v1beta1", "v1alpha2"},
 	}}
-	return Objects[policy.Grant]{kinds, readGrant, readGrant, nil, false}
+	return Objects[object.Grant]{kinds, readGrant, readGrant, nil, false}
 }
 
-func readGrant(r *jsonscan.Reader, g *policy.Grant) {
+func readGrant(r *jsonscan.Reader, g *object.Grant) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -31,7 +31,7 @@ func readGrant(r *jsonscan.Reader, g *policy.Grant) {
 	}
 }
 
-func readGrantFrom(r *jsonscan.Reader, f *policy.GrantFrom) {
+func readGrantFrom(r *jsonscan.Reader, f *object.GrantFrom) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "group":
@@ -44,7 +44,7 @@ func readGrantFrom(r *jsonscan.Reader, f *policy.GrantFrom) {
 	}
 }
 
-func readGrantTo(r *jsonscan.Reader, t *policy.GrantTo) {
+func readGrantTo(r *jsonscan.Reader, t *object.GrantTo) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "group":

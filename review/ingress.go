@@ -2,10 +2,10 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
-func readIngress(r *jsonscan.Reader, ing *policy.Ingress) {
+func readIngress(r *jsonscan.Reader, ing *object.Ingress) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -16,7 +16,7 @@ func readIngress(r *jsonscan.Reader, ing *policy.Ingress) {
 	}
 }
 
-func readIngressSpec(r *jsonscan.Reader, ing *policy.Ingress) {
+func readIngressSpec(r *jsonscan.Reader, ing *object.Ingress) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "ingressClassName":
@@ -31,7 +31,7 @@ func readIngressSpec(r *jsonscan.Reader, ing *policy.Ingress) {
 	}
 }
 
-func readIngressRule(r *jsonscan.Reader, rule *policy.IngressRule) {
+func readIngressRule(r *jsonscan.Reader, rule *object.IngressRule) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "host":
@@ -46,7 +46,7 @@ func readIngressRule(r *jsonscan.Reader, rule *policy.IngressRule) {
 	}
 }
 
-func readIngressPath(r *jsonscan.Reader, p *policy.IngressPath) {
+func readIngressPath(r *jsonscan.Reader, p *object.IngressPath) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "path":
@@ -57,7 +57,7 @@ func readIngressPath(r *jsonscan.Reader, p *policy.IngressPath) {
 	}
 }
 
-func readIngressTLS(r *jsonscan.Reader, tls *policy.IngressTLS) {
+func readIngressTLS(r *jsonscan.Reader, tls *object.IngressTLS) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "hosts":

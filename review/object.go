@@ -2,10 +2,10 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
-func readMeta(r *jsonscan.Reader, m *policy.Meta) {
+func readMeta(r *jsonscan.Reader, m *object.Meta) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "name":

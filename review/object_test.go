@@ -7,41 +7,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 func TestParsePod(t *testing.T) {
 	for name, test := range map[string]struct {
-		object string
-		want   policy.Pod
+		obj  string
+		want object.Pod
 	}{
-		"empty": {`{}`, policy.Pod{}},
+		"empty": {`{}`, object.Pod{}},
 		"null everywhere": {
 			`{"metadata":{"name":null,"labels":null,"annotations":null,"ownerReferences":null},"spec":{"containers":null,
 			"initContainers":[null,{"name":null,"image":null}],"volumes":[null,{"image":null},{"image":{"reference":null}}]}}`,
-			policy.Pod{Images: []policy.Image{
-				{Place: policy.InitContainers, Index: 0}, {Place: policy.InitContainers, Index: 1},
-				{Place: policy.Volumes, Index: 2},
+			object.Pod{Images: []object.Image{
+				{Place: object.InitContainers, Index: 0}, {Place: object.InitContainers, Index: 1},
+				{Place: object.Volumes, Index: 2},
 			}},
 		},
-		"null metadata and spec": {`{"metadata":null,"spec":null}`, policy.Pod{}},
+		"null metadata and spec": {`{"metadata":null,"spec":null}`, object.Pod{}},
 		"every place, in our order": {
 			`{"spec":{"volumes":[{"name":"data","emptyDir":{}},{"image":{"pullPolicy":"Always","reference":"v"},"name":"model"}],
 			"ephemeralContainers":[{"image":"e","name":"debug"}],"initContainers":[{"name":"init","image":"i"}],
 			"new":[{"image":"no"}],"containers":[{"name":"a","image":"c0"},{"name":"b","env":[{"image":"no"}],"image":"c1"}]}}`,
-			policy.Pod{Images: []policy.Image{
-				{Place: policy.Containers, Index: 0, Name: "a", Ref: "c0"},
-				{Place: policy.Containers, Index: 1, Name: "b", Ref: "c1"},
-				{Place: policy.InitContainers, Index: 0, Name: "init", Ref: "i"},
-				{Place: policy.EphemeralContainers, Index: 0, Name: "debug", Ref: "e"},
-				{Place: policy.Volumes, Index: 1, Name: "model", Ref: "v"},
+			object.Pod{Images: []object.Image{
+				{Place: object.Containers, Index: 0, Name: "a", Ref: "c0"},
+				{Place: object.Containers, Index: 1, Name: "b", Ref: "c1"},
+				{Place: object.InitContainers, Index: 0, Name: "init", Ref: "i"},
+				{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "e"},
+				{Place: object.Volumes, Index: 1, Name: "model", Ref: "v"},
 			}},
 		},
 		"metadata": {
 			`{"metadata":{"name":"a","generateName":"a-","namespace":"n","labels":{},"annotations":{},"ownerReferences":[
 			{"kind":"Node","name":"x"},{"kind":"Job","name":"j","controller":true},
 			{"kind":"Job","name":"k","controller":true}]}}`,
-			policy.Pod{Meta: policy.Meta{
+			object.Pod{Meta: object.Meta{
 				Name: "a", GenerateName: "a-", Namespace: "n", Owner: "Job/j",
 				Labels: map[string]string{}, Annotations: map[string]string{},
 			}},
@@ -49,21 +49,21 @@ func TestParsePod(t *testing.T) {
 		"escapes": {
 			`{"metadata":{"annotations":{"\u0061\"b":"\u003c\n\ud83d\ude00é"}},` +
 				`"spec":{"containers":[{"im\u0061ge":"\u0061/b"}]}}`,
-			policy.Pod{
-				Meta:   policy.Meta{Annotations: map[string]string{`a"b`: "<\n😀é"}},
-				Images: []policy.Image{{Ref: "a/b"}},
+			object.Pod{
+				Meta:   object.Meta{Annotations: map[string]string{`a"b`: "<\n😀é"}},
+				Images: []object.Image{{Ref: "a/b"}},
 			},
 		},
 		"not UTF-8": {"{\"metadata\":{\"name\":\"a\xff\xfeb\",\"namespace\":\"\\ud800\"}}",
-			policy.Pod{Meta: policy.Meta{Name: "a\ufffd\ufffdb", Namespace: "\ufffd"}}},
+			object.Pod{Meta: object.Meta{Name: "a\ufffd\ufffdb", Namespace: "\ufffd"}}},
 		"case": {
 			`{"Metadata":{"name":"x"},"metadata":{"Name":"x"},"spec":{"Containers":[{}],"containers":[{"Image":"x"}]}}`,
-			policy.Pod{Images: []policy.Image{{}}},
+			object.Pod{Images: []object.Image{{}}},
 		},
-		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, policy.Pod{}},
+		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, object.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Pods().Parse([]byte(test.object))
+			got, err := Pods().Parse([]byte(test.obj))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,21 +84,21 @@ func TestParseIngress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &policy.Ingress{
-		Meta:           policy.Meta{Name: "web", Labels: map[string]string{"a": "b"}},
+	want := &object.Ingress{
+		Meta:           object.Meta{Name: "web", Labels: map[string]string{"a": "b"}},
 		ClassName:      new(""),
 		DefaultBackend: true,
-		Rules: []policy.IngressRule{
-			{Host: "a.example", Paths: []policy.IngressPath{{Path: "/", Type: "Prefix"}, {}}}, {}, {},
+		Rules: []object.IngressRule{
+			{Host: "a.example", Paths: []object.IngressPath{{Path: "/", Type: "Prefix"}, {}}}, {}, {},
 		},
-		TLS: []policy.IngressTLS{{Hosts: []string{"a.example", ""}, SecretName: "s"}, {}},
+		TLS: []object.IngressTLS{{Hosts: []string{"a.example", ""}, SecretName: "s"}, {}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	const nulls = `{"spec":{"ingressClassName":null,"defaultBackend":null,"rules":null,"tls":null}}`
 	got, err = Ingresses().Parse([]byte(nulls))
-	if diff := cmp.Diff(&policy.Ingress{}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(&object.Ingress{}, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
@@ -112,10 +112,10 @@ func TestParseService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &policy.Service{
-		Meta: policy.Meta{Name: "web"},
+	want := &object.Service{
+		Meta: object.Meta{Name: "web"},
 		Type: "LoadBalancer",
-		Ports: []policy.ServicePort{{Name: "http", Port: 80, NodePort: 30080}, {},
+		Ports: []object.ServicePort{{Name: "http", Port: 80, NodePort: 30080}, {},
 			{Port: -2147483648, NodePort: 2147483647}},
 		ExternalIPs:                   []string{"10.0.0.1"},
 		ExternalName:                  "a.example",
@@ -129,7 +129,7 @@ func TestParseService(t *testing.T) {
 	}
 	const nulls = `{"spec":{"loadBalancerClass":null,"allocateLoadBalancerNodePorts":null,"ports":[null,{"port":null}]}}`
 	got, err = Services().Parse([]byte(nulls))
-	want = &policy.Service{Ports: make([]policy.ServicePort, 2)}
+	want = &object.Service{Ports: make([]object.ServicePort, 2)}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -139,12 +139,12 @@ func TestParseXBackend(t *testing.T) {
 	of := Services().Kinds[1].Resource
 	got, err := Services().ParseAs(of, []byte(`{"kind":"XBackend","metadata":{"name":"pay"},"spec":{"type":"ExternalHostname",
 		"port":{"number":443},"externalHostname":{"hostname":"pay.example","no":1}},"status":{"ancestors":[]}}`))
-	want := &policy.Service{Meta: policy.Meta{Name: "pay"}, Type: "ExternalHostname", ExternalHostname: "pay.example"}
+	want := &object.Service{Meta: object.Meta{Name: "pay"}, Type: "ExternalHostname", ExternalHostname: "pay.example"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	got, err = Services().ParseAs(of, []byte(`{"spec":{"externalHostname":null,"endpointSelector":{"matchLabels":{"a":"b"}}}}`))
-	if diff := cmp.Diff(&policy.Service{}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(&object.Service{}, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
@@ -153,8 +153,8 @@ func TestParseCertificate(t *testing.T) {
 	got, err := Certificates().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"commonName":"a","literalSubject":"CN=a",
 		"dnsNames":["a.example",null],"uris":["https://a"],"ipAddresses":["::1"],"emailAddresses":["no"],
 		"otherNames":[{"utf8Value":"no"}],"issuerRef":{"name":"x"}},"status":{"dnsNames":["no"]}}`))
-	want := &policy.Certificate{
-		Meta: policy.Meta{Name: "web"}, CommonName: "a", LiteralSubject: "CN=a", DNSNames: []string{"a.example", ""},
+	want := &object.Certificate{
+		Meta: object.Meta{Name: "web"}, CommonName: "a", LiteralSubject: "CN=a", DNSNames: []string{"a.example", ""},
 		URIs: []string{"https://a"}, IPAddresses: []string{"::1"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -165,8 +165,8 @@ func TestParseCertificate(t *testing.T) {
 func TestParseDNSEndpoint(t *testing.T) {
 	got, err := DNSEndpoints().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"endpoints":[
 		{"dnsName":"a.example","targets":["b.example"],"labels":{"dnsName":"no"}},{},null]}}`))
-	want := &policy.DNSEndpoint{
-		Meta: policy.Meta{Name: "web"}, Endpoints: []policy.Endpoint{{DNSName: "a.example"}, {}, {}},
+	want := &object.DNSEndpoint{
+		Meta: object.Meta{Name: "web"}, Endpoints: []object.Endpoint{{DNSName: "a.example"}, {}, {}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -174,20 +174,20 @@ func TestParseDNSEndpoint(t *testing.T) {
 }
 
 func TestParseOpenShiftRoute(t *testing.T) {
-	for object, want := range map[string]policy.OpenShiftRoute{
+	for obj, want := range map[string]object.OpenShiftRoute{
 		`{"metadata":{"name":"web"},"spec":{"host":"A.example","subdomain":"a","path":"/p","wildcardPolicy":"Subdomain",
 		"alternateBackends":[{"kind":"X","name":"no"},{}],"to":{"kind":"Service","name":"no"}},
 		"status":{"ingress":[{"host":"no"}]}}`: {
-			Meta: policy.Meta{Name: "web"}, Host: "A.example", Subdomain: "a", Path: "/p", WildcardPolicy: "Subdomain",
+			Meta: object.Meta{Name: "web"}, Host: "A.example", Subdomain: "a", Path: "/p", WildcardPolicy: "Subdomain",
 			Backends: []string{"Service", "X", ""},
 		},
 		`{"spec":{}}`:          {Backends: []string{""}},
 		`{"spec":{"to":null}}`: {Backends: []string{""}},
 		`{}`:                   {},
 	} {
-		got, err := OpenShiftRoutes().Parse([]byte(object))
+		got, err := OpenShiftRoutes().Parse([]byte(obj))
 		if diff := cmp.Diff(&want, got); err != nil || diff != "" {
-			t.Error(object, err, diff)
+			t.Error(obj, err, diff)
 		}
 	}
 }

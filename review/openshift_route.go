@@ -2,16 +2,16 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // OpenShiftRoutes returns the kind Route of route.openshift.io/v1.
-func OpenShiftRoutes() Objects[policy.OpenShiftRoute] {
+func OpenShiftRoutes() Objects[object.OpenShiftRoute] {
 	kinds := []Kind{{"Route", Resource{"route.openshift.io", "v1", "routes"}, nil}}
-	return Objects[policy.OpenShiftRoute]{kinds, readOpenShiftRoute, readOpenShiftRoute, nil, false}
+	return Objects[object.OpenShiftRoute]{kinds, readOpenShiftRoute, readOpenShiftRoute, nil, false}
 }
 
-func readOpenShiftRoute(r *jsonscan.Reader, route *policy.OpenShiftRoute) {
+func readOpenShiftRoute(r *jsonscan.Reader, route *object.OpenShiftRoute) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -22,7 +22,7 @@ func readOpenShiftRoute(r *jsonscan.Reader, route *policy.OpenShiftRoute) {
 	}
 }
 
-func readOpenShiftRouteSpec(r *jsonscan.Reader, route *policy.OpenShiftRoute) {
+func readOpenShiftRouteSpec(r *jsonscan.Reader, route *object.OpenShiftRoute) {
 	to := []string{""} // spec.to is required, and defaults to a Service if it is absent
 	var alternate []string
 	for name := range r.Fields {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // operation is one operation of a JSON Patch (RFC 6902).
@@ -39,7 +40,7 @@ const maxPatch = 32 << 10
 // contain test operations, because a failing test would fail the user's request.
 //
 // A patch that would be longer than maxPatch leaves the record out. If it is still longer, PatchPod returns an error.
-func PatchPod(pod *policy.Pod, rw policy.Rewriting, recordable bool) ([]byte, error) {
+func PatchPod(pod *object.Pod, rw policy.Rewriting, recordable bool) ([]byte, error) {
 	if !rw.Changes() {
 		return nil, nil
 	}
@@ -82,9 +83,9 @@ func addPullSecret(name string, first bool) operation {
 
 // addRecord returns the operation that records the original images. If the Pod does not have annotations, the operation
 // creates them.
-func addRecord(pod *policy.Pod, originals string) operation {
+func addRecord(pod *object.Pod, originals string) operation {
 	if pod.Annotations == nil {
-		return operation{"add", annotations, map[string]string{policy.OriginalsAnnotation: originals}}
+		return operation{"add", annotations, map[string]string{object.OriginalsAnnotation: originals}}
 	}
 	return operation{"add", originalsPointer, originals}
 }

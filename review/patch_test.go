@@ -11,10 +11,11 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // rewriting sends every image to a mirror, except images that are already there.
-func rewriting(pod *policy.Pod, record string) policy.Rewriting {
+func rewriting(pod *object.Pod, record string) policy.Rewriting {
 	rw := policy.Rewriting{Record: record}
 	for _, image := range pod.Images {
 		outcome := policy.ImageOutcome{Image: image, Outcome: policy.AtMirror}
@@ -172,10 +173,10 @@ func must[T any](v T, err error) T {
 func TestPatchIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for n, want := range map[int]string{50: "with the record", 100: "without", 200: "error"} {
-		pod := &policy.Pod{}
+		pod := &object.Pod{}
 		rw := policy.Rewriting{Record: strings.Repeat("r", 16<<10)}
 		for i := range n {
-			image := policy.Image{Index: i, Name: "c", Ref: long}
+			image := object.Image{Index: i, Name: "c", Ref: long}
 			pod.Images = append(pod.Images, image)
 			rw.Images = append(rw.Images, policy.ImageOutcome{Image: image, Outcome: policy.Rewritten, To: long})
 		}
@@ -201,7 +202,7 @@ func TestLongestPatch(t *testing.T) {
 	const room = maxPatch - len(`[{"op":"replace","path":"/spec/containers/0/image","value":""}]`)
 	for length, want := range map[int]bool{room: true, room + 1: false} {
 		rw := policy.Rewriting{Images: []policy.ImageOutcome{{Outcome: policy.Rewritten, To: strings.Repeat("x", length)}}}
-		patch, err := PatchPod(&policy.Pod{}, rw, true)
+		patch, err := PatchPod(&object.Pod{}, rw, true)
 		if (err == nil) != want || want && len(patch) != maxPatch {
 			t.Errorf("an image of %d bytes: a patch of %d, %v", length, len(patch), err)
 		}

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
-func readPod(r *jsonscan.Reader, p *policy.Pod) {
+func readPod(r *jsonscan.Reader, p *object.Pod) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -20,7 +20,7 @@ func readPod(r *jsonscan.Reader, p *policy.Pod) {
 }
 
 // readPodSpec reads a Pod's images and pull secrets.
-func readPodSpec(r *jsonscan.Reader, p *policy.Pod) {
+func readPodSpec(r *jsonscan.Reader, p *object.Pod) {
 	for name := range r.Fields {
 		readPodSpecField(r, p, name)
 	}
@@ -28,14 +28,14 @@ func readPodSpec(r *jsonscan.Reader, p *policy.Pod) {
 }
 
 // readPodSpecField reads a field of a PodSpec and skips other fields.
-func readPodSpecField(r *jsonscan.Reader, p *policy.Pod, name []byte) {
+func readPodSpecField(r *jsonscan.Reader, p *object.Pod, name []byte) {
 	switch string(name) {
 	case "containers":
-		p.Images = readContainers(r, p.Images, policy.Containers)
+		p.Images = readContainers(r, p.Images, object.Containers)
 	case "initContainers":
-		p.Images = readContainers(r, p.Images, policy.InitContainers)
+		p.Images = readContainers(r, p.Images, object.InitContainers)
 	case "ephemeralContainers":
-		p.Images = readContainers(r, p.Images, policy.EphemeralContainers)
+		p.Images = readContainers(r, p.Images, object.EphemeralContainers)
 	case "volumes":
 		p.Images = readVolumes(r, p.Images)
 	case "imagePullSecrets":
@@ -43,9 +43,9 @@ func readPodSpecField(r *jsonscan.Reader, p *policy.Pod, name []byte) {
 	}
 }
 
-// sortImages sorts a Pod's images by policy.Place, whatever the order of its fields.
-func sortImages(p *policy.Pod) {
-	slices.SortStableFunc(p.Images, func(a, b policy.Image) int { return cmp.Compare(a.Place, b.Place) })
+// sortImages sorts a Pod's images by object.Place, whatever the order of its fields.
+func sortImages(p *object.Pod) {
+	slices.SortStableFunc(p.Images, func(a, b object.Image) int { return cmp.Compare(a.Place, b.Place) })
 }
 
 // readPullSecrets returns the names in a list of references. It returns nil for null, and an empty slice for an empty
@@ -67,9 +67,9 @@ func readPullSecrets(r *jsonscan.Reader) []string {
 	return names
 }
 
-func readContainers(r *jsonscan.Reader, images []policy.Image, place policy.Place) []policy.Image {
+func readContainers(r *jsonscan.Reader, images []object.Image, place object.Place) []object.Image {
 	for i := range r.Items {
-		image := policy.Image{Place: place, Index: i}
+		image := object.Image{Place: place, Index: i}
 		for name := range r.Fields {
 			switch string(name) {
 			case "name":
@@ -89,9 +89,9 @@ func readContainers(r *jsonscan.Reader, images []policy.Image, place policy.Plac
 const pullNever = "Never"
 
 // readVolumes reads the image volumes. Other volumes do not have an image.
-func readVolumes(r *jsonscan.Reader, images []policy.Image) []policy.Image {
+func readVolumes(r *jsonscan.Reader, images []object.Image) []object.Image {
 	for i := range r.Items {
-		image, isImage := policy.Image{Place: policy.Volumes, Index: i}, false
+		image, isImage := object.Image{Place: object.Volumes, Index: i}, false
 		for name := range r.Fields {
 			switch string(name) {
 			case "name":
@@ -108,7 +108,7 @@ func readVolumes(r *jsonscan.Reader, images []policy.Image) []policy.Image {
 }
 
 // readImageVolume reads the source of an image volume and reports whether it is set. null counts as absent.
-func readImageVolume(r *jsonscan.Reader, image *policy.Image) bool {
+func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {
 	if r.Null() {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // The kind and version of a review and of its response. API servers since Kubernetes 1.16 do not need v1beta1, the only
@@ -30,14 +30,14 @@ const (
 // Request is the request of an admission.k8s.io/v1 AdmissionReview.
 type Request[T any] struct {
 	UID string
-	policy.Attributes
+	object.Attributes
 	DryRun bool
 	Object *T // nil for DELETE
 	Old    *T // nil for CREATE, and for an UPDATE whose old object cannot be read
 }
 
 // Objects reads objects of certain kinds, from reviews and from files. Reviews of all these kinds use the same path,
-// and policy.Attributes.Resource is the resource of an object.
+// and object.Attributes.Resource is the resource of an object.
 type Objects[T any] struct {
 	Kinds   []Kind
 	read    reader[T]
@@ -66,24 +66,24 @@ type Kind struct {
 type Resource struct{ Group, Version, Name string }
 
 // Pods returns the kind Pod of v1.
-func Pods() Objects[policy.Pod] {
-	return Objects[policy.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod, nil, false}
+func Pods() Objects[object.Pod] {
+	return Objects[object.Pod]{[]Kind{{"Pod", Resource{"", "v1", "pods"}, nil}}, readPod, readPod, nil, false}
 }
 
 // Ingresses returns the kind Ingress of networking.k8s.io/v1.
-func Ingresses() Objects[policy.Ingress] {
+func Ingresses() Objects[object.Ingress] {
 	kinds := []Kind{{"Ingress", Resource{"networking.k8s.io", "v1", "ingresses"}, nil}}
-	return Objects[policy.Ingress]{kinds, readIngress, readIngress, nil, false}
+	return Objects[object.Ingress]{kinds, readIngress, readIngress, nil, false}
 }
 
 // Services returns the kinds Service of v1, and XBackend of the experimental channel of Gateway API, which can replace
 // a Service of type ExternalName.
-func Services() Objects[policy.Service] {
+func Services() Objects[object.Service] {
 	kinds := []Kind{
 		{"Service", Resource{"", "v1", "services"}, nil},
 		{"XBackend", Resource{"gateway.networking.x-k8s.io", "v1alpha1", "xbackends"}, nil},
 	}
-	return Objects[policy.Service]{kinds, readService, readService, nil, false}
+	return Objects[object.Service]{kinds, readService, readService, nil, false}
 }
 
 // Decode decodes a review. The error is an *Error or a *ContentError. If the request is a create or an update, Object
@@ -238,7 +238,7 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 		case "namespace":
 			req.Namespace = r.String()
 		case "operation":
-			req.Operation = policy.Operation(r.String())
+			req.Operation = object.Operation(r.String())
 		case "userInfo":
 			readUserInfo(r, &req.Attributes)
 		case "object":
@@ -256,7 +256,7 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 	}
 	req.Resource, req.Group = of.Name, of.Group
 	checkResource(r, of, o.Kinds)
-	switch creates, updates := req.Operation == policy.Create, req.Operation == policy.Update; {
+	switch creates, updates := req.Operation == object.Create, req.Operation == object.Update; {
 	case req.UID == "":
 		r.Fail(badRequest("request.uid is missing"))
 	case req.Operation == "":
@@ -278,7 +278,7 @@ func (o Objects[T]) apart(r *jsonscan.Reader, into **T, read reader[T]) {
 	r.Apart(func() { *into = jsonscan.Optional(r, read) })
 }
 
-func readUserInfo(r *jsonscan.Reader, a *policy.Attributes) {
+func readUserInfo(r *jsonscan.Reader, a *object.Attributes) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "username":

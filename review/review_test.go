@@ -11,6 +11,7 @@ import (
 
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
@@ -35,32 +36,32 @@ func TestDecodePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Request[policy.Pod]{
+	want := &Request[object.Pod]{
 		UID: reviewtest.UID,
-		Attributes: policy.Attributes{
-			Operation: policy.Update,
+		Attributes: object.Attributes{
+			Operation: object.Update,
 			Namespace: "team-shop",
 			Resource:  "pods",
 			User:      "system:serviceaccount:kube-system:replicaset-controller",
 			Groups:    []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
 		},
-		Object: &policy.Pod{
-			Meta: policy.Meta{
+		Object: &object.Pod{
+			Meta: object.Meta{
 				GenerateName: "shop-5d4f8c7b9-",
 				Namespace:    "team-shop",
 				Labels:       map[string]string{"app.kubernetes.io/name": "shop", "pod-template-hash": "5d4f8c7b9"},
 				Annotations:  map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "8080"},
 				Owner:        "ReplicaSet/shop-5d4f8c7b9",
 			},
-			Images: []policy.Image{
-				{Place: policy.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
-				{Place: policy.Containers, Index: 1, Name: "app-01", Ref: "docker.io/acme/shop-01:v1.1.0"},
+			Images: []object.Image{
+				{Place: object.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
+				{Place: object.Containers, Index: 1, Name: "app-01", Ref: "docker.io/acme/shop-01:v1.1.0"},
 			},
 		},
-		Old: &policy.Pod{
-			Meta: policy.Meta{Name: "shop", Namespace: "team-shop", Labels: map[string]string{"app.kubernetes.io/name": "shop"}},
-			Images: []policy.Image{
-				{Place: policy.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
+		Old: &object.Pod{
+			Meta: object.Meta{Name: "shop", Namespace: "team-shop", Labels: map[string]string{"app.kubernetes.io/name": "shop"}},
+			Images: []object.Image{
+				{Place: object.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
 			},
 		},
 	}
@@ -78,14 +79,14 @@ func TestDecodeAttributes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Request[policy.Pod]{
+	want := &Request[object.Pod]{
 		UID: "u-1",
-		Attributes: policy.Attributes{
-			Operation: policy.Create, Namespace: "shop", Name: "web", Resource: "pods", Subresource: "ephemeralcontainers",
+		Attributes: object.Attributes{
+			Operation: object.Create, Namespace: "shop", Name: "web", Resource: "pods", Subresource: "ephemeralcontainers",
 			User: "alice", Groups: []string{"devs", ""},
 		},
 		DryRun: true,
-		Object: &policy.Pod{},
+		Object: &object.Pod{},
 	}
 	if diff := cmp.Diff(want, req); diff != "" {
 		t.Error(diff)

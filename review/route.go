@@ -2,7 +2,7 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // gatewayGroup is the group of Gateway API.
@@ -11,11 +11,11 @@ const gatewayGroup = "gateway.networking.k8s.io"
 // Routes returns the Gateway API route kinds: HTTPRoute, GRPCRoute, TLSRoute, TCPRoute and UDPRoute of
 // gateway.networking.k8s.io/v1. The older versions are in Gateway API releases up to v1.6. Their fields that affect
 // decisions are the same.
-func Routes() Objects[policy.Route] {
+func Routes() Objects[object.Route] {
 	kind := func(name, resource string, older ...string) Kind {
 		return Kind{name, Resource{gatewayGroup, "v1", resource}, older}
 	}
-	return Objects[policy.Route]{[]Kind{
+	return Objects[object.Route]{[]Kind{
 		kind("HTTPRoute", "httproutes", "v1beta1", "v1alpha2"),
 		kind("GRPCRoute", "grpcroutes", "v1alpha2"),
 		kind("TLSRoute", "tlsroutes", "v1alpha3", "v1alpha2"),
@@ -24,7 +24,7 @@ func Routes() Objects[policy.Route] {
 	}, readRoute, readRoute, nil, false}
 }
 
-func readRoute(r *jsonscan.Reader, route *policy.Route) {
+func readRoute(r *jsonscan.Reader, route *object.Route) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -35,7 +35,7 @@ func readRoute(r *jsonscan.Reader, route *policy.Route) {
 	}
 }
 
-func readRouteSpec(r *jsonscan.Reader, route *policy.Route) {
+func readRouteSpec(r *jsonscan.Reader, route *object.Route) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "hostnames":
@@ -50,7 +50,7 @@ func readRouteSpec(r *jsonscan.Reader, route *policy.Route) {
 	}
 }
 
-func readRouteParent(r *jsonscan.Reader, p *policy.RouteParent) {
+func readRouteParent(r *jsonscan.Reader, p *object.RouteParent) {
 	ref := reference{group: gatewayGroup, kind: "Gateway"}
 	for name := range r.Fields {
 		switch string(name) {
@@ -88,7 +88,7 @@ func (o *reference) read(r *jsonscan.Reader, field []byte) {
 }
 
 // object returns the complete reference.
-func (o *reference) object() policy.ObjectRef {
+func (o *reference) object() object.ObjectRef {
 	kind := o.kind
 	switch {
 	case o.group == "":
@@ -97,10 +97,10 @@ func (o *reference) object() policy.ObjectRef {
 	default:
 		kind += "." + o.group
 	}
-	return policy.ObjectRef{Kind: kind, Namespace: o.namespace, Name: o.name}
+	return object.ObjectRef{Kind: kind, Namespace: o.namespace, Name: o.name}
 }
 
-func readRouteRule(r *jsonscan.Reader, rule *policy.RouteRule) {
+func readRouteRule(r *jsonscan.Reader, rule *object.RouteRule) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "matches":
@@ -119,7 +119,7 @@ func readRouteRule(r *jsonscan.Reader, rule *policy.RouteRule) {
 	}
 }
 
-func readRouteMatch(r *jsonscan.Reader, m *policy.RouteMatch) {
+func readRouteMatch(r *jsonscan.Reader, m *object.RouteMatch) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "path":
@@ -136,7 +136,7 @@ func readRouteMatch(r *jsonscan.Reader, m *policy.RouteMatch) {
 	}
 }
 
-func readMatchText(r *jsonscan.Reader, t *policy.MatchText) {
+func readMatchText(r *jsonscan.Reader, t *object.MatchText) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "name":
@@ -147,7 +147,7 @@ func readMatchText(r *jsonscan.Reader, t *policy.MatchText) {
 	}
 }
 
-func readRoutePath(r *jsonscan.Reader, p *policy.RoutePath) {
+func readRoutePath(r *jsonscan.Reader, p *object.RoutePath) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "type":
@@ -158,7 +158,7 @@ func readRoutePath(r *jsonscan.Reader, p *policy.RoutePath) {
 	}
 }
 
-func readRouteMethod(r *jsonscan.Reader, m *policy.RouteMethod) {
+func readRouteMethod(r *jsonscan.Reader, m *object.RouteMethod) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "type":
@@ -171,7 +171,7 @@ func readRouteMethod(r *jsonscan.Reader, m *policy.RouteMethod) {
 	}
 }
 
-func readRouteBackend(r *jsonscan.Reader, b *policy.RouteBackend) {
+func readRouteBackend(r *jsonscan.Reader, b *object.RouteBackend) {
 	ref := reference{kind: "Service"}
 	for name := range r.Fields {
 		switch string(name) {
@@ -186,7 +186,7 @@ func readRouteBackend(r *jsonscan.Reader, b *policy.RouteBackend) {
 	b.ObjectRef = ref.object()
 }
 
-func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
+func readRouteFilter(r *jsonscan.Reader, f *object.RouteFilter) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "type":
@@ -212,7 +212,7 @@ func readRouteFilter(r *jsonscan.Reader, f *policy.RouteFilter) {
 	}
 }
 
-func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
+func readExtension(r *jsonscan.Reader, o *object.ObjectRef) {
 	var ref reference
 	for name := range r.Fields {
 		ref.read(r, name)
@@ -224,8 +224,8 @@ func readExtension(r *jsonscan.Reader, o *policy.ObjectRef) {
 // absent. It calls others for each other field.
 func readFilterBackend(
 	r *jsonscan.Reader, others func(r *jsonscan.Reader, field []byte),
-) (ref *policy.ObjectRef, port int32) {
-	backend := jsonscan.Optional(r, func(r *jsonscan.Reader, b *policy.RouteBackend) {
+) (ref *object.ObjectRef, port int32) {
+	backend := jsonscan.Optional(r, func(r *jsonscan.Reader, b *object.RouteBackend) {
 		b.Kind = "Service"
 		for name := range r.Fields {
 			if string(name) == "backendRef" {

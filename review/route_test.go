@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
@@ -32,33 +32,33 @@ func TestParseRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	const gateway = "Gateway.gateway.networking.k8s.io"
-	want := &policy.Route{
-		Meta:            policy.Meta{Name: "web", Labels: map[string]string{"a": "b"}},
+	want := &object.Route{
+		Meta:            object.Meta{Name: "web", Labels: map[string]string{"a": "b"}},
 		Hostnames:       []string{"a.example", ""},
 		DefaultGateways: "All",
-		Parents: []policy.RouteParent{
-			{ObjectRef: policy.ObjectRef{Kind: gateway, Name: "g"}},
-			{ObjectRef: policy.ObjectRef{Kind: "Service", Namespace: "n", Name: "s"}, SectionName: "x", Port: 80},
-			{ObjectRef: policy.ObjectRef{Kind: gateway, Name: "h"}},
-			{ObjectRef: policy.ObjectRef{Kind: "ListenerSet.gateway.networking.k8s.io", Name: "l"}},
-			{ObjectRef: policy.ObjectRef{Kind: gateway}},
+		Parents: []object.RouteParent{
+			{ObjectRef: object.ObjectRef{Kind: gateway, Name: "g"}},
+			{ObjectRef: object.ObjectRef{Kind: "Service", Namespace: "n", Name: "s"}, SectionName: "x", Port: 80},
+			{ObjectRef: object.ObjectRef{Kind: gateway, Name: "h"}},
+			{ObjectRef: object.ObjectRef{Kind: "ListenerSet.gateway.networking.k8s.io", Name: "l"}},
+			{ObjectRef: object.ObjectRef{Kind: gateway}},
 		},
-		Rules: []policy.RouteRule{
+		Rules: []object.RouteRule{
 			{
-				Matches: []policy.RouteMatch{
-					{Path: policy.RoutePath{Type: "Exact", Value: "/a"}},
-					{Method: policy.RouteMethod{Type: "Exact", Service: "a.B", Method: "C"}},
+				Matches: []object.RouteMatch{
+					{Path: object.RoutePath{Type: "Exact", Value: "/a"}},
+					{Method: object.RouteMethod{Type: "Exact", Service: "a.B", Method: "C"}},
 					{},
 				},
-				Filters: []policy.RouteFilter{
-					{Type: "RequestMirror", Mirror: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "m"}},
-					{Type: "ExtensionRef", Extension: &policy.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
+				Filters: []object.RouteFilter{
+					{Type: "RequestMirror", Mirror: &object.ObjectRef{Kind: "Service", Namespace: "o", Name: "m"}},
+					{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
 					{Type: "CORS"},
-					{Type: "ExternalAuth", Auth: &policy.ObjectRef{Kind: "Service", Namespace: "o", Name: "a"}},
+					{Type: "ExternalAuth", Auth: &object.ObjectRef{Kind: "Service", Namespace: "o", Name: "a"}},
 				},
-				Backends: []policy.RouteBackend{
-					{ObjectRef: policy.ObjectRef{Kind: "Service", Name: "b"}, Port: 80, Filters: []policy.RouteFilter{{Type: "URLRewrite"}}},
-					{ObjectRef: policy.ObjectRef{Kind: "Import.x.example", Namespace: "p", Name: "i"}},
+				Backends: []object.RouteBackend{
+					{ObjectRef: object.ObjectRef{Kind: "Service", Name: "b"}, Port: 80, Filters: []object.RouteFilter{{Type: "URLRewrite"}}},
+					{ObjectRef: object.ObjectRef{Kind: "Import.x.example", Namespace: "p", Name: "i"}},
 				},
 			},
 			{},
@@ -69,7 +69,7 @@ func TestParseRoute(t *testing.T) {
 	}
 	for _, nulls := range []string{`{"spec":null}`, `{"spec":{"hostnames":null,"parentRefs":[],"rules":null}}`} {
 		got, err := Routes().Parse([]byte(nulls))
-		if diff := cmp.Diff(&policy.Route{}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		if diff := cmp.Diff(&object.Route{}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("%s: %+v, %v", nulls, got, err)
 		}
 	}
@@ -91,13 +91,13 @@ func TestRoutesAreTyped(t *testing.T) {
 }
 
 // typedRoutes returns the types of Gateway API, in the order of Routes.
-func typedRoutes() []typedKind[policy.Route] {
+func typedRoutes() []typedKind[object.Route] {
 	lacks := func(fields string) *regexp.Regexp {
 		return regexp.MustCompile(`\bspec\.(` + fields + `)\b`)
 	}
 	// each calls drop for the rules of a route, and for their backends.
-	each := func(dropRule func(*policy.RouteRule), dropBackend func(*policy.RouteBackend)) func(*policy.Route) {
-		return func(route *policy.Route) {
+	each := func(dropRule func(*object.RouteRule), dropBackend func(*object.RouteBackend)) func(*object.Route) {
+		return func(route *object.Route) {
 			for i := range route.Rules {
 				dropRule(&route.Rules[i])
 				for j := range route.Rules[i].Backends {
@@ -107,39 +107,39 @@ func typedRoutes() []typedKind[policy.Route] {
 		}
 	}
 	// No typed decoder keeps the JSON of a filter or the order of its texts.
-	contentless := func(filters []policy.RouteFilter) {
+	contentless := func(filters []object.RouteFilter) {
 		for i := range filters {
 			filters[i].Content = ""
 			slices.SortFunc(filters[i].Texts, byPlace)
 		}
 	}
-	contents := each(func(rule *policy.RouteRule) { contentless(rule.Filters) },
-		func(b *policy.RouteBackend) { contentless(b.Filters) })
-	authless := func(filters []policy.RouteFilter) {
+	contents := each(func(rule *object.RouteRule) { contentless(rule.Filters) },
+		func(b *object.RouteBackend) { contentless(b.Filters) })
+	authless := func(filters []object.RouteFilter) {
 		contentless(filters)
 		for i := range filters {
 			f := &filters[i]
 			f.Auth, f.AuthPort = nil, 0
-			f.Texts = slices.DeleteFunc(f.Texts, func(t policy.FilterText) bool { return !strings.HasSuffix(t.Field, "Modifier") })
+			f.Texts = slices.DeleteFunc(f.Texts, func(t object.FilterText) bool { return !strings.HasSuffix(t.Field, "Modifier") })
 		}
 	}
-	httpOnly := each(func(rule *policy.RouteRule) {
+	httpOnly := each(func(rule *object.RouteRule) {
 		for i := range rule.Matches {
-			rule.Matches[i].Path, rule.Matches[i].QueryParams = policy.RoutePath{}, nil
+			rule.Matches[i].Path, rule.Matches[i].QueryParams = object.RoutePath{}, nil
 		}
 		authless(rule.Filters)
-	}, func(b *policy.RouteBackend) { authless(b.Filters) })
+	}, func(b *object.RouteBackend) { authless(b.Filters) })
 	matches := each(
-		func(rule *policy.RouteRule) { rule.Matches, rule.Filters, rule.SessionName = nil, nil, "" },
-		func(b *policy.RouteBackend) { b.Filters = nil },
+		func(rule *object.RouteRule) { rule.Matches, rule.Filters, rule.SessionName = nil, nil, "" },
+		func(b *object.RouteBackend) { b.Filters = nil },
 	)
 	const ofRules = `rules\[\d+\]\.(matches|filters|backendRefs\[\d+\]\.filters|sessionPersistence)`
 	const ofFilters = `(backendRefs\[\d+\]\.)?filters\[\d+\]\.(externalAuth|requestRedirect|urlRewrite|cors)`
-	hostnames := func(route *policy.Route) {
+	hostnames := func(route *object.Route) {
 		route.Hostnames = nil
 		matches(route)
 	}
-	return []typedKind[policy.Route]{
+	return []typedKind[object.Route]{
 		{typed: typedHTTPRoute, drop: contents},
 		{typedGRPCRoute, lacks(`rules\[\d+\]\.(matches\[\d+\]\.(path|queryParams)|` + ofFilters + `)`), httpOnly},
 		{typedTLSRoute, lacks(ofRules), matches},
@@ -202,29 +202,29 @@ func FuzzDecodeRoute(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compareKinds(t, body, Routes(), typedRoutes()) })
 }
 
-func typedHTTPRoute(raw []byte) (*policy.Route, error) {
+func typedHTTPRoute(raw []byte) (*object.Route, error) {
 	var in gatewayv1.HTTPRoute
 	err := unmarshal(raw, &in)
 	route := typedRoute(in.Spec.CommonRouteSpec, in.Spec.Hostnames)
 	route.Meta = typedMeta(in.ObjectMeta)
 	for _, r := range in.Spec.Rules {
-		var rule policy.RouteRule
+		var rule object.RouteRule
 		for _, m := range r.Matches {
-			var match policy.RouteMatch
+			var match object.RouteMatch
 			if m.Path != nil {
-				match.Path = policy.RoutePath{Type: string(value(m.Path.Type)), Value: value(m.Path.Value)}
+				match.Path = object.RoutePath{Type: string(value(m.Path.Type)), Value: value(m.Path.Value)}
 			}
 			for _, h := range m.Headers {
-				match.Headers = append(match.Headers, policy.MatchText{Name: string(h.Name), Value: h.Value})
+				match.Headers = append(match.Headers, object.MatchText{Name: string(h.Name), Value: h.Value})
 			}
 			for _, q := range m.QueryParams {
-				match.QueryParams = append(match.QueryParams, policy.MatchText{Name: string(q.Name), Value: q.Value})
+				match.QueryParams = append(match.QueryParams, object.MatchText{Name: string(q.Name), Value: q.Value})
 			}
 			rule.Matches = append(rule.Matches, match)
 		}
 		rule.Filters = typedHTTPFilters(r.Filters)
 		for _, b := range r.BackendRefs {
-			rule.Backends = append(rule.Backends, policy.RouteBackend{
+			rule.Backends = append(rule.Backends, object.RouteBackend{
 				ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port), Filters: typedHTTPFilters(b.Filters),
 			})
 		}
@@ -236,7 +236,7 @@ func typedHTTPRoute(raw []byte) (*policy.Route, error) {
 	return route, err
 }
 
-func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []policy.RouteFilter) {
+func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []object.RouteFilter) {
 	for _, f := range in {
 		filter := typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef)
 		if f.ExternalAuth != nil {
@@ -248,18 +248,18 @@ func typedHTTPFilters(in []gatewayv1.HTTPRouteFilter) (filters []policy.RouteFil
 	return filters
 }
 
-func typedFilter(name string, m *gatewayv1.HTTPRequestMirrorFilter, e *gatewayv1.LocalObjectReference) policy.RouteFilter {
-	filter := policy.RouteFilter{Type: name}
+func typedFilter(name string, m *gatewayv1.HTTPRequestMirrorFilter, e *gatewayv1.LocalObjectReference) object.RouteFilter {
+	filter := object.RouteFilter{Type: name}
 	if m != nil {
 		filter.Mirror, filter.MirrorPort = new(typedBackend(m.BackendRef)), value(m.BackendRef.Port)
 	}
 	if e != nil {
-		filter.Extension = &policy.ObjectRef{Kind: qualified(string(e.Group), string(e.Kind)), Name: string(e.Name)}
+		filter.Extension = &object.ObjectRef{Kind: qualified(string(e.Group), string(e.Kind)), Name: string(e.Name)}
 	}
 	return filter
 }
 
-func typedGRPCFilter(f *gatewayv1.GRPCRouteFilter) policy.RouteFilter {
+func typedGRPCFilter(f *gatewayv1.GRPCRouteFilter) object.RouteFilter {
 	filter := typedFilter(string(f.Type), f.RequestMirror, f.ExtensionRef)
 	filter.Texts = typedHeaderTexts(f.RequestHeaderModifier, f.ResponseHeaderModifier)
 	slices.SortFunc(filter.Texts, byPlace)
@@ -267,12 +267,12 @@ func typedGRPCFilter(f *gatewayv1.GRPCRouteFilter) policy.RouteFilter {
 }
 
 // typedTexts are texts of filters as the types of Gateway API have them.
-type typedTexts []policy.FilterText
+type typedTexts []object.FilterText
 
 func (t *typedTexts) add(field, in string, texts ...string) {
 	for i, s := range texts {
 		if s != "" {
-			*t = append(*t, policy.FilterText{Field: field, In: in, Index: int32(i), Value: s})
+			*t = append(*t, object.FilterText{Field: field, In: in, Index: int32(i), Value: s})
 		}
 	}
 }
@@ -297,7 +297,7 @@ func typedHeaderTexts(request, response *gatewayv1.HTTPHeaderFilter) (all typedT
 	return all
 }
 
-func typedHTTPTexts(f *gatewayv1.HTTPRouteFilter) []policy.FilterText {
+func typedHTTPTexts(f *gatewayv1.HTTPRouteFilter) []object.FilterText {
 	all := typedHeaderTexts(f.RequestHeaderModifier, f.ResponseHeaderModifier)
 	path := func(field string, p *gatewayv1.HTTPPathModifier) {
 		if p != nil {
@@ -341,26 +341,26 @@ func plain[S ~string](list []S) (all []string) {
 }
 
 // byPlace compares texts of filters by where they are.
-func byPlace(a, b policy.FilterText) int {
+func byPlace(a, b object.FilterText) int {
 	return stdcmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.In, b.In), stdcmp.Compare(a.Index, b.Index))
 }
 
-func typedGRPCRoute(raw []byte) (*policy.Route, error) {
+func typedGRPCRoute(raw []byte) (*object.Route, error) {
 	var in gatewayv1.GRPCRoute
 	err := unmarshal(raw, &in)
 	route := typedRoute(in.Spec.CommonRouteSpec, in.Spec.Hostnames)
 	route.Meta = typedMeta(in.ObjectMeta)
 	for _, r := range in.Spec.Rules {
-		var rule policy.RouteRule
+		var rule object.RouteRule
 		for _, m := range r.Matches {
-			var match policy.RouteMatch
+			var match object.RouteMatch
 			if m.Method != nil {
-				match.Method = policy.RouteMethod{
+				match.Method = object.RouteMethod{
 					Type: string(value(m.Method.Type)), Service: value(m.Method.Service), Method: value(m.Method.Method),
 				}
 			}
 			for _, h := range m.Headers {
-				match.Headers = append(match.Headers, policy.MatchText{Name: string(h.Name), Value: h.Value})
+				match.Headers = append(match.Headers, object.MatchText{Name: string(h.Name), Value: h.Value})
 			}
 			rule.Matches = append(rule.Matches, match)
 		}
@@ -368,7 +368,7 @@ func typedGRPCRoute(raw []byte) (*policy.Route, error) {
 			rule.Filters = append(rule.Filters, typedGRPCFilter(&f))
 		}
 		for _, b := range r.BackendRefs {
-			backend := policy.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port)}
+			backend := object.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port)}
 			for _, f := range b.Filters {
 				backend.Filters = append(backend.Filters, typedGRPCFilter(&f))
 			}
@@ -382,7 +382,7 @@ func typedGRPCRoute(raw []byte) (*policy.Route, error) {
 	return route, err
 }
 
-func typedTLSRoute(raw []byte) (*policy.Route, error) {
+func typedTLSRoute(raw []byte) (*object.Route, error) {
 	var in gatewayv1.TLSRoute
 	err := unmarshal(raw, &in)
 	route := typedRoute(in.Spec.CommonRouteSpec, in.Spec.Hostnames)
@@ -393,7 +393,7 @@ func typedTLSRoute(raw []byte) (*policy.Route, error) {
 	return route, err
 }
 
-func typedTCPRoute(raw []byte) (*policy.Route, error) {
+func typedTCPRoute(raw []byte) (*object.Route, error) {
 	var in gatewayv1.TCPRoute
 	err := unmarshal(raw, &in)
 	route := typedRoute(in.Spec.CommonRouteSpec, nil)
@@ -404,7 +404,7 @@ func typedTCPRoute(raw []byte) (*policy.Route, error) {
 	return route, err
 }
 
-func typedUDPRoute(raw []byte) (*policy.Route, error) {
+func typedUDPRoute(raw []byte) (*object.Route, error) {
 	var in gatewayv1.UDPRoute
 	err := unmarshal(raw, &in)
 	route := typedRoute(in.Spec.CommonRouteSpec, nil)
@@ -415,17 +415,17 @@ func typedUDPRoute(raw []byte) (*policy.Route, error) {
 	return route, err
 }
 
-func typedRule(backends []gatewayv1.BackendRef) (rule policy.RouteRule) {
+func typedRule(backends []gatewayv1.BackendRef) (rule object.RouteRule) {
 	for _, b := range backends {
-		rule.Backends = append(rule.Backends, policy.RouteBackend{
+		rule.Backends = append(rule.Backends, object.RouteBackend{
 			ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port),
 		})
 	}
 	return rule
 }
 
-func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) *policy.Route {
-	route := &policy.Route{DefaultGateways: string(spec.UseDefaultGateways)}
+func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) *object.Route {
+	route := &object.Route{DefaultGateways: string(spec.UseDefaultGateways)}
 	for _, h := range hostnames {
 		route.Hostnames = append(route.Hostnames, string(h))
 	}
@@ -437,8 +437,8 @@ func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) 
 		if p.Kind != nil {
 			kind = *p.Kind
 		}
-		route.Parents = append(route.Parents, policy.RouteParent{
-			ObjectRef: policy.ObjectRef{
+		route.Parents = append(route.Parents, object.RouteParent{
+			ObjectRef: object.ObjectRef{
 				Kind: qualified(string(group), string(kind)), Namespace: string(value(p.Namespace)), Name: string(p.Name),
 			},
 			SectionName: string(value(p.SectionName)), Port: value(p.Port),
@@ -447,12 +447,12 @@ func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) 
 	return route
 }
 
-func typedBackend(b gatewayv1.BackendObjectReference) policy.ObjectRef {
+func typedBackend(b gatewayv1.BackendObjectReference) object.ObjectRef {
 	kind := gatewayv1.Kind("Service")
 	if b.Kind != nil {
 		kind = *b.Kind
 	}
-	return policy.ObjectRef{
+	return object.ObjectRef{
 		Kind: qualified(string(value(b.Group)), string(kind)), Namespace: string(value(b.Namespace)), Name: string(b.Name),
 	}
 }

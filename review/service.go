@@ -2,10 +2,10 @@ package review
 
 import (
 	"github.com/evergate/evergate/internal/jsonscan"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
-func readService(r *jsonscan.Reader, s *policy.Service) {
+func readService(r *jsonscan.Reader, s *object.Service) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "metadata":
@@ -18,7 +18,7 @@ func readService(r *jsonscan.Reader, s *policy.Service) {
 	}
 }
 
-func readServiceSpec(r *jsonscan.Reader, s *policy.Service) {
+func readServiceSpec(r *jsonscan.Reader, s *object.Service) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "type":
@@ -47,7 +47,7 @@ func readServiceSpec(r *jsonscan.Reader, s *policy.Service) {
 	}
 }
 
-func readServicePort(r *jsonscan.Reader, p *policy.ServicePort) {
+func readServicePort(r *jsonscan.Reader, p *object.ServicePort) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "name":
@@ -61,7 +61,7 @@ func readServicePort(r *jsonscan.Reader, p *policy.ServicePort) {
 }
 
 // readServiceStatus returns status.loadBalancer.ingress.
-func readServiceStatus(r *jsonscan.Reader) (points []policy.LoadBalancerIngress) {
+func readServiceStatus(r *jsonscan.Reader) (points []object.LoadBalancerIngress) {
 	for name := range r.Fields {
 		if string(name) != "loadBalancer" {
 			continue
@@ -75,7 +75,7 @@ func readServiceStatus(r *jsonscan.Reader) (points []policy.LoadBalancerIngress)
 	return points
 }
 
-func readLoadBalancerIngress(r *jsonscan.Reader, p *policy.LoadBalancerIngress) {
+func readLoadBalancerIngress(r *jsonscan.Reader, p *object.LoadBalancerIngress) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "ip":

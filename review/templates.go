@@ -7,6 +7,7 @@ import (
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // templateReader reads the Pod templates in an object, at the paths in a policy. It follows all paths together, so it
@@ -20,7 +21,7 @@ type templateReader struct {
 	// path is the position of the reader, as users write it. It truncates keys, because tenants choose them.
 	path []byte
 	// found is called for each Pod with an image, with the path of its PodSpec.
-	found func(pod policy.Pod, path string)
+	found func(pod object.Pod, path string)
 }
 
 // position represents the paths that lead to a value. Their first depth segments have been followed.
@@ -129,7 +130,7 @@ func (t *templateReader) mistyped(at position) {
 // template reads the value at the end of a path. It is a PodTemplateSpec or a PodSpec. If it has the fields of both, it
 // counts as two Pods.
 func (t *templateReader) template() {
-	var plain, inner policy.Pod
+	var plain, inner object.Pod
 	for name := range t.Fields {
 		switch string(name) {
 		case "metadata":
@@ -147,7 +148,7 @@ func (t *templateReader) template() {
 }
 
 // add adds a Pod if it has an image.
-func (t *templateReader) add(pod policy.Pod, below string) {
+func (t *templateReader) add(pod object.Pod, below string) {
 	if len(pod.Images) == 0 || t.Err() != nil {
 		return
 	}

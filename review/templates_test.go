@@ -12,14 +12,14 @@ import (
 
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // readTemplatesOf returns each image of an object at paths, as field=image, in the order of the text, or the error.
-func readTemplatesOf(object string, paths ...string) ([]string, error) {
-	r := jsonscan.New([]byte(object), limits())
+func readTemplatesOf(obj string, paths ...string) ([]string, error) {
+	r := jsonscan.New([]byte(obj), limits())
 	var found []string
-	t := templateReader{Reader: r, found: func(pod policy.Pod, path string) {
+	t := templateReader{Reader: r, found: func(pod object.Pod, path string) {
 		for _, image := range pod.Images {
 			found = append(found, path+strings.TrimPrefix(image.Path(), "spec")+"="+image.Ref)
 		}

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/evergate/evergate/internal/worst"
 	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/review/reviewtest/costliest"
 )
 
 // An update that changes any field that a reader reads, of any kind, is not unchanged.
 func TestUnchangedOfEveryField(t *testing.T) {
 	tried := 0
-	for update := range worst.Updates() {
+	for update := range costliest.Updates() {
 		tried++
 		if review.Unchanged(update.Body(true)) {
 			t.Errorf("%s: another value is not a change", update.Name)

@@ -5,12 +5,13 @@ import (
 
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Workloads returns the kinds whose objects controllers create Pods from. These are Kubernetes' workloads, and each
 // version of the custom resources in the templates block of a policy. Supported clusters do not serve older versions of
 // Kubernetes' workloads.
-func Workloads(templates ...policy.Template) Objects[policy.Workload] {
+func Workloads(templates ...policy.Template) Objects[object.Workload] {
 	kinds := []Kind{
 		{"Deployment", Resource{"apps", "v1", "deployments"}, nil},
 		{"StatefulSet", Resource{"apps", "v1", "statefulsets"}, nil},
@@ -26,9 +27,9 @@ func Workloads(templates ...policy.Template) Objects[policy.Workload] {
 			kinds = append(kinds, Kind{t.Kind, Resource{t.Group, version, t.Resource}, nil})
 		}
 	}
-	return Objects[policy.Workload]{Kinds: kinds, readerOf: func(of Resource) reader[policy.Workload] {
+	return Objects[object.Workload]{Kinds: kinds, readerOf: func(of Resource) reader[object.Workload] {
 		if paths := pathsOf(of, templates); paths != nil {
-			return func(r *jsonscan.Reader, w *policy.Workload) { readWorkload(r, w, paths) }
+			return func(r *jsonscan.Reader, w *object.Workload) { readWorkload(r, w, paths) }
 		}
 		return nil
 	}}
@@ -50,9 +51,9 @@ func pathsOf(of Resource, templates []policy.Template) []policy.TemplatePath {
 	return nil
 }
 
-func readWorkload(r *jsonscan.Reader, w *policy.Workload, paths []policy.TemplatePath) {
-	t := templateReader{Reader: r, paths: paths, found: func(pod policy.Pod, path string) {
-		w.Templates = append(jsonscan.Grown(w.Templates), policy.PodTemplate{Pod: pod, Path: path})
+func readWorkload(r *jsonscan.Reader, w *object.Workload, paths []policy.TemplatePath) {
+	t := templateReader{Reader: r, paths: paths, found: func(pod object.Pod, path string) {
+		w.Templates = append(jsonscan.Grown(w.Templates), object.PodTemplate{Pod: pod, Path: path})
 	}}
 	at := t.start()
 	for name := range r.Fields {

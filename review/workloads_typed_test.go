@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
@@ -89,9 +89,9 @@ func workloadObject(t testing.TB) string {
 }
 
 // typedWorkloads returns the Kubernetes types, in the order of Workloads.
-func typedWorkloads() []typedKind[policy.Workload] {
+func typedWorkloads() []typedKind[object.Workload] {
 	const inSpec, inJob, alone = "spec.template", "spec.jobTemplate.spec.template", "template"
-	return []typedKind[policy.Workload]{
+	return []typedKind[object.Workload]{
 		typedWorkload(inSpec, func(o *appsv1.Deployment) *corev1.PodTemplateSpec { return &o.Spec.Template }),
 		typedWorkload(inSpec, func(o *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &o.Spec.Template }),
 		typedWorkload(inSpec, func(o *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &o.Spec.Template }),
@@ -108,28 +108,28 @@ func typedWorkloads() []typedKind[policy.Workload] {
 func typedWorkload[T any, P interface {
 	*T
 	metav1.ObjectMetaAccessor
-}](path string, template func(*T) *corev1.PodTemplateSpec) typedKind[policy.Workload] {
-	typed := func(raw []byte) (*policy.Workload, error) {
-		object := new(T)
-		if err := unmarshal(raw, object); err != nil {
+}](path string, template func(*T) *corev1.PodTemplateSpec) typedKind[object.Workload] {
+	typed := func(raw []byte) (*object.Workload, error) {
+		obj := new(T)
+		if err := unmarshal(raw, obj); err != nil {
 			return nil, err
 		}
-		w := &policy.Workload{}
-		if meta, ok := P(object).GetObjectMeta().(*metav1.ObjectMeta); ok {
+		w := &object.Workload{}
+		if meta, ok := P(obj).GetObjectMeta().(*metav1.ObjectMeta); ok {
 			w.Meta = typedMeta(*meta)
 		}
-		if of := template(object); of != nil {
+		if of := template(obj); of != nil {
 			if pod := podOf(of.ObjectMeta, of.Spec); len(pod.Images) > 0 {
-				w.Templates = []policy.PodTemplate{{Pod: *pod, Path: path + ".spec"}}
+				w.Templates = []object.PodTemplate{{Pod: *pod, Path: path + ".spec"}}
 			}
 		}
 		return w, nil
 	}
 	lacks := regexp.MustCompile(`^` + regexp.QuoteMeta(path) +
 		`\.(containers|initContainers|ephemeralContainers|volumes|imagePullSecrets)\b`)
-	drop := func(w *policy.Workload) {
-		beside := func(t policy.PodTemplate) bool { return !strings.HasSuffix(t.Path, ".spec") }
+	drop := func(w *object.Workload) {
+		beside := func(t object.PodTemplate) bool { return !strings.HasSuffix(t.Path, ".spec") }
 		w.Templates = slices.DeleteFunc(w.Templates, beside)
 	}
-	return typedKind[policy.Workload]{typed, lacks, drop}
+	return typedKind[object.Workload]{typed, lacks, drop}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/logtest"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -337,8 +338,8 @@ func TestAttributesAreCut(t *testing.T) {
 		tr := newTraced(telemetry.TracingConfig{Exporter: c})
 		long := strings.Repeat("x", 1<<20)
 		d := &admission.Decision{UID: long, Findings: []policy.Finding{{Rule: long}}}
-		d.Name, d.Namespace, d.Operation, d.Subresource = long, long, policy.Operation(long), long
-		d.Rewriting.Images = []policy.ImageOutcome{{Outcome: policy.Rewritten, Image: policy.Image{Ref: long}, To: long}}
+		d.Name, d.Namespace, d.Operation, d.Subresource = long, long, object.Operation(long), long
+		d.Rewriting.Images = []policy.ImageOutcome{{Outcome: policy.Rewritten, Image: object.Image{Ref: long}, To: long}}
 		end(tr.begin(request()), d)
 		if err := tr.Stop(t.Context()); err != nil {
 			t.Fatal(err)

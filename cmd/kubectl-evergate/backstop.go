@@ -12,7 +12,7 @@ import (
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 

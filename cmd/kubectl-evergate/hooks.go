@@ -15,7 +15,7 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // hook is a webhook of Evergate.

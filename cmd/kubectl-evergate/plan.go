@@ -9,8 +9,8 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
-	"github.com/evergate/evergate/internal/output"
-	"github.com/evergate/evergate/plan"
+	"github.com/evergate/evergate/offline/output"
+	"github.com/evergate/evergate/offline/plan"
 	"github.com/evergate/evergate/policy"
 )
 

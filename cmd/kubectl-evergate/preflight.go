@@ -13,10 +13,10 @@ import (
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
-	"github.com/evergate/evergate/export"
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/offline/output"
 )
 
 func newPreflight(a *app) *cobra.Command {

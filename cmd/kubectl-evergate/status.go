@@ -15,8 +15,8 @@ import (
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 

@@ -77,7 +77,7 @@ func TestExported(t *testing.T) {
 }
 
 // TestExportedObjects creates generated objects of all kinds on a real API server with the exported policies. Module
-// interop generates them and computes Evergate's decisions. EVERGATE_E2E_OBJECTS is the number of objects of each kind.
+// equivalence generates them and computes Evergate's decisions. EVERGATE_E2E_OBJECTS is the number of objects of each kind.
 // The gate does not have time for this test.
 func TestExportedObjects(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestExportedObjects(t *testing.T) {
 	c.installHostKinds(t)
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-race", "-count=1", "-timeout=20m", "-run=^TestServer$", ".",
 		"-kubeconfig", c.kubeconfig, "-objects", objects)
-	cmd.Dir = "../../interop"
+	cmd.Dir = "../../offline/export/equivalence"
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

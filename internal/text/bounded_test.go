@@ -12,8 +12,8 @@ import (
 
 // bounded contains the packages that handle values of any length: of objects, of peers, and of policies under review.
 var bounded = []string{
-	"policy", "policy/internal/match", "policy/internal/strict", "internal/output", "review", "admission", "handlers",
-	"offline", "plan",
+	"policy", "policy/internal/match", "policy/internal/strict", "offline/output", "review", "admission", "handlers",
+	"offline", "offline/plan",
 }
 
 // unbounded contains the functions whose cost and result are as long as their argument, and their replacements.

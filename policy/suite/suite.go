@@ -1,4 +1,4 @@
-// Package suite reads test suites for policies. Package policytest runs them.
+// Package suite reads test suites for policies. Package suiterunner runs them.
 //
 // A suite is a YAML document in a file called *_test.yaml:
 //

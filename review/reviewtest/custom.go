@@ -10,7 +10,7 @@ import (
 )
 
 // TemplateKind is a custom resource with templates. The templates block of a policy lists their paths. It is the kind
-// worst.example/v1 worsts in internal/worst/policy.yaml.
+// worst.example/v1 worsts in review/reviewtest/costliest/policy.yaml.
 type TemplateKind struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -7,9 +7,9 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/evergate/evergate/export"
-	"github.com/evergate/evergate/internal/output"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policystore"
 )

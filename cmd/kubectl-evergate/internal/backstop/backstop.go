@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 )
 
 // selector selects the labels that evergate export writes.

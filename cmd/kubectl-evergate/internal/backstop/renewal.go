@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/util/csaupgrade"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
-	"github.com/evergate/evergate/export"
+	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
 

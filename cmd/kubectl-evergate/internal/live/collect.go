@@ -14,8 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/internal/apiserver"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/apiserver"
 )
 
 // of contains the resources of one API group and version that preflight reads.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/evergate/evergate/internal/apiserver"
+	"github.com/evergate/evergate/offline/apiserver"
 )
 
 // Cluster is a cluster that runs Evergate.

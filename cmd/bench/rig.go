@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/evergate/evergate/review/reviewtest/costliest"
+)
+
+// rig contains the files that servers need: binaries, policies and a certificate, in a temporary directory.
+type rig struct {
+	dir         string
+	certificate *certificate
+}
+
+func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
+	dir, err := os.MkdirTemp("", "evergate-bench-")
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{dir: dir}
+	if r.certificate, err = newCertificate(dir); err != nil {
+		return nil, err
+	}
+	for name, pkg := range binaries {
+		// The flags are the same as in make build and the Dockerfile.
+		c := exec.CommandContext(ctx, "go", "build", "-trimpath",
+			"-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o",
+			r.path(name), pkg)
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	for name, text := range map[string]string{
+		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "owned.yaml": ownedPolicy(),
+		"one.yaml": costliest.One(), "ten.yaml": costliest.Ten(), "regexes.yaml": costliest.Regexes(),
+	} {
+		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *rig) remove() { _ = os.RemoveAll(r.dir) }
+
+func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *rig) client() *http.Client { return newClient(r.certificate.roots) }
+
+// floor starts the floor server.
+func (r *rig) floor(ctx context.Context) (*server, error) {
+	s, err := start(ctx, "floor", r.path("floor"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
+	if s != nil {
+		s.floor = true
+	}
+	return s, err
+}
+
+// evergate starts an evergate binary with a policy: example, many, owned, one or ten. All other settings have their
+// default values.
+func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
+	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
+		"--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key, "--policy", r.path(policy+".yaml"))
+}
+
+// machine describes the machine of the measurement.
+func machine() string {
+	model := "unknown processor"
+	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		model = cpuModel(string(data))
+	}
+	return fmt.Sprintf("%s, %s/%s, %s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH, model, runtime.NumCPU())
+}

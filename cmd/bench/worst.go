@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/evergate/evergate/review/reviewtest/costliest"
+)
+
+// The limits on the processor time of the worst reviews. Their other limits are in package costliest.
+const (
+	// mostRatio is for one huge value and one rule of each kind, as a multiple of the floor with the same body.
+	// Ordinary large reviews cost 1.2 to 3 times as much as the floor.
+	mostRatio = 8
+	// mostRegexRatio is for one huge annotation and ten regular expressions. It is the guarantee for the worst content.
+	mostRegexRatio = 12
+	// mostProcessor is for all other rows: ten rules of each kind, with every check. With 24 such concurrent reviews on
+	// two cores, the last is answered within 0.6 s. It does not include the floor's time for the same body. For 19 MiB,
+	// this is 20 to 30 ms, almost all of it for TLS and new memory, and no API server sends an object with that much
+	// text.
+	mostProcessor = 50 * time.Millisecond
+	// tries is how often a row is measured if it exceeds its limits. A busy machine, or a garbage collection that began
+	// in another row, can only increase the result.
+	tries = 3
+)
+
+// worstSize is one size of bodies in make worst.
+type worstSize struct {
+	bytes   int
+	every   int   // one of this number of rows is measured
+	reviews int64 // in one measurement, because some are too short to measure alone
+	huge    bool  // only one huge value
+}
+
+// worstSizes returns the maximum size of annotations, the maximum size of an object in etcd, about the maximum text of
+// an object in memory, and about the maximum size of a review.
+func worstSizes() []worstSize {
+	return []worstSize{
+		{256 << 10, 2, 8, false},
+		{1400 << 10, 3, 3, false},
+		{2900 << 10, 17, 2, true},
+		{19 << 20, 7, 1, true},
+	}
+}
+
+// worstRow is the cost of one row with one policy.
+type worstRow struct {
+	costliest.Row
+	policy       string
+	size         int
+	floor, took  time.Duration // processor time per review
+	allocated    int64
+	answer, line int   // bytes of the response and of the longest line of the log
+	err          error // set if there was no response
+}
+
+// single reports whether the row is one huge value that one rule of each kind evaluates.
+func (r *worstRow) single() bool { return !r.Many && r.policy == "one" }
+
+// regexes reports whether the row is one huge value that ten regular expressions are matched against.
+func (r *worstRow) regexes() bool { return r.policy == "regexes" }
+
+func (r *worstRow) ratio() float64 { return float64(r.took) / float64(max(r.floor, 1)) }
+
+// broken returns the limits that the row exceeds.
+func (r *worstRow) broken() (all []string) {
+	add := func(broken bool, format string, args ...any) {
+		if broken {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.err != nil, "not answered: %v", r.err)
+	add(r.single() && r.ratio() > mostRatio, "%.1f times the floor, at most %d", r.ratio(), mostRatio)
+	more := r.took - r.floor
+	add(r.regexes() && r.ratio() > mostRegexRatio, "%.1f times the floor, at most %d", r.ratio(), mostRegexRatio)
+	add(!r.single() && more > mostProcessor, "%v more than the floor, at most %v", more.Round(time.Millisecond),
+		mostProcessor)
+	add(r.allocated > costliest.MaxAllocated(r.size), "%.1f MiB allocated, at most %.1f",
+		mebibytes(r.allocated), mebibytes(costliest.MaxAllocated(r.size)))
+	add(r.answer > costliest.MaxAnswer, "a response of %d bytes, at most %d", r.answer, costliest.MaxAnswer)
+	add(r.line > costliest.MaxLog, "a log line of %d bytes, at most %d", r.line, costliest.MaxLog)
+	return all
+}
+
+func (r *worstRow) String() string {
+	return fmt.Sprintf("%7.1f ms %6.1f × floor %6.1f ns/B %7.1f MiB allocated  %s rule(s), %.2f MiB: %s",
+		r.took.Seconds()*1000, r.ratio(), float64(r.took)/float64(r.size), mebibytes(r.allocated), r.policy,
+		mebibytes(int64(r.size)), r.Name)
+}
+
+// measureWorst measures the costliest reviews, prints the ten worst, and returns an error if a limit is exceeded. only
+// selects rows by their names, and every reduces their number.
+func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every int) error {
+	servers := map[string]*server{}
+	for _, policy := range []string{"one", "ten", "regexes"} {
+		s, err := r.evergate(ctx, "evergate", policy)
+		if err != nil {
+			return err
+		}
+		defer s.stop()
+		servers[policy] = s
+	}
+	floor, err := r.floor(ctx)
+	if err != nil {
+		return err
+	}
+	defer floor.stop()
+	m := &worstMeter{client: r.client(), floor: floor, servers: servers}
+	var all []*worstRow
+	for _, size := range worstSizes() {
+		for row := range costliest.Rows(size.every*every, 0) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !strings.Contains(row.Name, only) || size.huge && row.Many {
+				continue
+			}
+			of, err := m.measure(ctx, row, size)
+			if err != nil {
+				return err
+			}
+			all = append(all, of...)
+			for _, r := range of {
+				if broken := r.broken(); broken != nil {
+					fmt.Fprintf(w, "FAIL  %v: %s\n", r, strings.Join(broken, "; "))
+				}
+			}
+		}
+	}
+	return printWorst(w, all)
+}
+
+// printWorst prints the ten worst rows and returns an error with the number of rows that exceed a limit.
+func printWorst(w io.Writer, all []*worstRow) error {
+	if len(all) == 0 {
+		return errors.New("no row was measured")
+	}
+	failed := 0
+	for _, r := range all {
+		if r.broken() != nil {
+			failed++
+		}
+	}
+	for _, order := range []struct {
+		what string
+		cmp  func(a, b *worstRow) int
+	}{
+		{"processor time", func(a, b *worstRow) int { return cmp.Compare(b.took, a.took) }},
+		{"processor time as a multiple of the floor's", func(a, b *worstRow) int {
+			return cmp.Compare(b.ratio(), a.ratio())
+		}},
+		{"bytes allocated, as a multiple of the body", func(a, b *worstRow) int {
+			return cmp.Compare(float64(b.allocated)/float64(b.size), float64(a.allocated)/float64(a.size))
+		}},
+	} {
+		fmt.Fprintf(w, "\nthe ten worst of %d, by %s:\n", len(all), order.what)
+		slices.SortStableFunc(all, order.cmp)
+		for _, r := range all[:min(10, len(all))] {
+			fmt.Fprintf(w, "  %v\n", r)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d rows exceed their limits", failed, len(all))
+	}
+	return nil
+}
+
+// worstMeter measures rows.
+type worstMeter struct {
+	client  *http.Client
+	floor   *server
+	servers map[string]*server
+}
+
+// measure measures a row at one size, with each policy that applies to it.
+func (m *worstMeter) measure(ctx context.Context, row costliest.Row, size worstSize) (all []*worstRow, err error) {
+	for _, policy := range []string{"one", "ten", "regexes"} {
+		if policy != "ten" && row.Many || policy == "regexes" && !row.Regexes() {
+			continue
+		}
+		body := row.Body(size.bytes)
+		if policy == "regexes" {
+			body = row.Creation(size.bytes)
+		}
+		r := &worstRow{Row: row, policy: policy, size: len(body)}
+		for range tries {
+			again := *r
+			if err := m.take(ctx, &again, body, size.reviews); err != nil {
+				return nil, err
+			}
+			if r.took == 0 || again.took < r.took || again.allocated < r.allocated {
+				r = &again
+			}
+			if r.broken() == nil || r.took > time.Second { // noise is shorter
+				break
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// take measures a row once. It returns an error only if the rig fails, and records errors about the review in r.
+func (m *worstMeter) take(ctx context.Context, r *worstRow, body []byte, n int64) (err error) {
+	s := m.servers[r.policy]
+	r.floor, err = m.processor(m.floor, n, func() error {
+		_, err := m.post(ctx, m.floor, r.Path, body)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: the floor: %w", r.Name, err)
+	}
+	before, err := m.allocated(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.log.reset()
+	r.took, err = m.processor(s, n, func() error {
+		answer, err := m.post(ctx, s, r.Path, body)
+		r.answer = max(r.answer, answer)
+		return err
+	})
+	if r.err = err; ctx.Err() != nil {
+		return ctx.Err()
+	}
+	after, err := m.allocated(ctx, s)
+	r.allocated, r.line = (after-before)/n, s.log.longest()
+	return err
+}
+
+// processor returns the processor time that a server uses for each of n reviews.
+func (m *worstMeter) processor(s *server, n int64, review func() error) (time.Duration, error) {
+	before, err := s.cpu()
+	if err != nil {
+		return 0, err
+	}
+	for range n {
+		if err := review(); err != nil {
+			return 0, err
+		}
+	}
+	after, err := s.cpu()
+	return (after - before) / time.Duration(n), err
+}
+
+// post sends a review and returns the length of its response.
+func (m *worstMeter) post(ctx context.Context, s *server, path string, body []byte) (int, error) {
+	url := "https://" + s.addr + path + "?timeout=30s"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && resp.StatusCode >= http.StatusTooManyRequests { // a lower status means that it is not a valid review
+		err = errors.New(resp.Status)
+	}
+	return int(n), err
+}
+
+// allocated returns how many bytes a server has allocated since its start.
+func (m *worstMeter) allocated(ctx context.Context, s *server) (int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.ops+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\ngo_memstats_alloc_bytes_total "))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseFloat(string(line), 64)
+	if err != nil {
+		return 0, fmt.Errorf("metrics do not contain go_memstats_alloc_bytes_total: %w", err)
+	}
+	return int64(n), nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evergate/evergate/review/reviewtest/costliest"
+)
+
+// Each exceeded limit is reported, and no other.
+func TestWorstRows(t *testing.T) {
+	const size = 1 << 20
+	for name, test := range map[string]struct {
+		spoil func(*worstRow)
+		want  string
+	}{
+		"nothing":       {func(*worstRow) {}, ""},
+		"ratio":         {func(r *worstRow) { r.took = 81 * time.Millisecond }, "8.1 times the floor, at most 8"},
+		"not the ratio": {func(r *worstRow) { r.Many, r.floor = true, time.Millisecond }, ""},
+		"ten rules": {func(r *worstRow) { r.policy, r.took = "ten", r.floor+51*time.Millisecond },
+			"51ms more than the floor, at most 50ms"},
+		"regexes": {func(r *worstRow) { r.policy, r.floor, r.took = "regexes", time.Millisecond, 13*time.Millisecond },
+			"13.0 times the floor, at most 12"},
+		"elements": {func(r *worstRow) { r.Many, r.took = true, r.floor+51*time.Millisecond },
+			"51ms more than the floor, at most 50ms"},
+		"memory":    {func(r *worstRow) { r.allocated++ }, "12.0 MiB allocated, at most 12.0"},
+		"answer":    {func(r *worstRow) { r.answer++ }, "a response of 65537 bytes, at most 65536"},
+		"log":       {func(r *worstRow) { r.line++ }, "a log line of 4097 bytes, at most 4096"},
+		"no answer": {func(r *worstRow) { r.err = errors.New("429") }, "not answered: 429"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &worstRow{
+				policy: "one", size: size, floor: 10 * time.Millisecond, took: 50 * time.Millisecond,
+				allocated: costliest.MaxAllocated(size), answer: costliest.MaxAnswer, line: costliest.MaxLog,
+			}
+			test.spoil(r)
+			if got := strings.Join(r.broken(), "; "); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			var b strings.Builder
+			if err := printWorst(&b, []*worstRow{r}); (err != nil) != (test.want != "") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,226 @@
+// Package export translates a policy to the language of the API server: ValidatingAdmissionPolicies and
+// MutatingAdmissionPolicies, which work even if no replica is running. It also writes node configurations.
+//
+// A translation is exact. Anything that cannot be translated exactly is not exported, and the result lists it. This
+// includes every field that this package does not read, so a new policy field is not exported until this package
+// supports it. The module equivalence evaluates the exported objects with the code of the API server and compares the
+// decisions with package policy.
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// Target is a format to which a policy is exported.
+type Target string
+
+// The targets.
+const (
+	VAP Target = "vap" // ValidatingAdmissionPolicies
+	MAP Target = "map" // MutatingAdmissionPolicies
+
+	Static Target = "static" // files of manifest-based admission, for both kinds of policies
+
+	HostsTOML      Target = "hosts-toml"      // of containerd
+	RegistriesConf Target = "registries-conf" // of CRI-O
+)
+
+// TargetInfo is a target with a description of its output.
+type TargetInfo struct {
+	Name Target
+	Does string
+}
+
+// Targets returns the targets in the order in which they are documented.
+func Targets() []TargetInfo {
+	return []TargetInfo{
+		{VAP, "ValidatingAdmissionPolicies: Kubernetes 1.35 or later"},
+		{MAP, "MutatingAdmissionPolicies: Kubernetes 1.36 or later"},
+		{Static, "both as files of the API server: Kubernetes 1.37 or later"},
+		{HostsTOML, "mirrors for containerd: a file for each registry"},
+		{RegistriesConf, "mirrors for CRI-O: registries.conf"},
+	}
+}
+
+// ExemptNamespaces returns the namespaces that the webhooks of the base manifests never match, first Evergate's
+// namespace. A test compares the list with kustomize/base/exempt-namespaces.yaml.
+func ExemptNamespaces() []string {
+	return []string{"evergate-system", "kube-system", "kube-public", "kube-node-lease", "cert-manager"}
+}
+
+// Options contains the inputs of an export, except for the policy.
+type Options struct {
+	Targets []Target
+	// DenyUnrewritten exports the check from: mirrors even if the policy that rewrites is not exported. Pods that a
+	// webhook has not rewritten are then denied.
+	DenyUnrewritten bool
+	// Exempt contains the namespaces that are never matched, first Evergate's namespace.
+	Exempt []string
+	// BreakGlass is the group that may delete and change the objects that the target static protects.
+	BreakGlass string
+	// Hash is the hash of the policy, for an annotation.
+	Hash string
+}
+
+// Result is the result of an export.
+type Result struct {
+	Objects []Object
+	// Nodes is the configuration of a container runtime.
+	Nodes     []byte
+	Omissions []Omission
+	// Coverage reports for each entry which part of it is native.
+	Coverage []Coverage
+}
+
+// Text returns the output: manifests, with a comment for each omission.
+func (r *Result) Text() ([]byte, error) {
+	manifests, err := YAML(r.Objects)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	for _, omission := range r.Omissions {
+		b.WriteString("# not exported: " + omission.String() + "\n")
+	}
+	if slices.ContainsFunc(r.Objects, func(o Object) bool { return o.plugin != "" }) {
+		b.WriteString(AdmissionConfiguration)
+	}
+	b.Write(manifests)
+	b.Write(r.Nodes)
+	return b.Bytes(), nil
+}
+
+// exporter exports one policy.
+type exporter struct {
+	Options
+	entries  []policy.Entry
+	settings policy.Fields
+	// hostAnnotations contains the annotations by which objects claim hosts, by kind.
+	hostAnnotations map[string][]policy.HostAnnotation
+
+	mirrors *mirrors
+	omitted map[string][]Omission // entries that are not exported at all, by name
+	partial map[string][]Omission // blocks of checks that are not exported, by entry name
+	result  Result
+}
+
+// Export exports a policy.
+func Export(doc policy.Document, o Options) Result {
+	static := slices.Contains(o.Targets, Static)
+	if static {
+		o.Targets = append(slices.Clone(o.Targets), VAP, MAP)
+	}
+	x := &exporter{
+		Options: o, entries: cloneEntries(doc.Entries), settings: doc.Settings,
+		hostAnnotations: doc.HostAnnotations, omitted: map[string][]Omission{}, partial: map[string][]Omission{},
+	}
+	x.mirrors = newMirrors(x.entries)
+	x.omitAll()
+	if slices.Contains(o.Targets, MAP) {
+		x.exportMirrors()
+	}
+	if slices.Contains(o.Targets, VAP) {
+		for _, k := range x.kinds() {
+			x.exportKind(k)
+		}
+	}
+	if static {
+		x.makeStatic()
+	}
+	for _, t := range []Target{HostsTOML, RegistriesConf} {
+		if slices.Contains(o.Targets, t) {
+			x.result.Nodes = append(x.result.Nodes, x.nodes(t)...)
+		}
+	}
+	x.cover()
+	return x.result
+}
+
+// cloneEntries copies entries so that fields can be removed from the copies.
+func cloneEntries(entries []policy.Entry) []policy.Entry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Fields = cloneFields(entries[i].Fields)
+	}
+	return entries
+}
+
+func cloneFields(fields policy.Fields) policy.Fields {
+	fields = maps.Clone(fields)
+	for name, value := range fields {
+		if nested, ok := value.(policy.Fields); ok {
+			fields[name] = cloneFields(nested)
+		}
+	}
+	return fields
+}
+
+// kinds returns the kinds of objects that native policies can validate.
+func (x *exporter) kinds() []kind {
+	return []kind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
+}
+
+// Coverage reports which part of an entry is native.
+type Coverage struct {
+	Entry policy.Entry
+	// Native means that the API server enforces the entry.
+	Native bool
+	// Why is the reason why the entry is not native, or lists the parts that are not native.
+	Why string
+}
+
+// String returns a line of a report.
+func (c Coverage) String() string {
+	word := "webhook only"
+	if c.Native {
+		word = "native"
+	}
+	if c.Why != "" {
+		word += ": " + c.Why
+	}
+	return fmt.Sprintf("%s: %s %s: %s", c.Entry.Pos, c.Entry.Block, c.Entry.Name, word)
+}
+
+// omittedFields lists the fields that only the webhook applies, with the reasons.
+func omittedFields(omissions []Omission) string {
+	var fields []string
+	for _, r := range omissions {
+		fields = append(fields, r.Field+" ("+r.Why+")")
+	}
+	return strings.Join(fields, ", ")
+}
+
+// cover fills in the coverage.
+func (x *exporter) cover() {
+	for _, e := range x.entries {
+		if e.Block == "exceptions" {
+			continue
+		}
+		c := Coverage{Entry: e, Native: true}
+		switch omitted := x.omitted[e.Name]; {
+		case e.Mode == policy.Off:
+			c.Native, c.Why = false, "it is off"
+		case !x.exports(e.Block):
+			c.Native, c.Why = false, "none of the selected targets supports it"
+		case len(omitted) > 0:
+			c.Native, c.Why = false, omitted[0].Why
+		case len(x.partial[e.Name]) > 0:
+			c.Native = slices.ContainsFunc(slices.Collect(maps.Keys(e.Fields)),
+				func(f string) bool {
+					return !slices.Contains([]string{"match", "exclude", "kinds", "subdomainDomains"}, f)
+				})
+			c.Why = "except " + omittedFields(x.partial[e.Name])
+		case e.Block == "pods":
+			c.Why = "except the templates of workloads, which only the webhook validates"
+		case e.Block == "mirrors":
+			c.Why = "except warnings and audit annotations about images, which only the webhook writes"
+		}
+		x.result.Coverage = append(x.result.Coverage, c)
+	}
+}

@@ -1,0 +1,67 @@
+package suiterunner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/evergate/evergate/internal/input"
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/suite"
+)
+
+// Find returns the suites at paths, sorted by name. A path may be a file, or a directory, in which Find searches
+// recursively for files named *_test.yaml that are not hidden. A path without a suite is an error. Otherwise, a CI
+// job could pass without any case.
+func Find(paths []string) ([]string, error) {
+	var files []string
+	var errs []error
+	for _, path := range paths {
+		found, err := find(path)
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%s: no *_test.yaml in this directory", text.Path(path))
+		}
+		files, errs = append(files, found...), append(errs, err)
+	}
+	return files, errors.Join(errs...)
+}
+
+func find(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("%s: %w", text.Path(path), pathErr.Err)
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	var files []string
+	var errs []error
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != "." && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case !entry.IsDir() && suite.IsFile(name):
+			file, err := input.OpenIn(root, name) // a symbolic link may point outside the directory
+			if err != nil {
+				errs = append(errs, err)
+				return nil
+			}
+			files = append(files, filepath.Join(path, name))
+			return file.Close()
+		}
+		return nil
+	})
+	return files, errors.Join(append(errs, err)...)
+}

@@ -1,0 +1,216 @@
+package suiterunner
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/internal/input"
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/policy/object"
+	"github.com/evergate/evergate/policy/suite"
+	"github.com/evergate/evergate/policystore"
+)
+
+// Run runs the suites in files. It runs only the cases whose names match only, or all cases if only is nil. Errors in
+// the input are in the report.
+func Run(files []string, only *regexp.Regexp) *Report {
+	r := &runner{Report: Report{Suites: []Suite{}, Coverage: []Coverage{}}, only: only, policies: map[string]*coverage{}}
+	for _, file := range files {
+		if err := r.suite(file); err != nil {
+			for line := range strings.Lines(err.Error()) {
+				r.Errors = append(r.Errors, strings.TrimSpace(line))
+			}
+		}
+	}
+	r.finish()
+	return &r.Report
+}
+
+// maxSuite is far more than a suite may contain, in bytes. The limits in package suite return better error messages.
+const maxSuite = 64 << 20
+
+// runner runs the suites one after another. Suites of the same policy share its coverage.
+type runner struct {
+	Report
+	only     *regexp.Regexp
+	policies map[string]*coverage // by the policy files
+	order    []*coverage
+}
+
+func (r *runner) suite(file string) error {
+	data, err := input.Read(file, maxSuite)
+	if err != nil {
+		return err
+	}
+	s, err := suite.Decode(text.Path(file), data)
+	if err != nil {
+		return err
+	}
+	s.File = file
+	covered, err := r.policy(s)
+	if err != nil {
+		return fmt.Errorf("%s: policy: %w", text.Path(file), err)
+	}
+	result := Suite{File: text.Path(file), Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}}
+	var errs []error
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		if r.only != nil && !r.only.MatchString(c.Name) {
+			r.Summary.Left++
+			continue
+		}
+		decision, err := decide(s, c, covered.policy)
+		if err == nil {
+			err = checkNames(&c.Expect, covered.policy)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", text.Path(file), c.Place.Line, c.Place.Column, c.Name, err))
+			continue
+		}
+		covered.reach(decision)
+		result.Cases = append(result.Cases, compare(c, decision))
+	}
+	r.Suites = append(r.Suites, result)
+	return errors.Join(errs...)
+}
+
+// checkNames returns an error if a case expects a rule or a check that the policy does not have.
+func checkNames(e *suite.Expect, p *policy.Policy) error {
+	for _, expected := range []struct {
+		field string
+		ids   []string
+	}{{suite.FieldDenied, e.Denied}, {suite.FieldWarned, e.Warned}} {
+		for _, id := range expected.ids {
+			if err := p.CheckID(id); err != nil {
+				return fmt.Errorf("%s: %s: %w", expected.field, text.Name(id), err)
+			}
+		}
+	}
+	return nil
+}
+
+// policy loads the policy of a suite, once for all suites that have the same.
+func (r *runner) policy(s *suite.Suite) (*coverage, error) {
+	var names []string
+	for _, name := range s.Policy {
+		names = append(names, beside(s, name))
+	}
+	key := text.Escape(strings.Join(names, ", "))
+	if known, ok := r.policies[key]; ok {
+		return known, nil
+	}
+	var files []policy.File
+	for _, name := range names {
+		read, err := policystore.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(name)
+		for i := range read {
+			if err == nil && info.IsDir() {
+				read[i].Name = filepath.Join(text.Path(name), read[i].Name)
+			} else {
+				read[i].Name = text.Path(name)
+			}
+		}
+		files = append(files, read...)
+	}
+	files, err := policystore.Unwrap(files)
+	if err != nil {
+		return nil, err
+	}
+	p, err := policy.Load(files...)
+	if err != nil {
+		return nil, err
+	}
+	c := &coverage{name: key, policy: p, reached: map[string]bool{}}
+	r.policies[key], r.order = c, append(r.order, c)
+	return c, nil
+}
+
+// beside returns the path of a file that is given in a suite. The path in the suite is relative to the directory of
+// the suite.
+func beside(s *suite.Suite, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(s.File), name)
+}
+
+// decide decides a case.
+func decide(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, error) {
+	obj, err := objectOf(s, c.Object, c.At, c.File)
+	if err != nil {
+		return nil, err
+	}
+	o := offline.Options{
+		Policy: p, Namespace: c.Namespace, User: c.User, Groups: c.Groups, Now: c.Now, Explain: true,
+		Reviews: obj.Kind == "AdmissionReview",
+	}
+	if o.Namespace == "" {
+		o.Namespace = "default"
+	}
+	if c.Old != nil || c.OldFile != "" {
+		old, err := objectOf(s, c.Old, c.Place, c.OldFile)
+		if err != nil {
+			return nil, fmt.Errorf("old: %w", err)
+		}
+		if o.Old, err = offline.NewIndex(one(old), o.Namespace); err != nil {
+			return nil, fmt.Errorf("old: %w", err)
+		}
+		o.Operation = object.Update
+	}
+	if o.Reviews && (o.Operation != "" || c.User != "" || c.Groups != nil) {
+		return nil, errors.New("an AdmissionReview contains the user and the operation: leave out old, user and groups")
+	}
+	switch known := p.Sets(); {
+	case c.Set == "*":
+		o.Sets = known
+	case c.Set != "" && !slices.Contains(known, c.Set):
+		return nil, fmt.Errorf("set: the policy has no rule in %s", c.Set)
+	case c.Set != "":
+		o.Sets = []string{c.Set}
+	}
+	report := offline.Review(o, one(obj))
+	switch {
+	case len(report.Errors) > 0:
+		return nil, errors.New(report.Errors[0])
+	case len(report.Results) == 0:
+		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", obj.Kind)
+	}
+	return &report.Results[0], nil
+}
+
+// objectOf returns an object that is written in a suite, or the only object in a file.
+func objectOf(s *suite.Suite, document []byte, at suite.Place, file string) (offline.Object, error) {
+	if document != nil {
+		return offline.ParseObject(offline.Origin{File: text.Path(s.File), Line: at.Line}, document)
+	}
+	var found []offline.Object
+	path := beside(s, file)
+	for object, err := range offline.Read([]string{path}, strings.NewReader("")) {
+		if err != nil {
+			return offline.Object{}, err
+		}
+		if found = append(found, object); len(found) > 1 {
+			return offline.Object{}, fmt.Errorf("%s contains more than one object: a case is about one object", path)
+		}
+	}
+	if len(found) == 0 {
+		return offline.Object{}, fmt.Errorf("%s does not contain an object", path)
+	}
+	return found[0], nil
+}
+
+// one returns a sequence of one object.
+func one(object offline.Object) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) { yield(object, nil) }
+}

@@ -1,0 +1,193 @@
+package suiterunner_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/offline/suiterunner"
+)
+
+// suites returns a directory with a policy and the given suites.
+func suites(t *testing.T, texts map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	const policy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
+pods: [{name: tags, mode: warn, images: {deniedTags: [latest]}}]
+services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]
+`
+	texts["policy.yaml"] = policy
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func run(t *testing.T, dir string, only *regexp.Regexp) *suiterunner.Report {
+	t.Helper()
+	files, err := suiterunner.Find([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return suiterunner.Run(files, only)
+}
+
+const (
+	pod     = "object: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: web, image: \"nginx:latest\"}]}}"
+	service = "object: {apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort}}"
+)
+
+// Each expectation fails if it is not met. The lines of the difference can be pasted into the suite.
+func TestExpectations(t *testing.T) {
+	for _, tt := range []struct{ name, object, holds, fails string }{
+		{"allowed", pod, "allowed: true", "allowed: false"},
+		{"denied", service, "denied: [types/types.denied]", "denied: []"},
+		{"denied by more", service, "denied: [types/types.denied]", "denied: [types/types.denied, types/types.allowed]"},
+		{"warned", pod, "warned: [tags/images.deniedTags]", "warned: []"},
+		{"images", pod, "images: {containers/web: \"m.example/library/nginx:latest\"}", "images: {containers/web: \"nginx:latest\"}"},
+		{"no such container", pod, "images: {}", "images: {containers/log: \"nginx:latest\"}"},
+		{"message", service, "message: write another type", "message: write nothing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := func(expect string) string {
+				return "policy: [policy.yaml]\ncases:\n- name: a\n  " + tt.object + "\n  " + expect + "\n"
+			}
+			if r := run(t, suites(t, map[string]string{"a_test.yaml": text(tt.holds)}), nil); !r.Passed {
+				t.Errorf("%s fails: %+v", tt.holds, r)
+			}
+			dir := suites(t, map[string]string{"a_test.yaml": text(tt.fails)})
+			r := run(t, dir, nil)
+			if r.Passed || r.Summary.Failed != 1 || r.Suites[0].Cases[0].Diff == "" {
+				t.Errorf("%s holds: %+v", tt.fails, r)
+			}
+			if tt.name == "message" { // a part of the sentences is expected, and the difference contains all of them
+				return
+			}
+			decided := regexp.MustCompile(`(?m)^[ +]([^+].*)$`).FindAllStringSubmatch(r.Suites[0].Cases[0].Diff, -1)
+			var fields strings.Builder
+			for _, line := range decided {
+				fields.WriteString("  " + line[1] + "\n")
+			}
+			pasted := strings.Replace(text(tt.fails), "  "+tt.fails+"\n", fields.String(), 1)
+			if r = run(t, suites(t, map[string]string{"a_test.yaml": pasted}), nil); len(r.Errors) > 0 || !r.Passed {
+				t.Errorf("it fails with the lines of the difference:\n%s\n%+v", pasted, r.Suites[0].Cases)
+			}
+		})
+	}
+}
+
+// Suites of one policy share its coverage. A pattern leaves out cases.
+func TestCoverage(t *testing.T) {
+	dir := suites(t, map[string]string{
+		"a_test.yaml": "policy: [policy.yaml]\ncases:\n- {name: of Pods, " + pod + ", allowed: true}\n",
+		"b_test.yaml": "policy: [policy.yaml]\ncases:\n- {name: of Services, " + service + ", allowed: false}\n",
+	})
+	all := run(t, dir, nil)
+	if !all.Covered() || len(all.Coverage) != 1 || all.Summary.Entries != 3 {
+		t.Errorf("%+v", all.Coverage)
+	}
+	if err := os.Remove(filepath.Join(dir, "b_test.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	some := run(t, dir, nil)
+	missing := some.Coverage[0].Missing
+	if some.Covered() || len(missing) != 1 || missing[0].Name != "types" || missing[0].Line != 5 {
+		t.Errorf("%+v", some)
+	}
+	if left := run(t, dir, regexp.MustCompile("Services")); left.Summary.Left != 1 || len(left.Coverage) != 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
+// An object reaches a rule that applies to it, even without findings, and does not reach a rule that leaves it out.
+func TestRulesAreReached(t *testing.T) {
+	const policy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+services:
+- {name: in-prod, mode: enforce, match: {namespaces: [prod]}, types: {denied: [LoadBalancer]}}
+- {name: in-dev, mode: enforce, match: {namespaces: [dev]}, types: {denied: [LoadBalancer]}}
+`
+	dir := suites(t, map[string]string{
+		"match.yaml":  policy,
+		"a_test.yaml": "policy: [match.yaml]\ncases:\n- {name: a, namespace: prod, " + service + ", allowed: true}\n",
+	})
+	missing := run(t, dir, nil).Coverage[0].Missing
+	if len(missing) != 1 || missing[0].Name != "in-dev" || missing[0].Block != "services" {
+		t.Errorf("%+v", missing)
+	}
+}
+
+// Invalid input is an error, and the other cases still run.
+func TestErrors(t *testing.T) {
+	dir := suites(t, map[string]string{
+		"a_test.yaml":   "policy: [absent.yaml]\ncases:\n- {name: a, " + pod + "}\n",
+		"b_test.yaml":   "policy: [policy.yaml]\ncase: []\n",
+		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n",
+		"two.yaml":      "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
+		".h_test.yaml":  "hidden",
+		"not-test.yaml": "no suite",
+	})
+	r := run(t, dir, nil)
+	got := strings.ReplaceAll(strings.Join(r.Errors, "\n"), dir+string(filepath.Separator), "")
+	want := `a_test.yaml: policy: there is no policy at "absent.yaml": pass a file, or a directory with *.yaml or *.yml files
+b_test.yaml:1:1: cases is required
+b_test.yaml:2:1: case: unknown field; did you mean cases?
+c_test.yaml:3:3: a: none.yaml: no such file or directory
+c_test.yaml:4:3: b: two.yaml contains more than one object: a case is about one object
+c_test.yaml:5:3: c: objects of kind Secret are not validated: leave the case out
+c_test.yaml:6:3: d: set: the policy has no rule in edge
+c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if r.Passed || r.Summary.Passed != 1 {
+		t.Errorf("%+v", r.Summary)
+	}
+	if _, err := suiterunner.Find([]string{t.TempDir()}); err == nil ||
+		!strings.HasSuffix(err.Error(), "no *_test.yaml in this directory") {
+		t.Error(err)
+	}
+}
+
+// The date of a case decides whether an exception has ended. Without a date, no exception has ended.
+func TestAt(t *testing.T) {
+	const policy = `apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]
+exceptions: [{name: for-now, rules: [types], match: {namespaces: [shop]}, until: 2020-01-31, reason: T-1}]
+`
+	dir := suites(t, map[string]string{
+		"until.yaml": policy,
+		"a_test.yaml": "policy: [until.yaml]\ncases:\n- {name: a, namespace: shop, " + service + ", allowed: true}\n" +
+			"- {name: b, namespace: shop, " + service + ", at: 2020-02-01, allowed: false}\n",
+	})
+	if r := run(t, dir, nil); !r.Passed || !r.Covered() {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A case that expects a rule or a check that does not exist is a mistake, and the nearest name is suggested.
+func TestUnknownNames(t *testing.T) {
+	for expect, want := range map[string]string{
+		"denied: [typs/types.denied]":   "denied: typs/types.denied: the policy has no active rule typs; did you mean types?",
+		"denied: [unheard/of]":          "denied: unheard/of: the policy has no active rule unheard",
+		"warned: [types/types.deny]":    "warned: types/types.deny: no rule has a check types.deny; did you mean types.denied?",
+		"warned: [hub/mirrrs]":          "warned: hub/mirrrs: no rule has a check mirrrs; did you mean mirrors?",
+		"denied: [types/unheard.of.it]": "denied: types/unheard.of.it: no rule has a check unheard.of.it",
+	} {
+		text := "policy: [policy.yaml]\ncases:\n- name: a\n  " + service + "\n  " + expect + "\n"
+		dir := suites(t, map[string]string{"a_test.yaml": text})
+		r := run(t, dir, nil)
+		if diff := cmp.Diff([]string{filepath.Join(dir, "a_test.yaml") + ":3:3: a: " + want}, r.Errors); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", expect, diff)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+// Package costliest creates the costliest reviews, for tests and benchmarks that limit the cost of a review. It combines
+// each field that affects a decision with the costliest contents that a tenant could write there. It uses the decoder
+// to find these fields, so a new field is tried automatically.
+//
+//	fields.go     the fields that affect decisions, of every kind; fields_routes.go, of routes
+//	contents.go   the contents that a tenant could write
+//	rows.go       both together, as reviews
+//	target.go     the fields, for fuzzers to write into
+//	tree.go       JSON that keeps its order, for inserting text of any length
+//	policy.go     policies that check everything
+package costliest
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strconv"
+)
+
+// The maximum cost of a review.
+const (
+	// MaxAnswer is the length of a response: ten findings of 1 KiB, ten warnings and a patch of some images, with a
+	// margin. The API server reads up to 3 MiB of it, and etcd and the audit log store parts.
+	MaxAnswer = 64 << 10
+	// MaxLog is the number of bytes that a review writes to the log. Collectors truncate lines at 16 KiB or less.
+	MaxLog = 4 << 10
+	// maxSteps is the number of steps for evaluating one object: see policy.Effort.
+	maxSteps = 1_000_000
+)
+
+// MaxAllocated returns the number of bytes that one review may allocate. Its body is read, the fields that affect the
+// decision are copied, and escapes are decoded. 9 MiB is the memory of ten rules that find ten thousand hosts both in
+// an object and in the old object.
+func MaxAllocated(body int) int64 { return 3*int64(body) + 9<<20 }
+
+// partVariable is the environment variable that selects the part of the rows that tests try.
+const partVariable = "EVERGATE_WORST_PART"
+
+// Part returns the part of the rows that a test tries, out of the given number of parts. A checksum of the running
+// program selects the part, so the same program always tries the same rows, and a changed program tries others.
+// EVERGATE_WORST_PART overrides the selection, to repeat a failure.
+func Part(parts int) (int, error) {
+	if chosen, ok := os.LookupEnv(partVariable); ok {
+		part, err := strconv.Atoi(chosen)
+		if err != nil || part < 0 || part >= parts {
+			return 0, fmt.Errorf("%s is %q: it must be a number from 0 to %d", partVariable, chosen, parts-1)
+		}
+		return part, nil
+	}
+	name, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	program, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer program.Close()
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, program); err != nil {
+		return 0, err
+	}
+	return int(sum.Sum32() % uint32(parts)), nil
+}
