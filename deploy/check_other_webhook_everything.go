@@ -13,10 +13,10 @@ import (
 func otherEverything() check {
 	return check{
 		id: "other-webhook-everything", severity: Warning,
-		finds: "a webhook of another product that matches every resource, also in kube-system",
-		why: "when it does not answer, nodes and the control plane cannot write the objects that they depend on, " +
-			"for example the ConfigMap kube-system/extension-apiserver-authentication. API servers then restart " +
-			"in a loop, and no other webhook can prevent that",
+		finds: "a webhook of another product that matches every resource, including resources in kube-system",
+		why: "when the webhook does not answer, nodes and the control plane cannot write the objects that they " +
+			"depend on, for example the ConfigMap kube-system/extension-apiserver-authentication. API servers then " +
+			"restart in a loop, and Evergate cannot prevent that",
 		fix: "list the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its " +
 			"namespaceSelector",
 		run: func(c *cluster, r *reporter) {

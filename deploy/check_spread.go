@@ -11,8 +11,8 @@ import (
 func spread() check {
 	return check{
 		id: "spread", severity: Warning, needs: []premise{coherent(), selected()},
-		finds: "replicas that nothing spreads over zones or over nodes",
-		why:   "they may all run on one node or in one zone. If it fails, no replica is left",
+		finds: "replicas that are not spread across zones or across nodes",
+		why:   "they may all run on one node or in one zone. If this node or zone fails, no replica is left",
 		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " that " +
 			"select the Pods' own labels",
 		run: func(c *cluster, r *reporter) {
