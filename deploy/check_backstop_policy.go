@@ -70,8 +70,8 @@ func (b *backstopCheck) compareHashes() bool {
 		}
 	}
 	for _, hash := range hashes {
-		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and these were exported from another "+
-			"policy, %s: %s", p.Hash(),
+		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and these native policies were "+
+			"exported from another policy, %s: %s", p.Hash(),
 			orNone(hash), some(differ[hash]))
 	}
 	return len(hashes) == 0
@@ -85,8 +85,8 @@ func (b *backstopCheck) compareExported() {
 		return
 	}
 	if missing := b.missing(&e); len(missing) > 0 {
-		b.report(b.ref(b.policies[0].object), "the export of the policy has more policies, and these are missing: "+
-			"%s", some(missing))
+		b.report(b.ref(b.policies[0].object), "the export of the policy has more native policies, and these are "+
+			"missing: %s", some(missing))
 	}
 	for i := range b.policies {
 		p := &b.policies[i]
@@ -175,7 +175,7 @@ func (b *backstopCheck) checkPolicy(p *nativePolicy) {
 			continue
 		}
 		if got, want := canonical(binding.namespaceSelector()), canonical(h.NamespaceSelector); got != want {
-			b.report(at, "it matches other namespaces than the webhook %s: %s instead of %s", h.Name, orAll(got), orAll(want))
+			b.report(at, "it matches different namespaces than the webhook %s: %s instead of %s", h.Name, orAll(got), orAll(want))
 		}
 	}
 }

@@ -15,7 +15,7 @@ func duplicateDeployment() check {
 		fix: "remove the Deployment in the finding, or accept the finding if both are intended",
 		run: func(c *cluster, r *reporter) {
 			for _, d := range c.replaced {
-				r.error(d.by, "it replaces the Deployment with the same name at %s: remove that one", d.ref.source)
+				r.error(d.by, "it replaces the Deployment with the same name at %s: remove that Deployment", d.ref.source)
 			}
 			if len(c.servers) < 2 {
 				return

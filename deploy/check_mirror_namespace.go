@@ -30,7 +30,7 @@ func mirrorNamespace() check {
 					}
 				}
 				if len(places) > 0 && c.rewrites(ns.Name) {
-					r.error(c.ref(ns), "its images are rewritten to a registry that runs in it: %s", some(places))
+					r.error(c.ref(ns), "its images are rewritten to a registry that runs in this namespace: %s", some(places))
 				}
 			}
 		},

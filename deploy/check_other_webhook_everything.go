@@ -23,7 +23,7 @@ func otherEverything() check {
 			system := c.namespaceLabels(metav1.NamespaceSystem)
 			for _, h := range c.all {
 				if !h.ours && slices.ContainsFunc(h.Rules, coversEverything) && selects(h.NamespaceSelector, system) {
-					r.warning(h.ref, "it matches every resource, kube-system included, with failurePolicy %s%s",
+					r.warning(h.ref, "it matches every resource, including in kube-system, with failurePolicy %s%s",
 						h.failurePolicy(), unlessConditions(h))
 				}
 			}

@@ -18,7 +18,7 @@ func rollout() check {
 				case unavailable >= n:
 					r.error(s.ref, "its strategy may remove all %d replicas at the same time", n)
 				default:
-					r.warning(s.ref, "its strategy may remove %d of %d replicas before their successors are ready",
+					r.warning(s.ref, "its strategy may remove %d of %d replicas before their replacements are ready",
 						unavailable, n)
 				}
 			}

@@ -182,7 +182,7 @@ func (c *cluster) checkMesh(m mesh, s *server, r *reporter) {
 		return
 	}
 	if holdsNumber(template.annotations[m.excluded], port) {
-		r.warning(at, "%s; %s keeps it off port %d, but not off the rest", sentence, m.excluded, port)
+		r.warning(at, "%s; %s keeps it off port %d, but not off the other ports", sentence, m.excluded, port)
 		return
 	}
 	r.error(at, "%s, in front of port %d, which the API server calls", sentence, port)

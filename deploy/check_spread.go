@@ -19,7 +19,7 @@ func spread() check {
 			for _, s := range c.servers {
 				for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
 					if s.replicas() > 1 && !s.spreads(key) {
-						r.warning(s.ref, "nothing spreads its %d replicas over %s", s.replicas(), key)
+						r.warning(s.ref, "its %d replicas are not spread across %s", s.replicas(), key)
 					}
 				}
 			}

@@ -88,7 +88,7 @@ func checkStale(h *hook, templates []policy.Template, r *reporter) {
 		}
 	}
 	if len(unknown) > 0 {
-		r.warning(h.ref, "it matches %s, which the templates of the policy do not have", some(unknown))
+		r.warning(h.ref, "it matches %s, which the templates block of the policy does not contain", some(unknown))
 		return
 	}
 	if h.Name != templatesHook || len(templates) == 0 {
@@ -96,7 +96,8 @@ func checkStale(h *hook, templates []policy.Template, r *reporter) {
 	}
 	for _, m := range h.MatchConditions {
 		if m.Name == templatesCondition && !sameWords(m.Expression, changesTemplate(templates)) {
-			r.warning(h.ref, "its condition %s compares other paths than the templates of the policy have", templatesCondition)
+			r.warning(h.ref, "its matchCondition %s does not compare the same paths as the templates block of the "+
+				"policy", templatesCondition)
 		}
 	}
 }
