@@ -174,7 +174,8 @@ func (b *backstopCheck) checkPolicy(p *nativePolicy) {
 			continue
 		}
 		if got, want := canonical(binding.namespaceSelector()), canonical(h.NamespaceSelector); got != want {
-			b.report(at, "it matches different namespaces than the webhook %s: %s instead of %s", h.Name, orAll(got), orAll(want))
+			b.report(at, "it matches different namespaces than the webhook %s: %s instead of %s", h.Name, orAll(got),
+				orAll(want))
 		}
 	}
 }
