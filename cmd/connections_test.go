@@ -36,7 +36,7 @@ func TestMaxConnections(t *testing.T) {
 			"| 1 | " + thousands(kept(1)) + " |", "| 2 | " + thousands(kept(2)) + " |",
 			"| 3 | " + thousands(kept(3)) + " |", "| 5 | " + thousands(kept(5)) + " |",
 			"| connections | " + thousands(want) + " with ", "the default of " + thousands(want) + " is enough",
-			"no room for " + thousands(kept(5)) + " connections",
+			"too small for " + thousands(kept(5)) + " connections",
 		},
 		"../docs/serve.md":                  {"limit of " + thousands(want) + "."},
 		"../kustomize/base/deployment.yaml": {"by " + thousands(want) + " connections (--max-connections)"},

@@ -36,11 +36,11 @@ func newExportCommand() *cobra.Command {
 		Short: "Convert a policy to native policies of the API server or to a node configuration",
 		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
 policies, which the API server evaluates itself, or the configuration of a container runtime. If a part of the policy
-cannot be converted exactly, export writes nothing and reports file, line, reason and solution. With --best-effort it
-writes the rest, with a comment for each part that is left out.
+cannot be converted exactly, export does not write anything, and reports the file, the line, the reason and a solution.
+With --best-effort it writes the other parts, with a comment for each part that it leaves out.
 
---coverage prints for each entry which part is native and which part only a webhook enforces. --webhook-conditions
-prints patches for the base manifests that disable the webhooks that the exported policies replace. docs/native.md
+--coverage prints which part of each entry is native and which part only a webhook enforces. --webhook-conditions prints
+patches for the base manifests. The patches disable the webhooks that the exported policies replace. docs/native.md
 describes the targets and their limits.
 
 Targets, separated by commas:
@@ -76,12 +76,13 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"`file` or directory of the policy, the manifest of its ConfigMap, or - (stdin); repeatable")
 	flags.StringArrayVar(&f.targets, "target", nil, "the output formats, separated by commas or repeated")
 	flags.StringArrayVar(&f.exempt, "exempt-namespace", export.ExemptNamespaces(),
-		"namespaces that are never matched, first Evergate's namespace; repeatable; replaces the default list")
+		"namespaces that are never matched; the first must be Evergate's namespace; repeatable; replaces the default "+
+			"list")
 	flags.StringVar(&f.breakGlass, "break-glass-group", "evergate:break-glass",
 		"the group that may delete and change the objects that the target static protects")
 	flags.BoolVar(&f.bestEffort, "best-effort", false,
 		"write everything that can be exported, with a comment for each part that cannot")
-	flags.BoolVar(&f.coverage, "coverage", false, "print for each entry which part is native, and do not write policies")
+	flags.BoolVar(&f.coverage, "coverage", false, "print which part of each entry is native, and do not write policies")
 	flags.BoolVar(&f.conditions, "webhook-conditions", false,
 		"print patches that disable the webhooks that the exported policies replace, and do not write policies")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,

@@ -48,24 +48,23 @@ func newPlanCommand(env settings.Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [--old POLICY] --new POLICY -f FILE",
 		Short: "Show which objects two policies decide differently",
-		Long: `Plan evaluates objects with two policies, like review does, and reports the changes: objects that are newly
+		Long: `Plan evaluates objects with two policies, as review does, and reports the changes: objects that are newly
 denied, newly allowed, newly warned about, no longer warned about, or rewritten differently. It prints counts by rule
 and by namespace first, and then the objects. Without --old it compares the new policy with an empty policy.
 
 Plan reads the same input as review: manifests, or a dump of a cluster, for example from kubectl get pods -A -o json. It
-evaluates each object as if it were created. Pods that have ended are left out. Pods in a dump have already been
-rewritten. With --from-record, plan uses the original images in their annotation instead. Tenants may write this
+evaluates each object as if it were created. It leaves out Pods that have ended. Pods in a dump have already been
+rewritten. With --from-record, plan uses the original images in their annotation instead. Tenants can edit this
 annotation.
 
 With --audit, plan reads the audit log of an API server: objects in create, update and patch requests, with the users
-that sent them. For a patch it uses the object in the response, which needs audit level RequestResponse. Failed requests
-and dry runs are marked. Events without an object are counted. See docs/plan.md.
+that sent them. For a patch it uses the object in the response, which needs audit level RequestResponse. It marks failed
+requests and dry runs, and counts events without an object. See docs/plan.md.
 
 Plan reads one object at a time, and its memory does not grow with the input. Use a pipe for large inputs. With --all it
 writes each object as soon as it is found, and the counts at the end.
 
-Exit codes: 0 nothing matched --fail-on, 1 something matched, 2 bad flags, a bad policy, or input that is not
-understood.`,
+Exit codes: 0 nothing matched --fail-on, 1 something matched, 2 bad flags, a bad policy, or input that cannot be read.`,
 		Example: `  evergate plan --old policy.yaml --new next.yaml -f deploy/
   kubectl get pods -A -o json | evergate plan --old policy.yaml --new next.yaml -f - --from-record
   evergate plan --old policy.yaml --new next.yaml -f audit.log --audit --fail-on newly-denied`,

@@ -27,10 +27,10 @@ func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check POLICY...",
 		Short: "Check policies and report all problems",
-		Long: `Check loads each policy. A policy is a file, a directory of *.yaml and *.yml files (merged like the files in a
-ConfigMap), the manifest of such a ConfigMap, or - for standard input. For a valid policy, check prints the number of
+		Long: `Check loads each policy. A policy is a file, a directory of *.yaml and *.yml files (merged like the files in
+a ConfigMap), the manifest of such a ConfigMap, or - for standard input. For a valid policy, check prints the number of
 active entries and the hash that identifies the policy in warnings, logs and metrics. It warns about entries that do
-less than they seem to do. For an invalid policy it prints all problems, one per line, with file, line, column and
+less than they seem to do. For an invalid policy, check prints all problems, one per line, with file, line, column and
 field.
 
 Check warns 14 days before an exception ends, and lists exceptions that have ended. An expired exception does not make a
@@ -109,10 +109,10 @@ func newPolicyWebhooksCommand() *cobra.Command {
 		Use:   "webhooks POLICY",
 		Short: "Print the webhook entry for the custom resources in the templates block",
 		Long: `Webhooks prints a patch for your overlay that adds a webhook entry for the custom resources in the templates
-block of a policy. With this entry, Evergate validates their Pod templates. The API server sends only requests that
-change a template. Put the patch next to the kustomization.yaml of your overlay and list it under patches. Print it
-again if the templates block changes. Preflight reports an outdated patch. The policy is a file, a directory, the
-manifest of its ConfigMap, or - for standard input.
+block of a policy. With this entry, Evergate validates the Pod templates in these resources. The API server sends only
+requests that change a template. Put the patch next to the kustomization.yaml of your overlay, and list it under
+patches. Print the patch again if the templates block changes. Preflight reports an outdated patch. The policy is a
+file, a directory, the manifest of its ConfigMap, or - for standard input.
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates block.`,
 		Example: "  evergate policy webhooks policy.yaml >templates-webhook.yaml",

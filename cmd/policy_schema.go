@@ -36,8 +36,8 @@ func newPolicyExplainCommand() *cobra.Command {
 	explain := &cobra.Command{
 		Use:   "explain [FIELD]",
 		Short: "Describe a field of policy files, like kubectl explain",
-		Long: `Explain describes a field and lists its nested fields: the meaning, the allowed words, the default and an
-example. Write the field as in the errors of policy check: ingresses.hosts, or ingresses[0].hosts.allowed. Without a
+		Long: `Explain describes a field (the meaning, the allowed words, the default and an example) and lists its nested
+fields. Write the field as in the errors of policy check: ingresses.hosts, or ingresses[0].hosts.allowed. Without a
 field, explain lists the top-level fields of a policy.
 
 Exit codes: 0 described, 2 there is no such field.`,

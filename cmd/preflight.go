@@ -42,10 +42,11 @@ mistakes that would break the cluster. Each finding contains the problem, the co
 not connect to an API server. docs/preflight.md lists all findings.
 
 With --connect, preflight connects to the Service and checks whether the API server would trust its certificate. Run it
-inside the cluster, or use kubectl port-forward and its address. Preflight does not send any data to the Service.
+inside the cluster, or use kubectl port-forward and pass the local address. Preflight does not send any data to the
+Service.
 
 Exit codes: 0 no error was found (there may be warnings), 1 an error was found (with --fail-on warn also a warning), 2
-bad flags, or input that is not understood.`,
+bad flags, or input that cannot be read.`,
 		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
   deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
 		Args: noArgs("add manifests with -f"),

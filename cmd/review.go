@@ -59,21 +59,22 @@ and files that match --ignore or an .evergateignore file.
 Review validates Pods, Ingresses, Services, Gateway API routes, Gateways, ListenerSets and ReferenceGrants, OpenShift
 Routes, cert-manager Certificates and external-dns DNSEndpoints. It validates workloads with their Pod template:
 Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs, CronJobs, PodTemplates, and custom
-resources in the templates block of the policy. Labels that only a controller adds are unknown. If the API server
-would accept a workload with a warning, but the webhook would deny its Pods, its decision in JSON is podsDenied.
-Other objects are skipped and listed.
+resources in the templates block of the policy. Review cannot see labels that only a controller adds. If the API server
+would accept a workload with a warning, but the webhook would deny its Pods, the decision in JSON is podsDenied. Review
+skips and lists other objects.
 
-With --as-existing, review audits the objects in a cluster. It reports objects that would be denied now, and running
-images that were not pulled from a mirror, by namespace and owner, with counts by rule and by namespace. It validates
-all namespaces in the input, even if they have not opted in. It leaves out ended Pods and mirror Pods of static Pods.
-With --api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not
-serve. The counts can be pushed to a Pushgateway, or written to a file for the node exporter. See docs/audit.md.
+With --as-existing, review audits the objects in a cluster. It reports the objects that would be denied now, and the
+running images that do not come from a mirror. The report lists them by namespace and owner, and counts them by rule and
+by namespace. Review validates all namespaces in the input, even if they have not opted in. It leaves out ended Pods and
+mirror Pods of static Pods. With --api-server it lists all supported kinds that the API server serves, and reports the
+kinds that it does not serve. Review can push the counts to a Pushgateway, or write them to a file for the node
+exporter. See docs/audit.md.
 
-Exceptions in a policy end on a date. Use --at to evaluate the policy at another date. Findings that an exception
-silences are in the report with -o json or --explain.
+Exceptions in a policy end on a date. Use --at to evaluate the policy at another date. With -o json or --explain, the
+report contains findings that an exception silences.
 
 Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied (with --fail-on warn also if there is a
-warning), 2 bad flags, a bad policy, input that is not understood, or counts that could not be written or pushed.`
+warning), 2 bad flags, a bad policy, input that cannot be read, or counts that could not be written or pushed.`
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
 	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}

@@ -11,9 +11,9 @@ func newServeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer kube-apiserver's admission reviews",
-		Long: `Serve answers the admission reviews of kube-apiserver over HTTPS until SIGTERM or SIGINT. Then it drains: it
-continues to serve, and sends "Connection: close" so that clients reconnect to another replica. A second signal stops it
-immediately.
+		Long: `Serve answers the admission reviews of kube-apiserver over HTTPS until SIGTERM or SIGINT. Then it drains,
+which means that it continues to serve and sends "Connection: close" so that clients reconnect to another replica. A
+second signal stops it immediately.
 
 With --dev it generates a certificate, loads an example policy and listens only on 127.0.0.1.
 

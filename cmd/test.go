@@ -27,14 +27,14 @@ func newTestCommand(env settings.Environment) *cobra.Command {
 		Use:   "test DIRECTORY...",
 		Short: "Run the test suites of policies",
 		Long: `Test runs test suites. A suite is a file called *_test.yaml. For a directory, test runs all suites in it and
-below. A suite contains a policy and cases. A case contains an object, the user that sends it, and the expected
-decision. Test decides with the same code as the webhook. docs/testing-policies.md describes all fields.
+in its subdirectories. A suite contains a policy and cases. A case contains an object, the user that sends it, and the
+expected decision. Test uses the same code as the webhook. docs/testing-policies.md describes all fields.
 
 For a failed case, test prints the difference between the expected and the actual decision, as fields of the suite. At
 the end it lists the entries of the policies that no case has reached.
 
 Exit codes: 0 all cases passed, 1 a case failed (with --require-coverage or --fail-on warn also if an entry was not
-reached), 2 bad flags, or a suite, a policy or an object that is not understood.`,
+reached), 2 bad flags, or a suite, a policy or an object that cannot be read.`,
 		Example: `  evergate test policies/
   evergate test policies/ --run 'latest|digest'
   evergate test policies/ --require-coverage -o junit > report.xml`,
@@ -52,7 +52,7 @@ reached), 2 bad flags, or a suite, a policy or an object that is not understood.
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.run, "run", "", "run only cases whose names match this regular `expression`")
-	flags.BoolVar(&f.requireCoverage, "require-coverage", false, "fail if an entry of a policy is not reached by any case")
+	flags.BoolVar(&f.requireCoverage, "require-coverage", false, "fail if no case reaches an entry of a policy")
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
 	return c

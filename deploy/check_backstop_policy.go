@@ -14,14 +14,14 @@ import (
 func backstopPolicy() check {
 	return check{
 		id: "backstop-policy", severity: Error,
-		finds: "native policies that were exported from another policy than the policy in the ConfigMap or were " +
-			"changed later, that are not bound, that do not deny, or that match other namespaces than the " +
-			"webhooks, and API server files of another policy. It is a warning unless a webhook is never called because of them",
+		finds: "native policies that were exported from a different policy than the policy in the ConfigMap, were " +
+			"changed later, do not have a binding, do not deny, or match different namespaces than the webhooks, and " +
+			"API server files with a different policy. It is a warning if all webhooks are still called",
 		why: "requests that the native policies allow by mistake pass while no replica answers, or always if the " +
 			"webhook is never called. Native policies can also deny requests that the policy allows",
-		fix: "export the policy again with evergate export --target vap,map --policy POLICY, and apply it " +
-			"with kustomize/wiring, which copies the namespaces to the bindings. kubectl evergate apply renews them " +
-			"together with the policy",
+		fix: "export the policy again with evergate export --target vap,map --policy POLICY, and apply the output " +
+			"with kustomize/wiring, which copies the namespaces to the bindings. kubectl evergate apply renews " +
+			"native policies together with the policy",
 		run: func(c *cluster, r *reporter) {
 			b := backstopCheck{cluster: c, policies: c.backstop(), report: r.warning}
 			if slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.neverCalled() != "" }) {
@@ -69,8 +69,8 @@ func (b *backstopCheck) compareHashes() bool {
 		}
 	}
 	for _, hash := range hashes {
-		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and these were exported from another "+
-			"policy, %s: %s", p.Hash(),
+		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and these native policies were "+
+			"exported from another policy, %s: %s", p.Hash(),
 			orNone(hash), some(differ[hash]))
 	}
 	return len(hashes) == 0
@@ -84,8 +84,8 @@ func (b *backstopCheck) compareExported() {
 		return
 	}
 	if missing := b.missing(&e); len(missing) > 0 {
-		b.report(b.ref(b.policies[0].object), "the export of the policy has more policies, and these are missing: "+
-			"%s", some(missing))
+		b.report(b.ref(b.policies[0].object), "the export of the policy has more native policies, and these are "+
+			"missing: %s", some(missing))
 	}
 	for i := range b.policies {
 		p := &b.policies[i]
@@ -174,7 +174,8 @@ func (b *backstopCheck) checkPolicy(p *nativePolicy) {
 			continue
 		}
 		if got, want := canonical(binding.namespaceSelector()), canonical(h.NamespaceSelector); got != want {
-			b.report(at, "it matches other namespaces than the webhook %s: %s instead of %s", h.Name, orAll(got), orAll(want))
+			b.report(at, "it matches different namespaces than the webhook %s: %s instead of %s", h.Name, orAll(got),
+				orAll(want))
 		}
 	}
 }

@@ -13,12 +13,12 @@ func caInjector() check {
 	return check{
 		id: "ca-injector", severity: Error, needs: []premise{together(), certified()},
 		finds: "a webhook configuration without an injected CA, or with the CA of a Certificate that Evergate does " +
-			"not serve with",
+			"not use for serving",
 		why: "caBundle stays empty or wrong, and the API server does not trust any answer. If the webhook fails " +
-			"closed, the API server rejects every matching request. If it fails open, nothing is checked, and " +
-			"no user sees that",
-		fix: "set the annotation cert-manager.io/inject-ca-from to NAMESPACE/CERTIFICATE of the Certificate that " +
-			"issues the Secret of --tls-cert",
+			"closed, the API server rejects every matching request. If it fails open, nothing is checked, and users " +
+			"do not notice",
+		fix: "set the annotation cert-manager.io/inject-ca-from to NAMESPACE/NAME of the Certificate whose Secret " +
+			"contains the file of --tls-cert",
 		run: func(c *cluster, r *reporter) {
 			reported := map[string]bool{} // each wrong value once for all configurations
 			for config := range c.configs {

@@ -9,9 +9,9 @@ func caRotation() check {
 		id: "ca-rotation", severity: Error,
 		finds: "a CA Certificate whose key changes with each renewal",
 		why: "cert-manager does not reissue a certificate when its CA changes. It publishes the new CA within " +
-			"seconds, while the Pods still serve the certificate that the old CA signed. Every new connection " +
-			"fails until the leaf has been renewed and projected into the Pods",
-		fix: "set privateKey.rotationPolicy: Never on the CA Certificate, and Always on the leaf",
+			"seconds, while the Pods still serve the certificate that the old CA signed. Every new connection fails " +
+			"until the serving certificate has been renewed and the kubelet has updated it in the Pods",
+		fix: "set privateKey.rotationPolicy: Never on the CA Certificate, and Always on the serving Certificate",
 		run: func(c *cluster, r *reporter) {
 			for ca := range c.caCertificates {
 				if key := ca.Spec.PrivateKey; key == nil || key.RotationPolicy != certmanagerv1.RotationPolicyNever {

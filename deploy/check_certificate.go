@@ -5,9 +5,10 @@ package deploy
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
-		finds: "a serving certificate that nothing creates",
-		why:   "the Pods wait for a Secret that nothing writes, or serve a certificate that nothing renews",
-		fix:   "add the component cert-manager, or create the Secret with tls.crt, tls.key and ca.crt",
+		finds: "a serving certificate that no Certificate issues and no Secret contains, or whose issuer does not " +
+			"exist",
+		why: "the Pods wait for a Secret that is never created, or serve a certificate that is never renewed",
+		fix: "add the component cert-manager, or create the Secret with the keys tls.crt, tls.key and ca.crt",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {

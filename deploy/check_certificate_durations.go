@@ -17,8 +17,8 @@ func certificateDurations() check {
 		finds: "Certificate durations that do not leave time for a renewal, or let a certificate outlive its CA",
 		why: "an expired certificate fails every call. A certificate that outlives its CA fails every call as " +
 			"soon as the CA expires",
-		fix: "on the leaf, set duration 2160h and renewBefore 720h. On the CA, set duration 87600h and a " +
-			"renewBefore above the duration of the leaf",
+		fix: "on the serving Certificate, set duration 2160h and renewBefore 720h. On the CA Certificate, set " +
+			"duration 87600h and a renewBefore above the duration of the serving Certificate",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				switch lifetime, before := durations(crt); {

@@ -18,10 +18,10 @@ const overdue = 2 * time.Hour
 func certificateExpiry() check {
 	return check{
 		id: "certificate-expiry", severity: Error, live: true,
-		finds: "a serving certificate that is out of date, or whose renewal is overdue",
-		why:   "as soon as it expires, every call fails, on all replicas together",
-		fix: "look at the events of the Certificate and its CertificateRequests with kubectl describe or cmctl " +
-			"status certificate",
+		finds: "a serving certificate that has expired, or whose renewal is overdue",
+		why:   "as soon as the certificate expires, every call to every replica fails",
+		fix: "check the events of the Certificate and its CertificateRequests with kubectl describe or cmctl status " +
+			"certificate",
 		run: func(c *cluster, r *reporter) {
 			for secret := range c.servingSecrets {
 				if chain, err := parseCertificates(secret.Data[corev1.TLSCertKey]); err != nil {

@@ -7,9 +7,9 @@ func certificateKey() check {
 	return check{
 		id: "certificate-key", severity: Warning,
 		finds: "a serving Certificate whose key is not ECDSA P-256",
-		why: "the API server does not resume TLS sessions, so each new connection is a full handshake. It costs " +
-			"ten times as much with RSA, and many handshakes come together when a replica stops. Not every " +
-			"client supports Ed25519",
+		why: "the API server does not resume TLS sessions, so each new connection needs a full handshake. With RSA, " +
+			"a handshake costs ten times as much, and many handshakes happen together when a replica stops. Not " +
+			"every client supports Ed25519",
 		fix: "set privateKey: {algorithm: ECDSA, size: 256}",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {

@@ -10,7 +10,7 @@ func certificateNames() check {
 		finds: "a Certificate or a --service-name without the DNS name that the API server requests",
 		why: "every handshake fails. If webhooks fail closed, the API server rejects every matching request. If " +
 			"they fail open, nothing is checked",
-		fix: "add SERVICE.NAMESPACE.svc to dnsNames, and set --service-name to it",
+		fix: "add SERVICE.NAMESPACE.svc to dnsNames, and set --service-name to this name",
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				for _, name := range c.serviceNames() {

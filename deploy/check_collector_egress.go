@@ -15,9 +15,9 @@ func collectorEgress() check {
 		id: "collector-egress", severity: Warning, needs: []premise{coherent(), selected()},
 		finds: "a trace collector that Evergate cannot reach, or whose name it cannot look up, because of " +
 			"NetworkPolicies",
-		why: "every trace is lost after its timeout, and only the log shows it",
-		fix: "use the component collector, whose NetworkPolicy follows the endpoint in its setting, or add a " +
-			"NetworkPolicy that allows the collector and DNS",
+		why: "every trace is dropped after a timeout, and only the log shows this",
+		fix: "use the component collector, whose NetworkPolicy allows the endpoint in the setting collector, or add " +
+			"a NetworkPolicy that allows the collector and DNS",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				if e, ok := newEndpoint(s); ok {

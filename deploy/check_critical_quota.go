@@ -13,9 +13,9 @@ func criticalQuota() check {
 	return check{
 		id: "critical-quota", severity: Warning, modelled: true,
 		finds: "a system priority class that no ResourceQuota allows",
-		why: "GKE, and any API server that is configured with LimitedResources, rejects critical Pods outside " +
+		why: "GKE, and any API server with limitedResources in its configuration, rejects critical Pods outside " +
 			"kube-system if no quota allows them. The Deployment exists but does not get any replicas",
-		fix: "add a ResourceQuota with scopeSelector PriorityClass In [system-cluster-critical]",
+		fix: "add a ResourceQuota with a scopeSelector for PriorityClass In [system-cluster-critical]",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				class := s.pod.PriorityClassName

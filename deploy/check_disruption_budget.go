@@ -10,9 +10,9 @@ import (
 func disruptionBudget() check {
 	return check{
 		id: "disruption-budget", severity: Error, needs: []premise{coherent(), selected()},
-		finds: "a PodDisruptionBudget that is missing, contradicts replicas, or holds up drains",
-		why: "without a budget, a drain of several nodes evicts all replicas together. A budget that does not " +
-			"allow any eviction holds up every drain, and so node upgrades, forever. The API server does not " +
+		finds: "a PodDisruptionBudget that is missing, conflicts with the number of replicas, or holds up drains",
+		why: "without a budget, a drain of several nodes evicts all replicas together. A budget that does not allow " +
+			"any eviction holds up every drain forever, and with it every node upgrade. The API server does not " +
 			"evict a Pod that two budgets select",
 		fix: "use one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
 		run: func(c *cluster, r *reporter) {

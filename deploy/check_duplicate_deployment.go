@@ -8,14 +8,14 @@ import "slices"
 func duplicateDeployment() check {
 	return check{
 		id: "duplicate-deployment", severity: Error,
-		finds: "two Deployments with the same name in the manifests. Two Deployments that run evergate serve are a " +
-			"warning",
-		why: "a forgotten Deployment answers with another version or another policy whenever the Service chooses " +
-			"it, and counts in budgets and quotas",
+		finds: "two Deployments with the same name in the manifests. It is a warning if two Deployments with " +
+			"different names run evergate serve",
+		why: "a forgotten Deployment answers with another version or another policy whenever the Service selects its " +
+			"Pods, and uses up disruption budgets and quotas",
 		fix: "remove the Deployment in the finding, or accept the finding if both are intended",
 		run: func(c *cluster, r *reporter) {
 			for _, d := range c.replaced {
-				r.error(d.by, "it replaces the Deployment with the same name at %s: remove that one", d.ref.source)
+				r.error(d.by, "it replaces the Deployment with the same name at %s: remove that Deployment", d.ref.source)
 			}
 			if len(c.servers) < 2 {
 				return

@@ -14,7 +14,7 @@ func endpoints() check {
 		finds: "an Evergate Service without ready endpoints, or with fewer ready endpoints than replicas",
 		why: "without a ready endpoint, every call fails. With fewer ready endpoints than replicas, the next " +
 			"disruption may remove the last one",
-		fix: "find out why replicas are not ready with kubectl describe pods, and in the last line of their logs",
+		fix: "find out why replicas are not ready: run kubectl describe pods, and read the last line of their logs",
 		run: func(c *cluster, r *reporter) {
 			seen := map[*corev1.Service]bool{}
 			for _, h := range c.hooks {

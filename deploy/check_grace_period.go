@@ -12,8 +12,8 @@ func gracePeriod() check {
 	return check{
 		id: "grace-period", severity: Error,
 		finds: "a grace period that ends before the drain and the shutdown",
-		why: "the kubelet kills the process while it answers. During each rollout, drain and scale-down, some " +
-			"writes to the cluster fail",
+		why: "the kubelet kills the process while it still answers calls. During each rollout, drain and scale-down, " +
+			"some writes to the cluster fail",
 		fix: "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -17,10 +17,9 @@ func hostAnnotation() check {
 		id: "host-annotation", severity: Warning,
 		finds: "annotations of live Ingresses, Services, routes and Gateways whose values look like host names, " +
 			"and that no host rule reads",
-		why: "if a controller serves or publishes the hosts of the annotation, tenants can claim any host with " +
-			"it",
-		fix: "find out which controller reads the annotation. If it claims hosts, add a row to hostAnnotations " +
-			"of the policy, or deny the key with annotations.denied",
+		why: "if a controller serves or publishes the hosts in the annotation, tenants can claim any host with it",
+		fix: "find out which controller reads the annotation. If it claims hosts, add an entry to the " +
+			"hostAnnotations block of the policy, or deny the key with annotations.denied",
 		run: func(c *cluster, r *reporter) {
 			if !c.live {
 				return

@@ -4,9 +4,9 @@ package deploy
 func hostNetwork() check {
 	return check{
 		id: "host-network", severity: Error,
-		finds: "a replica in the host network that listens on a port that the node itself uses",
-		why: "the kubelet or kube-proxy uses that port on every node. Each replica exits at its start (bind: " +
-			"address already in use)",
+		finds: "a replica that uses the host network and listens on a port that the node itself uses",
+		why: "the kubelet or kube-proxy uses that port on every node. Each replica exits immediately after it starts " +
+			"(bind: address already in use)",
 		fix: "set --listen, --ops-listen and the containerPorts to ports that are free on the nodes: see " +
 			"docs/runbooks/providers.md",
 		run: func(c *cluster, r *reporter) {

@@ -9,8 +9,8 @@ func imageTag() check {
 		finds: "an image without a tag, or with the tag latest",
 		why: "replicas of one Deployment run different versions, depending on when their nodes pulled the image, " +
 			"and a rollback does not restore the old version",
-		fix: "set a version, images: [{name: ghcr.io/evergate/evergate, newTag: v0.1.0}] in the overlay, or a " +
-			"digest",
+		fix: "set a version or a digest, for example with images: [{name: ghcr.io/evergate/evergate, newTag: " +
+			"v0.1.0}] in the overlay",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				named, err := reference.ParseNormalizedNamed(s.container.Image)

@@ -14,7 +14,7 @@ import (
 func limitRange() check {
 	return check{
 		id: "limit-range", severity: Error, modelled: true,
-		finds: "a LimitRange whose min, max, default or maxLimitRequestRatio the containers do not meet",
+		finds: "containers that do not meet the min, max, default or maxLimitRequestRatio of a LimitRange",
 		why: "the API server rejects every Pod (maximum memory usage per Container is, must be less than or " +
 			"equal to). The Deployment exists but does not get any replicas, and only the events of its " +
 			"ReplicaSet show the reason",

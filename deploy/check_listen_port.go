@@ -13,8 +13,9 @@ import (
 func listenPort() check {
 	return check{
 		id: "listen-port", severity: Error, needs: []premise{coherent(), selected()},
-		finds: "--listen on another port than the Service and the readiness probe",
-		why:   "every call fails and no replica becomes ready, because nothing listens on the port that they use",
+		finds: "--listen on a different port than the Service and the readiness probe",
+		why: "every call fails and no replica becomes ready, because nothing listens on the port that the Service " +
+			"and the probe use",
 		fix: "use one port for --listen and for the containerPort of the Service, the probe and the " +
 			"NetworkPolicy (https in kustomize/base)",
 		run: func(c *cluster, r *reporter) {

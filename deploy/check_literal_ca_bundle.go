@@ -15,9 +15,9 @@ func literalCABundle() check {
 	return check{
 		id: "literal-ca-bundle", severity: Error,
 		finds: "a caBundle in a manifest",
-		why: "each apply of the manifest overwrites the caBundle that cert-manager has injected since. After a " +
-			"renewal of the CA, every call fails with x509: certificate signed by unknown authority",
-		fix: "remove caBundle from the manifest. cert-manager fills it in because of the annotation " +
+		why: "each apply of the manifest overwrites the caBundle that cert-manager has injected. After a renewal of " +
+			"the CA, every call fails with x509: certificate signed by unknown authority",
+		fix: "remove caBundle from the manifest. cert-manager sets it because of the annotation " +
 			"cert-manager.io/inject-ca-from",
 		run: func(c *cluster, r *reporter) {
 			for config := range c.configs {

@@ -8,9 +8,9 @@ func loadBalancerStatus() check {
 		id: "load-balancer-status", severity: Error,
 		finds: "the webhook for addresses in the status of Services (" + pathValidateServiceStatus + ") if it fails " +
 			"closed or matches anything else",
-		why: "cloud controllers write these addresses. If the webhook fails closed, dead replicas hold up every " +
-			"new load balancer, including the load balancer that users or other clusters' API servers connect " +
-			"to",
+		why: "cloud controllers write these addresses. If the webhook fails closed, replicas that do not answer hold " +
+			"up every new load balancer, including load balancers that users or API servers of other clusters " +
+			"connect to",
 		fix: "set failurePolicy: Ignore, even if other webhooks fail closed, and match only UPDATE of " +
 			resource,
 		run: func(c *cluster, r *reporter) {

@@ -7,7 +7,7 @@ func matchPolicy() check {
 	return check{
 		id: "match-policy", severity: Warning,
 		finds: "matchPolicy Exact",
-		why:   "Evergate does not see an object that is written through an API version that the rules do not list",
+		why:   "Evergate does not receive an object that is written through an API version that the rules do not list",
 		fix:   "set matchPolicy: Equivalent",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

@@ -23,14 +23,14 @@ const (
 func memoryLimit() check {
 	return check{
 		id: "memory-limit", severity: Error,
-		finds: "a memory limit that is not above GOMEMLIMIT, or only slightly, a memory limit without a " +
-			"GOMEMLIMIT, and a GOMEMLIMIT that Go cannot parse. It is a warning if --max-connections or " +
+		finds: "a memory limit that is below, equal to or only slightly above GOMEMLIMIT, a memory limit without a " +
+			"GOMEMLIMIT, or a GOMEMLIMIT that Go cannot parse. It is a warning if --max-connections or " +
 			"--max-body-bytes need more memory than the limit",
 		why: "the kernel kills the process before Go collects garbage more often. Under load, all replicas are " +
-			"killed together, and their connections bring the same load to the replicas that start. With " +
-			"another unit in GOMEMLIMIT than B, KiB, MiB, GiB or TiB, the process exits immediately",
-		fix: "set GOMEMLIMIT to about four fifths of resources.limits.memory, as kustomize/base does: 400MiB of " +
-			"512Mi. Raise both together with the flags: see docs/runbooks/sizing.md",
+			"killed together, and the replicas that start then receive the same connections and the same load. If " +
+			"the unit in GOMEMLIMIT is not B, KiB, MiB, GiB or TiB, the process exits immediately",
+		fix: "set GOMEMLIMIT to about four fifths of resources.limits.memory, as kustomize/base does (400MiB for " +
+			"512Mi). If you raise the flags, raise both values too: see docs/runbooks/sizing.md",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				s.checkMemory(r)

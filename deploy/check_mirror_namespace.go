@@ -14,8 +14,8 @@ func mirrorNamespace() check {
 	return check{
 		id: "mirror-namespace", severity: Error,
 		finds: "a mirror that runs in a namespace in which images are rewritten to it",
-		why: "when the mirror is down, its Pods can start only from images that the mirror itself would have to " +
-			"serve",
+		why: "when the mirror is down, its Pods need images that only the mirror itself could serve, so it cannot " +
+			"start again",
 		fix: "remove the label " + optInLabel + " from the namespace of the mirror",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
@@ -30,7 +30,7 @@ func mirrorNamespace() check {
 					}
 				}
 				if len(places) > 0 && c.rewrites(ns.Name) {
-					r.error(c.ref(ns), "its images are rewritten to a registry that runs in it: %s", some(places))
+					r.error(c.ref(ns), "its images are rewritten to a registry that runs in this namespace: %s", some(places))
 				}
 			}
 		},

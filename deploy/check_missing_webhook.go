@@ -16,8 +16,8 @@ func missingWebhook() check {
 			"configuration is a warning",
 		why: "the API server does not call Evergate for these objects. Evergate neither rewrites nor checks " +
 			"them, whatever the policy contains",
-		fix: "apply the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration evergate of " +
-			"kustomize/base. For certificates and dnsEndpoints, add the component host-kinds",
+		fix: "apply the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration evergate from " +
+			"kustomize/base. For the certificates and dnsEndpoints blocks, add the component host-kinds",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			switch {

@@ -17,8 +17,8 @@ func monitoringNamespace() check {
 		id: "monitoring-namespace", severity: Warning, needs: []premise{coherent(), selected()},
 		finds: "a Prometheus, or a monitor for a Prometheus, in a namespace that NetworkPolicies do not allow to " +
 			"reach the ops port",
-		why: "Prometheus cannot scrape Evergate, so EvergateNotReady is the only alert, and it is about the " +
-			"network and not about Evergate",
+		why: "Prometheus cannot scrape Evergate, so the only alert that fires is EvergateNotReady, although the " +
+			"cause is the network and not Evergate",
 		fix: "set monitoringNamespace in base/settings.yaml to the namespace of the Prometheus",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -8,8 +8,8 @@ func mutation() check {
 	return check{
 		id: "mutation", severity: Warning,
 		finds: "a mutating Evergate webhook that fails closed or is not invoked again",
-		why: "a mutating webhook that fails closed rejects Pods with the error of a broken connection, although " +
-			"the validating webhook would explain the problem. A mutating webhook that is not invoked again " +
+		why: "if a mutating webhook that fails closed does not answer, Pods are rejected with a connection error, " +
+			"although the validating webhook could explain the problem. A mutating webhook that is not invoked again " +
 			"misses the sidecars that other webhooks add after it",
 		fix: "set failurePolicy: Ignore and reinvocationPolicy: IfNeeded",
 		run: func(c *cluster, r *reporter) {

@@ -13,11 +13,11 @@ import (
 func networkPolicy() check {
 	return check{
 		id: "network-policy", severity: Error, needs: []premise{coherent(), selected(), agreed()},
-		finds: "NetworkPolicies that keep the API server out by its address, by the family of its address or by " +
-			"the port",
-		why: "each call runs into its timeout, and so does every matched write, before the API server rejects it " +
-			"or lets it through unchecked",
-		fix: "allow the port of --listen without from, or from the addresses of the API servers (ipBlock)",
+		finds: "NetworkPolicies that block the API server by its IP address, its IP family or the port",
+		why: "each call times out. Every matched write waits for this timeout before the API server rejects it or " +
+			"admits it unchecked",
+		fix: "allow ingress to the port of --listen from everywhere (a rule without from), or from the addresses of " +
+			"the API servers (ipBlock)",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				c.checkIngress(s, r)

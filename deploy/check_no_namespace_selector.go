@@ -6,8 +6,8 @@ func noNamespaceSelector() check {
 	return check{
 		id: "no-namespace-selector", severity: Error,
 		finds: "an Evergate webhook without a namespaceSelector",
-		why: "the webhook matches every namespace, including kube-system, kube-node-lease, cert-manager's " +
-			"namespace and its own, so it can lock itself out",
+		why: "the webhook matches every namespace, including kube-system, kube-node-lease, cert-manager's namespace " +
+			"and its own, so it can block the Pods that would answer it",
 		fix: "select namespaces by the label " + optInLabel + "=" + optInEnabled + ", and exclude the system namespaces " +
 			"with kubernetes.io/metadata.name NotIn",
 		run: func(c *cluster, r *reporter) {

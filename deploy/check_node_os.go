@@ -22,7 +22,7 @@ func nodeOS() check {
 				linux := s.only(corev1.LabelOSStable) == string(corev1.Linux) ||
 					s.pod.OS != nil && s.pod.OS.Name == corev1.Linux
 				if windows >= 0 && !linux {
-					r.warning(s.ref, "nothing keeps its Pods off %s, which runs Windows", c.ref(c.nodes[windows]))
+					r.warning(s.ref, "its Pods may be scheduled to %s, which runs Windows", c.ref(c.nodes[windows]))
 				}
 			}
 		},

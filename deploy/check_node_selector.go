@@ -13,8 +13,8 @@ func nodeSelector() check {
 	return check{
 		id: "node-selector", severity: Warning,
 		finds: "replicas that must all run on one node or in one zone",
-		why: "if this node or zone fails, no replica is left, and none can start elsewhere. Topology spread does " +
-			"not help, because there is only one place to spread the replicas over",
+		why: "if this node or zone fails, no replica is left, and none can start elsewhere. Topology spread does not " +
+			"help, because the Pods can run in only one node or zone",
 		fix: "remove the requirement, or list the zones of the cluster. topologySpreadConstraints spread the " +
 			"replicas",
 		run: func(c *cluster, r *reporter) {

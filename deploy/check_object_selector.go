@@ -11,7 +11,7 @@ func objectSelector() check {
 		finds: "an Evergate webhook with an objectSelector. It is a warning for the retry webhook",
 		why: "the author of an object sets its labels. A tenant adds or omits a label, and Evergate neither " +
 			"rewrites nor checks the object",
-		fix: "remove the objectSelector, and exempt objects by the policy or by namespace. The opt-in guard " +
+		fix: "remove the objectSelector, and exempt objects in the policy or by namespace. The opt-in guard " +
 			"restricts who may label a namespace",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

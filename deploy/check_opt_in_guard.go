@@ -17,12 +17,12 @@ import (
 func optInGuard() check {
 	return check{
 		id: "opt-in-guard", severity: Warning,
-		finds: "an opt-in label that no ValidatingAdmissionPolicy guards completely, and namespace names that " +
-			"webhooks exclude and the guard does not list",
-		why: "a user who may write a namespace, also through its status or finalize subresource, can opt it out " +
-			"of all checks, and nobody notices. A user who may create namespaces can take an excluded name and " +
-			"is exempt in this namespace",
-		fix: "apply the ValidatingAdmissionPolicies of kustomize/base and their bindings with validationActions: " +
+		finds: "an opt-in label that no ValidatingAdmissionPolicy guards completely, and names of namespaces that " +
+			"webhooks exclude, although no ValidatingAdmissionPolicy guards their creation",
+		why: "a user who may write a namespace, including through its status or finalize subresource, can opt it out " +
+			"of all checks, and nobody notices. A user who may create namespaces can use an excluded name, and is " +
+			"then exempt in this namespace",
+		fix: "apply the ValidatingAdmissionPolicies in kustomize/base, and their bindings with validationActions: " +
 			"[Deny]. Exclude names in the list of exempt namespaces (base/exempt-namespaces.yaml), which " +
 			"kustomize/wiring copies to the webhooks and the guard",
 		run: func(c *cluster, r *reporter) {

@@ -13,17 +13,17 @@ import (
 func otherEverything() check {
 	return check{
 		id: "other-webhook-everything", severity: Warning,
-		finds: "a webhook of another product that matches every resource, also in kube-system",
-		why: "when it does not answer, nodes and the control plane cannot write the objects that they depend on, " +
-			"for example the ConfigMap kube-system/extension-apiserver-authentication. API servers then restart " +
-			"in a loop, and no other webhook can prevent that",
+		finds: "a webhook of another product that matches every resource, including resources in kube-system",
+		why: "when the webhook does not answer, nodes and the control plane cannot write the objects that they " +
+			"depend on, for example the ConfigMap kube-system/extension-apiserver-authentication. API servers then " +
+			"restart in a loop, and Evergate cannot prevent that",
 		fix: "list the resources in its rules, and exclude kube-system by kubernetes.io/metadata.name in its " +
 			"namespaceSelector",
 		run: func(c *cluster, r *reporter) {
 			system := c.namespaceLabels(metav1.NamespaceSystem)
 			for _, h := range c.all {
 				if !h.ours && slices.ContainsFunc(h.Rules, coversEverything) && selects(h.NamespaceSelector, system) {
-					r.warning(h.ref, "it matches every resource, kube-system included, with failurePolicy %s%s",
+					r.warning(h.ref, "it matches every resource, including in kube-system, with failurePolicy %s%s",
 						h.failurePolicy(), unlessConditions(h))
 				}
 			}

@@ -15,10 +15,10 @@ func hookPath() check {
 	return check{
 		id: "path", severity: Error,
 		finds: "a webhook that calls a path that Evergate does not serve, or a URL instead of a Service",
-		why: "every call to a path that is not served fails with 404. If the webhook fails closed, the API " +
-			"server rejects every matching request. If it fails open, nothing is checked. API servers resolve " +
-			"the host of a URL with the DNS of their node, and preflight cannot find out where the URL leads",
-		fix: "replace clientConfig.url by clientConfig.service, and set clientConfig.service.path to one of " +
+		why: "every call to a path that is not served fails with 404. If the webhook fails closed, the API server " +
+			"rejects every matching request. If it fails open, nothing is checked. API servers resolve the host of a " +
+			"URL with the DNS of their node, so preflight cannot check whether the URL reaches Evergate",
+		fix: "replace clientConfig.url with clientConfig.service, and set clientConfig.service.path to one of " +
 			strings.Join(mutating, ", ") + " (mutating), " + strings.Join(validating, ", ") + " (validating). For " +
 			"a rule set, append /set/NAME to a validating path",
 		run: func(c *cluster, r *reporter) {

@@ -13,7 +13,8 @@ func placement() check {
 		id: "placement", severity: Warning, live: true,
 		finds: "replicas that all run on one node, or in one zone",
 		why:   "if this node or zone fails, no replica is left",
-		fix:   "spread them. If the Deployment has topologySpreadConstraints, kubectl rollout restart is enough",
+		fix: "spread the replicas. If the Deployment has topologySpreadConstraints, kubectl rollout restart is " +
+			"enough",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {

@@ -16,15 +16,15 @@ const runLevel = "openshift.io/run-level"
 func platformNamespace() check {
 	return check{
 		id: "platform-namespace", severity: Error, live: true,
-		finds: "an Evergate webhook that fails closed and matches an OpenShift namespace with run level 0 or 1. " +
-			"Other namespaces of a distribution, a provider, a network or a storage system are a warning. They " +
-			"are known by their names, for example openshift-etcd, cattle-system, gke-managed-system and " +
-			"calico-system",
-		why: "while no replica answers, the operators of the platform cannot replace Pods of the network, of " +
-			"storage and of the control plane, and cannot upgrade the cluster. A replica may need one of these " +
-			"Pods to start",
-		fix: "exempt these namespaces. If namespaces opt out, add the label " + optInLabel + "=" + optInDisabled + ". If " +
-			"they opt in, remove the label. To exempt them by name, use the components openshift and " +
+		finds: "an Evergate webhook that fails closed and matches an OpenShift namespace with run level 0 or 1. A " +
+			"match on another namespace of a distribution, a provider, a network or a storage system is a warning. " +
+			"Preflight recognizes these namespaces by name, for example openshift-etcd, cattle-system, " +
+			"gke-managed-system and calico-system",
+		why: "while no replica answers, the operators of the platform cannot replace the Pods of the network, the " +
+			"storage and the control plane, and cannot upgrade the cluster. A replica may need one of these Pods to " +
+			"start",
+		fix: "exempt these namespaces. If your namespaces opt out, add the label " + optInLabel + "=" + optInDisabled +
+			". If they opt in, remove the label. To exempt them by name, use the components openshift and " +
 			"match-all-namespaces or base/exempt-namespaces.yaml",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

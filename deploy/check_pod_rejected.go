@@ -18,9 +18,9 @@ func podRejected() check {
 			"warning if the dry run did not use the account of the ReplicaSet controller",
 		why: "the Deployment exists but does not get any replicas, or loses its replicas one by one during node " +
 			"drains. Only the events of its ReplicaSet show the reason",
-		fix: "correct the cause in the API server's message: the Pod Security label of the namespace, a quota, a " +
-			"LimitRange, SecurityContextConstraints, a policy or webhook of another product, or the field of " +
-			"the Pod in your overlay",
+		fix: "correct the cause that the API server's message shows: the Pod Security label of the namespace, a " +
+			"quota, a LimitRange, SecurityContextConstraints, a policy or webhook of another product, or the field " +
+			"of the Pod in your overlay",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				i := slices.IndexFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.Rejected != "" })

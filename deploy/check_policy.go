@@ -11,9 +11,9 @@ func policyInvalid() check {
 	return check{
 		id: "policy", severity: Error,
 		finds: "a policy that fails to load",
-		why: "running replicas keep the last good policy. A replica that starts with this policy never becomes " +
-			"ready, so a drain or a rollout stops",
-		fix: "correct it. evergate policy check reports the same errors before you apply the policy",
+		why: "running replicas keep the last good policy. A new replica never becomes ready with this policy, so " +
+			"drains and rollouts stop",
+		fix: "correct the policy. evergate policy check reports the same errors before you apply it",
 		run: func(c *cluster, r *reporter) {
 			reported := map[string]bool{} // once for all Deployments that mount the policy
 			for _, s := range c.servers {

@@ -14,10 +14,10 @@ import (
 func policyMissing() check {
 	return check{
 		id: "policy-missing", severity: Error,
-		finds: "a policy that the process does not get because of another path, another namespace, a key without " +
-			".yaml or missing entries",
+		finds: "a policy that has no effect because its path or namespace is wrong, its keys do not end in .yaml, or " +
+			"it does not have any entries",
 		why: "without a policy, Evergate allows every object and does not rewrite any image. The process logs a " +
-			"warning, but it is ready and answers, so nothing else shows the problem",
+			"warning, but it is ready and answers, so no probe or call shows the problem",
 		fix: "mount the ConfigMap at --policy, in the namespace of the Deployment, with keys that end in .yaml. " +
 			"With the component require-policy, a replica without a policy is not ready",
 		run: func(c *cluster, r *reporter) {

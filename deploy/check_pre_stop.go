@@ -8,9 +8,9 @@ func preStop() check {
 	return check{
 		id: "pre-stop", severity: Error,
 		finds: "a preStop hook that uses up the grace period, or whose duration is not known",
-		why: "SIGTERM comes after the hook, but the kubelet still kills the process at the end of the grace " +
-			"period, so the drain is cut short. A sleep before SIGTERM does not help, because the API server " +
-			"keeps calling over its open connections",
+		why: "the kubelet sends SIGTERM only after the hook, but still kills the process at the end of the grace " +
+			"period, so the drain is cut short. A sleep before SIGTERM does not help, because the API server keeps " +
+			"calling over its open connections",
 		fix: "remove the preStop hook, because the process drains by itself, or add its duration to " +
 			"terminationGracePeriodSeconds",
 		run: func(c *cluster, r *reporter) {

@@ -5,10 +5,9 @@ func privateKey() check {
 	return check{
 		id: "private-key", severity: Error,
 		finds: "a private key in the input",
-		why: "anyone who can read the manifests or this dump can impersonate Evergate, and so change every " +
-			"matched object",
-		fix: "let cert-manager create the key. Collect a live cluster with deploy/collect.sh, which leaves out " +
-			"keys",
+		why:   "anyone who can read the manifests or this dump can impersonate Evergate and change every matched object",
+		fix: "let cert-manager create the key. To read a live cluster, use deploy/collect.sh, which leaves out " +
+			"private keys",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.secrets {
 				for _, key := range []string{"tls.key", "ca.key"} {

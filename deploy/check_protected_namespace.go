@@ -13,8 +13,8 @@ import (
 func protectedNamespace() check {
 	return check{
 		id: "protected-namespace", severity: Error,
-		finds: "an Evergate webhook that can match a namespace of the nodes, the control plane, cert-manager or " +
-			"Evergate itself",
+		finds: "an Evergate webhook that can match a namespace that the nodes, the control plane, cert-manager or " +
+			"Evergate itself uses",
 		why: "when no replica answers, the API server rejects or delays the writes that would bring a replica " +
 			"back, so the cluster cannot recover. An opt-in label does not protect these namespaces, because " +
 			"any user who may label a namespace can set it",

@@ -13,9 +13,9 @@ func rbac() check {
 	return check{
 		id: "rbac", severity: Error,
 		finds: "permissions that Evergate does not need",
-		why: "an admission webhook is a target. An attacker in its Pod has the permissions of its " +
-			"ServiceAccount, and can change every object that the webhook sees",
-		fix: "remove the binding. Allow only get, list and watch to jobs of Evergate, and do not allow secrets",
+		why: "admission webhooks are attractive targets. An attacker in a Pod of Evergate has the permissions of its " +
+			"ServiceAccount, and can change every object that the webhook receives",
+		fix: "remove the binding. Allow Evergate's Jobs only get, list and watch, and do not let them read Secrets",
 		run: func(c *cluster, r *reporter) {
 			for binding := range c.bindings {
 				for _, account := range c.ourAccounts(binding) {

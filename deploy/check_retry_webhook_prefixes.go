@@ -12,10 +12,11 @@ func retryWebhookPrefixes() check {
 	return check{
 		id: "retry-webhook-prefixes", severity: Warning,
 		finds: "prefixes in the matchCondition of the retry webhook that differ from the mirrors of the policy",
-		why: "if the prefix of a mirror is missing, every Pod costs a call that does not change anything. A " +
-			"prefix that is not a mirror keeps its images from being rewritten by the retry webhook",
-		fix: "set mirrors of the ConfigMap evergate-settings to the output of evergate policy prefixes POLICY, " +
-			"which lists the places of all mirrors, each with a slash at its end",
+		why: "if the prefix of a mirror is missing, every Pod with an image from it causes a call that does not " +
+			"change anything. If a prefix does not belong to a mirror, the retry webhook does not rewrite the images " +
+			"with this prefix",
+		fix: "set mirrors in the ConfigMap evergate-settings to the output of evergate policy prefixes POLICY, which " +
+			"lists the prefixes of all mirrors",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {

@@ -5,7 +5,7 @@ package deploy
 func rollout() check {
 	return check{
 		id: "rollout", severity: Error,
-		finds: "a rollout that removes replicas before their successors are ready. It is a warning if some " +
+		finds: "a rollout that removes replicas before their replacements are ready. It is a warning if some " +
 			"replicas are left",
 		why: "each release and each change of the configuration interrupts the webhook, or leaves so few " +
 			"replicas that they are overloaded",
@@ -18,7 +18,7 @@ func rollout() check {
 				case unavailable >= n:
 					r.error(s.ref, "its strategy may remove all %d replicas at the same time", n)
 				default:
-					r.warning(s.ref, "its strategy may remove %d of %d replicas before their successors are ready",
+					r.warning(s.ref, "its strategy may remove %d of %d replicas before their replacements are ready",
 						unavailable, n)
 				}
 			}

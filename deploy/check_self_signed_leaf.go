@@ -5,9 +5,9 @@ func selfSignedLeaf() check {
 	return check{
 		id: "self-signed-leaf", severity: Error,
 		finds: "a serving certificate that is its own CA",
-		why: "each renewal changes the certificate that the API server has to trust. The new caBundle does not " +
-			"match the old certificate, which Pods serve for another minute or two, and every new connection " +
-			"fails",
+		why: "each renewal changes the certificate that the API server has to trust. The new caBundle does not match " +
+			"the old certificate, which Pods serve for another minute or two, so every new connection fails during " +
+			"this time",
 		fix: "use this chain: SelfSigned Issuer → CA Certificate (isCA, rotationPolicy: Never) → CA Issuer → " +
 			"serving Certificate",
 		run: func(c *cluster, r *reporter) {

@@ -15,7 +15,7 @@ func serveFlags() check {
 		id: "serve-flags", severity: Error,
 		finds: "flags and variables that evergate serve rejects, variables that it ignores, and variables from a " +
 			"key that the ConfigMap does not have",
-		why: "a process with wrong settings exits immediately, again and again. A rollout stops at its first " +
+		why: "a process with wrong settings exits immediately after each start. A rollout stops at its first " +
 			"replica, and a new installation never answers",
 		fix: "correct the setting as the finding suggests. docs/serve.md lists the flags and variables",
 		run: func(c *cluster, r *reporter) {

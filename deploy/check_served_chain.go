@@ -13,10 +13,10 @@ func servedChain() check {
 	return check{
 		id: "served-chain", severity: Error, live: true,
 		finds: "a caBundle that does not verify the certificate that Evergate serves now",
-		why: "every new connection of the API server fails with an x509 error. Its open connections still work, " +
-			"which hides the problem for a while",
-		fix: "check that cert-manager's cainjector runs and that the annotation cert-manager.io/inject-ca-from " +
-			"is set. Then renew the leaf with cmctl renew",
+		why: "every new connection of the API server fails with an x509 error. Its open connections still work, so " +
+			"the problem is hidden for a while",
+		fix: "check that cert-manager's cainjector runs and that the annotation cert-manager.io/inject-ca-from is " +
+			"set. Then renew the serving certificate with cmctl renew",
 		run: func(c *cluster, r *reporter) {
 			chain, from := c.servedNow()
 			for _, h := range c.hooks {

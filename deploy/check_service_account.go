@@ -13,7 +13,7 @@ const defaultAccount = "default"
 func serviceAccount() check {
 	return check{
 		id: "service-account", severity: Error, modelled: true,
-		finds: "a serviceAccountName without a ServiceAccount of this name in the namespace",
+		finds: "a serviceAccountName that does not match any ServiceAccount in the namespace",
 		why: "the API server rejects every Pod (error looking up service account). The Deployment exists but " +
 			"does not get any replicas, and only the events of its ReplicaSet show the reason",
 		fix: "add the ServiceAccount, or set spec.template.spec.serviceAccountName of the Deployment to an " +

@@ -4,8 +4,8 @@ package deploy
 func accountToken() check {
 	return check{
 		id: "service-account-token", severity: Warning,
-		finds: "a ServiceAccount token in the Pods that serve",
-		why:   "the Pods never call the API server, so the token is useful only to an intruder",
+		finds: "a ServiceAccount token in the Pods that run evergate serve",
+		why:   "the Pods never call the API server, so the token is useful only to an attacker",
 		fix:   "set automountServiceAccountToken: false in the Pod template",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -14,8 +14,9 @@ import (
 func serviceTarget() check {
 	return check{
 		id: "service-target", severity: Error, needs: []premise{coherent(), agreed()},
-		finds: "a Service that does not lead to an Evergate Pod, or leads to a port that Evergate does not serve",
-		why:   "every call fails, although the Deployment looks healthy",
+		finds: "a Service that does not route to an Evergate Pod, or that routes to a port that Evergate does not " +
+			"serve",
+		why: "every call fails, although the Deployment looks healthy",
 		fix: "let the Service select the labels of the Pod template, and set its targetPort to the port of " +
 			"--listen",
 		run: func(c *cluster, r *reporter) {

@@ -10,8 +10,8 @@ func serviceTraffic() check {
 		id: "service-traffic", severity: Error, needs: []premise{together()},
 		finds: "a Service that drops calls, sends calls to replicas that are not ready, or sends all calls to one " +
 			"replica",
-		why: "kube-proxy on the node of the API server drops calls that it may not send to other nodes. A " +
-			"replica that is starting or draining loses the calls that it gets",
+		why: "kube-proxy on the node of the API server drops calls that it may not send to other nodes. Calls to a " +
+			"replica that is starting or draining are lost",
 		fix: "leave out internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity and " +
 			"trafficDistribution, as kustomize/base does",
 		run: func(c *cluster, r *reporter) {

@@ -20,14 +20,14 @@ func sidecarInjection() check {
 	return check{
 		id: "sidecar-injection", severity: Error,
 		finds: "a service mesh that adds its proxy to the Evergate Pods. It is a warning if the proxy does not " +
-			"intercept the serving port, and for containers that a dry run shows",
-		why: "the API server does not have a certificate of the mesh, so a proxy in front of the serving port " +
-			"rejects its calls in strict mode. The proxy stops before the drain ends and loses calls during " +
-			"each rollout. While the webhook of the mesh does not answer, no replica can start. If that webhook " +
-			"waits for Evergate, neither of them ever starts",
-		fix: "keep the mesh off the Pod template. For Istio, set the labels sidecar.istio.io/inject: \"false\" " +
-			"and istio.io/dataplane-mode: none. For Kuma, set the label kuma.io/sidecar-injection: disabled. " +
-			"For Linkerd, set the annotation linkerd.io/inject: disabled. For Consul, set the annotation " +
+			"intercept the serving port, or if only a dry run shows the added containers",
+		why: "the API server does not have a certificate of the mesh, so a proxy that intercepts the serving port " +
+			"rejects the API server's calls in strict mode. The proxy stops before the drain ends and loses calls " +
+			"during each rollout. While the webhook of the mesh does not answer, no replica can start. If that " +
+			"webhook waits for Evergate, neither of them ever starts",
+		fix: "disable injection in the Pod template. For Istio, set the labels sidecar.istio.io/inject: \"false\" " +
+			"and istio.io/dataplane-mode: none. For Kuma, set the label kuma.io/sidecar-injection: disabled. For " +
+			"Linkerd, set the annotation linkerd.io/inject: disabled. For Consul, set the annotation " +
 			"consul.hashicorp.com/connect-inject: \"false\"",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
@@ -182,7 +182,7 @@ func (c *cluster) checkMesh(m mesh, s *server, r *reporter) {
 		return
 	}
 	if holdsNumber(template.annotations[m.excluded], port) {
-		r.warning(at, "%s; %s keeps it off port %d, but not off the rest", sentence, m.excluded, port)
+		r.warning(at, "%s; %s keeps it off port %d, but not off the other ports", sentence, m.excluded, port)
 		return
 	}
 	r.error(at, "%s, in front of port %d, which the API server calls", sentence, port)

@@ -11,15 +11,15 @@ import (
 func spread() check {
 	return check{
 		id: "spread", severity: Warning, needs: []premise{coherent(), selected()},
-		finds: "replicas that nothing spreads over zones or over nodes",
-		why:   "they may all run on one node or in one zone. If it fails, no replica is left",
+		finds: "replicas that are not spread across zones or across nodes",
+		why:   "they may all run on one node or in one zone. If this node or zone fails, no replica is left",
 		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " that " +
 			"select the Pods' own labels",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
 					if s.replicas() > 1 && !s.spreads(key) {
-						r.warning(s.ref, "nothing spreads its %d replicas over %s", s.replicas(), key)
+						r.warning(s.ref, "its %d replicas are not spread across %s", s.replicas(), key)
 					}
 				}
 			}

@@ -16,10 +16,10 @@ func spreadDomains() check {
 		id: "spread-domains", severity: Error,
 		finds: "a strict topologySpreadConstraint that leaves replicas Pending because it counts nodes that the " +
 			"Pods cannot use, or because no node has its label",
-		why: "the scheduler waits until a replica runs in a zone where none can run (didn't match pod topology " +
-			"spread constraints). Replicas are missing, and a rollout stops",
-		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes have " +
-			"no zones",
+		why: "the scheduler waits for a replica in a zone where no replica can run (didn't match pod topology spread " +
+			"constraints). Replicas are missing, and a rollout stops",
+		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes do not " +
+			"have a zone label",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, t := range s.pod.TopologySpreadConstraints {

@@ -11,8 +11,8 @@ func subPath() check {
 	return check{
 		id: "sub-path", severity: Error,
 		finds: "a Secret or ConfigMap that is mounted by subPath",
-		why: "the kubelet never updates such a mount. The process serves its certificate until it has expired, " +
-			"and never sees a new policy",
+		why: "the kubelet never updates such a mount. The process serves its first certificate even after it has " +
+			"expired, and never loads a new policy",
 		fix: "mount the whole volume as a directory",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

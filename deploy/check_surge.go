@@ -17,12 +17,12 @@ func surge() check {
 	return check{
 		id: "surge", severity: Error,
 		finds: "rules for spreading Pods that a rollout cannot satisfy",
-		why: "the Pod that the rollout adds stays Pending, and the rollout does not remove another Pod before it " +
-			"is ready. The release, the new certificate authority or the security fix never arrives, and " +
+		why: "the Pod that the rollout adds stays Pending, and the rollout does not remove another Pod before the " +
+			"new one is ready. The release, the new certificate authority or the security fix never arrives, and " +
 			"nothing reports an error",
-		fix: "spread zones by DoNotSchedule and nodes by ScheduleAnyway, both with matchLabelKeys: " +
-			"[pod-template-hash], and do not use a required anti-affinity. In the host network, use more nodes " +
-			"than replicas",
+		fix: "spread Pods over zones with DoNotSchedule and over nodes with ScheduleAnyway, both with " +
+			"matchLabelKeys: [pod-template-hash], and do not use a required anti-affinity. In the host network, use " +
+			"more nodes than replicas",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				for _, rule := range s.spreadRules(len(c.nodes) > 0) {

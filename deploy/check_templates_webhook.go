@@ -17,14 +17,14 @@ import (
 func templatesWebhook() check {
 	return check{
 		id: "templates-webhook", severity: Warning, needs: []premise{together()},
-		finds: "custom resources in the templates of the policy that no webhook matches, custom resources that a " +
-			"webhook matches but the templates do not have, and a condition that compares other paths than the " +
-			"templates have",
-		why: "the policy and the webhook configuration have drifted apart. Evergate does not check a template " +
-			"that no webhook matches, and users read about its Pods only in events. Evergate returns 400 for a " +
+		finds: "custom resources in the templates block of the policy that no webhook matches, custom resources that " +
+			"a webhook matches and the block does not contain, and a matchCondition that does not compare the same " +
+			"paths as the block",
+		why: "the policy and the webhook configuration have drifted apart. Evergate does not check a template that " +
+			"no webhook matches, so users see the denials of its Pods only in events. Evergate returns 400 for a " +
 			"resource that is not in the templates, and no user sees this if the webhook fails open",
-		fix: "print the entry again with evergate policy webhooks POLICY, and apply it. If the policy no longer " +
-			"has templates, remove the entry",
+		fix: "print the webhook again with evergate policy webhooks POLICY, and apply it. If the policy no longer " +
+			"has a templates block, remove the webhook",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {
@@ -88,7 +88,7 @@ func checkStale(h *hook, templates []policy.Template, r *reporter) {
 		}
 	}
 	if len(unknown) > 0 {
-		r.warning(h.ref, "it matches %s, which the templates of the policy do not have", some(unknown))
+		r.warning(h.ref, "it matches %s, which the templates block of the policy does not contain", some(unknown))
 		return
 	}
 	if h.Name != templatesHook || len(templates) == 0 {
@@ -96,7 +96,8 @@ func checkStale(h *hook, templates []policy.Template, r *reporter) {
 	}
 	for _, m := range h.MatchConditions {
 		if m.Name == templatesCondition && !sameWords(m.Expression, changesTemplate(templates)) {
-			r.warning(h.ref, "its condition %s compares other paths than the templates of the policy have", templatesCondition)
+			r.warning(h.ref, "its matchCondition %s does not compare the same paths as the templates block of the "+
+				"policy", templatesCondition)
 		}
 	}
 }

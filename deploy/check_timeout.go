@@ -8,10 +8,10 @@ const maxTimeout = 5
 func timeout() check {
 	return check{
 		id: "timeout", severity: Error,
-		finds: "timeoutSeconds above 5, or not set, which means 10",
-		why: "a dead replica, or a zone that is cut off, holds up every matched write for this time, once for " +
-			"each webhook in the chain. Controllers give up and retry, which makes it worse. Failing open does " +
-			"not help, because the API server waits for the timeout first",
+		finds: "timeoutSeconds above 5, or not set (the default is 10)",
+		why: "a replica that does not answer, or a zone that is cut off, holds up every matched write for this time, " +
+			"once for each webhook that matches it. Controllers give up and retry, which increases the load. Failing " +
+			"open does not help, because the API server waits for the timeout first",
 		fix: "set timeoutSeconds: 3",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {

@@ -19,7 +19,7 @@ func uidRangeCheck() check {
 		finds: "a user or a group outside the range that OpenShift assigns to the namespace",
 		why: "the SecurityContextConstraints restricted-v2 reject every Pod (unable to validate against any " +
 			"security context constraint). The Deployment exists but does not get any replicas",
-		fix: "add the component openshift, which leaves runAsUser, runAsGroup and fsGroup to OpenShift",
+		fix: "add the component openshift, which removes runAsUser, runAsGroup and fsGroup, so OpenShift sets them",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {
 				ns := find(c.namespaces, "", s.Namespace)

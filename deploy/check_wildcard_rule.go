@@ -13,8 +13,8 @@ func wildcardRule() check {
 	return check{
 		id: "wildcard-rule", severity: Error,
 		finds: "a `*` in the rules of an Evergate webhook",
-		why: "a `*` covers the objects that nodes and the control plane write to stay alive. Such a webhook once " +
-			"took down a managed control plane because it did not answer",
+		why: "a `*` covers the objects that nodes and the control plane write to stay alive. A webhook with such a " +
+			"rule once took down a managed control plane because it did not answer",
 		fix: "list each API group, version, resource and operation. The finding scope lists the resources that " +
 			"Evergate evaluates",
 		run: func(c *cluster, r *reporter) {

@@ -60,7 +60,7 @@ export const descriptionOf = (path: string): string => {
   const sentences = paragraphs[0].replace(/\n/g, ' ').replace(/^\*\*(When|Effect):\*\* /, '')
     .split(/(?<=[.:?!]\*{0,2})\s+(?=["“A-Z`*[])/)
   const readers = /^(For (?!example)|This (page|guide|section) is for ).*\.$/
-  const first = sentences.length > 1 && readers.test(sentences[0]) ? sentences[1] : sentences[0]
+  const first = sentences.length > 1 && readers.test(sentences[0]) ? sentences[1].replace(/^It /, 'This page ') : sentences[0]
   const capital = first.startsWith('`') ? first : first[0].toUpperCase() + first.slice(1)
   return plain(capital).replace(/:$/, '.').replaceAll('"', "'") // VitePress does not escape it
 }
