@@ -149,9 +149,6 @@ bench-stages: ## measure decoding, deciding and encoding against the stored base
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
 	$(TOOL) benchstat bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
-bench-decoders: ## compare the scanner with other JSON decoders
-	cd bench/decoders && $(GO) test -run '^$$' -bench . -benchmem
-
 # The benchmarks of the stages of a review, for allocs and bench-stages.
 STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
 STAGE_PACKAGES = ./review ./policy ./handlers
@@ -238,4 +235,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
-  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint
+  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

@@ -31,6 +31,9 @@ func faultsOfHooks(o object) []string {
 	return f.found
 }
 
+// maxFaults is how many faults of one object are reported.
+const maxFaults = 10
+
 // hookFaults has the faults of the webhooks of a configuration.
 type hookFaults struct {
 	seen  []string // faults without the index of the webhook

@@ -70,8 +70,8 @@ func isJSON(contentType string) bool {
 // announced length. Bodies that wait for memory hold little of it, so there is always a body that has all the memory it
 // needs and can finish.
 func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Time,
-	memory *limit.Reservation, span *telemetry.ReviewSpan) (body []byte, err error) {
-	waits := func() func() { return span.Waiting("memory") }
+	memory *limit.Reservation, observed *telemetry.Review) (body []byte, err error) {
+	waits := func() func() { return observed.Waiting("memory") }
 	defer func() {
 		if arrived := memory.Arrived(); arrived != nil {
 			body, err = nil, shed(arrived, bodyBytes)

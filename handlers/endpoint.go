@@ -25,7 +25,7 @@ type server struct {
 	guard    capacity      // of the reviews of policies
 	alive    func() error
 	metrics  *telemetry.Metrics
-	tracing  *telemetry.Tracing
+	tracing  *telemetry.Tracing // nil if reviews are not traced
 	log      *slog.Logger
 }
 
@@ -52,9 +52,8 @@ func newServer(cfg Config) *server {
 type endpoint struct {
 	*server
 	admission.Webhook
-	capacity capacity
-	series   telemetry.Endpoint
-	spans    *telemetry.TracedEndpoint
+	capacity  capacity
+	telemetry *telemetry.Endpoint
 }
 
 func (s *server) endpoint(w admission.Webhook) *endpoint {
@@ -62,8 +61,7 @@ func (s *server) endpoint(w admission.Webhook) *endpoint {
 	if w.Guards {
 		where = s.guard
 	}
-	return &endpoint{server: s, Webhook: w, capacity: where, series: s.metrics.Endpoint(w.Path),
-		spans: s.tracing.Endpoint(w.Path)}
+	return &endpoint{s, w, where, s.metrics.Endpoint(&w, s.tracing, s.log)}
 }
 
 // setParam is the name of a set in a route.
@@ -81,33 +79,25 @@ func (s *server) setEndpoint(w admission.Webhook) (route string, e *endpoint) {
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	span := e.spans.Review(r)
-	connection := http.NewResponseController(w) // fails only for the writers of tests
 	due := deadlinesOf(r, start, e.Guards)
-	d, err := e.review(connection, r, due, span)
-	took := time.Since(start)
-	outcome := outcomeOf(d.Decision, err)
-	e.count(d.Decision, err, outcome, took, span.TraceID())
-	span.Stage("write")
+	observed := e.telemetry.Begin(r, start, due.timeout)
+	connection := http.NewResponseController(w) // its errors are those of writers of tests
+	d, err := e.review(connection, r, due, observed)
 	if err != nil {
+		observed.Answer(telemetry.Result{Failure: failureOf(err)})
 		writeError(w, err)
 	} else {
+		observed.Answer(telemetry.Result{Decision: d.Decision, Size: len(d.encoded)})
 		writeAnswer(w, d.encoded)
 	}
-	// The answer is sent before it is logged: a log without a reader must not withhold it.
-	_ = connection.Flush()
-	e.trace(span, d, err, outcome, due.timeout, took)
-	if err != nil {
-		e.logError(r, err, span)
-	} else {
-		e.logDecision(r, d.Decision, outcome, span)
-	}
+	_ = connection.Flush() // before the review is logged
+	observed.End()
 }
 
 // review takes one review through limits, body and decision. It releases slot and memory before the answer is written,
 // since a client that reads slowly needs neither.
 func (e *endpoint) review(
-	connection *http.ResponseController, r *http.Request, due deadlines, span *telemetry.ReviewSpan,
+	connection *http.ResponseController, r *http.Request, due deadlines, observed *telemetry.Review,
 ) (decision, error) {
 	if err := checkHeader(r); err != nil {
 		return decision{}, err
@@ -116,17 +106,17 @@ func (e *endpoint) review(
 	defer cancel()
 	_ = connection.SetReadDeadline(due.answer) // a context does not end the reading of a body
 
-	span.Stage("read body")
+	observed.Stage("read body")
 	if r.ContentLength > e.capacity.most {
 		return e.tooLarge(r)
 	}
 	memory := e.capacity.memory.Reserve(func() { _ = connection.SetReadDeadline(time.Now()) })
 	defer memory.Release()
-	body, err := e.readBody(ctx, r, due.queue, memory, span)
+	body, err := e.readBody(ctx, r, due.queue, memory, observed)
 	if err != nil {
 		return decision{}, err
 	}
-	span.Stage("wait for slot")
+	observed.Stage("wait for slot")
 	waited := time.Now()
 	slot, err := e.capacity.slots.Acquire(ctx, due.queue)
 	e.capacity.waits.Observe(time.Since(waited).Seconds())
@@ -140,13 +130,13 @@ func (e *endpoint) review(
 	}()
 	e.metrics.ReviewsInFlight().Inc()
 	defer e.metrics.ReviewsInFlight().Dec()
-	return e.answer(chi.URLParam(r, setParam), body, due.deciding, span)
+	return e.answer(chi.URLParam(r, setParam), body, due.deciding, observed)
 }
 
 // answer loads the current policy, once, decides the review in body by it, or by a set of its rules, and encodes the
 // answer. It returns a panic as an error.
 func (e *endpoint) answer(
-	set string, body []byte, within time.Duration, span *telemetry.ReviewSpan,
+	set string, body []byte, within time.Duration, observed *telemetry.Review,
 ) (d decision, err error) {
 	defer func() {
 		switch p := recover(); p {
@@ -159,11 +149,11 @@ func (e *endpoint) answer(
 	}()
 	began := time.Now()
 	effort := &policy.Effort{Expired: func() bool { return time.Since(began) > within }}
-	decided, err := e.Decide(e.policies.Current(), set, body, began, effort, span.Stage)
+	decided, err := e.Decide(e.policies.Current(), set, body, began, effort, observed.Stage)
 	if err != nil {
 		return decision{}, err
 	}
-	span.Stage("encode")
+	observed.Stage("encode")
 	return encode(decided), nil
 }
 

@@ -134,7 +134,7 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			f := newFixture(t, "")
 			e := newServer(f.Config).endpoint(fakeWebhook("/fake", broken, mode))
-			v, err := e.answer("", []byte("{}"), time.Second, nil)
+			v, err := e.answer("", []byte("{}"), time.Second, newReview(e))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -412,7 +412,7 @@ func TestBodyIsPaidForAsItArrives(t *testing.T) {
 		r := &http.Request{Body: reader, ContentLength: length}
 		read := make(chan []byte, 1)
 		go func() {
-			body, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), held, nil)
+			body, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), held, newReview(e))
 			if err != nil {
 				t.Error(err)
 			}
@@ -446,7 +446,7 @@ func TestBodyBytesAreBounded(t *testing.T) {
 			held := e.capacity.memory.Reserve(func() {})
 			defer held.Release()
 			r := &http.Request{Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 3<<10))), ContentLength: 3 << 10}
-			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), held, nil)
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), held, newReview(e))
 			return err
 		}
 		decided := e.capacity.memory.Reserve(func() {})
@@ -479,7 +479,7 @@ func TestBodyIsEvicted(t *testing.T) {
 		go func() {
 			defer large.Release()
 			r := &http.Request{Body: reader, ContentLength: 16 << 10}
-			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), large, nil)
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Minute), large, newReview(e))
 			failed <- err
 		}()
 		synctest.Wait()

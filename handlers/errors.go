@@ -15,6 +15,7 @@ import (
 	"github.com/evergate/evergate/internal/limit"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/telemetry"
 )
 
 // httpError is a response that is not an AdmissionReview. It explains the client's mistake, or why the review cannot be
@@ -36,7 +37,7 @@ type panicError struct {
 	uid   string // empty if not known
 }
 
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+func (e *panicError) Error() string { return fmt.Sprint(e.value) }
 
 // asHTTPError returns the response to a client whose review ended with err.
 func asHTTPError(err error) *httpError {
@@ -50,6 +51,18 @@ func asHTTPError(err error) *httpError {
 		status: http.StatusInternalServerError,
 		msg:    "a defect in Evergate stopped this review: its log has the details",
 	}
+}
+
+// failureOf describes err for metrics, spans and the log.
+func failureOf(err error) *telemetry.Failure {
+	h := asHTTPError(err)
+	f := &telemetry.Failure{Outcome: telemetry.Invalid, Status: h.status, Message: err.Error(), Reason: h.reason}
+	if h.reason != "" {
+		f.Outcome = telemetry.Rejected
+	} else if p, ok := errors.AsType[*panicError](err); ok {
+		f.Outcome, f.UID, f.Stack = telemetry.Panicked, p.uid, string(p.stack)
+	}
+	return f
 }
 
 // retryAfter is the shortest possible pause, because the header contains whole seconds.

@@ -9,8 +9,6 @@
 //	deadlines.go     how long a review may queue and take
 //	body.go          reading the body into memory that was reserved for it
 //	errors.go        all responses that are not reviews
-//	observe.go       the contents of logs and metrics about a review
-//	trace.go         the contents of its span
 //	probes.go        /livez, /readyz, /policy
 //	stuck.go         the detection of stuck reviews for /livez
 package handlers

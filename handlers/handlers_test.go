@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/limit"
@@ -327,10 +328,20 @@ func TestSpanNamesTheFirst(t *testing.T) {
 		d.Findings = append(d.Findings, f, f)
 		d.Rewriting.Images = append(d.Rewriting.Images, policy.ImageOutcome{Outcome: policy.Rewritten})
 	}
-	if ids := rulesFound(d); len(ids) != admission.Shown || ids[1] != "rule-1/c" {
+	f := newFixture(t, "")
+	spans := f.collect(t, nil)
+	tell(newServer(f.Config).endpoint(admission.Webhooks()[0]), post(t.Context(), t, "/mutate/pods", "{}"), d, nil)
+	values := map[attribute.Key]attribute.Value{}
+	for _, s := range spans() {
+		for _, a := range s.Attributes() {
+			values[a.Key] = a.Value
+		}
+	}
+	if ids := values["evergate.rules"].AsStringSlice(); len(ids) != admission.Shown || ids[1] != "rule-1/c" {
 		t.Errorf("rules %v", ids)
 	}
-	if images, n := imagesRewritten(d); len(images) != admission.Shown || n != admission.Shown+1 {
+	images, n := values["evergate.images"].AsStringSlice(), values["evergate.images_rewritten"].AsInt64()
+	if len(images) != admission.Shown || n != admission.Shown+1 {
 		t.Errorf("%d images, %d of them listed", n, len(images))
 	}
 }

@@ -1,8 +1,22 @@
 package handlers
 
-import "github.com/evergate/evergate/policy"
+import (
+	"net/http"
+	"time"
+
+	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/telemetry"
+)
 
 const testHash = "0123456789ab"
+
+// The outcomes of decisions.
+const (
+	allowed     = "allowed"
+	rewritten   = "rewritten"
+	denied      = "denied"
+	unevaluated = "unevaluated"
+)
 
 func findingOf(mode policy.Mode, tweak ...func(*policy.Finding)) policy.Finding {
 	f := policy.Finding{Rule: "team-hosts", Check: "hosts.allowed", Mode: mode}
@@ -25,4 +39,9 @@ func image(o policy.Outcome, mode policy.Mode) policy.ImageOutcome {
 		img.Entry, img.Mode = "hub", mode
 	}
 	return img
+}
+
+// newReview reports a review that nobody sent.
+func newReview(e *endpoint) *telemetry.Review {
+	return e.telemetry.Begin(new(http.Request), time.Now(), time.Second)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,15 +18,18 @@ import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/review"
+	"github.com/evergate/evergate/telemetry"
 )
 
-// tell logs in the same way as ServeHTTP.
+// tell reports a review in the same way as ServeHTTP.
 func tell(e *endpoint, r *http.Request, d *admission.Decision, err error) {
+	result := telemetry.Result{Decision: d}
 	if err != nil {
-		e.logError(r, err, nil)
-		return
+		result = telemetry.Result{Failure: failureOf(err)}
 	}
-	e.logDecision(r, d, outcomeOf(d, nil), nil)
+	observed := e.telemetry.Begin(r, time.Now(), time.Second)
+	observed.Answer(result)
+	observed.End()
 }
 
 func TestLog(t *testing.T) {
@@ -193,8 +197,17 @@ func TestOutcomes(t *testing.T) {
 		{want: "panicked", err: &panicError{}},
 	}
 	for _, tt := range tests {
-		if got := outcomeOf(tt.v, tt.err); got != tt.want {
-			t.Errorf("%+v, %v: %s, want %s", tt.v, tt.err, got, tt.want)
+		f := newFixture(t, "")
+		e := newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"})
+		tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), tt.v, tt.err)
+		counted := map[string]float64{}
+		for series, n := range f.series(t, "evergate_reviews_total") {
+			if n > 0 {
+				counted[series] = n
+			}
+		}
+		if want := map[string]float64{"operation=unknown outcome=" + tt.want + " path=/fake": 1}; !maps.Equal(counted, want) {
+			t.Errorf("%+v, %v: counted as %v, want %v", tt.v, tt.err, counted, want)
 		}
 	}
 }
@@ -206,14 +219,28 @@ func TestDocumentedWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := map[string][]string{
-		"`outcome` | `evergate_reviews_total`": {allowed, rewritten, denied, unevaluated, invalid, rejected, panicked},
+		"`outcome` | `evergate_reviews_total`": {
+			"allowed", "rewritten", "denied", "unevaluated", telemetry.Invalid, telemetry.Rejected, telemetry.Panicked,
+		},
 	}
-	for o, word := range imageOutcomes {
+	d := &admission.Decision{}
+	for o := range policy.Outcomes {
+		d.Rewriting.Images = append(d.Rewriting.Images, policy.ImageOutcome{Outcome: o})
+	}
+	f := newFixture(t, "")
+	e := newServer(f.Config).endpoint(admission.Webhook{Path: "/fake"})
+	tell(e, httptest.NewRequest(http.MethodPost, "/fake", nil), d, nil)
+	counted := f.series(t, "evergate_images_total")
+	if len(counted) != int(policy.Outcomes) {
+		t.Errorf("%d outcomes have %d words: %v", policy.Outcomes, len(counted), counted)
+	}
+	for series := range counted {
+		_, word, _ := strings.Cut(series, "outcome=")
 		if word == "" {
-			t.Errorf("the outcome %s has no word", policy.Outcome(o))
+			t.Error("an outcome has no word")
 		}
+		words["`outcome` | `evergate_images_total`"] = append(words["`outcome` | `evergate_images_total`"], word)
 	}
-	words["`outcome` | `evergate_images_total`"] = imageOutcomes[:]
 	for _, r := range admission.Webhooks() {
 		words["`path` | `evergate_reviews_total`"] = append(words["`path` | `evergate_reviews_total`"], r.Path)
 		if of, set, ok := strings.Cut(r.SetPath("{set}"), "/set/"); ok {

@@ -294,6 +294,7 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 		const wait = 500 * time.Millisecond
 		f, e := fakeMemory(t, 100)
 		spans := f.collect(t, nil)
+		e.telemetry = f.Metrics.Endpoint(&e.Webhook, f.Tracing, f.Log)
 		first := e.capacity.memory.Reserve(func() {})
 		if err := first.Grow(t.Context(), time.Now().Add(time.Second), 100, nopWait); err != nil {
 			t.Fatal(err)
@@ -301,14 +302,14 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 		if err := first.Arrived(); err != nil {
 			t.Fatal(err)
 		}
-		span := f.Tracing.Endpoint("/fake").Review(post(t.Context(), t, "/fake", "{}"))
-		span.Stage("read body")
+		observed := e.telemetry.Begin(post(t.Context(), t, "/fake", "{}"), time.Now(), time.Second)
+		observed.Stage("read body")
 		done := make(chan error)
 		go func() {
 			second := e.capacity.memory.Reserve(func() {})
 			defer second.Release()
 			r := post(t.Context(), t, "/fake", strings.Repeat("x", 50))
-			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), second, span)
+			_, err := e.readBody(t.Context(), r, time.Now().Add(time.Second), second, observed)
 			done <- err
 		}()
 		<-time.After(wait)
@@ -316,8 +317,9 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		span.End(http.StatusOK)
-		want := "server POST /fake\n  internal read body\n    internal wait for memory\n"
+		observed.Answer(telemetry.Result{Failure: &telemetry.Failure{Outcome: telemetry.Invalid}})
+		observed.End()
+		want := "server POST /fake\n  internal read body\n    internal wait for memory\n  internal write\n"
 		if diff := cmp.Diff(want, tree(spans())); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}

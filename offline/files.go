@@ -22,10 +22,6 @@ import (
 // Stdin is the path that represents standard input.
 const Stdin = "-"
 
-// extensions are the file name extensions that are read in a directory. A file that is given by its path may have any
-// extension.
-var extensions = []string{".yaml", ".yml", ".json"}
-
 // Read returns the objects in files, directories (recursively) and standard input, in the order of paths and of file
 // names. It reads objects lazily. After an error it continues with the next object if it can. In a directory it skips
 // files without manifests and yields a SkippedError for each.

@@ -70,7 +70,7 @@ func TestReadText(t *testing.T) {
 				"apiVersion: v1\nkind: Service\n",
 			[]string{
 				"stdin:1: v1 Pod",
-				"error: stdin:5: document 2: not YAML: the { is not closed",
+				"error: stdin:5: document 2: not YAML: did not find expected ',' or '}'",
 				`error: stdin:9: document 3: not YAML: key "a" already set in map`,
 				"stdin:11: v1 Service",
 			},

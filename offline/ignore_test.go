@@ -23,6 +23,7 @@ func ignoreCases() map[string][]string {
 		"*.yaml\n!keep.yaml": {"a.yaml", "-keep.yaml", "-b/keep.yaml"},
 		"out/\n!out/a.yaml":  {"out/a.yaml", "out/b.yaml"},
 		"out/*\n!out/a.yaml": {"-out/a.yaml", "out/b.yaml"},
+		"*.yaml\n!a/**":      {"a.yaml", "-a/b.yaml", "-a/b/c.yaml"},
 		"v?.yaml":            {"v1.yaml", "-v10.yaml"},
 		"v[0-4].yaml":        {"v1.yaml", "-v5.yaml"},
 		"v[!0-4].yaml":       {"-v1.yaml", "v5.yaml"},

@@ -47,9 +47,9 @@ func (i *itemReader) next() (item []byte, line int, ok bool) {
 		start, end := i.find()
 		switch {
 		case end > 0 && utf8.Valid(i.data[start:end]):
-			i.line += bytes.Count(i.data[i.pos:start], newline)
+			i.line += bytes.Count(i.data[i.pos:start], []byte{'\n'})
 			item, line = i.data[start:end], i.line
-			i.line += bytes.Count(item, newline)
+			i.line += bytes.Count(item, []byte{'\n'})
 			i.pos, i.first = end, false
 			return item, line, true
 		case end > 0, i.err != nil, len(i.data)-i.pos > mostItem, start < 0:
@@ -58,8 +58,6 @@ func (i *itemReader) next() (item []byte, line int, ok bool) {
 		i.fill()
 	}
 }
-
-var newline = []byte{'\n'}
 
 // find returns the start and end of the next item. The end is 0 or less if it has not been read yet or does not
 // exist. The start is negative at the end of the list.

@@ -5,7 +5,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -33,9 +32,14 @@ const (
 	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
 )
 
-// isManifest reports whether a file in a directory has an extension that is read.
+// isManifest reports whether a file in a directory has an extension that is read. A file that is given by its path may
+// have any extension.
 func isManifest(name string) bool {
-	return slices.Contains(extensions, strings.ToLower(path.Ext(name)))
+	switch strings.ToLower(path.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
 }
 
 // repository classifies the files of a directory by their names and by the kustomizations next to them.

@@ -51,7 +51,7 @@ func TestForeignFiles(t *testing.T) {
 			"the text is UTF-16: save it as UTF-8",
 		}},
 		{"JSON with a comment", "a.json", "{\n    // c\n    \"apiVersion\": \"v1\",\n    \"kind\": \"Pod\"}", []string{
-			"3: not YAML: did not find expected ',' or '}': the { in line 1 is not closed",
+			"4: not YAML: did not find expected ',' or '}'",
 		}},
 		{"upper case", "A.YAML", pod, []string{"Pod"}},
 		{"upper case JSON", "A.JSON", `{"apiVersion": "v1", "kind": "Pod"}`, []string{"Pod"}},
@@ -62,11 +62,11 @@ func TestForeignFiles(t *testing.T) {
 			"1: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 		}},
 		{"an apiVersion alone", "a.yaml", "apiVersion: v1\n", []string{"1: " + noKind}},
-		{"a broken manifest", "a.yaml", "kind: Pod\nmetadata: {name: a\n", []string{"2: not YAML: the { is not closed"}},
+		{"a broken manifest", "a.yaml", "kind: Pod\nmetadata: {name: a\n", []string{"2: not YAML: did not find expected ',' or '}'"}},
 		{
 			"a broken rule of Prometheus", "a.yaml",
 			"kind: PrometheusRule\na: \"{{ $value }} {{ .Labels.x }}\"\nb: |\n  {{ $labels.x }}\nc: [a\n",
-			[]string{"5: not YAML: the [ is not closed"},
+			[]string{"5: not YAML: did not find expected ',' or ']'"},
 		},
 		{"a truncated manifest", "a.json", `{"kind": "Pod", "metadata": {`, []string{
 			"1: the JSON is truncated: it ends before the object does",

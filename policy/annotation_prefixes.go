@@ -113,7 +113,7 @@ type knownAnnotations struct {
 }
 
 // defaultAnnotations returns the annotations under the default prefixes of the controllers.
-var defaultAnnotations = sync.OnceValue(func() *knownAnnotations {
+var defaultAnnotations = sync.OnceValue(func() *knownAnnotations { //nolint:gochecknoglobals // of an embedded file
 	return &knownAnnotations{hosts: hostAnnotationTables(nil, nil), nginx: []string{ingressNginxPrefix + "/"}}
 })
 

@@ -125,14 +125,16 @@ const (
 	Enforce             // the request is denied; images are rewritten
 )
 
-var modeNames = [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}
+func modeNames() [Enforce + 1]string {
+	return [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}
+}
 
 // String returns the word for the mode in policy files.
-func (m Mode) String() string { return modeNames[m] }
+func (m Mode) String() string { return modeNames()[m] }
 
 // UnmarshalText accepts the words off, audit, warn and enforce.
 func (m *Mode) UnmarshalText(b []byte) error {
-	for i, name := range modeNames {
+	for i, name := range modeNames() {
 		if name == string(b) {
 			*m = Mode(i)
 			return nil

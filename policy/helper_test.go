@@ -3,7 +3,6 @@ package policy
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -16,11 +15,6 @@ func mustLoad(t testing.TB, text string) *Policy {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// withoutSuites returns the files that are not test suites.
-func withoutSuites(paths []string) []string {
-	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.yaml") })
 }
 
 func policyFile(name, text string) File {

@@ -35,7 +35,7 @@ type hostAnnotationLine struct {
 }
 
 // hostAnnotationLines returns the lines of hostAnnotations, parsed on first use.
-var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine {
+var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine { //nolint:gochecknoglobals // of an embedded file
 	var lines []hostAnnotationLine
 	for line := range strings.Lines(hostAnnotations) {
 		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -74,11 +74,11 @@ func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationR
 // hostAnnotationTables returns a table for each kind. Its parameters have the same meaning as those for
 // allHostAnnotations.
 func hostAnnotationTables(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string]*hostAnnotationTable {
-	tables := map[string]*hostAnnotationTable{}
+	tables, grammars := map[string]*hostAnnotationTable{}, hostGrammars()
 	for kind, list := range allHostAnnotations(more, rows) {
 		t := &hostAnnotationTable{exact: map[string]hostGrammar{}}
 		for _, a := range list {
-			t.add(match.Glob(a.Key), hostGrammars[a.Grammar])
+			t.add(match.Glob(a.Key), grammars[a.Grammar])
 		}
 		tables[kind] = t
 	}

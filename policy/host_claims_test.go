@@ -146,7 +146,7 @@ func TestHostAnnotationTable(t *testing.T) {
 			continue
 		}
 		fields := strings.Fields(line)
-		if len(fields) != 3 || hostGrammars[fields[2]] == nil || fields[0] != match.LowerASCII(fields[0]) {
+		if len(fields) != 3 || hostGrammars()[fields[2]] == nil || fields[0] != match.LowerASCII(fields[0]) {
 			t.Errorf("want a key in lower case, kinds and a grammar: %s", line)
 			continue
 		}

@@ -28,20 +28,22 @@ func (g hostGrammar) and(other hostGrammar) hostGrammar {
 	}
 }
 
-// hostGrammars contains the grammars that data/host-annotations.txt uses, by name.
-var hostGrammars = map[string]hostGrammar{
-	"dns":         recordList,
-	"certificate": listed(oneLabel),
-	"commonname":  commonNames,
-	"nginx":       nginxAlias,
-	"www":         wwwRedirect,
-	"uris":        uriHosts,
-	"any":         anyHost,
-	"alb":         albConditions,
-	"eskip":       eskipHosts,
-	"url":         urlHost,
-	"pathmatcher": pathMatcher,
-	"gardener":    gardenerNames,
+// hostGrammars returns the grammars that data/host-annotations.txt uses, by name.
+func hostGrammars() map[string]hostGrammar {
+	return map[string]hostGrammar{
+		"dns":         recordList,
+		"certificate": listed(oneLabel),
+		"commonname":  commonNames,
+		"nginx":       nginxAlias,
+		"www":         wwwRedirect,
+		"uris":        uriHosts,
+		"any":         anyHost,
+		"alb":         albConditions,
+		"eskip":       eskipHosts,
+		"url":         urlHost,
+		"pathmatcher": pathMatcher,
+		"gardener":    gardenerNames,
+	}
 }
 
 // listed returns the grammar of a comma-separated list of names. read parses one name.

@@ -126,14 +126,16 @@ const (
 	nginxCritical
 )
 
-var nginxRiskNames = [...]string{nginxLow: "Low", nginxMedium: "Medium", nginxHigh: "High", nginxCritical: "Critical"}
+func nginxRiskNames() [nginxCritical + 1]string {
+	return [...]string{nginxLow: "Low", nginxMedium: "Medium", nginxHigh: "High", nginxCritical: "Critical"}
+}
 
 // String returns the project's word for the risk.
-func (n nginxRisk) String() string { return nginxRiskNames[n] }
+func (n nginxRisk) String() string { return nginxRiskNames()[n] }
 
 // UnmarshalText accepts the project's words for risks.
 func (n *nginxRisk) UnmarshalText(b []byte) error {
-	for i, name := range nginxRiskNames {
+	for i, name := range nginxRiskNames() {
 		if name == string(b) {
 			*n = nginxRisk(i)
 			return nil
@@ -160,7 +162,7 @@ func nginxRiskOf(name string) (risk nginxRisk, known bool) {
 }
 
 // nginxRiskTable returns the risks by name, parsed on first use.
-var nginxRiskTable = sync.OnceValue(func() map[string]nginxRisk {
+var nginxRiskTable = sync.OnceValue(func() map[string]nginxRisk { //nolint:gochecknoglobals // of an embedded file
 	risks := map[string]nginxRisk{}
 	for line := range strings.Lines(nginxRisks) {
 		var risk nginxRisk

@@ -88,6 +88,10 @@ type document struct {
 	blocks
 }
 
+// DocumentType returns the Go type of one YAML document of a policy file. internal/schema/generate makes the schema of
+// policy files from it.
+func DocumentType() reflect.Type { return reflect.TypeFor[document]() }
+
 // Validate implements strict.Validator.
 func (d *document) Validate() error {
 	if d.APIVersion != fileAPIVersion {

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -30,7 +31,8 @@ func FuzzLoad(f *testing.F) {
 				if i == strict.MaxErrors {
 					continue // how many more there are
 				}
-				if e.File != "fuzz.yaml" || e.Line < 1 || e.Column < 1 || e.Msg == "" {
+				if e.File != "fuzz.yaml" || e.Line < 1 || e.Msg == "" ||
+					e.Column < 1 && !strings.HasPrefix(e.Msg, "not valid YAML") {
 					t.Errorf("does not say where and what: %#v", e)
 				}
 			}

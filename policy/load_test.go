@@ -137,7 +137,7 @@ func TestLoadReportsAllMistakes(t *testing.T) {
 	)
 	want := `a.yaml:4:19: services[0].mode: "enforced" is not a mode: write off, audit, warn or enforce
 b.yaml:3:1: servcies: unknown field; did you mean services?
-c.yaml:1:1: not valid YAML: did not find expected node content`
+c.yaml:1: not valid YAML: did not find expected node content`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)
 	}
@@ -270,7 +270,7 @@ func TestLoadTemplates(t *testing.T) {
 	for text, want := range map[string]string{
 		"mirrors:\n- {name: hub, mode: {{ .Values.mode }}, sources: [docker.io], mirror: m.example}\n": "p:4:21: " +
 			"mirrors[0].mode: want a string, got a mapping" + hint,
-		"{{- if .Values.mirrors }}\nmirrors: []\n{{- end }}\n": "p:3:1: not valid YAML: could not find expected ':'" + hint,
+		"{{- if .Values.mirrors }}\nmirrors: []\n{{- end }}\n": "p:3: not valid YAML: could not find expected ':'" + hint,
 		"# {{ .Values.mode }}\nallowEmpty: 5\n":                "p:4:13: allowEmpty: want true or false, got 5",
 	} {
 		_, err := Load(policyFile("p", text))

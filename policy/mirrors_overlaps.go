@@ -147,8 +147,8 @@ func (x *overlaps) addError(first, second namespacePattern) {
 // orders contains the least and the greatest order of some entries.
 type orders struct{ least, greatest int }
 
-// noOrders is the value of orders without entries.
-var noOrders = orders{math.MaxInt, -1}
+// noOrders returns the value of orders without entries.
+func noOrders() orders { return orders{math.MaxInt, -1} }
 
 // with returns the orders of all entries in o and p.
 func (o orders) with(p orders) orders {
@@ -179,7 +179,7 @@ func newTailTree(all []namespacePattern) tailTree {
 	n := len(t.tails)
 	t.parent, t.end, t.nodes = make([]int, n), make([]int, n), make([]orders, 2*n)
 	for i := range t.nodes {
-		t.nodes[i] = noOrders
+		t.nodes[i] = noOrders()
 	}
 	var open []int
 	for i, tail := range t.tails {
@@ -224,7 +224,7 @@ func (t *tailTree) set(rank int, o orders) {
 // hasOther reports whether an entry with another order has an open pattern whose tail ends with the given tail, or
 // whose tail is the end of the given tail.
 func (t *tailTree) hasOther(rank, order int) bool {
-	found := noOrders
+	found := noOrders()
 	for l, r := len(t.tails)+rank, len(t.tails)+t.end[rank]; l < r; l, r = l/2, r/2 {
 		if l%2 == 1 {
 			found = found.with(t.nodes[l])

@@ -62,7 +62,7 @@ func TestOverlapsRemovesClosed(t *testing.T) {
 			if c.pattern.IsWild() {
 				opened++
 			}
-			want, open := slices.Repeat([]orders{noOrders}, len(x.tails.tails)), make([]int, len(x.tails.tails))
+			want, open := slices.Repeat([]orders{noOrders()}, len(x.tails.tails)), make([]int, len(x.tails.tails))
 			for _, o := range x.open {
 				order := o.mirror.order
 				want[o.tail] = want[o.tail].with(orders{order, order})

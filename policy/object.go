@@ -77,13 +77,15 @@ const (
 	Volumes
 )
 
-var placeNames = [...]string{
-	Containers: "containers", InitContainers: "initContainers",
-	EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
+func placeNames() [Volumes + 1]string {
+	return [...]string{
+		Containers: "containers", InitContainers: "initContainers",
+		EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
+	}
 }
 
 // String returns the name of the field in a Pod spec.
-func (p Place) String() string { return placeNames[p] }
+func (p Place) String() string { return placeNames()[p] }
 
 // Path returns the field of the image as users write it, for example spec.containers[0].image.
 func (i Image) Path() string {

@@ -9,7 +9,7 @@ import (
 // Problem is a mistake in a policy or a warning about an entry, with its position.
 type Problem struct {
 	File         string // same as File.Name; empty if the problem is not about a file
-	Line, Column int    // both count from 1, Column in characters; 0 if the problem is not about a line
+	Line, Column int    // both count from 1, Column in characters; 0 if they are not known
 	Path         string // the field, as in ingresses[0].hosts.allowed; empty for a whole file
 	Message      string
 }

@@ -171,22 +171,24 @@ const (
 	Outcomes
 )
 
-var outcomeWords = [Outcomes]string{
-	NoMirror:     "no mirror",
-	Rewritten:    "rewritten",
-	WouldRewrite: "would be rewritten",
-	AtMirror:     "at a mirror",
-	Excluded:     "excluded",
-	Unchanged:    "unchanged",
-	Malformed:    "malformed",
-	Denied:       "denied",
-	Ignored:      "ignored",
-	NeverPulled:  "never pulled",
-	Placeholder:  "placeholder",
+func outcomeWords() [Outcomes]string {
+	return [...]string{
+		NoMirror:     "no mirror",
+		Rewritten:    "rewritten",
+		WouldRewrite: "would be rewritten",
+		AtMirror:     "at a mirror",
+		Excluded:     "excluded",
+		Unchanged:    "unchanged",
+		Malformed:    "malformed",
+		Denied:       "denied",
+		Ignored:      "ignored",
+		NeverPulled:  "never pulled",
+		Placeholder:  "placeholder",
+	}
 }
 
 // String returns the outcome in one to three words: "would be rewritten".
-func (o Outcome) String() string { return outcomeWords[o] }
+func (o Outcome) String() string { return outcomeWords()[o] }
 
 // Why returns the outcome and its reason in one sentence, without the image and without a full stop.
 func (o *ImageOutcome) Why() string {

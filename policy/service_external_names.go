@@ -192,7 +192,7 @@ func kindOf(name string) targetKind {
 	first, rest, qualified := strings.Cut(name, ".")
 	top := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
-	case slices.Contains(metadataNames, name), first == "instance-data" && strings.HasSuffix(name, ".compute.internal"):
+	case isMetadataName(name), first == "instance-data" && strings.HasSuffix(name, ".compute.internal"):
 		return metadataTarget
 	case top == "localhost", isLoopbackName(first, rest, qualified):
 		return loopbackTarget
@@ -237,16 +237,20 @@ func isPublicDomain(label string) bool {
 	return public
 }
 
-// metadataNames are the names of metadata services in clouds.
-var metadataNames = []string{
-	"metadata", "metadata.google.internal", "metadata.goog", // Google Cloud
-	"instance-data", "instance-data.ec2.internal", // AWS
-	"metadata.tencentyun.com", // Tencent Cloud
-	"metadata.packet.net", "metadata.platformequinix.com",
+// isMetadataName reports whether a name is the name of a metadata service in a cloud.
+func isMetadataName(name string) bool {
+	switch name {
+	case "metadata", "metadata.google.internal", "metadata.goog", // Google Cloud
+		"instance-data", "instance-data.ec2.internal", // AWS
+		"metadata.tencentyun.com", // Tencent Cloud
+		"metadata.packet.net", "metadata.platformequinix.com":
+		return true
+	}
+	return false
 }
 
 // metadataRanges are the addresses of metadata services. Most are link-local. The others are specific to a cloud.
-var metadataRanges = []netip.Prefix{
+var metadataRanges = []netip.Prefix{ //nolint:gochecknoglobals // netip has no constants, and checks parse nothing
 	netip.MustParsePrefix("169.254.0.0/16"),     // AWS, Azure, Google Cloud, Oracle Cloud, OpenStack and others
 	netip.MustParsePrefix("fe80::/10"),          // the same in IPv6: OpenStack
 	netip.MustParsePrefix("fd00:ec2::/32"),      // AWS

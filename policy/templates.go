@@ -99,7 +99,10 @@ func pathHint(path string, segments []string) string {
 }
 
 // placeOf reports whether a name is the name of a list in a PodSpec that contains images.
-func placeOf(name string) bool { return slices.Contains(placeNames[:], name) }
+func placeOf(name string) bool {
+	names := placeNames()
+	return slices.Contains(names[:], name)
+}
 
 // isFieldName reports whether a text can be the name of a field. jsonscan reads field names of up to 64 bytes.
 func isFieldName(s string) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// BenchmarkDecode measures decoding. bench/decoders has the costs of other decoders.
+// BenchmarkDecode measures decoding. docs/decisions/0005-own-scanner.md has the costs of other decoders.
 func BenchmarkDecode(b *testing.B) {
 	decoders := map[string]func([]byte) error{
 		"pods":        func(body []byte) error { _, err := Pods().Decode(body); return err },

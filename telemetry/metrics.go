@@ -3,7 +3,7 @@
 //	metrics.go, policy.go, lifecycle.go, certificates.go   the instruments
 //	scrape.go                                              the handler that serves them
 //	tracing.go, tracing_env.go                             the tracer, and the environment variables that configure it
-//	review_span.go                                         the span of a review
+//	review.go                                              the metrics, the span and the log line of a review
 //	spans.go                                               the queue of spans, and a count of dropped spans
 //
 // A client can never choose the value of a label, such as a namespace, a user, an image or a host. Label values come
@@ -12,9 +12,7 @@ package telemetry
 
 import (
 	"log/slog"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -127,9 +125,6 @@ func rejectedReasons() []string {
 	}
 }
 
-// Rejected counts a review that was not started. reason is one of a few fixed words.
-func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
-
 // ReviewsInFlight returns the gauge of reviews that are being decoded or decided.
 func (m *Metrics) ReviewsInFlight() prometheus.Gauge { return m.inFlight }
 
@@ -144,68 +139,6 @@ func (m *Metrics) Throttle(log *slog.Logger) *slog.Logger {
 	return logthrottle.New(log, func(l slog.Level) logthrottle.Counter {
 		return m.linesDropped.WithLabelValues(strings.ToLower(l.String()))
 	})
-}
-
-// Found counts one finding. All arguments except existed come from the policy.
-func (m *Metrics) Found(rule, check, mode string, existed bool) {
-	m.findings.WithLabelValues(rule, check, mode, strconv.FormatBool(existed)).Inc()
-}
-
-// Image counts an image of a Pod. entry is the mirrors entry that decided, or empty if no entry did. outcome is one of
-// a few fixed words.
-func (m *Metrics) Image(entry, outcome string) { m.images.WithLabelValues(entry, outcome).Inc() }
-
-// Endpoint contains the series of one path, so that a review does not look them up by their labels.
-type Endpoint struct {
-	reviews  *prometheus.CounterVec
-	duration prometheus.ExemplarObserver
-}
-
-// Endpoint returns the series of a path, which must be a path that the server routes.
-func (m *Metrics) Endpoint(path string) Endpoint {
-	e := Endpoint{
-		reviews:  m.reviews.MustCurryWith(prometheus.Labels{"path": path}),
-		duration: m.duration.WithLabelValues(path).(prometheus.ExemplarObserver), // every histogram is an ExemplarObserver
-	}
-	e.begin()
-	return e
-}
-
-// begin creates the series whose first event matters: denials and failures. Failures count under the operation unknown,
-// because such a review was not read or not understood. A deletion is never denied. Allowed reviews do not need such a
-// series, because there are thousands of them.
-func (e Endpoint) begin() {
-	for operation, outcomes := range map[string][]string{
-		"CREATE":  {"denied"},
-		"UPDATE":  {"denied"},
-		"unknown": {"unevaluated", "invalid", "rejected", "panicked"},
-	} {
-		for _, outcome := range outcomes {
-			e.reviews.WithLabelValues(operation, outcome)
-		}
-	}
-}
-
-// Reviewed counts a review and its duration. operation is the operation in the review. An operation that Kubernetes
-// does not have counts as "other", and an empty operation, of a review that was not understood, as "unknown". traceID
-// is the trace of the review and becomes the exemplar of its bucket. It is empty if the review is not traced.
-func (e Endpoint) Reviewed(operation, outcome string, took time.Duration, traceID string) {
-	e.reviews.WithLabelValues(operationLabel(operation), outcome).Inc()
-	var exemplar prometheus.Labels // nil for none
-	if traceID != "" {
-		exemplar = prometheus.Labels{"trace_id": traceID}
-	}
-	e.duration.ObserveWithExemplar(took.Seconds(), exemplar)
-}
-
-func operationLabel(operation string) string {
-	switch operation {
-	case "CREATE", "UPDATE", "DELETE", "CONNECT":
-		return operation
-	case "":
-		return "unknown"
-	}
-	return "other"
 }
 
 // Built records the running build: its version, the revision of its source, and the version of Go.

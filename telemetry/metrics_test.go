@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/certs"
 	"github.com/evergate/evergate/lifecycle"
 	"github.com/evergate/evergate/policy"
@@ -30,13 +31,19 @@ var (
 func used() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	m := telemetry.NewMetrics(reg)
-	m.Endpoint("/mutate/pods").Reviewed("CREATE", "rewritten", 200*time.Microsecond, "")
-	m.Rejected("reviews_timed_out")
+	d := &admission.Decision{
+		Attributes: policy.Attributes{Operation: "CREATE"}, Patch: []byte("[]"),
+		Findings: []policy.Finding{{Rule: "team-hosts", Check: "hosts.allowed", Mode: policy.Enforce}},
+	}
+	d.Rewriting.Images = []policy.ImageOutcome{{Entry: "hub", Outcome: policy.Rewritten}}
+	reviewed := time.Now().Add(-15 * time.Second)
+	endpointOf(m, nil).Begin(request(), reviewed, time.Second).Answer(telemetry.Result{Decision: d})
+	endpointOf(m, nil).Begin(request(), reviewed, time.Second).Answer(telemetry.Result{Failure: &telemetry.Failure{
+		Outcome: telemetry.Rejected, Reason: "reviews_timed_out",
+	}})
 	m.ReviewsInFlight().Add(2)
 	m.BodyBytesInFlight().Add(4096)
 	m.ReviewWaits().Observe(0)
-	m.Found("team-hosts", "hosts.allowed", "enforce", false)
-	m.Image("hub", "rewritten")
 	m.Built("v1.2.3", "0123456", "go1.26")
 	m.PolicyLoaded("aaaaaaaaaaaa", policy.Counts{Mirrors: 1}, []policy.Expiry{{Rule: "former", Ends: time.Unix(1, 0)}})
 	m.PolicyLoaded("0123456789ab", policy.Counts{Mirrors: 3, Ingresses: 2}, []policy.Expiry{
@@ -68,10 +75,10 @@ func scrape(t *testing.T, g prometheus.Gatherer) string {
 func TestMetrics(t *testing.T) {
 	text := scrape(t, used())
 	for _, want := range []string{
-		`evergate_reviews_total{operation="CREATE",outcome="rewritten",path="/mutate/pods"} 1`,
-		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="0.0001"} 0`,
-		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="0.00025"} 1`,
-		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="30"} 1`,
+		`evergate_reviews_total{operation="CREATE",outcome="denied",path="/mutate/pods"} 1`,
+		`evergate_reviews_total{operation="unknown",outcome="rejected",path="/mutate/pods"} 1`,
+		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="10"} 0`,
+		`evergate_review_duration_seconds_bucket{path="/mutate/pods",le="30"} 2`,
 		`evergate_reviews_rejected_total{reason="reviews_timed_out"} 1`,
 		`evergate_reviews_in_flight 2`,
 		`evergate_body_bytes_in_flight 4096`,
@@ -129,12 +136,13 @@ func TestPolicyIsNoYoungerForBeingLoadedAgain(t *testing.T) {
 
 func TestOperationsAreBounded(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	e := telemetry.NewMetrics(reg).Endpoint("/mutate/pods")
+	e := endpointOf(telemetry.NewMetrics(reg), nil)
 	for operation, want := range map[string]string{
 		"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", "CONNECT": "CONNECT",
 		"": "unknown", "create": "other", "x\x00": "other",
 	} {
-		e.Reviewed(operation, "allowed", 0, "")
+		d := &admission.Decision{Attributes: policy.Attributes{Operation: policy.Operation(operation)}}
+		end(e.Begin(request(), time.Now(), time.Second), d)
 		if line := `{operation="` + want + `",outcome="allowed",path="/mutate/pods"}`; !strings.Contains(scrape(t, reg),
 			line) {
 			t.Errorf("%q is not counted as %s", operation, want)

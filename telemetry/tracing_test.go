@@ -19,7 +19,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/logtest"
+	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -76,16 +78,34 @@ func newTraced(cfg telemetry.TracingConfig) traced {
 	return t
 }
 
+// endpointOf returns what reports the reviews of /mutate/pods.
+func endpointOf(m *telemetry.Metrics, t *telemetry.Tracing) *telemetry.Endpoint {
+	for _, w := range admission.Webhooks() {
+		if w.Path == "/mutate/pods" {
+			return m.Endpoint(&w, t, slog.New(slog.DiscardHandler))
+		}
+	}
+	return nil
+}
+
+// begin begins a review.
+func (t traced) begin(r *http.Request) *telemetry.Review {
+	metrics := telemetry.NewMetrics(prometheus.NewRegistry())
+	return endpointOf(metrics, t.Tracing).Begin(r, time.Now(), 3*time.Second)
+}
+
+// end ends a review with a decision.
+func end(v *telemetry.Review, d *admission.Decision) {
+	v.Answer(telemetry.Result{Decision: d})
+	v.End()
+}
+
 func request() *http.Request {
 	return httptest.NewRequest(http.MethodPost, "/mutate/pods?timeout=3s", nil)
 }
 
-// review creates the span of one review with one stage, which are two spans.
-func (t traced) review() {
-	s := t.Endpoint("/mutate/pods").Review(request())
-	s.Stage("decode")
-	s.End(http.StatusOK)
-}
+// review creates the span of one review and the span of its stage write.
+func (t traced) review() { end(t.begin(request()), &admission.Decision{}) }
 
 // became returns how many spans were exported and how many were dropped, by reason.
 func (t traced) became(tb testing.TB) map[string]float64 {
@@ -129,7 +149,7 @@ func TestStopFlushes(t *testing.T) {
 		if err := tr.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff([]string{"decode", "POST /mutate/pods", "phase draining"}, c.names()); diff != "" {
+		if diff := cmp.Diff([]string{"write", "POST /mutate/pods", "phase draining"}, c.names()); diff != "" {
 			t.Errorf("exported (-want +got):\n%s", diff)
 		}
 		tr.check(t, "stopped", map[string]float64{"exported": 3})
@@ -290,12 +310,12 @@ func TestServerAttributes(t *testing.T) {
 			tr := newTraced(telemetry.TracingConfig{Exporter: c})
 			r := request()
 			r.Host, r.TLS = host, &tls.ConnectionState{}
-			tr.Endpoint("/mutate/pods").Review(r).End(http.StatusOK)
+			end(tr.begin(r), &admission.Decision{})
 			if err := tr.Stop(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got := []string{"", ""}
-			for _, a := range c.taken[0].Attributes() {
+			for _, a := range c.taken[1].Attributes() {
 				switch a.Key {
 				case "server.address":
 					got[0] = a.Value.AsString()
@@ -315,13 +335,15 @@ func TestAttributesAreCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fakeCollector{}
 		tr := newTraced(telemetry.TracingConfig{Exporter: c})
-		s := tr.Endpoint("/mutate/pods").Review(request())
 		long := strings.Repeat("x", 1<<20)
-		s.End(http.StatusOK, attribute.String("a", long), attribute.StringSlice("b", []string{long}))
+		d := &admission.Decision{UID: long, Findings: []policy.Finding{{Rule: long}}}
+		d.Name, d.Namespace, d.Operation, d.Subresource = long, long, policy.Operation(long), long
+		d.Rewriting.Images = []policy.ImageOutcome{{Outcome: policy.Rewritten, Image: policy.Image{Ref: long}, To: long}}
+		end(tr.begin(request()), d)
 		if err := tr.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range c.taken[0].Attributes() {
+		for _, a := range c.taken[1].Attributes() {
 			if n := len(a.Value.String()); n > 1100 {
 				t.Errorf("%s has %d bytes", a.Key, n)
 			}
@@ -333,12 +355,11 @@ func TestAttributesAreCut(t *testing.T) {
 func TestNoTracing(t *testing.T) {
 	var tr *telemetry.Tracing
 	tr.PhaseChanged("starting", "listening", 0, 0)
-	s := tr.Endpoint("/mutate/pods").Review(request())
-	s.Stage("decode")
-	s.Failed("invalid", "no review")
-	s.Waiting("memory")()
-	s.End(http.StatusBadRequest)
-	if s != nil || s.TraceID() != "" {
+	v := endpointOf(telemetry.NewMetrics(prometheus.NewRegistry()), nil).Begin(request(), time.Now(), time.Second)
+	v.Stage("decode")
+	v.Waiting("memory")()
+	end(v, &admission.Decision{})
+	if v.Traced() {
 		t.Error("there is a span")
 	}
 	if err := tr.Stop(t.Context()); err != nil {
@@ -358,7 +379,8 @@ func TestTraceIDOfTheCaller(t *testing.T) {
 		if header != "" {
 			r.Header.Set("traceparent", header)
 		}
-		if got := telemetry.TraceID(r); got != want {
+		v := endpointOf(telemetry.NewMetrics(prometheus.NewRegistry()), nil).Begin(r, time.Now(), time.Second)
+		if got := v.LoggedTrace(); got != want {
 			t.Errorf("%q: %q, want %q", header, got, want)
 		}
 	}
@@ -367,7 +389,6 @@ func TestTraceIDOfTheCaller(t *testing.T) {
 // If a header does not contain a trace, its sampled flag does not count: the review is the first of its trace.
 func TestNoTraceIsNotUnsampled(t *testing.T) {
 	tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{}})
-	e := tr.Endpoint("/mutate/pods")
 	for header, want := range map[string]bool{
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00": false,
 		"00-00000000000000000000000000000000-b7ad6b7169203331-00": true,
@@ -383,7 +404,7 @@ func TestNoTraceIsNotUnsampled(t *testing.T) {
 	} {
 		r := request()
 		r.Header.Set("traceparent", header)
-		if got := e.Review(r) != nil; got != want {
+		if got := tr.begin(r).Traced(); got != want {
 			t.Errorf("%s: traced %t, want %t", header, got, want)
 		}
 	}
@@ -411,7 +432,6 @@ func TestSamplers(t *testing.T) {
 		{"traceidratio", part, 600, 1000, 1000},
 	} {
 		tr := newTraced(telemetry.TracingConfig{Exporter: &fakeCollector{}, Sampler: tt.sampler})
-		e := tr.Endpoint("/mutate/pods")
 		for parent, want := range map[string]int{"": tt.root, unsampled: tt.unsampled, sampled: tt.sampled} {
 			r := request()
 			if parent != "" {
@@ -419,7 +439,7 @@ func TestSamplers(t *testing.T) {
 			}
 			var n int
 			for range 1000 {
-				if e.Review(r) != nil {
+				if tr.begin(r).Traced() {
 					n++
 				}
 			}

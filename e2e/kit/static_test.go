@@ -48,7 +48,8 @@ func TestStatic(t *testing.T) {
 	if out := status.run(t, "status"); !strings.Contains(out, want) {
 		t.Error(out)
 	}
-	if out := status.run(t, "preflight"); !strings.Contains(out, ", and the API server's files were exported from "+hash+"\n") {
+	want = ", and the API server's files were exported from " + hash + "\n"
+	if out := status.run(t, "preflight"); !strings.Contains(out, want) {
 		t.Error(out)
 	}
 	status.checkPreflight(t)

@@ -8,13 +8,15 @@ import (
 	"io"
 )
 
+//go:generate go run ./generate ../..
+
 // policySchema is docs/policy.schema.json, compressed to an eighth of its size, because the binary seldom shows it. It
 // is in this directory because the image is built without docs.
 //
 //go:embed policy.schema.json.gz
 var policySchema []byte
 
-// Policy returns the JSON Schema of policy files. go test ./policy -run Schema -update writes it.
+// Policy returns the JSON Schema of policy files.
 func Policy() ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(policySchema))
 	if err != nil {

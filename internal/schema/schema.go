@@ -1,5 +1,5 @@
-// Package schema parses the JSON Schema of policy files, docs/policy.schema.json, and explains its fields. A test of
-// package policy writes the file from the types that policies are decoded into.
+// Package schema parses the JSON Schema of policy files, docs/policy.schema.json, and explains its fields. The command
+// in the directory generate writes the file from the types that policies are decoded into.
 package schema
 
 import (

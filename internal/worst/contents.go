@@ -48,23 +48,25 @@ func (n nasty) textAfter(prefix string, size int) raw {
 // digits returns a number of about size bytes.
 func digits(size int) raw { return raw(strings.Repeat("7", max(1, size))) }
 
-// likely contains valid values, each with a placeholder for a number, by the suffix of a path.
-var likely = []struct{ suffix, format string }{
-	{"image", "r%d.test/a/b:1"},
-	{"reference", "r%d.test/a/b:1"},
-	{"host", "h%d.example.com"},
-	{"hosts[]", "h%d.example.com"},
-	{"path", "/a%d/b"},
-	{"hostnames[]", "h%d.example.com"},
-	{"externalIPs[]", "2001:db8::%x"},
-	{"loadBalancerSourceRanges[]", "2001:db8::%x/128"},
-	{"ip", "2001:db8::%x"},
-	{"hostname", "h%d.example.com"},
-	{"dnsNames[]", "h%d.example.com"},
-	{"uris[]", "https://h%d.example.com/a"},
-	{"ipAddresses[]", "2001:db8::%x"},
-	{"literalSubject", "CN=h%d.example.com,O=a"},
-	{"dnsName", "h%d.example.com"},
+// likely returns valid values, each with a placeholder for a number, by the suffix of a path.
+func likely() []struct{ suffix, format string } {
+	return []struct{ suffix, format string }{
+		{"image", "r%d.test/a/b:1"},
+		{"reference", "r%d.test/a/b:1"},
+		{"host", "h%d.example.com"},
+		{"hosts[]", "h%d.example.com"},
+		{"path", "/a%d/b"},
+		{"hostnames[]", "h%d.example.com"},
+		{"externalIPs[]", "2001:db8::%x"},
+		{"loadBalancerSourceRanges[]", "2001:db8::%x/128"},
+		{"ip", "2001:db8::%x"},
+		{"hostname", "h%d.example.com"},
+		{"dnsNames[]", "h%d.example.com"},
+		{"uris[]", "https://h%d.example.com/a"},
+		{"ipAddresses[]", "2001:db8::%x"},
+		{"literalSubject", "CN=h%d.example.com,O=a"},
+		{"dnsName", "h%d.example.com"},
+	}
 }
 
 // valid returns the i-th of many different valid values.
@@ -80,7 +82,7 @@ func (f field) valid(i int) raw {
 	if strings.HasSuffix(f.Path, "ullPolicy") { // imagePullPolicy, pullPolicy
 		return []raw{`"Never"`, `"Always"`}[i%2]
 	}
-	for _, l := range likely {
+	for _, l := range likely() {
 		if strings.HasSuffix(f.Path, l.suffix) {
 			return raw(fmt.Sprintf(`"`+l.format+`"`, i))
 		}

@@ -3,16 +3,11 @@ package worst
 import (
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,64 +106,6 @@ func typeLeaves(t reflect.Type, at string, all map[string]bool) {
 	default:
 		all[at] = true
 	}
-}
-
-// Every annotation key in the code is tried.
-func TestKeys(t *testing.T) {
-	var tried []string
-	for _, k := range kinds() {
-		tried = append(tried, keys(k.name)...)
-	}
-	// Labels, and annotations whose value is only compared with one text.
-	labels := []string{
-		"kubernetes.io/metadata.name", "acme.cert-manager.io/http01-solver", "inject.istio.io/templates",
-		"alb.ingress.kubernetes.io/certificate-arn", "alb.ingress.kubernetes.io/ssl-redirect",
-		"appgw.ingress.kubernetes.io/appgw-ssl-certificate", "networking.gke.io/managed-certificates",
-		"ingress.gcp.kubernetes.io/pre-shared-cert", "traefik.ingress.kubernetes.io/router.tls", "konghq.com/protocols",
-	}
-	key := regexp.MustCompile(`^[a-z0-9.-]+\.[a-z]+/[a-z0-9.-]*[a-z]$`)
-	found := 0
-	for _, tree := range sources(t, "../../policy") {
-		ast.Inspect(tree, func(n ast.Node) bool {
-			if e, ok := n.(ast.Expr); ok && key.MatchString(literal(e)) {
-				if found++; !slices.Contains(tried, literal(e)) && !slices.Contains(labels, literal(e)) {
-					t.Errorf("no row has the annotation %s", literal(e))
-				}
-			}
-			return true
-		})
-	}
-	if found == 0 {
-		t.Error("found no annotation at all")
-	}
-}
-
-// sources parses the Go files of a package, except its tests.
-func sources(t *testing.T, dir string) map[string]*ast.File {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: no files (%v)", dir, err)
-	}
-	all := map[string]*ast.File{}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		if all[file], err = parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
-}
-
-// literal returns the value of a string literal, and "" for other expressions.
-func literal(e ast.Expr) string {
-	if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
-		s, _ := strconv.Unquote(l.Value)
-		return s
-	}
-	return ""
 }
 
 func load(t *testing.T, text string) *policy.Policy {

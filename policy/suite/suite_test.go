@@ -69,7 +69,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"twice", head + "- {name: a, file: b}\n- {name: a, file: b}\n", `a_test.yaml:4:3: cases[1]: the case in line 3 is also named "a": names must be unique in a suite`},
 		{"several", head + "- {name: a, file: b}\n---\n" + head, "a_test.yaml:1:1: it has several documents: a suite has only one"},
 		{"kind", "kind: Pod\n" + head + "- {name: a, file: b}\n", `a_test.yaml:1:7: kind: "Pod" is not a suite: write EvergatePolicyTest, or leave it out`},
-		{"syntax", head + "- {name: a\n", "a_test.yaml:3:3: not valid YAML: the { is not closed"},
+		{"syntax", head + "- {name: a\n", "a_test.yaml:3: not valid YAML: did not find expected ',' or '}'"},
 		{"long", head + strings.Repeat("#", maxBytes), "a_test.yaml:1:1: it has 4,194,328 bytes, at most 4,194,304 are allowed"},
 		{"values", head + "- groups: [" + strings.Repeat("a,", maxValues) + "]", "a_test.yaml:3:1: the suite has more than 400,000 values, which is the limit"},
 	} {

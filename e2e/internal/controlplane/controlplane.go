@@ -255,7 +255,7 @@ func FreePorts(ctx context.Context, n int) ([]string, error) {
 }
 
 // portsTried counts the ports that FreePorts has tried, for all tests of a process, from a random start.
-var portsTried = func() *atomic.Uint32 {
+var portsTried = func() *atomic.Uint32 { //nolint:gochecknoglobals // of the process, so that tests differ
 	n := new(atomic.Uint32)
 	n.Store(rand.Uint32())
 	return n

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Pos is a position in a file. Lines and columns count from 1.
+// Pos is a position in a file. Lines and columns count from 1. An error about YAML syntax has no column.
 type Pos struct {
 	File         string
 	Line, Column int
@@ -26,10 +26,13 @@ func (p Pos) Errorf(format string, args ...any) Error {
 // hundred.
 const maxMsg = 1024
 
-// String returns file:line:column, as compilers print it. If the line is 0, it returns only the file.
+// String returns file:line:column, as compilers print it. It leaves out a column of 0, and also a line of 0.
 func (p Pos) String() string {
-	if p.Line == 0 {
+	switch {
+	case p.Line == 0:
 		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }

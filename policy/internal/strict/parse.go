@@ -1,9 +1,12 @@
 package strict
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -76,13 +79,46 @@ func (d *Decoder) notYAML(m *meter, err error) {
 	}
 }
 
-// syntaxError returns the parser's error at its position, in the same form as all other errors.
+// syntaxError returns the parser's error at its line. The parser does not report a column.
 func (d *Decoder) syntaxError(m *meter, err error) Error {
 	if text.IsUTF16(m.data) {
 		return d.source.Pos(1, 1).Errorf("not valid YAML: the text is UTF-16: save it as UTF-8")
 	}
 	msg, line := splitError(err)
-	at := locate(d.ctx, d.source, msg, line, m.given)
-	pos := d.source.Pos(lineAt(m.data, at.offset), columnAt(m.data, at.offset))
-	return pos.Errorf("not valid YAML: %s", text.Printable(at.msg, maxMsg/2))
+	read := bytes.TrimSpace(m.data[:m.given])
+	if name, ok := strings.CutPrefix(msg, "unknown anchor '"); ok {
+		name, _, _ = strings.Cut(name, "'")
+		read = read[:max(0, bytes.LastIndex(read, []byte("*"+name)))]
+		msg += "; quote values that begin with *"
+	}
+	if line == 0 {
+		line = lineAt(m.data, len(read))
+	}
+	pos := Pos{File: d.source.File, Line: d.source.line(line)}
+	return pos.Errorf("not valid YAML: %s", text.Printable(msg, maxMsg/2))
 }
+
+// splitError returns the message of a parser error with advice, and its line. The line is 0 if the parser does not
+// report the line of the mistake.
+func splitError(err error) (msg string, line int) {
+	msg = strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(msg, "line "); ok {
+		if number, after, ok := strings.Cut(rest, ": "); ok {
+			line, _ = strconv.Atoi(number)
+			msg = after
+		}
+	}
+	switch msg {
+	case "found character that cannot start any token":
+		msg += "; indent with spaces instead of tabs, and quote values that begin with @, % or a backquote"
+	case "did not find expected alphabetic or numeric character":
+		msg += "; quote values that begin with *"
+	case "did not find expected key", "did not find expected '-' indicator", "did not find expected ',' or ']'",
+		"did not find expected ',' or '}'", "did not find expected node content":
+		line = 0 // it is the line before the list or mapping with the mistake
+	}
+	return msg, line
+}
+
+// lineAt returns the line of the byte at offset i.
+func lineAt(data []byte, i int) int { return 1 + bytes.Count(data[:i], []byte("\n")) }
