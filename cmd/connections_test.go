@@ -39,7 +39,7 @@ func TestMaxConnections(t *testing.T) {
 			"too small for " + thousands(kept(5)) + " connections",
 		},
 		"../docs/serve.md":                  {"limit of " + thousands(want) + "."},
-		"../kustomize/base/deployment.yaml": {"by " + thousands(want) + " connections (--max-connections)"},
+		"../kustomize/base/deployment.yaml": {"for " + thousands(want) + " connections (--max-connections)"},
 		"../e2e/calls/hostile_test.go":      {fmt.Sprintf("maxConnections = %d ", want)},
 	} {
 		text, err := os.ReadFile(file)

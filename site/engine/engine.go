@@ -53,9 +53,9 @@ type Place struct {
 
 // Native is the native export of one entry.
 type Native struct {
-	Entry    string   `json:"entry"`
-	Native   bool     `json:"native"`
-	Why      string   `json:"why"`
+	Entry     string   `json:"entry"`
+	Native    bool     `json:"native"`
+	Why       string   `json:"why"`
 	Omissions []string `json:"omissions"` // the fields that the export leaves out, and what to do instead
 }
 

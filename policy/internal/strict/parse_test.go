@@ -86,7 +86,7 @@ func TestErrorsOfBlocks(t *testing.T) {
 	for doc := range d.Documents(Source{File: "a", Data: []byte("name: n\nname: m\n"), Lines: 10, Columns: 4}) {
 		d.Decode(doc, &v)
 	}
-	want := "a:12:5: name: stands twice, first in line 11"
+	want := "a:12:5: name: duplicate key, first set on line 11"
 	if got := d.Errors().Errors().Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
