@@ -60,6 +60,8 @@ func pictures(s source) map[string]picture {
 			"Evergate's webhooks, and with both.", s.latency},
 		"trace": {"A trace of kubectl create in Jaeger: the request, the calls of the mutating and the validating webhook, " +
 			"and Evergate's stages in both. The last stage leads to the rule that denies the Pod.", s.trace},
+		"dashboard": {"The dashboard of the component prometheus while two replicas are replaced under load. Reviews by " +
+			"outcome, latency, findings and the phases of the replicas change. No call fails.", s.dashboard},
 		"lifecycle": {"The phases of an Evergate process: starting, listening, ready, draining, stopping, stopped. It is " +
 			"ready after a review to itself has succeeded, and drains after SIGTERM.", lifecycle},
 		"architecture": {"kube-apiserver sends an AdmissionReview to the Service. In a replica, the review passes the " +
@@ -238,5 +240,15 @@ func (s source) trace(d *drawing) error {
 	y := d.heading("kubectl create of a Pod, in Jaeger", "kube-apiserver's spans are grey, and Evergate's are blue.",
 		"The review of the validating webhook has the attribute evergate.rules = "+rule)
 	d.trace(y, spans)
+	return nil
+}
+
+func (s source) dashboard(d *drawing) error {
+	var panels []panel
+	if err := s.data("dashboard.json", &panels); err != nil {
+		return err
+	}
+	y := d.heading("The dashboard", "Two replicas and an API server under load. A replica is replaced three times.")
+	d.panels(y+14, panels)
 	return nil
 }

@@ -13,7 +13,8 @@ type theme struct {
 	back, frame, panel, grid string // from the background to the lines on it
 	text, faint              string
 	ours, lost, other, good  string
-	onOurs                   string // text on a shape in ours
+	onOurs                   string   // text on a shape in ours
+	series                   []string // of lines in a chart
 }
 
 func themes() []theme {
@@ -21,10 +22,12 @@ func themes() []theme {
 		{
 			name: "light", back: "#ffffff", frame: "#d0d7de", panel: "#f3f6f9", grid: "#d8dee4", text: "#1f2328",
 			faint: "#57606a", ours: "#0b5cad", lost: "#c4420a", other: "#7d8792", good: "#1a7f37", onOurs: "#ffffff",
+			series: []string{"#0b5cad", "#c4420a", "#1a7f37", "#8250df", "#9a6700", "#57606a", "#bf3989"},
 		},
 		{
 			name: "dark", back: "#161b22", frame: "#3d444d", panel: "#1f2630", grid: "#353c46", text: "#e6edf3",
 			faint: "#a5aeb8", ours: "#7cb8f5", lost: "#ff9057", other: "#8b949e", good: "#56d364", onOurs: "#0d1117",
+			series: []string{"#7cb8f5", "#ff9057", "#56d364", "#d2a8ff", "#e3b341", "#a5aeb8", "#ff9bce"},
 		},
 	}
 }
