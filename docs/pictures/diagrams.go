@@ -17,7 +17,7 @@ func lifecycle(d *drawing) error {
 			[3]string{"503"}, [3]string{"200"}, [3]string{"until removed"},
 			[3]string{"answered with", "Connection:", "close"}},
 		{[3]string{"stopping"}, [3]string{"no connection", "is open, or", "30 s are over"},
-			[3]string{"503"}, [3]string{"200"}, [3]string{"no"}, [3]string{"those in pro-", "gress are", "answered"}},
+			[3]string{"503"}, [3]string{"200"}, [3]string{"no"}, [3]string{"in progress:", "answered"}},
 		{[3]string{"stopped"}, [3]string{"all reviews", "are answered"},
 			[3]string{"–"}, [3]string{"–"}, [3]string{"no"}, [3]string{"–"}},
 	}
