@@ -110,11 +110,9 @@ func (s source) table(after string) (map[string][]string, error) {
 
 func (s source) rollover(d *drawing) error {
 	var file struct {
-		CallsPerSecond int
-		LagSeconds     float64
-		PreStopSeconds float64
-		StepSeconds    float64
-		Runs           []struct {
+		BurstsPerSecond, Burst                  int
+		LagSeconds, PreStopSeconds, StepSeconds float64
+		Runs                                    []struct {
 			Name        string
 			Calls, Lost int64
 			Seconds     float64
@@ -148,9 +146,9 @@ func (s source) rollover(d *drawing) error {
 		runs = append(runs, run{title, r.Calls, r.Lost, r.Seconds, r.Rollovers, at})
 	}
 	y := d.heading("Calls lost while replicas are replaced",
-		fmt.Sprintf("Two replicas get %d calls a second from kube-apiserver's webhook client. ▾ is SIGTERM to a replica.",
-			file.CallsPerSecond),
-		fmt.Sprintf("Its endpoint is removed %g s after the begin of its termination.", file.LagSeconds))
+		fmt.Sprintf("Two replicas get %d bursts of %d calls a second from kube-apiserver's webhook client.",
+			file.BurstsPerSecond, file.Burst),
+		fmt.Sprintf("The Service removes a replica %g s after its termination begins. ▾ marks SIGTERM.", file.LagSeconds))
 	d.losses(y, file.StepSeconds, runs)
 	return nil
 }

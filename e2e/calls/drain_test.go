@@ -29,7 +29,8 @@ type series struct {
 type recording struct {
 	Command  string   `json:"command"`
 	Revision string   `json:"revision"`
-	Rate     int      `json:"callsPerSecond"`
+	Rate     int      `json:"burstsPerSecond"`
+	Burst    int      `json:"burst"`
 	Lag      float64  `json:"lagSeconds"`
 	Sleep    float64  `json:"preStopSeconds"`
 	Step     float64  `json:"stepSeconds"`
@@ -37,7 +38,7 @@ type recording struct {
 }
 
 const (
-	pace    = 200                    // calls per second
+	pace    = 10                     // bursts per second
 	lag     = 500 * time.Millisecond // until nodes have removed an endpoint
 	preStop = 2 * time.Second        // a sleep in the preStop hook
 	step    = 250 * time.Millisecond // of a recording
@@ -47,13 +48,13 @@ const (
 // controller-runtime. With EVERGATE_PICTURES it writes the lost calls over time to rollover.json in this directory.
 func TestDrainOverTime(t *testing.T) {
 	r := recording{
-		Command: "make record-pictures", Rate: pace, Lag: lag.Seconds(), Sleep: preStop.Seconds(),
+		Command: "make record-pictures", Rate: pace, Burst: rollover.Burst, Lag: lag.Seconds(), Sleep: preStop.Seconds(),
 		Step: step.Seconds(),
 	}
 	directory := os.Getenv("EVERGATE_PICTURES")
-	rollovers, between := 5, int64(4*pace) // calls
+	rollovers, between := 5, int64(4*pace*rollover.Burst) // calls
 	if testing.Short() {
-		rollovers, between = 1, pace
+		rollovers, between = 1, pace*rollover.Burst
 	}
 	for _, run := range []struct {
 		name string
@@ -94,7 +95,7 @@ func TestDemo(t *testing.T) {
 	var out strings.Builder
 	demo := rollover.Demo{
 		Options: rollover.Options{
-			Binary: product(t), Args: []string{"--drain-delay=300ms", "--drain-timeout=3s"}, Rate: 100,
+			Binary: product(t), Args: []string{"--drain-delay=300ms", "--drain-timeout=3s"}, Rate: 5,
 			Lag: 100 * time.Millisecond,
 		},
 		Rollovers: 1, Pause: 600 * time.Millisecond, Live: true,

@@ -22,7 +22,7 @@ func main() {
 	root := flag.String("root", "..", "`directory` of the repository")
 	drain := flag.Bool("drain", true, "drain replicas; false disables the drain")
 	flag.IntVar(&d.Rollovers, "rollovers", 3, "`number` of rollovers")
-	flag.IntVar(&d.Rate, "rate", 200, "`calls` a second")
+	flag.IntVar(&d.Rate, "rate", 10, "`bursts` of 20 calls a second")
 	flag.DurationVar(&d.Pause, "pause", 3*time.Second, "time before each rollover")
 	flag.Parse()
 	d.Args = rollover.Undrained()

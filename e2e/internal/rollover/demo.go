@@ -25,7 +25,7 @@ func (d Demo) Run(ctx context.Context, w io.Writer) (Counts, error) {
 		return Counts{}, err
 	}
 	s := &screen{w: w, live: d.Live, cluster: c, begun: time.Now()}
-	s.event("%d replicas are ready, and clients make %d calls a second", Replicas, d.Rate)
+	s.event("%d replicas are ready, and get %d calls a second", Replicas, d.Rate*Burst)
 	shown := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -1,5 +1,5 @@
-// Package rollover replaces local replicas one after the other while kube-apiserver's webhook client calls them at a
-// constant rate. It counts the calls. make demo-drain shows them, and a test records how many are lost over time.
+// Package rollover replaces local replicas one after the other while kube-apiserver's webhook client calls them in
+// bursts. It counts the calls. make demo-drain shows them, and a test records how many are lost over time.
 package rollover
 
 import (
@@ -44,7 +44,7 @@ func Undrained() []string {
 type Options struct {
 	Binary string   // of the server. It has the flags and the log of evergate serve
 	Args   []string // flags in addition to the certificate and the policy
-	Rate   int      // calls per second
+	Rate   int      // bursts per second
 
 	// Lag is the time that the nodes of a cluster need to remove an endpoint. It begins together with PreStop.
 	Lag     time.Duration
@@ -127,12 +127,16 @@ func (c *Cluster) route(replicas []*process.Process) {
 	c.service.Set(endpoints...)
 }
 
-// start starts the load: call i begins i/Rate seconds after the first one.
+// Burst is the number of calls that begin together, as when a Deployment is scaled. The client then uses as many
+// connections.
+const Burst = 20
+
+// start starts the load.
 func (c *Cluster) start(ctx context.Context, apiServer *client.Client) {
-	const workers = 25 // the number of idle connections that the client keeps
+	const workers = 2 * Burst // a slow call does not delay the next burst
 	begun := time.Now()
 	c.load = client.Start(ctx, apiServer, workers, func(ctx context.Context, i int64) error {
-		due := begun.Add(time.Duration(i) * time.Second / time.Duration(c.options.Rate))
+		due := begun.Add(time.Duration(i/Burst) * time.Second / time.Duration(c.options.Rate))
 		time.Sleep(time.Until(due))
 		c.sent.Add(1)
 		return rewrite(ctx, apiServer)
