@@ -15,6 +15,20 @@ type run struct {
 	lostAt      map[float64]int // by the second at which the step begins
 }
 
+// lostAfter returns the number of calls that are lost between a rollover and the next one.
+func (r run) lostAfter(rollover int, step float64) int {
+	begin, end, n := r.rollovers[rollover], r.seconds, 0
+	if rollover+1 < len(r.rollovers) {
+		end = r.rollovers[rollover+1]
+	}
+	for at, lost := range r.lostAt {
+		if at > begin-step && at <= end-step {
+			n += lost
+		}
+	}
+	return n
+}
+
 // losses draws the lost calls over time, with one panel for each run.
 func (d *drawing) losses(y, step float64, runs []run) {
 	const left, right, high, gap = 20.0, 700.0, 64.0, 44.0
@@ -34,9 +48,12 @@ func (d *drawing) losses(y, step float64, runs []run) {
 		d.text(right, y-10, label{bold: true, size: 15, fill: colour, anchor: "end"}, "%s of %s calls lost",
 			thousands(r.lost), thousands(r.calls))
 		d.rect(left, y, right-left, high, d.panel)
-		for _, at := range r.rollovers {
+		for i, at := range r.rollovers {
 			d.line(x(at), y, x(at), y+high, d.other, true)
 			d.add(`<path d="M%s %sl-4 -6h8z" fill="%s"/>`, x(at), y+6, d.other)
+			if n := r.lostAfter(i, step); n > 0 {
+				d.text(x(at)+9, y+16, label{fill: d.lost, size: 13}, "%d lost", n)
+			}
 		}
 		for _, at := range slices.Sorted(maps.Keys(r.lostAt)) {
 			h := (high - 8) * float64(r.lostAt[at]) / float64(most)
@@ -45,8 +62,9 @@ func (d *drawing) losses(y, step float64, runs []run) {
 		d.line(left, y+high, right, y+high, colour, false)
 		y += high
 	}
-	for second := 0.0; second <= seconds; second += 5 {
-		d.text(x(second), y+20, label{fill: d.faint, anchor: "middle", size: 13}, "%g s", second)
+	for second := 0.0; second < seconds-1; second += 5 {
+		d.text(x(second), y+20, label{fill: d.faint, size: 13}, "%g s", second)
+		d.line(x(second), y, x(second), y+6, d.other, false)
 	}
 	d.height = y + 36
 }

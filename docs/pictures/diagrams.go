@@ -2,7 +2,7 @@ package main
 
 // lifecycle draws the phases in docs/serve.md.
 func lifecycle(d *drawing) error {
-	const left, column, top, high = 92.0, 101.5, 76.0, 44.0
+	const left, column, top, high = 104.0, 99.5, 60.0, 44.0
 	phases := []struct {
 		name, begins            [3]string
 		ready, live, end, calls [3]string
@@ -13,7 +13,7 @@ func lifecycle(d *drawing) error {
 			[3]string{"503"}, [3]string{"200"}, [3]string{"no"}, [3]string{"503"}},
 		{[3]string{"ready"}, [3]string{"a review", "to itself", "succeeds"},
 			[3]string{"200"}, [3]string{"200"}, [3]string{"yes"}, [3]string{"answered"}},
-		{[3]string{"draining"}, [3]string{"SIGTERM"},
+		{[3]string{"draining"}, [3]string{"SIGTERM", "arrives"},
 			[3]string{"503"}, [3]string{"200"}, [3]string{"until removed"},
 			[3]string{"answered with", "Connection:", "close"}},
 		{[3]string{"stopping"}, [3]string{"no connection", "is open, or", "30 s are over"},
@@ -73,14 +73,14 @@ func architecture(d *drawing) error {
 		d.text(x+w/2, y+h/2-3, label{anchor: "middle", bold: true}, "%s", name)
 		d.text(x+w/2, y+h/2+15, label{anchor: "middle", size: 12, fill: d.faint}, "%s", detail)
 	}
-	node(20, 62, 150, 42, "kubectl, controllers", "")
+	node(20, 62, 150, 42, "kubectl", "and controllers")
 	node(20, 160, 150, 56, "kube-apiserver", "")
 	node(226, 102, 124, 42, "Service", "")
 	node(226, 196, 150, 52, "Secret", "certificate and key")
 	node(226, 292, 150, 52, "ConfigMap", "policy")
 
 	d.box(408, 62, 292, 352, d.back, d.ours)
-	d.text(424, 86, label{bold: true, fill: d.ours}, "one of three replicas: evergate serve")
+	d.text(424, 86, label{bold: true, fill: d.ours}, "a replica: evergate serve")
 	for i, stage := range [][2]string{
 		{"listener", "TLS, connections"}, {"limits", "memory, slots"}, {"review", "decodes JSON"},
 		{"admission", "chooses the rules"}, {"policy", "findings, mirrors"}, {"answer", "patch, denial, warnings"},
