@@ -27,9 +27,8 @@ const (
 	legendHigh = 17.0
 )
 
-// panels draws panels in two columns. A panel without values is left out, as Grafana shows "No data" there.
+// panels draws panels in two columns.
 func (d *drawing) panels(y float64, all []panel) {
-	all = slices.DeleteFunc(slices.Clone(all), func(p panel) bool { return len(p.Series) == 0 })
 	end := 0.0
 	for _, p := range all {
 		for _, s := range p.Series {
@@ -39,16 +38,18 @@ func (d *drawing) panels(y float64, all []panel) {
 	for row := range slices.Chunk(all, 2) {
 		high := 0.0
 		for _, p := range row {
-			high = max(high, p.high())
+			high = max(high, p.high(end))
 		}
 		for i, p := range row {
 			x := 20 + float64(i)*(panelWidth+12)
 			d.box(x, y, panelWidth, high, d.panel, d.frame)
 			d.text(x+12, y+23, label{bold: true}, "%s", p.Title)
-			switch p.Type {
-			case "timeseries":
+			switch {
+			case len(p.Series) == 0:
+				d.text(x+panelWidth/2, y+high/2+12, label{anchor: "middle", size: 16, fill: d.faint}, "No data")
+			case p.Type == "timeseries":
 				d.timeseries(x+12, y+34, end, p)
-			case "state-timeline":
+			case p.Type == "state-timeline":
 				d.timeline(x+12, y+38, end, p)
 			default:
 				d.values(x+12, y+48, end, p)
@@ -59,16 +60,20 @@ func (d *drawing) panels(y float64, all []panel) {
 	d.height = y + 8
 }
 
-// high returns the height of the panel.
-func (p panel) high() float64 {
-	rows := float64(len(p.Series))
-	switch p.Type {
+// high returns the height of the panel, if the picture ends at the second end.
+func (p panel) high(end float64) float64 {
+	switch rows := float64(len(p.Series)); p.Type {
 	case "timeseries":
 		return 34 + chartHigh + 12 + rows*legendHigh + 8
 	case "state-timeline":
 		return 38 + 30*float64(len(pods(p.Series))) + 8 + legendHigh + 8
 	}
-	return 48 + rows*22
+	return 48 + 22*float64(len(p.current(end)))
+}
+
+// current returns the series that exist at the end.
+func (p panel) current(end float64) []series {
+	return slices.DeleteFunc(slices.Clone(p.Series), func(s series) bool { return s.last()[0] < end })
 }
 
 // timeseries draws lines and a legend with the last values.
@@ -119,7 +124,7 @@ func pods(all []series) []string {
 // timeline draws a bar for each phase of each replica.
 func (d *drawing) timeline(x, y, end float64, p panel) {
 	const left, w = 80.0, panelWidth - 24 - 80
-	names, phases := pods(p.Series), []string{}
+	names, phases := pods(p.Series), []string{"ready", "draining"} // the colours of these two do not change
 	for _, s := range p.Series {
 		pod, phase, _ := strings.Cut(s.Name, " ")
 		if !slices.Contains(phases, phase) {
@@ -139,12 +144,10 @@ func (d *drawing) timeline(x, y, end float64, p panel) {
 
 // values lists the series that exist at the end, with their last values.
 func (d *drawing) values(x, y, end float64, p panel) {
-	for _, s := range p.Series {
-		if last := s.last(); last[0] == end {
-			d.text(x, y, label{mono: true, size: 13}, "%s", s.Name)
-			d.text(x+panelWidth-24, y, label{anchor: "end", bold: true}, "%s", format(last[1], p.Unit))
-			y += 22
-		}
+	for _, s := range p.current(end) {
+		d.text(x, y, label{mono: true, size: 13}, "%s", s.Name)
+		d.text(x+panelWidth-24, y, label{anchor: "end", bold: true}, "%s", format(s.last()[1], p.Unit))
+		y += 22
 	}
 }
 

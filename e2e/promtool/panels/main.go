@@ -59,6 +59,9 @@ type series struct {
 const (
 	step     = 2 * time.Second // between points
 	interval = "10s"           // of rates
+
+	// A target that has ended disappears after this time. Prometheus would write a marker of its end.
+	lookback = 2500 * time.Millisecond
 )
 
 func main() {
@@ -97,6 +100,7 @@ func run(dashboardFile, scrapesFile string, out io.Writer) error {
 	}
 	q := queries{db: db, begin: begin, end: end, engine: promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 10_000_000, Timeout: time.Minute, Parser: parser.NewParser(parser.Options{}),
+		LookbackDelta: lookback,
 	})}
 	fmt.Fprintln(out, "[")
 	for i, p := range board.Panels {
