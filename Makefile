@@ -179,9 +179,9 @@ demo-drain: ## replace local replicas under load, and show the sent, answered an
 pictures: ## draw the pictures of the documentation from docs/performance.md and docs/pictures/data
 	$(GO) run ./docs/pictures
 
-record-pictures: ## record the data of the pictures again; needs make rig jaeger, and takes minutes
+record-pictures: ## record the data of the pictures again; needs make rig, and takes minutes
 	export EVERGATE_PICTURES=$(CURDIR)/docs/pictures/data EVERGATE_E2E_REQUIRED=1 EVERGATE_SCRAPES=$$(mktemp) && cd e2e && \
-	  $(RIG) $(GO) test -vet=off -count=1 -v -run '^(TestDrainOverTime|TestAPIServer|TestDashboardPicture)$$' \
+	  $(RIG) $(GO) test -vet=off -count=1 -v -run '^(TestDrainOverTime|TestTracePicture|TestDashboardPicture)$$' \
 	    ./calls ./internal/traces ./kit && \
 	  $(RIG) $(GO) run ./promtool/panels ../kustomize/components/prometheus/dashboard.json $$EVERGATE_SCRAPES \
 	    > ../docs/pictures/data/dashboard.json
