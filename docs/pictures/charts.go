@@ -116,7 +116,7 @@ type span struct {
 
 // trace draws spans like Jaeger.
 func (d *drawing) trace(y float64, spans []span) {
-	const left, right, high = 320.0, 640.0, 21.0
+	const left, right, high = 326.0, 640.0, 21.0
 	end := 0.0
 	for _, s := range spans {
 		end = max(end, s.Start+s.Duration)
@@ -134,7 +134,10 @@ func (d *drawing) trace(y float64, spans []span) {
 		if s.Service == "evergate" {
 			colour, name = d.ours, d.ours
 		}
-		d.text(20+float64(s.Depth)*12, y, label{fill: name, size: 13}, "%s", s.Name)
+		if s.Rules != "" {
+			colour, name = d.lost, d.lost
+		}
+		d.text(20+float64(s.Depth)*10, y, label{fill: name, size: 13}, "%s", s.Name)
 		d.rect(x(s.Start), y-11, max(2, x(s.Duration)-x(0)), 13, colour)
 		d.text(x(s.Start+s.Duration)+6, y, label{fill: d.faint, size: 12}, "%.2f ms", s.Duration)
 	}
