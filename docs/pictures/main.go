@@ -1,5 +1,5 @@
-// Pictures draws the pictures of the documentation from figures that our tests and benchmarks wrote: make pictures. Each
-// picture has a light and a dark version.
+// Pictures draws the pictures of the documentation from figures that our tests and benchmarks wrote: make pictures.
+// Each picture has a light and a dark version.
 package main
 
 import (

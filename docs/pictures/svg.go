@@ -50,8 +50,8 @@ func (d *drawing) svg(alt string) []byte {
 <title>%s</title>
 <rect x="0.5" y="0.5" width="%d" height="%s" rx="8" fill="%s" stroke="%s"/>
 %s</svg>
-`, width, number(d.height), width, number(d.height), html.EscapeString(alt), width-1, number(d.height-1), d.back, d.frame,
-		d.body.String())
+`, width, number(d.height), width, number(d.height), html.EscapeString(alt), width-1, number(d.height-1), d.back,
+		d.frame, d.body.String())
 }
 
 func (d *drawing) add(format string, args ...any) {

@@ -1,6 +1,6 @@
-// Command peer is a webhook that uses controller-runtime, like many webhooks. It decodes a Pod, rewrites its images, and
-// lets the library calculate the patch. When it gets SIGTERM, the library stops its server. Benchmarks and tests compare
-// Evergate with it.
+// Command peer is a webhook that uses controller-runtime, like many webhooks. It decodes a Pod, rewrites its images,
+// and lets the library calculate the patch. When it gets SIGTERM, the library stops its server. Benchmarks and tests
+// compare Evergate with it.
 //
 // It accepts the command line of evergate serve, uses the flags below, and logs the same lines when it is ready.
 package main

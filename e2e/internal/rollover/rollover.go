@@ -163,9 +163,9 @@ func rewrite(ctx context.Context, apiServer *client.Client) error {
 	return err
 }
 
-// Replace replaces the oldest replica, like a rolling update with maxSurge 1 and maxUnavailable 0. A new replica becomes
-// ready and an endpoint. Then Replace calls terminating, and the old replica gets SIGTERM after PreStop. It remains an
-// endpoint for Lag. Replace does not wait until it has ended.
+// Replace replaces the oldest replica, like a rolling update with maxSurge 1 and maxUnavailable 0. A new replica
+// becomes ready and an endpoint. Then Replace calls terminating, and the old replica gets SIGTERM after PreStop. It
+// remains an endpoint for Lag. Replace does not wait until it has ended.
 func (c *Cluster) Replace(ctx context.Context, terminating func()) error {
 	if err := c.add(ctx); err != nil {
 		return err

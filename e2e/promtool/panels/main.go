@@ -2,7 +2,8 @@
 //
 //	panels DASHBOARD SCRAPES > PANELS
 //
-// SCRAPES has a line of JSON for each scrape of a target, in the order of time. TestDashboardPicture in e2e/kit writes it.
+// SCRAPES has a line of JSON for each scrape of a target, in the order of time. TestDashboardPicture in e2e/kit writes
+// it.
 package main
 
 import (
@@ -184,7 +185,9 @@ type queries struct {
 
 // evaluate returns the series of a query.
 func (q queries) evaluate(expr, legend string) ([]series, error) {
-	expr = strings.NewReplacer("$__rate_interval", interval, "$cluster", ".*", "$namespace", "evergate-system").Replace(expr)
+	expr = strings.NewReplacer(
+		"$__rate_interval", interval, "$cluster", ".*", "$namespace", "evergate-system",
+	).Replace(expr)
 	ctx := context.Background()
 	query, err := q.engine.NewRangeQuery(ctx, q.db, nil, expr, q.begin, q.end, step)
 	if err != nil {
