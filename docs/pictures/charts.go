@@ -75,6 +75,14 @@ type group struct {
 	bars []bar
 }
 
+func (g group) most() float64 {
+	most := 0.0
+	for _, b := range g.bars {
+		most = max(most, b.value)
+	}
+	return most
+}
+
 type bar struct {
 	name   string
 	value  float64
@@ -82,16 +90,17 @@ type bar struct {
 	colour string
 }
 
-// bars draws groups of horizontal bars, all with the same scale.
-func (d *drawing) bars(y float64, groups []group) {
-	const left, right, high = 210.0, 600.0, 24.0
+// bars draws groups of horizontal bars. All groups have the same scale, or each has a separate scale.
+func (d *drawing) bars(y float64, groups []group, separate bool) {
+	const left, right, high = 210.0, 590.0, 24.0
 	most := 0.0
 	for _, g := range groups {
-		for _, b := range g.bars {
-			most = max(most, b.value)
-		}
+		most = max(most, g.most())
 	}
 	for _, g := range groups {
+		if separate {
+			most = g.most()
+		}
 		y += 36
 		d.text(20, y, label{bold: true, size: 15}, "%s", g.name)
 		y += 8

@@ -54,8 +54,8 @@ func pictures(s source) map[string]picture {
 	return map[string]picture{
 		"rollover": {"Calls that are lost while replicas are replaced. Evergate loses none. Without its drain, and with a " +
 			"webhook that uses controller-runtime, calls are lost at every rollover.", s.rollover},
-		"cost": {"Processor time of a review of a small, a typical and a large Pod. Evergate needs little more than a " +
-			"server that only reads the body. A webhook that uses controller-runtime needs several times as much.", s.cost},
+		"cost": {"Processor time of a review of a small, a typical and a large Pod. Evergate needs a small multiple of " +
+			"a server that only reads the body. A webhook that uses controller-runtime needs much more than Evergate.", s.cost},
 		"latency": {"Time to create a small, a typical and a large Pod without admission, with native policies, with " +
 			"Evergate's webhooks, and with both.", s.latency},
 		"trace": {"A trace of kubectl create in Jaeger: the request, the calls of the mutating and the validating webhook, " +
@@ -180,8 +180,8 @@ func (s source) cost(d *drawing) error {
 		return fmt.Errorf("there are %d kinds of Pods, want 3", len(groups))
 	}
 	y := d.heading("Processor time of a review",
-		"The floor is a TLS server that reads the body and answers a constant.")
-	d.bars(y-8, groups)
+		"The floor is a TLS server that reads the body and answers a constant.", "Each group has a separate scale.")
+	d.bars(y-8, groups, true)
 	return nil
 }
 
@@ -217,7 +217,7 @@ func (s source) latency(d *drawing) error {
 		groups = append(groups, g)
 	}
 	y := d.heading("Time to create a Pod", "The median for one client of kube-apiserver 1.37, without load.")
-	d.bars(y-8, groups)
+	d.bars(y-8, groups, false)
 	return nil
 }
 
