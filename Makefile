@@ -127,6 +127,9 @@ lint-e2e: bin/golangci-lint ## run the linters on e2e and equivalence
 bin/golangci-lint: # always runs go build, which checks whether the binary is up to date for this toolchain
 	$(RIG) GOWORK=off $(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+bench-peer: ## measure the cost of Pods next to a webhook that uses controller-runtime, and write docs/performance.md
+	$(GO) run ./cmd/bench -peer -write docs/performance.md
+
 bench: ## measure the cost of a review against a bare TLS server, and write docs/performance.md
 	$(GO) run ./cmd/bench -write docs/performance.md
 
@@ -166,6 +169,20 @@ allocs-baseline: ## update the baseline
 
 compile-e2e: # compiles the tests of e2e and equivalence, for the gate
 	cd e2e && $(RIG) $(GO) list -export -test ./... ../offline/export/equivalence/... >/dev/null
+
+demo-drain: ## replace local replicas under load, and show the sent, answered and lost calls; DRAIN=false disables the drain
+	cd e2e && $(RIG) $(GO) run ./cmd/demo -drain=$(or $(DRAIN),true)
+
+pictures: ## draw the pictures of the documentation from docs/performance.md and docs/pictures/data
+	$(GO) run ./docs/pictures
+
+record-pictures: ## record the data of the pictures again; needs make rig, and takes minutes
+	export EVERGATE_PICTURES=$(CURDIR)/docs/pictures/data EVERGATE_E2E_REQUIRED=1 EVERGATE_SCRAPES=$$(mktemp) && cd e2e && \
+	  $(RIG) $(GO) test -vet=off -count=1 -v -run '^(TestDrainOverTime|TestTracePicture|TestDashboardPicture)$$' \
+	    ./calls ./internal/traces ./kit && \
+	  $(RIG) $(GO) run ./promtool/panels ../kustomize/components/prometheus/dashboard.json $$EVERGATE_SCRAPES \
+	    > ../docs/pictures/data/dashboard.json
+	$(GO) run ./docs/pictures
 
 goodput: ## measure the answered reviews at one, two and four times the capacity
 	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
@@ -234,5 +251,5 @@ release-test: release-dry ## check the output of release-dry, and that a second 
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
+.PHONY: bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

@@ -4,6 +4,7 @@
 //	make bench                                      the table, and its values in docs/performance.md
 //	go run ./cmd/bench -rounds 3 -only 'small Pod'  one line, quickly
 //	go run ./cmd/bench -reviews 1000000             memory over a million reviews
+//	make bench-peer                                 the cost of Pods, next to a webhook with controller-runtime
 //	make bench-plan                                 evergate plan over a dump of a million Pods
 //	make worst                                      the costliest reviews and their limits
 //	make profile                                    CPU and allocation profiles
@@ -34,6 +35,7 @@ type options struct {
 	profile string
 	worst   int
 	plan    int
+	peer    bool
 }
 
 func main() {
@@ -46,6 +48,7 @@ func main() {
 	flag.StringVar(&o.profile, "profile", "", "only write CPU and allocation profiles to this `directory`")
 	flag.IntVar(&o.worst, "worst", 0, "measure only the costliest reviews: one of every `n` rows")
 	flag.IntVar(&o.plan, "plan", 0, "measure only evergate plan, over a dump of this number of `Pods`")
+	flag.BoolVar(&o.peer, "peer", false, "measure only the costs of Pods, next to a webhook with controller-runtime")
 	flag.Parse()
 	if o.rounds < 1 || o.round < 1 || o.reviews < 10 {
 		fmt.Fprintln(os.Stderr, "bench: -rounds and -round must be at least 1, and -reviews at least 10")
@@ -71,6 +74,9 @@ func run(ctx context.Context, o options) error {
 	if o.profile != "" {
 		binaries = map[string]string{"profiled": "./cmd/bench/profiled"}
 	}
+	if o.peer {
+		binaries["peer"] = "./e2e/peer"
+	}
 	r, err := newRig(ctx, binaries)
 	if err != nil {
 		return err
@@ -78,6 +84,9 @@ func run(ctx context.Context, o options) error {
 	defer r.remove()
 	if o.plan > 0 {
 		return r.measurePlan(ctx, os.Stdout, o.plan)
+	}
+	if o.peer {
+		return r.measurePeer(ctx, os.Stdout, reviews()[:3], o)
 	}
 	if o.worst > 0 {
 		return r.measureWorst(ctx, os.Stdout, o.only, o.worst)

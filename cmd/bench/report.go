@@ -96,11 +96,17 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// The results are between these two lines.
-const begin, end = "<!-- figures: written by make bench -->\n", "<!-- end of figures -->\n"
+// The results are between these lines.
+const (
+	begin, end         = "<!-- figures: written by make bench -->\n", "<!-- end of figures -->\n"
+	beginPeer, endPeer = "<!-- peer: written by make bench-peer -->\n", "<!-- end of peer -->\n"
+)
 
 // write inserts the table into a document.
-func (r *report) write(path string) error {
+func (r *report) write(path string) error { return insert(path, begin, end, r.markdown()) }
+
+// insert replaces the text between two lines of a document.
+func insert(path, begin, end, results string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -110,7 +116,7 @@ func (r *report) write(path string) error {
 	if !ok || !closed {
 		return fmt.Errorf("%s does not have a place for the results: want the lines %q and %q", path, begin, end)
 	}
-	return os.WriteFile(path, []byte(before+begin+"\n"+r.markdown()+"\n"+end+after), 0o644)
+	return os.WriteFile(path, []byte(before+begin+"\n"+results+"\n"+end+after), 0o644)
 }
 
 // cpuModel returns the name of the processor in /proc/cpuinfo.

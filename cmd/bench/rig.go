@@ -29,9 +29,9 @@ func newRig(ctx context.Context, binaries map[string]string) (*rig, error) {
 	}
 	for name, pkg := range binaries {
 		// The flags are the same as in make build and the Dockerfile.
-		c := exec.CommandContext(ctx, "go", "build", "-trimpath",
+		c := exec.CommandContext(ctx, "go", "build", "-C", pkg, "-trimpath",
 			"-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o",
-			r.path(name), pkg)
+			r.path(name), ".")
 		c.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := c.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
@@ -57,6 +57,15 @@ func (r *rig) client() *http.Client { return newClient(r.certificate.roots) }
 // floor starts the floor server.
 func (r *rig) floor(ctx context.Context) (*server, error) {
 	s, err := start(ctx, "floor", r.path("floor"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
+	if s != nil {
+		s.floor = true
+	}
+	return s, err
+}
+
+// peer starts the webhook that uses controller-runtime.
+func (r *rig) peer(ctx context.Context) (*server, error) {
+	s, err := start(ctx, "peer", r.path("peer"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
 	if s != nil {
 		s.floor = true
 	}

@@ -8,6 +8,7 @@
 # EVERGATE_E2E_CACHE is another place for the cache.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+export GOWORK=off # e2e/go.work does not list this module
 
 jaeger=github.com/jaegertracing/jaeger
 version=$(go list -m -f '{{.Version}}' $jaeger)

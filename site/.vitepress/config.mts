@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 import { nav, sidebar, titles } from './navigation.mts'
-import { pictures, vueFromHere } from './plugins.mts'
+import { pictureOfTheme, vueFromHere } from './plugins.mts'
 import { descriptionOf, excluded, resolve, rewrite, root, slug } from './pages.mts'
 
 // The icon is in the page, because browsers request an icon again when the fragment of the address changes.
@@ -22,7 +22,7 @@ export default defineConfig({
   cleanUrls: true,
   lastUpdated: false,
   vite: {
-    plugins: [pictures(), vueFromHere()],
+    plugins: [vueFromHere()],
     publicDir: `${root}/site/public`, build: { chunkSizeWarningLimit: 1024 } },
   markdown: {
     attrs: { disable: true },
@@ -37,6 +37,8 @@ export default defineConfig({
             if (href) token.attrSet('href', resolve(page.slice(root.length + 1), decodeURI(href)))
           }
       })
+      const block = md.renderer.rules.html_block!
+      md.renderer.rules.html_block = (...args) => pictureOfTheme(block(...args))
       // Vue would evaluate double braces.
       for (const name of ['text', 'code_inline'] as const) {
         const render = md.renderer.rules[name]!

@@ -2,14 +2,12 @@ import type { Theme } from 'vitepress'
 import { defineAsyncComponent } from 'vue'
 import DefaultTheme from 'vitepress/theme'
 import { useRepairs } from './repairs'
-import Pictures from './Pictures.vue'
 import './custom.css'
 
 export default {
   extends: DefaultTheme,
   setup: useRepairs,
   enhanceApp({ app }) {
-    app.component('Pictures', Pictures)
     app.component('Playground', defineAsyncComponent(() => import('./playground/Playground.vue')))
   },
 } satisfies Theme
