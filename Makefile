@@ -65,6 +65,18 @@ jaeger: ## build Jaeger for test-traces into the same cache
 promtool: ## build promtool for alerts into the same cache
 	e2e/promtool/build.sh
 
+chart: ## generate charts/evergate, the Helm chart, from kustomize/
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 ./chart -run '^TestChart$$' -update
+
+test-chart: ## compare the Helm chart with the manifests, with Helm and kustomize as libraries
+	cd charts/test && $(HELM) $(GO) test -vet=off -count=1 .
+
+# The flags of the rig, with the versions that Helm needs.
+HELM = CGO_ENABLED=0 GOWORK=off GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
+
+helm: ## build helm for test-kit into the same cache
+	charts/test/build.sh
+
 registry: ## build the private registry of e2e/rig/registry for test-calls and the incidents into the same cache
 	e2e/rig/build.sh registry
 
@@ -237,5 +249,5 @@ release-test: release-dry ## checks what release-dry has built, and that a secon
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
+.PHONY: release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-interop test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart helm \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages bench-decoders allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

@@ -10,7 +10,7 @@ import (
 // The check runs if the input has the policy.
 func secondChance() check {
 	return check{
-		id: "second-chance-prefixes", severity: Warning,
+		id: "second-chance-prefixes", severity: Warning, needs: []premise{wired()},
 		finds: "prefixes in the matchCondition of the retry webhook that differ from the mirrors of the policy",
 		why: "if the prefix of a mirror is missing, every Pod costs a call that does not change anything. A " +
 			"prefix that is not a mirror keeps its images from being rewritten by the retry webhook",

@@ -340,4 +340,3 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
-

@@ -22,7 +22,7 @@ import (
 // Dir is the directory of the chart in the repository.
 const Dir = "charts/evergate"
 
-//go:embed static
+//go:embed all:static
 var static embed.FS
 
 // Generate returns the files of the chart for the manifests of the repository at root. The keys are paths in Dir.

@@ -33,11 +33,11 @@ type literal struct {
 	rows rows
 }
 
-// randomRows is enough to tell the right condition from others: two conditions about two factors differ in a quarter of
-// the combinations, and about four factors in a sixteenth. charts/test compares other combinations.
+// randomRows is enough to find the right condition: two conditions about two factors differ in a quarter of the
+// combinations, and two conditions about four factors in a sixteenth. charts/test compares other combinations.
 const randomRows = 64
 
-// newSpace returns the rows with the defaults, with each other option alone, and with random options.
+// newSpace returns the rows with the defaults, with only one other option, and with random options.
 func newSpace(factors []factor) *space {
 	s := &space{factors: factors, rows: [][]int{make([]int, len(factors))}}
 	for f := range factors {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -172,19 +171,16 @@ func (c *cluster) bundles(t *testing.T) map[string]string {
 func (c *cluster) owned(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, document := range documents(t, []byte(c.helm(t, "get", "manifest", "evergate"))) {
-		for _, o := range objects(t, document) {
-			args := []string{"get", o.GetKind() + "." + strings.Join(slices.Compact([]string{
-				o.GroupVersionKind().Version, o.GroupVersionKind().Group}), "."), o.GetName(), "-o",
-				"jsonpath={.metadata.resourceVersion}"}
-			if o.GroupVersionKind().Group == "" {
-				args[1] = o.GetKind()
-			}
-			if ns := o.GetNamespace(); ns != "" {
-				args = append(args, "-n", ns)
-			}
-			all[o.GetKind()+"/"+o.GetName()] = c.kubectl(t, "", args...)
+	for _, o := range objects(t, []byte(c.helm(t, "get", "manifest", "evergate"))) {
+		kind := o.GetKind()
+		if gvk := o.GroupVersionKind(); gvk.Group != "" {
+			kind += "." + gvk.Version + "." + gvk.Group
 		}
+		args := []string{"get", kind, o.GetName(), "-o", "jsonpath={.metadata.resourceVersion}"}
+		if ns := o.GetNamespace(); ns != "" {
+			args = append(args, "-n", ns)
+		}
+		all[o.GetKind()+"/"+o.GetName()] = c.kubectl(t, "", args...)
 	}
 	return all
 }
