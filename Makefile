@@ -41,7 +41,7 @@ test-calls: ## test the built server with kube-apiserver's webhook client during
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m $(if $(SHORT),-short) $(if $(VERBOSE),-v) ./calls/... $(PARTS)
 
 test-kit: ## render kustomize/, apply it to a real API server if "make rig" has built one, and test alerts if "make promtool" has run
-	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/...
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/... ./chart
 
 test-traces: ## test traces with collectors in every state, and in a real Jaeger if "make jaeger" has built one
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./internal/traces/...

@@ -41,6 +41,11 @@ func TestChart(t *testing.T) {
 			}
 		}
 	}
+	for name, text := range want {
+		if strings.Contains(text, "zz-") || strings.Contains(text, markPort) {
+			t.Errorf("%s contains a mark", name)
+		}
+	}
 	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
 		t.Errorf("run make chart (-generated +in the repository):\n%s", diff)
 	}

@@ -29,6 +29,9 @@ func scalar(value any) (line string, block []string) {
 }
 
 func text(s string) (line string, block []string) {
+	if s == markMirrors { // it contains quotes
+		return "{{ toJson .Values.mirrors | quote }}", nil
+	}
 	if strings.Contains(s, "\n") && s == strings.TrimLeft(s, " \n") && !strings.Contains(s, " \n") {
 		switch trimmed := strings.TrimRight(s, "\n"); len(s) - len(trimmed) {
 		case 0:

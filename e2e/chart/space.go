@@ -35,7 +35,7 @@ type literal struct {
 
 // randomRows is enough to find the right condition: two conditions about two factors differ in a quarter of the
 // combinations, and two conditions about four factors in a sixteenth. charts/test compares other combinations.
-const randomRows = 64
+const randomRows = 32
 
 // newSpace returns the rows with the defaults, with only one other option, and with random options.
 func newSpace(factors []factor) *space {
