@@ -100,8 +100,15 @@ func (e *emitter) entry(indent int, prefix string, in rows, values []any) {
 			e.mapping(indent+2, in, values, prefix)
 			return
 		}
+		paths := splices(all)
+		if len(paths) > 0 {
+			e.line(indent, "{{- if or "+strings.Join(paths, " ")+" }}")
+		}
 		e.line(indent, prefix)
 		e.mapping(column+2, in, values, "")
+		if len(paths) > 0 {
+			e.line(indent, "{{- end }}")
+		}
 	case every(isList) && (len(all) == 1 || e.sequence(in, values) != nil):
 		e.line(indent, prefix)
 		if prefix == "-" {
@@ -313,13 +320,11 @@ func (e *emitter) single(indent int, prefix string, value any) {
 	case expr:
 		e.value(indent, prefix, v)
 	case map[string]any:
-		for key, x := range v {
-			if isSplice(key) { // the only entry
-				e.value(indent, prefix, x.(expr))
-				return
-			}
+		if len(v) == 0 {
+			e.line(indent, prefix+" {}")
+			return
 		}
-		e.line(indent, prefix+" {}")
+		e.spliceOnly(indent, prefix, v)
 	case []any:
 		if len(v) == 1 { // an element that adds the elements of a value
 			e.value(indent, prefix, v[0].(expr))
@@ -335,6 +340,27 @@ func (e *emitter) single(indent int, prefix string, value any) {
 			} else {
 				e.line(column(indent, prefix)+2, line)
 			}
+		}
+	}
+}
+
+// spliceOnly writes an entry that does not exist if a value is empty: a mapping with only the entries of the value, or a
+// mapping with only such a mapping.
+func (e *emitter) spliceOnly(indent int, prefix string, v map[string]any) {
+	inner := column(indent, prefix)
+	lines := []string{strings.Repeat(" ", indent) + prefix}
+	for {
+		inner += 2
+		for key, child := range v { // the only entry
+			if x, ok := child.(expr); ok {
+				e.line(indent, "{{- with .Values."+x.path+" }}")
+				e.lines = append(e.lines, lines...)
+				e.line(inner, fmt.Sprintf("{{- toYaml . | nindent %d }}", inner))
+				e.line(indent, "{{- end }}")
+				return
+			}
+			lines = append(lines, strings.Repeat(" ", inner)+quoteKey(key)+":")
+			v = child.(map[string]any)
 		}
 	}
 }
@@ -374,12 +400,31 @@ func isMapping(v any) bool {
 	if !ok {
 		return false
 	}
-	for key := range m {
-		if !isSplice(key) {
-			return true
+	return len(m) > 0 && !isSpliceOnly(m)
+}
+
+// splices returns the values whose entries a mapping consists of, if it has no others.
+func splices(all []class) []string {
+	var paths []string
+	m := all[0].value.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if !isSplice(key) || len(all) > 1 {
+			return nil
+		}
+		paths = append(paths, ".Values."+m[key].(expr).path)
+	}
+	return paths
+}
+
+// isSpliceOnly reports whether a mapping has only the entries of a value, or only such a mapping.
+func isSpliceOnly(m map[string]any) bool {
+	for key, v := range m {
+		inner, ok := v.(map[string]any)
+		if !isSplice(key) && (!ok || !isSpliceOnly(inner)) {
+			return false
 		}
 	}
-	return false
+	return len(m) == 1
 }
 
 func isSplice(key string) bool { return strings.HasPrefix(key, spliceKey) }
