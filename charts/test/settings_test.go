@@ -19,10 +19,13 @@ func settings() []setting {
 	return append(all, fieldSettings()...)
 }
 
-// componentSettings switches each component. The components of an overlay are in the same order as here.
-func componentSettings() []setting {
-	var all []setting
-	for _, c := range []struct{ value, component string }{
+// component is a value that switches a component of the manifests.
+type component struct{ value, name string }
+
+// components returns the components in the order in which the chart has them. The order of components matters: openshift
+// changes the Pods of the components before it.
+func components() []component {
+	return []component{
 		{"components: {audit: true}", "audit"},
 		{"components: {plugin: true}", "plugin"},
 		{"components: {autoscaling: true}", "autoscaling"},
@@ -43,8 +46,14 @@ func componentSettings() []setting {
 		{"components: {preflight: true}", "preflight"},
 		{"components: {openshift: true}", "openshift"},
 		{"components: {prometheus: true}", "prometheus"},
-	} {
-		all = append(all, setting{c.value, func(o *overlay) { o.components = append(o.components, c.component) }})
+	}
+}
+
+// componentSettings switches each component.
+func componentSettings() []setting {
+	var all []setting
+	for _, c := range components() {
+		all = append(all, setting{c.value, func(o *overlay) { o.components = append(o.components, c.name) }})
 	}
 	removed := func(values string, patches ...any) setting {
 		return setting{values, func(o *overlay) { o.patches = append(o.patches, patches...) }}
@@ -189,7 +198,11 @@ func without(version, kind, name string) any {
 
 // patch is a JSON patch, as YAML, for the objects of a kind and a name.
 func patch(kind, name, ops string) any {
-	return map[string]any{"target": map[string]any{"kind": kind, "name": name}, "patch": ops}
+	data, err := yaml.YAMLToJSON([]byte(ops)) // kustomize accepts only JSON on one line
+	if err != nil {
+		panic(err)
+	}
+	return map[string]any{"target": map[string]any{"kind": kind, "name": name}, "patch": string(data)}
 }
 
 // mapPatch is a strategic merge patch for the objects of a kind and a name.

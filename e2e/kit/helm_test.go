@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"os"
@@ -52,6 +53,10 @@ func TestHelm(t *testing.T) {
 	}
 	c.kubectl(t, "", "-n", "evergate-system", "create", "configmap", "evergate-policy", "--from-literal=policy.yaml=x")
 	injected := c.inject(t)
+	if got := c.kubectl(t, "", "get", "validatingwebhookconfiguration", "evergate", "--show-managed-fields", "-o",
+		`jsonpath={.metadata.managedFields[?(@.operation=="Apply")].manager}`); got != "helm" {
+		t.Errorf("the objects are applied server-side by %q", got)
+	}
 	first := c.owned(t)
 	for _, set := range [][]string{
 		{"replicas=3", "failureMode=fail-closed", "components.audit=true", "webhooks.addOns=true"},
@@ -116,6 +121,21 @@ func TestHelmNamespace(t *testing.T) {
 	if got := c.kubectl(t, "", "get", "validatingwebhookconfiguration", "evergate", "-o",
 		"jsonpath={.webhooks[0].clientConfig.service.namespace}"); got != "platform-admission" {
 		t.Errorf("the webhooks call a Service in %s", got)
+	}
+}
+
+// TestHelmPreflight checks that evergate preflight understands the output of helm template and does not find a problem.
+func TestHelmPreflight(t *testing.T) {
+	helm, binary := tool.Need(t, "helm"), build(t)
+	manifests, err := exec.CommandContext(t.Context(), helm, "template", chart, "--set", "webhooks.pods=false").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, "preflight", "-f", "-")
+	cmd.Stdin = bytes.NewReader(manifests)
+	out, err := cmd.CombinedOutput()
+	if err != nil || bytes.Contains(out, []byte("warning ")) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
