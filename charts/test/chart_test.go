@@ -270,8 +270,8 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// anyGroup reports whether a group of webhooks is on. Without any, kustomize fails, because its wiring has no webhook to
-// write to.
+// anyGroup reports whether a group of webhooks is on. Without any, kustomize fails, because its wiring has no webhook
+// to write to.
 func anyGroup(some []setting) bool {
 	off := 0
 	for _, s := range some {

@@ -22,7 +22,7 @@ func settings() []setting {
 // component is a value that switches a component of the manifests.
 type component struct{ value, name string }
 
-// components returns the components in the order in which the chart has them. The order of components matters: openshift
+// components returns the components in the order in which the chart has them. The order matters, because openshift
 // changes the Pods of the components before it.
 func components() []component {
 	return []component{
@@ -65,7 +65,8 @@ func componentSettings() []setting {
 			without("cert-manager.io/v1", "Issuer", "evergate-ca"),
 			without("cert-manager.io/v1", "Certificate", "evergate-ca"),
 			without("cert-manager.io/v1", "Certificate", "evergate-tls"),
-			patch(".*WebhookConfiguration", "evergate", `[{op: remove, path: /metadata/annotations/cert-manager.io~1inject-ca-from}]`),
+			patch(".*WebhookConfiguration", "evergate",
+				`[{op: remove, path: /metadata/annotations/cert-manager.io~1inject-ca-from}]`),
 		),
 		removed("createNamespace: false", without("v1", "Namespace", "evergate-system")),
 	)
@@ -193,7 +194,9 @@ func without(version, kind, name string) any {
 	if kind != "Namespace" {
 		meta += `, namespace: evergate-system`
 	}
-	return map[string]any{"patch": `{$patch: delete, apiVersion: ` + version + `, kind: ` + kind + `, metadata: {` + meta + `}}`}
+	return map[string]any{
+		"patch": `{$patch: delete, apiVersion: ` + version + `, kind: ` + kind + `, metadata: {` + meta + `}}`,
+	}
 }
 
 // patch is a JSON patch, as YAML, for the objects of a kind and a name.

@@ -1,9 +1,9 @@
 // Package chart generates the Helm chart in charts/evergate from the manifests in kustomize/. The chart has no other
 // source: each object, each default and each condition comes from rendering the manifests.
 //
-// A factor is a value of the chart that selects components, such as the failure mode. Generate renders the manifests for
-// many combinations of factors, and merges the results into one template for each object. A parameter is a value that
-// is written into a field, such as the number of replicas.
+// A factor is a value of the chart that selects components, such as the failure mode. Generate renders the manifests
+// for many combinations of factors, and merges the results into one template for each object. A parameter is a value
+// that is written into a field, such as the number of replicas.
 package chart
 
 import (

@@ -344,8 +344,8 @@ func (e *emitter) single(indent int, prefix string, value any) {
 	}
 }
 
-// spliceOnly writes an entry that does not exist if a value is empty: a mapping with only the entries of the value, or a
-// mapping with only such a mapping.
+// spliceOnly writes an entry that does not exist if a value is empty. The entry is a mapping with only the entries of
+// the value, or a mapping with only such a mapping.
 func (e *emitter) spliceOnly(indent int, prefix string, v map[string]any) {
 	inner := column(indent, prefix)
 	lines := []string{strings.Repeat(" ", indent) + prefix}

@@ -30,14 +30,15 @@ func factors() []factor {
 			true,
 		},
 		{
-			"createNamespace", "Creates the namespace. Helm does not delete it with the release, because it contains your policy.",
+			"createNamespace",
+			"Creates the namespace. Helm does not delete it with the release, because it contains your policy.",
 			[]option{{value: true}, {value: false, patch: noNamespace}},
 			false,
 		},
 		on("certManager", "cert-manager",
 			"Issues the serving certificate with cert-manager. Without it, you provide the Secret evergate-tls and caBundle."),
 		on("networkPolicy", "network-policy", "Limits the clients of Evergate, and blocks its outgoing traffic."),
-		off("audit", "audit", "Checks the existing objects of the cluster once a day, with a CronJob."),
+		off("audit", "audit", "Checks the objects in the cluster once a day, with a CronJob."),
 		off("plugin", "plugin", "Adds a Role for users of kubectl evergate. You bind it."),
 		off("autoscaling", "autoscaling", "Scales the number of replicas with the load. It needs metrics-server."),
 		{

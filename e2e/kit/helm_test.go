@@ -92,6 +92,13 @@ func TestHelm(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
+	t.Run("the autoscaler takes over the replicas", func(t *testing.T) { // as docs/helm.md warns
+		c.helm(t, "upgrade", "evergate", chart, "--set", "components.autoscaling=true")
+		if got := c.kubectl(t, "", "-n", "evergate-system", "get", "deployment", "evergate", "-o",
+			"jsonpath={.spec.replicas}"); got != "1" {
+			t.Errorf("%s replicas", got)
+		}
+	})
 	c.helm(t, "uninstall", "evergate")
 	if got := c.bundles(t); len(got) != 0 {
 		t.Errorf("after uninstall, there are webhooks: %v", got)
