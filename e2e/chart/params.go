@@ -65,42 +65,61 @@ const (
 )
 
 // parameters returns the parameters of fields.
-func parameters() []parameter {
-	pod := []string{"spec", "template", "spec"}
-	job := []string{"spec", "jobTemplate", "spec", "template", "spec"}
-	server := slices.Concat(pod, []string{"containers", "name=evergate"})
-	under := func(parent []string, field ...string) []string { return slices.Concat(parent, field) }
+func parameters() []parameter { return slices.Concat(podParameters(), componentParameters()) }
+
+// The fields of a Pod in a Deployment or a Job, and in a CronJob.
+func podField(field ...string) []string {
+	return slices.Concat([]string{"spec", "template", "spec"}, field)
+}
+func jobField(field ...string) []string {
+	return slices.Concat([]string{"spec", "jobTemplate", "spec", "template", "spec"}, field)
+}
+
+// serverField is a field of the container of evergate serve.
+func serverField(field ...string) []string {
+	return slices.Concat(podField("containers", "name=evergate"), field)
+}
+
+// podParameters returns the parameters of the replicas, and of all Pods of the chart.
+func podParameters() []parameter {
 	deployment := []string{"Deployment/evergate"}
 	return []parameter{
 		{"replicas", intKind, "The number of replicas. The component autoscaling ignores it.", deployment,
 			[]string{"spec", "replicas"}, replace},
-		{"resources", mappingKind, "The CPU and memory of a replica.", deployment, under(server, "resources"), replace},
+		{"resources", mappingKind, "The CPU and memory of a replica.", deployment, serverField("resources"), replace},
 		{"goMemoryLimit", stringKind, "GOMEMLIMIT of a replica: about four fifths of its memory limit.", deployment,
-			under(server, "env", "name=GOMEMLIMIT", "value"), replace},
+			serverField("env", "name=GOMEMLIMIT", "value"), replace},
 		{"env", listKind, "More environment variables of a replica, such as EVERGATE_LOG_LEVEL.", deployment,
-			under(server, "env"), add},
+			serverField("env"), add},
 		{"imagePullPolicy", stringKind, "The pull policy of the replicas, if the default is not right.", deployment,
-			under(server, "imagePullPolicy"), optional},
+			serverField("imagePullPolicy"), optional},
 		{"imagePullSecrets", listKind, "Pull secrets, on the service accounts of Evergate.", []string{"ServiceAccount"},
 			[]string{"imagePullSecrets"}, optional},
 		{"priorityClassName", stringKind, "The priority class of the replicas.", deployment,
-			under(pod, "priorityClassName"), replace},
+			podField("priorityClassName"), replace},
 		{"podAnnotations", mappingKind, "More annotations on the replicas.", deployment,
 			[]string{"spec", "template", "metadata", "annotations"}, add},
 		{"nodeSelector", mappingKind, "The node labels that all Pods of the chart require.",
-			[]string{"Deployment", "Job"}, under(pod, "nodeSelector"), replace},
-		{"nodeSelector", mappingKind, "", []string{"CronJob"}, under(job, "nodeSelector"), replace},
+			[]string{"Deployment", "Job"}, podField("nodeSelector"), replace},
+		{"nodeSelector", mappingKind, "", []string{"CronJob"}, jobField("nodeSelector"), replace},
 		{"tolerations", listKind, "More tolerations of all Pods of the chart.",
-			[]string{"Deployment", "Job"}, under(pod, "tolerations"), add},
-		{"tolerations", listKind, "", []string{"CronJob"}, under(job, "tolerations"), add},
-		{"affinity", mappingKind, "The affinity of the replicas.", deployment, under(pod, "affinity"), optional},
+			[]string{"Deployment", "Job"}, podField("tolerations"), add},
+		{"tolerations", listKind, "", []string{"CronJob"}, jobField("tolerations"), add},
+		{"affinity", mappingKind, "The affinity of the replicas.", deployment, podField("affinity"), optional},
+	}
+}
+
+// componentParameters returns the parameters of components.
+func componentParameters() []parameter {
+	deployment := []string{"Deployment/evergate"}
+	return []parameter{
 		{"audit.schedule", stringKind, "When the audit runs.", []string{"CronJob/evergate-audit"},
 			[]string{"spec", "schedule"}, replace},
 		{"audit.metricsPushURL", stringKind, "The address of a Pushgateway for the counts of the audit.",
 			[]string{"CronJob/evergate-audit"},
-			under(job, "containers", "name=review", "env", "name=EVERGATE_METRICS_PUSH_URL", "value"), replace},
+			jobField("containers", "name=review", "env", "name=EVERGATE_METRICS_PUSH_URL", "value"), replace},
 		{"audit.resources", mappingKind, "The CPU and memory of the audit.", []string{"CronJob/evergate-audit"},
-			under(job, "containers", "name=review", "resources"), replace},
+			jobField("containers", "name=review", "resources"), replace},
 		{"autoscaling.minReplicas", intKind, "The minimum number of replicas.",
 			[]string{"HorizontalPodAutoscaler/evergate"}, []string{"spec", "minReplicas"}, replace},
 		{"autoscaling.maxReplicas", intKind, "The maximum number of replicas.",
@@ -108,15 +127,15 @@ func parameters() []parameter {
 		{"autoscaling.metrics", listKind, "The metrics that the number of replicas follows.",
 			[]string{"HorizontalPodAutoscaler/evergate"}, []string{"spec", "metrics"}, replace},
 		{"tracesRatio", stringKind, "The ratio of reviews that are traced, from 0 to 1.", deployment,
-			under(server, "env", "name=OTEL_TRACES_SAMPLER_ARG", "value"), replace},
+			serverField("env", "name=OTEL_TRACES_SAMPLER_ARG", "value"), replace},
 		{"jaeger.image", stringKind, "The image of Jaeger, if it comes from a mirror.",
-			[]string{"Deployment/evergate-jaeger"}, under(pod, "containers", "name=jaeger", "image"), override},
+			[]string{"Deployment/evergate-jaeger"}, podField("containers", "name=jaeger", "image"), override},
 		{"jaeger.resources", mappingKind, "The CPU and memory of Jaeger.",
-			[]string{"Deployment/evergate-jaeger"}, under(pod, "containers", "name=jaeger", "resources"), replace},
+			[]string{"Deployment/evergate-jaeger"}, podField("containers", "name=jaeger", "resources"), replace},
 		{"preflight.kubectlImage", stringKind, "The image of kubectl in the preflight Job.",
-			[]string{"Job/evergate-preflight"}, under(pod, "initContainers", "name=collect-cluster", "image"), replace},
+			[]string{"Job/evergate-preflight"}, podField("initContainers", "name=collect-cluster", "image"), replace},
 		{"preflight.kubectlImage", stringKind, "",
-			[]string{"Job/evergate-preflight"}, under(pod, "initContainers", "name=collect-namespace", "image"), replace},
+			[]string{"Job/evergate-preflight"}, podField("initContainers", "name=collect-namespace", "image"), replace},
 		{"prometheus.labels", mappingKind, "Labels by which your Prometheus selects monitors and rules.",
 			[]string{"PodMonitor", "PrometheusRule"}, []string{"metadata", "labels"}, add},
 	}

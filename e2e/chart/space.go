@@ -57,7 +57,13 @@ func newSpace(factors []factor) *space {
 			s.rows = append(s.rows, row)
 		}
 	}
-	for f, factor := range factors {
+	s.addLiterals()
+	return s
+}
+
+// addLiterals adds the conditions about each option of each factor.
+func (s *space) addLiterals() {
+	for f, factor := range s.factors {
 		for o, option := range factor.options {
 			in, not := rows{}, rows{}
 			for i, row := range s.rows {
@@ -80,7 +86,6 @@ func newSpace(factors []factor) *space {
 			}
 		}
 	}
-	return s
 }
 
 // all returns all rows.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -26,30 +27,9 @@ const (
 
 // values returns all values in the order of values.yaml.
 func (m *manifests) values(factors []factor) (valueList, error) {
-	var mirrors []any
-	if err := json.Unmarshal([]byte(m.settings["mirrors"]), &mirrors); err != nil {
-		return nil, fmt.Errorf("parse mirrors of base/settings.yaml: %w", err)
-	}
-	strings := func(pattern string) map[string]any {
-		return map[string]any{"items": map[string]any{"type": "string", "pattern": pattern}}
-	}
-	pattern := func(pattern string) map[string]any { return map[string]any{"pattern": pattern} }
-	all := valueList{
-		{"namespace", stringKind, "The namespace of Evergate.", m.namespace, pattern(namePattern)},
-		{"image.repository", stringKind, "The image of Evergate.", m.repository, pattern(placePattern + "$")},
-		{"image.tag", stringKind, "The tag of the image.", m.tag, pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)},
-		{"image.digest", stringKind, "The digest of the image. It replaces the tag.", "",
-			pattern(`^(sha256:[0-9a-f]{64})?$`)},
-		{"mirrors", listKind, "The image prefixes of your mirrors, each with a slash at the end, as evergate policy " +
-			"prefixes prints them.", mirrors, strings(placePattern + "/$")},
-		{"monitoringNamespace", stringKind, "The namespace of your Prometheus, which may reach the metrics.",
-			m.settings["monitoringNamespace"], pattern(namePattern)},
-		{"exemptNamespaces", listKind, "More namespaces that no webhook matches, whatever their labels.", []any{},
-			strings(namePattern)},
-		{"labels", mappingKind, "More labels of all objects and Pods.", map[string]any{},
-			map[string]any{"additionalProperties": map[string]any{"type": "string"}}},
-		{"collector", stringKind, "The address of your OpenTelemetry collector, for traces: collector.",
-			m.settings["collector"], pattern(`^http://[a-z0-9-]+\.[a-z0-9-]+\.svc:[0-9]+$`)},
+	all, err := m.settingValues()
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range factors {
 		v := value{f.path, stringKind, f.sentence, f.options[0].value, nil}
@@ -86,6 +66,35 @@ func (m *manifests) values(factors []factor) (valueList, error) {
 		all = append(all, v)
 	}
 	return all.grouped(), nil
+}
+
+// settingValues returns the values that kustomize copies to several fields.
+func (m *manifests) settingValues() (valueList, error) {
+	var mirrors []any
+	if err := json.Unmarshal([]byte(m.settings["mirrors"]), &mirrors); err != nil {
+		return nil, fmt.Errorf("parse mirrors of base/settings.yaml: %w", err)
+	}
+	strings := func(pattern string) map[string]any {
+		return map[string]any{"items": map[string]any{"type": "string", "pattern": pattern}}
+	}
+	pattern := func(pattern string) map[string]any { return map[string]any{"pattern": pattern} }
+	return valueList{
+		{"namespace", stringKind, "The namespace of Evergate.", m.namespace, pattern(namePattern)},
+		{"image.repository", stringKind, "The image of Evergate.", m.repository, pattern(placePattern + "$")},
+		{"image.tag", stringKind, "The tag of the image.", m.tag, pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)},
+		{"image.digest", stringKind, "The digest of the image. It replaces the tag.", "",
+			pattern(`^(sha256:[0-9a-f]{64})?$`)},
+		{"mirrors", listKind, "The image prefixes of your mirrors, each with a slash at the end, as evergate policy " +
+			"prefixes prints them.", mirrors, strings(placePattern + "/$")},
+		{"monitoringNamespace", stringKind, "The namespace of your Prometheus, which may reach the metrics.",
+			m.settings["monitoringNamespace"], pattern(namePattern)},
+		{"exemptNamespaces", listKind, "More namespaces that no webhook matches, whatever their labels.", []any{},
+			strings(namePattern)},
+		{"labels", mappingKind, "More labels of all objects and Pods.", map[string]any{},
+			map[string]any{"additionalProperties": map[string]any{"type": "string"}}},
+		{"collector", stringKind, "The address of your OpenTelemetry collector, for traces: collector.",
+			m.settings["collector"], pattern(`^http://[a-z0-9-]+\.[a-z0-9-]+\.svc:[0-9]+$`)},
+	}, nil
 }
 
 // grouped returns the values with a common first name next to each other.
@@ -171,9 +180,7 @@ func (l valueList) schema() (string, error) {
 	}
 	for _, v := range l {
 		s := map[string]any{"type": v.kind, "description": v.sentence, "default": v.content}
-		for key, keyword := range v.schema {
-			s[key] = keyword
-		}
+		maps.Copy(s, v.schema)
 		group, rest, nested := strings.Cut(v.path, ".")
 		if !nested {
 			properties[group] = s
