@@ -50,7 +50,8 @@ func Generate(root string) (map[string]string, error) {
 	}
 	files["Chart.yaml"] = strings.NewReplacer("@APP@", m.tag, "@VERSION@", strings.TrimPrefix(m.tag, "v")).Replace(
 		files["Chart.yaml"])
-	files["README.md"] = strings.Replace(files["README.md"], "@VALUES@", values.markdown(), 1)
+	files["README.md"] = strings.Replace(files["README.txt"], "@VALUES@", values.markdown(), 1)
+	delete(files, "README.txt")
 	files["values.yaml"] = values.yaml()
 	if files["values.schema.json"], err = values.schema(); err != nil {
 		return nil, err

@@ -10,11 +10,11 @@ type factor struct {
 	overlay  bool // the overlays of the manifests set it, below the components that users add
 }
 
-// option is a value of a factor, with the components and the patches of overlays that it adds to the base.
+// option is a value of a factor, with the components and the patches that it adds to the base.
 type option struct {
 	value      any // a bool or a string
 	components []string
-	patchFile  string
+	overlay    string // its patches are added
 	patch      string
 }
 
@@ -24,8 +24,8 @@ func factors() []factor {
 		{
 			"failureMode", "The overlay: fail-open admits objects when no replica answers, and fail-closed rejects them.",
 			[]option{
-				{value: "fail-open"},
-				{value: "fail-closed", patchFile: "kustomize/overlays/fail-closed/judge.yaml", patch: failClosed},
+				{value: "fail-open", overlay: "fail-open"},
+				{value: "fail-closed", overlay: "fail-closed"},
 			},
 			true,
 		},
@@ -70,14 +70,6 @@ func factors() []factor {
 		off("prometheus", "prometheus", "Adds a monitor, alerts and a dashboard for the Prometheus operator and Grafana."),
 	}
 }
-
-// The patch of the overlay fail-closed for settings.
-const failClosed = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: evergate-settings}
-data: {failurePolicy: Fail}
-`
 
 const noNamespace = `
 $patch: delete

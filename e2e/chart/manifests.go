@@ -109,12 +109,12 @@ func (m *manifests) addOverlay(s *space, row int, dir string) error {
 		if option.patch != "" {
 			patches[below] = append(patches[below], map[string]any{"patch": option.patch})
 		}
-		if option.patchFile != "" {
-			data, err := os.ReadFile(filepath.Join(m.root, option.patchFile))
+		if option.overlay != "" {
+			of, err := m.overlayPatches(option.overlay)
 			if err != nil {
 				return err
 			}
-			patches[below] = append(patches[below], map[string]any{"patch": string(data)})
+			patches[below] = append(patches[below], of...)
 		}
 	}
 	name, tag, _ := strings.Cut(markImage, ":")
@@ -152,6 +152,32 @@ func (m *manifests) addOverlay(s *space, row int, dir string) error {
 		}
 	}
 	return nil
+}
+
+// overlayPatches returns the patches of an overlay of the manifests, with the content of their files.
+func (m *manifests) overlayPatches(name string) ([]any, error) {
+	dir := filepath.Join(m.root, "kustomize/overlays", name)
+	data, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var overlay struct{ Patches []map[string]any }
+	if err := yaml.Unmarshal(data, &overlay); err != nil {
+		return nil, err
+	}
+	var patches []any
+	for _, p := range overlay.Patches {
+		if file, ok := p["path"].(string); ok {
+			data, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil {
+				return nil, err
+			}
+			delete(p, "path")
+			p["patch"] = string(data)
+		}
+		patches = append(patches, p)
+	}
+	return patches, nil
 }
 
 func patch(kind, name string, ops []any) map[string]any {
