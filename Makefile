@@ -41,7 +41,7 @@ test-calls: ## test the built server with kube-apiserver's webhook client during
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m $(if $(SHORT),-short) $(if $(VERBOSE),-v) ./calls/... $(PARTS)
 
 test-kit: ## render kustomize/, apply it to a real API server if "make rig" has built one, and test alerts if "make promtool" has run
-	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/...
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/... ./chart
 
 test-traces: ## test traces with collectors in every state, and in a real Jaeger if "make jaeger" has built one
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./internal/traces/...
@@ -64,6 +64,18 @@ jaeger: ## build Jaeger for test-traces into the same cache
 
 promtool: ## build promtool for alerts into the same cache
 	e2e/promtool/build.sh
+
+chart: ## generate charts/evergate, the Helm chart, from kustomize/
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 ./chart -run '^TestChart$$' -update
+
+test-chart: ## compare the Helm chart with the manifests, with Helm and kustomize as libraries
+	cd charts/test && $(HELM) $(GO) test -vet=off -count=1 .
+
+# The flags of the rig, with the versions that Helm needs.
+HELM = CGO_ENABLED=0 GOWORK=off GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
+
+helm: ## build helm for test-kit into the same cache
+	charts/test/build.sh
 
 registry: ## build the private registry of e2e/rig/registry for test-calls and the incidents into the same cache
 	e2e/rig/build.sh registry
@@ -251,5 +263,5 @@ release-test: release-dry ## check the output of release-dry, and that a second 
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig \
+.PHONY: bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart helm \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

@@ -12,7 +12,7 @@ import (
 // on the port of its Pods, and DNS lookups of its name. The check serve-flags reports endpoints that are not URLs.
 func collectorEgress() check {
 	return check{
-		id: "collector-egress", severity: Warning, needs: []premise{coherent(), selected()},
+		id: "collector-egress", severity: Warning, needs: []premise{coherent(), selected(), wired()},
 		finds: "a trace collector that Evergate cannot reach, or whose name it cannot look up, because of " +
 			"NetworkPolicies",
 		why: "every trace is dropped after a timeout, and only the log shows this",

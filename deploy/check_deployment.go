@@ -10,7 +10,7 @@ import (
 // and selects its own Pods.
 func deploymentMissing() check {
 	return check{
-		id: "deployment", severity: Error,
+		id: "deployment", severity: Error, needs: []premise{wired()},
 		finds: "webhooks without a Deployment that runs evergate serve in the namespace of their Service, and a " +
 			"Deployment that does not select its own Pods",
 		why: "if no Pod answers a webhook, the API server rejects or delays every matching request",

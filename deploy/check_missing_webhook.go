@@ -17,13 +17,15 @@ func missingWebhook() check {
 		why: "the API server does not call Evergate for these objects. Evergate neither rewrites nor checks " +
 			"them, whatever the policy contains",
 		fix: "apply the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration evergate from " +
-			"kustomize/base. For the certificates and dnsEndpoints blocks, add the component host-kinds",
+			"kustomize/base, without the components no-pods, no-ingresses, no-gateway-api and no-openshift-routes. For the " +
+			"certificates and dnsEndpoints blocks, add the component host-kinds",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			switch {
 			case len(c.servers) == 0:
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.mutating }):
-				r.warning(c.servers[0].ref, "no MutatingWebhookConfiguration of Evergate calls it: no image is rewritten")
+				// The component no-pods accepts it.
+				r.warning(c.hooks[0].ref.in(""), "no MutatingWebhookConfiguration of Evergate exists: no image is rewritten")
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return !h.mutating }):
 				r.warning(c.servers[0].ref, "no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
 			case ok:

@@ -14,7 +14,7 @@ import (
 // a scrape configuration.
 func monitoringNamespace() check {
 	return check{
-		id: "monitoring-namespace", severity: Warning, needs: []premise{coherent(), selected()},
+		id: "monitoring-namespace", severity: Warning, needs: []premise{coherent(), selected(), wired()},
 		finds: "a Prometheus, or a monitor for a Prometheus, in a namespace that NetworkPolicies do not allow to " +
 			"reach the ops port",
 		why: "Prometheus cannot scrape Evergate, so the only alert that fires is EvergateNotReady, although the " +

@@ -10,7 +10,7 @@ import (
 // mirror. The check runs if the input has the policy.
 func retryWebhookPrefixes() check {
 	return check{
-		id: "retry-webhook-prefixes", severity: Warning,
+		id: "retry-webhook-prefixes", severity: Warning, needs: []premise{wired()},
 		finds: "prefixes in the matchCondition of the retry webhook that differ from the mirrors of the policy",
 		why: "if the prefix of a mirror is missing, every Pod with an image from it causes a call that does not " +
 			"change anything. If a prefix does not belong to a mirror, the retry webhook does not rewrite the images " +

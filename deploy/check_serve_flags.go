@@ -12,7 +12,7 @@ import (
 // input, for example in a Secret. A variable EVERGATE_* that does not set a flag is a warning.
 func serveFlags() check {
 	return check{
-		id: "serve-flags", severity: Error,
+		id: "serve-flags", severity: Error, needs: []premise{wired()},
 		finds: "flags and variables that evergate serve rejects, variables that it ignores, and variables from a " +
 			"key that the ConfigMap does not have",
 		why: "a process with wrong settings exits immediately after each start. A rollout stops at its first " +

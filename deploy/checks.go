@@ -22,7 +22,9 @@ func webhookChecks() []check {
 		otherEverything(),
 		otherDeadlock(),
 		// The calls of webhooks.
+		settingsInUse(),
 		missingWebhook(),
+		unneededWebhook(),
 		ruleSetWebhook(),
 		templatesWebhook(),
 		hookPath(),

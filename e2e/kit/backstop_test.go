@@ -97,7 +97,7 @@ patches:
         matchExpressions:
         - {key: tier, operator: In, values: [edge]}
         - {key: kubernetes.io/metadata.name, operator: NotIn, values: [x]}
-transformers: [../../kustomize/wiring]`,
+transformers: [../../kustomize/wiring, ../../kustomize/components/backstop/selectors]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := read(t)

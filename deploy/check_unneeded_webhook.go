@@ -1,0 +1,87 @@
+package deploy
+
+import (
+	"slices"
+
+	"github.com/evergate/evergate/admission"
+)
+
+// webhookGroup is a group of webhooks that a component of the manifests switches.
+type webhookGroup struct {
+	name  string
+	fix   string
+	paths []string
+}
+
+func webhookGroups() []webhookGroup {
+	return []webhookGroup{
+		{"Pods and mirrors", "add the component no-pods", []string{"/mutate/pods", "/validate/pods"}},
+		{"Ingresses and Services", "add the component no-ingresses", []string{"/validate/ingresses", "/validate/services"}},
+		{
+			"Gateway API", "add the component no-gateway-api",
+			[]string{"/validate/routes", "/validate/gateways", "/validate/grants"},
+		},
+		{"OpenShift Routes", "add the component no-openshift-routes", []string{"/validate/openshiftroutes"}},
+		{
+			"add-ons", "leave the component host-kinds out",
+			[]string{"/validate/certificates", "/validate/dnsendpoints"},
+		},
+	}
+}
+
+// unneededWebhook lists the groups of webhooks that no entry of the policy needs. It runs if the input has the policy,
+// and only reports groups with all their webhooks.
+func unneededWebhook() check {
+	return check{
+		id: "unneeded-webhook", severity: Info, needs: []premise{together()},
+		finds: "groups of webhooks that no entry of the policy needs",
+		why: "the API server calls Evergate for objects that the policy has no rules for. While no replica answers, " +
+			"these calls delay writes, or reject them if failurePolicy is Fail",
+		fix: "switch the group off with the component in the finding, or with the values webhooks of the Helm chart",
+		run: func(c *cluster, r *reporter) {
+			p, ok := c.policy()
+			if !ok || len(c.servers) == 0 {
+				return
+			}
+			needed := map[string]bool{}
+			for block, n := range p.Counts().All() {
+				needed[block] = n > 0
+			}
+			for _, g := range webhookGroups() {
+				var hooks []*hook
+				for _, path := range g.paths {
+					of := c.hooksOf(path)
+					if len(of) == 0 || slices.ContainsFunc(blocksOf(path), func(block string) bool { return needed[block] }) {
+						hooks = nil
+						break
+					}
+					hooks = append(hooks, of...)
+				}
+				for _, h := range hooks {
+					r.info(h.ref, "the policy has no entries for %s: %s", g.name, g.fix)
+				}
+			}
+		},
+	}
+}
+
+// hooksOf returns the webhooks that call a path.
+func (c *cluster) hooksOf(path string) []*hook {
+	var hooks []*hook
+	for _, h := range c.hooks {
+		if h.path() == path {
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
+// blocksOf lists the blocks of the policy that a path evaluates.
+func blocksOf(path string) []string {
+	for _, w := range admission.Webhooks() {
+		if w.Path == path {
+			return w.Blocks
+		}
+	}
+	return nil
+}
