@@ -171,7 +171,7 @@ func (s source) cost(d *drawing) error {
 					return err
 				}
 				colour := []string{d.other, d.ours, d.lost}[i]
-				g.bars = append(g.bars, bar{server, micros, fmt.Sprintf("%g µs", micros), colour})
+				g.bars = append(g.bars, bar{server, micros, thousands(int64(micros)) + " µs", colour})
 			}
 			groups = append(groups, g)
 		}
