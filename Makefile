@@ -228,7 +228,7 @@ release-files: ## the manifests of a release with IMAGE=name@sha256:…, and its
 release-dry: release-files ## the binaries, archives and checksums of a release into dist/, without network or signatures
 	$(GORELEASER) release --snapshot --clean --skip=sign,sbom
 
-release-test: release-dry ## checks what release-dry has built, and that a second build has the same bytes
+release-test: release-dry ## check the output of release-dry, and that a second build has the same bytes
 	tools/release/test.sh
 
 lint-workflows: # the workflows of GitHub

@@ -30,9 +30,9 @@ type Stage func(name string)
 // the object cannot be evaluated.
 type decideFunc[T any] func(p *policy.Policy, r *review.Request[T], e *policy.Effort, d *Decision) error
 
-// judgeBy returns a function that decodes a review and decides it. Operations without a new object are allowed. An
+// evaluateBy returns a function that decodes a review and decides it. Operations without a new object are allowed. An
 // object that is deleted or connected to was evaluated when it was created.
-func (k kind[T]) judgeBy(decide decideFunc[T]) Judge {
+func (k kind[T]) evaluateBy(decide decideFunc[T]) EvaluateFunc {
 	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
 		stage("decode")
 		r, err := k.objectsIn(p).Decode(body)
@@ -42,7 +42,7 @@ func (k kind[T]) judgeBy(decide decideFunc[T]) Judge {
 		r.Now = now
 		stage("decide")
 		d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
-		if r.Object != nil && judged(r.Operation) {
+		if r.Object != nil && isValidated(r.Operation) {
 			if err := decide(p, r, e, d); err != nil {
 				return nil, &review.ContentError{UID: r.UID, Msg: err.Error()}
 			}
@@ -51,8 +51,8 @@ func (k kind[T]) judgeBy(decide decideFunc[T]) Judge {
 	}
 }
 
-// judged reports whether a policy applies to an operation.
-func judged(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
+// isValidated reports whether a policy applies to an operation.
+func isValidated(o policy.Operation) bool { return o == policy.Create || o == policy.Update }
 
 // Decide evaluates the review in body against the rules of p in the named rule set, or the rules outside any set if set
 // is empty. Exceptions that expired before now do not apply. The Decision does not retain body. The error is a
@@ -65,19 +65,19 @@ func (w *Webhook) Decide(
 	if unknown {
 		rules = p // for the parts of a decision other than its findings
 	}
-	d, err := w.Judge(rules, body, now, e, stage)
+	d, err := w.Evaluate(rules, body, now, e, stage)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
-		return w.Unjudged(p, set, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
+		return w.Unevaluated(p, set, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
 	}
-	if err == nil && unknown && judged(d.Operation) {
-		u := w.Unjudged(p, set, d.UID, w.unknownSet(set), review.Unchanged(body))
+	if err == nil && unknown && isValidated(d.Operation) {
+		u := w.Unevaluated(p, set, d.UID, w.unknownSet(set), review.Unchanged(body))
 		u.Attributes, u.DryRun = d.Attributes, d.DryRun
 		return u, nil
 	}
 	return d, err
 }
 
-// Unjudged decides about an object that cannot be evaluated because of its content. The strictest entry that might
+// Unevaluated decides about an object that cannot be evaluated because of its content. The strictest entry that might
 // match the object determines the decision. If the policy does not enforce anything yet, the object is not denied, and
 // the decision contains the reason for which it would have been.
 //
@@ -85,14 +85,14 @@ func (w *Webhook) Decide(
 // cannot be read cannot be compared, so such an object could be changed into anything. It can still be deleted. If an
 // update changes nothing that could be evaluated, it causes at most a warning, so the object's finalizers can be
 // removed.
-func (w *Webhook) Unjudged(p *policy.Policy, set, uid, why string, unchanged bool) *Decision {
+func (w *Webhook) Unevaluated(p *policy.Policy, set, uid, why string, unchanged bool) *Decision {
 	d := &Decision{UID: uid, Policy: p.Hash()}
 	mode := w.strictest(p, set)
 	if unchanged {
 		mode = min(mode, policy.Warn)
 	}
 	if mode != policy.Off {
-		d.Unjudged = Unjudged{text.Printable(why, MaxSentence), mode}
+		d.Unevaluated = Unevaluated{text.Printable(why, MaxSentence), mode}
 	}
 	return d
 }

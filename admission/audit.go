@@ -13,11 +13,11 @@ const maxAnnotation = 4096
 
 // Keys of audit annotations. kube-apiserver adds the webhook's name and a slash before each.
 const (
-	auditPolicy   = "policy"   // hash of the policy that decided
-	auditFindings = "findings" // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3), …
-	auditImages   = "images"   // containers/app: nginx -> mirror.corp.example/library/nginx (hub, enforce)
-	auditSecrets  = "secrets"  // mirror-login: pull secrets that are added
-	auditUnjudged = "unjudged" // spec.containers[0].image: want a string, got a number (warn)
+	auditPolicy      = "policy"      // hash of the policy that decided
+	auditFindings    = "findings"    // team-hosts/hosts.allowed (enforce), other/tls.required (warn, existed, 3), …
+	auditImages      = "images"      // containers/app: nginx -> mirror.corp.example/library/nginx (hub, enforce)
+	auditSecrets     = "secrets"     // mirror-login: pull secrets that are added
+	auditUnevaluated = "unevaluated" // spec.containers[0].image: want a string, got a number (warn)
 )
 
 // auditAnnotations returns the annotations that the API server writes to its audit log. They always include the policy,
@@ -37,8 +37,8 @@ func (d *Decision) auditAnnotations() map[string]string {
 		}
 		a[auditSecrets] = l.String()
 	}
-	if u := d.Unjudged; u.Why != "" {
-		a[auditUnjudged] = text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")"
+	if u := d.Unevaluated; u.Why != "" {
+		a[auditUnevaluated] = text.Truncate(u.Why, MaxSentence) + " (" + u.Mode.String() + ")"
 	}
 	return a
 }

@@ -13,13 +13,13 @@ type Decision struct {
 	DryRun bool
 	Policy string // hash of the policy that decided
 
-	Findings  []policy.Finding
-	Rewriting policy.Rewriting
-	Templates []Template // of a workload
-	Patch     []byte     // a JSON Patch
-	Refused   Refused    // of a policy; zero for other objects
-	Notes     []string   // further warnings
-	Unjudged  Unjudged   // zero if the object was evaluated
+	Findings      []policy.Finding
+	Rewriting     policy.Rewriting
+	Templates     []Template    // of a workload
+	Patch         []byte        // a JSON Patch
+	InvalidPolicy InvalidPolicy // of a policy; zero for other objects
+	Notes         []string      // further warnings
+	Unevaluated   Unevaluated   // zero if the object was evaluated
 }
 
 // Template contains the future images of Pods from a template.
@@ -28,28 +28,28 @@ type Template struct {
 	policy.Rewriting
 }
 
-// Unjudged is the reason that an object cannot be evaluated: its content (its size, its depth, or a value of the wrong
-// type), or the path that the API server called.
-type Unjudged struct {
+// Unevaluated is the reason that an object cannot be evaluated: its content (its size, its depth, or a value of the
+// wrong type), or the path that the API server called.
+type Unevaluated struct {
 	Why  string
 	Mode policy.Mode // as for a finding, only mode enforce denies
 }
 
-// Refused contains the mistakes in a policy that fails to load.
-type Refused struct {
+// InvalidPolicy contains the mistakes in a policy that fails to load.
+type InvalidPolicy struct {
 	Mistakes []string // the first of them
 	More     int      // the number of the others
 }
 
 // Denies reports whether the request is denied.
 func (d *Decision) Denies() bool {
-	return d.Unjudged.Mode == policy.Enforce || len(d.Refused.Mistakes) > 0 ||
+	return d.Unevaluated.Mode == policy.Enforce || len(d.InvalidPolicy.Mistakes) > 0 ||
 		slices.ContainsFunc(d.Findings, policy.Finding.Denies)
 }
 
 // Warns reports whether the response contains a warning.
 func (d *Decision) Warns() bool {
-	return d.Unjudged.Mode == policy.Warn || len(d.Notes) > 0 || len(d.Rewriting.PullSecrets.Missing) > 0 ||
+	return d.Unevaluated.Mode == policy.Warn || len(d.Notes) > 0 || len(d.Rewriting.PullSecrets.Missing) > 0 ||
 		slices.ContainsFunc(d.Findings, policy.Finding.Warns) || slices.ContainsFunc(d.Rewriting.Images, d.warnsOf)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// kind is a kind of objects that is evaluated, or several kinds that are evaluated alike: its row in the table of
-// kinds.
+// kind is a row in the table of kinds: a kind of objects that Evergate evaluates, or several kinds that it evaluates
+// in the same way.
 type kind[T any] struct {
 	// of is the kind in policies.
 	of      policy.Kind
@@ -29,16 +29,16 @@ type kind[T any] struct {
 	mutated func(obj *T, d *Decision) *T
 	patch   decideFunc[T]
 	// recorded returns an object as it was before it was changed, from its record and as far as one of the policies
-	// confirms the record. It also returns the number of entries that none confirms. It is nil for kinds without
+	// confirms the record. It also returns the number of entries that no policy confirms. It is nil for kinds without
 	// records.
 	recorded func(obj *T, a policy.Attributes, by ...*policy.Policy) (*T, int)
 	evaluate func(p *policy.Policy, a policy.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
-	// validateBy is evaluate where a decision has more than findings; otherwise it is nil.
+	// validateBy replaces evaluate for kinds whose decisions have more than findings. Otherwise it is nil.
 	validateBy decideFunc[T]
 	// explain returns for each rule whether it applies to an object.
 	explain func(p *policy.Policy, a policy.Attributes, obj *T) []policy.RuleTrace
-	// templateImages returns what happens to the images of the Pods that are made from an object; nil for kinds of which
-	// none are.
+	// templateImages returns the outcomes of images in the Pods that are created from an object. It is nil for kinds
+	// from which no Pods are created.
 	templateImages func(p *policy.Policy, a policy.Attributes, obj *T) ([]policy.TemplateImage, error)
 	// selfProbe is a field of an object, as JSON. The self-probe's policy rewrites it in a mutating webhook and denies
 	// it in a validating webhook. selfProbePolicy is the part of that policy for this kind, as YAML.
@@ -52,15 +52,15 @@ type row interface {
 	probePolicy() string
 }
 
-// rows is the table of kinds. Webhooks, Kinds and SelfProbePolicy are made of it.
+// rows returns the table of kinds. Webhooks, Kinds and SelfProbePolicy use it.
 func rows() []row { return append(rowsOfPods(), rowsOfOthers()...) }
 
-// rowsOfPods returns the rows of Pods and of the objects from which Pods are made.
+// rowsOfPods returns the rows of Pods and of the objects from which Pods are created.
 func rowsOfPods() []row {
 	return []row{
 		kind[policy.Pod]{
 			of: policy.Pods, objects: review.Pods(), subresources: []string{"ephemeralcontainers"},
-			// The second chance to rewrite a Pod differs from the first only in when the API server calls it.
+			// The retry webhook differs from the first webhook only in when the API server calls it.
 			mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
 			mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: (*policy.Pod).Recorded,
 			evaluate: (*policy.Policy).EvaluatePod, explain: (*policy.Policy).ExplainPod,
@@ -155,8 +155,8 @@ func (k kind[T]) objectsIn(p *policy.Policy) review.Objects[T] {
 	return k.objects
 }
 
-// Webhook is a path that kube-apiserver calls. There is one for each webhook of the kit, so that each is scoped, traced
-// and counted apart, and has connections of its own in the API server.
+// Webhook is a path that kube-apiserver calls. Each webhook in the manifests has a separate path, and therefore a
+// separate scope, separate traces and metrics, and separate connections from the API server.
 type Webhook struct {
 	Path string
 	// Kinds are the kinds of the reviewed objects. The self-probe sends an object of the first kind.
@@ -171,15 +171,15 @@ type Webhook struct {
 	// SelfProbe is a field of an object, as JSON. With the self-probe's policy, the right response is a patch if the
 	// webhook mutates, and otherwise a denial.
 	SelfProbe string
-	Judge     Judge
+	Evaluate  EvaluateFunc
 	// Strictest returns the strictest mode among the policy entries that apply to the webhook.
 	Strictest func(policy.Modes) policy.Mode
 }
 
-// Judge decodes the review in body and decides it by a policy. Its error is a *review.Error if the client made a
+// EvaluateFunc decodes the review in body and decides it by a policy. Its error is a *review.Error if the client made a
 // mistake, or a *review.ContentError if the object cannot be evaluated. The latter includes objects that need more than
 // the effort allows.
-type Judge func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error)
+type EvaluateFunc func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error)
 
 // Webhooks returns the webhooks of all kinds, and the webhook that validates policies.
 func Webhooks() []Webhook {
@@ -223,7 +223,8 @@ func (w Webhook) applying(of policy.Kind) Webhook {
 // webhook returns the webhook at a path.
 func (k kind[T]) webhook(path string, decide decideFunc[T]) Webhook {
 	return Webhook{
-		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, SelfProbe: k.selfProbe, Judge: k.judgeBy(decide),
+		Path: path, Kinds: k.objects.Kinds, Subresources: k.subresources, SelfProbe: k.selfProbe,
+		Evaluate: k.evaluateBy(decide),
 	}
 }
 

@@ -85,8 +85,8 @@ type Answer struct {
 	StaleRecords int
 }
 
-// Judged reports whether a policy applies to the operation.
-func (a *Answer) Judged() bool { return judged(a.Operation) }
+// IsValidated reports whether a policy applies to the operation.
+func (a *Answer) IsValidated() bool { return isValidated(a.Operation) }
 
 // Kinds returns the kinds whose objects are evaluated with any policy.
 func Kinds() []Kind { return KindsIn(new(policy.Policy)) }
@@ -144,7 +144,7 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	r.Now = ask.Now
 	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
-	if r.Object == nil || !judged(r.Operation) {
+	if r.Object == nil || !isValidated(r.Operation) {
 		return a, nil
 	}
 	final := r.Object

@@ -26,15 +26,15 @@ func policyGuard(path string) Webhook {
 	}
 	w := guard.webhook(path, guardPolicy)
 	w.Guards, w.Strictest = true, func(policy.Modes) policy.Mode { return policy.Enforce }
-	w.Judge = warnOfDeletion(w.Judge)
+	w.Evaluate = warnOfDeletion(w.Evaluate)
 	return w
 }
 
 // warnOfDeletion adds a warning if a policy is deleted. A deletion is never denied, because a namespace must be
 // deletable.
-func warnOfDeletion(judge Judge) Judge {
+func warnOfDeletion(evaluate EvaluateFunc) EvaluateFunc {
 	return func(p *policy.Policy, body []byte, now time.Time, e *policy.Effort, stage Stage) (*Decision, error) {
-		d, err := judge(p, body, now, e, stage)
+		d, err := evaluate(p, body, now, e, stage)
 		if err == nil && d.Operation == "DELETE" {
 			d.Notes = []string{"this deletes the policy: running replicas keep it active, but a new replica starts " +
 				"without a policy and allows everything, unless --require-policy keeps it unready"}
@@ -53,14 +53,14 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 	loaded, err := policy.LoadWithin(expiring{context.Background(), effort}, policy.ReviewLimits(), r.Object.Files...)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		d.Refused.Mistakes = []string{fmt.Sprintf("the check of this policy did not finish within %s: "+
+		d.InvalidPolicy.Mistakes = []string{fmt.Sprintf("the check of this policy did not finish within %s: "+
 			"make the policy smaller, or try again when the server is less busy", GuardWithin)}
 	case err != nil:
-		d.Refused = refused(err)
+		d.InvalidPolicy = invalid(err)
 	case len(r.Object.Files) == 0:
-		d.Refused = emptied("no key of the ConfigMap ends in .yaml or .yml")
+		d.InvalidPolicy = emptied("no key of the ConfigMap ends in .yaml or .yml")
 	case loaded.Emptied():
-		d.Refused = emptied("there is no entry in it")
+		d.InvalidPolicy = emptied("there is no entry in it")
 	case loaded.Counts() == (policy.Counts{}):
 		d.Notes = []string{"this policy switches everything off: no entry is switched on"}
 	default:
@@ -70,19 +70,19 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 }
 
 // emptied returns the mistake of a policy without entries.
-func emptied(why string) Refused {
-	return Refused{Mistakes: []string{"this policy is empty, " + why +
+func emptied(why string) InvalidPolicy {
+	return InvalidPolicy{Mistakes: []string{"this policy is empty, " + why +
 		": write allowEmpty: true in a document to switch everything off"}}
 }
 
-// refused splits the error about a policy into its mistakes.
-func refused(err error) Refused {
+// invalid splits the error about a policy into its mistakes.
+func invalid(err error) InvalidPolicy {
 	mistakes := slices.Collect(strings.SplitSeq(err.Error(), "\n"))
 	total := policy.Mistakes(err)
 	if total > len(mistakes) {
 		mistakes = mistakes[:len(mistakes)-1] // the last line is the number of the others
 	}
-	return Refused{Mistakes: mistakes, More: max(0, total-len(mistakes))}
+	return InvalidPolicy{Mistakes: mistakes, More: max(0, total-len(mistakes))}
 }
 
 // policyNotes returns the warnings about a policy that is allowed, limited to the number that a response may contain.

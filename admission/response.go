@@ -43,8 +43,8 @@ func (d *Decision) Response() review.Answer {
 // policy.
 func (d *Decision) denial() string {
 	suffix := "[policy " + d.Policy + "]"
-	if d.Unjudged.Why != "" {
-		return text.Truncate(d.Unjudged.Why, MaxSentence) + " " + suffix
+	if d.Unevaluated.Why != "" {
+		return text.Truncate(d.Unevaluated.Why, MaxSentence) + " " + suffix
 	}
 	lines, many := sentences{}, "findings"
 	for _, f := range d.Findings {
@@ -52,11 +52,11 @@ func (d *Decision) denial() string {
 			lines.add(func() string { return text.Truncate(f.String(), MaxSentence) })
 		}
 	}
-	for _, mistake := range d.Refused.Mistakes {
+	for _, mistake := range d.InvalidPolicy.Mistakes {
 		many = "mistakes"
 		lines.add(func() string { return text.Truncate(mistake, MaxSentence) })
 	}
-	lines.more += d.Refused.More
+	lines.more += d.InvalidPolicy.More
 	total := len(lines.kept) + lines.more
 	if total == 1 {
 		return lines.kept[0] + " " + suffix
@@ -72,8 +72,8 @@ func (d *Decision) denial() string {
 // because kube-apiserver may truncate the end.
 func (d *Decision) warnings() []string {
 	var lines sentences
-	if d.Unjudged.Mode == policy.Warn {
-		lines.add(func() string { return d.tag(policy.Warn) + "not evaluated: " + d.Unjudged.Why })
+	if d.Unevaluated.Mode == policy.Warn {
+		lines.add(func() string { return d.tag(policy.Warn) + "not evaluated: " + d.Unevaluated.Why })
 	}
 	for _, img := range d.Rewriting.Images {
 		if d.warnsOf(img) {

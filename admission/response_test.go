@@ -105,16 +105,16 @@ func TestDenial(t *testing.T) {
 		{"eleven", Decision{Findings: many[:11]}, denialOf(many[:10], "11 findings, the first 10:")},
 		{"twelve", Decision{Findings: many}, denialOf(many[:10], "12 findings, the first 10:")},
 		{
-			"what could not be judged",
-			Decision{Unjudged: Unjudged{"the object is nested more than 10000 levels deep", policy.Enforce}},
+			"an object that cannot be evaluated",
+			Decision{Unevaluated: Unevaluated{"the object is nested more than 10000 levels deep", policy.Enforce}},
 			"the object is nested more than 10000 levels deep [policy 0123456789ab]",
 		},
 		{
-			"what could not be judged, for a field with a name of 128 KiB",
-			Decision{Unjudged: Unjudged{strings.Repeat("x", 128<<10), policy.Enforce}},
+			"an object that cannot be evaluated, for a field with a name of 128 KiB",
+			Decision{Unevaluated: Unevaluated{strings.Repeat("x", 128<<10), policy.Enforce}},
 			strings.Repeat("x", MaxSentence-len("…")) + "… [policy 0123456789ab]",
 		},
-		{"what could not be judged, where nothing is enforced", Decision{Unjudged: Unjudged{"too deep", policy.Warn}}, ""},
+		{"an object that cannot be evaluated, where nothing is enforced", Decision{Unevaluated: Unevaluated{"too deep", policy.Warn}}, ""},
 		{
 			"a sentence with an annotation of 256 KiB in it",
 			Decision{Findings: []policy.Finding{{
@@ -148,13 +148,13 @@ func TestWarnings(t *testing.T) {
 		want []string
 	}{
 		{"nothing", Decision{}, nil},
-		{"not judged in mode enforce, which denies", Decision{Unjudged: Unjudged{"too deep", policy.Enforce}}, nil},
+		{"not evaluated in mode enforce, which denies", Decision{Unevaluated: Unevaluated{"too deep", policy.Enforce}}, nil},
 		{
-			"not judged in mode warn",
-			Decision{Unjudged: Unjudged{"too deep", policy.Warn}},
+			"not evaluated in mode warn",
+			Decision{Unevaluated: Unevaluated{"too deep", policy.Warn}},
 			[]string{"[warn 0123456789ab] not evaluated: too deep"},
 		},
-		{"not judged in mode audit", Decision{Unjudged: Unjudged{"too deep", policy.Audit}}, nil},
+		{"not evaluated in mode audit", Decision{Unevaluated: Unevaluated{"too deep", policy.Audit}}, nil},
 		{
 			"findings by mode",
 			Decision{Findings: []policy.Finding{findingOf(policy.Audit), findingOf(policy.Warn), findingOf(policy.Enforce)}},
@@ -248,14 +248,14 @@ func TestAuditAnnotations(t *testing.T) {
 	}{
 		{"nothing but the policy", Decision{}, map[string]string{"policy": testHash}},
 		{
-			"what could not be judged",
-			Decision{Unjudged: Unjudged{"too deep", policy.Audit}},
-			map[string]string{"policy": testHash, "unjudged": "too deep (audit)"},
+			"an object that cannot be evaluated",
+			Decision{Unevaluated: Unevaluated{"too deep", policy.Audit}},
+			map[string]string{"policy": testHash, "unevaluated": "too deep (audit)"},
 		},
 		{
-			"what could not be judged, at length",
-			Decision{Unjudged: Unjudged{strings.Repeat("x", 128<<10), policy.Enforce}},
-			map[string]string{"policy": testHash, "unjudged": strings.Repeat("x", MaxSentence-len("…")) + "… (enforce)"},
+			"an object that cannot be evaluated, at length",
+			Decision{Unevaluated: Unevaluated{strings.Repeat("x", 128<<10), policy.Enforce}},
+			map[string]string{"policy": testHash, "unevaluated": strings.Repeat("x", MaxSentence-len("…")) + "… (enforce)"},
 		},
 		{
 			"findings",
@@ -349,7 +349,7 @@ func TestSentencesAreMadeWhereKept(t *testing.T) {
 
 // The API server adds the webhook's name and a slash before a key, and accepts only qualified names.
 func TestAuditKeys(t *testing.T) {
-	for _, key := range []string{auditPolicy, auditFindings, auditImages, auditUnjudged} {
+	for _, key := range []string{auditPolicy, auditFindings, auditImages, auditUnevaluated} {
 		if errs := validation.IsQualifiedName("pods.validate.evergate.dev/" + key); errs != nil {
 			t.Errorf("%s: %v", key, errs)
 		}
@@ -358,7 +358,7 @@ func TestAuditKeys(t *testing.T) {
 
 // A denied request is not patched, because the API server rejects a response with both a denial and a patch.
 func TestDenialHasNoPatch(t *testing.T) {
-	v := Decision{Policy: testHash, Unjudged: Unjudged{"x", policy.Enforce}, Patch: newPatch()}
+	v := Decision{Policy: testHash, Unevaluated: Unevaluated{"x", policy.Enforce}, Patch: newPatch()}
 	if a := v.Response(); a.Patch != nil {
 		t.Errorf("patch %v", a.Patch)
 	}

@@ -30,7 +30,7 @@ func TestParsePath(t *testing.T) {
 
 // The strictest mode among the rules that may apply decides about an object that cannot be evaluated. If the set is
 // unknown, all rules of the kind may apply.
-func TestUnjudged(t *testing.T) {
+func TestUnevaluated(t *testing.T) {
 	const entry = "- {name: %s, mode: %s, match: {%s}, types: {denied: [NodePort]}}\n"
 	strict := "services:\n" + fmt.Sprintf(entry, "plain", "enforce", "namespaces: ['*']") +
 		fmt.Sprintf(entry, "edge", "warn", "set: edge")
@@ -53,7 +53,7 @@ func TestUnjudged(t *testing.T) {
 		{"", "", false, policy.Off},
 		{"", "", true, policy.Off},
 	} {
-		if got := w.Unjudged(load(t, test.policy), test.set, "1", "why", test.unchanged).Unjudged.Mode; got != test.want {
+		if got := w.Unevaluated(load(t, test.policy), test.set, "1", "why", test.unchanged).Unevaluated.Mode; got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestUnjudged(t *testing.T) {
 
 // Unchanged objects cause at most a warning, unless they have more text than an API server stores. Deleted objects are
 // not evaluated, whatever the path is.
-func TestDecideUnjudged(t *testing.T) {
+func TestDecideUnevaluated(t *testing.T) {
 	p := load(t, "ingresses: [{name: r, mode: enforce, hosts: {required: true}}]\n")
 	w, _ := ParsePath("/validate/ingresses")
 	wrong := `{"spec": {"rules": "none"}}`
@@ -81,7 +81,7 @@ func TestDecideUnjudged(t *testing.T) {
   "uid": "1", "operation": %q, "resource": {"group": "networking.k8s.io", "version": "v1", "resource": "ingresses"},
   "object": %s, "oldObject": %s}}`, test.operation, test.object, test.old)
 		d, err := w.Decide(p, test.set, body, time.Now(), new(policy.Effort), func(string) {})
-		if err != nil || d.Unjudged.Mode != test.want {
+		if err != nil || d.Unevaluated.Mode != test.want {
 			t.Errorf("%s: %+v, %v, want %s", name, d, err, test.want)
 		}
 	}
@@ -99,7 +99,7 @@ func load(t *testing.T, text string) *policy.Policy {
 }
 
 // An object that cannot be evaluated and has a changed template is not unchanged, wherever its kind has the template.
-func TestDecideUnjudgedTemplates(t *testing.T) {
+func TestDecideUnevaluatedTemplates(t *testing.T) {
 	p := load(t, `
 templates: [{group: jobs.example, versions: [v1], kind: Batch, resource: batches, paths: [jobTemplate.spec]}]
 pods: [{name: r, mode: enforce, images: {denied: [quay.io/evil]}, workloads: enforce}]
@@ -125,7 +125,7 @@ pods: [{name: r, mode: enforce, images: {denied: [quay.io/evil]}, workloads: enf
 			body = bytes.Replace(body, []byte(`{"image"`), []byte(`{"image": {}, "name"`), 1)
 		}
 		d, err := w.Decide(p, "", body, time.Now(), new(policy.Effort), func(string) {})
-		if err != nil || d.Unjudged.Mode != policy.Enforce {
+		if err != nil || d.Unevaluated.Mode != policy.Enforce {
 			t.Errorf("%s: %+v, %v, want a denial", name, d, err)
 		}
 	}

@@ -32,8 +32,8 @@ type ClientAuth struct {
 	probe    tls.Certificate
 	born     time.Time // on the monotonic clock
 
-	refusals atomic.Int64 // not logged yet
-	quiet    atomic.Int64 // nanoseconds since born until which refusals are not logged
+	rejections atomic.Int64 // not logged yet
+	quiet      atomic.Int64 // nanoseconds since born until which rejections are not logged
 }
 
 // NewClientAuth returns a ClientAuth that accepts clients whose certificate is signed by a CA in caFile, a PEM bundle,
@@ -43,7 +43,7 @@ func NewClientAuth(caFile string, names []string, log *slog.Logger, observer Obs
 	a := &ClientAuth{caFile: caFile, names: slices.Clone(names), log: log, observer: orNop(observer), born: time.Now()}
 	a.value = reload.Value[trust]{
 		Read:  func() ([]reload.File, error) { return reload.ReadFiles(caFile) },
-		Build: a.build, Loaded: a.loaded, Refused: a.refused,
+		Build: a.build, Loaded: a.loaded, Failed: a.loadFailed,
 	}
 	probe, err := issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "evergate self-probe"},
@@ -130,13 +130,13 @@ const complainInterval = time.Minute
 // complain logs why a client was not authenticated. The API server shows its users a fixed message for 401 and 403, so
 // only this log line contains the reason.
 func (a *ClientAuth) complain(r *http.Request, status int, why string) {
-	a.refusals.Add(1)
+	a.rejections.Add(1)
 	now, quiet := int64(time.Since(a.born)), a.quiet.Load()
 	if now < quiet || !a.quiet.CompareAndSwap(quiet, now+int64(complainInterval)) {
 		return
 	}
 	a.log.Warn("client not authenticated", "status", status, "error", why, "remote", r.RemoteAddr, "path", r.URL.Path,
-		"refused", a.refusals.Swap(0))
+		"rejected", a.rejections.Swap(0))
 }
 
 func (a *ClientAuth) build(files []reload.File) (*trust, error) {
@@ -155,11 +155,11 @@ func (a *ClientAuth) loaded(_, is *trust) {
 	a.observer.CertificateLoaded(ClientCA, is.notAfter)
 }
 
-func (a *ClientAuth) refused(err error) {
+func (a *ClientAuth) loadFailed(err error) {
 	if a.value.Current() == nil {
 		a.log.Warn("waiting for a client CA", "error", err)
 	} else {
 		a.log.Error("client CA failed to load: the last good one stays active", "error", err)
 	}
-	a.observer.CertificateRefused(ClientCA)
+	a.observer.CertificateLoadFailed(ClientCA)
 }

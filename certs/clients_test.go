@@ -233,8 +233,8 @@ func TestClientCAFile(t *testing.T) {
 
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.loaded[ClientCA] != 2 || m.refused[ClientCA] != 2 || !m.notAfter.Equal(ca.Leaf.NotAfter) {
-			t.Errorf("observer: loaded %v, refused %v, not after %v", m.loaded, m.refused, m.notAfter)
+		if m.loaded[ClientCA] != 2 || m.failed[ClientCA] != 2 || !m.notAfter.Equal(ca.Leaf.NotAfter) {
+			t.Errorf("observer: loaded %v, failed %v, not after %v", m.loaded, m.failed, m.notAfter)
 		}
 	})
 }
@@ -279,11 +279,11 @@ func TestTrustRemembers(t *testing.T) {
 }
 
 // Clients can fail authentication any number of times, and the log does not grow with it.
-func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
+func TestRejectionsAreLoggedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		auth, volume, lines := newClientAuth(t, newCA(t, "clients", nil))
 		lines.Take()
-		refuse := func(times int) {
+		reject := func(times int) {
 			for range times {
 				auth.Require(ok).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/validate/pods", nil))
 			}
@@ -292,12 +292,12 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 			return fmt.Sprintf(`level=WARN msg="client not authenticated" status=401 error="a client certificate is required: `+
 				`kube-apiserver `+
 				`sends the one in the kubeconfig of its --admission-control-config-file" remote=192.0.2.1:1234 `+
-				`path=/validate/pods refused=%d`, count)
+				`path=/validate/pods rejected=%d`, count)
 		}
-		refuse(1000)
+		reject(1000)
 		expectLog(t, lines, volume, line(1))
 		pass(time.Minute)
-		refuse(1)
+		reject(1)
 		expectLog(t, lines, volume, line(1000))
 	})
 }

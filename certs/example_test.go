@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/internal/reload"
 )
 
-// A whole server and its self-probe. In a cluster the Source is that of a mounted Secret:
+// A whole server and its self-probe. In a cluster the Source reads a mounted Secret:
 //
 //	certs.NewSource(certs.Files{Cert: …, Key: …, CA: …, ServerName: "evergate.evergate.svc"}, log, metrics)
 func Example() {

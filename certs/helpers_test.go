@@ -103,9 +103,9 @@ func expectLog(t *testing.T, log *logtest.Recorder, volume *atomicdir.Dir, want 
 
 // metrics counts the calls of an Observer.
 type metrics struct {
-	mu              sync.Mutex
-	loaded, refused map[Use]int
-	notAfter        time.Time
+	mu             sync.Mutex
+	loaded, failed map[Use]int
+	notAfter       time.Time
 }
 
 func (m *metrics) CertificateLoaded(use Use, notAfter time.Time) {
@@ -118,11 +118,11 @@ func (m *metrics) CertificateLoaded(use Use, notAfter time.Time) {
 	m.notAfter = notAfter
 }
 
-func (m *metrics) CertificateRefused(use Use) {
+func (m *metrics) CertificateLoadFailed(use Use) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.refused == nil {
-		m.refused = map[Use]int{}
+	if m.failed == nil {
+		m.failed = map[Use]int{}
 	}
-	m.refused[use]++
+	m.failed[use]++
 }

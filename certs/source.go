@@ -37,9 +37,9 @@ type Files struct {
 type Observer interface {
 	// CertificateLoaded is called when a certificate or a bundle becomes active.
 	CertificateLoaded(use Use, notAfter time.Time)
-	// CertificateRefused is called when files fail to load, once for each content and reason, and also while Wait waits
+	// CertificateLoadFailed is called when files fail to load, once for each content and reason, and also while Wait waits
 	// for the first certificate.
-	CertificateRefused(use Use)
+	CertificateLoadFailed(use Use)
 }
 
 // Use is the purpose of a certificate.
@@ -73,7 +73,7 @@ func NewSource(files Files, log *slog.Logger, observer Observer) *Source {
 func newSource(files Files, read func() ([]reload.File, error), log *slog.Logger, observer Observer) *Source {
 	s := &Source{files: files, log: log, observer: orNop(observer)}
 	s.value = reload.Value[pair]{
-		Read: read, Build: s.build, Loaded: s.loaded, Refused: s.refused,
+		Read: read, Build: s.build, Loaded: s.loaded, Failed: s.loadFailed,
 		Recheck: true, // a certificate that is not valid yet becomes valid later
 	}
 	return s
@@ -160,14 +160,14 @@ func (s *Source) loaded(was, is *pair) {
 	s.observer.CertificateLoaded(Serving, leaf.NotAfter)
 }
 
-func (s *Source) refused(err error) {
+func (s *Source) loadFailed(err error) {
 	if p := s.value.Current(); p == nil {
 		s.log.Warn("waiting for a serving certificate", "error", err)
 	} else {
 		s.log.Error("serving certificate failed to load: the last good one stays active", "error", err,
 			"not_after", stamp(p.cert.Leaf.NotAfter))
 	}
-	s.observer.CertificateRefused(Serving)
+	s.observer.CertificateLoadFailed(Serving)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -182,4 +182,4 @@ func orNop(o Observer) Observer {
 type nop struct{}
 
 func (nop) CertificateLoaded(Use, time.Time) {}
-func (nop) CertificateRefused(Use)           {}
+func (nop) CertificateLoadFailed(Use)        {}

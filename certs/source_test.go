@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/internal/atomicdir"
 )
 
-func TestRefusals(t *testing.T) {
+func TestLoadFailures(t *testing.T) {
 	ca, other := newCA(t, "ca", nil), newCA(t, "other", nil)
 	intermediate := newCA(t, "intermediate", ca)
 	good := sign(t, ca)
@@ -182,8 +182,8 @@ func TestRun(t *testing.T) {
 
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.loaded[Serving] != 3 || m.refused[Serving] != 2 || !m.notAfter.Equal(second.Leaf.NotAfter) {
-			t.Errorf("observer: loaded %v, refused %v, not after %v", m.loaded, m.refused, m.notAfter)
+		if m.loaded[Serving] != 3 || m.failed[Serving] != 2 || !m.notAfter.Equal(second.Leaf.NotAfter) {
+			t.Errorf("observer: loaded %v, failed %v, not after %v", m.loaded, m.failed, m.notAfter)
 		}
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// exitRefused is the exit code if export --best-effort has left something out.
-const exitRefused = 1
+// exitOmitted is the exit code if export --best-effort has left something out.
+const exitOmitted = 1
 
 // exportFlags are the flags of evergate export.
 type exportFlags struct {
@@ -154,12 +154,12 @@ func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
 		}
 		return nil
 	}
-	var refusals []error
-	for _, refusal := range r.Refusals {
-		refusals = append(refusals, errors.New(refusal.String()))
+	var omissions []error
+	for _, omission := range r.Omissions {
+		omissions = append(omissions, errors.New(omission.String()))
 	}
-	if len(refusals) > 0 && !f.bestEffort {
-		return errors.Join(refusals...)
+	if len(omissions) > 0 && !f.bestEffort {
+		return errors.Join(omissions...)
 	}
 	manifests, err := r.Text()
 	if err != nil {
@@ -168,9 +168,9 @@ func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
 	if _, err := stdout.Write(manifests); err != nil {
 		return err
 	}
-	if len(refusals) > 0 {
-		printError(stderr, errors.Join(refusals...))
-		return &exitError{code: exitRefused}
+	if len(omissions) > 0 {
+		printError(stderr, errors.Join(omissions...))
+		return &exitError{code: exitOmitted}
 	}
 	return nil
 }

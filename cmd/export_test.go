@@ -21,12 +21,12 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 	return code, out.String(), errs.String()
 }
 
-// Without a refusal the exit code is 0. With a refusal, nothing is written and it is 2. With --best-effort, the rest
+// Without an omission the exit code is 0. With an omission, nothing is written and it is 2. With --best-effort, the rest
 // is written and it is 1.
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
-	const refusal = "policy.yaml:3:12: services[0].externalNames: the API server does not have a list of public " +
+	const omission = "policy.yaml:3:12: services[0].externalNames: the API server does not have a list of public " +
 		"top-level domains: " +
 		"leave the entry to the webhook, with --best-effort\n"
 	for name, test := range map[string]struct {
@@ -36,9 +36,9 @@ func TestExport(t *testing.T) {
 		stdout, stderr string // the beginning of each; empty if nothing is written
 	}{
 		"exact":   {exact, []string{"--target", "vap,map"}, 0, "# services: denies objects", ""},
-		"refused": {partly, []string{"--target", "vap"}, 2, "", "evergate: " + refusal},
-		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not exported: " + refusal, "evergate: " +
-			refusal},
+		"omitted": {partly, []string{"--target", "vap"}, 2, "", "evergate: " + omission},
+		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not exported: " + omission, "evergate: " +
+			omission},
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
 			"policy.yaml:3:12: services s: native: except externalNames (the API server does not have a list of public " +
 				"top-level domains)\n", ""},

@@ -28,14 +28,14 @@ func TestCountersBeginAtZero(t *testing.T) {
 	}
 	want := []string{
 		// These events have already happened: the self-probe, the policy and the certificate of --dev.
+		`evergate_certificate_loads_total{result="failed",use="client-ca"}`,
+		`evergate_certificate_loads_total{result="failed",use="serving"}`,
 		`evergate_certificate_loads_total{result="loaded",use="client-ca"}`,
-		`evergate_certificate_loads_total{result="refused",use="client-ca"}`,
-		`evergate_certificate_loads_total{result="refused",use="serving"}`,
 		`evergate_connections_evicted_total`,
 		`evergate_log_lines_dropped_total{level="error"}`,
 		`evergate_log_lines_dropped_total{level="info"}`,
 		`evergate_log_lines_dropped_total{level="warn"}`,
-		`evergate_policy_loads_total{result="refused"}`,
+		`evergate_policy_loads_total{result="failed"}`,
 		`evergate_reviews_rejected_total{reason="body_bytes_evicted"}`,
 		`evergate_reviews_rejected_total{reason="body_bytes_timed_out"}`,
 		`evergate_reviews_rejected_total{reason="client_gone"}`,
@@ -57,7 +57,7 @@ func TestCountersBeginAtZero(t *testing.T) {
 		for _, event := range []string{
 			`operation="CREATE",outcome="denied"`, `operation="UPDATE",outcome="denied"`,
 			`operation="unknown",outcome="invalid"`, `operation="unknown",outcome="panicked"`,
-			`operation="unknown",outcome="rejected"`, `operation="unknown",outcome="unjudged"`,
+			`operation="unknown",outcome="rejected"`, `operation="unknown",outcome="unevaluated"`,
 		} {
 			want = append(want, `evergate_reviews_total{`+event+`,path="`+path+`"}`)
 		}

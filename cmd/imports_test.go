@@ -15,11 +15,11 @@ func TestServerHasNoClientGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(out)) {
-		for _, refused := range []string{
+		for _, forbidden := range []string{
 			"k8s.io/client-go", "k8s.io/streaming", "k8s.io/cli-runtime", "k8s.io/kubectl", "golang.org/x/oauth2",
 			"github.com/moby/spdystream", "github.com/gorilla/websocket", "github.com/evergate/evergate/cmd/kubectl-evergate",
 		} {
-			if path := strings.TrimSpace(line); path == refused || strings.HasPrefix(path, refused+"/") {
+			if path := strings.TrimSpace(line); path == forbidden || strings.HasPrefix(path, forbidden+"/") {
 				t.Errorf("the server is compiled from %s", path)
 			}
 		}

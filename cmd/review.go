@@ -59,7 +59,7 @@ Review validates Pods, Ingresses, Services, Gateway API routes, Gateways, Listen
 Routes, cert-manager Certificates and external-dns DNSEndpoints. It validates workloads with their Pod template:
 Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs, CronJobs, PodTemplates, and custom
 resources in the templates block of the policy. Review cannot see labels that only a controller adds. If the API server
-would accept a workload with a warning, but the webhook would deny its Pods, the decision in JSON is podsRefused. Review
+would accept a workload with a warning, but the webhook would deny its Pods, the decision in JSON is podsDenied. Review
 skips and lists other objects.
 
 With --as-existing, review audits the objects in a cluster. It reports the objects that would be denied now, and the

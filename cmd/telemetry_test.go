@@ -77,7 +77,7 @@ func TestServeIsTraced(t *testing.T) {
 }
 
 // An invalid value is reported at startup.
-func TestServeRefusesBadTracing(t *testing.T) {
+func TestServeRejectsBadTracing(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")
 	var stderr bytes.Buffer
 	code := Run(t.Context(), []string{"serve", "--dev"}, nil, nil, io.Discard, &stderr)

@@ -211,8 +211,8 @@ func (e *exported) names() []string {
 // fields if there is no such exported policy.
 func (e *exported) differences(p *nativePolicy) []string {
 	var names []string
-	wanted := judgement(find(e.policies, "", p.GetName()))
-	for i, f := range judgement(p.object) {
+	wanted := decisiveFields(find(e.policies, "", p.GetName()))
+	for i, f := range decisiveFields(p.object) {
 		if i >= len(wanted) || !equality.Semantic.DeepEqual(f.value, wanted[i].value) {
 			names = append(names, f.name)
 		}
@@ -226,8 +226,8 @@ type field struct {
 	value any
 }
 
-// judgement returns the fields of a native policy that determine its decisions, or nil for any other object.
-func judgement(o any) []field {
+// decisiveFields returns the fields of a native policy that determine its decisions, or nil for any other object.
+func decisiveFields(o any) []field {
 	switch p := o.(type) {
 	case *admissionv1.ValidatingAdmissionPolicy:
 		s := &p.Spec

@@ -25,7 +25,7 @@ func hostAnnotation() check {
 				return
 			}
 			doc, ok := c.policyDocument()
-			if !ok || !judgesHosts(&doc) {
+			if !ok || !checksHosts(&doc) {
 				return
 			}
 			found := map[string]*annotated{}
@@ -88,8 +88,8 @@ func (inv *Inventory) claimants(yield func(object) bool) {
 	}
 }
 
-// judgesHosts reports whether a policy has a rule about hosts.
-func judgesHosts(doc *policy.Document) bool {
+// checksHosts reports whether a policy has a rule about hosts.
+func checksHosts(doc *policy.Document) bool {
 	return slices.ContainsFunc(doc.Entries, func(e policy.Entry) bool {
 		return e.Mode != policy.Off && (e.Block == "owners" || e.Fields["hosts"] != nil)
 	})

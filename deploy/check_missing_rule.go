@@ -64,7 +64,7 @@ func (w write) String() string {
 // unmatched lists the writes that Evergate evaluates at a path and that no rule of a webhook for this path matches.
 func (c *cluster) unmatched(path string) []string {
 	var missing []string
-	for _, w := range judgedAt(path) {
+	for _, w := range evaluatedAt(path) {
 		if !slices.ContainsFunc(c.hooks, func(h *hook) bool {
 			return h.path() == path && slices.ContainsFunc(h.Rules, w.matchedBy)
 		}) {
@@ -74,9 +74,9 @@ func (c *cluster) unmatched(path string) []string {
 	return missing
 }
 
-// judgedAt lists the writes that Evergate evaluates at a path. If a subresource has a separate path, Evergate
+// evaluatedAt lists the writes that Evergate evaluates at a path. If a subresource has a separate path, Evergate
 // evaluates it only there. The path of a rule set evaluates the same writes as the path of its kind.
-func judgedAt(path string) []write {
+func evaluatedAt(path string) []write {
 	if w, set := admission.ParsePath(path); set != "" {
 		path = w.Path
 	}

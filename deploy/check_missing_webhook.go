@@ -28,7 +28,7 @@ func missingWebhook() check {
 				r.warning(c.servers[0].ref, "no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
 			case ok:
 				for block, n := range p.Counts().All() {
-					for _, set := range p.Sets() { // see setWebhook
+					for _, set := range p.Sets() { // see ruleSetWebhook
 						n -= inSet(p, block, set)
 					}
 					if paths := pathsOf(block); n > 0 && !c.calls(paths) {

@@ -24,18 +24,18 @@ func optInValue() check {
 			reported := map[string]bool{} // each value once for all webhooks
 			for _, h := range c.hooks {
 				requirements := onLabel(h.NamespaceSelector)
-				guard, refused := c.refusedValues(requirements)
+				guard, denied := c.deniedValues(requirements)
 				selectable := slices.ContainsFunc(c.possibleLabels(requirements), func(set labels.Set) bool {
 					return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return !r.Matches(set) })
 				})
-				name := some(refused)
+				name := some(denied)
 				switch {
-				case reported[name] || selectable && len(refused) == 0:
+				case reported[name] || selectable && len(denied) == 0:
 					continue
 				case selectable:
 					r.warning(h.ref, "it has the value %s of the label %s, which the ValidatingAdmissionPolicy %s denies: no "+
 						"namespace can have it", name, optInLabel, guard)
-				case len(refused) > 0:
+				case len(denied) > 0:
 					r.error(h.ref, "it requires the label %s to be %s, which the ValidatingAdmissionPolicy %s denies: no namespace "+
 						"can be selected", optInLabel, name, guard)
 				default:
@@ -61,8 +61,8 @@ func onLabel(s *metav1.LabelSelector) []labels.Requirement {
 	return slices.DeleteFunc(requirements, func(r labels.Requirement) bool { return r.Key() != optInLabel })
 }
 
-// refusedValues returns the values in requirements that a guard of the label denies, and the name of the guard.
-func (c *cluster) refusedValues(requirements []labels.Requirement) (guard string, refused []string) {
+// deniedValues returns the values in requirements that a guard of the label denies, and the name of the guard.
+func (c *cluster) deniedValues(requirements []labels.Requirement) (guard string, denied []string) {
 	for _, p := range c.optInGuards() {
 		accepts := listedBy(p)
 		if !accepts(optInEnabled) {
@@ -71,22 +71,22 @@ func (c *cluster) refusedValues(requirements []labels.Requirement) (guard string
 		for _, r := range requirements {
 			for value := range r.Values() {
 				if !accepts(value) {
-					guard, refused = p.Name, append(refused, value)
+					guard, denied = p.Name, append(denied, value)
 				}
 			}
 		}
 	}
-	slices.Sort(refused)
-	return guard, slices.Compact(refused)
+	slices.Sort(denied)
+	return guard, slices.Compact(denied)
 }
 
 // possibleLabels returns the possible opt-in labels of a namespace: no label, or a value that no guard denies.
 func (c *cluster) possibleLabels(requirements []labels.Requirement) []labels.Set {
-	_, refused := c.refusedValues(requirements)
+	_, denied := c.deniedValues(requirements)
 	sets := []labels.Set{{}, {optInLabel: optInEnabled}, {optInLabel: optInDisabled}}
 	for _, r := range requirements {
 		for value := range r.Values() {
-			if !slices.Contains(refused, value) {
+			if !slices.Contains(denied, value) {
 				sets = append(sets, labels.Set{optInLabel: value})
 			}
 		}

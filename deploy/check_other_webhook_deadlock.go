@@ -18,7 +18,7 @@ func otherDeadlock() check {
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.all {
 				if !h.ours && h.closed() && h.covers("pods", admissionv1.Create) && c.selectsItself(h) {
-					r.warning(h.ref, "it fails closed on Pods of its own namespace %s%s",
+					r.warning(h.ref, "it fails closed on Pods in its namespace %s%s",
 						h.ClientConfig.Service.Namespace, unlessConditions(h))
 				}
 			}

@@ -16,7 +16,7 @@ func scope() check {
 		why: "each of these writes waits for an answer that never changes anything. If the webhook fails closed, " +
 			"nodes and the control plane cannot write leases, nodes, endpoints, secrets and bindings, and " +
 			"cannot delete objects, while no replica answers",
-		fix: "match only CREATE and UPDATE of " + strings.Join(judged(), ", "),
+		fix: "match only CREATE and UPDATE of " + strings.Join(evaluated(), ", "),
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if h.guardsPolicy() {
@@ -25,8 +25,8 @@ func scope() check {
 				for resource, operations := range h.resources {
 					switch {
 					case strings.Contains(resource, "*"):
-					case judgesWorkloads(h.path()) && isCustom(resource): // see templatesWebhook
-					case !slices.Contains(judged(), resource):
+					case isWorkloads(h.path()) && isCustom(resource): // see templatesWebhook
+					case !slices.Contains(evaluated(), resource):
 						r.call(h, "it matches %s, which Evergate does not evaluate", resource)
 					case matchesMore(operations):
 						r.call(h, "it matches operations other than CREATE and UPDATE on %s", resource)

@@ -23,7 +23,7 @@ func serveFlags() check {
 				for _, problem := range s.env.problems {
 					r.error(s.process, "%s: the container is not started", problem)
 				}
-				for _, err := range s.refused {
+				for _, err := range s.rejected {
 					r.error(s.process, "%s", sentence(err))
 				}
 				for _, err := range s.env.vars.Ignored(settings.SetsFlag) {

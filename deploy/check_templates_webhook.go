@@ -35,7 +35,7 @@ func templatesWebhook() check {
 				c.checkTemplate(&templates[i], r)
 			}
 			for _, h := range c.hooks {
-				if judgesWorkloads(h.path()) {
+				if isWorkloads(h.path()) {
 					checkStale(h, templates, r)
 				}
 			}
@@ -43,8 +43,8 @@ func templatesWebhook() check {
 	}
 }
 
-// judgesWorkloads reports whether a path is the path of workloads or of one of their rule sets.
-func judgesWorkloads(path string) bool {
+// isWorkloads reports whether a path is the path of workloads or of one of their rule sets.
+func isWorkloads(path string) bool {
 	w, _ := admission.ParsePath(path)
 	return w != nil && w.Path == pathValidateWorkloads
 }
@@ -56,7 +56,7 @@ func (c *cluster) checkTemplate(t *policy.Template, r *reporter) {
 		for _, op := range []admissionv1.OperationType{admissionv1.Create, admissionv1.Update} {
 			w := write{op, t.Group, version, t.Resource, ""}
 			sent := slices.ContainsFunc(c.hooks, func(h *hook) bool {
-				return judgesWorkloads(h.path()) && slices.ContainsFunc(h.Rules, w.matchedBy)
+				return isWorkloads(h.path()) && slices.ContainsFunc(h.Rules, w.matchedBy)
 			})
 			if !sent && !slices.Contains(missing, version) {
 				missing = append(missing, version)

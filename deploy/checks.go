@@ -23,7 +23,7 @@ func webhookChecks() []check {
 		otherDeadlock(),
 		// The calls of webhooks.
 		missingWebhook(),
-		setWebhook(),
+		ruleSetWebhook(),
 		templatesWebhook(),
 		hookPath(),
 		timeout(),
@@ -100,7 +100,7 @@ func clusterChecks() []check {
 		// The policy.
 		policyMissing(),
 		policyInvalid(),
-		secondChance(),
+		retryWebhookPrefixes(),
 		mirrorNamespace(),
 		hostAnnotation(),
 		backstopPolicy(),

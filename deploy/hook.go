@@ -147,9 +147,9 @@ func unlessConditions(h *hook) string {
 	return ", unless its matchConditions, which preflight does not evaluate, exclude it"
 }
 
-// judged lists the resources that Evergate evaluates. It does not evaluate deletions, or subresources without images
+// evaluated lists the resources that Evergate evaluates. It does not evaluate deletions, or subresources without images
 // and annotations.
-func judged() []string {
+func evaluated() []string {
 	var all []string
 	for _, k := range admission.Kinds() {
 		all = append(all, k.Resource.Unversioned(""))

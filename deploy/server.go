@@ -24,7 +24,7 @@ type server struct {
 	container  *corev1.Container
 	env        *environment
 	settings   *settings.Parsed
-	refused    []error                                // errors with which evergate serve rejects its settings
+	rejected   []error                                // errors with which evergate serve rejects its settings
 	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil without an autoscaler
 	budgets    []*policyv1.PodDisruptionBudget        // budgets that select its Pods
 	ref        ref
@@ -42,7 +42,7 @@ func newServers(inv *Inventory, namespace string) []*server {
 		}
 		s := &server{Deployment: d, pod: pod, container: &pod.Containers[i], ref: inv.ref(d)}
 		s.env = newEnvironment(inv, namespace, pod, s.container)
-		s.settings, s.refused = s.env.settings(s.container)
+		s.settings, s.rejected = s.env.settings(s.container)
 		s.process = s.ref.in("container %s", s.container.Name)
 		for _, a := range inv.autoscalers {
 			target := a.Spec.ScaleTargetRef

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs what the gate leaves out, part by part, and writes e2e/nightly.md. A part that has passed for this revision is skipped, so
-# that an interrupted run continues. Commits of the reports alone do not make a new revision.
+# Runs the tests that the gate leaves out, part by part, and writes e2e/nightly.md. It skips parts that have passed for this revision, so
+# it continues an interrupted run. Commits that only change reports do not make a new revision.
 #
 #   e2e/nightly.sh              every part: about three hours of two cores
 #   e2e/nightly.sh PART...      incidents, calls, traces, compat, goodput, worst, fuzz
 #   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
 #
-# Needs root and what e2e/README.md lists for a cluster. Logs are in dist/nightly.
+# Needs root and the packages that e2e/README.md lists for a cluster. Logs are in dist/nightly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,7 +20,7 @@ die() { echo "nightly.sh: $*" >&2; exit 1; }
 git diff --quiet HEAD -- . "${reports[@]}" || die "commit your changes first: a report is about a revision"
 revision=$(git log -1 --format=%H -- . "${reports[@]}")
 
-# run PART: what it does. Each command fails when what it tests does not hold.
+# run PART: runs the commands of a part. Each command fails if its test fails.
 run() {
   case $1 in
     incidents) make e2e-up e2e ;; # with controls and variants; writes e2e/report.md
@@ -35,7 +35,7 @@ run() {
   esac
 }
 
-# figures PART LOG: one line of what the log shows.
+# figures PART LOG: one line with the results in the log.
 figures() {
   case $1 in
     incidents) echo "$(grep -c '| held |' e2e/report.md) held, $(grep -c '| breaks, as it must |' e2e/report.md) controls broke: [report](report.md)" ;;
@@ -49,7 +49,7 @@ figures() {
 
 row() { [ ! -e $page ] || ! grep -q "^| revision | $revision |$" $page || grep "^| $1 |" $page || true; }
 
-# write ROW...: the page, with the rows of this run and those of earlier ones for this revision.
+# write ROW...: writes the page, with the rows of this run and of earlier runs for this revision.
 declare -A rows=()
 for part in "${parts[@]}"; do rows[$part]=$(row "$part"); done
 write() {

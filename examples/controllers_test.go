@@ -54,7 +54,7 @@ func denials(r *offline.Report) (all []string) {
 	for _, result := range r.Results {
 		for _, f := range result.Findings {
 			ofHosts := strings.Contains(f.ID, "/hosts.") || strings.HasSuffix(f.ID, "/owners")
-			if (f.Effect == offline.Denial || f.PodsRefused) && !ofHosts {
+			if (f.Effect == offline.Denial || f.PodsDenied) && !ofHosts {
 				all = append(all, result.Kind+" "+result.Name+": "+f.ID+": "+f.Path+": "+f.Message)
 			}
 		}
@@ -70,7 +70,7 @@ func controlledPolicies(t *testing.T) map[string]*policy.Policy {
 	for _, file := range policies(t) {
 		all[filepath.Base(file)] = load(t, file)
 	}
-	for _, file := range []string{"overlays/backstop/policy.yaml", "overlays/sets/policy.yaml"} {
+	for _, file := range []string{"overlays/backstop/policy.yaml", "overlays/rule-sets/policy.yaml"} {
 		all[file] = load(t, file)
 	}
 	var files []policy.File

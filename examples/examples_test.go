@@ -27,17 +27,17 @@ func TestManifests(t *testing.T) {
 	hardened := "examples/policies/hardened.yaml"
 	for _, file := range glob(t, "examples/manifests/*.yaml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			judge := hardened
+			policyFile := hardened
 			if strings.Contains(file, "workloads-") {
-				judge = "examples/policies/workloads.yaml"
+				policyFile = "examples/policies/workloads.yaml"
 			}
-			report := offline.Review(offline.Options{Policy: load(t, judge), Namespace: "default"}, offline.Read([]string{file},
+			report := offline.Review(offline.Options{Policy: load(t, policyFile), Namespace: "default"}, offline.Read([]string{file},
 				nil))
 			if want := strings.Contains(file, "-good"); (report.Decision == offline.Allowed) != want {
 				t.Errorf("decision %s", report.Decision)
 			}
 			var text bytes.Buffer
-			text.WriteString("$ evergate review --policy " + judge + " -f " + filepath.ToSlash(file) + "\n")
+			text.WriteString("$ evergate review --policy " + policyFile + " -f " + filepath.ToSlash(file) + "\n")
 			if err := report.WriteText(&text, offline.TextOptions{}); err != nil {
 				t.Fatal(err)
 			}

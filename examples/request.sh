@@ -1,6 +1,6 @@
 #!/bin/sh
-# Asks the server that "evergate serve --dev" started about a Pod, an Ingress and a Service, as kube-apiserver would.
-# Below each answer it prints the decoded patch, or the denial as a user reads it.
+# Sends reviews of a Pod, an Ingress and a Service to the server of "evergate serve --dev", as kube-apiserver would.
+# After each response it prints the decoded patch, or the denial as a user sees it.
 set -eu
 cd "$(dirname "$0")/.."
 server=${EVERGATE_DEV:-https://127.0.0.1:8443}

@@ -15,7 +15,7 @@ import (
 
 // The API server does not call a webhook if one of its matchConditions is false. This condition is always false.
 const (
-	NativeCondition  = "not-judged-natively"
+	NativeCondition  = "not-validated-natively"
 	NativeExpression = "false"
 )
 
@@ -31,7 +31,7 @@ type Webhook struct {
 
 // Webhooks returns the webhooks of the base manifests that native policies can replace.
 func Webhooks() []Webhook {
-	pods, object := podConditions(), []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()}
+	pods, object := podConditions(), []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()}
 	// The webhooks that rewrite also report findings of rules for Pods in the original images.
 	original := []string{"pods"}
 	owners := []string{"owners"}
@@ -81,22 +81,22 @@ type WebhookUse struct {
 // does not have to be called if it has at least one entry and all its entries are native and enforced. Entries in
 // mode warn and audit exist to be counted, and only the webhook counts.
 func WebhookUses(doc policy.Document, o Options) []WebhookUse {
-	refused := map[policy.Position]Refusal{}
-	for _, r := range Export(doc, o).Refusals {
+	omitted := map[policy.Position]Omission{}
+	for _, r := range Export(doc, o).Omissions {
 		// OpenShift Routes have their own webhook, which is always called.
-		if _, known := refused[r.Pos]; !known && r.Why != openShiftRoutes {
-			refused[r.Pos] = r
+		if _, known := omitted[r.Pos]; !known && r.Why != openShiftRoutes {
+			omitted[r.Pos] = r
 		}
 	}
 	var uses []WebhookUse
 	for _, w := range Webhooks() {
-		uses = append(uses, WebhookUse{w, w.called(doc, o, refused)})
+		uses = append(uses, WebhookUse{w, w.called(doc, o, omitted)})
 	}
 	return uses
 }
 
 // called returns the reason why a webhook has to be called.
-func (w *Webhook) called(doc policy.Document, o Options, refused map[policy.Position]Refusal) string {
+func (w *Webhook) called(doc policy.Document, o Options, omitted map[policy.Position]Omission) string {
 	target := VAP
 	if w.block == "mirrors" {
 		target = MAP
@@ -110,7 +110,7 @@ func (w *Webhook) called(doc policy.Document, o Options, refused map[policy.Posi
 		if e.Mode == policy.Off || e.Block != w.block && !slices.Contains(w.beside, e.Block) || onlyOpenShift(e) {
 			continue
 		}
-		if why := onlyByWebhook(e, refused); why != "" {
+		if why := onlyByWebhook(e, omitted); why != "" {
 			return why
 		}
 		if e.Block == w.block {
@@ -130,9 +130,9 @@ func onlyOpenShift(e *policy.Entry) bool {
 }
 
 // onlyByWebhook returns the reason why an entry needs the webhook.
-func onlyByWebhook(e *policy.Entry, refused map[policy.Position]Refusal) string {
+func onlyByWebhook(e *policy.Entry, omitted map[policy.Position]Omission) string {
 	of := e.Block + " " + e.Name
-	if r, is := refused[e.Pos]; is {
+	if r, is := omitted[e.Pos]; is {
 		return of + " is not completely native: " + cmp.Or(r.Field, "the entry") + ": " + r.Why
 	}
 	switch {

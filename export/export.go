@@ -72,21 +72,21 @@ type Options struct {
 type Result struct {
 	Objects []Object
 	// Nodes is the configuration of a container runtime.
-	Nodes    []byte
-	Refusals []Refusal
+	Nodes     []byte
+	Omissions []Omission
 	// Coverage reports for each entry which part of it is native.
 	Coverage []Coverage
 }
 
-// Text returns the output: manifests, with a comment for each refusal.
+// Text returns the output: manifests, with a comment for each omission.
 func (r *Result) Text() ([]byte, error) {
 	manifests, err := YAML(r.Objects)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	for _, refusal := range r.Refusals {
-		b.WriteString("# not exported: " + refusal.String() + "\n")
+	for _, omission := range r.Omissions {
+		b.WriteString("# not exported: " + omission.String() + "\n")
 	}
 	if slices.ContainsFunc(r.Objects, func(o Object) bool { return o.plugin != "" }) {
 		b.WriteString(AdmissionConfiguration)
@@ -105,8 +105,8 @@ type exporter struct {
 	hostAnnotations map[string][]policy.HostAnnotation
 
 	mirrors *mirrors
-	refused map[string][]Refusal // entries that are not exported at all, by name
-	partial map[string][]Refusal // blocks of checks that are not exported, by entry name
+	omitted map[string][]Omission // entries that are not exported at all, by name
+	partial map[string][]Omission // blocks of checks that are not exported, by entry name
 	result  Result
 }
 
@@ -118,10 +118,10 @@ func Export(doc policy.Document, o Options) Result {
 	}
 	x := &exporter{
 		Options: o, entries: cloneEntries(doc.Entries), settings: doc.Settings,
-		hostAnnotations: doc.HostAnnotations, refused: map[string][]Refusal{}, partial: map[string][]Refusal{},
+		hostAnnotations: doc.HostAnnotations, omitted: map[string][]Omission{}, partial: map[string][]Omission{},
 	}
 	x.mirrors = newMirrors(x.entries)
-	x.refuseAll()
+	x.omitAll()
 	if slices.Contains(o.Targets, MAP) {
 		x.exportMirrors()
 	}
@@ -142,7 +142,7 @@ func Export(doc policy.Document, o Options) Result {
 	return x.result
 }
 
-// cloneEntries copies entries, so that fields can be removed from the copies.
+// cloneEntries copies entries so that fields can be removed from the copies.
 func cloneEntries(entries []policy.Entry) []policy.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
@@ -187,10 +187,10 @@ func (c Coverage) String() string {
 	return fmt.Sprintf("%s: %s %s: %s", c.Entry.Pos, c.Entry.Block, c.Entry.Name, word)
 }
 
-// refusedFields lists the fields that only the webhook applies, with the reasons.
-func refusedFields(refusals []Refusal) string {
+// omittedFields lists the fields that only the webhook applies, with the reasons.
+func omittedFields(omissions []Omission) string {
 	var fields []string
-	for _, r := range refusals {
+	for _, r := range omissions {
 		fields = append(fields, r.Field+" ("+r.Why+")")
 	}
 	return strings.Join(fields, ", ")
@@ -203,19 +203,19 @@ func (x *exporter) cover() {
 			continue
 		}
 		c := Coverage{Entry: e, Native: true}
-		switch refused := x.refused[e.Name]; {
+		switch omitted := x.omitted[e.Name]; {
 		case e.Mode == policy.Off:
 			c.Native, c.Why = false, "it is off"
 		case !x.exports(e.Block):
 			c.Native, c.Why = false, "none of the selected targets supports it"
-		case len(refused) > 0:
-			c.Native, c.Why = false, refused[0].Why
+		case len(omitted) > 0:
+			c.Native, c.Why = false, omitted[0].Why
 		case len(x.partial[e.Name]) > 0:
 			c.Native = slices.ContainsFunc(slices.Collect(maps.Keys(e.Fields)),
 				func(f string) bool {
 					return !slices.Contains([]string{"match", "exclude", "kinds", "subdomainDomains"}, f)
 				})
-			c.Why = "except " + refusedFields(x.partial[e.Name])
+			c.Why = "except " + omittedFields(x.partial[e.Name])
 		case e.Block == "pods":
 			c.Why = "except the templates of workloads, which only the webhook validates"
 		case e.Block == "mirrors":

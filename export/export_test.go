@@ -26,8 +26,8 @@ func describe(t *testing.T, text string) policy.Document {
 	return doc
 }
 
-// A part that cannot be exported exactly is refused, with file, line, field, reason and solution.
-func TestRefusals(t *testing.T) {
+// A part that cannot be exported exactly is omitted, with file, line, field, reason and solution.
+func TestOmissions(t *testing.T) {
 	const webhook = ": leave the entry to the webhook, with --best-effort"
 	for name, test := range map[string]struct {
 		text    string
@@ -145,7 +145,7 @@ exceptions: [{name: ticket, rules: ["*p/*"], match: {namespaces: [x]}, until: 20
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, r := range Export(describe(t, test.text), test.options).Refusals {
+			for _, r := range Export(describe(t, test.text), test.options).Omissions {
 				got = append(got, r.String())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -229,7 +229,7 @@ services:
 	}
 }
 
-// With --best-effort, a refused block is left out, and the other blocks of its entry stay.
+// With --best-effort, an omitted block is left out, and the other blocks of its entry stay.
 func TestBestEffort(t *testing.T) {
 	r := Export(describe(t, `services: [{name: part, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]`),
 		Options{
@@ -282,7 +282,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// Nodes get the active mirrors. Entries that a container runtime cannot express are refused.
+// Nodes get the active mirrors. Entries that a container runtime cannot express are omitted.
 func TestNodes(t *testing.T) {
 	const text = `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.example/docker.io}
@@ -291,7 +291,7 @@ func TestNodes(t *testing.T) {
 - {name: team, mode: enforce, sources: [quay.io], mirror: mirror.example/quay, match: {namespaces: [x]}, imagePullSecret: s}
 - {name: off, mode: warn, sources: ["*.gcr.io"], mirror: "mirror.example/{registry}"}
 `
-	for target, want := range map[Target]struct{ text, refused string }{
+	for target, want := range map[Target]struct{ text, omitted string }{
 		HostsTOML: {`# /etc/containerd/certs.d/docker.io/hosts.toml
 server = "https://registry-1.docker.io"
 [host."https://mirror.example/v2/docker.io"]
@@ -340,14 +340,14 @@ off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
 			names[e.Pos.Path] = e.Name
 		}
 		r := Export(doc, Options{Targets: []Target{target}})
-		refused := ""
-		for _, refusal := range r.Refusals {
-			refused += names[refusal.Pos.Path] + "." + refusal.Field + ": " + refusal.Why + "\n"
+		omitted := ""
+		for _, omission := range r.Omissions {
+			omitted += names[omission.Pos.Path] + "." + omission.Field + ": " + omission.Why + "\n"
 		}
 		if diff := cmp.Diff(want.text, string(r.Nodes)); diff != "" {
 			t.Errorf("%s: %s", target, diff)
 		}
-		if diff := cmp.Diff(want.refused, refused); diff != "" {
+		if diff := cmp.Diff(want.omitted, omitted); diff != "" {
 			t.Errorf("%s: %s", target, diff)
 		}
 	}
@@ -359,8 +359,8 @@ func TestStatic(t *testing.T) {
 pods: [{name: p, mode: enforce, images: {from: mirrors}}]
 `), Options{Targets: []Target{Static}, Exempt: ExemptNamespaces(), BreakGlass: "evergate:break-glass", Hash: "0123456789ab"})
 	text, err := r.Text()
-	if err != nil || len(r.Refusals) > 0 {
-		t.Fatal(err, r.Refusals)
+	if err != nil || len(r.Omissions) > 0 {
+		t.Fatal(err, r.Omissions)
 	}
 	golden(t, "static.yaml", text)
 	for line := range strings.Lines(string(text)) {

@@ -17,7 +17,7 @@ func (x *exporter) gateways() kind {
 		resources: []admissionv1.NamedRuleWithOperations{
 			rule(gatewayGroup, createAndUpdate(), "gateways", "listenersets"), older,
 		},
-		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
 		variables: func(s side) []variable {
 			return []variable{
 				{"class" + s.suffix(), "string(" + string(s) + ".spec.?gatewayClassName.orValue(''))"},
@@ -208,7 +208,7 @@ func gatewayAddressChecks(block policy.Fields) []check {
 	passes := "a.value!=''&&" + choose(isIP, "a.ip!=''&&("+inCIDRs("a.ip+(a.ip.contains(':')?'/128':'/32')", ranges)+")",
 		"a.type=='Hostname'&&"+host)
 	ident := choose("a.value!=''&&"+isIP, "a.ip==''?' '+a.value:a.ip", "a.value+' '+a.type")
-	why := choose("a.value==''", "'is not set, so that the implementation chooses, which is not allowed'", choose(isIP,
+	why := choose("a.value==''", "'is not set, so the implementation chooses, which is not allowed'", choose(isIP,
 		quote("a.value")+"+(a.ip==''?' is not an address':' is not allowed')", choose("a.type=='Hostname'",
 			quote("a.value")+"+' is not allowed'", quote("a.type")+"+' is neither IPAddress nor Hostname, and not allowed'")))
 	path := "a.path+" + choose("a.value!=''&&!(a.type in ['','IPAddress','Hostname'])", "'.type'", "'.value'")

@@ -54,13 +54,13 @@ func anyDepth(v string) string { return bind("o", oneLabel(v), "o.startsWith('*.
 
 // everyHost returns an expression for the beginning of a sentence about a claim of every host.
 func everyHost() string {
-	return "(h.k=='" + atBackend + "'?'serves every host that no rule names':h.bad=='y'?" + quote("h.text") +
-		"+' may stand for every host':'no host is set, which means every host')"
+	return "(h.k=='" + atBackend + "'?'serves every host that is not in a rule':h.bad=='y'?" + quote("h.text") +
+		"+' may cover every host':'no host means every host')"
 }
 
 // setOne returns an expression for the end of a sentence that requires a host.
 func setOne() string {
-	return "(h.k=='" + atBackend + "'?'; name hosts in spec.rules instead':h.bad=='y'?'; write each host out':'; set one')"
+	return "(h.k=='" + atBackend + "'?'; list hosts in spec.rules instead':h.bad=='y'?'; write each host out':'; set one')"
 }
 
 // quotedHost returns an expression for the claim in sentences.

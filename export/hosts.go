@@ -51,9 +51,9 @@ func hostChecks(block policy.Fields, claims, list string) []check {
 	}
 	if denied := texts(block["denied"]); len(denied) > 0 {
 		by := deniedHosts(denied)
-		add("hosts.denied", "size("+by+")>0", bind("d", by, "h.p=='**'?"+everyHost()+"+"+str(", also the denied "+denied[0])+
-			"+"+
-			setOne()+":d[0]=='below'?"+quotedHost()+"+' stands also for the denied '+d[1]+'; write each host out':"+
+		add("hosts.denied", "size("+by+")>0", bind("d", by, "h.p=='**'?"+everyHost()+"+"+
+			str(", including the denied "+denied[0])+"+"+
+			setOne()+":d[0]=='below'?"+quotedHost()+"+' also covers the denied '+d[1]+'; write each host out':"+
 			quotedHost()+"+' is denied by '+d[1]"))
 	}
 	if block["wildcards"] != nil {

@@ -20,12 +20,12 @@ func (x *exporter) ingresses() kind {
 		name: "ingresses",
 		resources: []admissionv1.NamedRuleWithOperations{rule("networking.k8s.io", createAndUpdate(), "ingresses",
 			"ingresses/status")},
-		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
 		variables: func(s side) []variable {
 			return []variable{
 				x.solver(s, ingressSolver),
 				{"classes" + s.suffix(), classesOf(s)},
-				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
+				{"annotations" + s.suffix(), validatedAnnotationKeys(s)},
 				{"hosts" + s.suffix(), x.ruleHosts(s)},
 				{"claims" + s.suffix(), x.ingressClaims(s)},
 				{"paths" + s.suffix(), pathsOf(s)},
@@ -98,7 +98,7 @@ func ingressChecks(e *policy.Entry) []check {
 	if e.Fields["defaultBackend"] != nil {
 		all = append(all, check{id: "defaultBackend", faults: func(s side) string {
 			return when("has("+string(s)+".spec.defaultBackend)", "'spec.defaultBackend'", "''",
-				"'gets every request that no rule takes, and is denied; name hosts in spec.rules instead'")
+				"'gets every request that no rule matches, and is denied; list hosts in spec.rules instead'")
 		}})
 	}
 	return all
@@ -114,18 +114,18 @@ func tlsChecks(e *policy.Entry) []check {
 			lacks := tlsLacks(s)
 			return when("!"+names+"&&!"+servedByTLS(s), "'spec.tls'", "''", choose("size("+list(s)+")==0",
 				"'is not set, so plain HTTP may be served; set it'",
-				"'names no host and no Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts'")+"+"+lacks)
+				"'has neither a host nor a Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts'")+"+"+lacks)
 		}})
 	}
 	if tls["coversHosts"] != nil {
 		all = append(all, check{id: "tls.coversHosts", faults: func(s side) string {
 			certified := list(s) + ".map(t,t.?hosts.orValue([]).map(h,string(h))).flatten()"
 			unnamed := list(s) + ".transformList(i,t,size(t.?hosts.orValue([]))==0,' (spec.tls['+string(i)+" +
-				"'] names no host, so what it covers is not known)')+['']"
+				"'] does not have hosts, so its coverage is unknown)')+['']"
 			parent := "(!p.startsWith('*.')&&p.contains('.')?p.substring(p.indexOf('.')+1):'')"
 			why := "h.p=='**'?" + everyHost() + "+'; no certificate covers that'+" + setOne() + ".replace(';',',',1):" +
 				quote("p") +
-				"+' is in no spec.tls[].hosts; add it'+" +
+				"+' is not in any spec.tls[].hosts; add it'+" +
 				bind("q", parent, "q==''?'':' or '+"+quote("'*.'+q")) + "+u[0]"
 			// A certificate has a host at any depth as a host of one label.
 			asCertified := "h.p.startsWith('**.')?h.p.substring(1):h.p"
@@ -140,7 +140,7 @@ func tlsChecks(e *policy.Entry) []check {
 			annotation := string(s) + ".metadata.?annotations[?'" + allowHTTPAnnotation + "']"
 			return when(annotation+".orValue('')!='false'", str(annotationPath(allowHTTPAnnotation)), "''",
 				"("+annotation+".hasValue()?'is '+"+quote("string("+annotation+".value())")+":'is not set')+"+
-					str(`; set it to "false", so that plain HTTP is not served`))
+					str(`; set it to "false" so that plain HTTP is not served`))
 		}})
 	}
 	return all

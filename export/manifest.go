@@ -133,10 +133,10 @@ func podConditions() []admissionv1.MatchCondition {
 	}
 }
 
-// whatIsJudgedChanges is the condition of the webhooks in the base manifests that validate spec, annotations and
+// validatedFieldsChange is the condition of the webhooks in the base manifests that validate spec, annotations and
 // labels.
-func whatIsJudgedChanges() admissionv1.MatchCondition {
-	return admissionv1.MatchCondition{Name: "what-is-judged-changes", Expression: `request.operation == "CREATE" || ` +
+func validatedFieldsChange() admissionv1.MatchCondition {
+	return admissionv1.MatchCondition{Name: "validated-fields-change", Expression: `request.operation == "CREATE" || ` +
 		`object.?spec != oldObject.?spec || ` +
 		`object.metadata.?annotations != oldObject.metadata.?annotations || ` +
 		`object.metadata.?labels != oldObject.metadata.?labels`}

@@ -8,28 +8,28 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// refuseNodes adds refusals for mirrors entries that the configuration of a container runtime cannot express. The
+// omitNodes adds omissions for mirrors entries that the configuration of a container runtime cannot express. The
 // configuration is the same for all Pods on a node.
-func (x *exporter) refuseNodes(e *policy.Entry, t Target) {
+func (x *exporter) omitNodes(e *policy.Entry, t Target) {
 	if e.Mode != policy.Enforce {
-		x.refuse(e, "mode", "a container runtime cannot warn", "export it when it is in mode enforce")
+		x.omit(e, "mode", "a container runtime cannot warn", "export it when it is in mode enforce")
 	}
 	for _, field := range []string{"match", "exclude"} {
 		if e.Fields[field] != nil {
-			x.refuse(e, field, "a container runtime cannot distinguish Pods", useWebhook)
+			x.omit(e, field, "a container runtime cannot distinguish Pods", useWebhook)
 		}
 	}
 	if e.Fields["imagePullSecret"] != nil {
-		x.refuse(e, "imagePullSecret", "kubelet chooses credentials by the original image",
+		x.omit(e, "imagePullSecret", "kubelet chooses credentials by the original image",
 			"give the nodes the credentials of the mirror, and remove the field")
 	}
 	for _, source := range texts(e.Fields["sources"]) {
 		switch {
 		case strings.HasPrefix(source, "*"):
-			x.refuse(e, "sources", "the wildcard "+source+" cannot keep registries apart at the mirror",
+			x.omit(e, "sources", "the wildcard "+source+" cannot keep registries apart at the mirror",
 				"list the registries")
 		case t == HostsTOML && strings.Contains(source, "/"):
-			x.refuse(e, "sources", "containerd mirrors only whole registries, but "+source+" has a path", useWebhook)
+			x.omit(e, "sources", "containerd mirrors only whole registries, but "+source+" has a path", useWebhook)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func pathChecks(paths policy.Fields, allRegex func(side) string, literal string)
 		add("paths.unsafeCharacters", ".filter(p,p.path.matches("+str(class)+"))", "p.field", pathID,
 			quote("p.path")+"+' contains '+"+bind("l", unsafe.quotes()+".map(m,p.path.findAll("+str(class)+").distinct()"+
 				".map(c,m[c]))[0]", "size(l)>5?l.slice(0,5).join(', ')+' and '+string(size(l)-5)+' more':l.join(', ')")+
-				"+"+str(", which can get out into the controller's configuration (CVE-2026-24512); leave it out"), hostKnown)
+				"+"+str(", which can inject text into the controller's configuration (CVE-2026-24512); remove it"), hostKnown)
 	}
 	return all
 }
@@ -93,9 +93,8 @@ func deniedPart(parts []string, allRegex, literal string) string {
 			str(" as a pattern, in which a dot is any character, contains "+quoted+", which is denied") + ":" + dotted
 	}
 	char := "(x==" + str(`\`) + "?" + str(`'\\'`) + ":\"'\"+x+\"'\")"
-	pattern := "' may be taken for a pattern, because of '+" + char + "+" +
-		str(", so what it matches cannot be distinguished "+
-			"from "+text.Quote(parts[0])+", which is denied; "+literal)
+	pattern := "' may be read as a pattern, because of '+" + char + "+" +
+		str(", so it cannot be distinguished from "+text.Quote(parts[0])+", which is denied; "+literal)
 	asRegex := bind("x", "p.path.find("+str(special)+")", choose("x!=''", pattern, choose("l.contains('.')", dotted,
 		"''")))
 	return bind("l", "p.path.lowerAscii()", bind("c", contains, choose("c!=''", "c",

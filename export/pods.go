@@ -105,8 +105,8 @@ func (x *exporter) podChecks(e *policy.Entry) []check {
 	case images["from"] != nil:
 		passes := anyOf("x.at!=''", "x.excluded!=''", covered(allowed))
 		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?"+bind("d", x.deniedAsWritten(),
-			"' is not pulled from a mirror'+(d!=''?', since '+d+' denies it':x.never==''?'; write '+x.to:"+
-				"', and not rewritten, since its pull policy is Never; load it on the nodes as '+x.to+"+
+			"' is not pulled from a mirror'+(d!=''?', because '+d+' denies it':x.never==''?'; write '+x.to:"+
+				"', and not rewritten, because its pull policy is Never; load it on the nodes as '+x.to+"+
 				"' and write that, or have the policy allow it')")+":"+x.withoutMirror(allowed)+")",
 			"is not pulled from a mirror")
 	case images["allowed"] != nil:
@@ -209,7 +209,7 @@ func (m *mirrors) pass(allowed []string) string {
 		}
 	}
 	if known = append(known, allowed...); len(known) == 0 {
-		return ", and the policy has no mirrors in force"
+		return ", and the policy has no active mirrors"
 	}
 	return "; allowed are " + text.List(known)
 }

@@ -92,7 +92,7 @@ func backendChecks(block policy.Fields) []check {
 	return all
 }
 
-// filterChecks returns the check of the filters block. refuseFilters handles filters that do not refer to an object.
+// filterChecks returns the check of the filters block. omitFilters handles filters that do not refer to an object.
 func filterChecks(block policy.Fields) []check {
 	denied := texts(block["denied"])
 	if len(denied) == 0 {

@@ -40,11 +40,11 @@ func (x *exporter) routes() kind {
 	return kind{
 		name:       "routes",
 		resources:  []admissionv1.NamedRuleWithOperations{rule(gatewayGroup, createAndUpdate(), all...)},
-		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
 		variables: func(s side) []variable {
 			return []variable{
 				x.solver(s, routeSolver),
-				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
+				{"annotations" + s.suffix(), validatedAnnotationKeys(s)},
 				{"parents" + s.suffix(), routeParents(s)},
 				{"byDefault" + s.suffix(), attachesByDefault(s)},
 				{"hosts" + s.suffix(), routeHosts(s)},
@@ -175,11 +175,11 @@ func parentChecks(block policy.Fields) []check {
 		}
 		end := passing(names)
 		add("parents.allowed", "!("+anyOf(conditions...)+")", "", str(" is not allowed"+end),
-			str("attaches to Gateways that the route does not name"+end))
+			str("attaches to Gateways that the route does not list"+end))
 	}
 	if block["crossNamespace"] != nil {
 		add("parents.crossNamespace", "r.ns!=request.namespace", "+'.namespace'", "' is in another namespace'",
-			"'attaches to Gateways of other namespaces; name parents in spec.parentRefs instead'")
+			"'attaches to Gateways of other namespaces; list parents in spec.parentRefs instead'")
 	}
 	return all
 }

@@ -17,13 +17,13 @@ func (x *exporter) services() kind {
 	return kind{
 		name:       "services",
 		resources:  []admissionv1.NamedRuleWithOperations{rule("", createAndUpdate(), "services", "services/status")},
-		conditions: []admissionv1.MatchCondition{notTheClusterItself(), whatIsJudgedChanges()},
+		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
 		variables: func(s side) []variable {
 			return []variable{
 				x.solver(s, serviceSolver),
 				{"type" + s.suffix(), bind("t", "string("+string(s)+".spec.?type.orValue(''))", "t==''?'ClusterIP':t")},
 				{"class" + s.suffix(), "string(" + string(s) + ".spec.?loadBalancerClass.orValue(''))"},
-				{"annotations" + s.suffix(), judgedAnnotationKeys(s)},
+				{"annotations" + s.suffix(), validatedAnnotationKeys(s)},
 				{"claims" + s.suffix(), x.annotationClaims(s, "[]", "Service")},
 			}
 		},

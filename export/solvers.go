@@ -80,8 +80,8 @@ func unlessSolvers(checks []check, ids ...string) []check {
 // requiredAnnotation is the check of annotations that does not apply to solvers.
 const requiredAnnotation = "annotations.required"
 
-// judgedAnnotationKeys is like annotationKeys, without the annotations that cert-manager adds to a solver.
-func judgedAnnotationKeys(s side) string {
+// validatedAnnotationKeys is like annotationKeys, without the annotations that cert-manager adds to a solver.
+func validatedAnnotationKeys(s side) string {
 	added := policy.SolverAnnotations()
 	var conditions []string
 	for _, key := range slices.Sorted(maps.Keys(added)) {

@@ -45,7 +45,7 @@ func checkHeader(r *http.Request) error {
 	case r.ContentLength < 0:
 		return &httpError{
 			status: http.StatusLengthRequired,
-			msg:    "there is no Content-Length: send it, so that memory can be reserved for the body",
+			msg:    "there is no Content-Length: send it so that memory can be reserved for the body",
 		}
 	case r.ContentLength > maxDiscardBytes:
 		return &httpError{

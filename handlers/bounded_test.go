@@ -16,7 +16,7 @@ import (
 
 // A decision must end within a second, or half of the review's timeout if that is shorter. Otherwise, the review is
 // answered without it.
-func TestJudgingHasADeadline(t *testing.T) {
+func TestEvaluationHasADeadline(t *testing.T) {
 	for query, want := range map[string]time.Duration{
 		"?timeout=30s": time.Second, "": time.Second, "?timeout=2s": time.Second, "?timeout=1s": 500 * time.Millisecond,
 	} {
@@ -24,11 +24,11 @@ func TestJudgingHasADeadline(t *testing.T) {
 			_, h := newFixture(t, testPolicy).fake(func(_ *policy.Policy, effort *policy.Effort) (*admission.Decision, error) {
 				elapse(want)
 				if effort.Expired() {
-					t.Errorf("%q: it may not be judged for %s", query, want)
+					t.Errorf("%q: its evaluation may not take %s", query, want)
 				}
 				elapse(1)
 				if !effort.Expired() {
-					t.Errorf("%q: it may be judged for more than %s", query, want)
+					t.Errorf("%q: its evaluation may take more than %s", query, want)
 				}
 				return nil, &review.ContentError{UID: "705ab4f5", Msg: policy.ErrExpired.Error()}
 			})
@@ -44,7 +44,7 @@ func TestJudgingHasADeadline(t *testing.T) {
 
 // An object that cannot be evaluated is denied if an entry is in mode enforce. An update that does not change it is
 // allowed, so its finalizers can be removed.
-func TestUnjudgedUpdates(t *testing.T) {
+func TestUnevaluatedUpdates(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))
 	ingress := func(finalizers string, hosts int) string {

@@ -39,12 +39,12 @@ pods:
 		{image: "x/y:dev", denied: true},
 		{image: "sha256:12ab", denied: true,
 			warnings: []string{"[" + hash + `] spec.containers[0].image: "sha256:12ab" is not an image reference: ` +
-				"to a node it may be the ID of any image that lies there, or the beginning of one: write a name"}},
+				"a node may take it for the ID of any image on the node, or for the start of an ID: write a name"}},
 		{
 			image: "told/x", patch: rewrittenTo("told/x"), findings: "told/images.denied (warn)",
 			warnings: []string{"[warn " + hash + `] told/images.denied: spec.containers[0].image: ` +
 				`"told/x" is denied by docker.io/told, ` +
-				"but not once it is rewritten to m.example/hub/told/x (ask us)"},
+				"but not after it is rewritten to m.example/hub/told/x (ask us)"},
 		},
 		{image: "noted/x", patch: rewrittenTo("noted/x"), findings: "noted/images.denied (audit)"},
 		{image: "fine/x", patch: rewrittenTo("fine/x")},

@@ -17,7 +17,7 @@ import (
 	"github.com/evergate/evergate/telemetry"
 )
 
-// server holds what all endpoints have in common.
+// server contains what all endpoints share.
 type server struct {
 	policies Policies
 	buffers  limit.Buffers // that bodies are read into
@@ -48,7 +48,7 @@ func newServer(cfg Config) *server {
 	}
 }
 
-// endpoint answers the reviews that come in on one path.
+// endpoint answers the reviews of one path.
 type endpoint struct {
 	*server
 	admission.Webhook
@@ -64,11 +64,11 @@ func (s *server) endpoint(w admission.Webhook) *endpoint {
 	return &endpoint{s, w, where, s.metrics.Endpoint(&w, s.tracing, s.log)}
 }
 
-// setParam is the name of a set in a route.
+// setParam is the parameter of a route that contains the name of a rule set.
 const setParam = "set"
 
-// setEndpoint returns what answers the reviews of all sets of a webhook, and its route; an empty one for a webhook
-// without sets. Logs, metrics and spans have the route as their path: clients may name as many sets as they like.
+// setEndpoint returns the endpoint for all rule sets of a webhook, and its route. It returns an empty route for a
+// webhook without rule sets. In logs, metrics and spans, the path is the route, because a client can send any name.
 func (s *server) setEndpoint(w admission.Webhook) (route string, e *endpoint) {
 	if w.Path = w.SetPath("{" + setParam + "}"); w.Path == "" {
 		return "", nil
@@ -81,7 +81,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	due := deadlinesOf(r, start, e.Guards)
 	observed := e.telemetry.Begin(r, start, due.timeout)
-	connection := http.NewResponseController(w) // its errors are those of writers of tests
+	connection := http.NewResponseController(w) // fails only for the writers of tests
 	d, err := e.review(connection, r, due, observed)
 	if err != nil {
 		observed.Answer(telemetry.Result{Failure: failureOf(err)})
@@ -94,8 +94,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	observed.End()
 }
 
-// review takes one review through limits, body and decision. It releases slot and memory before the answer is written,
-// since a client that reads slowly needs neither.
+// review applies the limits, reads the body and decides the review. It releases the slot and the memory before the
+// response is written, so a client that reads slowly does not hold them.
 func (e *endpoint) review(
 	connection *http.ResponseController, r *http.Request, due deadlines, observed *telemetry.Review,
 ) (decision, error) {
@@ -133,8 +133,8 @@ func (e *endpoint) review(
 	return e.answer(chi.URLParam(r, setParam), body, due.deciding, observed)
 }
 
-// answer loads the current policy, once, decides the review in body by it, or by a set of its rules, and encodes the
-// answer. It returns a panic as an error.
+// answer decides the review in body by the current policy, or by one of its rule sets, and encodes the response. It
+// loads the policy once. It returns a panic as an error.
 func (e *endpoint) answer(
 	set string, body []byte, within time.Duration, observed *telemetry.Review,
 ) (d decision, err error) {
@@ -157,7 +157,7 @@ func (e *endpoint) answer(
 	return encode(decided), nil
 }
 
-// decision is a decision with its answer as it is sent.
+// decision is a decision and its encoded response.
 type decision struct {
 	*admission.Decision
 	encoded []byte
@@ -168,16 +168,16 @@ func encode(d *admission.Decision) decision {
 	return decision{d, answer.JSON()}
 }
 
-// tooLarge decides on a review that is not read because of its size. It answers rather than fails, since the object's
-// author chose the size: where a failed call admits the object, size would be a way around the policy.
+// tooLarge decides a review that is not read because of its size. It returns a decision and not an error, because the
+// author of the object chose the size. If a failed call admitted the object, a large object could bypass the policy.
 func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	uid, err := skipBody(r)
 	if err != nil {
 		return decision{}, err
 	}
-	why := fmt.Sprintf("the review of this object has %s, at most %s are judged: make the object smaller",
+	why := fmt.Sprintf("the review of this object has %s, at most %s are evaluated: make the object smaller",
 		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
-	return encode(e.Unjudged(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
+	return encode(e.Unevaluated(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {

@@ -28,19 +28,19 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// fakeJudge is a judge that a test watches and holds up.
-type fakeJudge struct {
-	started chan struct{} // one for each review that is judged
-	proceed chan struct{} // one lets one of them go on
+// fakeDecider decides reviews. A test observes it and holds it up.
+type fakeDecider struct {
+	started chan struct{} // one for each review that is decided
+	proceed chan struct{} // each value lets one review continue
 }
 
-func newFakeJudge() fakeJudge {
-	return fakeJudge{make(chan struct{}, 100), make(chan struct{}, 100)}
+func newFakeDecider() fakeDecider {
+	return fakeDecider{make(chan struct{}, 100), make(chan struct{}, 100)}
 }
 
-func (j fakeJudge) judge(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
-	j.started <- struct{}{}
-	<-j.proceed
+func (d fakeDecider) decide(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
+	d.started <- struct{}{}
+	<-d.proceed
 	return &admission.Decision{UID: "1"}, nil
 }
 
@@ -51,7 +51,7 @@ type decideFunc func(*policy.Policy, *policy.Effort) (*admission.Decision, error
 func fakeWebhook(path string, decide decideFunc, strictest policy.Mode) admission.Webhook {
 	return admission.Webhook{
 		Path: path,
-		Judge: func(
+		Evaluate: func(
 			p *policy.Policy, _ []byte, _ time.Time, e *policy.Effort, _ admission.Stage,
 		) (*admission.Decision, error) {
 			return decide(p, e)
@@ -123,7 +123,8 @@ func TestAbortHandlerIsPassedOn(t *testing.T) {
 	t.Error("the handler returned")
 }
 
-// What an object's author can cause is answered, never failed, and is followed by the strictest that the policy does.
+// Problems that the author of an object can cause get a decision and not an error. The strictest mode of the policy
+// decides.
 func TestContentIsAnsweredNotFailed(t *testing.T) {
 	const why = "spec.containers[0].image: want a string, got a number"
 	broken := func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
@@ -140,7 +141,7 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 			want := review.Answer{UID: "705ab4f5", Allowed: true,
 				AuditAnnotations: map[string]string{"policy": v.Policy}}
 			if mode != policy.Off {
-				want.AuditAnnotations["unjudged"] = why + " (" + mode.String() + ")"
+				want.AuditAnnotations["unevaluated"] = why + " (" + mode.String() + ")"
 			}
 			switch mode {
 			case policy.Off, policy.Audit:
@@ -177,7 +178,7 @@ func TestTooLarge(t *testing.T) {
 	}{
 		{
 			"25 MiB", prefix, 25 << 20, 200,
-			"the review of this object has 25.0 MiB, at most 20.0 MiB are judged: make the object smaller [policy ",
+			"the review of this object has 25.0 MiB, at most 20.0 MiB are evaluated: make the object smaller [policy ",
 		},
 		{
 			"25 MiB without a uid", "", 25 << 20, 413,
@@ -186,8 +187,8 @@ func TestTooLarge(t *testing.T) {
 	}
 	f := newFixture(t, "")
 	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
-		t.Error("the body was judged")
-		return nil, errors.New("judged")
+		t.Error("the body was decided")
+		return nil, errors.New("decided")
 	})
 	s := startTLS(t, h)
 	for _, tt := range tests {
@@ -208,8 +209,8 @@ func TestTooLarge(t *testing.T) {
 			}
 		})
 	}
-	if n := f.series(t, "evergate_reviews_total")["operation=unknown outcome=unjudged path=/fake"]; n != 1 {
-		t.Errorf("%v reviews were counted as unjudged, want 1", n)
+	if n := f.series(t, "evergate_reviews_total")["operation=unknown outcome=unevaluated path=/fake"]; n != 1 {
+		t.Errorf("%v reviews were counted as unevaluated, want 1", n)
 	}
 }
 
@@ -227,15 +228,15 @@ func TestFarTooLarge(t *testing.T) {
 func TestOverload(t *testing.T) {
 	f := newFixture(t, "")
 	f.Limits.Reviews = 1
-	judge := newFakeJudge()
-	server, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	server, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 
 	first := make(chan answered)
 	go func() { first <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
-	<-judge.started
+	<-decider.started
 
-	// The API server tries again after a second, over the same connection.
+	// The API server retries after a second, over the same connection.
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=1s", "{}"))
 	if got.status != 429 || got.body != "overloaded: no room for more reviews\n" {
 		t.Errorf("answered %d %q", got.status, got.body)
@@ -253,8 +254,8 @@ func TestOverload(t *testing.T) {
 	second := make(chan answered)
 	go func() { second <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
 	await(t, func() bool { return server.reviews.slots.Waiting() == 1 })
-	judge.proceed <- struct{}{}
-	judge.proceed <- struct{}{}
+	decider.proceed <- struct{}{}
+	decider.proceed <- struct{}{}
 	if got := <-first; got.status != 200 {
 		t.Errorf("the first: %d %s", got.status, got.body)
 	}
@@ -284,13 +285,13 @@ func await(t testing.TB, done func() bool) {
 func TestNoWorkForClientsThatHaveGone(t *testing.T) {
 	f := newFixture(t, "")
 	f.Limits.Reviews = 1
-	judge := newFakeJudge()
-	server, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	server, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 
 	first := make(chan answered)
 	go func() { first <- send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")) }()
-	<-judge.started
+	<-decider.started
 
 	ctx, hangUp := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -306,10 +307,10 @@ func TestNoWorkForClientsThatHaveGone(t *testing.T) {
 	<-gone
 	await(t, func() bool { return server.reviews.slots.Waiting() == 0 })
 
-	judge.proceed <- struct{}{}
+	decider.proceed <- struct{}{}
 	<-first
-	if len(judge.started) != 0 {
-		t.Error("the review of a client that had gone was judged")
+	if len(decider.started) != 0 {
+		t.Error("the review of a client that had gone was decided")
 	}
 	await(t, func() bool { return f.series(t, "evergate_reviews_rejected_total")["reason=client_gone"] == 1 })
 }
@@ -347,8 +348,8 @@ func TestSlowBody(t *testing.T) {
 	t.Parallel() // it waits for nine tenths of a second
 	f := newFixture(t, "")
 	f.Limits.Reviews = 1
-	judge := newFakeJudge()
-	server, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	server, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 
 	conn := raw(t, s, "POST /fake?timeout=1s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
@@ -358,8 +359,8 @@ func TestSlowBody(t *testing.T) {
 		t.Errorf("a peer that has sent one byte of twenty million holds %v bytes, want %d", n, firstBytes)
 	}
 
-	// Others are served meanwhile: a client that is still sending holds no slot.
-	judge.proceed <- struct{}{}
+	// Other requests are served meanwhile, because a client that is still sending does not occupy a slot.
+	decider.proceed <- struct{}{}
 	if got := send(t, s.Client(), post(t.Context(), t, s.URL+"/fake?timeout=30s", "{}")); got.status != 200 {
 		t.Errorf("another review: %d %s", got.status, got.body)
 	}
@@ -376,8 +377,8 @@ func TestSlowBody(t *testing.T) {
 
 func TestBodyThatEndsEarly(t *testing.T) {
 	f := newFixture(t, "")
-	judge := newFakeJudge()
-	_, h := f.fake(judge.judge)
+	decider := newFakeDecider()
+	_, h := f.fake(decider.decide)
 	s := startTLS(t, h)
 	conn := raw(t, s, "POST /fake HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
 		"Content-Length: 100\r\n\r\n{}").(*tls.Conn)
@@ -388,8 +389,8 @@ func TestBodyThatEndsEarly(t *testing.T) {
 	if status != 400 || body != "the body ended after 2 of 100 bytes\n" || !closed {
 		t.Errorf("answered %d %q, close: %t", status, body, closed)
 	}
-	if len(judge.started) != 0 {
-		t.Error("half of a review was judged")
+	if len(decider.started) != 0 {
+		t.Error("half of a review was decided")
 	}
 }
 
@@ -524,7 +525,8 @@ func TestDecisionsBetweenTurns(t *testing.T) {
 		now := decided.Load()
 		most, before = max(most, now-before), now
 	}
-	// Five times the slots: now and then Go takes one that has yielded before the others. Without slots it is nearly all.
+	// Five times the slots, because Go sometimes runs a goroutine that has yielded before the others. Without slots,
+	// nearly all goroutines run first.
 	if most > 5*slots {
 		t.Errorf("with %d slots %d reviews were decided between two runs of a goroutine that could run", slots, most)
 	}
@@ -564,7 +566,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// The number of series depends on the policy alone, whatever clients send.
+// The number of series depends only on the policy, and not on the requests of clients.
 func TestLabelsAreBounded(t *testing.T) {
 	f := newFixture(t, "")
 	f.Log = slog.New(slog.DiscardHandler)
@@ -601,7 +603,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
-// An answer that is an error has its length, so that its end does not wait for what is done after it, as logging is.
+// An error response has a Content-Length, so its end does not wait for later work such as logging.
 func TestErrorsHaveTheirLength(t *testing.T) {
 	s := startTLS(t, servingOf(newFixture(t, "").Config))
 	got := send(t, s.Client(), post(t.Context(), t, s.URL+"/validate/pods", "{}"))

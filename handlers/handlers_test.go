@@ -287,7 +287,7 @@ func TestBodyIsKeptWhileItIsDecided(t *testing.T) {
 	}
 	first := true
 	w := fakeWebhook("/fake", nil, policy.Enforce)
-	w.Judge = func(
+	w.Evaluate = func(
 		_ *policy.Policy, body []byte, _ time.Time, _ *policy.Effort, _ admission.Stage,
 	) (*admission.Decision, error) {
 		if first {

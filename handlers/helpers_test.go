@@ -12,10 +12,10 @@ const testHash = "0123456789ab"
 
 // The outcomes of decisions.
 const (
-	allowed   = "allowed"
-	rewritten = "rewritten"
-	denied    = "denied"
-	unjudged  = "unjudged"
+	allowed     = "allowed"
+	rewritten   = "rewritten"
+	denied      = "denied"
+	unevaluated = "unevaluated"
 )
 
 func findingOf(mode policy.Mode, tweak ...func(*policy.Finding)) policy.Finding {

@@ -72,21 +72,21 @@ func TestLog(t *testing.T) {
 				`policy=0123456789ab`,
 		},
 		{
-			name: "not judged", v: &admission.Decision{Unjudged: admission.Unjudged{
+			name: "not evaluated", v: &admission.Decision{Unevaluated: admission.Unevaluated{
 				Why: "the object is too deep", Mode: policy.Enforce,
 			}},
 			want: `level=INFO msg=denied path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[] policy=0123456789ab reason="the object is too deep"`,
 		},
 		{
-			name: "not judged in mode warn", v: &admission.Decision{Unjudged: admission.Unjudged{
+			name: "not evaluated in mode warn", v: &admission.Decision{Unevaluated: admission.Unevaluated{
 				Why: "the object is too deep", Mode: policy.Warn,
 			}},
 			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[] policy=0123456789ab reason="the object is too deep"`,
 		},
-		{name: "not judged in mode audit",
-			v: &admission.Decision{Unjudged: admission.Unjudged{Why: "the object is too deep", Mode: policy.Audit}}},
+		{name: "not evaluated in mode audit",
+			v: &admission.Decision{Unevaluated: admission.Unevaluated{Why: "the object is too deep", Mode: policy.Audit}}},
 		{
 			name: "not a review", err: &review.Error{Status: 400, Msg: "request.uid is missing"},
 			want: `level=WARN msg="request could not be answered" path=/fake status=400 ` +
@@ -131,9 +131,9 @@ func TestLogLinesAreShort(t *testing.T) {
 		}
 		request := policy.Attributes{Operation: policy.Operation(long), Namespace: long, Name: long, User: long}
 		for name, v := range map[string]*admission.Decision{
-			"denied":      {Findings: findings},
-			"not judged":  {Unjudged: admission.Unjudged{Why: long, Mode: policy.Enforce}},
-			"of a policy": {Refused: admission.Refused{Mistakes: []string{long, long}}},
+			"denied":        {Findings: findings},
+			"not evaluated": {Unevaluated: admission.Unevaluated{Why: long, Mode: policy.Enforce}},
+			"of a policy":   {InvalidPolicy: admission.InvalidPolicy{Mistakes: []string{long, long}}},
 		} {
 			v.UID, v.Attributes, v.Policy, v.DryRun = strings.Repeat("x", 128), request, testHash, true
 			var logged counter
@@ -188,8 +188,8 @@ func TestOutcomes(t *testing.T) {
 		{want: "allowed", v: &admission.Decision{Findings: []policy.Finding{findingOf(policy.Warn)}}},
 		{want: "rewritten", v: &admission.Decision{Patch: newPatch()}},
 		{want: "denied", v: &admission.Decision{Findings: []policy.Finding{findingOf(policy.Enforce)}}},
-		{want: "unjudged", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "x", Mode: policy.Enforce}}},
-		{want: "unjudged", v: &admission.Decision{Unjudged: admission.Unjudged{Why: "x", Mode: policy.Audit}}},
+		{want: "unevaluated", v: &admission.Decision{Unevaluated: admission.Unevaluated{Why: "x", Mode: policy.Enforce}}},
+		{want: "unevaluated", v: &admission.Decision{Unevaluated: admission.Unevaluated{Why: "x", Mode: policy.Audit}}},
 		{want: "invalid", err: &review.Error{Status: 400}},
 		{want: "invalid", err: &httpError{status: 413}},
 		{want: "rejected", err: &httpError{status: 429, reason: "reviews_timed_out"}},
@@ -220,7 +220,7 @@ func TestDocumentedWords(t *testing.T) {
 	}
 	words := map[string][]string{
 		"`outcome` | `evergate_reviews_total`": {
-			"allowed", "rewritten", "denied", "unjudged", telemetry.Invalid, telemetry.Rejected, telemetry.Panicked,
+			"allowed", "rewritten", "denied", "unevaluated", telemetry.Invalid, telemetry.Rejected, telemetry.Panicked,
 		},
 	}
 	d := &admission.Decision{}

@@ -68,7 +68,7 @@ func TestPolicyGuardLimits(t *testing.T) {
 			`{"data":{"a.yaml":1,"b.yaml":"`+comments(2*mib)+`"}}`), ""},
 		{"a body at the limit", pad(small, 6*mib), ""},
 		{"a body beyond", pad(small, 6*mib+1),
-			"the review of this object has 6.0 MiB, at most 6.0 MiB are judged: make the object smaller "},
+			"the review of this object has 6.0 MiB, at most 6.0 MiB are evaluated: make the object smaller "},
 		{
 			"12,000 regular expressions of a thousand steps",
 			create(configMapOf("data", "a.yaml", policyHead+"ingresses:\n- {name: a, mode: enforce, paths: {deniedPatterns: ["+
@@ -156,9 +156,9 @@ func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 		f := newFixture(t, "")
 		f.Limits.Reviews = 1
 		s := newServer(f.Config)
-		first, second := newFakeJudge(), newFakeJudge()
-		askGuard(t, s, first.judge)
-		waiting := askGuard(t, s, second.judge)
+		first, second := newFakeDecider(), newFakeDecider()
+		askGuard(t, s, first.decide)
+		waiting := askGuard(t, s, second.decide)
 		if n := s.guard.slots.Waiting(); n != 1 {
 			t.Errorf("%d wait, want one", n)
 		}
@@ -208,8 +208,8 @@ func TestPolicyGuardEnds(t *testing.T) {
 				t.Errorf("timeout %s: after %s the check is to end: %t, after that %t", timeout, want, early, late)
 			}
 		}
-		stuck := newFakeJudge()
-		askGuard(t, s, stuck.judge)
+		stuck := newFakeDecider()
+		askGuard(t, s, stuck.decide)
 		elapse(time.Minute)
 		checkLive(t, s.serving(f.Config, nil), "")
 		want := `level=ERROR msg="review is stuck" path=/validate/policy uid=705ab4f5 after=45s`

@@ -37,7 +37,7 @@ func manyWarnings(n int) []string {
 	for i := range n {
 		warnings = append(warnings,
 			fmt.Sprintf("policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/%d, and mirrors entry hub has it at "+
-				"m.example/hub/evil/%[1]d: written so, an image is not denied; deny m.example/hub/evil/%[1]d too", i))
+				"m.example/hub/evil/%[1]d: an image written like that is not denied; deny m.example/hub/evil/%[1]d too", i))
 	}
 	return warnings
 }
@@ -91,7 +91,7 @@ func TestPolicyGuard(t *testing.T) {
 		{
 			name:   "a name in two files",
 			object: configMapOf("data", "a.yaml", good, "b.yaml", good),
-			denial: `b.yaml:3:12: services[0]: the name "a" is taken by a.yaml:3:12: names are unique in the whole policy `,
+			denial: `b.yaml:3:12: services[0]: the name "a" is taken by a.yaml:3:12: names must be unique in the whole policy `,
 		},
 		{
 			name: "other keys are none of ours", object: configMapOf("data", "policy.txt", bad), denial: noKey,
@@ -105,7 +105,7 @@ func TestPolicyGuard(t *testing.T) {
 		{
 			name: "a policy that does less than it looks like", object: configMapOf("data", "policy.yaml", head+behind),
 			warnings: []string{"policy.yaml:6:3: pods[0]: images.denied has docker.io/evil/x, and mirrors entry hub has it at " +
-				"m.example/hub/evil/x: written so, an image is not denied; deny m.example/hub/evil/x too"},
+				"m.example/hub/evil/x: an image written like that is not denied; deny m.example/hub/evil/x too"},
 		},
 		{
 			name: "one that does in more ways than are shown",

@@ -85,7 +85,7 @@ func TestReviews(t *testing.T) {
 			},
 		},
 		{
-			name: "by the second chance too", path: "/mutate/pods/again",
+			name: "by the retry webhook too", path: "/mutate/pods/again",
 			body:    reviewOf("", "pods", "CREATE", podOf("quay.io/a/b"), ""),
 			outcome: allowed,
 			warnings: []string{
@@ -130,9 +130,9 @@ func TestReviews(t *testing.T) {
 			body: reviewOf("", "services", "CONNECT", `{"spec":{"type":"NodePort"}}`, ""),
 		},
 		{
-			name: "an image that is a number", path: "/mutate/pods", outcome: unjudged,
+			name: "an image that is a number", path: "/mutate/pods", outcome: unevaluated,
 			body:  reviewOf("", "pods", "CREATE", `{"spec":{"containers":[{"name":"app","image":5}]}}`, ""),
-			audit: map[string]string{"unjudged": "spec.containers[0].image: want a string, got a number (enforce)"},
+			audit: map[string]string{"unevaluated": "spec.containers[0].image: want a string, got a number (enforce)"},
 		},
 	}
 	for _, tt := range tests {
@@ -144,7 +144,7 @@ func TestReviews(t *testing.T) {
 				got.header.Get("Content-Length") != strconv.Itoa(len(got.body)) {
 				t.Fatalf("answered %d %s (%v)", got.status, got.body, err)
 			}
-			denies := tt.outcome == denied || tt.outcome == unjudged
+			denies := tt.outcome == denied || tt.outcome == unevaluated
 			if a.APIVersion != "admission.k8s.io/v1" || a.Kind != "AdmissionReview" || a.Response.UID != "705ab4f5" ||
 				a.Response.Allowed == denies {
 				t.Errorf("answered %s", got.body)
@@ -205,7 +205,7 @@ func shorten(got, want []string) []string {
 }
 
 // These are all responses that are not a review, over the network.
-func TestRefusals(t *testing.T) {
+func TestDenials(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))
 	pod := reviewOf("", "pods", "CREATE", podOf("nginx"), "")
@@ -241,7 +241,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			name: "no length", path: "/mutate/pods", body: pod, tweak: func(r *http.Request) { r.ContentLength = -1 },
-			status: 411, want: "there is no Content-Length: send it, so that memory can be reserved for the body",
+			status: 411, want: "there is no Content-Length: send it so that memory can be reserved for the body",
 		},
 		{name: "no body", path: "/mutate/pods", status: 400, want: "empty, want JSON"},
 		{name: "not JSON", path: "/mutate/pods", body: "kind: AdmissionReview", status: 400, want: "not JSON: …"},
@@ -312,7 +312,7 @@ func TestEmptyPolicyAllowsAll(t *testing.T) {
 }
 
 // An object with 1.3 MiB of < takes 7.8 MiB in a review, because Go writes < as \u003c. Such a Pod is evaluated.
-func TestLargeObjectIsJudged(t *testing.T) {
+func TestLargeObjectIsEvaluated(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	s := startTLS(t, servingOf(f.Config))
 	pod := `{"metadata":{"annotations":{"x":"` + strings.Repeat(`\u003c`, 1300<<10) +

@@ -88,8 +88,8 @@ func TestSetsAreOnePath(t *testing.T) {
 	if got := counted["operation=CREATE outcome=denied "+path]; got != 1 {
 		t.Errorf("%v denials", got)
 	}
-	if got := counted["operation=CREATE outcome=unjudged "+path]; got != 3 || len(counted) != paths+1 {
-		t.Errorf("%v unjudged; %d series, and %d before: %v", got, len(counted), paths, counted)
+	if got := counted["operation=CREATE outcome=unevaluated "+path]; got != 3 || len(counted) != paths+1 {
+		t.Errorf("%v unevaluated; %d series, and %d before: %v", got, len(counted), paths, counted)
 	}
 	log := f.log.String()
 	if !strings.Contains(log, "/validate/ingresses/set/{set}") || strings.Contains(log, strings.Repeat("z", 600)) {

@@ -41,8 +41,8 @@ func TestStuckReviews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
 		f.Limits.Reviews = 2
-		judge := newFakeJudge()
-		_, h := f.fake(judge.judge)
+		decider := newFakeDecider()
+		_, h := f.fake(decider.decide)
 		ask := func() {
 			body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"705ab4f5"}}`
 			go h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake?timeout=3s", body))
@@ -62,10 +62,10 @@ func TestStuckReviews(t *testing.T) {
 		elapse(10 * time.Second)
 		checkLive(t, h, twoAre)
 
-		judge.proceed <- struct{}{}
+		decider.proceed <- struct{}{}
 		synctest.Wait()
 		checkLive(t, h, oneIsStuck)
-		judge.proceed <- struct{}{}
+		decider.proceed <- struct{}{}
 		synctest.Wait()
 		checkLive(t, h, "")
 	})
@@ -76,8 +76,8 @@ func TestBusyIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "")
 		f.Limits.Reviews = 1
-		judge := newFakeJudge()
-		server, h := f.fake(judge.judge)
+		decider := newFakeDecider()
+		server, h := f.fake(decider.decide)
 		ask := func() {
 			go h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/fake?timeout=30s", "{}"))
 			synctest.Wait()
@@ -91,10 +91,10 @@ func TestBusyIsNotStuck(t *testing.T) {
 				t.Fatal("no review waits")
 			}
 			checkLive(t, h, "")
-			judge.proceed <- struct{}{} // the waiting review is next
+			decider.proceed <- struct{}{} // the waiting review is next
 			synctest.Wait()
 		}
-		judge.proceed <- struct{}{}
+		decider.proceed <- struct{}{}
 	})
 }
 

@@ -83,7 +83,7 @@ func serverSpan(t testing.TB, spans []sdktrace.ReadOnlySpan) sdktrace.ReadOnlySp
 	return spans[i]
 }
 
-// told returns the attributes of a span, except those that differ from call to call.
+// told returns the attributes of a span, except attributes that differ from call to call.
 func told(s sdktrace.ReadOnlySpan) map[string]string {
 	got := map[string]string{}
 	for _, a := range s.Attributes() {
@@ -254,7 +254,7 @@ func TestUntraced(t *testing.T) {
 	}
 }
 
-// The process's own reviews are not traffic.
+// The reviews of the self-probe are not traffic.
 func TestSelfProbeIsNotTraced(t *testing.T) {
 	f := newFixture(t, testPolicy)
 	spans := f.collect(t, sdktrace.AlwaysSample())
@@ -331,7 +331,7 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 	})
 }
 
-// broken is an exporter that only does harm.
+// broken is an exporter that fails or blocks in every call.
 type broken struct{ hang bool }
 
 func (b broken) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {

@@ -64,7 +64,7 @@ func newSubject(t testing.TB, text string, o export.Options) *subject {
 	}
 	o.Hash, o.Exempt = p.Hash(), []string{"evergate-system"}
 	result := export.Export(doc, o)
-	for _, r := range result.Refusals {
+	for _, r := range result.Omissions {
 		t.Error(r)
 	}
 	manifests, err := export.YAML(result.Objects)

@@ -90,8 +90,8 @@ func (s *server) client(t testing.TB, r request, w rest.WarningHandler) dynamic.
 	return client
 }
 
-// unjudged is a namespace to which no policy applies.
-const unjudged = "unjudged"
+// unevaluated is a namespace to which no policy applies.
+const unevaluated = "unevaluated"
 
 // sample is an object as it is sent, and as the API server reads it.
 type sample struct{ sent, served request }
@@ -99,7 +99,7 @@ type sample struct{ sent, served request }
 // valid returns generated objects that the API server accepts if no policy applies.
 func (s *server) valid(t *testing.T, n int, generate func() request) []sample {
 	t.Helper()
-	s.createNamespace(t, unjudged, "")
+	s.createNamespace(t, unevaluated, "")
 	var all []sample
 	for range 200 * n { // for some kinds, one object in twenty is valid
 		r := generate()
@@ -108,7 +108,7 @@ func (s *server) valid(t *testing.T, n int, generate func() request) []sample {
 		r.groups = append(slices.Clone(r.groups), "system:authenticated", "system:masters")
 		complete(r.object)
 		elsewhere := r
-		elsewhere.namespace = unjudged
+		elsewhere.namespace = unevaluated
 		object, _, err := s.create(t, elsewhere)
 		switch {
 		case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):

@@ -7,10 +7,10 @@ import (
 	"github.com/evergate/evergate/internal/conns"
 )
 
-// wrap returns the handler of the serving port. It stands before all other handlers, except those of package conns.
+// wrap returns the handler of the serving port. It runs before all other handlers except the handlers of package conns.
 //
 // Before the process is ready, it answers reviews with 503, Retry-After and Connection: close. kube-apiserver's client
-// then retries the call within its deadline, and on a new connection, so that it reaches another replica.
+// then retries the call within its deadline on a new connection, which reaches another replica.
 //
 // Every answer of a process that is not ready has the header Connection: close, and so does the next answer on a
 // connection that has reached its age.

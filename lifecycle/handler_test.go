@@ -37,12 +37,12 @@ func TestBeforeReady(t *testing.T) {
 		checkCall(t, c, "/readyz", "200")
 		checkCall(t, c, "/nowhere", "404 404 page not found")
 		if n := w.answered.Load(); n != 1 {
-			t.Errorf("%d reviews count as answered, want 1: neither probes nor refusals", n)
+			t.Errorf("%d reviews count as answered, want 1: neither probes nor rejections", n)
 		}
 	})
 }
 
-// However a handler begins its answer, it says Connection: close.
+// However a handler starts its response, it has the header Connection: close.
 func TestGoodbyeHoweverAnswered(t *testing.T) {
 	for name, answer := range map[string]func(rw http.ResponseWriter, signal func()){
 		"nothing written": func(_ http.ResponseWriter, signal func()) { signal() },
@@ -76,7 +76,7 @@ func TestGoodbyeHoweverAnswered(t *testing.T) {
 	}
 }
 
-// Every request is answered once and with Connection: close, also where net/http itself answers.
+// Every request is answered once and with Connection: close, also if net/http itself answers.
 func TestGoodbyeWhateverIsAsked(t *testing.T) {
 	for name, tt := range map[string]struct{ request, want string }{
 		"HEAD":                 {"HEAD /review HTTP/1.1\r\nHost: evergate\r\n\r\n", "HTTP/1.1 200 OK"},
@@ -119,7 +119,7 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 	}
 }
 
-// A body that no handler reads is read before the answer, up to 256 KiB. A longer one ends its connection.
+// If no handler reads a body, up to 256 KiB of it are read before the response. A longer body ends its connection.
 func TestUnreadBodies(t *testing.T) {
 	for size, want := range map[int]string{256 << 10: "200", 256<<10 + 1: "200 close"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -132,8 +132,8 @@ func TestUnreadBodies(t *testing.T) {
 	}
 }
 
-// A request without a body has no deadline by which it must have been read: net/http would take one that passes for a
-// client that is gone, and from then on cancel every request on the connection.
+// A request without a body does not have a read deadline. net/http would treat the end of the deadline like a client
+// that is gone, and would then cancel every request on the connection.
 func TestNoBodyNoReadDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -152,7 +152,7 @@ func TestNoBodyNoReadDeadline(t *testing.T) {
 	})
 }
 
-// What is flushed arrives before the handler has ended.
+// Flushed data arrives before the handler has ended.
 func TestFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -175,7 +175,7 @@ func TestFlush(t *testing.T) {
 	})
 }
 
-// After its age, ±10 %, an answer retires a connection; the server never closes it in between.
+// After its maximum age, ±10 %, a connection is closed with a response. The server never closes it between requests.
 func TestConnectionAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

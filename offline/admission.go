@@ -43,7 +43,7 @@ func (r *reviewer) admissionReview(object Object) error {
 	if pod, ok := a.Object.(*policy.Pod); ok && object.Name == "" && pod != nil {
 		object.Name = pod.GenerateName // the API server appends the random suffix after admission
 	}
-	if !a.Judged() {
+	if !a.IsValidated() {
 		r.skip(object, string(a.Operation)+" is not validated")
 		return nil
 	}

@@ -135,18 +135,18 @@ func topOf(t *testing.T, path string) top {
 		t.Fatal(err)
 	}
 	var said top
-	refused := false
+	denied := false
 	for line := range strings.Lines(string(data)) {
 		switch line = strings.TrimSuffix(line, "\n"); {
 		case strings.HasPrefix(line, wantMark):
 			said.want = append(said.want, line)
 		case line == "# refused by: us":
-			said.byUs, refused = true, true
+			said.byUs, denied = true, true
 		case line == "# refused by: schema":
-			refused = true
+			denied = true
 		case line == "# example policy: lets it in":
 			said.byExample = true
-		case !strings.HasPrefix(line, "# ") && !refused:
+		case !strings.HasPrefix(line, "# ") && !denied:
 			t.Fatal("the manifest does not say which part rejects it")
 		}
 	}

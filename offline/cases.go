@@ -71,7 +71,7 @@ func (r *Result) toCase(find *locator, explain bool) output.Case {
 // denial.
 func (f *Finding) level() output.Level {
 	switch {
-	case f.Effect == Denial, f.PodsRefused:
+	case f.Effect == Denial, f.PodsDenied:
 		return output.Error
 	case f.Effect == Warning:
 		return output.Warning

@@ -94,17 +94,17 @@ func (r *Result) addImage(image Image, explain bool) {
 
 // count adds a result to the summary.
 func (c *collector) count(r *Result) {
-	c.Summary.Judged++
+	c.Summary.Validated++
 	switch {
 	case r.Decision == Denied:
 		c.Summary.Denied++
-		if c.Decision == Allowed || c.Decision == PodsRefused {
+		if c.Decision == Allowed || c.Decision == PodsDenied {
 			c.Decision = Denied
 		}
-	case r.Decision == PodsRefused:
-		c.Summary.PodsRefused++
+	case r.Decision == PodsDenied:
+		c.Summary.PodsDenied++
 		if c.Decision == Allowed {
-			c.Decision = PodsRefused
+			c.Decision = PodsDenied
 		}
 	case r.Warns():
 		c.Summary.Warned++
@@ -156,7 +156,7 @@ func newFinding(f policy.Finding) Finding {
 	}
 	found := Finding{
 		Effect: effect, ID: f.ID(), Mode: f.Mode.String(), Path: f.Path, Message: f.Reason, Note: f.Note, Existed: f.Existed,
-		PodsRefused: f.PodsRefused,
+		PodsDenied: f.PodsRefused,
 	}
 	if e := f.Exempt; e != nil {
 		found.ExemptBy, found.ExemptUntil, found.ExemptReason = e.By(), e.Until, e.Reason

@@ -12,12 +12,12 @@ import (
 // kind describes how objects of one kind are validated.
 type kind struct {
 	apiVersions []string        // the versions that clusters serve, the newest first
-	judge       *admission.Kind // nil for a kind that is not validated
+	admission   *admission.Kind // nil for a kind that is not validated
 	custom      bool            // a custom resource in the templates block of the policy, which describes how to read it
 }
 
 // makesPods reports whether controllers create Pods from objects of this kind.
-func (k kind) makesPods() bool { return k.judge != nil && k.judge.MakesPods }
+func (k kind) makesPods() bool { return k.admission != nil && k.admission.MakesPods }
 
 // kindsByName returns every built-in kind that is validated, by its name, and the custom resources in the templates
 // block of a policy, by their name and group.
@@ -39,15 +39,15 @@ func kindsByName(p *policy.Policy) map[string]kind {
 // for kinds of other groups with the same name, such as a Knative Service, unless the templates block of the policy
 // has them. An apiVersion that Kubernetes does not serve for a built-in kind is an error. If such an object were
 // skipped, a check would miss an Ingress of extensions/v1beta1, for example.
-func (j *Judge) kindOf(o Object) (kind, error) {
-	if custom, ok := j.kinds[o.Kind+"."+o.group()]; ok {
+func (d *Decider) kindOf(o Object) (kind, error) {
+	if custom, ok := d.kinds[o.Kind+"."+o.group()]; ok {
 		if !slices.Contains(custom.apiVersions, o.APIVersion) {
 			return kind{}, nil
 		}
 		return custom, nil
 	}
-	k := j.kinds[o.Kind]
-	if k.judge == nil || slices.Contains(k.apiVersions, o.APIVersion) {
+	k := d.kinds[o.Kind]
+	if k.admission == nil || slices.Contains(k.apiVersions, o.APIVersion) {
 		return k, nil
 	}
 	served, _, _ := strings.Cut(k.apiVersions[0], "/")

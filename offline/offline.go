@@ -5,7 +5,7 @@
 //	files.go  json.go  yaml.go   text → objects, one at a time; list.go: from an API server
 //	kinds.go                     which objects are validated, and where workloads have their Pod template
 //	offline.go                   which objects of the input are validated
-//	judge.go                     object → request, as kube-apiserver would send it; package admission decides it
+//	decider.go                     object → request, as kube-apiserver would send it; package admission decides it
 //	audit.go                     the special cases of existing objects
 //	collect.go                   answers → report
 //	report.go  text.go           the report, for programs and for users
@@ -57,14 +57,14 @@ type Options struct {
 
 // Review decides about objects. The report lists objects that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
-	r := &reviewer{NewJudge(o), newCollector(&o)}
-	judge := r.manifest
+	r := &reviewer{NewDecider(o), newCollector(&o)}
+	decide := r.manifest
 	if o.Reviews {
-		judge = r.admissionReview
+		decide = r.admissionReview
 	}
 	for object, err := range objects {
 		if err == nil {
-			err = judge(object)
+			err = decide(object)
 		}
 		r.tell(err)
 	}
@@ -88,7 +88,7 @@ func (r *reviewer) tell(err error) {
 
 // reviewer decides about objects one at a time, and collects the decisions.
 type reviewer struct {
-	*Judge
+	*Decider
 	*collector
 }
 
@@ -104,7 +104,7 @@ func (r *reviewer) manifest(object Object) error {
 		return object.Errorf("this is a review, not a manifest: add --admission-review")
 	case object.Kind == "EvergatePolicy" && !object.inDir:
 		return object.Errorf("that is the policy: use --policy")
-	case k.judge == nil:
+	case k.admission == nil:
 		r.skip(object, "not validated")
 		return nil
 	case existing && k.makesPods():

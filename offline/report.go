@@ -7,7 +7,7 @@ import "github.com/evergate/evergate/policy"
 type Report struct {
 	Policy     Policy    `json:"policy"`
 	AsExisting bool      `json:"asExisting,omitempty"`
-	Decision   Decision  `json:"decision"` // of all objects; the worst of invalid, denied, podsRefused and allowed
+	Decision   Decision  `json:"decision"` // of all objects; the worst of invalid, denied, podsDenied and allowed
 	Summary    Summary   `json:"summary"`
 	Results    []Result  `json:"results"`           // in input order; by namespace, kind and name with asExisting
 	Skipped    []Skipped `json:"skipped,omitempty"` // objects that were not validated, by kind
@@ -29,7 +29,7 @@ func (r *Report) ExitCode() int {
 	switch r.Decision {
 	case Allowed:
 		return 0
-	case Denied, PodsRefused:
+	case Denied, PodsDenied:
 		return 1
 	default:
 		return 2
@@ -49,18 +49,18 @@ type Decision string
 const (
 	Allowed Decision = "allowed"
 	Denied  Decision = "denied"
-	// PodsRefused means that a workload is allowed with a warning, but the Pods that its controller creates will be
+	// PodsDenied means that a workload is allowed with a warning, but the Pods that its controller creates will be
 	// denied.
-	PodsRefused Decision = "podsRefused"
-	Invalid     Decision = "invalid" // some of the input could not be understood
+	PodsDenied Decision = "podsDenied"
+	Invalid    Decision = "invalid" // some of the input could not be understood
 )
 
 // Summary counts objects and images.
 type Summary struct {
-	Judged int `json:"judged"` // objects
-	Denied int `json:"denied"` // objects
-	// PodsRefused counts workloads that are allowed with a warning, but whose Pods will be denied.
-	PodsRefused int `json:"podsRefused,omitempty"`
+	Validated int `json:"validated"` // objects
+	Denied    int `json:"denied"`    // objects
+	// PodsDenied counts workloads that are allowed with a warning, but whose Pods will be denied.
+	PodsDenied int `json:"podsDenied,omitempty"`
 
 	Warned     int `json:"warned"`     // other objects that are allowed with a warning
 	Rewritten  int `json:"rewritten"`  // images; always 0 with asExisting
@@ -96,9 +96,9 @@ type Finding struct {
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`        // the problem, and a value that would pass
 	Note    string `json:"note,omitempty"` // the message in the rule
-	// PodsRefused means that the finding does not deny the workload, but its Pods will be denied.
-	PodsRefused bool `json:"podsRefused,omitempty"`
-	Existed     bool `json:"existed,omitempty"` // the problem existed before the update, so it only warns
+	// PodsDenied means that the finding does not deny the workload, but its Pods will be denied.
+	PodsDenied bool `json:"podsDenied,omitempty"`
+	Existed    bool `json:"existed,omitempty"` // the problem existed before the update, so it only warns
 
 	// Only for an exempt finding: the name of the exception or the word exclude, the end date as written in the
 	// policy, and the reason.
@@ -176,7 +176,7 @@ func (r *Result) tell(f Finding) {
 	switch {
 	case f.Effect == Denial:
 		r.Decision = Denied
-	case f.PodsRefused && r.Decision == Allowed:
-		r.Decision = PodsRefused
+	case f.PodsDenied && r.Decision == Allowed:
+		r.Decision = PodsDenied
 	}
 }

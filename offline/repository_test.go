@@ -19,7 +19,7 @@ func toUTF16(s string) string {
 	return string(b)
 }
 
-// Of a repository that holds more than manifests, files that do not claim to be manifests are skipped.
+// In a repository with other files than manifests, files that do not claim to be manifests are skipped.
 func TestForeignFiles(t *testing.T) {
 	const (
 		pod     = "apiVersion: v1\nkind: Pod\n"
@@ -107,7 +107,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// What a person names is read, whatever it is.
+// A file that is passed by name is always read.
 func TestNamedFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\n": "error: stdin:1: no kind: a Kubernetes object has a kind, for example kind: Pod",

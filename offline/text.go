@@ -79,8 +79,8 @@ func (r *Report) text(o TextOptions) []byte {
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}
-	judged := count(r.Summary.Judged, "object") + " validated against policy " + r.Policy.Hash
-	w.WriteString(judged + r.Summary.text(r.AsExisting) + "\n")
+	validated := count(r.Summary.Validated, "object") + " validated against policy " + r.Policy.Hash
+	w.WriteString(validated + r.Summary.text(r.AsExisting) + "\n")
 	return w.Bytes()
 }
 
@@ -98,7 +98,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 	switch {
 	case r.Decision == Denied:
 		decision = w.colors.Bad(decision)
-	case r.Decision == PodsRefused:
+	case r.Decision == PodsDenied:
 		decision = w.colors.Bad("its Pods will be denied")
 	case r.Warns():
 		decision = w.colors.Warn(decision)
@@ -212,9 +212,9 @@ func (s *Summary) text(exists bool) string {
 	}
 	decisions := tally(
 		counted{s.Denied, denied},
-		counted{s.PodsRefused, "whose Pods will be denied"},
+		counted{s.PodsDenied, "whose Pods will be denied"},
 		counted{s.Warned, warned},
-		counted{s.Judged - s.Denied - s.PodsRefused - s.Warned, "allowed"},
+		counted{s.Validated - s.Denied - s.PodsDenied - s.Warned, "allowed"},
 	)
 	images := tally(
 		counted{s.Rewritten, plural(s.Rewritten, "image") + " rewritten"},

@@ -61,15 +61,15 @@ func TestWorkloads(t *testing.T) {
 		exit                 int
 	}{
 		"allowed":         {deployment("ghcr.io/a:1"), "", "Deployment allowed", 0},
-		"its Pods denied": {deployment("quay.io/a:1"), "", "Deployment podsRefused", 1},
-		"refused itself":  {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
+		"its Pods denied": {deployment("quay.io/a:1"), "", "Deployment podsDenied", 1},
+		"denied itself":   {deployment("gcr.io/a:1"), "", "Deployment denied", 1},
 		"off":             {deployment("docker.io/old:1"), "", "Deployment allowed", 0},
 		"warned of":       {deployment("ghcr.io/a"), "", "Deployment allowed", 0},
 		"both": {deployment("quay.io/a:1") + "---\n" + deployment("gcr.io/a:1"), "",
-			"Deployment podsRefused; Deployment denied", 1},
+			"Deployment podsDenied; Deployment denied", 1},
 		"as it was before":   {deployment("quay.io/a:1"), deployment("quay.io/a:1"), "Deployment allowed", 0},
-		"a custom resource":  {ray("v1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
-		"its other version":  {ray("v1alpha1", "quay.io/a:1"), "", "RayJob podsRefused", 1},
+		"a custom resource":  {ray("v1", "quay.io/a:1"), "", "RayJob podsDenied", 1},
+		"its other version":  {ray("v1alpha1", "quay.io/a:1"), "", "RayJob podsDenied", 1},
 		"a version unknown":  {ray("v2", "quay.io/a:1"), "", "RayJob.ray.io r (not validated)", 0},
 		"without a template": {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}", "", "RayJob allowed", 0},
 		"of an unknown group": {"{apiVersion: a.example/v1, kind: RayJob, metadata: {name: r}}", "",
@@ -77,7 +77,7 @@ func TestWorkloads(t *testing.T) {
 		"a name of two kinds": {"{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: s}, " +
 			"spec: {template: {spec: {containers: [{image: 'quay.io/a:1'}]}}}}\n---\n{apiVersion: v1, kind: Service, " +
 			"metadata: {name: s}}", "",
-			"Service podsRefused; Service allowed", 1},
+			"Service podsDenied; Service allowed", 1},
 		"of a wrong type": {"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec: {head: []}}", "",
 			"stdin:1: RayJob r: spec.head: want an object, got a list", 2},
 	} {
@@ -99,7 +99,7 @@ func TestWorkloadsOtherwise(t *testing.T) {
 	const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
 		`"resource":{"group":"ray.io","version":"v1alpha1","resource":"rayjobs"},"operation":"CREATE","name":"r",` +
 		`"object":{"spec":{"head":{"template":{"containers":[{"image":"quay.io/a:1"}]}}}}}}`
-	if _, got := reviewWorkloads(t, Options{Reviews: true}, review, ""); got != "RayJob podsRefused" {
+	if _, got := reviewWorkloads(t, Options{Reviews: true}, review, ""); got != "RayJob podsDenied" {
 		t.Error(got)
 	}
 	const job = "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}}"

@@ -27,7 +27,7 @@ func BenchmarkPlan(b *testing.B) {
 			for range (b.N + pods - 1) / pods {
 				p := New(Options{Old: mustLoad(b, old), New: mustLoad(b, moved), FromRecord: true, Limit: 100})
 				p.AddAll(offline.ReadOnce([]string{offline.Stdin}, strings.NewReader(input), nil))
-				if r := p.Report(); r.Summary.Judged != pods || r.Changes() != (name == "Rewritten") {
+				if r := p.Report(); r.Summary.Validated != pods || r.Changes() != (name == "Rewritten") {
 					b.Fatalf("%+v", r.Summary)
 				}
 			}

@@ -12,25 +12,25 @@ type Kind string
 
 // The kinds of changes, the most important first. An object has at most one of the first eight kinds.
 const (
-	NewlyDenied       Kind = "newlyDenied"
-	NewlyRefused      Kind = "podsNewlyRefused" // the workload is allowed, but its Pods will be denied
-	NewlyAllowed      Kind = "newlyAllowed"     // was denied before
-	NoLongerRefused   Kind = "podsNoLongerRefused"
-	NewlyWarned       Kind = "newlyWarned"
-	NoLongerWarned    Kind = "noLongerWarned"
-	NewlyAudited      Kind = "newlyAudited" // allowed without a warning, but with findings of rules in mode audit
-	NoLongerAudited   Kind = "noLongerAudited"
-	RewrittenDiffers  Kind = "rewrittenOtherwise" // allowed by both policies, but images are pulled from other places
-	FindingsDiffer    Kind = "otherFindings"      // the same decision with other reasons
-	numKinds               = 10
-	lastDecisionIndex      = 7
+	NewlyDenied        Kind = "newlyDenied"
+	PodsNewlyDenied    Kind = "podsNewlyDenied" // the workload is allowed, but its Pods will be denied
+	NewlyAllowed       Kind = "newlyAllowed"    // was denied before
+	PodsNoLongerDenied Kind = "podsNoLongerDenied"
+	NewlyWarned        Kind = "newlyWarned"
+	NoLongerWarned     Kind = "noLongerWarned"
+	NewlyAudited       Kind = "newlyAudited" // allowed without a warning, but with findings of rules in mode audit
+	NoLongerAudited    Kind = "noLongerAudited"
+	RewrittenDiffers   Kind = "rewrittenOtherwise" // allowed by both policies, but images are pulled from other places
+	FindingsDiffer     Kind = "otherFindings"      // the same decision with other reasons
+	numKinds                = 10
+	lastDecisionIndex       = 7
 )
 
 // kinds returns the kinds in their order.
 func kinds() [numKinds]Kind {
 	return [numKinds]Kind{
-		NewlyDenied, NewlyRefused, NewlyAllowed, NoLongerRefused, NewlyWarned, NoLongerWarned, NewlyAudited, NoLongerAudited,
-		RewrittenDiffers, FindingsDiffer,
+		NewlyDenied, PodsNewlyDenied, NewlyAllowed, PodsNoLongerDenied, NewlyWarned, NoLongerWarned, NewlyAudited,
+		NoLongerAudited, RewrittenDiffers, FindingsDiffer,
 	}
 }
 
@@ -39,11 +39,11 @@ func (k Kind) String() string {
 	switch k {
 	case NewlyDenied:
 		return "newly denied"
-	case NewlyRefused:
+	case PodsNewlyDenied:
 		return "Pods newly denied"
 	case NewlyAllowed:
 		return "newly allowed"
-	case NoLongerRefused:
+	case PodsNoLongerDenied:
 		return "Pods no longer denied"
 	case NewlyWarned:
 		return "newly warned"
@@ -111,7 +111,7 @@ const (
 	nothing level = iota
 	audited
 	warned
-	refused // a workload is allowed, but its Pods are denied
+	podsDenied // a workload is allowed, but its Pods are denied
 	denied
 )
 
@@ -120,8 +120,8 @@ func (l level) decision() offline.Decision {
 	switch l {
 	case denied:
 		return offline.Denied
-	case refused:
-		return offline.PodsRefused
+	case podsDenied:
+		return offline.PodsDenied
 	case warned:
 		return Warned
 	case audited:
@@ -136,9 +136,9 @@ func (l level) change(to level) Kind {
 	if l == to {
 		return ""
 	}
-	newly := map[level]Kind{denied: NewlyDenied, refused: NewlyRefused, warned: NewlyWarned, audited: NewlyAudited}
+	newly := map[level]Kind{denied: NewlyDenied, podsDenied: PodsNewlyDenied, warned: NewlyWarned, audited: NewlyAudited}
 	noLonger := map[level]Kind{
-		denied: NewlyAllowed, refused: NoLongerRefused, warned: NoLongerWarned, audited: NoLongerAudited,
+		denied: NewlyAllowed, podsDenied: PodsNoLongerDenied, warned: NoLongerWarned, audited: NoLongerAudited,
 	}
 	if to > l {
 		return newly[to]

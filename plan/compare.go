@@ -98,10 +98,10 @@ func compare(old, new decision) change {
 	if kind := c.old.change(c.new); kind != "" {
 		c.kinds = append(c.kinds, kind)
 	}
-	if c.new < refused {
+	if c.new < podsDenied {
 		c.images = changesOfPulls(old.pulls, new.pulls)
 	}
-	if c.old < refused && len(c.images) > 0 {
+	if c.old < podsDenied && len(c.images) > 0 {
 		c.kinds = append(c.kinds, RewrittenDiffers)
 		c.rules = append(c.rules, entriesOf(c.images)...)
 	}
@@ -145,12 +145,12 @@ type place struct{ id, path string }
 // effect is the effect of a finding.
 type effect struct {
 	place
-	effect  offline.Effect
-	refused bool
+	effect     offline.Effect
+	podsDenied bool
 }
 
 func placeOf(f *offline.Finding) place   { return place{f.ID, f.Path} }
-func effectOf(f *offline.Finding) effect { return effect{placeOf(f), f.Effect, f.PodsRefused} }
+func effectOf(f *offline.Finding) effect { return effect{placeOf(f), f.Effect, f.PodsDenied} }
 
 // differing returns the findings that differ: new or changed findings of the new decision, and findings that only the
 // old decision has.
@@ -195,8 +195,8 @@ func levelOfRemark(f *offline.Finding) level {
 	switch {
 	case f.Effect == offline.Denial:
 		return denied
-	case f.PodsRefused:
-		return refused
+	case f.PodsDenied:
+		return podsDenied
 	case f.Effect == offline.Warning:
 		return warned
 	case f.Effect == offline.Audited:

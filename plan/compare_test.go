@@ -11,13 +11,13 @@ import (
 
 // The policies that are compared with each other.
 const (
-	off     = "mirrors: []\n"
-	audits  = "pods: [{name: r, mode: audit, images: {denied: [bad.example]}}]\n"
-	warns   = "pods: [{name: r, mode: warn, images: {denied: [bad.example]}}]\n"
-	refuses = "pods: [{name: r, mode: enforce, workloads: warn, images: {denied: [bad.example]}}]\n"
-	denies  = "pods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [bad.example]}}]\n"
-	rivals  = "pods: [{name: q, mode: warn, images: {denied: [bad.example]}}]\n"
-	exempts = "pods: [{name: r, mode: enforce, images: {denied: [bad.example]}, " +
+	off        = "mirrors: []\n"
+	audits     = "pods: [{name: r, mode: audit, images: {denied: [bad.example]}}]\n"
+	warns      = "pods: [{name: r, mode: warn, images: {denied: [bad.example]}}]\n"
+	deniesPods = "pods: [{name: r, mode: enforce, workloads: warn, images: {denied: [bad.example]}}]\n"
+	denies     = "pods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [bad.example]}}]\n"
+	rivals     = "pods: [{name: q, mode: warn, images: {denied: [bad.example]}}]\n"
+	exempts    = "pods: [{name: r, mode: enforce, images: {denied: [bad.example]}, " +
 		"exclude: {namespaces: [a], until: 2999-01-01, reason: moving}}]\n"
 	rewrites = "mirrors: [{name: m, mode: enforce, sources: [bad.example], mirror: n.example/bad}]\n"
 	moves    = "mirrors: [{name: m, mode: enforce, sources: [bad.example], mirror: n.example/other}]\n"
@@ -53,11 +53,11 @@ func TestChanges(t *testing.T) {
 		{"another rule", warns, rivals, badPod, "otherFindings", "warned warned",
 			"q/images.denied newlyWarned, r/images.denied noLongerWarned"},
 		{"an exception", denies, exempts, badPod, "newlyAllowed", "denied allowed", "r/images.denied newlyAllowed"},
-		{"a workload's Pods", warns, refuses, badDeployment, "podsNewlyRefused", "warned podsRefused",
-			"r/images.denied podsNewlyRefused"},
-		{"no longer", refuses, off, badDeployment, "podsNoLongerRefused", "podsRefused allowed",
-			"r/images.denied podsNoLongerRefused"},
-		{"a workload itself", refuses, denies, badDeployment, "newlyDenied", "podsRefused denied", "r/images.denied newlyDenied"},
+		{"a workload's Pods", warns, deniesPods, badDeployment, "podsNewlyDenied", "warned podsDenied",
+			"r/images.denied podsNewlyDenied"},
+		{"no longer", deniesPods, off, badDeployment, "podsNoLongerDenied", "podsDenied allowed",
+			"r/images.denied podsNoLongerDenied"},
+		{"a workload itself", deniesPods, denies, badDeployment, "newlyDenied", "podsDenied denied", "r/images.denied newlyDenied"},
 		{"a mirror", off, rewrites, badPod, "rewrittenOtherwise", "allowed allowed", "mirrors entry m rewrittenOtherwise"},
 		{"no mirror", rewrites, off, badPod, "rewrittenOtherwise", "allowed allowed", "mirrors entry m rewrittenOtherwise"},
 		{"another mirror", rewrites, moves, badPod, "rewrittenOtherwise", "allowed allowed", "mirrors entry m rewrittenOtherwise"},
@@ -87,7 +87,7 @@ func TestChanges(t *testing.T) {
 			if diff := cmp.Diff(tt.rules, rulesOf(r)); diff != "" {
 				t.Errorf("by rule (-want +got):\n%s", diff)
 			}
-			if r.Summary.Judged != 1 || r.Changes() != (tt.kinds != "") || len(r.Errors) > 0 {
+			if r.Summary.Validated != 1 || r.Changes() != (tt.kinds != "") || len(r.Errors) > 0 {
 				t.Errorf("%+v %v", r.Summary, r.Errors)
 			}
 		})

@@ -36,12 +36,12 @@ func TestEndedWorkloads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := planOf(Options{New: next}, test.input)
-			ended, judged := 0, 1
+			ended, validated := 0, 1
 			if test.ended {
-				ended, judged = 1, 0
+				ended, validated = 1, 0
 			}
-			if r.Summary.EndedWorkloads != ended || r.Summary.Judged != judged || len(r.Errors) > 0 {
-				t.Errorf("%d ended, %d judged, errors %v", r.Summary.EndedWorkloads, r.Summary.Judged, r.Errors)
+			if r.Summary.EndedWorkloads != ended || r.Summary.Validated != validated || len(r.Errors) > 0 {
+				t.Errorf("%d ended, %d validated, errors %v", r.Summary.EndedWorkloads, r.Summary.Validated, r.Errors)
 			}
 			var text strings.Builder
 			if err := r.WriteText(&text, TextOptions{}); err != nil {

@@ -14,11 +14,11 @@ import (
 
 // Request is the request in an audit event that sent an object.
 type Request struct {
-	Verb    string `json:"verb"` // create, update or patch
-	User    string `json:"user"`
-	Code    int    `json:"code,omitempty"` // status code of the response
-	Refused bool   `json:"refused,omitempty"`
-	DryRun  bool   `json:"dryRun,omitempty"`
+	Verb   string `json:"verb"` // create, update or patch
+	User   string `json:"user"`
+	Code   int    `json:"code,omitempty"` // status code of the response
+	Failed bool   `json:"failed,omitempty"`
+	DryRun bool   `json:"dryRun,omitempty"`
 }
 
 // The verbs that send an object.
@@ -61,13 +61,13 @@ type resource struct{ group, name string }
 
 // resourcesOf returns the resources that at least one of the policies validates.
 func resourcesOf(policies ...*policy.Policy) map[resource]bool {
-	judged := map[resource]bool{}
+	validated := map[resource]bool{}
 	for _, p := range policies {
 		for _, k := range admission.KindsIn(p) {
-			judged[resource{k.Resource.Group, k.Resource.Name}] = true
+			validated[resource{k.Resource.Group, k.Resource.Name}] = true
 		}
 	}
-	return judged
+	return validated
 }
 
 // isEvent reports whether an object is an event of an audit log, and not a v1 Event of a cluster.
@@ -75,8 +75,8 @@ func isEvent(o offline.Object) bool {
 	return o.Kind == "Event" && strings.HasPrefix(o.APIVersion, "audit.k8s.io/")
 }
 
-// failed is the lowest status code of a failed request.
-const failed = 400
+// lowestFailure is the lowest status code of a failed request.
+const lowestFailure = 400
 
 // stageComplete is the stage of an event after the request has been answered.
 const stageComplete = "ResponseComplete"
@@ -122,7 +122,7 @@ func (p *Plan) event(object offline.Object) error {
 	if e.Impersonated.Username != "" {
 		as = e.Impersonated // admission sees the impersonated user
 	}
-	for _, j := range []*offline.Judge{p.old, p.new} {
+	for _, j := range []*offline.Decider{p.old, p.new} {
 		j.User, j.Groups = as.Username, as.Groups
 	}
 	return p.compare(sent, e.request(as))
@@ -135,11 +135,11 @@ func (p *Plan) objectOf(e *event) (value jsontext.Value, why string) {
 		return nil, whyStage
 	case e.Verb != verbCreate && e.Verb != verbUpdate && e.Verb != verbPatch:
 		return nil, whyVerb
-	case !p.judged[resource{e.ObjectRef.Group, e.ObjectRef.Resource}]:
+	case !p.validated[resource{e.ObjectRef.Group, e.ObjectRef.Resource}]:
 		return nil, whyResource
 	case e.ObjectRef.Subresource != "":
 		return nil, whySubresource
-	case e.Verb == verbPatch && e.refused():
+	case e.Verb == verbPatch && e.failed():
 		return nil, whyFailedPatch
 	case e.Verb == verbPatch && !isObject(e.ResponseObject):
 		return nil, whyPatch
@@ -153,14 +153,14 @@ func (p *Plan) objectOf(e *event) (value jsontext.Value, why string) {
 
 func isObject(value jsontext.Value) bool { return value.Kind() == '{' }
 
-// refused reports whether the request failed and therefore did not change anything, for example because of RBAC, a
+// failed reports whether the request failed and therefore did not change anything, for example because of RBAC, a
 // webhook or a conflict.
-func (e *event) refused() bool { return e.ResponseStatus.Code >= failed }
+func (e *event) failed() bool { return e.ResponseStatus.Code >= lowestFailure }
 
 // request returns the details of the request for a report.
 func (e *event) request(as sender) *Request {
 	r := &Request{
-		Verb: e.Verb, User: text.Truncate(as.Username, admission.MaxName), Code: e.ResponseStatus.Code, Refused: e.refused(),
+		Verb: e.Verb, User: text.Truncate(as.Username, admission.MaxName), Code: e.ResponseStatus.Code, Failed: e.failed(),
 	}
 	if strings.Contains(e.RequestURI, "dryRun") {
 		uri, err := url.Parse(e.RequestURI)

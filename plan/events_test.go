@@ -46,9 +46,9 @@ func TestEvents(t *testing.T) {
 		{"patch", edit(`"create"`, `"patch"`), "Pod a/p (stdin:1)" + denied + "; patch by alice", "stored", "", nil},
 		{"patch at level Request", edit(`"create"`, `"patch"`, `,"responseObject":`+storedPod, ""), "", "",
 			"pods a/p (the log does not contain the patched object: its level must be RequestResponse)", nil},
-		{"patch that was refused", edit(`"create"`, `"patch"`, `"code":201`, `"code":403`, storedPod, `{"kind":"Status"}`), "", "",
+		{"patch that failed", edit(`"create"`, `"patch"`, `"code":201`, `"code":403`, storedPod, `{"kind":"Status"}`), "", "",
 			"pods a/p (the patch failed, so the log does not contain the patched object)", nil},
-		{"refused", edit(`"code":201`, `"code":403`),
+		{"failed", edit(`"code":201`, `"code":403`),
 			"Pod a/p (stdin:1)" + denied + "; create by alice, failed with 403", "sent", "", nil},
 		{"dry run", edit(`?fieldManager`, `?dryRun=All&fieldManager`),
 			"Pod a/p (stdin:1)" + denied + "; create by alice, dry run", "sent", "", nil},
@@ -114,7 +114,7 @@ func TestEventsByUser(t *testing.T) {
 		).Replace(auditEvent)
 	}
 	r := planOf(Options{New: mustLoad(t, rule), Events: true}, ingress("alice")+ingress("bob")+ingress("alice"))
-	if r.Summary.Judged != 3 || r.Summary.Changes.Of(NewlyDenied) != 1 {
+	if r.Summary.Validated != 3 || r.Summary.Changes.Of(NewlyDenied) != 1 {
 		t.Errorf("%+v %v", r.Summary, r.Errors)
 	}
 }

@@ -52,9 +52,9 @@ type Options struct {
 
 // Plan compares two policies, object by object.
 type Plan struct {
-	o        Options
-	old, new *offline.Judge
-	judged   map[resource]bool // by either policy; only with Events
+	o         Options
+	old, new  *offline.Decider
+	validated map[resource]bool // by either policy; only with Events
 
 	report  *Report
 	skips   offline.Skips
@@ -72,16 +72,16 @@ func New(o Options) *Plan {
 	if o.Namespace == "" {
 		o.Namespace = "default"
 	}
-	p := &Plan{o: o, old: newJudge(&o, o.Old), new: newJudge(&o, o.New), report: report}
+	p := &Plan{o: o, old: newDecider(&o, o.Old), new: newDecider(&o, o.New), report: report}
 	p.rules, p.spaces, p.objects = newTable(), newTable(), newListed(o.Limit)
 	if o.Events {
-		p.judged = resourcesOf(o.Old, o.New)
+		p.validated = resourcesOf(o.Old, o.New)
 	}
 	return p
 }
 
-func newJudge(o *Options, p *policy.Policy) *offline.Judge {
-	return offline.NewJudge(offline.Options{
+func newDecider(o *Options, p *policy.Policy) *offline.Decider {
+	return offline.NewDecider(offline.Options{
 		Policy: p, Namespace: o.Namespace, User: o.User, Groups: o.Groups, Now: o.Now, Sets: p.SetsOf(o.Sets),
 		SetsOf: o.SetsOf, Recorded: o.FromRecord, RecordedBy: []*policy.Policy{o.Old, o.New},
 	})
@@ -165,7 +165,7 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 }
 
 // result returns a decision. An object that the policy does not validate is allowed.
-func (p *Plan) result(j *offline.Judge, object offline.Object, a *admission.Answer) decision {
+func (p *Plan) result(j *offline.Decider, object offline.Object, a *admission.Answer) decision {
 	if a == nil {
 		return decision{Result: offline.Result{Decision: offline.Allowed}}
 	}
@@ -175,7 +175,7 @@ func (p *Plan) result(j *offline.Judge, object offline.Object, a *admission.Answ
 // count counts an object that is validated.
 func (p *Plan) count(was, is *admission.Answer, from *Request) {
 	s := &p.report.Summary
-	s.Judged++
+	s.Validated++
 	if pod := podOf(was, is); pod != nil && pod.HasRecord() {
 		s.RecordedPods++
 	}
@@ -188,8 +188,8 @@ func (p *Plan) count(was, is *admission.Answer, from *Request) {
 	if from.Verb != verbCreate {
 		s.Updates++
 	}
-	if from.Refused {
-		s.Refused++
+	if from.Failed {
+		s.Failed++
 	}
 	if from.DryRun {
 		s.DryRun++
@@ -242,7 +242,7 @@ func (p *Plan) Report() *Report {
 	r.Rules, r.MoreRules = p.rules.rows(maxRows)
 	r.Namespaces, r.MoreNamespaces = p.spaces.rows(maxRows)
 	if p.o.Changed == nil {
-		r.Objects, r.MoreObjects = p.objects.report(r.Summary.Judged - r.Summary.Unchanged)
+		r.Objects, r.MoreObjects = p.objects.report(r.Summary.Validated - r.Summary.Unchanged)
 	}
 	return r
 }

@@ -38,7 +38,7 @@ func TestAsReview(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			p := loadFile(t, path)
 			want := reviewed(p, all)
-			if len(want["judged"]) < len("100") || len(want) < 5 {
+			if len(want["validated"]) < len("100") || len(want) < 5 {
 				t.Fatalf("too few objects are validated: %v", want)
 			}
 			asNew := decided(Options{New: p}, all, none, func(o *Object) offline.Decision { return o.New })
@@ -99,7 +99,7 @@ func reviewed(p *policy.Policy, all input) map[string]offline.Decision {
 			m[r.Results[i].Source] = decision
 		}
 	}
-	m["judged"] = offline.Decision(strconv.Itoa(r.Summary.Judged))
+	m["validated"] = offline.Decision(strconv.Itoa(r.Summary.Validated))
 	m["skipped"] = offline.Decision(strconv.Itoa(r.Summary.Skipped))
 	m["errors"] = offline.Decision(strconv.Itoa(r.Summary.Errors))
 	return m
@@ -121,7 +121,7 @@ func decided(
 	p := New(o)
 	p.AddAll(all.each)
 	r := p.Report()
-	m["judged"] = offline.Decision(strconv.Itoa(r.Summary.Judged))
+	m["validated"] = offline.Decision(strconv.Itoa(r.Summary.Validated))
 	m["skipped"] = offline.Decision(strconv.Itoa(r.Summary.Skipped))
 	m["errors"] = offline.Decision(strconv.Itoa(r.Summary.Errors))
 	return m
@@ -137,18 +137,18 @@ func TestInput(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, input string
-		judged      int
+		validated   int
 		changes     map[Kind]int
 		objects     []string
 		errors      []string
 		skipped     string
 	}{
 		{
-			name: "the same object twice", input: bad + bad, judged: 2, changes: map[Kind]int{NewlyDenied: 2},
+			name: "the same object twice", input: bad + bad, validated: 2, changes: map[Kind]int{NewlyDenied: 2},
 			objects: []string{"Pod a/p (stdin:1), 2 times: allowed with a warning → denied"},
 		},
 		{
-			name: "Pods of one owner", input: owned("web-1-a") + owned("web-1-b") + owned("web-1-c"), judged: 3,
+			name: "Pods of one owner", input: owned("web-1-a") + owned("web-1-b") + owned("web-1-c"), validated: 3,
 			changes: map[Kind]int{NewlyDenied: 3},
 			objects: []string{
 				"Pod a/web-1-a (stdin:1) and 2 more of Deployment web: allowed with a warning → denied",
@@ -156,20 +156,20 @@ func TestInput(t *testing.T) {
 		},
 		{
 			name:  "a list that breaks off",
-			input: "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n" + bad + ",\n" + bad[:40], judged: 1,
+			input: "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n" + bad + ",\n" + bad[:40], validated: 1,
 			changes: map[Kind]int{NewlyDenied: 1},
 			objects: []string{"Pod a/p (stdin:2: item 1): allowed with a warning → denied"},
 			errors:  []string{"stdin:3: item 2: the JSON is truncated: it ends before the object does"},
 		},
 		{
-			name: "a List in a List", judged: 1, changes: map[Kind]int{NewlyDenied: 1},
+			name: "a List in a List", validated: 1, changes: map[Kind]int{NewlyDenied: 1},
 			input: `{"kind": "List", "apiVersion": "v1", "items": [` + bad +
 				`, {"kind": "PodList", "apiVersion": "v1", "items": [` + bad + `]}]}`,
 			objects: []string{"Pod a/p (stdin:1: item 1): allowed with a warning → denied"},
 			errors:  []string{"stdin:1: item 2: a PodList within a List: move its items to the outer List"},
 		},
 		{
-			name: "kinds that are not judged", judged: 1, changes: map[Kind]int{NewlyDenied: 1},
+			name: "kinds that are not validated", validated: 1, changes: map[Kind]int{NewlyDenied: 1},
 			input:   `{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}` + bad,
 			objects: []string{"Pod a/p (stdin:1): allowed with a warning → denied"},
 			skipped: "ConfigMap c (not validated)",
@@ -188,10 +188,10 @@ func TestInput(t *testing.T) {
 			errors: []string{"stdin:1: this is an event of an audit log, not a manifest: add --audit"},
 		},
 		{
-			name:   "an object that neither policy can judge is one error",
-			input:  pod("a", "p", "x") + `{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": 5}}`,
-			judged: 1,
-			errors: []string{"stdin:1: document 2: Pod: spec.containers: want a list, got a number"},
+			name:      "an object that neither policy can decide is one error",
+			input:     pod("a", "p", "x") + `{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": 5}}`,
+			validated: 1,
+			errors:    []string{"stdin:1: document 2: Pod: spec.containers: want a list, got a number"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestInput(t *testing.T) {
 			for what, diff := range map[string]string{
 				"objects": cmp.Diff(tt.objects, objects), "errors": cmp.Diff(tt.errors, r.Errors),
 				"changes": cmp.Diff(tt.changes, changesOf(r.Summary.Changes)), "skipped": cmp.Diff(tt.skipped, skipped),
-				"judged": cmp.Diff(tt.judged, r.Summary.Judged),
+				"validated": cmp.Diff(tt.validated, r.Summary.Validated),
 			} {
 				if diff != "" {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -386,7 +386,7 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	data := must(json.Marshal(Counts{1}))
-	want := `{"newlyDenied":1,"podsNewlyRefused":0,"newlyAllowed":0,"podsNoLongerRefused":0,"newlyWarned":0,` +
+	want := `{"newlyDenied":1,"podsNewlyDenied":0,"newlyAllowed":0,"podsNoLongerDenied":0,"newlyWarned":0,` +
 		`"noLongerWarned":0,"newlyAudited":0,"noLongerAudited":0,"rewrittenOtherwise":0,"otherFindings":0}`
 	if string(data) != want {
 		t.Errorf("%s", data)

@@ -34,7 +34,7 @@ type Report struct {
 
 // Summary counts objects.
 type Summary struct {
-	Judged    int    `json:"judged"`
+	Validated int    `json:"validated"`
 	Unchanged int    `json:"unchanged"` // objects
 	Changes   Counts `json:"changes"`
 	Skipped   int    `json:"skipped"`
@@ -52,7 +52,7 @@ type Summary struct {
 
 	// Only for an audit log: requests that were validated although they updated an object, failed, or were a dry run.
 	Updates int `json:"updates,omitempty"`
-	Refused int `json:"refused,omitempty"`
+	Failed  int `json:"failed,omitempty"`
 	DryRun  int `json:"dryRun,omitempty"`
 }
 
@@ -168,11 +168,11 @@ func (r *Report) addError(err error) {
 // Denies reports whether the new policy denies an object, or its Pods, that the old policy does not deny.
 func (r *Report) Denies() bool {
 	c := &r.Summary.Changes
-	return c.Of(NewlyDenied)+c.Of(NewlyRefused) > 0
+	return c.Of(NewlyDenied)+c.Of(PodsNewlyDenied) > 0
 }
 
 // Warns reports whether the new policy warns about an object that the old policy does not warn about.
 func (r *Report) Warns() bool { return r.Summary.Changes.Of(NewlyWarned) > 0 }
 
 // Changes reports whether at least one object changes.
-func (r *Report) Changes() bool { return r.Summary.Unchanged < r.Summary.Judged }
+func (r *Report) Changes() bool { return r.Summary.Unchanged < r.Summary.Validated }

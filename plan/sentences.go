@@ -99,7 +99,7 @@ func (r *Request) text() string {
 		return ""
 	}
 	s := "; " + r.Verb + " by " + text.Name(r.User)
-	if r.Refused {
+	if r.Failed {
 		s += ", failed with " + strconv.Itoa(r.Code)
 	}
 	if r.DryRun {
@@ -111,7 +111,7 @@ func (r *Request) text() string {
 // word returns the words for a decision in texts.
 func word(d offline.Decision) string {
 	switch d {
-	case offline.PodsRefused:
+	case offline.PodsDenied:
 		return "its Pods denied"
 	case Audited:
 		return "allowed, with audit findings"

@@ -54,11 +54,11 @@ type textWriter struct {
 // color returns the color of a kind of change.
 func (k Kind) color(c text.Colors) func(string) string {
 	switch k {
-	case NewlyDenied, NewlyRefused:
+	case NewlyDenied, PodsNewlyDenied:
 		return c.Bad
 	case NewlyWarned:
 		return c.Warn
-	case NewlyAllowed, NoLongerRefused, NoLongerWarned:
+	case NewlyAllowed, PodsNoLongerDenied, NoLongerWarned:
 		return c.Good
 	default:
 		return c.Note
@@ -72,7 +72,7 @@ func (w *textWriter) summary(r *Report) {
 		old = "policy " + r.Old.Hash
 	}
 	s := &r.Summary
-	w.WriteString(w.colors.Head(objects(s.Judged)+" validated against "+old+" and policy "+r.New.Hash) + "\n")
+	w.WriteString(w.colors.Head(objects(s.Validated)+" validated against "+old+" and policy "+r.New.Hash) + "\n")
 	line := func(n int, what string, color func(string) string) {
 		if n > 0 {
 			fmt.Fprintf(w, "  %s  %s\n", color(fmt.Sprintf("%9s", text.Thousands(n))), what)
@@ -81,7 +81,7 @@ func (w *textWriter) summary(r *Report) {
 	for _, k := range kinds() {
 		line(s.Changes.Of(k), k.String(), k.color(w.colors))
 	}
-	if s.Judged > 0 {
+	if s.Validated > 0 {
 		line(s.Unchanged, "unchanged", func(s string) string { return s })
 	}
 }
@@ -159,7 +159,7 @@ func (w *textWriter) notes(r *Report) {
 	}
 	note(s.Updates, "requests that updated an object, validated as if they created it",
 		"; the log does not contain the old object, and findings that existed before would only warn")
-	note(s.Refused, "requests that failed at the time", "")
+	note(s.Failed, "requests that failed at the time", "")
 	note(s.DryRun, "dry runs", "")
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("warning:"), warning.text())

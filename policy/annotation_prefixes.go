@@ -63,7 +63,7 @@ func (p *annotationPrefixes) Validate() error {
 			case slices.Contains(f.known, string(prefix)):
 				faults.Fieldf(f.name, "%s is always read: leave it out", prefix)
 			case slices.Contains((*f.list)[:i], prefix):
-				faults.Fieldf(f.name, "%s is there twice: leave one out", prefix)
+				faults.Fieldf(f.name, "%s is listed twice: leave one out", prefix)
 			}
 		}
 	}

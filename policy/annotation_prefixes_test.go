@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Hosts in annotations under the prefixes of a policy, whatever document has them, beside those that are always read.
+// A policy can add prefixes of annotations that contain hosts, in any of its documents.
 func TestAnnotationPrefixes(t *testing.T) {
 	const rules = `
 annotationPrefixes: {externalDNS: [dns.corp.example], haproxyIngress: [ingress.corp.example]}
@@ -27,7 +27,7 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 		"internal.corp.example/internal-hostname":   {nil, []string{`"*.a.example" (names at any depth)` + rest}},
 		"dns.corp.example.evil/hostname":            {},
 		"corp.example/hostname":                     {},
-		// Of a prefix that two controllers have, the annotation claims what either reads in it.
+		// If two controllers have a prefix, the annotation claims the hosts that either controller reads in it.
 		"ingress.corp.example/server-alias":  {[]string{`"*.a.example" (names at any depth)` + rest, `"*.a.example"` + rest}, []string{`"*.a.example"` + rest}},
 		"ingress.corp.example/redirect-from": {[]string{`"*.a.example"` + rest}, []string{`"*.a.example"` + rest}},
 	} {
@@ -54,7 +54,7 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 	}
 }
 
-// The prefixes of a policy are those of its old objects too, and of review --explain.
+// The prefixes of a policy also apply to old objects and to review --explain.
 func TestAnnotationPrefixesOfOldObjects(t *testing.T) {
 	p := mustLoad(t, "annotationPrefixes: {externalDNS: [dns.corp.example]}\nservices: [{name: s, mode: enforce, hosts: {allowed: []}}]\n")
 	svc := func(host string) *Service {

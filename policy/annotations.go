@@ -79,8 +79,8 @@ func (a *annotationRules) refuseDenied(field string, required []annotationRequir
 		}
 	}
 	if denied.remaining < 0 {
-		faults.Fieldf("denied", "to compare its patterns with the keys of %s takes more than %s comparisons, "+
-			"which is the limit for as many as they are: write fewer with a *", field, text.Thousands(denied.limit))
+		faults.Fieldf("denied", "comparing its patterns with the keys of %s takes more than %s comparisons, "+
+			"which is the limit for their number: write fewer patterns with *", field, text.Thousands(denied.limit))
 	}
 	return faults.Err()
 }

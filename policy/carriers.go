@@ -30,8 +30,8 @@ func (n *carrierNamespace) UnmarshalText(b []byte) error {
 		return err
 	}
 	if strings.Trim(string(g), "*") == "" {
-		return errors.New(`"*" stands for every namespace, so that Gateways could take the hosts of all owners: ` +
-			"write the namespaces of shared Gateways")
+		return errors.New(`"*" matches every namespace, so Gateways could take the hosts of all owners: ` +
+			"list the namespaces of shared Gateways")
 	}
 	*n = carrierNamespace(g)
 	return match.Namespaces().Check(g)
@@ -44,8 +44,8 @@ func (c carriers) warnings(at strict.Pos, in Counts) strict.Errors {
 		return nil
 	}
 	at.Path = "carriers"
-	return strict.Errors{at.Errorf("has no effect, since no owners entry is in force: " +
-		"carriers are exempt of owners alone; write owners, or leave carriers out")}
+	return strict.Errors{at.Errorf("has no effect, because no owners entry is active: " +
+		"carriers are exempt only from owners; write owners, or leave carriers out")}
 }
 
 // include reports whether the object is in a shared gateway namespace. It is false if the Effort is exceeded.

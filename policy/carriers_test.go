@@ -12,7 +12,7 @@ const shopCarried = shopAndBank + `
 carriers: [gateways, "edge-*"]
 `
 
-// What Gateways claim of owners.
+// Listeners of Gateways claim hosts of owners.
 func TestGatewayOwners(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	annotated := withListeners()
@@ -30,11 +30,11 @@ func TestGatewayOwners(t *testing.T) {
 		"not quite":             {"gateways-2", withListeners("shop.corp.example"), []string{path + `"shop.corp.example"` + shop}},
 		"without a namespace":   {"", withListeners("shop.corp.example"), []string{path + `"shop.corp.example"` + shop}},
 		"no hostname":           {"bank", withListeners(""), nil},
-		"no hostname, then one": {"bank", withListeners("", "reserved.example"), []string{`reserved/owners: spec.listeners[1].hostname: "reserved.example" belongs to no namespace`}},
+		"no hostname, then one": {"bank", withListeners("", "reserved.example"), []string{`reserved/owners: spec.listeners[1].hostname: "reserved.example" does not belong to any namespace`}},
 		"no name": {"bank", withListeners("*"), []string{
-			`pay/owners: spec.listeners[0].hostname: "*" may stand for every host, also pay.bank.example, which belongs to the namespaces pay; write each host out`}},
+			`pay/owners: spec.listeners[0].hostname: "*" may cover every host, including pay.bank.example, which belongs to the namespaces pay; write each host out`}},
 		"over another's": {"platform", withListeners("*.corp.example"), []string{
-			`shop/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) stands also for hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) also covers hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"any depth": {"bank", withListeners("*.corp.example"), []string{
 			`corp/owners: spec.listeners[0].hostname: "*.corp.example" (names at any depth) belongs to the namespaces platform`}},
 		"a record": {"bank", annotated, []string{
@@ -50,7 +50,8 @@ func TestGatewayOwners(t *testing.T) {
 	}
 }
 
-// carriers exempts of owners alone: rules of hosts, and Ingresses and Services of the same namespaces, are judged as ever.
+// carriers exempts only from owners. Rules about hosts, and Ingresses and Services in the same namespaces, are
+// evaluated as usual.
 func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	p := mustLoad(t, shopCarried+gatewaysRule(`hosts: {allowed: ["**.corp.example"]}`))
 	g := withListeners("pay.bank.example")
@@ -59,7 +60,7 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(a, &g, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
-	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}
+	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" does not belong to any namespace`}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(a, withHosts("reserved.example"), nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
@@ -69,14 +70,14 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	}
 }
 
-// Where no owners are in force, carriers are exempt of nothing, which is warned of.
+// If no owners entry is active, carriers has no effect, and the policy gets a warning.
 func TestCarriersWithoutOwners(t *testing.T) {
 	const service = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	owners := func(mode string) string {
 		return "owners: [{name: o, mode: " + mode + ", hosts: [a.example], namespaces: []}]\n"
 	}
 	const carried, apart = "carriers: [gateways]\n", "---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
-	const warning = ": carriers: has no effect, since no owners entry is in force: carriers are exempt of owners alone; " +
+	const warning = ": carriers: has no effect, because no owners entry is active: carriers are exempt only from owners; " +
 		"write owners, or leave carriers out"
 	for name, test := range map[string]struct{ text, at string }{
 		"without":                         {service + carried, "p:1:1"},
@@ -135,7 +136,7 @@ func solver(host string) *Ingress {
 	}
 }
 
-// A solver in the namespace of a carrier claims nothing of owners; nothing else does that looks like one.
+// A solver in the namespace of a carrier does not claim hosts of owners. Other objects that look like a solver do.
 func TestCarriersSolvers(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	tweaked := func(tweak func(*Ingress)) *Ingress {
@@ -181,7 +182,8 @@ func TestCarriersSolvers(t *testing.T) {
 	}
 }
 
-// The HTTPRoute that cert-manager makes for a challenge (v1.21.2, pkg/issuer/acme/http/httproute.go) likewise.
+// The same applies to the HTTPRoute that cert-manager creates for a challenge (v1.21.2,
+// pkg/issuer/acme/http/httproute.go).
 func TestCarriersSolverRoutes(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	solver := func(tweak func(*Route)) *Route {
@@ -222,8 +224,8 @@ func TestCarriersSolverRoutes(t *testing.T) {
 	}
 }
 
-// http01-edit-in-place adds a path, or a rule, for a host that the Ingress has. A solver that becomes an ordinary Ingress
-// claims its host then.
+// http01-edit-in-place adds a path or a rule for a host that the Ingress already has. A solver that becomes an ordinary
+// Ingress then claims its host.
 func TestCarriersSolverUpdates(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	edited := withHosts("shop.corp.example", "shop.corp.example")
@@ -252,7 +254,7 @@ func TestCarriersSolverUpdates(t *testing.T) {
 
 func TestCarriersErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`carriers: ["*"]`:     `p:3:12: carriers[0]: "*" stands for every namespace, so that Gateways could take the hosts of all owners: write the namespaces of shared Gateways`,
+		`carriers: ["*"]`:     `p:3:12: carriers[0]: "*" matches every namespace, so Gateways could take the hosts of all owners: list the namespaces of shared Gateways`,
 		`carriers: ["Infra"]`: `p:3:12: carriers[0]: "Infra" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write infra`,
 		`carriers: [""]`:      `p:3:12: carriers[0]: an empty pattern matches nothing: write "*" for everything`,
 	} {

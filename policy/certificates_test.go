@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Every directory of testdata/certificates has a policy.yaml and manifests that it judges, with the sentences about each
-// at its top.
+// Every directory in testdata/certificates has a policy.yaml and manifests, with the expected sentences at the top of
+// each.
 func TestCertificateManifests(t *testing.T) {
 	testManifests(t, "certificates", func(p *Policy, manifest []byte) []Finding {
 		return must(p.EvaluateCertificate(Attributes{Operation: Create}, readCertificate(t, manifest), nil, nil))
@@ -26,7 +26,8 @@ func TestDNSEndpointManifests(t *testing.T) {
 	})
 }
 
-// testManifests judges each manifest below testdata/kind by the policy.yaml beside it, and compares the sentences.
+// testManifests evaluates each manifest below testdata/kind with the policy.yaml next to it, and compares the
+// sentences.
 func testManifests(t *testing.T, kind string, judge func(p *Policy, manifest []byte) []Finding) {
 	t.Helper()
 	for _, path := range testdata(t, kind+"/*/*.yaml") {
@@ -58,7 +59,7 @@ func readCertificate(t testing.TB, manifest []byte) *Certificate {
 	}
 }
 
-// readDNSEndpoint reads a manifest with types of its own: those of external-dns want a newer Go.
+// readDNSEndpoint reads a manifest with local types, because the types of external-dns need a newer Go.
 func readDNSEndpoint(t testing.TB, manifest []byte) *DNSEndpoint {
 	t.Helper()
 	var in struct {
@@ -82,7 +83,7 @@ func readDNSEndpoint(t testing.TB, manifest []byte) *DNSEndpoint {
 	return out
 }
 
-// Every place of a Certificate, with what it means there.
+// Each field of a Certificate that contains names, with the hosts that it claims.
 func TestCertificateClaims(t *testing.T) {
 	for name, test := range map[string]struct {
 		crt  Certificate
@@ -168,7 +169,7 @@ func TestCertificateClaims(t *testing.T) {
 	}
 }
 
-// A URI whose host is read has no other host for net/url, which cert-manager reads it with.
+// net/url, which cert-manager uses, finds the same host in a URI.
 func FuzzURIName(f *testing.F) {
 	for _, s := range []string{"https://u:p@A.example:443/p?q#f", "spiffe://a/b", "https://[::1]:1", "urn:a", "a://b@c@d", `a:\\b`} {
 		f.Add(s)
@@ -188,8 +189,8 @@ func FuzzURIName(f *testing.F) {
 	})
 }
 
-// A name of a Certificate and of a record is claimed like that of an Ingress. A name that the old object had warns,
-// wherever it stood; one that is added denies.
+// Names in Certificates and records are claimed like hosts of an Ingress. A name that the old object had in any field
+// warns, and an added name denies.
 func TestOwnersOfNames(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	update := Attributes{Operation: Update, Namespace: "team"}
@@ -219,11 +220,11 @@ func TestOwnersOfNames(t *testing.T) {
 	records := &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}, {DNSName: "a.b.bank.example"}, {DNSName: "*.bank.example"}}}
 	check(must(p.EvaluateDNSEndpoint(update, records, &DNSEndpoint{Endpoints: []Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
 		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
-		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) stands also for hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
+		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) also covers hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
 }
 
-// A pre-existing name denies no update, and does not exempt another one.
+// A pre-existing name does not deny an update, and does not exempt other names.
 func TestRatchetOfNames(t *testing.T) {
 	for _, rule := range []string{`allowed: ["*.example"]`, "denied: [a.corp, b.corp, c.corp]"} {
 		p := mustLoad(t, "certificates: [{name: r, mode: enforce, hosts: {"+rule+"}}]\n"+
@@ -249,8 +250,8 @@ func TestNamesEntryErrors(t *testing.T) {
 			"message: none":           ": checks nothing: write hosts",
 			"hosts: {}":               ".hosts: checks nothing: write allowed, denied, wildcards or max",
 			"hosts: {required: true}": ".hosts.required: unknown field; known here: allowed, denied, wildcards, max",
-			"hosts: {max: 1}, match: {classNames: [a]}": ".match: classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
-			"hosts: {max: 1}, match: {podLabels: [a]}":  ".match: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+			"hosts: {max: 1}, match: {classNames: [a]}": ".match: classNames has no meaning here: only ingresses entries match Ingress classes",
+			"hosts: {max: 1}, match: {podLabels: [a]}":  ".match: podLabels has no meaning here: only mirrors and pods entries match Pods",
 		} {
 			_, err := Load(policyFile("p", block+":\n- {name: r, mode: enforce, "+rule+"}\n"))
 			if err == nil || !strings.Contains(err.Error(), ": "+block+"[0]"+want) {

@@ -63,9 +63,9 @@ func (p *claimPlace) every() string {
 	case f.every != "":
 		return strings.Replace(f.every, "%s", text.Quote(p.text), 1)
 	case p.unreadable:
-		return text.Quote(p.text) + " may stand for every host"
+		return text.Quote(p.text) + " may cover every host"
 	default:
-		return "no host is set, which means every host"
+		return "no host means every host"
 	}
 }
 

@@ -86,8 +86,8 @@ func denials(t *testing.T) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// blocksOfDirectories has the blocks of a policy whose rules evaluate the manifests in a directory, if the directory
-// does not have the name of the block.
+// blocksOfDirectories returns the blocks whose rules evaluate the manifests in a directory, if the directory does not
+// have the name of its block.
 var blocksOfDirectories = map[string]string{
 	"openshiftRoutes": "routes", "workloads": "pods", "httproute": "routes", "grpcroute": "routes", "tlsroute": "routes",
 	"tcproute": "routes", "udproute": "routes", "route": "routes", "ingress": "ingresses", "service": "services",
@@ -165,7 +165,7 @@ func describeCheck(document *schema.Schema, block, check string) string {
 		}
 		return s
 	}
-	// describe prefers the description of a field to that of the definition to which it refers.
+	// describe prefers the description of a field to the description of its definition.
 	describe := func(s *schema.Schema) string {
 		if s.Description == "" && s.Ref != "" {
 			s = document.Definitions[strings.TrimPrefix(s.Ref, schema.RefPrefix)]

@@ -107,7 +107,7 @@ func TestReadmePolicy(t *testing.T) {
 	}
 }
 
-// The table of limits in docs/policy/file.md has every limit.
+// The table of limits in docs/policy/file.md contains every limit.
 func TestDocumentedLimits(t *testing.T) {
 	page := readFile(t, "../docs/policy/file.md")
 	_, table, _ := strings.Cut(string(page), "\n## Limits\n")
@@ -126,7 +126,7 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 }
 
-// The policy of the worst cases has every check, so that the bounds on their cost apply to new ones too.
+// The policy of the worst cases has every check, so the limits on cost also apply to new checks.
 func TestWorstCasesHaveEveryCheck(t *testing.T) {
 	text, err := os.ReadFile("../internal/worst/policy.yaml")
 	if err != nil {
@@ -144,14 +144,14 @@ func TestWorstCasesHaveEveryCheck(t *testing.T) {
 	}
 	collect(tree, "", shown)
 	for _, field := range slices.Sorted(fieldsIn(reflect.TypeFor[document](), "")) {
-		// An object that a match does not cover is not judged at all, and match is compared as exclude is.
+		// An object that a match does not cover is not evaluated, and match is compared in the same way as exclude.
 		if !shown[field] && !strings.Contains(field, ".match") {
 			t.Errorf("internal/worst/policy.yaml has no %s", field)
 		}
 	}
 }
 
-// collect adds the path of every field in a tree; elements of lists add nothing to a path.
+// collect adds the path of every field in a tree. Elements of lists do not change a path.
 func collect(tree any, path string, into map[string]bool) {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -166,8 +166,8 @@ func collect(tree any, path string, into map[string]bool) {
 	}
 }
 
-// fieldsIn yields the path of every field that a policy of type t can have. Of match and exclude, which all entries
-// share, only the fields that have a meaning there are yielded.
+// fieldsIn yields the path of every field that a policy of type t can have. For match and exclude, which all entries
+// share, it yields only the fields that have a meaning there.
 func fieldsIn(t reflect.Type, path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for name, ft := range taggedFields(t) {

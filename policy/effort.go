@@ -31,7 +31,7 @@ const (
 )
 
 // ErrExpired means that the evaluation of an object did not finish, because the Effort expired.
-var ErrExpired = errors.New("it could not be judged in time: make the object smaller")
+var ErrExpired = errors.New("it could not be evaluated in time: make the object smaller")
 
 // errTooCostly means that the evaluation of an object did not finish, because it needs more than maxSteps.
 var errTooCostly = fmt.Errorf(

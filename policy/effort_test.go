@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The last step that is allowed, and the first that is not. The first error is kept.
+// The last allowed step and the first step above the limit. The first error is kept.
 func TestEffortSpend(t *testing.T) {
 	var e Effort
 	if !e.spend(maxSteps-1) || !e.spend(1) || e.spend(1) || !errors.Is(e.err, errTooCostly) {
@@ -31,24 +31,24 @@ func TestEffortSpend(t *testing.T) {
 	}
 }
 
-// reviewed is what a row of TestStepsOfElements judges.
+// reviewed is the object that a row of TestStepsOfElements evaluates.
 type reviewed struct {
 	rules string // of a policy
 	a     Attributes
 	obj   any
-	old   any // of the same type; nil when there is none
+	old   any // of the same type; nil if there is no old object
 }
 
-// rewritten is a Pod to rewrite instead of judging it.
+// rewritten is a Pod that is rewritten instead of evaluated.
 type rewritten struct{ *Pod }
 
-// updated returns an update of old to what v reviews.
+// updated returns an update of old to the object in v.
 func updated(v reviewed, old any) reviewed {
 	v.old = old
 	return v
 }
 
-// steps returns how many steps it takes to judge it.
+// steps returns the number of steps of the evaluation.
 func (v reviewed) steps(t *testing.T) int {
 	t.Helper()
 	p := mustLoad(t, v.rules)
@@ -91,9 +91,9 @@ func (v reviewed) steps(t *testing.T) int {
 	return e.Steps()
 }
 
-// Each further element that a check looks at, and each further pattern that it is compared with, takes so many steps:
-// what is not counted is not bounded. What several rules need is prepared once, and the old object is judged only where
-// there are findings, once for each check.
+// Each further element that a check reads, and each further pattern that it is compared with, takes a known number of
+// steps, because work that is not counted has no limit. Data that several rules need is prepared once. The old object
+// is evaluated only if there are findings, once for each check.
 func TestStepsOfElements(t *testing.T) {
 	each := func(n int, format string) []string {
 		all := make([]string, n)
@@ -273,7 +273,7 @@ func TestStepsOfElements(t *testing.T) {
 		"backends of a Route": {3, func(n int) reviewed {
 			return reviewed{rules: rules(1, "routes", "backends: {kinds: [a, b]}"), obj: &OpenShiftRoute{Backends: each(n, "k%d")}}
 		}},
-		"bytes of the host of a Route": {2 + 1, func(n int) reviewed { // to read it, to look it up as a text that is no name
+		"bytes of the host of a Route": {2 + 1, func(n int) reviewed { // to read it, to look it up as a text that is not a name
 			return reviewed{rules: rules(1, "routes", "hosts: {denied: [a]}"), obj: &OpenShiftRoute{Host: strings.Repeat("x", 32*n)}}
 		}},
 		"records of a DNSEndpoint": {6, func(n int) reviewed {
@@ -350,8 +350,7 @@ func TestStepsOfElements(t *testing.T) {
 			return reviewed{rules: hubText + rules(1, "pods", "images: {denied: [a.example], deniedTags: [a]}"), obj: rewritten{pod(n)}}
 		}},
 
-		// A rule and its check take two steps, and what is beyond is its loop: an object is prepared once for all
-		// rules.
+		// A rule and its check take two steps, and the rest is its loop. An object is prepared once for all rules.
 		"rules: externalIPs": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &Service{ExternalIPs: each(10, "%d")}}
 		}},
@@ -396,7 +395,7 @@ func TestStepsOfElements(t *testing.T) {
 			return reviewed{rules: rules(n, "pods", "images: {deniedTags: [a]}"), obj: pod(10)}
 		}},
 
-		// The old object is judged for a check that finds something, once.
+		// The old object is evaluated once for each check with a finding.
 		"old ports, no finding": {0, func(n int) reviewed {
 			return updated(service("ports: {allowed: ['1-9']}", &Service{}), ports(n))
 		}},

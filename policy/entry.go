@@ -106,8 +106,8 @@ type note string
 // UnmarshalText returns an error for control characters, because the API server drops a warning that contains one.
 func (n *note) UnmarshalText(b []byte) error {
 	if bytes.ContainsFunc(b, unicode.IsControl) {
-		return errors.New("a message is one line without control characters: " +
-			"YAML makes one of several that stand after >-")
+		return errors.New("a message must be one line without control characters: " +
+			"YAML joins several lines after >-")
 	}
 	*n = note(b)
 	return nil

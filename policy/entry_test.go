@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only rules in mode enforce deny, and those that are off are not evaluated.
+// Only rules in mode enforce deny, and rules in mode off are not evaluated.
 func TestModes(t *testing.T) {
 	for mode, want := range map[string]string{
 		"off":     "",

@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// A Service is judged by the rules of services, each finding in a sentence.
+// The rules in services evaluate a Service. Each finding is a sentence.
 func Example() {
 	p, err := policy.Load(policy.File{Name: "services.yaml", Data: []byte(`
 apiVersion: evergate.dev/v1alpha1
@@ -36,7 +36,7 @@ services:
 	// team-ports/ports.allowed: spec.ports[1].port: 22 is not allowed; allowed: 80, 443, 8000-8999 (ask the platform team)
 }
 
-// The error of a policy that does not load names file, line, column and field of each mistake.
+// The error of a policy that does not load contains the file, line, column and field of each mistake.
 func ExampleLoad() {
 	_, err := policy.Load(policy.File{Name: "services.yaml", Data: []byte(`
 apiVersion: evergate.dev/v1alpha1
@@ -52,8 +52,8 @@ services:
 	// services.yaml:7:21: services[0].ports.allowed[0]: "443-80" is upside down: write "80-443"
 }
 
-// An update is denied by introduced findings only: a violation that the object had before it is reported, but does not
-// prevent the update.
+// Only introduced findings deny an update. A finding that the object had before is reported, but does not prevent the
+// update.
 func ExamplePolicy_EvaluateService_update() {
 	p, err := policy.Load(policy.File{Name: "services.yaml", Data: []byte(`
 apiVersion: evergate.dev/v1alpha1

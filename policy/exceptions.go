@@ -45,7 +45,7 @@ func (e *exceptionsEntry) Validate() error {
 	var faults strict.Faults
 	switch n := len(e.Rules); {
 	case n == 0:
-		faults.Fieldf("rules", "[] names no rule: write the names of entries, as in [team-hosts]")
+		faults.Fieldf("rules", "[] does not list any rule: write the names of entries, as in [team-hosts]")
 	case n > maxExceptionRules:
 		faults.Fieldf("rules", "has %d elements; at most %d are read", n, maxExceptionRules)
 	}
@@ -53,10 +53,10 @@ func (e *exceptionsEntry) Validate() error {
 		faults.Add(err)
 	}
 	if e.Match.Set != "" {
-		faults.Fieldf("match", "set has no meaning in an exception: rules names the entries, in whichever set they are")
+		faults.Fieldf("match", "set has no meaning in an exception: rules lists entries of any rule set")
 	}
 	if !e.Match.hasDimension() {
-		faults.Fieldf("match", "has no dimension: write what is exempt, such as namespaces")
+		faults.Fieldf("match", "has no dimension: write which objects are exempt, for example by namespaces")
 	}
 	for _, err := range append(e.Match.refuseEmpty(true), e.Match.refuseNamespaces(true)...) {
 		faults.Add(err)
@@ -190,15 +190,15 @@ func (n *namedRules) check(e *exceptionsEntry, c *comparisons, errs *strict.Coll
 		}
 		switch {
 		case c.over:
-			errs.Errorf(e.Pos, "to find the rules of exceptions takes more than %s comparisons, which is the limit: write "+
+			errs.Errorf(e.Pos, "finding the rules of exceptions takes more than %s comparisons, which is the limit: write "+
 				"fewer patterns with *", text.Thousands(c.limit))
 			return
 		case found:
 		case n.mirrors[string(p.entry)]:
-			errs.Errorf(e.Pos, "rules: %s is an entry of mirrors, which finds nothing: write until in its exclude, for what "+
-				"is not rewritten until then", p)
+			errs.Errorf(e.Pos, "rules: %s is a mirrors entry, which has no findings: write until in its exclude, for "+
+				"images that are not rewritten until then", p)
 		default:
-			errs.Errorf(e.Pos, "rules: %s names no rule of the policy%s", p, n.nearest(p))
+			errs.Errorf(e.Pos, "rules: %s does not match any rule of the policy%s", p, n.nearest(p))
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (es exceptionEntries) warnings() strict.Errors {
 			if best := text.Nearest(string(p.check), checks); best != "" {
 				meant = "; did you mean " + best + "?"
 			}
-			errs.Errorf(es[i].Pos, "rules: no rule has the check of %s, so that it silences nothing%s", p, meant)
+			errs.Errorf(es[i].Pos, "rules: no rule has the check of %s, so the exception has no effect%s", p, meant)
 		}
 	}
 	return errs.Errors()

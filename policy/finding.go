@@ -136,7 +136,7 @@ func (fs *findings) list() []Finding {
 		last.Reason += "; and " + strconv.Itoa(more) + " more that are exempt"
 	}
 	if fs.full() {
-		last.Reason += "; judging ended at " + strconv.Itoa(maxFindings) + " findings"
+		last.Reason += "; the evaluation stopped at " + strconv.Itoa(maxFindings) + " findings"
 	}
 	return list
 }

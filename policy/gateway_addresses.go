@@ -104,7 +104,7 @@ func (a *GatewayAddress) identity(ip *address) identity {
 func (a *GatewayAddress) describe(ip *address) (field, reason string) {
 	switch {
 	case a.Value == "":
-		return "value", "is not set, so that the implementation chooses, which is not allowed"
+		return "value", "is not set, so the implementation chooses, which is not allowed"
 	case a.isIP():
 		return "value", ip.reason("")
 	case a.Type == "Hostname":

@@ -6,12 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// filtered is a Gateway with a listener that has no filter, and one that has some.
+// filtered is a Gateway with one listener without filters and one listener with filters.
 func filtered(filters ...RouteFilter) Gateway {
 	return Gateway{Listeners: []Listener{{Name: "a"}, {Name: "b", Filters: filters}}}
 }
 
-// A filter of a listener gets every request of a Gateway, before a route is chosen.
+// A filter of a listener gets every request to a Gateway before a route is chosen.
 func TestListenerFilters(t *testing.T) {
 	const at = "spec.listeners[1].filters.requests"
 	extension := RouteFilter{Type: "ExtensionRef", Extension: &ObjectRef{"Script.filters.example", "", "all"}}
@@ -43,7 +43,7 @@ func TestListenerFilters(t *testing.T) {
 	}
 }
 
-// What a listener had before exempts the same in that listener alone.
+// A filter that a listener had before is exempt only in that listener.
 func TestListenerFilterUpdates(t *testing.T) {
 	on := func(name string, f RouteFilter) *Gateway {
 		return &Gateway{Listeners: []Listener{{Name: name, Filters: []RouteFilter{f}}}}

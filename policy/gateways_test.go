@@ -35,7 +35,7 @@ func testGateways(t *testing.T, cases []gatewayCase) {
 	}
 }
 
-// Each text is one line of a rule; its error is without file and line, which are the same for all.
+// Each text is one line of a rule. Its error is written without file and line, which are always the same.
 func testGatewaysErrors(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for rule, want := range cases {
@@ -52,7 +52,7 @@ func testGatewaysErrors(t *testing.T, cases map[string]string) {
 	}
 }
 
-// withListeners is a Gateway with listeners of these hosts; empty for none.
+// withListeners is a Gateway with listeners for these hosts; empty for none.
 func withListeners(hosts ...string) Gateway {
 	var g Gateway
 	for _, h := range hosts {
@@ -80,11 +80,11 @@ func TestGatewaysEntryErrors(t *testing.T) {
 		"addresses: {}":                     "addresses: checks nothing: write allowed or hostnames",
 		"addresses: {hostnames: [1.2.3.4/8]}": `addresses.hostnames[0]: "1.2.3.4/8" is not a host pattern: ` +
 			"leave scheme, port and path out",
-		"ports: {allowed: []}\n  match: {loadBalancerClasses: [a]}": "match: loadBalancerClasses has no meaning here: only entries of services look at load balancer classes",
+		"ports: {allowed: []}\n  match: {loadBalancerClasses: [a]}": "match: loadBalancerClasses has no meaning here: only services entries match load balancer classes",
 	})
 }
 
-// What owners and hosts judge of listeners.
+// The findings of owners and hosts about listeners.
 func TestGatewayHosts(t *testing.T) {
 	const allowed = `hosts: {allowed: ["**.a.example", "*.b.example"]}`
 	annotated := func(g Gateway, key, value string) Gateway {
@@ -103,22 +103,22 @@ func TestGatewayHosts(t *testing.T) {
 		{"a wildcard is any depth", allowed, withListeners("*.x.a.example", "*.a.example", "*.b.example"), []string{
 			`r/hosts.allowed: spec.listeners[2].hostname: "*.b.example" (names at any depth) is not allowed; allowed: **.a.example, *.b.example`}},
 		{"absent", allowed, withListeners(""), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.listeners[0].hostname: no host means every host; allowed: **.a.example, *.b.example`}},
 		{"absent, but required", `hosts: {required: true}`, withListeners("a.example", ""), []string{
-			`r/hosts.required: spec.listeners[1].hostname: no host is set, which means every host; set one`}},
+			`r/hosts.required: spec.listeners[1].hostname: no host means every host; set one`}},
 		{"absent, over a denied host", `hosts: {denied: [a.example]}`, withListeners(""), []string{
-			`r/hosts.denied: spec.listeners[0].hostname: no host is set, which means every host, also the denied a.example; set one`}},
+			`r/hosts.denied: spec.listeners[0].hostname: no host means every host, including the denied a.example; set one`}},
 		{"a wildcard over a denied host", `hosts: {denied: [x.y.a.example]}`, withListeners("*.a.example"), []string{
-			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth) stands also for the denied x.y.a.example; write each host out`}},
+			`r/hosts.denied: spec.listeners[0].hostname: "*.a.example" (names at any depth) also covers the denied x.y.a.example; write each host out`}},
 		{"wildcards", `hosts: {wildcards: deny}`, withListeners("*.a.example", "a.example"), []string{
 			`r/hosts.wildcards: spec.listeners[0].hostname: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		{"no name", allowed, withListeners("*", "www.*.example", "a.example:443"), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: "*" may stand for every host; allowed: **.a.example, *.b.example`,
-			`r/hosts.allowed: spec.listeners[1].hostname: "www.*.example" may stand for every host; allowed: **.a.example, *.b.example`,
-			`r/hosts.allowed: spec.listeners[2].hostname: "a.example:443" may stand for every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.listeners[0].hostname: "*" may cover every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[1].hostname: "www.*.example" may cover every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[2].hostname: "a.example:443" may cover every host; allowed: **.a.example, *.b.example`}},
 		{"absent beside what is no name", allowed, withListeners("*", ""), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: "*" may stand for every host; allowed: **.a.example, *.b.example`,
-			`r/hosts.allowed: spec.listeners[1].hostname: no host is set, which means every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.listeners[0].hostname: "*" may cover every host; allowed: **.a.example, *.b.example`,
+			`r/hosts.allowed: spec.listeners[1].hostname: no host means every host; allowed: **.a.example, *.b.example`}},
 		{"one host for HTTP and HTTPS is one finding", allowed, withListeners("c.example", "c.example"), []string{
 			`r/hosts.allowed: spec.listeners[0].hostname: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"different hosts", `hosts: {max: 1}`, withListeners("a.example", "a.example", "b.example"), []string{
@@ -138,7 +138,7 @@ func TestGatewayHosts(t *testing.T) {
 			`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "c.example" is not allowed; allowed: **.a.example, *.b.example`}},
 		{"a certificate's annotation reaches no Service", allowed, infrastructure(Gateway{}, "cert-manager.io/common-name", "c.example"), nil},
 		{"more than anyone has", allowed, infrastructure(Gateway{}, dns, strings.Repeat("x.a.example,", 1001)), []string{
-			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "more than 1000 names" may stand for every host; allowed: **.a.example, *.b.example`}},
+			`r/hosts.allowed: spec.infrastructure.annotations["external-dns.kubernetes.io/hostname"]: "more than 1000 names" may cover every host; allowed: **.a.example, *.b.example`}},
 	})
 }
 
@@ -284,15 +284,15 @@ func TestGatewayAddresses(t *testing.T) {
 			`r/addresses: spec.addresses[0].type: "example.com/Pool" is neither IPAddress nor Hostname, and not allowed` + end,
 			`r/addresses: spec.addresses[1].type: "NamedAddress" is neither IPAddress nor Hostname, and not allowed` + end}},
 		{"no value", rule, g("", "", "Hostname", ""), []string{
-			"r/addresses: spec.addresses[0].value: is not set, so that the implementation chooses, which is not allowed" + end,
-			"r/addresses: spec.addresses[1].value: is not set, so that the implementation chooses, which is not allowed" + end}},
+			"r/addresses: spec.addresses[0].value: is not set, so the implementation chooses, which is not allowed" + end,
+			"r/addresses: spec.addresses[1].value: is not set, so the implementation chooses, which is not allowed" + end}},
 		{"nothing", `addresses: {allowed: []}`, g("", "203.0.113.7", "Hostname", "a"), []string{
 			`r/addresses: spec.addresses[0].value: "203.0.113.7" is not allowed; the policy allows none`,
 			`r/addresses: spec.addresses[1].value: "a" is not allowed; the policy allows none`}},
 	})
 }
 
-// The class of a ListenerSet is not in the object: each match by classes covers it, and no exclude does.
+// A ListenerSet does not contain its class, so each match by class covers it, and no exclude by class does.
 func TestGatewayClassSelectors(t *testing.T) {
 	for name, test := range map[string]struct {
 		selector, class string
@@ -317,7 +317,7 @@ func TestGatewayClassSelectors(t *testing.T) {
 	}
 }
 
-// An update of a Gateway with pre-existing findings. want is the introduced ones.
+// An update of a Gateway with pre-existing findings. want contains the introduced findings.
 func TestGatewayRatchet(t *testing.T) {
 	listener := func(name, host, protocol string) Listener {
 		return Listener{Name: name, Hostname: host, Protocol: protocol}
@@ -333,9 +333,9 @@ func TestGatewayRatchet(t *testing.T) {
 		"hosts: one added": {`hosts: {allowed: [ok.example]}`, withListeners("a.example"), withListeners("a.example", "b.example"), []string{
 			`r/hosts.allowed: spec.listeners[1].hostname: "b.example" is not allowed; allowed: ok.example`}},
 		"hosts: removed": {`hosts: {allowed: [ok.example]}`, withListeners("a.example"), withListeners(""), []string{
-			`r/hosts.allowed: spec.listeners[0].hostname: no host is set, which means every host; allowed: ok.example`}},
+			`r/hosts.allowed: spec.listeners[0].hostname: no host means every host; allowed: ok.example`}},
 		"hosts: absent beside an unreadable one": {`hosts: {required: true}`, withListeners("*"), withListeners("*", ""), []string{
-			`r/hosts.required: spec.listeners[1].hostname: no host is set, which means every host; set one`}},
+			`r/hosts.required: spec.listeners[1].hostname: no host means every host; set one`}},
 		"class: another": {`classNames: {allowed: [ok]}`, Gateway{ClassName: "a"}, Gateway{ClassName: "b"}, []string{
 			`r/classNames.allowed: spec.gatewayClassName: "b" is not allowed; allowed: ok`}},
 		"port: the same": {`ports: {allowed: []}`, gateway(Listener{Port: 80}), gateway(Listener{Name: "x", Port: 80}), nil},
@@ -375,7 +375,8 @@ func TestGatewayRatchet(t *testing.T) {
 	}
 }
 
-// A ListenerSet is judged by the annotations of a Gateway: those that cert-manager reads on both.
+// Rules about the annotations of Gateways also evaluate ListenerSets, because cert-manager reads the annotations of
+// both.
 func TestGatewayAnnotationTable(t *testing.T) {
 	gateway, set := defaultAnnotations().hostTable("Gateway"), defaultAnnotations().hostTable("ListenerSet")
 	for key := range set.exact {
@@ -388,7 +389,7 @@ func TestGatewayAnnotationTable(t *testing.T) {
 	}
 }
 
-// Judging a Gateway by every check costs steps for each of its elements, a bounded number.
+// The evaluation of a Gateway by every check takes a limited number of steps for each of its elements.
 func TestGatewayEffort(t *testing.T) {
 	p := mustLoad(t, gatewaysRule(`hosts: {required: true, allowed: ["**.ok.example"], denied: [no.example], wildcards: deny, max: 1}
   ports: {allowed: ["443"]}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// *.x in a rule of an Ingress is names at any depth where its class is listed, and there alone.
+// *.x in a rule of an Ingress covers names at any depth only if its class is listed.
 func TestGlobbingClasses(t *testing.T) {
 	const rules = "globbingClasses: [alb, 'alb-*']\n" + `
 ingresses: [{name: r, mode: enforce, hosts: {allowed: ["*.a.example"]}, tls: {coversHosts: true}}]
@@ -17,7 +17,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	const text = `spec.rules[0].host: "*.a.example" (names at any depth) `
 	denied := []string{
 		"r/hosts.allowed: " + text + "is not allowed; allowed: *.a.example",
-		"shop/owners: " + text + "stands also for hosts of www.eu.a.example, which belongs to the namespaces shop; write each host out",
+		"shop/owners: " + text + "also covers hosts of www.eu.a.example, which belongs to the namespaces shop; write each host out",
 	}
 	class := func(name string) *Ingress {
 		ing := withTLS(withHosts("*.a.example"), "*.a.example")
@@ -43,7 +43,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 		"none":              {unset, nil},
 		"a name":            {exact, nil},
 		"no certificate": {uncovered, []string{
-			denied[0], `r/tls.coversHosts: spec.rules[0].host: "*.a.example" is in no spec.tls[].hosts; add it`, denied[1],
+			denied[0], `r/tls.coversHosts: spec.rules[0].host: "*.a.example" is not in any spec.tls[].hosts; add it`, denied[1],
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 			}
 		})
 	}
-	// An update that changes the class alone takes what the Ingress did not have.
+	// An update that only changes the class claims hosts that the Ingress did not have.
 	a := Attributes{Operation: Update, Namespace: "team"}
 	got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, class("alb"), class("nginx"), nil)))
 	if diff := cmp.Diff(denied, got); diff != "" {

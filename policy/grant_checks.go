@@ -166,5 +166,5 @@ func (grantToNames) steps(*GrantTo) int { return 1 }
 func (grantToNames) passes(t *GrantTo) bool { return t.Name != "" }
 
 func (grantToNames) field(t *GrantTo) (name, reason string) {
-	return "name", "is not set, which grants every " + text.Quote(t.kind()) + " of the namespace; set it"
+	return "name", "is not set, which grants every " + text.Quote(t.kind()) + " in the namespace; set it"
 }

@@ -53,13 +53,13 @@ func TestGrants(t *testing.T) {
 			`r/to.kinds: spec.to[1].kind: "Secret" is not allowed; allowed: Service, *.multicluster.x-k8s.io`,
 			`r/to.kinds: spec.to[3].kind: "Service.x.example" is not allowed; allowed: Service, *.multicluster.x-k8s.io`}},
 		"names": {`to: {names: required}`, grantOf(from("a"), "x", ""), []string{
-			`r/to.names: spec.to[1].name: is not set, which grants every "Secret" of the namespace; set it`}},
+			`r/to.names: spec.to[1].name: is not set, which grants every "Secret" in the namespace; set it`}},
 		"all of it": {`from: {namespaces: [], kinds: []}
   to: {kinds: [], names: required}`, grantOf(from("a"), ""), []string{
 			`r/from.namespaces: spec.from[0].namespace: "a" is not allowed; the policy allows none`,
 			`r/from.kinds: spec.from[0].kind: "HTTPRoute" is not allowed; the policy allows none`,
 			`r/to.kinds: spec.to[0].kind: "Secret" is not allowed; the policy allows none`,
-			`r/to.names: spec.to[0].name: is not set, which grants every "Secret" of the namespace; set it`}},
+			`r/to.names: spec.to[0].name: is not set, which grants every "Secret" in the namespace; set it`}},
 		"excluded": {"to: {names: required}\n  exclude: {users: [jane]}", grantOf(from("a"), ""), nil},
 		"empty":    {"from: {namespaces: []}", &Grant{}, nil},
 	} {
@@ -73,7 +73,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// An update of a grant that does not pass may take elements away, and adds none on either side.
+// An update of a grant that does not pass may remove elements, but must not add elements on either side.
 func TestGrantRatchet(t *testing.T) {
 	const namespaces, kinds = `from: {namespaces: [ok]}`, `to: {kinds: [Service]}`
 	withKind := func(g *Grant, kind string) *Grant {
@@ -120,7 +120,7 @@ func TestGrantRatchet(t *testing.T) {
 	}
 }
 
-// Judging a grant costs steps for each element, and not for each pair of them.
+// The evaluation of a grant takes steps for each element, and not for each pair of elements.
 func TestGrantEffort(t *testing.T) {
 	names := strings.Fields(strings.Repeat("n ", 5000))
 	g := grantOf(names, names...)
@@ -138,7 +138,7 @@ func TestGrantsEntryErrors(t *testing.T) {
 		"to: {}":                     "to: checks nothing: write kinds or names: required",
 		"to: {names: optional}":      `to.names: "optional" is not known here: write required, or leave the field out`,
 		"from: {namespaces: [Team]}": `from.namespaces: "Team" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write team`,
-		"to: {kinds: []}\n  match: {gatewayClassNames: [edge]}": "match: gatewayClassNames has no meaning here: only entries of gateways look at classes of Gateways",
+		"to: {kinds: []}\n  match: {gatewayClassNames: [edge]}": "match: gatewayClassNames has no meaning here: only gateways entries match Gateway classes",
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, err := Load(policyFile("p", grantsRule(rule)))
@@ -153,7 +153,7 @@ func TestGrantsEntryErrors(t *testing.T) {
 	}
 }
 
-// Every directory of testdata/grants has a policy.yaml and manifests that it judges, as in testdata/gateways.
+// Every directory in testdata/grants has a policy.yaml and manifests, like testdata/gateways.
 func TestGrantManifests(t *testing.T) {
 	for _, path := range testdata(t, "grants/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {

@@ -40,7 +40,7 @@ func (k *hostAnnotationKey) UnmarshalText(b []byte) error {
 		return err
 	}
 	if strings.Trim(string(g), "*") == "" {
-		return fmt.Errorf("%s is every annotation: write the keys that name hosts", text.Quote(b))
+		return fmt.Errorf("%s matches every annotation: write the keys that contain hosts", text.Quote(b))
 	}
 	*k = hostAnnotationKey(match.LowerASCII(string(g)))
 	return nil
@@ -89,7 +89,7 @@ func (rows hostAnnotationRows) validate() error {
 // Validate implements strict.Validator.
 func (row *hostAnnotationRow) Validate() error {
 	if len(row.Kinds) == 0 {
-		return strict.Fieldf("kinds", "[] is no kind: leave the row out")
+		return strict.Fieldf("kinds", "[] does not list any kind: leave the row out")
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A policy's own rows name hosts for the kinds that they list, by their grammar, whatever document has them.
+// The rows of a policy define annotations that contain hosts, for the listed kinds and with a grammar. They may be in
+// any document.
 func TestHostAnnotationRows(t *testing.T) {
 	p := mustLoad(t, `
 hostAnnotations:
@@ -35,12 +36,12 @@ hostAnnotations:
 		{"dns.corp.example/name", "_acme-challenge.ok.example", []string{`"_acme-challenge.ok.example" (which controls "**.ok.example")` + rest}},
 		{"dns.corp.example/names", "a.example", nil},
 		{"lb.corp.example/web-cert", "*.a.example", []string{`"*.a.example"` + rest}},
-		{"lb.corp.example/expression", "ok.example", []string{`"ok.example" may stand for every host; allowed: ok.example`}},
+		{"lb.corp.example/expression", "ok.example", []string{`"ok.example" may cover every host; allowed: ok.example`}},
 		{"lb.corp.example/expression", " ", nil},
 		{"lb.corp.example/url", "https://ok.example:443/a", nil},
 		{"lb.corp.example/url", "ok.example", nil},
 		{"lb.corp.example/url", "tcp://a.example:443", []string{`"a.example"` + rest}},
-		{"lb.corp.example/url", "tcp://:443", []string{`"tcp://:443" may stand for every host; allowed: ok.example`}},
+		{"lb.corp.example/url", "tcp://:443", []string{`"tcp://:443" may cover every host; allowed: ok.example`}},
 		{"corp/alias", "a.example", nil},
 	} {
 		svc := &Service{Meta: Meta{Annotations: map[string]string{test.key: test.value}}}
@@ -63,7 +64,7 @@ hostAnnotations:
 		InfrastructureAnnotations: map[string]string{"dns.corp.example/name": "a.example"},
 	}
 	want = []string{
-		`g/hosts.allowed: metadata.annotations["lb.corp.example/expression"]: "a" may stand for every host; allowed: ok.example`,
+		`g/hosts.allowed: metadata.annotations["lb.corp.example/expression"]: "a" may cover every host; allowed: ok.example`,
 		`g/hosts.allowed: spec.infrastructure.annotations["dns.corp.example/name"]: "a.example"` + rest,
 	}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(creating, gateway, nil, nil)))); diff != "" {
@@ -71,7 +72,7 @@ hostAnnotations:
 	}
 }
 
-// A row adds to what is known of an annotation, and takes nothing from it.
+// A row adds hosts to the known hosts in an annotation, and does not remove any.
 func TestHostAnnotationRowsOnlyAdd(t *testing.T) {
 	p := mustLoad(t, `
 hostAnnotations:
@@ -96,8 +97,8 @@ ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example, "*.ok.example
 func TestHostAnnotationRowErrors(t *testing.T) {
 	row := "{key: a/b, kinds: [Service], grammar: dns}, "
 	for text, want := range map[string]string{
-		"[{key: '**', kinds: [Service], grammar: dns}]": `p:3:25: hostAnnotations[0].key: "**" is every annotation: write the keys that name hosts`,
-		"[{key: a/b, kinds: [], grammar: dns}]":         "p:3:37: hostAnnotations[0].kinds: [] is no kind: leave the row out",
+		"[{key: '**', kinds: [Service], grammar: dns}]": `p:3:25: hostAnnotations[0].key: "**" matches every annotation: write the keys that contain hosts`,
+		"[{key: a/b, kinds: [], grammar: dns}]":         "p:3:37: hostAnnotations[0].kinds: [] does not list any kind: leave the row out",
 		"[{key: a/b, kinds: [Pod], grammar: dns}]": `p:3:38: hostAnnotations[0].kinds[0]: "Pod" is not a kind whose annotations are read: ` +
 			"write Ingress, Service, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute, Route, Gateway or DNSEndpoint",
 		"[{key: a/b, kinds: [Service], grammar: nginx}]": `p:3:57: hostAnnotations[0].grammar: "nginx" is not a grammar: write dns, certificate, url or any`,

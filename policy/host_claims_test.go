@@ -10,14 +10,14 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// Every place in which a host stands, with what it means there.
+// Every field that contains hosts, with the hosts that it claims.
 func TestHostClaims(t *testing.T) {
 	annotated := func(key, value string) *Ingress {
 		return &Ingress{Meta: Meta{Annotations: map[string]string{key: value}}, Rules: []IngressRule{{Host: "a.example"}}}
 	}
 	for name, test := range map[string]struct {
 		ing  *Ingress
-		want []string // beside the rule a.example
+		want []string // in addition to the rule a.example
 	}{
 		"tls": {
 			withTLS(withHosts("a.example"), "b.example", "*.c.example", "10.0.0.1", ""),
@@ -120,7 +120,7 @@ func TestHostClaims(t *testing.T) {
 	}
 }
 
-// The annotations of Services are others.
+// Services have other annotations.
 func TestServiceHostClaims(t *testing.T) {
 	svc := &Service{Meta: Meta{Annotations: map[string]string{
 		"external-dns.alpha.kubernetes.io/internal-hostname": "a.example",
@@ -137,7 +137,7 @@ func TestServiceHostClaims(t *testing.T) {
 	}
 }
 
-// Every line of the table is used: its kinds are known, and so is its grammar.
+// Every line of the table is used: its kinds and its grammar exist.
 func TestHostAnnotationTable(t *testing.T) {
 	kinds := map[string]bool{"Ingress": true, "Service": true, "HTTPRoute": true, "GRPCRoute": true, "TLSRoute": true, "TCPRoute": true,
 		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true, "DNSEndpoint": true}
@@ -158,7 +158,7 @@ func TestHostAnnotationTable(t *testing.T) {
 	}
 }
 
-// What users read about a host in each place.
+// The sentences about hosts in each field.
 func TestSentencesOfClaims(t *testing.T) {
 	const rule = `hosts: {required: true, allowed: ["*.example"], denied: [www.example], wildcards: deny, max: 2}`
 	for name, test := range map[string]struct {
@@ -167,7 +167,7 @@ func TestSentencesOfClaims(t *testing.T) {
 	}{
 		"tls": {withTLS(withHosts("a.example"), "b.corp", "*.example"), []string{
 			`r/hosts.allowed: spec.tls[0].hosts[0]: "b.corp" is not allowed; allowed: *.example`,
-			`r/hosts.denied: spec.tls[0].hosts[1]: "*.example" stands also for the denied www.example; write each host out`,
+			`r/hosts.denied: spec.tls[0].hosts[1]: "*.example" also covers the denied www.example; write each host out`,
 			`r/hosts.wildcards: spec.tls[0].hosts[1]: "*.example" is a wildcard, which is denied; write each host out`,
 			`r/hosts.max: spec.rules: has 3 different hosts; at most 2 are allowed`,
 		}},
@@ -179,26 +179,26 @@ func TestSentencesOfClaims(t *testing.T) {
 		"a regular expression, twice": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"konghq.com/snis": "~x,~x"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
-				`r/hosts.required: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; write each host out`,
-				`r/hosts.allowed: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host, also the denied www.example; write each host out`,
-				`r/hosts.wildcards: metadata.annotations["konghq.com/snis"]: "~x" may stand for every host; write each host out`,
+				`r/hosts.required: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; write each host out`,
+				`r/hosts.allowed: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["konghq.com/snis"]: "~x" may cover every host, including the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["konghq.com/snis"]: "~x" may cover every host; write each host out`,
 			},
 		},
 		"a regular expression": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"nginx.ingress.kubernetes.io/server-alias": "~^x"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
-				`r/hosts.required: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; write each host out`,
-				`r/hosts.allowed: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host, also the denied www.example; write each host out`,
-				`r/hosts.wildcards: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may stand for every host; write each host out`,
+				`r/hosts.required: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; write each host out`,
+				`r/hosts.allowed: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; allowed: *.example`,
+				`r/hosts.denied: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host, including the denied www.example; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; write each host out`,
 			},
 		},
 		"any depth": {
 			&Ingress{Meta: Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []IngressRule{{Host: "a.example"}}},
 			[]string{
 				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is not allowed; allowed: *.example`,
-				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) stands also for the denied www.example; write each host out`,
+				`r/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) also covers the denied www.example; write each host out`,
 				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/hostname"]: "*.example" (names at any depth) is a wildcard, which is denied; write each host out`,
 			},
 		},
@@ -212,8 +212,8 @@ func TestSentencesOfClaims(t *testing.T) {
 	}
 }
 
-// A host in a rule of the old object is pre-existing in all places. A host in spec.tls alone is not pre-existing in a
-// rule, and an annotation that is added is not pre-existing.
+// A host in a rule of the old object is pre-existing in all fields. A host that was only in spec.tls is not
+// pre-existing in a rule, and an added annotation is not pre-existing.
 func TestClaimsOfOldObjects(t *testing.T) {
 	p := mustLoadIngressRule(t, `hosts: {allowed: ["*.example"]}`)
 	for _, test := range []struct {
@@ -236,7 +236,7 @@ func TestClaimsOfOldObjects(t *testing.T) {
 	}
 }
 
-// What stands for every host since it cannot be read is the same only where the same text stands in the same annotation.
+// A text that cannot be parsed may cover every host. It is pre-existing only if the same annotation had the same text.
 func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 	const nginx, haproxy = "nginx.ingress.kubernetes.io/server-alias", "ingress.kubernetes.io/server-alias-regex"
 	ingress := func(host string, annotations ...string) *Ingress {
@@ -279,7 +279,7 @@ func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 	}
 }
 
-// An annotation with more names than an object has ends in every host.
+// If an annotation has more names than the limit, it may cover every host.
 func TestManyAnnotationHosts(t *testing.T) {
 	names := strings.TrimSuffix(strings.Repeat("a.example,", maxAnnotationHosts), ",")
 	for more, want := range map[string]bool{"": false, ",b.example": true} {
@@ -289,7 +289,7 @@ func TestManyAnnotationHosts(t *testing.T) {
 		if got := last.IsEvery(); got != want {
 			t.Errorf("%d names: every host is %t, want %t", strings.Count(names+more, ",")+1, got, want)
 		}
-		if want := fmt.Sprintf(`"more than %d names" may stand for every host`, maxAnnotationHosts); last.IsEvery() && last.at.every() != want {
+		if want := fmt.Sprintf(`"more than %d names" may cover every host`, maxAnnotationHosts); last.IsEvery() && last.at.every() != want {
 			t.Errorf("got %s, want %s", last.at.every(), want)
 		}
 	}

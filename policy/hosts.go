@@ -201,9 +201,9 @@ func (c hostsDenied) passes(h *hostClaim, _ *hostLookup) bool {
 func (c hostsDenied) reason(h *hostClaim, _ string) string {
 	switch by, how := c.denied.Find(h.HostPattern); how {
 	case match.OverlapEvery:
-		return h.at.every() + ", also the denied " + by.String() + h.at.setOne()
+		return h.at.every() + ", including the denied " + by.String() + h.at.setOne()
 	case match.OverlapWildcard:
-		return h.quoted() + " stands also for the denied " + by.String() + "; write each host out"
+		return h.quoted() + " also covers the denied " + by.String() + "; write each host out"
 	default:
 		return h.quoted() + " is denied by " + by.String()
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// Looking hosts up one after the other has the same results as the set has for each.
+// Looking up hosts one after the other has the same results as looking up each host in the set.
 func TestHostLookup(t *testing.T) {
 	patterns := []string{"**", "a", "b.a", "*.a", "**.a", "*.b.a", "**.b.a", "c.b.a", "*.example", "x.example"}
 	hosts := []string{"", "*", "a", "b.a", "c.a", "*.a", "c.b.a", "d.b.a", "d.b.a", "*.b.a", "e.d.b.a", "x.example", "y.example", "*.example", "z"}
@@ -34,7 +34,8 @@ func TestHostLookup(t *testing.T) {
 	}
 }
 
-// {namespace} is the namespace of the request, for Ingresses and for Services. Sentences show the pattern for that namespace.
+// For Ingresses and Services, {namespace} is the namespace of the request. Sentences show the pattern for that
+// namespace.
 func TestHostsOfNamespace(t *testing.T) {
 	const rule = "hosts: {allowed: ['{namespace}.x.example', '*.{namespace}.Apps.example']}"
 	ingresses, services := mustLoadIngressRule(t, rule), mustLoad(t, "services:\n- {name: r, mode: enforce, "+rule+"}\n")

@@ -49,7 +49,7 @@ func TestIndexExcludesOtherNamespaces(t *testing.T) {
 	}
 }
 
-// A rule that names a namespace twice is evaluated once, with or without other rules.
+// A rule that lists a namespace twice is evaluated once, with or without other rules.
 func TestIndexHasEachRuleOnce(t *testing.T) {
 	for match, others := range map[string]string{
 		"[team-a, team-a]":      "",
@@ -66,10 +66,10 @@ func TestIndexHasEachRuleOnce(t *testing.T) {
 	}
 }
 
-// matching is how many rules of tenants there are for each namespace.
+// matching is the number of rules for each namespace in tenants.
 const matching = 20
 
-// tenants is a policy of n rules, of which up to matching are for team-0, as many for team-1, and so on.
+// tenants is a policy of n rules. Up to matching rules are for team-0, the same number for team-1, and so on.
 func tenants(n int) string {
 	var b strings.Builder
 	b.WriteString("services:\n")
@@ -87,7 +87,7 @@ func tenants(n int) string {
 	return b.String()
 }
 
-// The cost must not grow with the rules of other tenants: 20 match in the last two.
+// The cost must not grow with the rules of other tenants. In the last two cases, 20 rules match.
 func BenchmarkJudgeService(b *testing.B) {
 	svc := &Service{
 		Type:                     "LoadBalancer",

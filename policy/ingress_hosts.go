@@ -16,7 +16,7 @@ func noRules() claimField { return claimField{path: "spec.rules", class: mainFie
 func defaultBackend() claimField {
 	return claimField{
 		path: "spec.defaultBackend", class: mainField,
-		every: "serves every host that no rule names", setOne: "; name hosts in spec.rules instead",
+		every: "serves every host that is not in a rule", setOne: "; list hosts in spec.rules instead",
 	}
 }
 

@@ -110,7 +110,7 @@ func (ingressNginxRewriteTarget) find(ing *ingressView, r *report) {
 		}
 		if f := r.tryAdd(a.identity("ingressNginx.rewriteTarget")); f != nil {
 			f.Path = annotationPath(a.key)
-			f.Reason = text.Quote(a.value) + " contains '?', by which nginx up to 1.30.0 can write beyond a buffer " +
+			f.Reason = text.Quote(a.value) + " contains '?', which can make nginx up to 1.30.0 write beyond a buffer " +
 				"(CVE-2026-42945); leave it out"
 		}
 	}

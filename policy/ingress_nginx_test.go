@@ -50,7 +50,8 @@ func TestNginxRiskOf(t *testing.T) {
 	}
 }
 
-// The prefix that the controller has without a flag, and those of annotationPrefixes; none that only begins like one.
+// The default prefix of the controller, and the prefixes in annotationPrefixes. Other prefixes with the same start do
+// not count.
 func TestIngressNginxPrefix(t *testing.T) {
 	p := mustLoad(t, "annotationPrefixes: {ingressNginx: [nginx.corp.example]}\n"+
 		"ingresses: [{name: r, mode: enforce, ingressNginx: {maxRisk: Low, rewriteTarget: safe}}]\n")
@@ -66,7 +67,7 @@ func TestIngressNginxPrefix(t *testing.T) {
 		`r/ingressNginx.maxRisk: metadata.annotations["nginx.corp.example/rewrite-target"]: has the risk Medium; at most Low is allowed`,
 		`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/app-root"]: has the risk Medium; at most Low is allowed`,
 		`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.corp.example/rewrite-target"]: "?" contains '?', ` +
-			`by which nginx up to 1.30.0 can write beyond a buffer (CVE-2026-42945); leave it out`,
+			`which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`,
 	}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(creating, ing, nil, nil)))); diff != "" {
 		t.Error(diff)

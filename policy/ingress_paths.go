@@ -49,7 +49,7 @@ type pathPart string
 // UnmarshalText rejects the empty part, because every path contains it.
 func (p *pathPart) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
-		return errors.New("an empty part stands in every path: to deny all paths write types: []")
+		return errors.New("every path contains an empty part: to deny all paths write types: []")
 	}
 	*p = pathPart(match.LowerASCII(string(b)))
 	return nil
@@ -72,7 +72,7 @@ func refuseDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []matc
 	for i := range patterns {
 		// A user who writes _by_lua means .*_by_lua.*. Without this error, the entry would load and never deny a path.
 		if prefix := patterns[i].Prefix(); prefix != "" && prefix[0] != '/' {
-			faults.Fieldf("deniedPatterns", "%s covers no path: it is compared with the whole path, "+
+			faults.Fieldf("deniedPatterns", "%s does not match any path: it is compared with the whole path, "+
 				"which begins with /; write .*%[1]s.* for a part, or use denied", &patterns[i])
 		}
 	}
@@ -321,7 +321,7 @@ func (c pathsUnsafeCharacters[T]) find(obj *T, r *report) {
 }
 
 // getsOut is the end of the sentences about unsafe characters.
-const getsOut = ", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
+const getsOut = ", which can inject text into the controller's configuration (CVE-2026-24512); remove it"
 
 func isUnsafeInPath(c rune) bool {
 	switch c {

@@ -56,8 +56,8 @@ func (c pathsDenied[T]) findRegex(p *pathPlace, r *report) {
 	const special = `[](){}*+?|^$\`
 	if i := strings.IndexAny(p.Path, special); i >= 0 {
 		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
-			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" may be taken for a pattern, because of "+
-				text.QuoteRune(rune(p.Path[i]))+", so what it matches cannot be distinguished from "+text.Quote(string(c.parts[0]))+
+			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" may be read as a pattern, because of "+
+				text.QuoteRune(rune(p.Path[i]))+", so it cannot be distinguished from "+text.Quote(string(c.parts[0]))+
 				", which is denied; "+c.literal
 		}
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An update of an Ingress with pre-existing findings. want is the introduced ones.
+// An update of an Ingress with pre-existing findings. want contains the introduced findings.
 func TestIngressRatchet(t *testing.T) {
 	const allowed = `hosts: {allowed: [ok.example]}`
 	for name, test := range map[string]struct {
@@ -21,10 +21,10 @@ func TestIngressRatchet(t *testing.T) {
 		"host: one added":       {allowed, withHosts("bad.example"), withHosts("bad.example", "worse.example"), []string{`r/hosts.allowed: spec.rules[1].host: "worse.example" is not allowed; allowed: ok.example`}},
 		"host: exchanged":       {allowed, withHosts("bad.example"), withHosts("worse.example"), []string{`r/hosts.allowed: spec.rules[0].host: "worse.example" is not allowed; allowed: ok.example`}},
 		"host: made a wildcard": {allowed, withHosts("bad.example"), withHosts("*.example"), []string{`r/hosts.allowed: spec.rules[0].host: "*.example" is not allowed; allowed: ok.example`}},
-		"host: removed":         {allowed, withHosts("bad.example"), withHosts(""), []string{`r/hosts.allowed: spec.rules[0].host: no host is set, which means every host; allowed: ok.example`}},
+		"host: removed":         {allowed, withHosts("bad.example"), withHosts(""), []string{`r/hosts.allowed: spec.rules[0].host: no host means every host; allowed: ok.example`}},
 		"host: still absent":    {`hosts: {required: true}`, withHosts(""), withHosts("a.example", ""), nil},
 		"host: still every one": {`hosts: {required: true}`, withHosts(), withHosts(""), nil},
-		"host: denied":          {`hosts: {denied: [bad.example]}`, withHosts("bad.example"), withHosts("*.example"), []string{`r/hosts.denied: spec.rules[0].host: "*.example" stands also for the denied bad.example; write each host out`}},
+		"host: denied":          {`hosts: {denied: [bad.example]}`, withHosts("bad.example"), withHosts("*.example"), []string{`r/hosts.denied: spec.rules[0].host: "*.example" also covers the denied bad.example; write each host out`}},
 		"host: other wildcard":  {`hosts: {wildcards: deny}`, withHosts("*.a.example"), withHosts("*.b.example", "*.a.example"), []string{`r/hosts.wildcards: spec.rules[0].host: "*.b.example" is a wildcard, which is denied; write each host out`}},
 
 		"host: of the namespace": {`hosts: {allowed: ["{namespace}.example"]}`, withHosts("team-a.example", "team-b.example"), withHosts("team-b.example", "team-c.example"), []string{`r/hosts.allowed: spec.rules[1].host: "team-c.example" is not allowed; allowed: team-a.example`}},
@@ -36,9 +36,9 @@ func TestIngressRatchet(t *testing.T) {
 		"tls: still absent": {`tls: {required: true}`, withHosts("a.example"), withHosts("b.example"), nil},
 		"tls: removed":      {`tls: {required: true}`, withTLS(withHosts("a.example"), "a.example"), withHosts("a.example"), []string{`r/tls.required: spec.tls: is not set, so plain HTTP may be served; set it`}},
 		"tls: half fixed":   {`tls: {coversHosts: true}`, withHosts("a.example", "b.example"), withTLS(withHosts("a.example", "b.example"), "a.example"), nil},
-		"tls: host added":   {`tls: {coversHosts: true}`, withTLS(withHosts("a.example", "b.example"), "a.example"), withTLS(withHosts("c.example", "b.example"), "a.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "c.example" is in no spec.tls[].hosts; add it or "*.example"`}},
+		"tls: host added":   {`tls: {coversHosts: true}`, withTLS(withHosts("a.example", "b.example"), "a.example"), withTLS(withHosts("c.example", "b.example"), "a.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "c.example" is not in any spec.tls[].hosts; add it or "*.example"`}},
 		"http: other value": {`tls: {allowHTTP: deny}`, withAnnotations(), withAnnotations(allowHTTPAnnotation, "true"), nil},
-		"http: allowed":     {`tls: {allowHTTP: deny}`, withAnnotations(allowHTTPAnnotation, "false"), withAnnotations(), []string{`r/tls.allowHTTP: metadata.annotations["kubernetes.io/ingress.allow-http"]: is not set; set it to "false", so that plain HTTP is not served`}},
+		"http: allowed":     {`tls: {allowHTTP: deny}`, withAnnotations(allowHTTPAnnotation, "false"), withAnnotations(), []string{`r/tls.allowHTTP: metadata.annotations["kubernetes.io/ingress.allow-http"]: is not set; set it to "false" so that plain HTTP is not served`}},
 
 		"class: moved":           {`classNames: {allowed: [ok]}`, withClass("", "bad"), withClass("bad", ""), nil},
 		"class: exchanged":       {`classNames: {allowed: [ok]}`, withClass("bad", ""), withClass("worse", ""), []string{`r/classNames.allowed: spec.ingressClassName: "worse" is not allowed; allowed: ok`}},
@@ -53,7 +53,7 @@ func TestIngressRatchet(t *testing.T) {
 		"path: exchanged":      {`paths: {denied: [/admin]}`, withPaths("Prefix", "/admin"), withPaths("Prefix", "/admin/x"), []string{`r/paths.denied: spec.rules[0].http.paths[0].path: "/admin/x" contains "/admin", which is denied`}},
 		"path: other host":     {`paths: {denied: [/]}`, withHosts("a.example"), withHosts("A.example.", "b.example"), []string{`r/paths.denied: spec.rules[1].http.paths[0].path: "/" contains "/", which is denied`}},
 		"path: matched":        {`paths: {deniedPatterns: [/a+]}`, withPaths("Prefix", "/a"), withPaths("Prefix", "/aa", "Prefix", "/a"), []string{`r/paths.deniedPatterns: spec.rules[0].http.paths[0].path: "/aa" matches /a+, which is denied`}},
-		"path: unsafe":         {`paths: {unsafeCharacters: deny}`, withPaths("Exact", "/a;"), withPaths("Exact", "/a;b"), []string{`r/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: "/a;b" contains ';', which can get out into the controller's configuration (CVE-2026-24512); leave it out`}},
+		"path: unsafe":         {`paths: {unsafeCharacters: deny}`, withPaths("Exact", "/a;"), withPaths("Exact", "/a;b"), []string{`r/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: "/a;b" contains ';', which can inject text into the controller's configuration (CVE-2026-24512); remove it`}},
 
 		"annotation: kept":         {`annotations: {denied: [a/*]}`, withAnnotations("a/x", "1", "a/y", "2"), withAnnotations("a/y", "2"), nil},
 		"annotation: new value":    {`annotations: {denied: [a/*]}`, withAnnotations("a/x", "1"), withAnnotations("a/x", "2"), []string{`r/annotations.denied: metadata.annotations["a/x"]: is denied by a/*; remove it`}},
@@ -65,10 +65,10 @@ func TestIngressRatchet(t *testing.T) {
 			[]string{`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/server-snippet"]: has the risk Critical; at most High is allowed`}},
 		"annotation: same rewrite": {`ingressNginx: {rewriteTarget: safe}`, withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a"), withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a", "b", ""), nil},
 		"annotation: new rewrite": {`ingressNginx: {rewriteTarget: safe}`, withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a"), withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?b"),
-			[]string{`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.ingress.kubernetes.io/rewrite-target"]: "/$1?b" contains '?', by which nginx up to 1.30.0 can write beyond a buffer (CVE-2026-42945); leave it out`}},
+			[]string{`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.ingress.kubernetes.io/rewrite-target"]: "/$1?b" contains '?', which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`}},
 
 		"default backend: kept":  {`defaultBackend: deny`, &Ingress{DefaultBackend: true}, &Ingress{DefaultBackend: true}, nil},
-		"default backend: added": {`defaultBackend: deny`, &Ingress{}, &Ingress{DefaultBackend: true}, []string{`r/defaultBackend: spec.defaultBackend: gets every request that no rule takes, and is denied; name hosts in spec.rules instead`}},
+		"default backend: added": {`defaultBackend: deny`, &Ingress{}, &Ingress{DefaultBackend: true}, []string{`r/defaultBackend: spec.defaultBackend: gets every request that no rule matches, and is denied; list hosts in spec.rules instead`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

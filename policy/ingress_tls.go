@@ -65,7 +65,7 @@ func (tlsRequired) find(ing *ingressView, r *report) {
 	}
 	fault := "is not set, so plain HTTP may be served; set it"
 	if len(ing.TLS) > 0 {
-		fault = "names no host and no Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts"
+		fault = "has neither a host nor a Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts"
 	}
 	if by.lacks != "" {
 		fault += ", or " + by.lacks
@@ -132,7 +132,7 @@ func (ing *ingressView) tlsCoverage(r *report) *tlsCoverage {
 	for i := range ing.TLS {
 		n += len(ing.TLS[i].Hosts)
 		if len(ing.TLS[i].Hosts) == 0 && c.unnamed == "" {
-			c.unnamed = fmt.Sprintf(" (spec.tls[%d] names no host, so what it covers is not known)", i)
+			c.unnamed = fmt.Sprintf(" (spec.tls[%d] does not have hosts, so its coverage is unknown)", i)
 		}
 	}
 	c.hosts = match.MakeHostSet(n)
@@ -157,7 +157,7 @@ func (c *tlsCoverage) uncovered(h *hostClaim) string {
 		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
 	}
 	p := h.asCertified()
-	reason := text.Quote(p.String()) + " is in no spec.tls[].hosts; add it"
+	reason := text.Quote(p.String()) + " is not in any spec.tls[].hosts; add it"
 	if parent := match.ParentHost(h.Name); h.Depth == match.HostItself && parent != "" {
 		reason += " or " + text.Quote("*."+parent)
 	}
@@ -182,5 +182,5 @@ func (tlsAllowHTTP) find(ing *ingressView, r *report) {
 	}
 	// The identity does not contain the value, because every value other than "false" is the same finding.
 	r.add(identity{check: "tls.allowHTTP"}, annotationPath(allowHTTPAnnotation),
-		found+`; set it to "false", so that plain HTTP is not served`)
+		found+`; set it to "false" so that plain HTTP is not served`)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Classes whose certificates annotations name are served by TLS without spec.tls. With other classes the annotations
-// have no effect.
+// Some classes take certificates from annotations, and then serve TLS without spec.tls. With other classes the
+// annotations have no effect.
 func TestTLSByAnnotation(t *testing.T) {
 	const (
 		unset  = "r/tls.required: spec.tls: is not set, so plain HTTP may be served; set it"
@@ -18,7 +18,7 @@ func TestTLSByAnnotation(t *testing.T) {
 	)
 	alb := func(pairs ...string) map[string]string { return annotationsOf("alb.ingress.kubernetes.io/", pairs...) }
 	for name, test := range map[string]struct {
-		field, annotation string // the classes that it names
+		field, annotation string // the classes in it
 		annotations       map[string]string
 		want              string
 	}{
@@ -97,7 +97,7 @@ func annotationsOf(prefix string, pairs ...string) map[string]string {
 	return all
 }
 
-// Once there is spec.tls, its hosts are compared, whatever annotations say.
+// If spec.tls is set, its hosts are compared, whatever the annotations contain.
 func TestTLSByAnnotationBesideTLS(t *testing.T) {
 	p := mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {required: true, coversHosts: true}}]")
 	ing := withHosts("a.example", "b.example")

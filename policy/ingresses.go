@@ -101,6 +101,6 @@ type defaultBackendDenied struct{}
 func (defaultBackendDenied) find(ing *ingressView, r *report) {
 	if ing.DefaultBackend {
 		r.add(identity{check: "defaultBackend"}, "spec.defaultBackend",
-			"gets every request that no rule takes, and is denied; name hosts in spec.rules instead")
+			"gets every request that no rule matches, and is denied; list hosts in spec.rules instead")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Sentences that the manifests of testdata/ingresses do not have.
+// Sentences that do not appear in the manifests of testdata/ingresses.
 func TestIngressSentences(t *testing.T) {
 	unruly := withHosts("")
 	unruly.DefaultBackend = true
@@ -29,49 +29,49 @@ func TestIngressSentences(t *testing.T) {
 		"a wildcard below":        {`hosts: {allowed: ["**.example"]}`, withHosts("*.example", "*.a.example"), nil},
 		"a wildcard by one host":  {`hosts: {allowed: [a.example]}`, withHosts("*.example"), []string{`r/hosts.allowed: spec.rules[0].host: "*.example" is not allowed; allowed: a.example`}},
 		"many allowed":            {`hosts: {allowed: [a, b, c, d, e, f, g]}`, withHosts("x"), []string{`r/hosts.allowed: spec.rules[0].host: "x" is not allowed; allowed: a, b, c, d, e and 2 more`}},
-		"every host is denied":    {`hosts: {denied: ["**"]}`, withHosts("a", ""), []string{`r/hosts.denied: spec.rules[0].host: "a" is denied by **`, `r/hosts.denied: spec.rules[1].host: no host is set, which means every host, also the denied **; set one`}},
+		"every host is denied":    {`hosts: {denied: ["**"]}`, withHosts("a", ""), []string{`r/hosts.denied: spec.rules[0].host: "a" is denied by **`, `r/hosts.denied: spec.rules[1].host: no host means every host, including the denied **; set one`}},
 		"an absent host counts":   {`hosts: {max: 1}`, withHosts("a.example", ""), []string{`r/hosts.max: spec.rules: has 2 different hosts; at most 1 are allowed`}},
 		"certificates as DNS":     {`tls: {coversHosts: true}`, withTLS(withHosts("A.example", "x.b.example."), "a.EXAMPLE", "*.B.example."), nil},
-		"no star covers its name": {`tls: {coversHosts: true}`, withTLS(withHosts("example"), "*.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "example" is in no spec.tls[].hosts; add it`}},
-		"no certificate for all":  {`tls: {coversHosts: true}`, withTLS(withHosts("a.example"), "", "*", "**.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "a.example" is in no spec.tls[].hosts; add it or "*.example"`}},
+		"no star covers its name": {`tls: {coversHosts: true}`, withTLS(withHosts("example"), "*.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "example" is not in any spec.tls[].hosts; add it`}},
+		"no certificate for all":  {`tls: {coversHosts: true}`, withTLS(withHosts("a.example"), "", "*", "**.example"), []string{`r/tls.coversHosts: spec.rules[0].host: "a.example" is not in any spec.tls[].hosts; add it or "*.example"`}},
 		"both classes are wrong":  {`classNames: {allowed: [ok]}`, withClass("a", "a"), []string{`r/classNames.allowed: spec.ingressClassName: "a" is not allowed; allowed: ok`, `r/classNames.allowed: metadata.annotations["kubernetes.io/ingress.class"]: "a" is not allowed; allowed: ok`}},
 		"required among":          {`classNames: {required: true, allowed: [a, b]}`, withClass("", ""), []string{`r/classNames.required: spec.ingressClassName: no class is set; allowed: a, b`}},
 		"no type":                 {`paths: {types: []}`, withPaths("", "/"), []string{`r/paths.types: spec.rules[0].http.paths[0].pathType: no type is set; the policy allows none`}},
 		"case of a denied part":   {`paths: {denied: [/ADMIN]}`, withPaths("Prefix", "/x/aDmin"), []string{`r/paths.denied: spec.rules[0].http.paths[0].path: "/x/aDmin" contains "/admin", which is denied`}},
 		"the whole path":          {`paths: {deniedPatterns: ["/a"]}`, withPaths("Prefix", "/a/b", "Prefix", "/a"), []string{`r/paths.deniedPatterns: spec.rules[0].http.paths[1].path: "/a" matches /a, which is denied`}},
-		"each character once":     {`paths: {unsafeCharacters: deny}`, withPaths("Exact", "/\x00\u00a0{\"'\\}\x00;#\t"), []string{`r/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: "/\x00\u00a0{\"'\\}\x00;#\t" contains '\x00', '\u00a0', '{', '"', '\'' and 5 more, which can get out into the controller's configuration (CVE-2026-24512); leave it out`}},
+		"each character once":     {`paths: {unsafeCharacters: deny}`, withPaths("Exact", "/\x00\u00a0{\"'\\}\x00;#\t"), []string{`r/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: "/\x00\u00a0{\"'\\}\x00;#\t" contains '\x00', '\u00a0', '{', '"', '\'' and 5 more, which can inject text into the controller's configuration (CVE-2026-24512); remove it`}},
 		"a long value is cut":     {`annotations: {values: [{key: a, value: b}]}`, withAnnotations("a", strings.Repeat("secret", 100)), []string{`r/annotations.values: metadata.annotations["a"]: "` + strings.Repeat("secret", 10) + `"… does not match b`}},
 		"both patterns of a key":  {`annotations: {values: [{key: "a*", value: ".*x.*"}, {key: ab, value: ".*y.*"}]}`, withAnnotations("ab", "x"), []string{`r/annotations.values: metadata.annotations["ab"]: "x" does not match .*y.*`}},
 		"a default backend beside rules": {"hosts: {required: true, allowed: [a.example], denied: [b.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}",
 			&Ingress{DefaultBackend: true, Rules: []IngressRule{{Host: "a.example"}}, TLS: []IngressTLS{{Hosts: []string{"a.example"}}}}, []string{
-				`r/hosts.required: spec.defaultBackend: serves every host that no rule names; name hosts in spec.rules instead`,
-				`r/hosts.allowed: spec.defaultBackend: serves every host that no rule names; allowed: a.example`,
-				`r/hosts.denied: spec.defaultBackend: serves every host that no rule names, also the denied b.example; name hosts in spec.rules instead`,
-				`r/hosts.wildcards: spec.defaultBackend: serves every host that no rule names; write each host out`,
+				`r/hosts.required: spec.defaultBackend: serves every host that is not in a rule; list hosts in spec.rules instead`,
+				`r/hosts.allowed: spec.defaultBackend: serves every host that is not in a rule; allowed: a.example`,
+				`r/hosts.denied: spec.defaultBackend: serves every host that is not in a rule, including the denied b.example; list hosts in spec.rules instead`,
+				`r/hosts.wildcards: spec.defaultBackend: serves every host that is not in a rule; write each host out`,
 				`r/hosts.max: spec.rules: has 2 different hosts; at most 1 are allowed`,
-				`r/tls.coversHosts: spec.defaultBackend: serves every host that no rule names; no certificate covers that, name hosts in spec.rules instead`,
+				`r/tls.coversHosts: spec.defaultBackend: serves every host that is not in a rule; no certificate covers that, list hosts in spec.rules instead`,
 			}},
 		"a path that may be a pattern": {"paths: {denied: [/admin]}", withPaths("ImplementationSpecific", "/[a]dmin", "", "/adm.n", "Prefix", "/(a)dmin", "Exact", "/adm.n", "ImplementationSpecific", "/index.html"), []string{
-			`r/paths.denied: spec.rules[0].http.paths[0].path: "/[a]dmin" may be taken for a pattern, because of '[', so what it matches cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
+			`r/paths.denied: spec.rules[0].http.paths[0].path: "/[a]dmin" may be read as a pattern, because of '[', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
 			`r/paths.denied: spec.rules[0].http.paths[1].path: "/adm.n" as a pattern, in which a dot is any character, contains "/admin", which is denied`,
 		}},
 		"a path that an annotation makes a pattern": {"paths: {denied: [/admin]}", patterned("nginx.ingress.kubernetes.io/use-regex"), []string{
-			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be taken for a pattern, because of '(', so what it matches cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
+			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be read as a pattern, because of '(', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
 		}},
 		"a path that is rewritten": {"paths: {denied: [/admin]}", patterned("internal.example/rewrite-target"), []string{
-			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be taken for a pattern, because of '(', so what it matches cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
+			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be read as a pattern, because of '(', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
 		}},
 		"a path that is no pattern": {"paths: {denied: [/admin]}", patterned("example.com/regex"), nil},
 		"in the order of fields": {"defaultBackend: deny\n  message: ask the platform team\n  ingressNginx: {maxRisk: Low}\n  annotations: {required: [{key: team}]}\n  paths: {types: []}\n" +
 			"  classNames: {required: true}\n  tls: {required: true}\n  hosts: {required: true}", unruly, []string{
-			`r/hosts.required: spec.rules[0].host: no host is set, which means every host; set one (ask the platform team)`,
-			`r/hosts.required: spec.defaultBackend: serves every host that no rule names; name hosts in spec.rules instead (ask the platform team)`,
+			`r/hosts.required: spec.rules[0].host: no host means every host; set one (ask the platform team)`,
+			`r/hosts.required: spec.defaultBackend: serves every host that is not in a rule; list hosts in spec.rules instead (ask the platform team)`,
 			`r/tls.required: spec.tls: is not set, so plain HTTP may be served; set it (ask the platform team)`,
 			`r/classNames.required: spec.ingressClassName: no class is set; set one (ask the platform team)`,
 			`r/paths.types: spec.rules[0].http.paths[0].pathType: "Prefix" is not allowed; the policy allows none (ask the platform team)`,
 			`r/annotations.required: metadata.annotations["team"]: is required; set it (ask the platform team)`,
 			`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/app-root"]: has the risk Medium; at most Low is allowed (ask the platform team)`,
-			`r/defaultBackend: spec.defaultBackend: gets every request that no rule takes, and is denied; name hosts in spec.rules instead (ask the platform team)`,
+			`r/defaultBackend: spec.defaultBackend: gets every request that no rule matches, and is denied; list hosts in spec.rules instead (ask the platform team)`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestIngressSentences(t *testing.T) {
 	}
 }
 
-// No value of an object adds a control character to a sentence: the API server would drop the warning.
+// No value of an object adds a control character to a sentence, because the API server would drop the warning.
 func TestIngressSentencesPrint(t *testing.T) {
 	p := mustLoadIngressRule(t, `hosts: {allowed: [], denied: ["**"], wildcards: deny}
   tls: {required: true, coversHosts: true, allowHTTP: deny}
@@ -117,8 +117,8 @@ func patterned(key string) *Ingress {
 	return ing
 }
 
-// Judging an Ingress of the greatest size that etcd accepts takes about as many steps as it has hosts. If it took their
-// square, this test would run for minutes.
+// The evaluation of an Ingress of the maximum size that etcd accepts takes about as many steps as it has hosts. If it
+// took the square of this number, this test would run for minutes.
 func TestIngressOfManyHosts(t *testing.T) {
 	const n = 10000
 	ing := manyHosts(n)
@@ -166,16 +166,15 @@ func BenchmarkJudgeIngress(b *testing.B) {
 	}
 }
 
-// Each special character of a path is found where a controller may read the path as a regular expression, and nowhere
-// else.
+// Each special character of a path is found if a controller may read the path as a regular expression, and only then.
 func TestPathMayBeAPattern(t *testing.T) {
 	p := mustLoadIngressRule(t, "paths: {denied: [/admin]}")
 	for _, c := range "[](){}*+?|^$\\" {
 		path := "/a" + string(c)
 		for pathType, want := range map[string][]string{
 			"Exact": nil, "Prefix": nil,
-			"ImplementationSpecific": {`r/paths.denied: spec.rules[0].http.paths[0].path: ` + strconv.Quote(path) + ` may be taken for a pattern, because of ` +
-				strconv.QuoteRune(c) + `, so what it matches cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`},
+			"ImplementationSpecific": {`r/paths.denied: spec.rules[0].http.paths[0].path: ` + strconv.Quote(path) + ` may be read as a pattern, because of ` +
+				strconv.QuoteRune(c) + `, so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`},
 		} {
 			got := sentences(must(p.EvaluateIngress(creating, withPaths(pathType, path), nil, nil)))
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -185,7 +184,8 @@ func TestPathMayBeAPattern(t *testing.T) {
 	}
 }
 
-// manyRules returns a policy of n rules, of which ten match the namespace; each allows 200 hosts and has every check.
+// manyRules returns a policy of n rules. Ten of them match the namespace. Each rule allows 200 hosts and has every
+// check.
 func manyRules(tb testing.TB, n int) *Policy {
 	var y strings.Builder
 	y.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\ningresses:\n")
@@ -210,7 +210,7 @@ func manyRules(tb testing.TB, n int) *Policy {
 	return p
 }
 
-// Every sentence begins with p.yaml:line:column, which the tests of loading check.
+// Every sentence starts with p.yaml:line:column. The tests of loading check these positions.
 func TestIngressRuleErrors(t *testing.T) {
 	for rule, want := range map[string]string{
 		`message: ask us`: `ingresses[0]: checks nothing: write hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend`,
@@ -221,30 +221,30 @@ func TestIngressRuleErrors(t *testing.T) {
 		`hosts: {max: 0}`:                     `ingresses[0].hosts.max: 0 is too few: to deny all hosts write allowed: []`,
 		`hosts: {wildcards: allow}`:           `ingresses[0].hosts.wildcards: "allow" is not known here: write deny, or leave the field out to allow it`,
 		`hosts: {allowed: [""]}`:              `ingresses[0].hosts.allowed[0]: "" is not a host pattern: write "**" for every host`,
-		`hosts: {allowed: ["*"]}`:             `ingresses[0].hosts.allowed[0]: "*" is not a host pattern: * stands for one label: write "**" for every host`,
+		`hosts: {allowed: ["*"]}`:             `ingresses[0].hosts.allowed[0]: "*" is not a host pattern: * matches one label: write "**" for every host`,
 		`hosts: {allowed: ["https://a.b/"]}`:  `ingresses[0].hosts.allowed[0]: "https://a.b/" is not a host pattern: leave scheme, port and path out`,
 		`hosts: {allowed: ["a.b:443"]}`:       `ingresses[0].hosts.allowed[0]: "a.b:443" is not a host pattern: leave scheme, port and path out`,
-		`hosts: {allowed: ["a*.b"]}`:          `ingresses[0].hosts.allowed[0]: "a*.b" is not a host pattern: * is one whole label and ** several, in front only: *.example.com, **.example.com`,
-		`hosts: {allowed: ["**.*.b"]}`:        `ingresses[0].hosts.allowed[0]: "**.*.b" is not a host pattern: * is one whole label and ** several, in front only: *.example.com, **.example.com`,
+		`hosts: {allowed: ["a*.b"]}`:          `ingresses[0].hosts.allowed[0]: "a*.b" is not a host pattern: write * for one whole label, or ** for several, only at the start: *.example.com, **.example.com`,
+		`hosts: {allowed: ["**.*.b"]}`:        `ingresses[0].hosts.allowed[0]: "**.*.b" is not a host pattern: write * for one whole label, or ** for several, only at the start: *.example.com, **.example.com`,
 		`hosts: {allowed: [a..b]}`:            `ingresses[0].hosts.allowed[0]: "a..b" is not a host pattern: it has an empty label`,
 		`hosts: {allowed: [".b"]}`:            `ingresses[0].hosts.allowed[0]: ".b" is not a host pattern: it has an empty label`,
 		`hosts: {allowed: [-a.b]}`:            `ingresses[0].hosts.allowed[0]: "-a.b" is not a host pattern: the label "-a" begins or ends with -`,
-		`hosts: {allowed: [a_b.c]}`:           `ingresses[0].hosts.allowed[0]: "a_b.c" is not a host pattern: the label "a_b" holds another character than letters, digits and - (other scripts are written as xn--…)`,
-		`hosts: {allowed: [bücher.example]}`:  `ingresses[0].hosts.allowed[0]: "bücher.example" is not a host pattern: the label "bücher" holds another character than letters, digits and - (other scripts are written as xn--…)`,
+		`hosts: {allowed: [a_b.c]}`:           `ingresses[0].hosts.allowed[0]: "a_b.c" is not a host pattern: the label "a_b" has a character other than letters, digits and - (write other scripts as xn--…)`,
+		`hosts: {allowed: [bücher.example]}`:  `ingresses[0].hosts.allowed[0]: "bücher.example" is not a host pattern: the label "bücher" has a character other than letters, digits and - (write other scripts as xn--…)`,
 		`hosts: {allowed: [` + label64 + `]}`: `ingresses[0].hosts.allowed[0]: "` + label64[:60] + `"… is not a host pattern: the label "` + label64[:60] + `"… has 64 characters, a label has at most 63`,
 		`hosts: {denied: ["` + host254 + `."]}`: `ingresses[0].hosts.denied[0]: "` + host254[:60] + `"… is not a host pattern: ` +
 			`it has 254 characters, a host has at most 253`,
-		`hosts: {allowed: ["{team}.b"]}`:                  `ingresses[0].hosts.allowed[0]: "{team}.b" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
-		`hosts: {allowed: ["{namespace.b"]}`:              `ingresses[0].hosts.allowed[0]: "{namespace.b" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
-		`hosts: {allowed: ["{{namespace}}.b"]}`:           `ingresses[0].hosts.allowed[0]: "{{namespace}}.b" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{team}.b"]}`:                  `ingresses[0].hosts.allowed[0]: "{team}.b" is not a host pattern: the only placeholder is {namespace}, as a whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{namespace.b"]}`:              `ingresses[0].hosts.allowed[0]: "{namespace.b" is not a host pattern: the only placeholder is {namespace}, as a whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{{namespace}}.b"]}`:           `ingresses[0].hosts.allowed[0]: "{{namespace}}.b" is not a host pattern: the only placeholder is {namespace}, as a whole label: *.{namespace}.apps.example.com`,
 		`hosts: {allowed: ["{namespace}.{namespace}.b"]}`: `ingresses[0].hosts.allowed[0]: "{namespace}.{namespace}.b" is not a host pattern: it has {namespace} twice: write it once, as in *.{namespace}.apps.example.com`,
-		`hosts: {allowed: ["*-{namespace}.b"]}`:           `ingresses[0].hosts.allowed[0]: "*-{namespace}.b" is not a host pattern: {namespace} is one whole label, since two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
-		`hosts: {allowed: ["*{namespace}.b"]}`:            `ingresses[0].hosts.allowed[0]: "*{namespace}.b" is not a host pattern: {namespace} is one whole label, since two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
-		`hosts: {allowed: ["{namespace}-api.b"]}`:         `ingresses[0].hosts.allowed[0]: "{namespace}-api.b" is not a host pattern: {namespace} is one whole label, since two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
-		`hosts: {allowed: ["{namespace}.*.b"]}`:           `ingresses[0].hosts.allowed[0]: "{namespace}.*.b" is not a host pattern: * is one whole label and ** several, in front only: *.example.com, **.example.com`,
+		`hosts: {allowed: ["*-{namespace}.b"]}`:           `ingresses[0].hosts.allowed[0]: "*-{namespace}.b" is not a host pattern: {namespace} must be a whole label, because two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["*{namespace}.b"]}`:            `ingresses[0].hosts.allowed[0]: "*{namespace}.b" is not a host pattern: {namespace} must be a whole label, because two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{namespace}-api.b"]}`:         `ingresses[0].hosts.allowed[0]: "{namespace}-api.b" is not a host pattern: {namespace} must be a whole label, because two namespaces could share a host otherwise: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{namespace}.*.b"]}`:           `ingresses[0].hosts.allowed[0]: "{namespace}.*.b" is not a host pattern: write * for one whole label, or ** for several, only at the start: *.example.com, **.example.com`,
 		`hosts: {allowed: ["{namespace}..b"]}`:            `ingresses[0].hosts.allowed[0]: "{namespace}..b" is not a host pattern: it has an empty label`,
 		`hosts: {allowed: ["{namespace}.b:443"]}`:         `ingresses[0].hosts.allowed[0]: "{namespace}.b:443" is not a host pattern: leave scheme, port and path out`,
-		`hosts: {denied: ["{namespace}.b"]}`:              `ingresses[0].hosts.denied[0]: "{namespace}.b" is not a host pattern: {namespace} has a meaning only in hosts.allowed: write the name out, or a wildcard`,
+		`hosts: {denied: ["{namespace}.b"]}`:              `ingresses[0].hosts.denied[0]: "{namespace}.b" is not a host pattern: {namespace} is supported only in hosts.allowed: write the name, or a wildcard`,
 		`hosts: {allowed: ["x.{namespace}.b", "*.{namespace}.b", "{namespace}.b", "{namespace}.a.b"], denied: ["**.a.b", "*.b"]}`: "ingresses[0].hosts.allowed: {namespace}.b is also denied, by *.b: no host can pass by it\n" +
 			`ingresses[0].hosts.allowed: {namespace}.a.b is also denied, by **.a.b: no host can pass by it`,
 		`hosts: {allowed: [a.b, x.b], denied: ["*.B."]}`: "ingresses[0].hosts.allowed: a.b is also denied, by *.b: no host can pass by it\n" +
@@ -254,15 +254,15 @@ func TestIngressRuleErrors(t *testing.T) {
 		`classNames: {}`:                                         `ingresses[0].classNames: checks nothing: write required or allowed`,
 		`paths: {}`:                                              `ingresses[0].paths: checks nothing: write types, denied, deniedPatterns or unsafeCharacters`,
 		`paths: {types: [exact]}`:                                `ingresses[0].paths.types[0]: "exact" is not a path type: write Exact, Prefix or ImplementationSpecific`,
-		`paths: {denied: [""]}`:                                  `ingresses[0].paths.denied[0]: an empty part stands in every path: to deny all paths write types: []`,
+		`paths: {denied: [""]}`:                                  `ingresses[0].paths.denied[0]: every path contains an empty part: to deny all paths write types: []`,
 		`paths: {denied: [], unsafeCharacters: deny}`:            `ingresses[0].paths.denied: [] checks nothing: leave the field out`,
 		`paths: {deniedPatterns: []}`:                            `ingresses[0].paths.deniedPatterns: [] checks nothing: leave the field out`,
 		`paths: {deniedPatterns: ["("]}`:                         "ingresses[0].paths.deniedPatterns[0]: not a regular expression: missing closing ): `(`",
 		`paths: {deniedPatterns: [")|("]}`:                       "ingresses[0].paths.deniedPatterns[0]: not a regular expression: unexpected ): `)|(`",
 		`paths: {deniedPatterns: [""]}`:                          `ingresses[0].paths.deniedPatterns[0]: an empty regular expression covers only the empty value: write ".*" for everything`,
-		`paths: {deniedPatterns: ["a\nb"]}`:                      `ingresses[0].paths.deniedPatterns[0]: a regular expression holds no control characters: write \n for a newline, \t for a tab`,
-		`paths: {deniedPatterns: [_by_lua]}`:                     `ingresses[0].paths.deniedPatterns: _by_lua covers no path: it is compared with the whole path, which begins with /; write .*_by_lua.* for a part, or use denied`,
-		`paths: {deniedPatterns: [(a.*)]}`:                       `ingresses[0].paths.deniedPatterns: (a.*) covers no path: it is compared with the whole path, which begins with /; write .*(a.*).* for a part, or use denied`,
+		`paths: {deniedPatterns: ["a\nb"]}`:                      `ingresses[0].paths.deniedPatterns[0]: a regular expression must not contain control characters: write \n for a newline, \t for a tab`,
+		`paths: {deniedPatterns: [_by_lua]}`:                     `ingresses[0].paths.deniedPatterns: _by_lua does not match any path: it is compared with the whole path, which begins with /; write .*_by_lua.* for a part, or use denied`,
+		`paths: {deniedPatterns: [(a.*)]}`:                       `ingresses[0].paths.deniedPatterns: (a.*) does not match any path: it is compared with the whole path, which begins with /; write .*(a.*).* for a part, or use denied`,
 		`annotations: {}`:                                        `ingresses[0].annotations: checks nothing: write denied, required, values or deniedValues`,
 		`annotations: {required: []}`:                            `ingresses[0].annotations.required: [] checks nothing: leave the field out`,
 		`annotations: {required: [{value: x}]}`:                  `ingresses[0].annotations.required[0]: key is required`,
@@ -275,7 +275,7 @@ func TestIngressRuleErrors(t *testing.T) {
 		`ingressNginx: {maxRisk: Critical}`:                      `ingresses[0].ingressNginx.maxRisk: Critical lets every annotation pass: leave it out`,
 		`defaultBackend: allow`:                                  `ingresses[0].defaultBackend: "allow" is not known here: write deny, or leave the field out to allow it`,
 
-		"defaultBackend: deny\n  match: {podLabels: [app]}": `ingresses[0].match: podLabels has no meaning here: only entries of mirrors and pods look at Pods`,
+		"defaultBackend: deny\n  match: {podLabels: [app]}": `ingresses[0].match: podLabels has no meaning here: only mirrors and pods entries match Pods`,
 	} {
 		t.Run(rule, func(t *testing.T) {
 			_, err := Load(policyFile("p.yaml", ingressRule(rule)))
@@ -301,8 +301,8 @@ var (
 
 var update = flag.Bool("update", false, "write the sentences of testdata/ingresses anew")
 
-// TestIngressManifests judges each testdata/ingresses/<check>/*.yaml by the policy.yaml beside it. The sentences
-// that users read are at the top of a manifest, one a line after "# want: "; good ones have none. A new file is a new
+// TestIngressManifests evaluates each testdata/ingresses/<check>/*.yaml with the policy.yaml next to it. The expected
+// sentences are at the top of a manifest, one per line after "# want: ". Good manifests have none. A new file is a new
 // case; go test -update adds its sentences.
 func TestIngressManifests(t *testing.T) {
 	for _, file := range testdata(t, "ingresses/*/policy.yaml") {
@@ -364,8 +364,8 @@ func writeManifest(t *testing.T, file string, want []string, body string) {
 	}
 }
 
-// mustLoadIngressRule loads a policy of one ingresses entry r with these fields, in lines indented by two but the
-// first.
+// mustLoadIngressRule loads a policy of one ingresses entry r with these fields. All lines except the first are
+// indented by two.
 func mustLoadIngressRule(t testing.TB, text string) *Policy {
 	t.Helper()
 	return mustLoad(t, ingressRule(text))
@@ -377,7 +377,7 @@ func ingressRule(text string) string {
 
 var creating = Attributes{Operation: Create, Namespace: "team-a", Resource: "ingresses"}
 
-// ingressManifest is as much of networking.k8s.io/v1 as the tests' manifests use.
+// ingressManifest contains the fields of networking.k8s.io/v1 that the manifests of the tests use.
 type ingressManifest struct {
 	Metadata struct {
 		Name        string            `json:"name"`

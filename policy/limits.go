@@ -102,5 +102,5 @@ func (e *comparisons) pollDone() bool {
 
 // errStopped returns the error for a load whose context is done.
 func errStopped(ctx context.Context) error {
-	return fmt.Errorf("the policy was not checked to its end: %w", context.Cause(ctx))
+	return fmt.Errorf("the policy was not checked completely: %w", context.Cause(ctx))
 }

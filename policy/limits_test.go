@@ -16,7 +16,7 @@ import (
 
 const aService = "- {name: s%[1]d, mode: enforce, types: {allowed: [ClusterIP]}}\n"
 
-// A policy at a limit loads, and one above it does not, with an error that names the limit.
+// A policy at a limit loads. A policy above it does not load, and the error contains the limit.
 func TestLimits(t *testing.T) {
 	services := func(n int) string {
 		b := "services:\n"
@@ -78,25 +78,25 @@ func TestLimits(t *testing.T) {
 			func(l *Limits) { l.Comparisons = 14 },
 			entry("a", "x.example", "m.example/a", "'*-*'") + entry("b", "x.example", "m.example/b", "a, b"),
 			entry("a", "x.example", "m.example/a", "'*-*', '*0*'") + entry("b", "x.example", "m.example/b", "a, b"),
-			"p:4:3: mirrors[0]: to tell the entries of mirrors apart takes more than 14 comparisons, which is the limit: let fewer of them " +
+			"p:4:3: mirrors[0]: comparing the mirrors entries takes more than 14 comparisons, which is the limit: let fewer entries " +
 				"share sources, mirrors and namespaces with several *",
 		},
 		"comparisons of mirrors with sources": {
 			func(l *Limits) { l.Comparisons = 21 },
 			costlyPolicies()["mirrors below their sources, spared"](3), costlyPolicies()["mirrors below their sources, spared"](4),
-			"p:5:3: mirrors[1]: to tell the entries of mirrors apart takes more than 21 comparisons, which is the limit: let fewer of them " +
+			"p:5:3: mirrors[1]: comparing the mirrors entries takes more than 21 comparisons, which is the limit: let fewer entries " +
 				"share sources, mirrors and namespaces with several *",
 		},
 		"comparisons of mirrors with mirrors": {
 			func(l *Limits) { l.Comparisons = 4 },
 			costlyPolicies()["mirrors that collide but for what is spared"](2), costlyPolicies()["mirrors that collide but for what is spared"](3),
-			"p:5:3: mirrors[1]: to tell the entries of mirrors apart takes more than 4 comparisons, which is the limit: let fewer of them " +
+			"p:5:3: mirrors[1]: comparing the mirrors entries takes more than 4 comparisons, which is the limit: let fewer entries " +
 				"share sources, mirrors and namespaces with several *",
 		},
 		"comparisons of annotations": {
 			nil, annotations(150, 175), annotations(150, 176),
-			"p:4:50: services[0].annotations.denied: to compare its patterns with the keys of required takes more than 26,300 comparisons, " +
-				"which is the limit for as many as they are: write fewer with a *",
+			"p:4:50: services[0].annotations.denied: comparing its patterns with the keys of required takes more than 26,300 comparisons, " +
+				"which is the limit for their number: write fewer patterns with *",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// No loop that compares entries files an error after the context is done.
+// No loop that compares entries reports an error after the context is done.
 func TestComparingIsStopped(t *testing.T) {
 	var doc document
 	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
@@ -276,7 +276,7 @@ services:
 		return errs.Len()
 	}
 	for name, test := range map[string]struct {
-		want int // of what is found when there is time
+		want int // of the findings if there is time
 		find func(e *comparisons, errs *strict.Collector) int
 	}{
 		"rules": {1, func(e *comparisons, _ *strict.Collector) int {
@@ -312,11 +312,11 @@ services:
 			}
 		})
 	}
-	// The third poll of the context is that of comparing the second of three patterns with the first.
+	// The third poll of the context is in the comparison of the second of three patterns with the first.
 	if got := overlapping(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}, limit: 1000}, new(strict.Collector)); got != 0 {
 		t.Errorf("a name: %d", got)
 	}
-	// The fourth route is the first with the end of another one.
+	// The fourth route is a copy of the first route with another end.
 	errs := new(strict.Collector)
 	table().refuseCollisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
 	if errs.Len() > 0 {
@@ -343,28 +343,28 @@ func TestNamespaceIndexIsShared(t *testing.T) {
 	}
 }
 
-// What is done once all is read asks too, at least once for each element: there it could be long, and nothing is read
-// any more.
+// The steps after reading also poll the context, at least once for each element, because they can take long and nothing
+// is read any more.
 func TestCompilingIsStopped(t *testing.T) {
 	const n = 100
 	for name, least := range map[string]int{
 		"sources of many entries":                             3 * n, // a mirrors entry, its source and its mirror
 		"one name for all":                                    n,     // a rule
-		"namespaces of two entries":                           2 * n, // a pattern, to tell whether it overlaps
+		"namespaces of two entries":                           2 * n, // a pattern, to find out whether it overlaps
 		"globs and names that each covers but for the middle": n * n, // a comparison
 	} {
 		file := policyFile("p", costlyPolicies()[name](n))
 		reading := &countedContext{Context: t.Context()}
 		new(document).merge(strict.NewDecoder(reading, strict.Limits{Values: 1 << 20, Entries: 1 << 20, Texts: 1 << 20, Cost: 1 << 20}), file)
 		all := &countedContext{Context: t.Context()}
-		_, _ = LoadWithin(all, fileLimits(), file) // what is wrong with them does not matter
+		_, _ = LoadWithin(all, fileLimits(), file) // their mistakes do not matter
 		if polls := all.polls - reading.polls; polls < least {
 			t.Errorf("%s: the context was polled %d times, want at least %d", name, polls, least)
 		}
 	}
 }
 
-// countedContext is done when it has been polled last times.
+// countedContext is done after it has been polled last times.
 type countedContext struct {
 	context.Context
 	cause       error
@@ -378,7 +378,7 @@ func (c *countedContext) Err() error {
 	return nil
 }
 
-// An error has at most a hundred mistakes, and each is short, whatever the file has.
+// An error has at most a hundred mistakes, and each is short, for all contents of the file.
 func TestErrorsAreBounded(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 2000 {

@@ -341,7 +341,7 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 			return
 		}
 		if pos, again := first[h.Name]; again {
-			errs.Errorf(h.Pos, "the name %s is taken by %s: names are unique in the whole policy",
+			errs.Errorf(h.Pos, "the name %s is taken by %s: names must be unique in the whole policy",
 				text.Quote(h.Name), pos)
 			return
 		}

@@ -12,7 +12,7 @@ import (
 // costlyPolicy returns the text of a policy file after its header, with n elements.
 type costlyPolicy func(n int) string
 
-// costlyPolicies are policies whose cost could grow faster than their text, or that are costly for each byte.
+// costlyPolicies are policies whose cost could grow faster than their text, or that cost much for each byte.
 func costlyPolicies() map[string]costlyPolicy {
 	return map[string]costlyPolicy{
 		"sources of one entry": func(n int) string { return entry("a", list(n, "r%d.example"), "m.example/{registry}") },
@@ -156,7 +156,7 @@ func list(n int, format string) string {
 
 func repeat(s string, n int) string { return strings.TrimSuffix(strings.Repeat(s+", ", n), ", ") }
 
-// lines returns entries of mirrors formatted with their indexes.
+// lines returns mirrors entries formatted with their indexes.
 func lines(n int, format string) string {
 	var b strings.Builder
 	b.WriteString("mirrors:\n")
@@ -182,7 +182,7 @@ func TestLoadCost(t *testing.T) {
 			}
 			half, _ := loadCost(t, policy(n/2))
 			whole, err := loadCost(t, policy(n))
-			// This one grows with the square of its length until the comparisons are exhausted.
+			// The cost of this policy grows with the square of its length until the comparisons are exhausted.
 			square := name == "namespaces by sources, each with another entry"
 			if !square && whole > small && float64(whole) > 2.3*float64(half) {
 				t.Errorf("%d elements take %d bytes, half of them %d", n, whole, half)
@@ -203,7 +203,7 @@ func TestLoadCost(t *testing.T) {
 	}
 }
 
-// loadCost returns how many bytes loading a policy allocates.
+// loadCost returns the number of bytes that loading a policy allocates.
 func loadCost(t *testing.T, text string) (bytes uint64, err error) {
 	t.Helper()
 	file := policyFile("p", text)
@@ -214,8 +214,8 @@ func loadCost(t *testing.T, text string) (bytes uint64, err error) {
 	return after.TotalAlloc - before.TotalAlloc, err
 }
 
-// How long a policy takes to load. Twice the elements take at most 2.3 times as much processor time, which other
-// processes change less than the clock's.
+// BenchmarkLoad measures the time to load a policy. Twice the elements take at most 2.3 times as much processor time,
+// which depends less on other processes than elapsed time.
 func BenchmarkLoad(b *testing.B) {
 	for name, policy := range costlyPolicies() {
 		for _, n := range []int{4_000, 8_000, 16_000} {

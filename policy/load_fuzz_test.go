@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Any policy file either loads, each time as the same policy, or each error has a position.
+// Any policy file either always loads as the same policy, or each of its errors has a position.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/load/*.yaml", "testdata/*/*/policy.yaml"} {
 		paths, err := filepath.Glob(pattern)

@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Each testdata/load/*.bad.yaml is a policy that does not load. Its errors are in the file, one a line
-// after "# want: " and at the end, where it moves no line number. A case is added by adding a file.
+// Each testdata/load/*.bad.yaml is a policy that does not load. Its errors are in the file, one per line after "# want:
+// ", at the end, so that they do not change line numbers. To add a case, add a file.
 func TestLoadErrors(t *testing.T) {
 	for _, path := range testdata(t, "load/*.bad.yaml") {
 		name := filepath.Base(path)
@@ -31,8 +31,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// Files are merged in the order of their names, whatever their order in the call and their directories, which a
-// ConfigMap of them has not.
+// Files are merged in the order of their names, whatever their order in the call and their directories. A ConfigMap
+// does not have directories.
 func TestLoadMergesInNameOrder(t *testing.T) {
 	a := policyFile("z/a.yaml", "services:\n- {name: first, mode: enforce, types: {allowed: []}}\n")
 	b := policyFile("b.yaml", "services:\n- {name: second, mode: enforce, types: {allowed: []}}\n"+
@@ -61,8 +61,8 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 	}
 }
 
-// The hash is that of the content, which users compare, whatever the names of files. It never changes for the same
-// content.
+// The hash is the hash of the content, which users compare, and does not depend on file names. It never changes for the
+// same content.
 func TestHash(t *testing.T) {
 	one := policyFile("a.yaml", "services: []\n")
 	hash := func(files ...File) string {
@@ -88,7 +88,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// A policy is emptied when no document has an entry, be it one that is off, or says that this is meant.
+// A policy counts as emptied if no document has an entry, including entries in mode off, or allowEmpty.
 func TestEmptied(t *testing.T) {
 	for text, want := range map[string]int{
 		"allowEmpty: true\n": 0,
@@ -147,11 +147,11 @@ c.yaml:1: not valid YAML: did not find expected node content`
 	}
 }
 
-// Names are unique across all files and kinds, since a finding has only the name.
+// Names are unique across all files and kinds, because a finding only contains the name.
 func TestLoadDuplicateNames(t *testing.T) {
 	entry := "services:\n- {name: same, mode: enforce, types: {allowed: []}}\n"
 	_, err := Load(policyFile("b", entry), policyFile("a", entry))
-	want := `b:4:3: services[0]: the name "same" is taken by a:4:3: names are unique in the whole policy`
+	want := `b:4:3: services[0]: the name "same" is taken by a:4:3: names must be unique in the whole policy`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -173,7 +173,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 	}
 }
 
-// Each kind has its own strictest mode, and entries that are off do not count.
+// Each kind has a separate strictest mode, and entries in mode off do not count.
 func TestStrictest(t *testing.T) {
 	for _, tt := range []struct {
 		name, policy string
@@ -207,7 +207,7 @@ services:
 	}
 }
 
-// Each block of a policy file is counted, and its names are unique among those of the others.
+// Each block of a policy file is counted, and its names are unique in all blocks.
 func TestEveryBlockIsCounted(t *testing.T) {
 	var b blocks
 	v := reflect.ValueOf(&b).Elem()
@@ -252,7 +252,7 @@ func TestEveryBlockIsCounted(t *testing.T) {
 	}
 }
 
-// A policy in UTF-16 without a byte order mark is no YAML, and the error says why.
+// A policy in UTF-16 without a byte order mark is not YAML, and the error contains the reason.
 func TestLoadUTF16(t *testing.T) {
 	var data []byte
 	for _, c := range []byte("kind: EvergatePolicy\n") {
@@ -264,7 +264,7 @@ func TestLoadUTF16(t *testing.T) {
 	}
 }
 
-// The first error of a file that is a template of one says so.
+// If a file is a template, its first error mentions this.
 func TestLoadTemplates(t *testing.T) {
 	const hint = "; the file has {{, as templates do: render it first, as helm template does"
 	for text, want := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An image that an enforced rule denies wherever it is pulled from gets no advice to write it at its mirror.
+// If an enforced rule also denies the image at its mirror, the denial does not suggest the mirror.
 func TestMirrorAdvice(t *testing.T) {
 	const mirrors = `
 mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]
@@ -15,7 +15,7 @@ pods:
 `
 	const advice = `"nginx" is not pulled from a mirror; write m.example/hub/library/nginx`
 	none := func(by string) string {
-		return `"nginx" is not pulled from a mirror, since ` + by + " denies it"
+		return `"nginx" is not pulled from a mirror, because ` + by + " denies it"
 	}
 	for name, test := range map[string]struct{ rules, want string }{
 		"no other rule":      {"", advice},

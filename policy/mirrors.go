@@ -31,12 +31,12 @@ func (e *mirrorEntry) Validate() error {
 	var faults strict.Faults
 	faults.Add(e.validate(mirrorDimensions()))
 	if len(e.Sources) == 0 {
-		faults.Fieldf("sources", "[] covers no image: name at least one source, such as docker.io")
+		faults.Fieldf("sources", "[] does not cover any image: list at least one source, such as docker.io")
 	}
 	seen := make(map[source]bool, len(e.Sources))
 	for _, s := range e.Sources {
 		if seen[s] {
-			faults.Fieldf("sources", "%s stands twice", s)
+			faults.Fieldf("sources", "%s is listed twice", s)
 		}
 		seen[s] = true
 		if err := e.Mirror.suits(s); err != nil {
@@ -62,7 +62,8 @@ func (s *source) UnmarshalText(b []byte) (err error) {
 	case strings.HasPrefix(str, "*"):
 		s.wild, err = match.ParseWildcard(str)
 	case strings.Contains(str, "*"):
-		err = fmt.Errorf("%s is not a source: a wildcard is written *.gcr.io, and a path covers all below it as it is",
+		err = fmt.Errorf("%s is not a source: write a wildcard as *.gcr.io; a path covers everything "+
+			"below it without a wildcard",
 			match.QuoteImage(str))
 	default:
 		s.place, err = match.ParsePlace(str)
@@ -92,7 +93,7 @@ const registryPlaceholder = "{registry}"
 func (d *destination) UnmarshalText(b []byte) (err error) {
 	place, keep := strings.CutSuffix(string(b), "/"+registryPlaceholder)
 	if strings.ContainsAny(place, "{}") {
-		return fmt.Errorf("%s is not a mirror: the only placeholder is %s, and it stands once, as the last segment, "+
+		return fmt.Errorf("%s is not a mirror: the only placeholder is %s, and it must be the last segment, once, "+
 			"as in mirror.example/%[2]s", match.QuoteImage(string(b)), registryPlaceholder)
 	}
 	written, _, _ := strings.Cut(place, "/")
@@ -103,7 +104,7 @@ func (d *destination) UnmarshalText(b []byte) (err error) {
 		written = ""
 	}
 	if place == match.DockerHub && !keep {
-		return errors.New("docker.io reads a name of one segment as one below library/: write docker.io and a path")
+		return errors.New("docker.io puts a name of one segment below library/: write docker.io and a path")
 	}
 	*d = destination{place, keep, written}
 	return nil
@@ -122,11 +123,11 @@ func (d destination) suits(s source) error {
 	registry, _, _ := strings.Cut(s.place, "/")
 	switch {
 	case s.place == "" && !d.keepRegistry:
-		return fmt.Errorf("%s covers many registries, whose images of one name must not land on each other: "+
+		return fmt.Errorf("%s covers many registries, whose images with the same name must not get the same place: "+
 			"write %s/%s", s, d.place, registryPlaceholder)
 	case d.keepRegistry && strings.Contains(registry, ":"):
-		return fmt.Errorf(`%s cannot stand for %s, since ":" cannot stand in a path: give this source an entry and `+
-			"a mirror of its own", registryPlaceholder, registry)
+		return fmt.Errorf(`%s cannot represent %s, because a path cannot contain ":": give this source a separate entry `+
+			"and mirror", registryPlaceholder, registry)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
 				"again: that entry needs exclude: {images: [%s]}%s", r.to, by.source, by.where(), r.base, by.forGood())
 		}
 		if m, place := t.standsAt(r.source.place); m != nil && !r.excludesPlace(place) {
-			errs.Errorf(r.Pos, "the source %s lies at %s, the mirror of %s, where images are never rewritten: "+
-				"name the place that they come from", r.source, place, m.where())
+			errs.Errorf(r.Pos, "the source %s is at %s, the mirror of %s, where images are never rewritten: "+
+				"write the place that they come from", r.source, place, m.where())
 		}
 		if t.stopComparing(r.mirror, e, errs) {
 			return
@@ -53,8 +53,8 @@ func (m *mirror) forGood() string {
 func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Collector) bool {
 	if e.over && !t.limitFiled {
 		t.limitFiled = true
-		errs.Errorf(at.Pos, "to tell the entries of mirrors apart takes more than %s comparisons, which is the limit: "+
-			"let fewer of them share sources, mirrors and namespaces with several *", text.Thousands(e.limit))
+		errs.Errorf(at.Pos, "comparing the mirrors entries takes more than %s comparisons, which is the limit: "+
+			"let fewer entries share sources, mirrors and namespaces with several *", text.Thousands(e.limit))
 	}
 	return e.over || e.pollDone()
 }
@@ -97,8 +97,8 @@ func (t *mirrorTable) refuseCollisions(e *comparisons, errs *strict.Collector) {
 			if from == r.source.place || other.excludesPlace(from) || t.hasLongerSource(from, other.source) {
 				continue
 			}
-			errs.Errorf(r.Pos, "images of %s would land on those of %s, which %s puts at %s as well: give each a "+
-				"mirror of its own, or make them sources of one entry if they hold the same content",
+			errs.Errorf(r.Pos, "images of %s would be mixed with images of %s, which %s also puts at %s: give each a "+
+				"separate mirror, or make them sources of one entry if they have the same content",
 				r.source, from, other.where(), r.base)
 			break
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// findOverlaps files an error if and only if comparing each pattern with each finds an overlap, and only about pairs
+// findOverlaps reports an error if and only if comparing all pairs of patterns finds an overlap, and only for pairs
 // that overlap.
 func TestFindOverlapsEqualsPairwise(t *testing.T) {
-	const seed = 3 // any: the same each time, so that a failure can be repeated
+	const seed = 3 // any fixed seed, so a failure can be repeated
 	random := rand.New(rand.NewPCG(seed, seed))
 	overlapping := 0
 	for range 20_000 {
@@ -47,7 +47,7 @@ func TestFindOverlapsEqualsPairwise(t *testing.T) {
 	}
 }
 
-// Closed patterns are removed: otherwise each later pattern would look through all open ones in vain, and those
+// Closed patterns are removed. Otherwise each later pattern would search all open patterns in vain, and these
 // comparisons are not counted.
 func TestOverlapsRemovesClosed(t *testing.T) {
 	const seed = 5 // any

@@ -76,7 +76,7 @@ func TestWhyNamesThePullSecret(t *testing.T) {
 func TestPullSecretNames(t *testing.T) {
 	for name, want := range map[string]string{
 		`Login`:                   `"Login" cannot be the name of a Secret: it has an upper-case letter`,
-		`a_b`:                     `"a_b" cannot be the name of a Secret: the label "a_b" holds another character than letters`,
+		`a_b`:                     `"a_b" cannot be the name of a Secret: the label "a_b" has a character other than letters`,
 		`""`:                      `"" cannot be the name of a Secret: it has an empty label`,
 		strings.Repeat("a.", 127): `cannot be the name of a Secret: it has 254 characters`,
 	} {

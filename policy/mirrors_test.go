@@ -59,8 +59,8 @@ func TestRewriteImage(t *testing.T) {
 		"docker.io:0443/nginx":            "m.example/docker.io/library/nginx",
 		"quay.io:0/x":                     "not an image reference: it has the port 0, and ports are 1 to 65535",
 		"quay.io:65536/x":                 "not an image reference: it has the port 65536, and ports are 1 to 65535",
-		"sha256:12ab":                     "not an image reference: to a node it may be the ID of any image that lies there, or the beginning of one: write a name",
-		digest256:                         "not an image reference: to a node it may be the ID of any image that lies there, or the beginning of one: write a name",
+		"sha256:12ab":                     "not an image reference: a node may take it for the ID of any image on the node, or for the start of an ID: write a name",
+		digest256:                         "not an image reference: a node may take it for the ID of any image on the node, or for the start of an ID: write a name",
 		"quay.io/x":                       "m.example/quay.io/x",
 		"lscr.io/linuxserver/x":           "m.example/lscr.io/x",
 		"lscr.io/other/x":                 "no source covers lscr.io/other/x",
@@ -91,7 +91,7 @@ func TestRewriteImage(t *testing.T) {
 	}
 }
 
-// An image that is only the host of a mirror would be parsed as a path on docker.io: no patch is better.
+// An image that is only the host of a mirror would be parsed as a path on docker.io, so it does not get a patch.
 func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+mirrorText("one", "ghcr.io/acme/app", "m.example"))
 	out := rewriteOne(p, "ghcr.io/acme/app:1")
@@ -104,7 +104,7 @@ func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 	}
 }
 
-// Mirrors are compared by their one spelling and written as the policy has them: nodes have credentials for that name.
+// Mirrors are compared in normal form and written as in the policy, because nodes have credentials for that name.
 func TestMirrorSpellingIsKept(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
 		mirrorText("hub", "docker.io", "m.example:0443/hub")+
@@ -179,47 +179,47 @@ func TestMirrorMatch(t *testing.T) {
 func TestMirrorErrors(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"no sources", mirrorText("a", "", "m.example"),
-			`p:5:12: mirrors[0].sources: [] covers no image: name at least one source, such as docker.io`},
+			`p:5:12: mirrors[0].sources: [] does not cover any image: list at least one source, such as docker.io`},
 		{"source twice", mirrorText("a", "docker.io, index.docker.io", "m.example"),
-			`p:5:12: mirrors[0].sources: docker.io stands twice`},
+			`p:5:12: mirrors[0].sources: docker.io is listed twice`},
 		{"source without registry", mirrorText("a", "nginx", "m.example"),
-			`p:5:13: mirrors[0].sources[0]: "nginx" names no registry: write docker.io/library/nginx`},
+			`p:5:13: mirrors[0].sources[0]: "nginx" has no registry: write docker.io/library/nginx`},
 		{"source with tag", mirrorText("a", "'docker.io/x:1'", "m.example"),
 			`p:5:13: mirrors[0].sources[0]: "docker.io/x:1" has a tag or digest: write docker.io/x`},
 		{"source with star", mirrorText("a", "docker.io/*", "m.example"),
-			`p:5:13: mirrors[0].sources[0]: "docker.io/*" is not a source: a wildcard is written *.gcr.io, and a path covers all below it as it is`},
+			`p:5:13: mirrors[0].sources[0]: "docker.io/*" is not a source: write a wildcard as *.gcr.io; a path covers everything below it without a wildcard`},
 		{"source with placeholder", mirrorText("a", "'{namespace}.reg.example'", "m.example"),
 			`p:5:13: mirrors[0].sources[0]: "{namespace}.reg.example" is not a source: a source has no placeholder; write it out, or a wildcard such as *.gcr.io`},
 		{"wildcard with placeholder", mirrorText("a", "'*.{namespace}.example'", "'m.example/{registry}'"),
 			`p:5:13: mirrors[0].sources[0]: "*.{namespace}.example" is not a source: a source has no placeholder; write it out, or a wildcard such as *.gcr.io`},
 		{"mirror of a namespace", mirrorText("a", "quay.io", "'{namespace}.m.example/x'"),
-			`p:6:11: mirrors[0].mirror: "{namespace}.m.example/x" is not a mirror: the only placeholder is {registry}, and it stands once, as the last segment, as in mirror.example/{registry}`},
+			`p:6:11: mirrors[0].mirror: "{namespace}.m.example/x" is not a mirror: the only placeholder is {registry}, and it must be the last segment, once, as in mirror.example/{registry}`},
 		{"mirror without registry", mirrorText("a", "docker.io", "mirror/docker.io"),
-			`p:6:11: mirrors[0].mirror: "mirror/docker.io" names no registry: write docker.io/mirror/docker.io`},
+			`p:6:11: mirrors[0].mirror: "mirror/docker.io" has no registry: write docker.io/mirror/docker.io`},
 		{"mirror with scheme", mirrorText("a", "docker.io", "https://m.example/x"),
 			`p:6:11: mirrors[0].mirror: "https://m.example/x" has a scheme: write m.example/x`},
 		{"mirror docker.io", mirrorText("a", "quay.io", "docker.io"),
-			`p:6:11: mirrors[0].mirror: docker.io reads a name of one segment as one below library/: write docker.io and a path`},
+			`p:6:11: mirrors[0].mirror: docker.io puts a name of one segment below library/: write docker.io and a path`},
 		{"other placeholder", mirrorText("a", "quay.io", "'m.example/{host}'"),
-			`p:6:11: mirrors[0].mirror: "m.example/{host}" is not a mirror: the only placeholder is {registry}, and it stands once, as the last segment, as in mirror.example/{registry}`},
+			`p:6:11: mirrors[0].mirror: "m.example/{host}" is not a mirror: the only placeholder is {registry}, and it must be the last segment, once, as in mirror.example/{registry}`},
 		{"placeholder inside", mirrorText("a", "quay.io", "'m.example/{registry}/x'"),
-			`p:6:11: mirrors[0].mirror: "m.example/{registry}/x" is not a mirror: the only placeholder is {registry}, and it stands once, as the last segment, as in mirror.example/{registry}`},
+			`p:6:11: mirrors[0].mirror: "m.example/{registry}/x" is not a mirror: the only placeholder is {registry}, and it must be the last segment, once, as in mirror.example/{registry}`},
 		{"wildcard without placeholder", mirrorText("a", "'*.gcr.io'", "m.example"),
-			`p:6:11: mirrors[0].mirror: *.gcr.io covers many registries, whose images of one name must not land on each other: write m.example/{registry}`},
+			`p:6:11: mirrors[0].mirror: *.gcr.io covers many registries, whose images with the same name must not get the same place: write m.example/{registry}`},
 		{"placeholder for a port", mirrorText("a", "'reg.example:5000'", "'m.example/{registry}'"),
-			`p:6:11: mirrors[0].mirror: {registry} cannot stand for reg.example:5000, since ":" cannot stand in a path: give this source an entry and a mirror of its own`},
+			`p:6:11: mirrors[0].mirror: {registry} cannot represent reg.example:5000, because a path cannot contain ":": give this source a separate entry and mirror`},
 		{"users", mirrorText("a", "quay.io", "m.example", "match: {users: [x]}"),
 			`p:8:10: mirrors[0].match: users has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels`},
 		{"no mirror", "- {name: a, mode: enforce, sources: [quay.io]}\n",
 			`p:4:3: mirrors[0]: mirror is required`},
 		{"off is checked too", strings.Replace(mirrorText("a", "nginx", "m.example"), "enforce", "'off'", 1),
-			`p:5:13: mirrors[0].sources[0]: "nginx" names no registry: write docker.io/library/nginx`},
+			`p:5:13: mirrors[0].sources[0]: "nginx" has no registry: write docker.io/library/nginx`},
 	} {
 		t.Run(test.name, func(t *testing.T) { checkMirrorErrors(t, test.text, test.want) })
 	}
 }
 
-// checkMirrorErrors compares the errors of loading entries with want; empty for none.
+// checkMirrorErrors compares the errors of loading entries with want; want is empty if there are none.
 func checkMirrorErrors(t *testing.T, text, want string) {
 	t.Helper()
 	var got string
@@ -231,14 +231,14 @@ func checkMirrorErrors(t *testing.T, text, want string) {
 	}
 }
 
-// Conflicts between entries. The second entry begins in line 9, and the third in line 14.
+// Conflicts between entries. The second entry starts on line 9, and the third on line 14.
 func TestMirrorConflicts(t *testing.T) {
 	ns := func(patterns string) string { return "match: {namespaces: [" + patterns + "]}" }
 	spare := func(images string) string { return "exclude: {images: [" + images + "]}" }
 	off := func(text string) string { return strings.Replace(text, "enforce", "'off'", 1) }
 	clash := func(line int, s, from, other, at string) string {
-		return fmt.Sprintf("p:%d:3: mirrors[%d]: images of %s would land on those of %s, which %s puts at %s as well: give "+
-			"each a mirror of its own, or make them sources of one entry if they hold the same content\n",
+		return fmt.Sprintf("p:%d:3: mirrors[%d]: images of %s would be mixed with images of %s, which %s also puts at %s: give "+
+			"each a separate mirror, or make them sources of one entry if they have the same content\n",
 			line, (line-4)/5, s, from, other, at)
 	}
 	for _, test := range []struct{ name, text, want string }{
@@ -279,18 +279,18 @@ func TestMirrorConflicts(t *testing.T) {
 			`p:4:3: mirrors[0]: the mirror m.example/hub is covered by the source m.example of a (p:4:3), which would rewrite its images again: that entry needs exclude: {images: [m.example/hub]}`},
 		{"source below a mirror",
 			mirrorText("a", "docker.io", "m.example") + mirrorText("b", "m.example/team/x", "n.example"),
-			`p:9:3: mirrors[1]: the source m.example/team/x lies at m.example, the mirror of a (p:4:3), where images are never rewritten: name the place that they come from`},
+			`p:9:3: mirrors[1]: the source m.example/team/x is at m.example, the mirror of a (p:4:3), where images are never rewritten: write the place that they come from`},
 		{"source below a mirror spared",
 			mirrorText("a", "docker.io", "m.example") + mirrorText("b", "m.example/team/x", "n.example", spare("m.example")), ``},
 		{"source at a mirror",
 			mirrorText("a", "docker.io", "m.example/x") + mirrorText("b", "m.example/x", "n.example"),
-			`p:9:3: mirrors[1]: the source m.example/x lies at m.example/x, the mirror of a (p:4:3), where images are never rewritten: name the place that they come from`},
+			`p:9:3: mirrors[1]: the source m.example/x is at m.example/x, the mirror of a (p:4:3), where images are never rewritten: write the place that they come from`},
 		{"mirror below its own source",
 			mirrorText("a", "docker.io", "docker.io/library"),
 			`p:4:3: mirrors[0]: the mirror docker.io/library is covered by the source docker.io of a (p:4:3), which would rewrite its images again: that entry needs exclude: {images: [docker.io/library]}`},
 		{"source at a kept registry",
 			mirrorText("a", "'*.gcr.io'", "m.example/{registry}") + mirrorText("b", "m.example/eu.gcr.io", "n.example"),
-			`p:9:3: mirrors[1]: the source m.example/eu.gcr.io lies at m.example/eu.gcr.io, the mirror of a (p:4:3), where images are never rewritten: name the place that they come from`},
+			`p:9:3: mirrors[1]: the source m.example/eu.gcr.io is at m.example/eu.gcr.io, the mirror of a (p:4:3), where images are never rewritten: write the place that they come from`},
 		{"source beside a kept registry",
 			mirrorText("a", "'*.gcr.io'", "m.example/{registry}") + mirrorText("b", "m.example/quay.io", "n.example"), ``},
 		{"no loop with one that is off",
@@ -376,7 +376,7 @@ func TestMirrorPlaces(t *testing.T) {
 
 // Each review pays for the garbage collection of the policy, which follows every allocation.
 func TestMirrorAllocations(t *testing.T) {
-	const mirrors, most = 10_000, 11_000 // one for each name, and those of other tests
+	const mirrors, most = 10_000, 11_000 // one for each name, and the allocations of other tests
 	var text strings.Builder
 	text.WriteString("mirrors:\n")
 	for i := range mirrors {
@@ -392,7 +392,7 @@ func TestMirrorAllocations(t *testing.T) {
 	}
 }
 
-// heapObjects returns how many allocations are in use.
+// heapObjects returns the number of allocations in use.
 func heapObjects() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -114,8 +114,8 @@ func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern
 		w.more = true
 		return false
 	}
-	w.errs.Errorf(d.entry.Pos, "images.denied has %s, and mirrors entry %s has it at %s: written so, an "+
-		"image is not denied; deny %[3]s too", d.pattern, r.Name, at)
+	w.errs.Errorf(d.entry.Pos, "images.denied has %s, and mirrors entry %s has it at %s: an image "+
+		"written like that is not denied; deny %[3]s too", d.pattern, r.Name, at)
 	return false
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kubelet looks an image with the pull policy Never up on the node by its name: it is not rewritten.
+// kubelet looks up an image with the pull policy Never on the node by its name, so the image is not rewritten.
 func TestNeverPulled(t *testing.T) {
 	p := mustLoad(t, `
 mirrors:
@@ -48,7 +48,7 @@ pods:
 	}
 }
 
-// from: mirrors applies to such an image like to any other one: by its name.
+// from: mirrors applies to such an image like to any other image, by its name.
 func TestNeverPulledFromMirrors(t *testing.T) {
 	p := mustLoad(t, `
 mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, exclude: {images: [docker.io/acme/excluded]}}]
@@ -62,7 +62,7 @@ pods: [{name: r, mode: enforce, images: {from: mirrors, allowed: [docker.io/acme
 			t.Errorf("%s: %v", image, sentences(got))
 		}
 	}
-	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, since its pull policy is Never; ` +
+	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, because its pull policy is Never; ` +
 		"load it on the nodes as m.example/hub/acme/preloaded and write that, or have the policy allow it"
 	got := must(p.EvaluatePod(createPod, &Pod{Images: []Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
 	if diff := cmp.Diff(want, got[0].Reason); diff != "" {

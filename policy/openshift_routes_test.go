@@ -11,15 +11,16 @@ import (
 
 var creatingOpenShiftRoute = Attributes{Operation: Create, Namespace: "team", Resource: openShiftRoutes}
 
-// Every directory of testdata/openshiftRoutes has a policy.yaml and manifests that it judges, with the sentences about
-// each at its top.
+// Every directory in testdata/openshiftRoutes has a policy.yaml and manifests, with the expected sentences at the top
+// of each.
 func TestOpenShiftRouteManifests(t *testing.T) {
 	testManifests(t, "openshiftRoutes", func(p *Policy, manifest []byte) []Finding {
 		return must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, readOpenShiftRoute(t, manifest), nil, nil))
 	})
 }
 
-// readOpenShiftRoute reads a manifest with types of its own: the module of OpenShift has no release with spec.subdomain.
+// readOpenShiftRoute reads a manifest with local types, because the module of OpenShift has no release with
+// spec.subdomain.
 func readOpenShiftRoute(t testing.TB, manifest []byte) *OpenShiftRoute {
 	t.Helper()
 	type backend struct {
@@ -53,12 +54,13 @@ func readOpenShiftRoute(t testing.TB, manifest []byte) *OpenShiftRoute {
 	return out
 }
 
-// What a Route claims by its host, its subdomain and its wildcard policy, with the domains of two routers and with none.
+// The hosts that a Route claims by its host, subdomain and wildcard policy, with the domains of two routers and without
+// domains.
 func TestOpenShiftRouteClaims(t *testing.T) {
 	for name, test := range map[string]struct {
 		route     OpenShiftRoute
 		want      string
-		ofUnknown string // without domains, where it is something else
+		ofUnknown string // without domains, if that differs
 	}{
 		"a host":                    {OpenShiftRoute{Host: "A.example"}, "spec.host a.example", ""},
 		"a host beats a subdomain":  {OpenShiftRoute{Host: "a.example", Subdomain: "b"}, "spec.host a.example", ""},
@@ -98,8 +100,8 @@ func TestOpenShiftRouteClaims(t *testing.T) {
 	}
 }
 
-// The domains of one entry mean nothing to another one, and all of them together are those of owners. Without one, a
-// subdomain meets every owner.
+// The domains of one entry do not apply to another entry. The domains of all entries apply to owners. Without domains,
+// a subdomain may belong to any owner.
 func TestSubdomainDomains(t *testing.T) {
 	const owners = "owners: [{name: o, mode: enforce, hosts: [web.apps.example, web.corp.example], namespaces: [platform]}]\n"
 	const unknown = `"web" is below the domain of each router, which means every host`
@@ -109,7 +111,7 @@ func TestSubdomainDomains(t *testing.T) {
 	}{
 		"not named": {"routes: [{name: r, mode: enforce, hosts: {allowed: ['*.example']}}]\n" + owners, []string{
 			`r/hosts.allowed: spec.subdomain: ` + unknown + `; allowed: *.example`,
-			`o/owners: spec.subdomain: ` + unknown + `, also web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
+			`o/owners: spec.subdomain: ` + unknown + `, including web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
 		}},
 		"of each entry": {`routes:
 - {name: a, mode: enforce, subdomainDomains: [apps.example, Apps.example.], hosts: {denied: [web.apps.example], max: 1}}
@@ -124,7 +126,7 @@ func TestSubdomainDomains(t *testing.T) {
 			`o/owners: spec.subdomain: "web.corp.example" belongs to the namespaces platform`,
 		}},
 		"of an entry in a weaker mode": {"routes: [{name: r, mode: warn, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, []string{
-			`o/owners: spec.subdomain: ` + unknown + `, also web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
+			`o/owners: spec.subdomain: ` + unknown + `, including web.apps.example, which belongs to the namespaces platform; set spec.host instead`,
 		}},
 		"elsewhere": {"routes: [{name: r, mode: enforce, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, nil},
 	} {
@@ -137,7 +139,7 @@ func TestSubdomainDomains(t *testing.T) {
 	}
 }
 
-// What is known of the claims by the domains of one entry is not taken for those of another one.
+// Claims that were computed with the domains of one entry are not used for another entry.
 func TestClaimsOfEachEntry(t *testing.T) {
 	p := mustLoad(t, `routes:
 - {name: a, mode: enforce, subdomainDomains: [apps.example], hosts: {max: 1}}
@@ -151,7 +153,8 @@ func TestClaimsOfEachEntry(t *testing.T) {
 	}
 }
 
-// What the old Route had denies no update: a host by whichever field, and the same subdomain where no domain is known.
+// An update is not denied for hosts that the old Route had: a host in any field, and the same subdomain if no domain is
+// known.
 func TestOpenShiftRatchet(t *testing.T) {
 	for name, test := range map[string]struct {
 		rules    string
@@ -186,7 +189,7 @@ func TestOpenShiftRatchet(t *testing.T) {
 	}
 }
 
-// Entries that check nothing of a Route are no rules for it, and those of other kinds do not apply.
+// Entries without a check for Routes are not rules for them, and entries for other kinds do not apply.
 func TestOpenShiftRules(t *testing.T) {
 	p := mustLoad(t, `routes:
 - {name: parents, mode: enforce, parents: {allowed: []}, paths: {types: []}, backends: {crossNamespace: deny}}

@@ -30,7 +30,7 @@ func (e *ownersEntry) Validate() error {
 	faults.Add(e.refuse(e.Mode))
 	for field, selector := range map[string]*selector{"match": e.Match, "exclude": e.Exclude} {
 		if selector != nil {
-			faults.Fieldf(field, "has no meaning here: namespaces says who owns the hosts")
+			faults.Fieldf(field, "has no meaning here: namespaces lists the owners of the hosts")
 		}
 	}
 	if len(e.Hosts) == 0 {
@@ -170,16 +170,16 @@ func (l *ownerLevel) isForeign(e *ownersEntry, s *subject) bool {
 
 // reason returns the sentence about a claim with a host that the entry owns. by is the pattern that covers the host.
 func (e *ownersEntry) reason(h *hostClaim, by match.HostPattern) string {
-	owned := "belongs to no namespace"
+	owned := "does not belong to any namespace"
 	if len(e.Namespaces) > 0 {
 		owned = "belongs to the namespaces " + text.List(e.Namespaces)
 	}
 	switch {
 	case h.IsEvery():
-		return h.at.every() + ", also " + by.String() + ", which " + owned + h.at.setOne()
+		return h.at.every() + ", including " + by.String() + ", which " + owned + h.at.setOne()
 	case h.Depth == match.HostItself, by == h.HostPattern:
 		return h.quoted() + " " + owned
 	default:
-		return h.quoted() + " stands also for hosts of " + by.String() + ", which " + owned + "; write each host out"
+		return h.quoted() + " also covers hosts of " + by.String() + ", which " + owned + "; write each host out"
 	}
 }

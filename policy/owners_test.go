@@ -18,7 +18,7 @@ owners:
 - {name: shared, mode: enforce, hosts: [shared.example], namespaces: ["*"]}
 `
 
-// Each sentence of the specification of owners.
+// Each sentence in the specification of owners.
 func TestOwners(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	for name, test := range map[string]struct {
@@ -35,20 +35,20 @@ func TestOwners(t *testing.T) {
 		"one label, not two":              {"anyone", "a.b.bank.example", nil},
 		"one label":                       {"pay", "a.bank.example", []string{`bank/owners: spec.rules[0].host: "a.bank.example" belongs to the namespaces bank, bank-eu`}},
 		"itself before the star":          {"bank", "pay.bank.example", []string{`pay/owners: spec.rules[0].host: "pay.bank.example" belongs to the namespaces pay`}},
-		"of no namespace":                 {"platform", "reserved.example", []string{`reserved/owners: spec.rules[0].host: "reserved.example" belongs to no namespace`}},
+		"of no namespace":                 {"platform", "reserved.example", []string{`reserved/owners: spec.rules[0].host: "reserved.example" does not belong to any namespace`}},
 		"an object without a namespace":   {"", "shop.corp.example", []string{`shop/owners: spec.rules[0].host: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}},
 		"of every namespace":              {"anyone", "shared.example", nil},
 		"of every namespace, without one": {"", "shared.example", []string{`shared/owners: spec.rules[0].host: "shared.example" belongs to the namespaces *`}},
 		"a wildcard, its own":             {"pay", "*.bank.example", []string{`bank/owners: spec.rules[0].host: "*.bank.example" belongs to the namespaces bank, bank-eu`}},
 		"a wildcard over a foreign host": {"bank", "*.bank.example", []string{
-			`pay/owners: spec.rules[0].host: "*.bank.example" stands also for hosts of pay.bank.example, which belongs to the namespaces pay; write each host out`}},
+			`pay/owners: spec.rules[0].host: "*.bank.example" also covers hosts of pay.bank.example, which belongs to the namespaces pay; write each host out`}},
 		"a wildcard that meets entries below": {"platform", "*.corp.example", []string{
-			`shop/owners: spec.rules[0].host: "*.corp.example" stands also for hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.rules[0].host: "*.corp.example" also covers hosts of shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"a wildcard below an entry": {"bank", "*.x.shop.corp.example", []string{
-			`shop/owners: spec.rules[0].host: "*.x.shop.corp.example" stands also for hosts of **.shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
+			`shop/owners: spec.rules[0].host: "*.x.shop.corp.example" also covers hosts of **.shop.corp.example, which belongs to the namespaces shop-*; write each host out (ask #shop)`}},
 		"a wildcard of which a nearer entry has all": {"shop-eu", "*.shop.corp.example", nil},
 		"every host": {"bank", "", []string{
-			`pay/owners: spec.rules[0].host: no host is set, which means every host, also pay.bank.example, which belongs to the namespaces pay; set one`}},
+			`pay/owners: spec.rules[0].host: no host means every host, including pay.bank.example, which belongs to the namespaces pay; set one`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: test.namespace}
@@ -60,7 +60,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// What owners find and what hosts finds are both reported, and neither excuses the other.
+// Findings of owners and of hosts are both reported, and a finding of one does not hide a finding of the other.
 func TestOwnersAndHosts(t *testing.T) {
 	p := mustLoad(t, shopAndBank+`ingresses: [{name: all, mode: enforce, hosts: {allowed: ["*.bank.example"]}}]
 `)
@@ -76,7 +76,7 @@ func TestOwnersAndHosts(t *testing.T) {
 	}
 }
 
-// A host of an annotation is claimed too, and so is one of a Service.
+// A host in an annotation, or in a Service, is claimed too.
 func TestOwnersOfAnnotations(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	svc := &Service{Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
@@ -86,7 +86,7 @@ func TestOwnersOfAnnotations(t *testing.T) {
 	}
 }
 
-// An entry takes hosts from entries of its own mode and of weaker ones alone, and one that is off from none.
+// An entry takes hosts only from entries in its mode and in weaker modes, and not from entries in mode off.
 func TestModesOfOwners(t *testing.T) {
 	for name, test := range map[string]struct {
 		outer, inner string
@@ -117,8 +117,8 @@ owners:
 	}
 }
 
-// An update that adds a claim to an old object is denied. A claim that the object had warns, except a host that was only
-// in spec.tls.
+// An update that adds a claim to an old object is denied. A claim that the object already had warns, except a host that
+// was only in spec.tls.
 func TestOwnersOfOldObjects(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	a := Attributes{Operation: Update, Namespace: "team"}
@@ -139,8 +139,8 @@ func TestOwnersErrors(t *testing.T) {
 		`[{name: a, mode: enforce, hosts: [], namespaces: [x]}]`:                                                                       `owners[0].hosts: [] owns nothing: leave the entry out`,
 		`[{name: a, mode: enforce, hosts: [a.example]}]`:                                                                               `owners[0]: namespaces is required`,
 		`[{name: a, mode: enforce, hosts: [a.example], namespaces: ["^x$"]}]`:                                                          `owners[0].namespaces: "^x$" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write x`,
-		`[{name: a, mode: enforce, hosts: [a.example], namespaces: [x], match: {namespaces: [x]}}]`:                                    `owners[0].match: has no meaning here: namespaces says who owns the hosts`,
-		`[{name: a, mode: enforce, hosts: ["{namespace}.a.example"], namespaces: [x]}]`:                                                `"{namespace}.a.example" is not a host pattern: {namespace} has a meaning only in hosts.allowed: write the name out, or a wildcard`,
+		`[{name: a, mode: enforce, hosts: [a.example], namespaces: [x], match: {namespaces: [x]}}]`:                                    `owners[0].match: has no meaning here: namespaces lists the owners of the hosts`,
+		`[{name: a, mode: enforce, hosts: ["{namespace}.a.example"], namespaces: [x]}]`:                                                `"{namespace}.a.example" is not a host pattern: {namespace} is supported only in hosts.allowed: write the name, or a wildcard`,
 		`[{name: a, mode: enforce, hosts: ["a.*"], namespaces: [x]}]`:                                                                  `is not a host pattern`,
 	} {
 		_, err := Load(File{Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nowners: " + entries + "\n")})
@@ -148,13 +148,13 @@ func TestOwnersErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", entries, err, want)
 		}
 	}
-	// One that is off owns nothing.
+	// An entry in mode off does not own anything.
 	mustLoad(t, `
 owners: [{name: a, mode: off, hosts: [a.example], namespaces: [x]}, {name: b, mode: warn, hosts: [a.example], namespaces: [y]}]
 `)
 }
 
-// BenchmarkOwners judges an Ingress of ten hosts by fifty thousand owned hosts, and by none.
+// BenchmarkOwners evaluates an Ingress of ten hosts with fifty thousand owned hosts, and with none.
 func BenchmarkOwners(b *testing.B) {
 	var many strings.Builder
 	many.WriteString("owners:\n")

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The image of a template that something fills in before a Pod is created is not evaluated; that of a Pod is.
+// An image in a template is not evaluated if something fills it in before a Pod is created. The image of the Pod is
+// evaluated.
 func TestPlaceholders(t *testing.T) {
 	p := mustLoad(t, `
 mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]
@@ -54,10 +55,10 @@ pods:
 	}
 }
 
-// The other images of a template are evaluated, also where an update fills a placeholder in.
+// The other images of a template are evaluated, also if an update fills in a placeholder.
 func TestPlaceholderBesideImages(t *testing.T) {
 	p := mustLoad(t, `pods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}]`)
-	want := []string{`enforce r/images.denied: spec.template.spec.containers[1].image: "quay.io/evil" is denied by quay.io/evil; its Pods will be refused`}
+	want := []string{`enforce r/images.denied: spec.template.spec.containers[1].image: "quay.io/evil" is denied by quay.io/evil; its Pods will be denied`}
 	got := said(must(p.EvaluateWorkload(createWorkload, workload(template(" ", "quay.io/evil")), nil, nil)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

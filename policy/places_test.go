@@ -29,7 +29,7 @@ ingresses:
 	}
 }
 
-// A suite of tests may lie beside a policy, and is no part of it. What is a policy stays one, whatever it is called.
+// A test suite may be next to a policy, and is not part of it. A policy is read whatever its file is called.
 func TestSuitesAreNoPart(t *testing.T) {
 	const services = "services: [{name: a, mode: warn, types: {denied: [NodePort]}}]\n"
 	alone := mustLoad(t, services)

@@ -181,7 +181,7 @@ func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
 		pass: "; allowed are " + text.List(known),
 	}
 	if len(known) == 0 {
-		c.pass = ", and the policy has no mirrors in force"
+		c.pass = ", and the policy has no active mirrors"
 	}
 	return c
 }
@@ -206,10 +206,10 @@ func (c fromMirrors) fault(img *podImage, s *subject) string {
 	}
 	if out := c.mirrors.decide(img.ref, s); out.To != "" {
 		if by := c.deniedBy(img, s); by != "" {
-			return "is not pulled from a mirror, since " + by + " denies it"
+			return "is not pulled from a mirror, because " + by + " denies it"
 		}
 		if img.Never {
-			return "is not pulled from a mirror, and not rewritten, since its pull policy is Never; load it on the nodes as " +
+			return "is not pulled from a mirror, and not rewritten, because its pull policy is Never; load it on the nodes as " +
 				out.To + " and write that, or have the policy allow it"
 		}
 		return "is not pulled from a mirror; write " + out.To

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// imageID is the beginning of the sentence about the ID of an image.
-const imageID = "is not an image reference (to a node it may be the ID of any image that lies there, or the beginning of one: write a name), so it "
+// imageID is the start of the sentence about the ID of an image.
+const imageID = "is not an image reference (a node may take it for the ID of any image on the node, or for the start of an ID: write a name), so it "
 
 func TestImagesFrom(t *testing.T) {
 	const rule = "{from: mirrors}"
@@ -61,14 +61,14 @@ func TestImagesFromExcluded(t *testing.T) {
 
 func TestImagesFromWithoutMirrors(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
-	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no mirrors in force`
+	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no active mirrors`
 	if f := must(p.EvaluatePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
 		t.Error(f)
 	}
 }
 
-// An image that is written for another host of Docker Hub is not rewritten. The denial names what would be, if the
-// mirror of docker.io has every image of it.
+// An image that is written for another host of Docker Hub is not rewritten. The denial contains the image that would be
+// rewritten if the mirror of docker.io has every image of that host.
 func TestImagesFromOtherHostsOfDockerHub(t *testing.T) {
 	const rule = "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n"
 	const hub = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n" + rule
@@ -93,7 +93,7 @@ func TestImagesFromOtherHostsOfDockerHub(t *testing.T) {
 			}
 		})
 	}
-	// Written so, the image passes once it is rewritten, and one with the pull policy Never would not be.
+	// An image written like that passes after it is rewritten, but with the pull policy Never it would not be rewritten.
 	p := mustLoad(t, hub)
 	rw := must(p.RewritePod(createPod, imagePod("docker.io/acme/app:1"), nil, nil))
 	if rw.Images[0].To != "m.example/hub/acme/app:1" {
@@ -105,7 +105,7 @@ func TestImagesFromOtherHostsOfDockerHub(t *testing.T) {
 	if found := must(p.EvaluatePod(createPod, never, nil, nil)); len(found) != 1 || found[0].String() != want {
 		t.Error(sentences(found))
 	}
-	// No image of such a host is patched.
+	// Images of such a host are not patched.
 	rw = must(p.RewritePod(createPod, imagePod("registry-1.docker.io/acme/app:1"), nil, nil))
 	if rw.Changes() || rw.Images[0].Outcome != NoMirror {
 		t.Error(rw.Images)

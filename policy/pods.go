@@ -43,7 +43,7 @@ func (p *Policy) EvaluatePod(a Attributes, pod, old *Pod, e *Effort) ([]Finding,
 // ExplainPod returns for every pods rule whether it applies to the Pod.
 func (p *Policy) ExplainPod(a Attributes, pod *Pod) []RuleTrace {
 	if !canChangeImages(a, pod) {
-		return rulesFor[podView](p, Pods).notEvaluated("not asked: it is the mirror Pod of a static Pod, " +
+		return rulesFor[podView](p, Pods).notEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
 			"or the request cannot change an image")
 	}
 	return explain(rulesFor[podView](p, Pods), a, viewPod, pod)

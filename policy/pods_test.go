@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// podsRule is a policy of hubText's mirrors and one pods entry with the given images block.
+// podsRule is a policy with hubText's mirrors and one pods entry with the given images block.
 func podsRule(t testing.TB, images string, more ...string) *Policy {
 	t.Helper()
 	return mustLoad(t, hubText+"pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n  "+strings.Join(more, "\n  ")+"\n")
 }
 
-// imageCase is an image and the rest of the sentence about it after "r/…: spec.containers[0].image: "; empty when it
-// passes.
+// imageCase is an image and the rest of the sentence about it after "r/…: spec.containers[0].image: ". The sentence is
+// empty if the image passes.
 type imageCase struct{ rule, image, want string }
 
 func testImages(t *testing.T, check string, cases []imageCase) {
@@ -42,11 +42,11 @@ func TestPodsErrors(t *testing.T) {
 		"{digest: yes}":    `p:6:20: pods[0].images.digest: "yes" is not known here: write required, or leave the field out`,
 		"{allowed: ~}":     `p:6:21: pods[0].images.allowed: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`,
 		"{allow: [x]}":     `p:6:12: pods[0].images.allow: unknown field; did you mean allowed?`,
-		"{denied: [nginx]}": `p:6:21: pods[0].images.denied[0]: "nginx" names no registry: ` +
+		"{denied: [nginx]}": `p:6:21: pods[0].images.denied[0]: "nginx" has no registry: ` +
 			`write docker.io/library/nginx`,
 		"{digest: required}\n  exclude: {groups: [x]}": `p:7:12: pods[0].exclude: groups has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels`,
 		"{digest: required}\n  match: {images: [a.example]}": `p:7:10: pods[0].match: images has no meaning in match: ` +
-			`which images an entry looks at is said by its own fields`,
+			`other fields of the entry select its images`,
 	} {
 		_, err := Load(policyFile("p", "pods:\n- name: r\n  mode: enforce\n  images: "+images+"\n"))
 		if err == nil {
@@ -60,7 +60,7 @@ func TestPodsErrors(t *testing.T) {
 	}
 }
 
-// All findings are reported together, in the order of the checks, then in that of the images.
+// All findings are reported together, in the order of the checks and then of the images.
 func TestPodsFindings(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}", "message: ask the platform team")
 	pod := &Pod{Images: []Image{
@@ -73,8 +73,8 @@ func TestPodsFindings(t *testing.T) {
 		got = append(got, f.String()+" → "+offender(f.id))
 	}
 	want := []string{
-		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror, since r/images.denied denies it (ask the platform team) → quay.io/evil/x`,
-		`r/images.from: spec.volumes[2].image.reference: "quay.io/data" is not pulled from a mirror, since r/images.deniedTags denies it (ask the platform team) → quay.io/data`,
+		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror, because r/images.denied denies it (ask the platform team) → quay.io/evil/x`,
+		`r/images.from: spec.volumes[2].image.reference: "quay.io/data" is not pulled from a mirror, because r/images.deniedTags denies it (ask the platform team) → quay.io/data`,
 		`r/images.denied: spec.initContainers[1].image: "quay.io/evil/x" is denied by quay.io/evil (ask the platform team) → quay.io/evil/x`,
 		`r/images.deniedTags: spec.initContainers[1].image: "quay.io/evil/x" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/evil/x`,
 		`r/images.deniedTags: spec.volumes[2].image.reference: "quay.io/data" has neither tag nor digest, which means latest, and that is denied (ask the platform team) → quay.io/data`,
@@ -112,7 +112,7 @@ func TestPodsSelectors(t *testing.T) {
 	}
 }
 
-// An update is denied by introduced findings only, and another spelling of an image introduces none.
+// Only introduced findings deny an update, and another spelling of an image does not introduce a finding.
 func TestPodsRatchet(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, deniedTags: [latest], digest: required}")
 	update := Attributes{Operation: Update, Namespace: "default"}
@@ -148,7 +148,7 @@ func TestPodsRatchet(t *testing.T) {
 	}
 }
 
-// Mirror Pods are never judged, nor subresources that cannot change an image.
+// Mirror Pods are never evaluated. Neither are subresources that cannot change an image.
 func TestPodsImmutableImages(t *testing.T) {
 	p := podsRule(t, "{allowed: []}")
 	static := imagePod("nginx")
@@ -157,7 +157,7 @@ func TestPodsImmutableImages(t *testing.T) {
 	status.Subresource = "status"
 	want := []RuleTrace{{
 		Rule: "r", Mode: Enforce,
-		Why: "not asked: it is the mirror Pod of a static Pod, or the request cannot change an image",
+		Why: "not evaluated: it is the mirror Pod of a static Pod, or the request cannot change an image",
 	}}
 	for name, test := range map[string]struct {
 		attributes Attributes
@@ -201,8 +201,8 @@ func TestPodsNameWithCommonPrefix(t *testing.T) {
 	}
 }
 
-// Every directory of testdata/pods has a policy.yaml and Pods that it judges, after they have been rewritten. The
-// sentences about a Pod are at the top of its manifest, one a line after "# want: ", and the outcomes of its images after
+// Every directory in testdata/pods has a policy.yaml and Pods, which are evaluated after they have been rewritten. The
+// expected sentences are at the top of a manifest, one per line after "# want: ", and the outcomes of its images after
 // "# image: ". A new file is a new case.
 func TestPodManifests(t *testing.T) {
 	for _, path := range testdata(t, "pods/*/*.yaml") {
@@ -212,8 +212,8 @@ func TestPodManifests(t *testing.T) {
 	}
 }
 
-// Every file of testdata/mirrors/refused is a policy that does not load, with its errors at the top, one a line after
-// "# want: ". The others are Pods and a policy.yaml as in testdata/pods, for the outcomes of images.
+// Every file in testdata/mirrors/refused is a policy that does not load, with its errors at the top, one per line after
+// "# want: ". The other directories have Pods and a policy.yaml, like testdata/pods, for the outcomes of images.
 func TestMirrorManifests(t *testing.T) {
 	for _, path := range testdata(t, "mirrors/*/*.yaml") {
 		t.Run(strings.TrimPrefix(path, "testdata/mirrors/"), func(t *testing.T) {
@@ -257,7 +257,7 @@ func testPodManifest(t *testing.T, path string) {
 	checkName(t, path, got)
 }
 
-// podManifest is as much of a Pod's manifest as the tests need.
+// podManifest contains the fields of a Pod that the tests need.
 type podManifest struct {
 	Metadata struct {
 		Name, Namespace     string
@@ -275,7 +275,7 @@ type podManifest struct {
 	}
 }
 
-// containerManifest is the part of a container that is judged.
+// containerManifest contains the fields of a container that are evaluated.
 type containerManifest struct {
 	Name, Image     string
 	ImagePullPolicy string `json:"imagePullPolicy"`

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// What an object had before exempts nothing that means more.
+// A finding that an object had before does not exempt a finding that covers more.
 func TestRatchetOfMeaning(t *testing.T) {
 	route := func(rule RouteRule) *Route { return &Route{Rules: []RouteRule{rule}} }
 	backend := func(port int32) *Route {

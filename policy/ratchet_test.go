@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// judgeUpdate returns the introduced and the pre-existing findings of an update to svc, as their checks and values.
+// judgeUpdate returns the introduced and the pre-existing findings of an update to svc, as checks and values.
 func judgeUpdate(p *Policy, a Attributes, svc, old *Service) (introduced, existed []string) {
 	for _, f := range must(p.EvaluateService(a, svc, old, nil)) {
 		s := f.Check + " " + offender(f.id)
@@ -41,8 +41,8 @@ func offender(id identity) string {
 	return id.value + id.detail
 }
 
-// An update is denied by introduced findings, and never by pre-existing ones: one row for each kind of finding and each
-// way in which it can change.
+// Introduced findings deny an update, and pre-existing findings never do. There is one row for each kind of finding and
+// each way in which it can change.
 func TestRatchetServices(t *testing.T) {
 	ips := func(ips ...string) Service { return Service{ExternalIPs: ips} }
 	ranges := func(ranges ...string) Service { return Service{Type: "LoadBalancer", LoadBalancerSourceRanges: ranges} }
@@ -180,7 +180,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// However many findings there are, a bounded number is kept, and pre-existing ones do not displace introduced ones.
+// A limited number of findings is kept, and pre-existing findings do not displace introduced findings.
 func TestFindingsAreBounded(t *testing.T) {
 	const n = 5 * maxFindings
 	p := mustLoad(t, servicesRule("ports: {allowed: []}"))
@@ -205,7 +205,7 @@ func TestFindingsAreBounded(t *testing.T) {
 		t.Errorf("judging went on for %d steps", e.Steps())
 	}
 	const first = "r/ports.allowed: spec.ports[0].port: 1 is not allowed; the policy allows none"
-	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; judging ended at 1000 findings"
+	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; the evaluation stopped at 1000 findings"
 	if got := created[0].String(); got != first {
 		t.Errorf("the first: %s", got)
 	}
@@ -228,8 +228,8 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 }
 
-// Findings of a rule that does not deny do not displace those of one that does, wherever it is in the policy, and
-// precede them in the order of the policy.
+// Findings of a rule that does not deny do not displace findings of a rule that denies, wherever the rules are in the
+// policy. Findings are in the order of the policy.
 func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: loud, mode: audit, ports: {allowed: []}}\n- {name: told, mode: warn, ports: {allowed: []}}\n"+
 		"- {name: denies, mode: enforce, types: {allowed: []}}\n")
@@ -246,8 +246,7 @@ func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	}
 }
 
-// The cost of judging an object is bounded, whatever the rules are: above the limit it is not judged to its end, and
-// there is an error.
+// The cost of evaluating an object is limited for all rules. Above the limit, the evaluation stops with an error.
 func TestEffortIsBounded(t *testing.T) {
 	var rules strings.Builder
 	rules.WriteString("services:\n")
@@ -278,7 +277,8 @@ func TestRatchetHasNoExemption(t *testing.T) {
 	for _, subresource := range []string{"", "status"} {
 		a := Attributes{Operation: Update, Subresource: subresource}
 		old := Service{Meta: Meta{Annotations: map[string]string{"x/a": "1"}}}
-		// Removing a finalizer introduces no finding, so it passes; the same request with another annotation does not.
+		// Removing a finalizer does not introduce a finding, so it passes. The same request with another annotation does not
+		// pass.
 		same, worse := old, Service{Meta: Meta{Annotations: map[string]string{"x/a": "1", "x/b": "1"}}}
 		if fresh, existed := judgeUpdate(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
 			t.Errorf("subresource %q: an update of nothing: %v, %v", subresource, fresh, existed)
@@ -289,7 +289,7 @@ func TestRatchetHasNoExemption(t *testing.T) {
 	}
 }
 
-// An old object is judged as if the user of the update had created it: the real author is unknown.
+// An old object is evaluated as if the user of the update had created it, because its author is unknown.
 func TestRatchetAndSelectors(t *testing.T) {
 	p := mustLoad(t, `
 services:
@@ -312,7 +312,7 @@ services:
 	}
 }
 
-// labelled is a check of Pods without images: it finds the label bad.
+// labelled is a check of Pods without images, which reports the label bad.
 type labelled struct{}
 
 func (labelled) find(pod *podView, r *report) {
@@ -321,7 +321,7 @@ func (labelled) find(pod *podView, r *report) {
 	}
 }
 
-// A Pod that was excluded by its labels, and no longer is, introduces the findings that it had.
+// If the labels of a Pod no longer exclude it, its findings are introduced.
 func TestRatchetLeavingAnExclusion(t *testing.T) {
 	rules := newRuleset([]rule[podView]{{
 		ruleHeader{header: header{Name: "r", Mode: Enforce, Exclude: &selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},

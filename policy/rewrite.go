@@ -217,7 +217,7 @@ func (o *ImageOutcome) Why() string {
 	case Placeholder:
 		return "not evaluated: the image is filled in before a Pod is created, and the Pod is evaluated then"
 	case Ignored:
-		return "not looked at: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
+		return "not evaluated: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
 	default:
 		return o.whyNoMirror()
 	}

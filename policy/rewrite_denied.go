@@ -91,7 +91,7 @@ func (p *Policy) unlessPulled(
 	}
 	found = slices.DeleteFunc(found, func(f Finding) bool { return again[key{f.ID(), f.Path}] })
 	for i := range found {
-		found[i].Reason += ", but not once it is rewritten to " + outcomes[indexes[found[i].Path]].To
+		found[i].Reason += ", but not after it is rewritten to " + outcomes[indexes[found[i].Path]].To
 	}
 	return found, err
 }

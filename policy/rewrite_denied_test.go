@@ -20,7 +20,7 @@ pods:
 - {name: other, mode: enforce, images: {digest: required, allowed: []}, match: {namespaces: [locked]}}
 `
 
-// An image that a rule in mode enforce denies as it is written is not rewritten, and then it is denied.
+// If a rule in mode enforce denies an image as it is written, the image is not rewritten, and then it is denied.
 func TestDeniedIsNotRewritten(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	for _, test := range []struct {
@@ -79,8 +79,8 @@ func TestDeniedInWarn(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	rw := must(p.RewritePod(createPod, imagePod("told/x", "told/both", "noted/x", "nginx", "m.example/hub/told/x", "evil/x"), nil, nil))
 	want := []string{
-		`warn told/images.denied: spec.containers[0].image: "told/x" is denied by docker.io/told, but not once it is rewritten to m.example/hub/told/x (ask us)`,
-		`audit noted/images.denied: spec.containers[2].image: "noted/x" is denied by docker.io/noted, but not once it is rewritten to m.example/hub/noted/x`,
+		`warn told/images.denied: spec.containers[0].image: "told/x" is denied by docker.io/told, but not after it is rewritten to m.example/hub/told/x (ask us)`,
+		`audit noted/images.denied: spec.containers[2].image: "noted/x" is denied by docker.io/noted, but not after it is rewritten to m.example/hub/noted/x`,
 	}
 	var got []string
 	for _, f := range rw.Findings {
@@ -103,8 +103,8 @@ func TestDeniedInWarn(t *testing.T) {
 	}
 }
 
-// A finding of a rule in mode warn and one of a rule in mode enforce about the same original image each appear once, in
-// whichever order the rules are.
+// If a rule in mode warn and a rule in mode enforce have findings about the same original image, each finding appears
+// once, for every order of the rules.
 func TestDeniedByTwoRules(t *testing.T) {
 	const told, evil = "- {name: told, mode: warn, images: {denied: [docker.io/evil]}}\n",
 		"- {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}\n"
@@ -121,8 +121,8 @@ func TestDeniedByTwoRules(t *testing.T) {
 	}
 }
 
-// An update does not rewrite images that it does not change; and a pre-existing finding does not prevent rewriting,
-// since the judge would not deny the image.
+// An update does not rewrite images that it does not change. A pre-existing finding does not prevent rewriting, because
+// the validating webhook would not deny the image.
 func TestDeniedOnUpdate(t *testing.T) {
 	p := mustLoad(t, deniedText)
 	update := Attributes{Operation: Update, Namespace: "strict", Resource: "pods"}
@@ -162,8 +162,8 @@ func TestDeniedOnUpdate(t *testing.T) {
 	}
 }
 
-// For any policy that loads: an image that is not rewritten because it is denied is denied by the judge, and no image
-// that is pulled from a mirror was denied as it was written.
+// For any policy that loads, the validating webhook denies an image that is not rewritten because it is denied, and no
+// image that is pulled from a mirror was denied as it was written.
 func TestDeniedProperties(t *testing.T) {
 	r := newRandomWords(3, 4)
 	denied, rewritten := 0, 0
@@ -207,7 +207,7 @@ func TestWarnings(t *testing.T) {
 `
 	line := func(denied, entry, at string) string {
 		return "policy.yaml:12:3: pods[0]: images.denied has " + denied + ", and mirrors entry " + entry + " has it at " + at +
-			": written so, an image is not denied; deny " + at + " too"
+			": an image written like that is not denied; deny " + at + " too"
 	}
 	for denied, want := range map[string][]string{
 		"docker.io/evil":                     {line("docker.io/evil", "hub", "m.example/hub/evil")},
@@ -243,7 +243,7 @@ func TestWarnings(t *testing.T) {
 
 func quoteAll(list string) string { return "'" + strings.ReplaceAll(list, ", ", "', '") + "'" }
 
-// The cost of warnings is bounded, however many mirrors a source has and however many places are denied.
+// The cost of warnings is limited, for any number of mirrors of a source and any number of denied places.
 func TestWarningsAreBounded(t *testing.T) {
 	const n = 2_000
 	mirrors, denied := "mirrors:\n", "m.example"

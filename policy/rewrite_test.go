@@ -20,7 +20,7 @@ mirrors:
 - {name: quay, mode: warn, sources: [quay.io], mirror: m.example/quay}
 `
 
-// outcomes returns the outcome of each image, one a line.
+// outcomes returns the outcome of each image, one per line.
 func outcomes(rw Rewriting) []string {
 	var lines []string
 	for _, out := range rw.Images {
@@ -33,7 +33,7 @@ func outcomes(rw Rewriting) []string {
 	return lines
 }
 
-// everywhere is a Pod with an image in every place that has one.
+// everywhere is a Pod with an image in every field that can contain one.
 func everywhere() *Pod {
 	return &Pod{Images: []Image{
 		{Containers, 0, "app", "nginx:1", false},
@@ -63,7 +63,7 @@ func TestRewriteEveryPlace(t *testing.T) {
 	}
 }
 
-// Only images that an update changes are rewritten; reordering a list changes none.
+// Only images that an update changes are rewritten. Reordering a list does not change any image.
 func TestRewriteUpdate(t *testing.T) {
 	p := mustLoad(t, hubText)
 	update := Attributes{Operation: Update, Namespace: "default", Resource: "pods"}
@@ -119,14 +119,14 @@ func TestRewriteImmutableImages(t *testing.T) {
 		if out.Outcome != test.want {
 			t.Errorf("got %s, want %s", out.Outcome, test.want)
 		}
-		const why = "not looked at: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
+		const why = "not evaluated: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
 		if out.Outcome == Ignored && out.Why() != why {
 			t.Error(out.Why())
 		}
 	}
 }
 
-// An empty policy rewrites nothing.
+// An empty policy does not rewrite anything.
 func TestRewriteEmptyPolicy(t *testing.T) {
 	p, err := Load()
 	if err != nil {
@@ -162,7 +162,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The API server rejects an object whose annotations are too large: the record must not exceed that limit.
+// The API server rejects an object whose annotations are too large, so the record must not exceed that limit.
 func TestRecordHasNoRoom(t *testing.T) {
 	p := mustLoad(t, hubText)
 	record := len(`{"containers/a":"nginx"}`)
@@ -185,7 +185,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	}
 }
 
-// A name is not copied into a record that it does not fit into.
+// A name is not copied into a record that has no room for it.
 func TestLongNameIsNotRecorded(t *testing.T) {
 	p := mustLoad(t, hubText)
 	for _, ref := range []string{"nginx", "not.rewritten.example/x"} {
@@ -221,8 +221,8 @@ var fuzzTargets = map[string]func(domain, path string) string{
 	"written": func(_, path string) string { return "w.example:0443/x/" + path },
 }
 
-// Any image: the image that it is rewritten to is parsed by the ecosystem's own parser as the place that the policy
-// defines, with the same tag and the same digest, and is not rewritten again.
+// The usual parser reads every rewritten image as the place that the policy defines, with the same tag and the same
+// digest. The image is not rewritten again.
 func FuzzRewrite(f *testing.F) {
 	for _, seed := range []string{
 		"nginx", "nginx:1.25", "team/x@" + digest256, "eu.gcr.io/a/b:1@" + digest256, "a.b.pkg.dev/x", "reg.example:5000/x",
@@ -262,7 +262,7 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// randomWords draws names from a small set of segments, so that sources, mirrors and images often collide.
+// randomWords draws names from a small set of segments, so sources, mirrors and images often collide.
 type randomWords struct{ *rand.Rand }
 
 func newRandomWords(a, b uint64) randomWords { return randomWords{rand.New(rand.NewPCG(a, b))} }
@@ -297,8 +297,8 @@ func (r randomWords) entry(i int) string {
 	return mirrorText(fmt.Sprint("e", i), source, quoted(mirror), more...)
 }
 
-// For any policy that loads: a rewritten image is not rewritten again, and two images that are not of one entry, and
-// are not the same image, never have the same mirror.
+// For any policy that loads, a rewritten image is not rewritten again. Two different images that do not share an entry
+// never have the same mirror.
 func TestRewriteProperties(t *testing.T) {
 	r := newRandomWords(1, 2)
 	loaded, rewritten := 0, 0
@@ -341,8 +341,8 @@ func sameImage(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// manyMirrors is a policy of n entries, each with a source and a namespace of its own; images of docker.io and of
-// registry-0.example are covered.
+// manyMirrors is a policy of n entries, each with a separate source and namespace. The policy covers images of
+// docker.io and of registry-0.example.
 func manyMirrors(n int) string {
 	var b strings.Builder
 	b.WriteString("mirrors:\n- {name: wild, mode: enforce, sources: ['*.gcr.io'], mirror: 'm.example/{registry}'}\n")
@@ -378,7 +378,7 @@ func BenchmarkRewritePod(b *testing.B) {
 	}
 }
 
-// The cost of compiling is that of a change of the ConfigMap.
+// The cost of compiling is the cost of a change of the ConfigMap.
 func BenchmarkCompileMirrors(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
@@ -400,7 +400,7 @@ func BenchmarkCompileMirrors(b *testing.B) {
 	}
 }
 
-// Of entries that share a mirror, images at it have the first one as their entry.
+// If entries share a mirror, images at the mirror belong to the first entry.
 func TestSharedMirror(t *testing.T) {
 	p := mustLoad(t, `
 mirrors:

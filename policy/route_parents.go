@@ -153,7 +153,7 @@ func (c parentsAllowed) find(route *routeView, r *report) {
 	}
 	if route.attachesByDefault() {
 		r.add(identity{check: "parents.allowed", value: defaultGatewaysField}, defaultGatewaysField,
-			"attaches to Gateways that the route does not name"+c.passing)
+			"attaches to Gateways that the route does not list"+c.passing)
 	}
 }
 
@@ -200,6 +200,6 @@ func (parentsCrossNamespace) find(route *routeView, r *report) {
 	}
 	if route.attachesByDefault() {
 		r.add(identity{check: "parents.crossNamespace", value: defaultGatewaysField}, defaultGatewaysField,
-			"attaches to Gateways of other namespaces; name parents in spec.parentRefs instead")
+			"attaches to Gateways of other namespaces; list parents in spec.parentRefs instead")
 	}
 }

@@ -119,7 +119,8 @@ func (e *routesEntry) Suggest(field string) []string { return claimantDimensions
 func (e *routesEntry) Validate() error {
 	err := e.header.validate(claimantDimensions())
 	if e.Kinds != nil && len(e.Kinds) == 0 {
-		err = errors.Join(err, strict.Fieldf("kinds", "[] is no kind, so that the entry judges nothing: leave the field out"))
+		err = errors.Join(err, strict.Fieldf("kinds", "[] does not list any kind, so the entry does not "+
+			"apply to any object: leave the field out"))
 	}
 	err = errors.Join(err, refuseEmpty("subdomainDomains", e.SubdomainDomains))
 	switch {

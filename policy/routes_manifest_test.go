@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// Every directory of testdata/routes has a policy.yaml and manifests that it judges, created in the namespace shop. The
-// sentences about one are at the top of the manifest, one a line after "# want: ". A new file is a new case.
+// Every directory in testdata/routes has a policy.yaml and manifests, which are created in the namespace shop. The
+// expected sentences are at the top of a manifest, one per line after "# want: ". A new file is a new case.
 func TestRouteManifests(t *testing.T) {
 	readManifests(t, "routes", func(t *testing.T, p *policy.Policy, manifest []byte) ([]policy.Finding, error) {
 		a, route := parseRoute(t, manifest)
@@ -22,7 +22,7 @@ func TestRouteManifests(t *testing.T) {
 	})
 }
 
-// Every directory of testdata/gateways is the same for Gateways and ListenerSets, created in their namespaces.
+// testdata/gateways has the same structure, for Gateways and ListenerSets, which are created in their namespaces.
 func TestGatewayManifests(t *testing.T) {
 	readManifests(t, "gateways", func(t *testing.T, p *policy.Policy, manifest []byte) ([]policy.Finding, error) {
 		data, err := yaml.YAMLToJSON(manifest)
@@ -37,7 +37,7 @@ func TestGatewayManifests(t *testing.T) {
 	})
 }
 
-// readManifests judges each manifest of the directories of a block, as the server reads it.
+// readManifests evaluates each manifest in the directories of a block, like the server.
 func readManifests(
 	t *testing.T, block string, judge func(*testing.T, *policy.Policy, []byte) ([]policy.Finding, error),
 ) {
@@ -89,7 +89,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// parseRoute reads a manifest of a route as the server reads it, with the attributes of its creation.
+// parseRoute reads the manifest of a route like the server, with the attributes of its creation.
 func parseRoute(t *testing.T, manifest []byte) (policy.Attributes, *policy.Route) {
 	t.Helper()
 	data, err := yaml.YAMLToJSON(manifest)

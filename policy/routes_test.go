@@ -13,7 +13,7 @@ func routesRule(fields string) string {
 	return "routes:\n- name: r\n  mode: enforce\n  " + fields + "\n"
 }
 
-// creatingRoute is the creation of a route in the namespace shop, an HTTPRoute unless it says otherwise.
+// creatingRoute is the creation of a route in the namespace shop. Its kind is HTTPRoute by default.
 func creatingRoute(resource string) Attributes {
 	if resource == "" {
 		resource = httpRoutes
@@ -42,7 +42,7 @@ func testRoutes(t *testing.T, cases map[string]routeCase) {
 	}
 }
 
-// routeUpdate is an update of an HTTPRoute, and the sentences of what denies it.
+// routeUpdate is an update of an HTTPRoute, and the sentences of its denial.
 type routeUpdate struct {
 	rule     string
 	old, now Route
@@ -87,7 +87,7 @@ func meshRoute(hosts ...string) Route {
 func TestRouteHosts(t *testing.T) {
 	const allowed = `hosts: {allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`
 	const lists = "; allowed: *.a.example, **.b.example, shop.c.example"
-	none := `r/hosts.allowed: spec.hostnames: no host is set, which means every host` + lists
+	none := `r/hosts.allowed: spec.hostnames: no host means every host` + lists
 	dns := func(host string) Route {
 		return Route{Hostnames: []string{"x.a.example"}, Meta: Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": host}}}
 	}
@@ -113,21 +113,21 @@ func TestRouteHosts(t *testing.T) {
 		"unknown field, UDP":  {allowed, udpRoutes, hostsRoute("evil.example"), nil},
 		"an address":          {allowed, "", hostsRoute("192.0.2.1"), []string{`r/hosts.allowed: spec.hostnames[0]: "192.0.2.1" is not allowed` + lists}},
 		"an address, allowed": {`hosts: {allowed: ["192.0.2.1"]}`, "", hostsRoute("192.0.2.1"), nil},
-		"no name":             {allowed, "", hostsRoute("*", "x.*", ""), []string{`r/hosts.allowed: spec.hostnames[0]: "*" may stand for every host` + lists, `r/hosts.allowed: spec.hostnames[1]: "x.*" may stand for every host` + lists, `r/hosts.allowed: spec.hostnames[2]: "" may stand for every host` + lists}},
+		"no name":             {allowed, "", hostsRoute("*", "x.*", ""), []string{`r/hosts.allowed: spec.hostnames[0]: "*" may cover every host` + lists, `r/hosts.allowed: spec.hostnames[1]: "x.*" may cover every host` + lists, `r/hosts.allowed: spec.hostnames[2]: "" may cover every host` + lists}},
 		"annotation":          {allowed, "", dns("evil.example"), []string{`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "evil.example" is not allowed` + lists}},
 		"annotation of TCP": {allowed, tcpRoutes, dns("*.a.example"), []string{
 			`r/hosts.allowed: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "*.a.example" (names at any depth) is not allowed` + lists}},
 		"annotation repeats":   {`hosts: {denied: ["x.a.example"]}`, "", dns("x.a.example"), []string{`r/hosts.denied: spec.hostnames[0]: "x.a.example" is denied by x.a.example`}},
-		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "*.c.example" (names at any depth) stands also for the denied a.b.c.example; write each host out`}},
-		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host is set, which means every host, also the denied a.example; set one`}},
-		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
+		"denied":               {`hosts: {denied: [a.b.c.example]}`, "", hostsRoute("*.c.example"), []string{`r/hosts.denied: spec.hostnames[0]: "*.c.example" (names at any depth) also covers the denied a.b.c.example; write each host out`}},
+		"denied, every host":   {`hosts: {denied: [a.example]}`, "", Route{}, []string{`r/hosts.denied: spec.hostnames: no host means every host, including the denied a.example; set one`}},
+		"required":             {`hosts: {required: true}`, "", Route{}, []string{`r/hosts.required: spec.hostnames: no host means every host; set one`}},
 		"required of TCP":      {`hosts: {required: true}`, tcpRoutes, Route{}, nil},
 		"wildcards":            {`hosts: {wildcards: deny}`, "", hostsRoute("*.a.example"), []string{`r/hosts.wildcards: spec.hostnames[0]: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`}},
 		"max":                  {`hosts: {max: 1}`, "", hostsRoute("a.example", "b.example"), []string{`r/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`}},
 		"a mesh":               {allowed, "", meshRoute("evil.example"), nil},
 		"a mesh without":       {"hosts: {required: true, allowed: [a.example]}", "", meshRoute(), nil},
 		"a mesh, by name":      {`hosts: {meshHosts: true, allowed: ["*.a.example", "**.b.example", "{namespace}.c.example"]}`, "", meshRoute("evil.example"), []string{evil}},
-		"a mesh, none by name": {`hosts: {meshHosts: true, required: true}`, "", meshRoute(), []string{`r/hosts.required: spec.hostnames: no host is set, which means every host; set one`}},
+		"a mesh, none by name": {`hosts: {meshHosts: true, required: true}`, "", meshRoute(), []string{`r/hosts.required: spec.hostnames: no host means every host; set one`}},
 		"a mesh and a Gateway": {allowed, "", mixed, []string{evil}},
 		"a mesh, by default":   {allowed, "", byDefault, []string{evil}},
 		"a mesh, not by":       {allowed, "", notByDefault, nil},
@@ -145,7 +145,7 @@ func TestRouteHosts(t *testing.T) {
 	})
 }
 
-// One rule asks the hostnames of a mesh route and the other does not: the claims that they share are read once.
+// If one rule checks the hostnames of a mesh route and another rule does not, the claims that they share are read once.
 func TestMeshHostsBesideOthers(t *testing.T) {
 	p := mustLoad(t, routesRule(`hosts: {max: 1, denied: [dns.example]}`)+`- name: mesh
   mode: enforce
@@ -169,7 +169,7 @@ func TestMeshHostsBesideOthers(t *testing.T) {
 	}
 }
 
-// An owner asks routes too, by any place, but not the hostnames of a mesh.
+// Owners also apply to all hosts of routes, except the hostnames of a mesh.
 func TestRouteOwners(t *testing.T) {
 	p := mustLoad(t, `owners: [{name: pay, mode: enforce, hosts: [pay.example, "**.pay.example"], namespaces: [pay]}]`)
 	for name, c := range map[string]struct {
@@ -178,8 +178,8 @@ func TestRouteOwners(t *testing.T) {
 	}{
 		"another's": {hostsRoute("a.example", "pay.example"), []string{`pay/owners: spec.hostnames[1]: "pay.example" belongs to the namespaces pay`}},
 		"a wildcard above": {hostsRoute("*.example"), []string{
-			`pay/owners: spec.hostnames[0]: "*.example" (names at any depth) stands also for hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
-		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host is set, which means every host, also pay.example, which belongs to the namespaces pay; set one`}},
+			`pay/owners: spec.hostnames[0]: "*.example" (names at any depth) also covers hosts of pay.example, which belongs to the namespaces pay; write each host out`}},
+		"every host": {Route{}, []string{`pay/owners: spec.hostnames: no host means every host, including pay.example, which belongs to the namespaces pay; set one`}},
 		"a mesh":     {meshRoute("pay.example"), nil},
 	} {
 		got := sentences(must(p.EvaluateRoute(creatingRoute(""), &c.route, nil, nil)))
@@ -210,7 +210,7 @@ func TestRoutePaths(t *testing.T) {
 		"of TCP":           {`paths: {types: []}`, tcpRoutes, withMatches(httpPath("Exact", "/a")), nil},
 		"denied":           {`paths: {denied: [/admin]}`, "", withMatches(httpPath("", "/x/Admin/")), []string{`r/paths.denied: spec.rules[0].matches[0].path.value: "/x/Admin/" contains "/admin", which is denied`}},
 		"denied, above":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("", "/")), nil},
-		"an expression":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("RegularExpression", "/[a]dmin")), []string{`r/paths.denied: spec.rules[0].matches[0].path.value: "/[a]dmin" may be taken for a pattern, because of '[', so what it matches cannot be distinguished from "/admin", which is denied; write type Exact or PathPrefix`}},
+		"an expression":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("RegularExpression", "/[a]dmin")), []string{`r/paths.denied: spec.rules[0].matches[0].path.value: "/[a]dmin" may be read as a pattern, because of '[', so it cannot be distinguished from "/admin", which is denied; write type Exact or PathPrefix`}},
 		"no expression":    {`paths: {denied: [/admin]}`, "", withMatches(httpPath("PathPrefix", "/[a]dmin")), nil},
 		"pattern":          {`paths: {deniedPatterns: ["/v[0-9]+/internal(/.*)?"]}`, "", withMatches(httpPath("", "/v1/internal")), []string{`r/paths.deniedPatterns: spec.rules[0].matches[0].path.value: "/v1/internal" matches /v[0-9]+/internal(/.*)?, which is denied`}},
 		"a method":         {`paths: {denied: [/admin.Admin/]}`, grpcRoutes, withMatches(grpcMethod("", "admin.Admin", "Drop")), []string{`r/paths.denied: spec.rules[0].matches[0].method: "/admin.Admin/Drop" contains "/admin.admin/", which is denied`}},
@@ -247,12 +247,12 @@ func TestRouteParents(t *testing.T) {
 		"another kind":         {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, tcpRoutes, attached(RouteParent{ObjectRef: service("", "cart")}), []string{`r/parents.allowed: spec.parentRefs[0]: Service "shop/cart" is not allowed; allowed: Gateway */*`}},
 		"another group":        {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, "", attached(RouteParent{ObjectRef: ObjectRef{"Gateway.x.example", "", "a"}}), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway.x.example "shop/a" is not allowed; allowed: Gateway */*`}},
 		"nothing":              {`parents: {allowed: []}`, "", attached(gateway("", "a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/a" is not allowed; the policy allows none`}},
-		"by default":           {edge, "", byDefault, []string{`r/parents.allowed: spec.useDefaultGateways: attaches to Gateways that the route does not name` + lists}},
+		"by default":           {edge, "", byDefault, []string{`r/parents.allowed: spec.useDefaultGateways: attaches to Gateways that the route does not list` + lists}},
 		"same namespace":       {same, "", attached(gateway("", "a", ""), gateway("shop", "a", "")), nil},
 		"cross namespace":      {same, "", attached(gateway("edge", "a", "")), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
 		"a Service of another": {same, "", attached(RouteParent{ObjectRef: service("pay", "api")}), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "pay/api" is in another namespace`}},
 		"cross by default": {same, "", Route{DefaultGateways: "All"}, []string{
-			`r/parents.crossNamespace: spec.useDefaultGateways: attaches to Gateways of other namespaces; name parents in spec.parentRefs instead`}},
+			`r/parents.crossNamespace: spec.useDefaultGateways: attaches to Gateways of other namespaces; list parents in spec.parentRefs instead`}},
 	})
 	port := gateway("edge", "a", "")
 	port.Port = 8443
@@ -268,7 +268,7 @@ func TestRouteParents(t *testing.T) {
 
 func mirrorTo(ref ObjectRef) RouteFilter { return RouteFilter{Type: "RequestMirror", Mirror: &ref} }
 
-// askingAbout has ExternalAuth decide about each request.
+// askingAbout has an ExternalAuth filter that decides each request.
 func askingAbout(ref ObjectRef) RouteFilter { return RouteFilter{Type: "ExternalAuth", Auth: &ref} }
 
 func sending(backends ...RouteBackend) Route { return Route{Rules: []RouteRule{{Backends: backends}}} }
@@ -333,7 +333,7 @@ func TestRouteFilters(t *testing.T) {
 	})
 }
 
-// An entry judges the kinds that it lists, whatever the object says of itself.
+// An entry applies to the kinds that it lists, whatever kind the object contains.
 func TestRouteKinds(t *testing.T) {
 	p := mustLoad(t, routesRule("kinds: [GRPCRoute, TLSRoute]\n  annotations: {denied: [a]}"))
 	route := &Route{Meta: Meta{Annotations: map[string]string{"a": "b"}}}
@@ -348,7 +348,7 @@ func TestRouteKinds(t *testing.T) {
 	}
 }
 
-// All blocks of a rule have findings, in the order of its fields; labels, users and groups match and exclude.
+// All blocks of a rule have findings, in the order of its fields. labels, users and groups match and exclude.
 func TestRoutesOrder(t *testing.T) {
 	p := mustLoad(t, routesRule(`message: "ask #network"
   match: {users: ["*"], labels: [app]}
@@ -385,14 +385,14 @@ func TestRoutesOrder(t *testing.T) {
 func TestRoutesErrors(t *testing.T) {
 	for rule, want := range map[string]string{
 		`kinds: [HTTPRoute]`:                          "checks nothing: write hosts, paths, parents, backends, filters or annotations",
-		"kinds: []\n  hosts: {required: true}":        "kinds: [] is no kind, so that the entry judges nothing: leave the field out",
+		"kinds: []\n  hosts: {required: true}":        "kinds: [] does not list any kind, so the entry does not apply to any object: leave the field out",
 		"kinds: [Ingress]\n  hosts: {required: true}": `kinds[0]: "Ingress" is not a kind of routes: write HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute or Route`,
 		`hosts: {}`:                                          "hosts: checks nothing: write required, allowed, denied, wildcards or max",
-		`hosts: {meshHosts: true}`:                           "hosts: checks nothing: write required, allowed, denied, wildcards or max beside meshHosts",
+		`hosts: {meshHosts: true}`:                           "hosts: checks nothing: write required, allowed, denied, wildcards or max in addition to meshHosts",
 		`hosts: {required: true, denied: []}`:                "hosts.denied: [] checks nothing: leave the field out",
 		`paths: {}`:                                          "paths: checks nothing: write types, denied, deniedPatterns or unsafeCharacters",
 		`paths: {types: [Prefix]}`:                           `paths.types[0]: "Prefix" is not a path type: write Exact, PathPrefix or RegularExpression`,
-		`paths: {deniedPatterns: [internal]}`:                `paths.deniedPatterns: internal covers no path: it is compared with the whole path, which begins with /; write .*internal.* for a part, or use denied`,
+		`paths: {deniedPatterns: [internal]}`:                `paths.deniedPatterns: internal does not match any path: it is compared with the whole path, which begins with /; write .*internal.* for a part, or use denied`,
 		`parents: {}`:                                        "parents: checks nothing: write allowed or crossNamespace",
 		`parents: {allowed: [{}]}`:                           "parents.allowed[0]: checks nothing: write kind, namespace, name or sectionName",
 		`parents: {crossNamespace: allow}`:                   `parents.crossNamespace: "allow" is not known here: write deny, or leave the field out to allow it`,
@@ -402,8 +402,8 @@ func TestRoutesErrors(t *testing.T) {
 		`filters: {denied: []}`:                              "filters.denied: [] checks nothing: leave the field out",
 		`filters: {denied: [Mirror]}`:                        `filters.denied[0]: "Mirror" is not a type of filters: write RequestHeaderModifier, ResponseHeaderModifier, RequestMirror, RequestRedirect, URLRewrite, ExtensionRef, CORS, ExternalAuth`,
 		`annotations: {}`:                                    "annotations: checks nothing: write denied, required, values or deniedValues",
-		"hosts: {max: 1}\n  match: {classNames: [a]}":        "match: classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
-		"hosts: {max: 1}\n  exclude: {podLabels: [app]}":     "exclude: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+		"hosts: {max: 1}\n  match: {classNames: [a]}":        "match: classNames has no meaning here: only ingresses entries match Ingress classes",
+		"hosts: {max: 1}\n  exclude: {podLabels: [app]}":     "exclude: podLabels has no meaning here: only mirrors and pods entries match Pods",
 		"hosts: {max: 1}\n  exclude: {loadBalancerClass: a}": "exclude.loadBalancerClass: unknown field; known here: namespaces, users, groups, labels, until, reason",
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -68,11 +68,11 @@ type meaninglessDimension struct{ dimension, why string }
 func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
 	const (
 		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
-		pods      = "only entries of mirrors and pods look at Pods"
-		objects   = "entries of mirrors and pods look at podLabels instead"
-		ingresses = "only entries of ingresses look at classes of Ingresses"
-		services  = "only entries of services look at load balancer classes"
-		gateways  = "only entries of gateways look at classes of Gateways"
+		pods      = "only mirrors and pods entries match Pods"
+		objects   = "mirrors and pods entries match podLabels instead"
+		ingresses = "only ingresses entries match Ingress classes"
+		services  = "only services entries match load balancer classes"
+		gateways  = "only gateways entries match Gateway classes"
 	)
 	var all []meaninglessDimension
 	for _, dimension := range []struct {
@@ -83,7 +83,7 @@ func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
 		{"users", sel.Users != nil, d.requester, people},
 		{"groups", sel.Groups != nil, d.requester, people},
 		{"podLabels", sel.PodLabels != nil, d.podLabels, pods},
-		{"images", sel.Images != nil, d.images, "only entries of mirrors and pods look at images"},
+		{"images", sel.Images != nil, d.images, "only mirrors and pods entries match images"},
 		{"labels", sel.Labels != nil, d.labels, objects},
 		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
 		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
@@ -107,21 +107,21 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 		errs = append(errs, strict.Fieldf(field, "%s has no meaning here: %s", m.dimension, m.why))
 	}
 	if isMatch && sel.Set != "" && d.noSet {
-		errs = append(errs, strict.Fieldf(field, "set has no meaning here: images are rewritten by a webhook without sets"))
+		errs = append(errs, strict.Fieldf(field, "set has no meaning here: a webhook without rule sets rewrites images"))
 	}
 	if isMatch && d.images && sel.Images != nil {
 		errs = append(errs, strict.Fieldf(field,
-			"images has no meaning in match: which images an entry looks at is said by its own fields"))
+			"images has no meaning in match: other fields of the entry select its images"))
 	}
 	if !isMatch && sel.Set != "" {
 		errs = append(errs, strict.Fieldf(field,
-			"set has no meaning in exclude: an entry is in the set of its match, or in none"))
+			"set has no meaning in exclude: an entry is in the rule set of its match, or in no rule set"))
 	}
 	if isMatch {
 		errs = append(errs, sel.refuseEnd()...)
 	} else if sel.Until != nil && !sel.hasDimension() {
-		errs = append(errs, strict.Fieldf(field, "excludes nothing, so that nothing ends: write what is exempt until then, "+
-			"such as namespaces"))
+		errs = append(errs, strict.Fieldf(field, "does not exclude anything, so nothing ends: write which objects are "+
+			"exempt until then, for example by namespaces"))
 	}
 	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
 }
@@ -130,12 +130,12 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 func (sel *selector) refuseEnd() []error {
 	var errs []error
 	if sel.Until != nil {
-		errs = append(errs, strict.Fieldf(selectorName(true), "until has no meaning in match: it stands in exclude, or "+
-			"beside match"))
+		errs = append(errs, strict.Fieldf(selectorName(true), "until has no meaning in match: write it in exclude, or "+
+			"next to match"))
 	}
 	if sel.Reason != "" {
-		errs = append(errs, strict.Fieldf(selectorName(true), "reason has no meaning in match: it stands in exclude, or "+
-			"beside match"))
+		errs = append(errs, strict.Fieldf(selectorName(true), "reason has no meaning in match: write it in exclude, or "+
+			"next to match"))
 	}
 	return errs
 }

@@ -22,7 +22,7 @@ var jane = subject{
 	labels: map[string]string{"app": "web-1", "empty": ""}, classes: classes{"public-eu"},
 }
 
-// A match needs every dimension that it names, and of each dimension one element.
+// A match needs one element of every dimension that it has.
 func TestMatch(t *testing.T) {
 	label := func(text string) []labelPattern { return []labelPattern{mustLabel(t, text)} }
 	for name, test := range map[string]struct {
@@ -59,7 +59,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// An exclude needs one of its dimensions.
+// An exclude needs only one of its dimensions.
 func TestExclude(t *testing.T) {
 	for name, test := range map[string]struct {
 		exclude *selector
@@ -92,12 +92,12 @@ func TestExcludeWinsOverMatch(t *testing.T) {
 	}
 }
 
-// Every dimension that has no meaning for a kind of entry is refused with the reason.
+// Every dimension that does not have a meaning for a kind of entry is rejected with the reason.
 func TestSelectorRefusals(t *testing.T) {
 	const (
 		people = " has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels"
-		pods   = "podLabels has no meaning here: only entries of mirrors and pods look at Pods"
-		images = "images has no meaning here: only entries of mirrors and pods look at images"
+		pods   = "podLabels has no meaning here: only mirrors and pods entries match Pods"
+		images = "images has no meaning here: only mirrors and pods entries match images"
 	)
 	full := &selector{
 		Namespaces: []match.Glob{"a"}, Users: []match.Glob{"a"}, Groups: []match.Glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]match.ImagePattern, 1),
@@ -118,12 +118,12 @@ func TestSelectorRefusals(t *testing.T) {
 		"absent":     {dimensions{}, nil, true, nil},
 		"namespaces": {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
 		"nothing else": {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
-			"labels has no meaning here: entries of mirrors and pods look at podLabels instead",
-			"classNames has no meaning here: only entries of ingresses look at classes of Ingresses",
-			"loadBalancerClasses has no meaning here: only entries of services look at load balancer classes",
-			"gatewayClassNames has no meaning here: only entries of gateways look at classes of Gateways"}},
+			"labels has no meaning here: mirrors and pods entries match podLabels instead",
+			"classNames has no meaning here: only ingresses entries match Ingress classes",
+			"loadBalancerClasses has no meaning here: only services entries match load balancer classes",
+			"gatewayClassNames has no meaning here: only gateways entries match Gateway classes"}},
 		"everything":        {all, full, false, nil},
-		"images in a match": {all, full, true, []string{"images has no meaning in match: which images an entry looks at is said by its own fields"}},
+		"images in a match": {all, full, true, []string{"images has no meaning in match: other fields of the entry select its images"}},
 		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, []string{
 			"namespaces: [] matches nothing: leave the field out"}},
 		"a namespace that cannot be": {all, &selector{Namespaces: []match.Glob{"team-*", "^team-.*$"}}, false, []string{
@@ -171,7 +171,8 @@ func TestLabelPatternErrors(t *testing.T) {
 	}
 }
 
-// Of an object that names two classes, one suffices for a match, and an exclude needs both: either may be in force.
+// If an object contains two classes, a match needs one of them and an exclude needs both, because either class may be
+// active.
 func TestTwoClasses(t *testing.T) {
 	for classNames, want := range map[string]string{
 		"match: {classNames: [a]}":                            "applies",
@@ -193,7 +194,7 @@ func TestTwoClasses(t *testing.T) {
 	}
 }
 
-// A Service without a class is in none.
+// A Service without a class does not belong to any class.
 func TestLoadBalancerClasses(t *testing.T) {
 	p := mustLoad(t, "\nservices: [{name: r, mode: enforce, match: {loadBalancerClasses: [\"*\"]}, types: {denied: [NodePort]}}]\n")
 	for class, want := range map[*string]bool{nil: false, new(""): false, new("example.com/x"): true} {

@@ -135,7 +135,7 @@ func (c *externalNames) evaluate(host match.HostPattern) (check, reason string) 
 			meant = ok && !by.IsEvery()
 		}
 		if !meant {
-			return "externalNames", kind.describe() + "; it passes only where externalNames.allowed names it"
+			return "externalNames", kind.describe() + "; it passes only if externalNames.allowed lists it"
 		}
 	}
 	if by, denied := c.denied.Covers(host); denied {
@@ -168,13 +168,13 @@ const (
 func (k targetKind) describe() string {
 	return [...]string{
 		metadataTarget: "is the address of a cloud's metadata service",
-		loopbackTarget: "is the machine of the client that follows it (localhost)",
+		loopbackTarget: "is the client's machine (localhost)",
 		addressTarget:  "is an IP address, not a name",
 		clusterTarget:  "is a name inside the cluster",
 		cloudTarget:    "is the name of a machine inside the cloud's network",
-		completedName: "has two labels and no public top-level domain, so that a Pod's search list may make a Service " +
-			"of it (name.namespace)",
-		unqualifiedName: "has one label only, so that its meaning depends on who resolves it",
+		completedName: "has two labels and no public top-level domain, so a Pod's search list may turn it into a Service " +
+			"(name.namespace)",
+		unqualifiedName: "has only one label, so its meaning depends on the resolver",
 		longName:        "is longer than a host name, which has at most 253 characters",
 	}[k]
 }

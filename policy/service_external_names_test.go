@@ -8,7 +8,7 @@ import (
 )
 
 func TestExternalNames(t *testing.T) {
-	const unsafe, rest = `r/externalNames: spec.externalName: `, "; it passes only where externalNames.allowed names it"
+	const unsafe, rest = `r/externalNames: spec.externalName: `, "; it passes only if externalNames.allowed lists it"
 	to := func(name string) Service { return Service{Type: "ExternalName", ExternalName: name} }
 	testServices(t, []serviceCase{
 		{"anywhere outside", "externalNames: {}", to("db.example.com"), nil},
@@ -23,18 +23,18 @@ func TestExternalNames(t *testing.T) {
 		{"denied although allowed", `externalNames: {allowed: ["**"], denied: [a.example.com]}`, to("a.example.com"), []string{
 			`r/externalNames.denied: spec.externalName: "a.example.com" is denied by a.example.com; write another name`}},
 		{"localhost", "externalNames: {}", to("LocalHost."), []string{
-			unsafe + `"LocalHost." is the machine of the client that follows it (localhost)` + rest}},
+			unsafe + `"LocalHost." is the client's machine (localhost)` + rest}},
 		{"an address", "externalNames: {}", to("192.0.2.7"), []string{unsafe + `"192.0.2.7" is an IP address, not a name` + rest}},
 		{"in the cluster", "externalNames: {}", to("db.team-b.svc.cluster.local"), []string{
 			unsafe + `"db.team-b.svc.cluster.local" is a name inside the cluster` + rest}},
 		{"one label", "externalNames: {}", to("printer"), []string{
-			unsafe + `"printer" has one label only, so that its meaning depends on who resolves it` + rest}},
+			unsafe + `"printer" has only one label, so its meaning depends on the resolver` + rest}},
 		{"as long as a name may be", "externalNames: {}", to(strings.Repeat("a.", 123) + "example"), nil},
 		{"too long", "externalNames: {}", to(strings.Repeat("a.", 124) + "example"), []string{
 			unsafe + `"` + strings.Repeat("a.", 30) + `"… is longer than a host name, which has at most 253 characters` + rest}},
 		{"completed", `externalNames: {allowed: ["**"]}`, to("grafana.monitoring"), []string{
-			unsafe + `"grafana.monitoring" has two labels and no public top-level domain, so that a Pod's search list may make ` +
-				`a Service of it (name.namespace)` + rest}},
+			unsafe + `"grafana.monitoring" has two labels and no public top-level domain, so a Pod's search list may turn ` +
+				`it into a Service (name.namespace)` + rest}},
 		{"of a private domain that is meant", `externalNames: {allowed: ["*.lan"]}`, to("nas.lan"), nil},
 		{"in the cloud's network", `externalNames: {allowed: ["**.internal"]}`, to("ip-10-0-0-1.eu-west-1.compute.internal"), []string{
 			unsafe + `"ip-10-0-0-1.eu-west-1.compute.internal" is the name of a machine inside the cloud's network` + rest}},
@@ -42,15 +42,15 @@ func TestExternalNames(t *testing.T) {
 		{"metadata", "externalNames: {}", to("169.254.169.254"), []string{
 			unsafe + `"169.254.169.254" is the address of a cloud's metadata service` + rest}},
 		{"empty", "externalNames: {}", to(""), []string{
-			unsafe + `"" has one label only, so that its meaning depends on who resolves it` + rest}},
+			unsafe + `"" has only one label, so its meaning depends on the resolver` + rest}},
 		{"unsafe and not meant", `externalNames: {allowed: ["**", "**.local", "**.internal"]}`, to("db.a.svc.cluster.local"), []string{
 			unsafe + `"db.a.svc.cluster.local" is a name inside the cluster` + rest}},
 		{"one label and not meant", `externalNames: {allowed: ["**"]}`, to("printer"), []string{
-			unsafe + `"printer" has one label only, so that its meaning depends on who resolves it` + rest}},
+			unsafe + `"printer" has only one label, so its meaning depends on the resolver` + rest}},
 		{"a number and not meant", `externalNames: {allowed: ["**.254", "**.0"]}`, to("10.0.0.0"), []string{
 			unsafe + `"10.0.0.0" is an IP address, not a name` + rest}},
 		{"a wildcard is not a name", "externalNames: {}", to("*"), []string{
-			unsafe + `"*" has one label only, so that its meaning depends on who resolves it` + rest}},
+			unsafe + `"*" has only one label, so its meaning depends on the resolver` + rest}},
 		{"unsafe and meant as it is", "externalNames: {allowed: [localhost]}", to("localhost"), nil},
 		{"unsafe and meant by a wildcard", `externalNames: {allowed: ["**.svc.cluster.local"]}`, to("db.a.svc.cluster.local"), nil},
 		{"unsafe, meant and denied", `externalNames: {allowed: ["**.cluster.local"], denied: [db.a.svc.cluster.local]}`, to("db.a.svc.cluster.local"), []string{
@@ -58,9 +58,9 @@ func TestExternalNames(t *testing.T) {
 	})
 }
 
-// An XBackend is judged by externalNames as a Service of type ExternalName is, and by no other field.
+// externalNames applies to an XBackend like to a Service of type ExternalName, and no other field applies to it.
 func TestXBackends(t *testing.T) {
-	const path, rest = `spec.externalHostname.hostname: `, "; it passes only where externalNames.allowed names it"
+	const path, rest = `spec.externalHostname.hostname: `, "; it passes only if externalNames.allowed lists it"
 	to := func(name string) *Service { return &Service{ExternalHostname: name} }
 	const others = `{types: {denied: [ExternalName]}, hosts: {max: 1}, annotations: {required: [{key: example.com/team}]}}`
 	for name, test := range map[string]struct {
@@ -78,7 +78,7 @@ func TestXBackends(t *testing.T) {
 		"in the cluster": {`{externalNames: {}}`, to("db.team-b.svc"), []string{
 			`r/externalNames: ` + path + `"db.team-b.svc" is a name inside the cluster` + rest}},
 		"localhost": {`{externalNames: {}}`, to("localhost"), []string{
-			`r/externalNames: ` + path + `"localhost" is the machine of the client that follows it (localhost)` + rest}},
+			`r/externalNames: ` + path + `"localhost" is the client's machine (localhost)` + rest}},
 		"metadata": {`{externalNames: {}}`, to("169.254.169.254"), []string{
 			`r/externalNames: ` + path + `"169.254.169.254" is the address of a cloud's metadata service` + rest}},
 		"other checks": {others, to("169.254.169.254"), nil},
@@ -89,7 +89,7 @@ func TestXBackends(t *testing.T) {
 			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateService(a, test.obj, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
-			// What an XBackend had before denies no update.
+			// An update is not denied for a name that the XBackend had before.
 			a.Operation = Update
 			for _, f := range must(p.EvaluateService(a, test.obj, test.obj, nil)) {
 				if f.Denies() {
@@ -101,7 +101,7 @@ func TestXBackends(t *testing.T) {
 			}
 		})
 	}
-	// A Service has no such field: what stands there means nothing.
+	// A Service does not have such a field, so its value has no effect.
 	p := mustLoad(t, "services: [{name: r, mode: enforce, externalNames: {allowed: []}}]\n")
 	found := must(p.EvaluateService(Attributes{Operation: Create, Resource: "services"}, to("a.example.com"), nil, nil))
 	if len(found) > 0 {

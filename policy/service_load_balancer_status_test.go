@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only what a request adds to the status counts, and the user who adds it.
+// Only addresses that a request adds to the status count, and the user who adds them.
 func TestLoadBalancerStatusWriters(t *testing.T) {
 	p := mustLoad(t, servicesRule(`loadBalancerStatus: {writers: {users: ["system:serviceaccount:kube-system:*"], groups: [net]}}`))
 	ip := func(ips ...string) *Service {

@@ -62,7 +62,7 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 	})
 }
 
-// An annotation with too many ranges takes bounded memory.
+// An annotation with too many ranges takes a limited amount of memory.
 func TestManySourceRanges(t *testing.T) {
 	svc := &Service{Meta: Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
 	r := report{effort: new(Effort)}
@@ -87,9 +87,9 @@ func TestLoadBalancerAnnotations(t *testing.T) {
 func TestLoadBalancerErrors(t *testing.T) {
 	testServicesErrors(t, map[string]string{
 		"loadBalancerClass: {required: false}":                                  "loadBalancerClass: checks nothing: write required: true or allowed",
-		"loadBalancerClass: {required: true, allowed: []}":                      "loadBalancerClass: requires a class and allows none, so that no LoadBalancer passes: say that with types: {denied: [LoadBalancer]}",
+		"loadBalancerClass: {required: true, allowed: []}":                      "loadBalancerClass: requires a class and does not allow any, so no LoadBalancer passes: write types: {denied: [LoadBalancer]} instead",
 		`loadBalancerClass: {allowed: [""]}`:                                    `loadBalancerClass.allowed[0]: "" is not a class: a Service without one passes unless required is true`,
-		"loadBalancerSourceRanges: {required: true, allowed: []}":               "loadBalancerSourceRanges: requires a range and allows none, so that no LoadBalancer passes: say that with types: {denied: [LoadBalancer]}",
+		"loadBalancerSourceRanges: {required: true, allowed: []}":               "loadBalancerSourceRanges: requires a range and does not allow any, so no LoadBalancer passes: write types: {denied: [LoadBalancer]} instead",
 		"annotations: {requiredForLoadBalancer: []}":                            "annotations.requiredForLoadBalancer: [] checks nothing: leave the field out",
 		"annotations: {denied: []}":                                             "annotations.denied: [] checks nothing: leave the field out",
 		`annotations: {denied: ["a/*"], requiredForLoadBalancer: [{key: a/b}]}`: "annotations.requiredForLoadBalancer: a/b is also denied, by a/*: no LoadBalancer can pass",

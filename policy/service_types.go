@@ -58,7 +58,7 @@ func (b *serviceTypeRules) Validate() error {
 		return errNoCheck("allowed or denied")
 	case b.Allowed != nil && b.Denied != nil:
 		return strict.Fieldf("denied",
-			"adds nothing to allowed, which denies every other type already: write one of them")
+			"has no effect next to allowed, which already denies every other type: write only one of them")
 	}
 	return refuseEmpty("denied", b.Denied)
 }

@@ -21,7 +21,7 @@ func TestServiceTypesErrors(t *testing.T) {
 	testServicesErrors(t, map[string]string{
 		"types: {denied: []}":                                         "types.denied: [] checks nothing: leave the field out",
 		"types: {denied: [Headless]}":                                 `types.denied[0]: "Headless" is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName`,
-		"types: {allowed: [NodePort], denied: [ClusterIP]}":           "types.denied: adds nothing to allowed, which denies every other type already: write one of them",
+		"types: {allowed: [NodePort], denied: [ClusterIP]}":           "types.denied: has no effect next to allowed, which already denies every other type: write only one of them",
 		"types: {allowed: [NodePort], denied: [ClusterIP, NodePort]}": "types.denied: NodePort is also allowed: write one of the two lists",
 	})
 }

@@ -122,6 +122,6 @@ func (e *servicesEntry) checks() []check[serviceView] {
 
 // errNothingPasses returns the error for a block that requires a field but does not allow any value of it.
 func errNothingPasses(what string) error {
-	return fmt.Errorf("requires %s and allows none, so that no LoadBalancer passes: "+
-		"say that with types: {denied: [LoadBalancer]}", what)
+	return fmt.Errorf("requires %s and does not allow any, so no LoadBalancer passes: "+
+		"write types: {denied: [LoadBalancer]} instead", what)
 }

@@ -38,7 +38,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	}
 }
 
-// Each text is one line of a rule; its error is without file and line, which are the same for all.
+// Each text is one line of a rule. Its error is written without file and line, which are always the same.
 func testServicesErrors(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for rule, want := range cases {
@@ -55,8 +55,8 @@ func testServicesErrors(t *testing.T, cases map[string]string) {
 	}
 }
 
-// Every directory of testdata/services has a policy.yaml and manifests that it judges. The sentences about one are at the
-// top of the manifest, one a line after "# want: ". A new file is a new case.
+// Every directory in testdata/services has a policy.yaml and manifests. The expected sentences are at the top of a
+// manifest, one per line after "# want: ". A new file is a new case.
 func TestServiceManifests(t *testing.T) {
 	for _, path := range testdata(t, "services/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {
@@ -75,8 +75,8 @@ func TestServiceManifests(t *testing.T) {
 	}
 }
 
-// readService reads a manifest with Kubernetes' own types, and that of an XBackend with those of Gateway API. It returns
-// the resource, too.
+// readService reads a manifest with the types of Kubernetes, and an XBackend with the types of Gateway API. It also
+// returns the resource.
 func readService(t testing.TB, manifest []byte) (string, *Service) {
 	t.Helper()
 	var head metav1.TypeMeta
@@ -121,7 +121,7 @@ func readService(t testing.TB, manifest []byte) (string, *Service) {
 }
 
 func TestServicesEntryErrors(t *testing.T) {
-	const noTemplate = "{namespace} has a meaning only in hosts.allowed: write the name out, or a wildcard"
+	const noTemplate = "{namespace} is supported only in hosts.allowed: write the name, or a wildcard"
 	testServicesErrors(t, map[string]string{
 		"message: none": ": checks nothing: write hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",
@@ -135,17 +135,17 @@ func TestServicesEntryErrors(t *testing.T) {
 		"loadBalancerSourceRanges: {}":                               "loadBalancerSourceRanges: checks nothing: write required: true or allowed",
 		"annotations: {}":                                            "annotations: checks nothing: write denied, required, requiredForLoadBalancer, values or deniedValues",
 		"allocateLoadBalancerNodePorts: nope":                        `allocateLoadBalancerNodePorts: "nope" is not known here: write deny, or leave the field out to allow it`,
-		`hosts: {allowed: ["{name}.a.example"]}`:                     `hosts.allowed[0]: "{name}.a.example" is not a host pattern: braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com`,
+		`hosts: {allowed: ["{name}.a.example"]}`:                     `hosts.allowed[0]: "{name}.a.example" is not a host pattern: the only placeholder is {namespace}, as a whole label: *.{namespace}.apps.example.com`,
 		`hosts: {denied: ["{namespace}.a.example"]}`:                 `hosts.denied[0]: "{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		`externalNames: {allowed: ["{namespace}.a.example"]}`:        `externalNames.allowed[0]: "{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		`externalNames: {denied: ["*.{namespace}.a.example"]}`:       `externalNames.denied[0]: "*.{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		`loadBalancerStatus: {hostnames: ["{namespace}.a.example"]}`: `loadBalancerStatus.hostnames[0]: "{namespace}.a.example" is not a host pattern: ` + noTemplate,
 		"externalIps: {allowed: []}":                                 "externalIps: unknown field; did you mean externalIPs?",
-		"types: {denied: [NodePort]}\n  match: {podLabels: [a]}":     "match: podLabels has no meaning here: only entries of mirrors and pods look at Pods",
+		"types: {denied: [NodePort]}\n  match: {podLabels: [a]}":     "match: podLabels has no meaning here: only mirrors and pods entries match Pods",
 	})
 }
 
-// All blocks of a rule have findings, in the order of its fields, and users and groups may match and exclude.
+// All blocks of a rule have findings, in the order of its fields. users and groups may match and exclude.
 func TestServicesOrder(t *testing.T) {
 	p := mustLoad(t, `
 services:

@@ -21,8 +21,8 @@ type setName string
 // UnmarshalText returns an error if the text is not a DNS label, because the name is part of a path.
 func (s *setName) UnmarshalText(b []byte) error {
 	if !IsSet(string(b)) {
-		return fmt.Errorf("%s is not the name of a set: use only lower case letters, digits and -, at most 63, "+
-			"and neither end a -", text.Quote(b))
+		return fmt.Errorf("%s is not the name of a rule set: use at most 63 lower case letters, digits and -, "+
+			"without - at either end", text.Quote(b))
 	}
 	*s = setName(b)
 	return nil
@@ -53,7 +53,7 @@ func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*
 	b.headers(func(h *header) {
 		if s := h.set(); s != "" && !named[s] {
 			if named[s] = true; len(named) == maxSets+1 {
-				errs.Errorf(h.Pos, "match.set: %s is one set too many: a policy has at most %d", s, maxSets)
+				errs.Errorf(h.Pos, "match.set: %s is one rule set too many: a policy has at most %d", s, maxSets)
 			}
 		}
 	})

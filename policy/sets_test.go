@@ -21,7 +21,7 @@ ingresses:
 services: [{name: later, mode: off, match: {set: later}, types: {denied: [NodePort]}}]
 `
 
-// A review is judged by the entries of one set, or by those without any.
+// The entries of one rule set evaluate a review, or the entries without a rule set.
 func TestSets(t *testing.T) {
 	p := mustLoad(t, setPolicy)
 	if diff := cmp.Diff([]string{"edge", "inner", "later"}, p.Sets()); diff != "" {
@@ -61,7 +61,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// What is counted and unique is so in the whole policy; the strictest mode is that of the entries that may match.
+// Counts and unique names apply to the whole policy. The strictest mode is the strictest of the entries that may match.
 func TestSetsAsAWhole(t *testing.T) {
 	p := mustLoad(t, setPolicy)
 	if diff := cmp.Diff(Counts{Mirrors: 1, Pods: 1, Ingresses: 4, Owners: 1}, p.Counts()); diff != "" {
@@ -85,7 +85,7 @@ func TestSetsAsAWhole(t *testing.T) {
 	}
 }
 
-// Rules of a set about images know the mirrors of the policy.
+// Rules about images in a rule set use the mirrors of the policy.
 func TestMirrorsOfSets(t *testing.T) {
 	in := mustLoad(t, setPolicy).In("edge", "pods")
 	for image, want := range map[string]int{"m.example/hub/library/nginx": 0, "quay.io/a": 1} {
@@ -104,7 +104,7 @@ func TestManySets(t *testing.T) {
 		}
 	}
 	_, err := Load(policyFile("p", text))
-	want := "p:104:3: services[100]: match.set: s100 is one set too many: a policy has at most 100"
+	want := "p:104:3: services[100]: match.set: s100 is one rule set too many: a policy has at most 100"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

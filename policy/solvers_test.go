@@ -56,7 +56,8 @@ func solverService() *Service {
 	}
 }
 
-// A solver passes the checks that no solver can meet, if one of the accounts creates it and it has the shape of one.
+// A solver passes the checks that no solver can meet, if one of the accounts creates it and it has the shape of a
+// solver.
 func TestSolvers(t *testing.T) {
 	ingress := func(tweak func(*Ingress)) *Ingress {
 		ing := solver("shop.corp.example")
@@ -126,7 +127,7 @@ func TestSolvers(t *testing.T) {
 	}
 }
 
-// Whoever answers the challenge for a host gets a certificate for it: rules about hosts apply to solvers.
+// Anyone who answers the challenge for a host gets a certificate for it, so rules about hosts apply to solvers.
 func TestSolversClaimHosts(t *testing.T) {
 	p := mustLoad(t, shopAndBank+`
 ingresses: [{name: i, mode: enforce, hosts: {required: true, allowed: ["*.corp.example"], wildcards: deny}}]
@@ -145,7 +146,7 @@ routes: [{name: r, mode: enforce, hosts: {required: true, allowed: ["**.corp.exa
 	}
 }
 
-// A tenant cannot make something else of a solver, and is warned at most while it stays one.
+// A tenant cannot turn a solver into another object. An update that keeps it a solver gets at most a warning.
 func TestSolverUpdates(t *testing.T) {
 	p := mustLoad(t, "ingresses: [{name: tls, mode: enforce, tls: {required: true}}]")
 	plain := withHosts("shop.corp.example")
@@ -192,7 +193,7 @@ func TestSolverAccountsErrors(t *testing.T) {
 	}
 }
 
-// Users of several files add up, and an empty list is not an absent one.
+// Users in several files add up, and an empty list differs from an absent list.
 func TestSolverAccountsOfFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		a, b   string

@@ -77,7 +77,7 @@ func pathHint(path string, segments []string) string {
 		case strings.ContainsAny(s, "[]"):
 			return "write .* for the elements of a list, as in spec.workers.*.template"
 		case strings.Contains(s, "*"):
-			return "* stands for a whole field or element, as in spec.*.template"
+			return "* replaces a whole field or element, as in spec.*.template"
 		case strings.ContainsAny(path, "/$"):
 			return "write names of fields with dots between them, as in spec.template"
 		default:
@@ -93,7 +93,7 @@ func pathHint(path string, segments []string) string {
 	case slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, segments[0]):
 		return "no Pods are made from " + segments[0]
 	case placeOf(last):
-		return "end it at what has the field " + last
+		return "end it at the object that has the field " + last
 	}
 	return ""
 }
@@ -130,11 +130,11 @@ func (p TemplatePath) conflict(others []TemplatePath) string {
 	for _, other := range others {
 		switch {
 		case slices.Equal(p, other):
-			return p.String() + " is there twice"
+			return p.String() + " is listed twice"
 		case p.within(other):
-			return p.String() + " leads into what " + other.String() + " reads"
+			return p.String() + " leads into the part that " + other.String() + " reads"
 		case other.within(p):
-			return other.String() + " leads into what " + p.String() + " reads"
+			return other.String() + " leads into the part that " + p.String() + " reads"
 		}
 	}
 	return ""
@@ -160,13 +160,13 @@ type templatesEntry struct {
 func (e *templatesEntry) Validate() error {
 	var faults strict.Faults
 	if block := judgedByBlock(string(e.Resource) + "." + string(e.Group)); block != "" {
-		faults.Fieldf("resource", "%s.%s is judged by the block %s: leave the entry out", e.Resource, e.Group, block)
+		faults.Fieldf("resource", "%s.%s is validated by the block %s: leave the entry out", e.Resource, e.Group, block)
 	}
 	faults.Add(boundedList("versions", e.Versions, maxTemplateVersions))
 	faults.Add(boundedList("paths", e.Paths, maxTemplatePaths))
 	for i, v := range e.Versions[:min(len(e.Versions), maxTemplateVersions)] {
 		if slices.Contains(e.Versions[:i], v) {
-			faults.Fieldf("versions", "%s is there twice: leave one out", v)
+			faults.Fieldf("versions", "%s is listed twice: leave one out", v)
 		}
 	}
 	for i, p := range e.Paths[:min(len(e.Paths), maxTemplatePaths)] {
@@ -233,7 +233,7 @@ func (ts templates) warnings(counts Counts) strict.Errors {
 	if len(ts) == 0 || counts.Pods > 0 {
 		return nil
 	}
-	return strict.Errors{ts[0].Pos.Errorf("no entry of pods is in force, so that no template is judged")}
+	return strict.Errors{ts[0].Pos.Errorf("no pods entry is active, so no template is validated")}
 }
 
 // Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not
@@ -252,7 +252,7 @@ func (g *crdGroup) UnmarshalText(b []byte) error {
 		return fmt.Errorf("%s is not the group of custom resources: write the version in versions", text.Quote(b))
 	case builtinGroup(group):
 		return fmt.Errorf("%s is built into Kubernetes: templates is for custom resources; Deployments, Jobs and "+
-			"the other workloads of Kubernetes are judged without it", text.Quote(b))
+			"other Kubernetes workloads are validated without it", text.Quote(b))
 	case err != nil:
 		return fmt.Errorf("%s is not the group of custom resources: %w", text.Quote(b), err)
 	case group != strings.ToLower(group):

@@ -22,7 +22,7 @@ templates:
 - {group: argoproj.io, versions: [v1alpha1], kind: Rollout, resource: rollouts, paths: [spec.template]}
 `
 
-// Entries of several documents add up, in the order of their names, and those of a set read them too.
+// Entries in several documents add up, in the order of their names. Rule sets read them too.
 func TestTemplates(t *testing.T) {
 	p := mustLoad(t, someTemplates+`
 pods: [{name: r, mode: warn, match: {set: edge}, images: {denied: [a.example]}}]`)
@@ -44,12 +44,12 @@ pods: [{name: r, mode: warn, match: {set: edge}, images: {denied: [a.example]}}]
 	}
 }
 
-// Templates alone judge nothing: a policy of nothing else is empty, and one without rules of pods is warned of.
+// A policy with only templates is empty, and a policy with templates but without rules in pods gets a warning.
 func TestTemplatesAlone(t *testing.T) {
 	if !mustLoad(t, someTemplates).Emptied() {
 		t.Error("not empty")
 	}
-	const want = "policy.yaml:5:3: templates[0]: no entry of pods is in force, so that no template is judged"
+	const want = "policy.yaml:5:3: templates[0]: no pods entry is active, so no template is validated"
 	for text, warned := range map[string]bool{
 		"": true,
 		"pods: [{name: r, mode: off, images: {denied: [a.example]}}]":                       true,
@@ -63,7 +63,7 @@ func TestTemplatesAlone(t *testing.T) {
 	}
 }
 
-// The bounds of the block.
+// The limits of the block.
 func TestTemplatesLimits(t *testing.T) {
 	entries := func(n int) string {
 		var b strings.Builder
@@ -83,7 +83,7 @@ func TestTemplatesLimits(t *testing.T) {
 	}
 }
 
-// One path stands in another if some object has a value at both, so that it would be judged twice.
+// One path is within another if some object has a value at both, because this value would be evaluated twice.
 func TestTemplatePathWithin(t *testing.T) {
 	for _, test := range []struct {
 		inner, outer string

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a controller writes into an expression or a configuration does not end there.
+// Texts that a controller writes into an expression or a configuration cannot end it.
 func TestUnsafeCharacters(t *testing.T) {
 	p := mustLoad(t, "ingresses: [{name: i, mode: enforce, paths: {unsafeCharacters: deny}}]\n"+
 		"routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n")
-	const out = ", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
+	const out = ", which can inject text into the controller's configuration (CVE-2026-24512); remove it"
 	const path = "/a`) || PathPrefix(`/"
 	ing := &Ingress{Rules: []IngressRule{{Paths: []IngressPath{{Path: path, Type: "Prefix"}}}}}
 	route := &Route{Rules: []RouteRule{{Matches: []RouteMatch{
@@ -43,18 +43,18 @@ func TestUnsafeCharacters(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	// A text that was there before denies no update.
+	// An update is not denied for a text that was there before.
 	if found := must(p.EvaluateRoute(Attributes{Operation: Update, Resource: "httproutes"}, route, route, nil)); len(found) != 6 || found[1].Denies() {
 		t.Error(sentences(found))
 	}
 }
 
-// Controllers write the texts of filters into their configuration, too: values between quotes, everything else without.
+// Controllers also write the texts of filters into their configuration: values with quotes, everything else without.
 func TestUnsafeCharactersOfFilters(t *testing.T) {
 	const rules = "routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n" +
 		"gateways: [{name: g, mode: enforce, filters: {unsafeCharacters: deny}}]\n"
 	p := mustLoad(t, rules)
-	const out = ", which can get out into the controller's configuration (CVE-2026-24512); leave it out"
+	const out = ", which can inject text into the controller's configuration (CVE-2026-24512); remove it"
 	for name, test := range map[string]struct {
 		text FilterText
 		want string // behind the path of the filter; empty if it passes
@@ -94,7 +94,7 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 			}
 		})
 	}
-	// A listener that had a text before exempts no other listener.
+	// A text that one listener had before does not exempt other listeners.
 	old := &Gateway{Listeners: []Listener{{Name: "a", Filters: []RouteFilter{{Texts: []FilterText{{"externalAuth", "http.path", 0, "/a;"}}}}}}}
 	moved := &Gateway{Listeners: slices.Clone(old.Listeners)}
 	moved.Listeners[0].Name = "b"
@@ -112,8 +112,8 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 func TestUnsafeCharactersOfSessions(t *testing.T) {
 	p := mustLoad(t, "routes: [{name: r, mode: enforce, paths: {unsafeCharacters: deny}}]\n")
 	route := &Route{Rules: []RouteRule{{SessionName: "shop-session"}, {SessionName: "a;b"}}}
-	want := []string{`r/paths.unsafeCharacters: spec.rules[1].sessionPersistence.sessionName: "a;b" contains ';', which can get ` +
-		`out into the controller's configuration (CVE-2026-24512); leave it out`}
+	want := []string{`r/paths.unsafeCharacters: spec.rules[1].sessionPersistence.sessionName: "a;b" contains ';', which can inject ` +
+		`text into the controller's configuration (CVE-2026-24512); remove it`}
 	if diff := cmp.Diff(want, sentences(must(p.EvaluateRoute(creatingRoute(""), route, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}

@@ -25,8 +25,8 @@ func (m *moment) UnmarshalText(b []byte) error {
 	if err == nil {
 		ends = ends.AddDate(0, 0, 1)
 	} else if err = ends.UnmarshalText(b); err != nil {
-		return fmt.Errorf("%s is not a date: write a day that exists, as in 2027-01-31, which ends with it in UTC, or "+
-			"a time, as in 2027-01-31T18:00:00Z", text.Quote(b))
+		return fmt.Errorf("%s is not a date: write an existing day such as 2027-01-31, which counts to its end in UTC, "+
+			"or a time such as 2027-01-31T18:00:00Z", text.Quote(b))
 	}
 	if year := ends.UTC().Year(); year < firstYear || year > lastYear {
 		return fmt.Errorf("%s is not in the years from %d to %d", text.Quote(b), firstYear, lastYear)
@@ -57,7 +57,7 @@ type reason string
 // UnmarshalText returns an error if the text is empty or contains control characters.
 func (r *reason) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
-		return errors.New("an empty reason says nothing: write why, or a ticket")
+		return errors.New("a reason must not be empty: write why, or a ticket")
 	}
 	if err := match.RefuseControl(b, "reason"); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (e *ending) refuse(m Mode) error {
 		return strict.Fieldf("until", "an entry in mode enforce has no end: a rule must not switch itself off by date. "+
 			"To exempt objects for a time, write until in its exclude, or an entry of exceptions")
 	case e.Until == nil && e.Reason != "":
-		return strict.Fieldf("reason", "has no meaning without until: what users read is message")
+		return strict.Fieldf("reason", "has no meaning without until: message is the text for users")
 	}
 	return nil
 }

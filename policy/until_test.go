@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at returns a time as RFC 3339 has it.
+// at parses a time in RFC 3339.
 func at(t testing.TB, s string) time.Time {
 	t.Helper()
 	v, err := time.Parse(time.RFC3339, s)
@@ -85,7 +85,8 @@ func FuzzMoment(f *testing.F) {
 	})
 }
 
-// What silences a finding, and until when: one row for each place where until stands, before and after.
+// The exceptions that silence a finding, and their end. There is one row for each place of until, before and after the
+// end.
 func TestExemptions(t *testing.T) {
 	const before, after = "2027-01-31T23:59:59Z", "2027-02-01T00:00:00Z"
 	service := func(match string) string {
@@ -157,8 +158,8 @@ func TestExemptions(t *testing.T) {
 	}
 }
 
-// The ratchet: what was exempt and is no longer so is pre-existing in an update that does not change it. An update that
-// takes an object out of an exemption that is in force introduces it, as one that takes it out of an exclude does.
+// If an exemption has ended, the finding is pre-existing in an update that does not change it. If an update takes an
+// object out of an active exemption, the finding is introduced, as with an exclude.
 func TestRatchetOfExemptions(t *testing.T) {
 	const inForce, over = "2027-01-31T12:00:00Z", "2027-02-01T12:00:00Z"
 	labelled := func(svc Service, labels ...string) Service {
@@ -216,7 +217,7 @@ func TestRatchetOfExemptions(t *testing.T) {
 	}
 }
 
-// The images of a Pod: until in the exclude of rules and of mirrors, and an exception for single images.
+// Images of a Pod: until in the exclude of rules and of mirrors, and an exception for single images.
 func TestExemptImages(t *testing.T) {
 	const mirror = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub%s}\n"
 	const rule = "pods:\n- {name: r, mode: enforce, images: {%s}%s}\n"
@@ -288,7 +289,8 @@ func TestExemptImages(t *testing.T) {
 	}
 }
 
-// A mirror that a rule demands still counts as one when its entry, in mode warn, has ended: a date denies nothing.
+// If a rule requires a mirror, the mirror still counts after its entry in mode warn has ended, because a date must not
+// deny anything.
 func TestEndedMirrorIsStillOne(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}\n"+
 		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
@@ -303,7 +305,7 @@ func TestEndedMirrorIsStillOne(t *testing.T) {
 	}
 }
 
-// Of entries that have ended, the one with the longest source is named.
+// If entries have ended, the sentence contains the entry with the longest source.
 func TestEndedMirrorOfTheLongestSource(t *testing.T) {
 	p := mustLoad(t, `mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}
@@ -316,7 +318,7 @@ func TestEndedMirrorOfTheLongestSource(t *testing.T) {
 	}
 }
 
-// Owners are named by their entries, although one rule stands for all of a mode.
+// Findings of owners contain the entry, although one rule evaluates all entries of a mode.
 func TestExemptOwners(t *testing.T) {
 	p := mustLoad(t, "owners:\n- {name: shop, mode: enforce, hosts: [shop.example], namespaces: [shop]}\n"+
 		"- {name: bank, mode: enforce, hosts: [bank.example], namespaces: [bank]}\n"+
@@ -338,8 +340,8 @@ func TestExemptOwners(t *testing.T) {
 	}
 }
 
-// An exception by a class is none for what may be of another class too: a ListenerSet, whose class is not in the object, and an
-// Ingress that names two.
+// An exception for a class does not apply to objects that may have another class too: a ListenerSet, which does not
+// contain its class, and an Ingress with two classes.
 func TestExceptionsByClass(t *testing.T) {
 	p := mustLoad(t, "gateways:\n- {name: g, mode: enforce, hosts: {allowed: []}}\n"+
 		"ingresses:\n- {name: i, mode: enforce, hosts: {allowed: []}}\n"+
@@ -375,7 +377,8 @@ func TestExceptionsByClass(t *testing.T) {
 	}
 }
 
-// An exception from one entry opens no host of another: a wildcard, and what stands for every host, is asked on.
+// An exception for one owners entry does not allow hosts of another entry. A wildcard, and a text that covers every
+// host, are still compared with the other entries.
 func TestExemptOwnerOpensNoOther(t *testing.T) {
 	p := mustLoad(t, "owners:\n- {name: a, mode: enforce, hosts: [a.corp.example, c.corp.example], namespaces: [a]}\n"+
 		"- {name: b, mode: enforce, hosts: [b.corp.example], namespaces: [b]}\n"+
@@ -417,7 +420,7 @@ func TestExemptOwnerOpensNoOther(t *testing.T) {
 	}
 }
 
-// The exclude of each rule is its own.
+// Each rule has a separate exclude.
 func TestExcludesOfTwoRules(t *testing.T) {
 	p := mustLoad(t, `services:
 - {name: a, mode: enforce, types: {allowed: []}, exclude: {namespaces: [other], until: 2027-01-31}}
@@ -434,7 +437,8 @@ func TestExcludesOfTwoRules(t *testing.T) {
 	}
 }
 
-// A thousand introduced findings end the judging; of pre-existing ones a thousand are kept, and the others counted.
+// The evaluation stops after a thousand introduced findings. A thousand pre-existing findings are kept, and the others
+// are counted.
 func TestManyFindings(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n")
 	for _, test := range []struct {
@@ -443,7 +447,7 @@ func TestManyFindings(t *testing.T) {
 		want    string // the end of the last sentence
 	}{
 		{maxFindings - 1, false, "; the policy allows none"},
-		{maxFindings, false, "; judging ended at 1000 findings"},
+		{maxFindings, false, "; the evaluation stopped at 1000 findings"},
 		{maxFindings, true, "; the policy allows none"},
 		{maxFindings + 1, true, "; and 1 more that existed before"},
 	} {
@@ -462,7 +466,7 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
-// Exempt findings do not end the judging: one that denies may follow any number of them.
+// Exempt findings do not stop the evaluation, because a finding that denies may follow any number of them.
 func TestManyExemptFindings(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n- {name: z, mode: enforce, types: {allowed: [ClusterIP]}}\n"+
 		"exceptions:\n- {name: e, rules: [a], match: {namespaces: [shop]}, until: 2027-01-31, reason: x}\n")
@@ -480,7 +484,7 @@ func TestManyExemptFindings(t *testing.T) {
 	}
 }
 
-// What --explain says of a rule.
+// The text of --explain about a rule.
 func TestExplainExemptions(t *testing.T) {
 	p := mustLoad(t, `services:
 - {name: exclude, mode: enforce, types: {allowed: [ClusterIP]}, exclude: {namespaces: [shop], until: 2027-01-31, reason: TICKET-1}}
@@ -515,7 +519,7 @@ exceptions:
 	}
 }
 
-// What ends, the earliest first; what is off does not.
+// The ends in a policy, the earliest first. Entries in mode off do not have an end.
 func TestExpiries(t *testing.T) {
 	p := mustLoad(t, `services:
 - {name: a, mode: warn, match: {set: edge}, types: {allowed: [ClusterIP]}, until: 2027-03-01, reason: trial, exclude: {namespaces: [x], until: 2027-02-01}}
@@ -539,8 +543,7 @@ exceptions:
 	}
 }
 
-// The ratchet of images: an update that does not change an image neither rewrites it nor is denied, when what exempted it
-// has ended.
+// If the exemption of an image has ended, an update that does not change the image neither rewrites it nor is denied.
 func TestRatchetOfExemptImages(t *testing.T) {
 	p := mustLoad(t, `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, exclude: {namespaces: [shop], until: 2027-01-31}}
@@ -586,8 +589,8 @@ exceptions:
 	}
 }
 
-// An image that moves to another container is rewritten or denied anew. It was no finding of before where the Pod was
-// exempt, by a label that the update removes.
+// An image that moves to another container is rewritten or denied again. It is an introduced finding if the Pod was
+// exempt because of a label that the update removes.
 func TestRatchetOfMovedImages(t *testing.T) {
 	p := mustLoad(t, `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
@@ -605,7 +608,7 @@ pods:
 	}
 }
 
-// An exempt finding about an image that moves is reported, although the Pod had it before the exemption.
+// An exempt finding about an image that moves is reported, even if the Pod had it before the exemption.
 func TestExemptMovedImages(t *testing.T) {
 	p := mustLoad(t, `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
@@ -623,8 +626,8 @@ exceptions:
 	}
 }
 
-// The cost of exceptions grows with those of the namespace of an object, and not with those of others. Loading them is
-// bounded.
+// The cost of exceptions grows with the exceptions for the namespace of an object, and not with other exceptions. The
+// cost of loading them is limited.
 func TestCostOfExceptions(t *testing.T) {
 	exceptions := func(n int, rules, namespace string) string {
 		var b strings.Builder
@@ -665,13 +668,13 @@ func TestCostOfExceptions(t *testing.T) {
 		fmt.Fprintf(&b, "- {name: g%d, mode: warn, to: {names: required}}\n", i)
 	}
 	_, err := Load(policyFile("p", b.String()))
-	const want = "to find the rules of exceptions takes more than 1,000,000 comparisons, which is the limit: write fewer patterns with *"
+	const want = "finding the rules of exceptions takes more than 1,000,000 comparisons, which is the limit: write fewer patterns with *"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %.300v, want %s", err, want)
 	}
 }
 
-// Each check that a sentence of testdata has is known by its name.
+// Each check in a sentence of testdata is a known check.
 func TestCheckNames(t *testing.T) {
 	id := regexp.MustCompile(`(?m)^# want: [a-z0-9.-]+/([a-zA-Z.]+): `)
 	checks, tried := checkNames(), map[string]bool{}
@@ -690,7 +693,7 @@ func TestCheckNames(t *testing.T) {
 	}
 }
 
-// Templates of workloads are exempt as their Pods are, until the same moment; those of before the update too.
+// Templates of workloads are exempt until the same moment as their Pods. This includes the templates before an update.
 func TestExemptWorkloads(t *testing.T) {
 	p := mustLoad(t, `pods:
 - {name: r, mode: enforce, workloads: enforce, images: {denied: [docker.io/library/old]}}
@@ -712,10 +715,10 @@ exceptions:
 		want   string
 	}{
 		"in force":                       {inForce, workload("old:1", "legacy"), nil, "exempt"},
-		"in force, without the label":    {inForce, workload("old:1"), nil, "denies; its Pods will be refused"},
-		"in force, the label is removed": {inForce, workload("old:1"), workload("old:1", "legacy"), "denies; its Pods will be refused"},
-		"over":                           {over, workload("old:1", "legacy"), nil, "denies; its Pods will be refused"},
-		"over, unchanged":                {over, workload("old:1", "legacy"), workload("old:1", "legacy"), "audit; its Pods will be refused"},
+		"in force, without the label":    {inForce, workload("old:1"), nil, "denies; its Pods will be denied"},
+		"in force, the label is removed": {inForce, workload("old:1"), workload("old:1", "legacy"), "denies; its Pods will be denied"},
+		"over":                           {over, workload("old:1", "legacy"), nil, "denies; its Pods will be denied"},
+		"over, unchanged":                {over, workload("old:1", "legacy"), workload("old:1", "legacy"), "audit; its Pods will be denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Attributes{Operation: Create, Namespace: "shop", Group: "apps", Resource: "deployments", Now: at(t, test.now)}

@@ -125,7 +125,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 	}
 	if t.strictest < Enforce {
 		w.warn(&e.header, "images.from denies every image that is not written with the name of a mirror: "+
-			"no mirrors entry is in mode enforce, so that none is rewritten")
+			"no mirrors entry is in mode enforce, so no image is rewritten")
 		return
 	}
 	passing := match.NewImageSet(e.Images.Allowed)
@@ -145,7 +145,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 		})
 		if len(denied) > 0 {
 			w.warn(&e.header, "images.from denies the images of %s that are not written with the name of their mirror: "+
-				"mirrors entry %s is in mode %s, so that none is rewritten", text.List(stringsOf(denied)), m.Name, m.Mode)
+				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(stringsOf(denied)), m.Name, m.Mode)
 		}
 	}
 }

@@ -113,8 +113,8 @@ func (w *entryWarnings) checkSharedHosts(h *header, allowed []match.HostTemplate
 				return
 			}
 			if namespace, ok := before.Shares(t); ok {
-				w.warn(h, "hosts.allowed has %s and %s: by one of them the namespace %s can name hosts that other namespaces "+
-					"have by the other; place {namespace} before equally many labels", before, t, namespace)
+				w.warn(h, "hosts.allowed has %s and %s: by one of them the namespace %s can use hosts that other namespaces "+
+					"can use by the other; put {namespace} before the same number of labels", before, t, namespace)
 				break
 			}
 		}

@@ -77,8 +77,8 @@ func checkDisjoint[E, T any](
 			firsts[key] = first{h, allowed}
 		case reflect.DeepEqual(h.Match, before.Match) && reflect.DeepEqual(h.Exclude, before.Exclude) &&
 			disjoint(w, before.allowed, allowed, meet):
-			w.warn(&h.header, "%s has nothing in common with that of %s (%s), which applies to the same objects: "+
-				"all rules must pass, so that no value does; write one rule with both lists", field, before.Name, before.Pos)
+			w.warn(&h.header, "%s has nothing in common with the list of %s (%s), which applies to the same objects: "+
+				"all rules must pass, so no value can; write one rule with both lists", field, before.Name, before.Pos)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What loads, and matches nothing or lets nothing pass, is warned of.
+// Entries that load, but match nothing or do not let any value pass, get a warning.
 func TestWarningsOfEntries(t *testing.T) {
 	const hub = "mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n"
 	service := func(selectors string) string {
@@ -17,20 +17,20 @@ func TestWarningsOfEntries(t *testing.T) {
 		return "pods:\n- {name: r, mode: " + mode + ", images: {" + images + "}}\n"
 	}
 	const from = "images.from denies every image that is not written with the name of a mirror: no mirrors entry is in mode " +
-		"enforce, so that none is rewritten"
+		"enforce, so no image is rewritten"
 	all := func(dimension string) string {
 		return "exclude." + dimension + " has *: the entry applies to nothing; leave the entry out, or set its mode to off"
 	}
 	const k8s = "- {name: k8s, mode: warn, sources: [registry.k8s.io, k8s.gcr.io], mirror: m.example/k8s}\n"
 	const notYet = "images.from denies the images of registry.k8s.io, k8s.gcr.io that are not written with the name of their " +
-		"mirror: mirrors entry k8s is in mode warn, so that none is rewritten"
+		"mirror: mirrors entry k8s is in mode warn, so no image is rewritten"
 	ingress := func(fields string) string { return "ingresses:\n- {name: r, mode: enforce, " + fields + "}\n" }
 	two := func(block, a, b string) string {
 		return block + ":\n- {name: a, mode: enforce, " + a + "}\n- {name: r, mode: enforce, " + b + "}\n"
 	}
 	disjoint := func(field string) string {
-		return field + " has nothing in common with that of a (p:4:3), which applies to the same objects: all rules must pass, " +
-			"so that no value does; write one rule with both lists"
+		return field + " has nothing in common with the list of a (p:4:3), which applies to the same objects: all rules must pass, " +
+			"so no value can; write one rule with both lists"
 	}
 	for name, test := range map[string]struct{ text, want string }{
 		"namespaces of both": {service(`match: {namespaces: [team-a]}, exclude: {namespaces: ["team-*"]}`),
@@ -48,7 +48,7 @@ func TestWarningsOfEntries(t *testing.T) {
 		},
 		"an exception for no check": {
 			service("") + "exceptions:\n- {name: e, rules: [r/types.denid, r/type*], match: {namespaces: [a]}, until: 2027-01-31, reason: x}\n",
-			"rules: no rule has the check of r/types.denid, so that it silences nothing; did you mean types.denied?",
+			"rules: no rule has the check of r/types.denid, so the exception has no effect; did you mean types.denied?",
 		},
 		"an exception for some": {
 			service("") + "exceptions:\n- {name: e, rules: [r], match: {namespaces: [\"*\"], users: [a]}, until: 2027-01-31, reason: x}\n",
@@ -70,15 +70,15 @@ func TestWarningsOfEntries(t *testing.T) {
 			"hosts is required, and allowed: [] lets no value pass: no Ingress passes"},
 		"no host": {ingress("hosts: {allowed: []}"), ""},
 		"hosts of other namespaces": {ingress(`hosts: {allowed: ["*.{namespace}.x.example", "{namespace}.apps.x.example"]}`),
-			"hosts.allowed has *.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can name hosts " +
-				"that other namespaces have by the other; place {namespace} before equally many labels"},
+			"hosts.allowed has *.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can use hosts " +
+				"that other namespaces can use by the other; put {namespace} before the same number of labels"},
 		"hosts of other namespaces, the other way round": {ingress(`hosts: {allowed: ["{namespace}.apps.x.example", "**.{namespace}.x.example"]}`),
-			"hosts.allowed has {namespace}.apps.x.example and **.{namespace}.x.example: by one of them the namespace apps can name hosts " +
-				"that other namespaces have by the other; place {namespace} before equally many labels"},
+			"hosts.allowed has {namespace}.apps.x.example and **.{namespace}.x.example: by one of them the namespace apps can use hosts " +
+				"that other namespaces can use by the other; put {namespace} before the same number of labels"},
 		"hosts of other namespaces, of Services": {
 			"services:\n- {name: r, mode: enforce, hosts: {allowed: ['**.{namespace}.x.example', 'www.{namespace}.apps.x.example']}}\n",
-			"hosts.allowed has **.{namespace}.x.example and www.{namespace}.apps.x.example: by one of them the namespace apps can name " +
-				"hosts that other namespaces have by the other; place {namespace} before equally many labels",
+			"hosts.allowed has **.{namespace}.x.example and www.{namespace}.apps.x.example: by one of them the namespace apps can use " +
+				"hosts that other namespaces can use by the other; put {namespace} before the same number of labels",
 		},
 		"hosts of one namespace by two templates": {ingress(`hosts: {allowed: ["{namespace}.x.example", "**.{namespace}.x.example"]}`), ""},
 		"hosts of other depths":                   {ingress(`hosts: {allowed: ["{namespace}.x.example", "{namespace}.apps.x.example"]}`), ""},
@@ -93,8 +93,8 @@ func TestWarningsOfEntries(t *testing.T) {
 			"hosts is required, and allowed: [] lets no value pass: no HTTPRoute, GRPCRoute or TLSRoute passes"},
 		"hosts of other namespaces, of routes": {
 			"routes:\n- {name: r, mode: enforce, hosts: {allowed: ['**.{namespace}.x.example', '{namespace}.apps.x.example']}}\n",
-			"hosts.allowed has **.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can name " +
-				"hosts that other namespaces have by the other; place {namespace} before equally many labels",
+			"hosts.allowed has **.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can use " +
+				"hosts that other namespaces can use by the other; put {namespace} before the same number of labels",
 		},
 		"hosts of two rules for routes": {
 			two("routes", "hosts: {allowed: ['**.a.example']}", "hosts: {allowed: ['**.b.example']}"), disjoint("hosts.allowed"),

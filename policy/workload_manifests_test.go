@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Every directory of testdata/workloads has a policy.yaml and manifests that it judges. The findings about one, each with
-// its mode, are at the top of the manifest, one a line after "# want: ". A new file is a new case.
+// Every directory in testdata/workloads has a policy.yaml and manifests. The expected findings, with their modes, are
+// at the top of a manifest, one per line after "# want: ". A new file is a new case.
 func TestWorkloadManifests(t *testing.T) {
 	for _, path := range testdata(t, "workloads/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {
@@ -30,10 +30,10 @@ func TestWorkloadManifests(t *testing.T) {
 	}
 }
 
-// templateManifest is as much of a PodTemplateSpec as the tests need: it has the fields of a Pod.
+// templateManifest contains the fields of a PodTemplateSpec that the tests need, which are fields of a Pod.
 type templateManifest = podManifest
 
-// readWorkload reads the manifest of a kind of Kubernetes that has a template.
+// readWorkload reads the manifest of a Kubernetes kind with a template.
 func readWorkload(t testing.TB, manifest []byte) *Workload {
 	t.Helper()
 	var in struct {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The mode of a finding about a workload, by the mode of the rule and its field workloads. Where a rule says nothing, the
-// mode is empty.
+// The mode of a finding about a workload, by the mode of the rule and its workloads field. The mode is empty if the
+// rule does not report the finding.
 func TestModesOfWorkloads(t *testing.T) {
 	columns := []string{"", "off", "warn", "enforce"}
 	for mode, want := range map[string][]string{
@@ -21,11 +21,11 @@ func TestModesOfWorkloads(t *testing.T) {
 			for _, test := range []struct {
 				owner, user string
 				told        bool // of a finding that does not deny
-				denied      bool // by one that denies
+				denied      bool // in a rule that denies
 			}{
 				{"", "jane", true, true},
 				{"", "system:serviceaccount:team:builder", true, true},
-				// A controller of Kubernetes writes no object of its own without an owner.
+				// A Kubernetes controller does not write an object without an owner.
 				{"", "system:serviceaccount:kube-system:cronjob-controller", true, true},
 				{"CronJob/nightly", "jane", false, true},
 				{"CronJob/nightly", "system:serviceaccount:kube-systems:x", false, true},
@@ -43,7 +43,7 @@ func TestModesOfWorkloads(t *testing.T) {
 	}
 }
 
-// checkModes judges the creation of a workload, and an update that changes nothing of its template.
+// checkModes evaluates the creation of a workload, and an update that does not change its template.
 func checkModes(t *testing.T, p *Policy, owner, user, name, want string) {
 	t.Helper()
 	w := workload(template("quay.io/evil/x:1"))
@@ -63,7 +63,7 @@ func checkModes(t *testing.T, p *Policy, owner, user, name, want string) {
 	}
 }
 
-// modesPolicy has one rule, which finds one thing in quay.io/evil/x:1.
+// modesPolicy has one rule, which has one finding in quay.io/evil/x:1.
 func modesPolicy(mode, workloads string) string {
 	if workloads != "" {
 		workloads = "workloads: " + workloads + ", "
@@ -79,7 +79,7 @@ func modesOf(findings []Finding) string {
 	return strings.Join(modes, " ")
 }
 
-// What an update introduces, over all templates of the object.
+// The findings that an update introduces, over all templates of the object.
 func TestRatchetOfWorkloads(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, workloads: enforce, exclude: {podLabels: [legacy]}, "+
 		"images: {denied: [quay.io/evil], deniedTags: [latest]}}\n")

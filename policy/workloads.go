@@ -65,7 +65,7 @@ func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
 }
 
 // refused is the end of the message of a finding in a template, if the rule will deny the Pods.
-const refused = "; its Pods will be refused"
+const refused = "; its Pods will be denied"
 
 // WorkloadResult is the result of ReviewWorkload.
 type WorkloadResult struct {
@@ -322,17 +322,17 @@ func (p *Policy) ExplainWorkload(a Attributes, w *Workload) []RuleTrace {
 	rules := rulesFor[podView](p, Workloads)
 	templates, _, err := p.templateViews(a, w, new(Effort))
 	if err != nil || len(templates) == 0 {
-		return rules.notEvaluated("not asked: it has no template with an image that can be judged")
+		return rules.notEvaluated("not evaluated: it has no template with an image that can be evaluated")
 	}
 	if w.Owner != "" && isKubernetesController(a.User) {
-		return rules.notEvaluated("not asked: a controller of Kubernetes owns it, and has written it")
+		return rules.notEvaluated("not evaluated: a Kubernetes controller owns it and has written it")
 	}
 	traces := make([]RuleTrace, len(rules.rules))
 	for i := range rules.rules {
 		rule := &rules.rules[i]
 		if rule.Mode < weakestMode(w) {
 			traces[i] = rule.trace(
-				"not asked: a controller owns it, and only rules with workloads: enforce judge such a template")
+				"not evaluated: a controller owns it, and only rules with workloads: enforce apply to such a template")
 			continue
 		}
 		for k := range templates {

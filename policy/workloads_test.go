@@ -28,7 +28,7 @@ func workload(templates ...PodTemplate) *Workload { return &Workload{Templates: 
 
 var createWorkload = Attributes{Operation: Create, Namespace: "default", Group: "apps", Resource: "deployments", User: "jane"}
 
-// said are the findings with their modes: enforce no-evil/images.denied: …
+// said returns the findings with their modes: enforce no-evil/images.denied: …
 func said(findings []Finding) (all []string) {
 	for _, f := range findings {
 		existed := ""
@@ -48,14 +48,14 @@ func TestJudgeWorkload(t *testing.T) {
 	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
 	second := template("m.example/a:1", "quay.io/evil/b:latest")
 	second.Path = "spec.jobs[1].template.spec"
-	const mirrors = "; allowed are m.example/hub; its Pods will be refused"
+	const mirrors = "; allowed are m.example/hub; its Pods will be denied"
 	for name, test := range map[string]struct {
 		w    *Workload
 		want []string
 	}{
 		"rewritten in memory": {workload(template("nginx:1")), nil},
 		"denied": {workload(template("quay.io/evil/a:1")), []string{
-			`warn no-evil/images.denied: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is denied by quay.io/evil; its Pods will be refused (ask #platform)`,
+			`warn no-evil/images.denied: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is denied by quay.io/evil; its Pods will be denied (ask #platform)`,
 			`enforce mirrors/images.from: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is not pulled from a mirror` + mirrors}},
 		"a rule that warns": {workload(template("m.example/hub/a")), []string{
 			`warn tags/images.deniedTags: spec.template.spec.containers[0].image: "m.example/hub/a" has neither tag nor digest, which means latest, and that is denied`}},
@@ -66,7 +66,7 @@ func TestJudgeWorkload(t *testing.T) {
 		"a mirror Pod":           {workload(static), nil},
 		"no template":            {workload(), nil},
 		"several templates": {workload(template("m.example/hub/a:1"), second), []string{
-			`warn no-evil/images.denied: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is denied by quay.io/evil; its Pods will be refused (ask #platform)`,
+			`warn no-evil/images.denied: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is denied by quay.io/evil; its Pods will be denied (ask #platform)`,
 			`enforce mirrors/images.from: spec.jobs[1].template.spec.containers[0].image: "m.example/a:1" is not pulled from a mirror` + mirrors,
 			`enforce mirrors/images.from: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is not pulled from a mirror` + mirrors,
 			`warn tags/images.deniedTags: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" has the tag latest, and that is denied`}},
@@ -84,7 +84,7 @@ func TestJudgeWorkload(t *testing.T) {
 	}
 }
 
-// Of a finding that does not deny the workload it is said whether its Pods are refused.
+// A finding that does not deny the workload reports whether its Pods will be denied.
 func TestJudgeWorkloadPodsRefused(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var got []string
@@ -116,7 +116,7 @@ func TestRewriteTemplates(t *testing.T) {
 	}
 }
 
-// An update is told of what it introduces, in whichever template that was.
+// An update gets warnings about the findings that it introduces, in any of its templates.
 func TestJudgeWorkloadUpdates(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	update := createWorkload
@@ -145,8 +145,8 @@ func TestJudgeWorkloadUpdates(t *testing.T) {
 	}
 }
 
-// What a controller owns has been told of where a user wrote it. A tenant can forge an owner, so that a rule that denies
-// looks at who writes.
+// The user who wrote an object was warned about it, so the objects that its controller creates do not get the warning
+// again. A tenant can forge an owner, so a rule that denies also checks the author.
 func TestJudgeWorkloadOwners(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	w := workload(template("quay.io/evil/a:latest"))
@@ -183,20 +183,20 @@ func TestExplainWorkload(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, trace := range p.ExplainWorkload(createWorkload, workload()) {
-		if trace.Applies || trace.Why != "not asked: it has no template with an image that can be judged" {
+		if trace.Applies || trace.Why != "not evaluated: it has no template with an image that can be evaluated" {
 			t.Errorf("%+v", trace)
 		}
 	}
 }
 
-// What is not asked about an owned workload is explained as that, and not as a rule that applies and says nothing.
+// If a rule is not evaluated because a workload has an owner, its explanation contains this reason.
 func TestExplainOwnedWorkload(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	w := workload(template("quay.io/evil/a:latest"))
 	w.Owner = "CronJob/x"
 	const (
-		owned = "not asked: a controller owns it, and only rules with workloads: enforce judge such a template"
-		byIt  = "not asked: a controller of Kubernetes owns it, and has written it"
+		owned = "not evaluated: a controller owns it, and only rules with workloads: enforce apply to such a template"
+		byIt  = "not evaluated: a Kubernetes controller owns it and has written it"
 	)
 	for user, want := range map[string][]RuleTrace{
 		"jane": {
@@ -216,7 +216,7 @@ func TestExplainOwnedWorkload(t *testing.T) {
 	}
 }
 
-// Judging templates counts the steps of them all.
+// The evaluation of templates counts the steps of all templates.
 func TestJudgeWorkloadEffort(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var w Workload
@@ -228,7 +228,8 @@ func TestJudgeWorkloadEffort(t *testing.T) {
 	}
 }
 
-// An exception silences the findings of the templates that it matches, until it ends; an update that leaves it is told.
+// An exception silences the findings of the templates that it matches until it ends. An update that leaves the
+// exception gets a warning.
 func TestJudgeWorkloadExceptions(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy+`
 exceptions:
@@ -260,8 +261,8 @@ exceptions:
 	}
 }
 
-// The rules of a set judge workloads as they judge Pods: after the mirrors of the policy have rewritten them. What another
-// rule denies as it is written is not rewritten.
+// The rules of a rule set evaluate workloads like Pods, after the mirrors of the policy have rewritten the images. An
+// image that another rule denies as it is written is not rewritten.
 func TestWorkloadsOfSets(t *testing.T) {
 	p := mustLoad(t, `
 mirrors:
@@ -272,7 +273,7 @@ pods:
 `)
 	got := said(must(p.In("gold", "pods").EvaluateWorkload(createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
 	want := []string{`warn strict/images.allowed: spec.template.spec.containers[1].image: "evil/x:1" is not allowed; ` +
-		`allowed are m.example; its Pods will be refused`}
+		`allowed are m.example; its Pods will be denied`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

@@ -19,17 +19,17 @@ type Status struct {
 	Reloads  int `json:"reloads"`  // how many times another policy became active since the start
 	Failures int `json:"failures"` // how many times files failed to load since the start, once for each content
 
-	Stale   bool     `json:"stale"`             // the files have changed and failed to load
-	Refused *Refusal `json:"refused,omitempty"` // the last failure to load, even if it has been fixed
+	Stale       bool         `json:"stale"`                 // the files have changed and failed to load
+	LastFailure *LoadFailure `json:"lastFailure,omitempty"` // the last failure to load, even if it has been fixed
 }
 
-// Refusal is the time and the reason of a failure to load.
-type Refusal struct {
+// LoadFailure is the time and the reason of a failure to load.
+type LoadFailure struct {
 	At    time.Time `json:"at"`
 	Error string    `json:"error"` // all mistakes, one line each
 }
 
-// Status returns the status of the active policy. The caller must not change Files or Refused.
+// Status returns the status of the active policy. The caller must not change Files or LastFailure.
 func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,8 @@ import (
 type Observer interface {
 	// PolicyLoaded is called when a policy becomes active.
 	PolicyLoaded(hash string, counts policy.Counts, expiries []policy.Expiry)
-	// PolicyRefused is called if the files cannot be read or are not a valid policy, once for each content.
-	PolicyRefused()
+	// PolicyLoadFailed is called if the files cannot be read or are not a valid policy, once for each content.
+	PolicyLoadFailed()
 }
 
 // InvalidError means that the files were read and are not a valid policy.
@@ -85,7 +85,7 @@ func open(path string, read func() ([]reload.File, error), log *slog.Logger, obs
 	}
 	s := &Store{path: path, log: log.With("path", path), observer: observer}
 	s.expiries = newExpiryLog(s.log)
-	s.value = reload.Value[snapshot]{Read: read, Build: s.build, Loaded: s.loaded, Refused: s.refused}
+	s.value = reload.Value[snapshot]{Read: read, Build: s.build, Loaded: s.loaded, Failed: s.loadFailed}
 	err := s.value.Load()
 	switch _, invalid := errors.AsType[*InvalidError](err); {
 	case err == nil:
@@ -190,17 +190,17 @@ func (l *snapshot) empty(path string) string {
 	}
 }
 
-// refused records, logs and counts a failure to load.
-func (s *Store) refused(err error) {
+// loadFailed records, logs and counts a failure to load.
+func (s *Store) loadFailed(err error) {
 	inForce := s.value.Current()
 	if inForce == nil {
 		return // Open returns the error
 	}
-	s.observer.PolicyRefused()
+	s.observer.PolicyLoadFailed()
 	s.record(func(st *Status) {
 		st.Failures++
 		st.Stale = true
-		st.Refused = &Refusal{At: time.Now(), Error: err.Error()}
+		st.LastFailure = &LoadFailure{At: time.Now(), Error: err.Error()}
 	})
 	hash := inForce.policy.Hash()
 	invalid, ok := errors.AsType[*InvalidError](err)
@@ -222,4 +222,4 @@ func (s *Store) refused(err error) {
 type nop struct{}
 
 func (nop) PolicyLoaded(string, policy.Counts, []policy.Expiry) {}
-func (nop) PolicyRefused()                                      {}
+func (nop) PolicyLoadFailed()                                   {}

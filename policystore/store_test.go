@@ -47,9 +47,9 @@ func file(name, data string) policy.File { return policy.File{Name: name, Data: 
 
 // metrics counts the calls of an Observer.
 type metrics struct {
-	mu      sync.Mutex
-	loaded  []string
-	refused int
+	mu     sync.Mutex
+	loaded []string
+	failed int
 }
 
 func (m *metrics) PolicyLoaded(hash string, counts policy.Counts, _ []policy.Expiry) {
@@ -58,10 +58,10 @@ func (m *metrics) PolicyLoaded(hash string, counts policy.Counts, _ []policy.Exp
 	m.loaded = append(m.loaded, fmt.Sprintf("%s %v", hash, counts))
 }
 
-func (m *metrics) PolicyRefused() {
+func (m *metrics) PolicyLoadFailed() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.refused++
+	m.failed++
 }
 
 // expectLog compares the log with the expected lines, with the path replaced by PATH.
@@ -130,7 +130,7 @@ func TestOpen(t *testing.T) {
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[policy.yaml] mirrors=1 pods=1 ingresses=0 ` +
 				`services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0` + "\n" +
 				`level=WARN msg="policy warning" path=PATH warning="policy.yaml:6:3: pods[0]: images.denied has ` +
-				`docker.io/evil/x, and mirrors entry hub has it at m.example/hub/evil/x: written so, an image is not denied; ` +
+				`docker.io/evil/x, and mirrors entry hub has it at m.example/hub/evil/x: an image written like that is not denied; ` +
 				`deny m.example/hub/evil/x too"`,
 		},
 		"bad": {
@@ -139,7 +139,7 @@ func TestOpen(t *testing.T) {
 		"name taken twice": {
 			path: "twice",
 			err: "the policy at PATH is not valid:\n" +
-				`b.yaml:4:3: services[0]: the name "a" is taken by a.yaml:4:3: names are unique in the whole policy`,
+				`b.yaml:4:3: services[0]: the name "a" is taken by a.yaml:4:3: names must be unique in the whole policy`,
 		},
 		"below a file": {path: "alone/policy.yaml", err: "cannot read the policy: PATH: not a directory"},
 	} {
@@ -289,8 +289,8 @@ func TestRun(t *testing.T) {
 		seen()
 		seen()
 		want.Failures, want.Stale = 1, true
-		want.Refused = &Refusal{
-			At:    soon(changed, s.Status().Refused.At),
+		want.LastFailure = &LoadFailure{
+			At:    soon(changed, s.Status().LastFailure.At),
 			Error: "the policy at " + path + " is not valid:\n" + badLine1,
 		}
 		expect(`level=ERROR msg="policy failed to load: the last good one stays active" path=PATH hash=`+hash1+` errors=1`,
@@ -321,8 +321,8 @@ func TestRun(t *testing.T) {
 				"write allowEmpty: true in a document to switch everything off"
 			want.Stale = true
 			want.Failures++
-			want.Refused = &Refusal{
-				At:    soon(changed, s.Status().Refused.At),
+			want.LastFailure = &LoadFailure{
+				At:    soon(changed, s.Status().LastFailure.At),
 				Error: "the policy at " + path + " is not valid:\n" + sentence,
 			}
 			expect(`level=ERROR msg="policy failed to load: the last good one stays active" path=PATH hash=`+hash2+` errors=1`,
@@ -345,8 +345,8 @@ func TestRun(t *testing.T) {
 		}, m.loaded); diff != "" {
 			t.Errorf("observer: %s", diff)
 		}
-		if m.refused != 3 {
-			t.Errorf("observer: refused %d times", m.refused)
+		if m.failed != 3 {
+			t.Errorf("observer: %d failures to load", m.failed)
 		}
 	})
 }
@@ -423,7 +423,7 @@ func TestManyErrors(t *testing.T) {
 		if want := `error="and 50 more: fix these 100 first"`; !strings.HasSuffix(got[len(got)-1], want) {
 			t.Errorf("the last line is %s", got[len(got)-1])
 		}
-		if errs := s.Status().Refused.Error; strings.Count(errs, "\n") != 101 {
+		if errs := s.Status().LastFailure.Error; strings.Count(errs, "\n") != 101 {
 			t.Errorf("status holds %d lines", strings.Count(errs, "\n"))
 		}
 	})

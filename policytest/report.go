@@ -36,7 +36,7 @@ type Case struct {
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
 	Passed   bool     `json:"passed"`
-	Decision string   `json:"decision"`           // allowed, warned, denied or podsRefused
+	Decision string   `json:"decision"`           // allowed, warned, denied or podsDenied
 	Differs  []string `json:"differs,omitempty"`  // the expected fields that do not match
 	Diff     string   `json:"diff,omitempty"`     // between the expectation and the decision
 	Findings []string `json:"findings,omitempty"` // of a failed case: the denials and warnings that a user sees

@@ -66,7 +66,7 @@ func (r *runner) suite(file string) error {
 			r.Summary.Left++
 			continue
 		}
-		judged, err := judge(s, c, covered.policy)
+		decision, err := decide(s, c, covered.policy)
 		if err == nil {
 			err = checkNames(&c.Expect, covered.policy)
 		}
@@ -74,8 +74,8 @@ func (r *runner) suite(file string) error {
 			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", text.Path(file), c.Place.Line, c.Place.Column, c.Name, err))
 			continue
 		}
-		covered.reach(judged)
-		result.Cases = append(result.Cases, compare(c, judged))
+		covered.reach(decision)
+		result.Cases = append(result.Cases, compare(c, decision))
 	}
 	r.Suites = append(r.Suites, result)
 	return errors.Join(errs...)
@@ -144,8 +144,8 @@ func beside(s *suite.Suite, name string) string {
 	return filepath.Join(filepath.Dir(s.File), name)
 }
 
-// judge decides a case.
-func judge(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, error) {
+// decide decides a case.
+func decide(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, error) {
 	object, err := objectOf(s, c.Object, c.At, c.File)
 	if err != nil {
 		return nil, err

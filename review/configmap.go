@@ -72,7 +72,7 @@ func (files *policyFiles) read(r *jsonscan.Reader, decode func(string) []byte) {
 		case strings.ContainsFunc(file.Name, notOfKey) || len(file.Name) > maxKey:
 			r.Reject("is not the name of a key: at most 253 letters, digits, dots, hyphens and underscores")
 		case files.names[file.Name]:
-			r.Reject("stands twice")
+			r.Reject("duplicate key")
 		case len(files.list) == files.limits.Files:
 			r.Reject(fmt.Sprintf("the policy has more than %d files, which is the limit", files.limits.Files))
 		case files.bytes > files.limits.Bytes:

@@ -13,7 +13,7 @@ func TestKeptTextIsBounded(t *testing.T) {
 	}
 	object = `{"metadata":{"annotations":{"a":"` + strings.Repeat("\xff", maxText/3+1) + `"}}}`
 	_, err := Pods().Parse([]byte(object))
-	const want = "metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged"
+	const want = "metadata.annotations.a: too large: at most 3 MiB of text of an object are evaluated"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -40,5 +40,5 @@ func TestEachObjectHasItsLimit(t *testing.T) {
 	body = strings.Replace(creation("pods", `{}`), `"object"`, `"userInfo":{"groups":[`+groups+`]},"object"`, 1)
 	_, err := Pods().Decode([]byte(body))
 	wantContentError(t, err, "u-1",
-		"userInfo.groups[10000]: too large: an object has at most 10000 list elements and map entries that are judged")
+		"userInfo.groups[10000]: too large: at most 10000 list elements and map entries of an object are evaluated")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// rewriting sends every image to a mirror except those that are there.
+// rewriting sends every image to a mirror, except images that are already there.
 func rewriting(pod *policy.Pod, record string) policy.Rewriting {
 	rw := policy.Rewriting{Record: record}
 	for _, image := range pod.Images {
@@ -89,7 +89,7 @@ func operations(t *testing.T, patch []byte) (ops []operation) {
 	return ops
 }
 
-// A Pod of a Kubernetes that is newer than Evergate keeps everything that Evergate does not know, to the letter.
+// A Pod from a newer Kubernetes keeps every field that Evergate does not know, byte for byte.
 func TestPatchKeepsUnknownFields(t *testing.T) {
 	const pod = `{
 		"apiVersion": "v1", "kind": "Pod", "newAtTheTop": {"a": [1, 2.50, 1e400, 12345678901234567890]},
@@ -130,7 +130,7 @@ func TestPatchKeepsUnknownFields(t *testing.T) {
 	}
 }
 
-// apply does with an answer what kube-apiserver does: it takes the patch out of it and applies it with this library.
+// apply handles a response like kube-apiserver: it takes the patch from it and applies it with the same library.
 func apply(t *testing.T, object []byte, answer Answer) []byte {
 	t.Helper()
 	var review struct{ Response struct{ Patch []byte } }
@@ -167,7 +167,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The record is left out of a patch that would be too long with it; one that is too long without it is none.
+// If a patch would be too long with the record, it is sent without it. If it is also too long without the record, there
+// is no patch.
 func TestPatchIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for n, want := range map[int]string{50: "with the record", 100: "without", 200: "error"} {
@@ -195,7 +196,7 @@ func TestPatchIsBounded(t *testing.T) {
 	}
 }
 
-// A patch of 32 KiB is sent, and one that is a byte longer is not.
+// A patch of 32 KiB is sent, and a patch with one byte more is not.
 func TestLongestPatch(t *testing.T) {
 	const room = maxPatch - len(`[{"op":"replace","path":"/spec/containers/0/image","value":""}]`)
 	for length, want := range map[int]bool{room: true, room + 1: false} {
@@ -207,7 +208,7 @@ func TestLongestPatch(t *testing.T) {
 	}
 }
 
-// Pull secrets are appended, in their order, to a list that is created where there is none.
+// Pull secrets are appended, in their order, to the list, which is created if it does not exist.
 func TestPatchPullSecrets(t *testing.T) {
 	const image = `"containers":[{"name":"a","image":"a"}]`
 	for name, test := range map[string]struct{ before, after string }{
@@ -236,8 +237,8 @@ func TestPatchPullSecrets(t *testing.T) {
 	}
 }
 
-// FuzzPatchPullSecrets has the API server's own library apply the patch to a Pod with any list of pull secrets, or
-// none.
+// FuzzPatchPullSecrets applies the patch with the API server's library to a Pod with any list of pull secrets, or
+// without one.
 func FuzzPatchPullSecrets(f *testing.F) {
 	for _, list := range []string{
 		``, `null`, `[]`, `[{"name":"x"}]`, `[{},null,{"name":"b","c":[1]}]`,

@@ -131,7 +131,7 @@ func TestDecodeErrors(t *testing.T) {
 		"no request":       {head + `}`, `request is missing`},
 		"null request":     {head + `,"request":null}`, `request is missing`},
 		"request a string": {head + `,"request":"x"}`, `request: want an object, got a string`},
-		"two requests":     {head + `,"request":null,"request":null}`, `request: stands twice`},
+		"two requests":     {head + `,"request":null,"request":null}`, `request: duplicate key`},
 		"no uid":           {request(pods + `,"operation":"CREATE","object":{}`), `request.uid is missing`},
 		"uid a number":     {request(`"uid":5`), `request.uid: want a string, got a number`},
 		"the longest uid":  {request(`"uid":"` + strings.Repeat("u", 128) + `",` + pods), `request.operation is missing`},
@@ -140,7 +140,7 @@ func TestDecodeErrors(t *testing.T) {
 		"a long resource": {request(`"uid":"u-1","resource":{"resource":"` + strings.Repeat("r", 100) + `"}`),
 			`request.resource is ` + strings.Repeat("r", 57) + `…, want pods.v1`},
 		"not JSON and long": {head + `,"x":"` + strings.Repeat("x", 1<<20) + `";`, `not JSON`},
-		"two uids":          {request(`"uid":"u-1","uid":"u-2",` + pods), `request.uid: stands twice`},
+		"two uids":          {request(`"uid":"u-1","uid":"u-2",` + pods), `request.uid: duplicate key`},
 		"no resource":       {request(`"uid":"u-1"`), `request.resource is missing, want pods.v1`},
 		"another resource": {request(`"uid":"u-1","resource":{"group":"apps","version":"v1","resource":"deployments"}`),
 			`request.resource is deployments.v1.apps, want pods.v1`},
@@ -238,18 +238,18 @@ func TestDecodeContentErrors(t *testing.T) {
 		"image an object": {"pods", `{"spec":{"initContainers":[{"image":{}}]}}`,
 			`spec.initContainers[0].image: want a string, got an object`},
 		"two images": {"pods", `{"spec":{"containers":[{"image":"a","image":"b"}]}}`,
-			`spec.containers[0].image: stands twice`},
+			`spec.containers[0].image: duplicate key`},
 		"the same twice": {"pods", `{"spec":{"containers":[{"image":"a","x":1,"image":"a"}]}}`,
-			`spec.containers[0].image: stands twice`},
+			`spec.containers[0].image: duplicate key`},
 		"null and image": {"pods", `{"spec":{"containers":[{"image":null,"\u0069mage":"b"}]}}`,
-			`spec.containers[0].image: stands twice`},
+			`spec.containers[0].image: duplicate key`},
 		"escaped first": {"pods", `{"spec":{"containers":[{"\u0069mage":"a","image":"b"}]}}`,
-			`spec.containers[0].image: stands twice`},
+			`spec.containers[0].image: duplicate key`},
 		"escaped twice": {"pods", `{"spec":{"containers":[{"\u0069mage":"a","name":"n","\u0069mage":"b"}]}}`,
-			`spec.containers[0].image: stands twice`},
-		"two specs": {"pods", `{"spec":{},"metadata":{},"spec":{"containers":[]}}`, `spec: stands twice`},
+			`spec.containers[0].image: duplicate key`},
+		"two specs": {"pods", `{"spec":{},"metadata":{},"spec":{"containers":[]}}`, `spec: duplicate key`},
 		"two labels": {"pods", `{"metadata":{"labels":{"x.io/a":"1","b":"2","x.io/a":"1"}}}`,
-			`metadata.labels[x.io/a]: stands twice`},
+			`metadata.labels[x.io/a]: duplicate key`},
 		"label a boolean": {"pods", `{"metadata":{"labels":{"a":true}}}`,
 			`metadata.labels.a: want a string, got true or false`},
 		"a long label": {"pods", `{"metadata":{"labels":{"` + strings.Repeat("x", 100) + `":5}}}`,
@@ -269,7 +269,7 @@ func TestDecodeContentErrors(t *testing.T) {
 		"backend": {"ingresses", `{"spec":{"defaultBackend":"x"}}`,
 			`spec.defaultBackend: want an object, got a string`},
 		"two backends": {"ingresses", `{"spec":{"defaultBackend":{},"defaultBackend":null}}`,
-			`spec.defaultBackend: stands twice`},
+			`spec.defaultBackend: duplicate key`},
 		"path": {"ingresses", `{"spec":{"rules":[{"http":{"paths":[{},{"path":1}]}}]}}`,
 			`spec.rules[0].http.paths[1].path: want a string, got a number`},
 		"port too large": {"services", `{"spec":{"ports":[{"port":2147483648}]}}`,
@@ -285,13 +285,13 @@ func TestDecodeContentErrors(t *testing.T) {
 		"external IPs": {"services", `{"spec":{"externalIPs":[["10.0.0.1"]]}}`,
 			`spec.externalIPs[0]: want a string, got a list`},
 		"too many": {"services", `{"spec":{"ports":[` + strings.Repeat("{},", maxElements) + `{}]}}`,
-			`spec.ports[10000]: too large: an object has at most 10000 list elements and map entries that are judged`},
+			`spec.ports[10000]: too large: at most 10000 list elements and map entries of an object are evaluated`},
 		"too many labels": {"pods", `{"metadata":{"labels":{` + manyLabels() + `}}}`,
-			`metadata.labels.l10000: too large: an object has at most 10000 list elements and map entries that are judged`},
+			`metadata.labels.l10000: too large: at most 10000 list elements and map entries of an object are evaluated`},
 		"too much text": {"pods", `{"metadata":{"annotations":{"a":"` + strings.Repeat("x", maxText) + `"}}}`,
-			`metadata.annotations.a: too large: an object has at most 3 MiB of text that is judged`},
+			`metadata.annotations.a: too large: at most 3 MiB of text of an object are evaluated`},
 		"too long a text": {"services", `{"spec":{"externalName":"` + strings.Repeat(`\u003c`, maxText+1) + `"}}`,
-			`spec.externalName: too large: an object has at most 3 MiB of text that is judged`},
+			`spec.externalName: too large: at most 3 MiB of text of an object are evaluated`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantContentError(t, decoders[test.resource]([]byte(creation(test.resource, test.object))), "u-1", test.want)
@@ -318,7 +318,7 @@ func wantContentError(t *testing.T, err error, uid, msg string) {
 	if !errors.As(err, &content) {
 		t.Fatalf("got %T %v, want a *ContentError", err, err)
 	}
-	const large = "MiB of text that is judged"
+	const large = "MiB of text of an object are evaluated"
 	if diff := cmp.Diff(&ContentError{UID: uid, Msg: msg, Oversized: strings.HasSuffix(msg, large)}, content); diff != "" {
 		t.Error(diff)
 	}

@@ -110,10 +110,10 @@ func TestReadTemplatesErrors(t *testing.T) {
 		"a spec": {"t", `{"t":{"spec":"x"}}`, "t.spec: want an object, got a string"},
 		"labels": {"t", `{"t":{"metadata":{"labels":{"a":1}}}}`,
 			"t.metadata.labels.a: want a string, got a number"},
-		"twice":       {"t", `{"t":{},"t":{}}`, "t: stands twice"},
-		"a key twice": {"a.*.t", `{"a":{"x":1,"\u0078":1}}`, "a.x: stands twice"},
+		"twice":       {"t", `{"t":{},"t":{}}`, "t: duplicate key"},
+		"a key twice": {"a.*.t", `{"a":{"x":1,"\u0078":1}}`, "a.x: duplicate key"},
 		"elements": {"a.*.t", `{"a":[` + many + `]}`,
-			"a[10000]: too large: an object has at most 10000 list elements and map entries that are judged"},
+			"a[10000]: too large: at most 10000 list elements and map entries of an object are evaluated"},
 		"as long as can be": {"a.b.c.d.e.f.g.h.i.j",
 			`{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":{"j":{"spec":{"containers":[{"image":1}]}}}}}}}}}}}}`,
 			"a.b.c.d.e.f.g.h.i.j.spec.containers[0].image: want a string, got a number"},
@@ -144,7 +144,7 @@ func TestReadTemplatesPathsAreBounded(t *testing.T) {
 	}
 	deep := strings.NewReplacer(`"a"`, `"`+strings.Repeat("a", 200)+`"`).Replace(object.String())
 	_, err = readTemplatesOf(deep, key+strings.Repeat(".*", 8))
-	if err == nil || !strings.HasSuffix(err.Error(), "too large: an object has at most 3 MiB of text that is judged") {
+	if err == nil || !strings.HasSuffix(err.Error(), "too large: at most 3 MiB of text of an object are evaluated") {
 		t.Errorf("%v", err)
 	}
 }
@@ -169,7 +169,7 @@ func FuzzTemplates(f *testing.F) {
 			return
 		}
 		got, err := readTemplatesOf(object, paths...)
-		if err != nil && (strings.Contains(err.Error(), "stands twice") || strings.Contains(err.Error(), "too large")) {
+		if err != nil && (strings.Contains(err.Error(), "duplicate key") || strings.Contains(err.Error(), "too large")) {
 			return // the walk does not support either
 		}
 		var want naiveTemplates

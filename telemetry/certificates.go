@@ -9,7 +9,7 @@ import (
 	"github.com/evergate/evergate/certs"
 )
 
-// certificateMetrics contains the expiry times of certificates, so that an alert can fire before they expire.
+// certificateMetrics contains the expiry times of certificates. Alerts use them to fire before a certificate expires.
 type certificateMetrics struct {
 	notAfter *prometheus.GaugeVec
 	loads    *prometheus.CounterVec
@@ -28,7 +28,7 @@ func newCertificateMetrics(f promauto.Factory) certificateMetrics {
 	}
 	for _, use := range []certs.Use{certs.Serving, certs.ClientCA} {
 		m.loads.WithLabelValues(string(use), "loaded")
-		m.loads.WithLabelValues(string(use), "refused")
+		m.loads.WithLabelValues(string(use), "failed")
 	}
 	return m
 }
@@ -39,7 +39,7 @@ func (m *Metrics) CertificateLoaded(use certs.Use, notAfter time.Time) {
 	m.certificates.loads.WithLabelValues(string(use), "loaded").Inc()
 }
 
-// CertificateRefused counts files that do not contain a usable certificate.
-func (m *Metrics) CertificateRefused(use certs.Use) {
-	m.certificates.loads.WithLabelValues(string(use), "refused").Inc()
+// CertificateLoadFailed counts files that do not contain a usable certificate.
+func (m *Metrics) CertificateLoadFailed(use certs.Use) {
+	m.certificates.loads.WithLabelValues(string(use), "failed").Inc()
 }

@@ -50,14 +50,14 @@ func used() *prometheus.Registry {
 		{Rule: "team-hosts", Ends: time.Unix(1801440000, 0)}, {Rule: "legacy", Ends: time.Unix(1801440000, 0)},
 		{Rule: "team-hosts", Ends: time.Unix(1811440000, 0)},
 	})
-	m.PolicyRefused()
+	m.PolicyLoadFailed()
 	m.PhaseChanged("listening", "ready", 150*time.Millisecond, 7)
 	m.SelfProbed("ok", time.Millisecond)
 	m.ConnectionEvicted()
 	_ = m.NewTracing(telemetry.TracingConfig{Exporter: &fakeCollector{}}).Stop(context.Background())
 	m.Throttle(slog.New(slog.DiscardHandler))
 	m.CertificateLoaded(certs.Serving, time.Unix(1_800_000_000, 0))
-	m.CertificateRefused(certs.ClientCA)
+	m.CertificateLoadFailed(certs.ClientCA)
 	return reg
 }
 
@@ -90,7 +90,7 @@ func TestMetrics(t *testing.T) {
 		`evergate_policy_exception_expiry_timestamp_seconds{rule="legacy"} 1.80144e+09`,
 		`evergate_policy_exception_expiry_timestamp_seconds{rule="team-hosts"} 1.80144e+09`,
 		`evergate_policy_loads_total{result="loaded"} 2`,
-		`evergate_policy_loads_total{result="refused"} 1`,
+		`evergate_policy_loads_total{result="failed"} 1`,
 		`evergate_policy_last_load_successful 0`,
 		`evergate_phase{phase="listening"} 0`,
 		`evergate_phase{phase="ready"} 1`,
@@ -103,7 +103,7 @@ func TestMetrics(t *testing.T) {
 		`evergate_spans_dropped_total{reason="export_failed"} 0`,
 		`evergate_spans_dropped_total{reason="stopping"} 0`,
 		`evergate_certificate_not_after_timestamp_seconds{use="serving"} 1.8e+09`,
-		`evergate_certificate_loads_total{result="refused",use="client-ca"} 1`,
+		`evergate_certificate_loads_total{result="failed",use="client-ca"} 1`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("there is no line %s", want)

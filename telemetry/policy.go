@@ -49,7 +49,7 @@ func newPolicyMetrics(f promauto.Factory) policyMetrics {
 		}),
 	}
 	m.loads.WithLabelValues("loaded")
-	m.loads.WithLabelValues("refused")
+	m.loads.WithLabelValues("failed")
 	return m
 }
 
@@ -74,8 +74,8 @@ func (m *Metrics) PolicyLoaded(hash string, counts policy.Counts, expiries []pol
 	p.current.Set(1)
 }
 
-// PolicyRefused records that policy files failed to load and that the previous policy stays active.
-func (m *Metrics) PolicyRefused() {
-	m.policy.loads.WithLabelValues("refused").Inc()
+// PolicyLoadFailed records that policy files failed to load and that the previous policy stays active.
+func (m *Metrics) PolicyLoadFailed() {
+	m.policy.loads.WithLabelValues("failed").Inc()
 	m.policy.current.Set(0)
 }

@@ -53,7 +53,7 @@ func (m *Metrics) Endpoint(w *admission.Webhook, t *Tracing, log *slog.Logger) *
 	for operation, outcomes := range map[string][]string{
 		"CREATE":         {denied},
 		"UPDATE":         {denied},
-		operationUnknown: {unjudged, Invalid, Rejected, Panicked},
+		operationUnknown: {unevaluated, Invalid, Rejected, Panicked},
 	} {
 		for _, outcome := range outcomes {
 			e.reviews.WithLabelValues(operation, outcome)
@@ -104,10 +104,10 @@ const (
 
 // The outcomes of decisions, in metrics and spans.
 const (
-	allowed   = "allowed"
-	rewritten = "rewritten"
-	denied    = "denied"
-	unjudged  = "unjudged" // the object could not be evaluated: denied in mode enforce, otherwise allowed
+	allowed     = "allowed"
+	rewritten   = "rewritten"
+	denied      = "denied"
+	unevaluated = "unevaluated" // the object could not be evaluated: denied in mode enforce, otherwise allowed
 )
 
 // Begin begins to report a review that arrived at the given time. If the client sent a trace, the span of the review is
@@ -253,8 +253,8 @@ func (v *Review) Answer(result Result) {
 // outcomeOf returns the outcome of a decision.
 func outcomeOf(d *admission.Decision) string {
 	switch {
-	case d.Unjudged.Why != "":
-		return unjudged
+	case d.Unevaluated.Why != "":
+		return unevaluated
 	case d.Denies():
 		return denied
 	case len(d.Patch) > 0:
@@ -422,12 +422,12 @@ func (v *Review) logDecision(d *admission.Decision) {
 		slog.String("policy", d.Policy),
 		v.traceID(),
 	}
-	if d.Unjudged.Why != "" {
-		attrs = append(attrs, slog.String("reason", text.Printable(d.Unjudged.Why, maxReason)))
+	if d.Unevaluated.Why != "" {
+		attrs = append(attrs, slog.String("reason", text.Printable(d.Unevaluated.Why, maxReason)))
 	}
-	if len(d.Refused.Mistakes) > 0 {
-		attrs = append(attrs, slog.String("reason", text.Printable(d.Refused.Mistakes[0], maxReason)),
-			slog.Int("mistakes", len(d.Refused.Mistakes)))
+	if len(d.InvalidPolicy.Mistakes) > 0 {
+		attrs = append(attrs, slog.String("reason", text.Printable(d.InvalidPolicy.Mistakes[0], maxReason)),
+			slog.Int("mistakes", len(d.InvalidPolicy.Mistakes)))
 	}
 	if d.DryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))

@@ -170,12 +170,12 @@ func (e *environment) check() {
 // want reports an error if a variable is set to a value that does not pass.
 func (e *environment) want(name string, passes func(string) bool, otherwise string) {
 	if v := e.value(name); v != "" && !passes(v) {
-		e.refuse(name, otherwise)
+		e.reject(name, otherwise)
 	}
 }
 
-// refuse adds the error about a variable. It does not show headers, because they contain tokens.
-func (e *environment) refuse(name, want string) {
+// reject adds the error about a variable. It does not show headers, because they contain tokens.
+func (e *environment) reject(name, want string) {
 	is := "is " + strconv.Quote(e.get(name))
 	if strings.HasSuffix(name, "_HEADERS") {
 		is = "cannot be read"
@@ -236,7 +236,7 @@ func (e *environment) sampler() sdktrace.Sampler {
 	case "traceidratio":
 		return sdktrace.TraceIDRatioBased(e.ratio())
 	default:
-		e.refuse("OTEL_TRACES_SAMPLER", "write always_on, always_off, traceidratio, or one of them with parentbased_ before "+
+		e.reject("OTEL_TRACES_SAMPLER", "write always_on, always_off, traceidratio, or one of them with parentbased_ before "+
 			"it")
 	}
 	return sdktrace.ParentBased(sdktrace.AlwaysSample())
@@ -250,7 +250,7 @@ func (e *environment) ratio() float64 {
 	}
 	r, err := strconv.ParseFloat(e.value(name), 64)
 	if err != nil || !(r >= 0 && r <= 1) { // this also excludes NaN
-		e.refuse(name, "write a number from 0 to 1")
+		e.reject(name, "write a number from 0 to 1")
 	}
 	return r
 }

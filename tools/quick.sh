@@ -2,7 +2,7 @@
 # Checks formatting, and runs the tests of every package of the server and of the plugin that differs from main or imports a
 # package that does. It leaves out the race detector, and -short leaves out samples: make test runs both.
 #
-#   tools/quick.sh            what differs from main, with what is not committed
+#   tools/quick.sh            the packages that differ from main, including uncommitted changes
 #   BASE=HEAD~3 tools/quick.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -30,13 +30,13 @@ func (a *app) renewal(
 	if apierrors.IsForbidden(err) {
 		a.say("you may not list native policies, so an existing backstop is not renewed: the ClusterRole in the component " +
 			"backstop allows this")
-		return nil, a.refuseUncalled(ctx, c, usesOfFiles(ctx, c, is))
+		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is))
 	}
 	if err != nil {
 		return nil, err
 	}
 	if b.Empty() {
-		return nil, a.refuseUncalled(ctx, c, usesOfFiles(ctx, c, is))
+		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is))
 	}
 	for _, o := range b.Objects() {
 		if err := revise.ObjectManagedBy(o.GetKind(), &o); err != nil {
@@ -53,7 +53,7 @@ func (a *app) renewal(
 	if err != nil {
 		return nil, err
 	}
-	if err := a.refuse(ctx, f, c, r); err != nil {
+	if err := a.requireNative(ctx, f, c, r); err != nil {
 		return nil, err
 	}
 	if r.Done() {
@@ -62,23 +62,23 @@ func (a *app) renewal(
 	return r, r.Try(ctx)
 }
 
-// refuse returns an error if a part of the policy would not be enforced: if it is not native and the user has not
-// agreed to leave it to the webhooks, or if no webhook is called for it.
-func (a *app) refuse(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
-	var refusals []error
-	for _, refusal := range r.Refusals {
+// requireNative returns an error if a part of the policy would not be enforced: if it is not native and the user has
+// not agreed to leave it to the webhooks, or if no webhook is called for it.
+func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
+	var omissions []error
+	for _, omission := range r.Omissions {
 		if f.bestEffort {
-			a.say("not in the backstop: %s", refusal)
+			a.say("not in the backstop: %s", omission)
 			continue
 		}
-		refusals = append(refusals, errors.New(refusal.String()))
+		omissions = append(omissions, errors.New(omission.String()))
 	}
-	if len(refusals) > 0 {
-		refusals = append(refusals, errors.New("nothing was applied: the backstop cannot enforce the whole policy; to leave "+
-			"the rest to the webhooks, add --best-effort"))
-		return &foundError{errors.Join(refusals...)}
+	if len(omissions) > 0 {
+		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+
+			"to leave the rest to the webhooks, add --best-effort"))
+		return &foundError{errors.Join(omissions...)}
 	}
-	return a.refuseUncalled(ctx, c, r.Uses)
+	return a.requireCalled(ctx, c, r.Uses)
 }
 
 // usesOfFiles returns the webhooks that have to be called if the cluster has no backstop. It considers files of the
@@ -96,8 +96,8 @@ func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document) []ex
 	return uses
 }
 
-// refuseUncalled returns an error if a webhook that has to be called is never called.
-func (a *app) refuseUncalled(ctx context.Context, c *live.Cluster, uses []export.WebhookUse) error {
+// requireCalled returns an error if a webhook that has to be called is never called.
+func (a *app) requireCalled(ctx context.Context, c *live.Cluster, uses []export.WebhookUse) error {
 	hooks, err := readHooks(ctx, c)
 	if err != nil {
 		a.say("cannot read whether webhooks are called: %v", err)

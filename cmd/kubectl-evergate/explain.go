@@ -78,7 +78,7 @@ func (a *app) explain(ctx context.Context, format output.Format, namespace, name
 	if err != nil {
 		return err
 	}
-	report, err := e.judge(p, sets)
+	report, err := e.decide(p, sets)
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
 	return p, nil
 }
 
-// judge returns the decision of a policy about the Pod.
-func (e *explanation) judge(p *policy.Policy, sets []string) (*offline.Report, error) {
+// decide returns the decision of a policy about the Pod.
+func (e *explanation) decide(p *policy.Policy, sets []string) (*offline.Report, error) {
 	e.pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	data, err := json.Marshal(e.pod)
 	if err != nil {

@@ -15,7 +15,7 @@ type answers map[string]string
 func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, ok := a[r.URL.Path]
 	if !ok {
-		refuse(w, http.StatusForbidden, "Forbidden")
+		reject(w, http.StatusForbidden, "Forbidden")
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -37,8 +37,8 @@ contexts:
 	return file
 }
 
-// refuse sends the response of an API server that rejects a request, for a reason such as NotFound.
-func refuse(w http.ResponseWriter, code int, reason string) {
+// reject sends the response of an API server that rejects a request, for a reason such as NotFound.
+func reject(w http.ResponseWriter, code int, reason string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": %q, "message": %q, "code": %d}`,
@@ -55,17 +55,17 @@ func TestUnknown(t *testing.T) {
 		not    string
 	}{
 		"no such namespace": {
-			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "NotFound") },
+			func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusNotFound, "NotFound") },
 			[]string{"status", "--evergate-namespace", "evergate"}, exitUsage,
 			"evergate: the cluster has no namespace evergate: set the namespace of Evergate with --evergate-namespace\n",
 			"opted in",
 		},
 		"status, nothing allowed": {
-			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
+			func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusForbidden, "Forbidden") },
 			[]string{"status"}, exitUsage, "replicas: list the replicas: it is Forbidden", "there are no replicas",
 		},
 		"apply, nothing allowed": {
-			func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "Forbidden") },
+			func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusForbidden, "Forbidden") },
 			[]string{"apply", "-f", "-"}, exitUsage, "list the replicas: it is Forbidden", "there are no replicas",
 		},
 		"status, the server is down": {
@@ -112,7 +112,7 @@ func TestEmptyPolicy(t *testing.T) {
 	file := kubeconfig(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if strings.Contains(r.URL.Path, "/configmaps/") {
-			refuse(w, http.StatusNotFound, "NotFound")
+			reject(w, http.StatusNotFound, "NotFound")
 			return
 		}
 		fmt.Fprint(w, `{"kind": "PodList", "apiVersion": "v1", "items": []}`)

@@ -71,17 +71,17 @@ func (s *scope) within(objects iter.Seq2[offline.Object, error]) iter.Seq2[offli
 func (s *scope) sets(o offline.Object) []string {
 	var sets []string
 	for _, h := range s.setsBy {
-		if h.judges(o.Kind) && h.matches.Matches(s.labels[o.Namespace]) {
+		if h.calls(o.Kind) && h.matches.Matches(s.labels[o.Namespace]) {
 			sets = append(sets, h.set)
 		}
 	}
 	return sets
 }
 
-// judges reports whether the webhook is called for objects of a kind. These are the kinds of the webhook. The webhook
+// calls reports whether the webhook is called for objects of a kind. These are the kinds of the webhook. The webhook
 // for workloads is also called for kinds of no other webhook, because they can be custom resources in the templates
 // block of the policy.
-func (h *setHook) judges(kind string) bool {
+func (h *setHook) calls(kind string) bool {
 	named := func(w admission.Webhook) bool {
 		return slices.ContainsFunc(w.Kinds, func(k review.Kind) bool { return k.Name == kind })
 	}

@@ -46,7 +46,7 @@ func (a *app) status(ctx context.Context, format output.Format) error {
 	}
 	s := &status{now: a.now(), namespace: c.Namespace, namespaces: -1}
 	s.collect(ctx, c)
-	s.judge()
+	s.findProblems()
 	if format == output.Text {
 		err = s.write(a.stdout)
 	} else {
@@ -185,8 +185,8 @@ func (s *status) readMetrics(metrics []byte) error {
 // renews certificates 30 days before they expire, so at that time the renewal has failed for three weeks.
 const soon = 7 * 24 * time.Hour
 
-// judge finds problems.
-func (s *status) judge() {
+// findProblems finds problems.
+func (s *status) findProblems() {
 	wrong := func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) }
 	if len(s.replicas) == 0 && s.listed {
 		wrong("there are no replicas")
@@ -199,8 +199,8 @@ func (s *status) judge() {
 		switch {
 		case r.Err != nil:
 			wrong("%s does not answer: %s", r.Name(), text.Printable(r.Err.Error(), maxError))
-		case r.Policy.Stale && r.Policy.Refused != nil:
-			wrong("%s cannot load its policy file: %s", r.Name(), text.Printable(r.Policy.Refused.Error, maxError))
+		case r.Policy.Stale && r.Policy.LastFailure != nil:
+			wrong("%s cannot load its policy file: %s", r.Name(), text.Printable(r.Policy.LastFailure.Error, maxError))
 		case s.policy != nil && r.Policy.Hash != s.policy.Hash():
 			wrong("the policy of %s differs from the ConfigMap %s", r.Name(), s.configMap)
 		}
@@ -216,15 +216,15 @@ func (s *status) judge() {
 		wrong("files of the API server enforce another policy than the one in the ConfigMap %s: write them again with "+
 			"evergate export --target static", s.configMap)
 	}
-	s.judgeCAs(wrong)
+	s.checkCAs(wrong)
 	if len(s.hooks) == 0 && len(s.unread) == 0 {
 		wrong("there are no webhooks of Evergate that call a URL or a Service in %s", s.namespace)
 	}
 }
 
-// judgeCAs finds webhooks without a CA, and webhooks whose CA expires soon. It reports each of the two in one
+// checkCAs finds webhooks without a CA, and webhooks whose CA expires soon. It reports each of the two in one
 // sentence, because webhooks usually share the CA.
-func (s *status) judgeCAs(wrong func(format string, args ...any)) {
+func (s *status) checkCAs(wrong func(format string, args ...any)) {
 	var without, ending []string
 	first := s.now.Add(soon)
 	for i := range s.hooks {

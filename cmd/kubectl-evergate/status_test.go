@@ -53,7 +53,7 @@ func TestStatusOfTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.started = now.Add(-5 * time.Hour)
-	s.judge()
+	s.findProblems()
 	var got bytes.Buffer
 	if err := s.write(&got); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestHooksByURL(t *testing.T) {
 	}
 	s.hooks = s.hooks[:1]
 	s.listed, s.namespaces = true, -1
-	s.judge()
+	s.findProblems()
 	var out bytes.Buffer
 	if err := s.write(&out); err != nil {
 		t.Fatal(err)

@@ -39,11 +39,11 @@ type waiter struct {
 
 // waited is a replica that the waiter waits for.
 type waited struct {
-	asked   bool         // a request is running
-	answer  *live.Report // the latest answer; nil before the first
-	seen    bool         // it has reported its policy
-	refused time.Time    // the time of its last load failure, as first reported
-	nudged  time.Time
+	asked  bool         // a request is running
+	answer *live.Report // the latest answer; nil before the first
+	seen   bool         // it has reported its policy
+	failed time.Time    // the time of its last load failure, as first reported
+	nudged time.Time
 }
 
 // has reports whether the replica has the policy.
@@ -148,13 +148,13 @@ func (w *waiter) take(answer *live.Report) error {
 	// A replica with a new load failure, after its first report, has read this policy. Times of the replica are only
 	// compared with each other, because its clock may differ from the local clock.
 	var at time.Time
-	if answer.Policy.Refused != nil {
-		at = answer.Policy.Refused.At
+	if answer.Policy.LastFailure != nil {
+		at = answer.Policy.LastFailure.At
 	}
 	if !r.seen {
-		r.seen, r.refused = true, at
-	} else if answer.Policy.Stale && !at.Equal(r.refused) {
-		return &foundError{errors.New(refuses(answer))}
+		r.seen, r.failed = true, at
+	} else if answer.Policy.Stale && !at.Equal(r.failed) {
+		return &foundError{errors.New(loadFailure(answer))}
 	}
 	return nil
 }
@@ -172,10 +172,10 @@ func (w *waiter) done() bool {
 // waited returns the time since the waiter started.
 func (w *waiter) waited() time.Duration { return w.now().Sub(w.begin).Round(100 * time.Millisecond) }
 
-// refuses returns the reason why a replica could not load the policy.
-func refuses(r *live.Report) string {
+// loadFailure returns the reason why a replica could not load the policy.
+func loadFailure(r *live.Report) string {
 	return fmt.Sprintf("%s cannot load the policy and continues with %s:\n%s", r.Name(), r.Policy.Hash,
-		r.Policy.Refused.Error)
+		r.Policy.LastFailure.Error)
 }
 
 // nudge makes kubelet update the mounted policy, unless this was done a moment ago or is forbidden.
@@ -209,8 +209,8 @@ func (w *waiter) missing() error {
 			lines = append(lines, name+" has not answered")
 		case r.answer.Err != nil:
 			lines = append(lines, fmt.Sprintf("%s does not answer: %v", name, r.answer.Err))
-		case r.answer.Policy.Stale && r.answer.Policy.Refused != nil:
-			lines = append(lines, refuses(r.answer))
+		case r.answer.Policy.Stale && r.answer.Policy.LastFailure != nil:
+			lines = append(lines, loadFailure(r.answer))
 		default:
 			lines = append(lines, fmt.Sprintf("%s has had %s since %s", name, r.answer.Policy.Hash,
 				r.answer.Policy.Since.UTC().Format(time.RFC3339)))

@@ -233,7 +233,7 @@ func oldTLS(ctx context.Context, s *siege) {
 
 func tooLarge(ctx context.Context, s *siege) {
 	body := podOf(25 << 20)
-	s.each(48, "the review of this object has 25.0 MiB, at most 20.0 MiB are judged: make the object smaller",
+	s.each(48, "the review of this object has 25.0 MiB, at most 20.0 MiB are evaluated: make the object smaller",
 		func() string {
 			return s.ask(ctx, hostile.Post("/mutate/pods", len(body)), body)
 		})

@@ -10,7 +10,7 @@ import (
 // Readiness was true before the listener served, and the process stopped while the Service still pointed at it.
 
 func TestI1(t *testing.T) {
-	const guard = "ready only when served, and a drain"
+	const guard = "readiness follows the serving port, and replicas drain"
 	t.Run("restart", func(t *testing.T) {
 		try(t, incident{
 			id: "I1", what: "rollout restart every 20 s under load", guard: guard,

@@ -12,7 +12,7 @@ import (
 // a POST. A process that sleeps and then closes these connections loses the calls on them.
 
 func TestI2(t *testing.T) {
-	const guard = "every answer of a draining replica says Connection: close"
+	const guard = "every response of a draining replica has Connection: close"
 	for _, test := range []struct {
 		name, what string
 		happen     func(t *testing.T, l *lab)
@@ -31,7 +31,7 @@ func TestI2(t *testing.T) {
 			// The drain lasts only until the endpoint is removed. A process that never sends Connection: close would
 			// wait for nothing.
 			product: patched(flag("--drain-timeout=12s")),
-			lacking: "a build that never says Connection: close",
+			lacking: "a build that never sends Connection: close",
 			without: func(t *testing.T, l *lab) {
 				mute := patched(flag("--drain-timeout=12s"))
 				mute.Tag = l.silent(t)

@@ -25,7 +25,7 @@ import (
 func TestI3(t *testing.T) {
 	t.Run("all gone", func(t *testing.T) {
 		try(t, incident{
-			id: "I3", what: "no replica is left, failurePolicy Fail", guard: "named resources of namespaces that have opted in",
+			id: "I3", what: "no replica is left, failurePolicy Fail", guard: "the webhooks match only listed resources in namespaces that have opted in",
 			product: cluster.Product{Overlay: "fail-closed"},
 			happen:  allGone,
 			lacking: "a webhook that matches everything",
@@ -37,14 +37,14 @@ func TestI3(t *testing.T) {
 	})
 	t.Run("policy required", func(t *testing.T) {
 		try(t, incident{
-			id: "I3", what: "no replica is left, where each must have a policy", guard: "the same",
+			id: "I3", what: "no replica is left, and each needs a policy", guard: "the same",
 			product: cluster.Product{Overlay: "fail-closed", Components: []string{"require-policy"}},
 			happen:  allGone, // the control run is in "all gone"
 		})
 	})
 	t.Run("backstop", func(t *testing.T) {
 		try(t, incident{
-			id: "I3", what: "no replica is left, where native policies stand behind the webhooks", guard: "the same",
+			id: "I3", what: "no replica is left, with native policies as a backstop", guard: "the same",
 			product: cluster.Product{Overlay: "fail-closed"},
 			happen: func(t *testing.T, l *lab, control bool) outcome { // the control run is in "all gone"
 				l.backstop(t)
@@ -117,8 +117,8 @@ func allGone(t *testing.T, l *lab, control bool) outcome {
 	}
 	var o outcome
 	// The processes continue while they drain, and respond on open connections.
-	l.await(t, "the refusal of what is judged", 2*time.Minute, func(ctx context.Context) error {
-		for hook, do := range l.judged() {
+	l.await(t, "the rejection of evaluated objects", 2*time.Minute, func(ctx context.Context) error {
+		for hook, do := range l.evaluated() {
 			if err := do(ctx, team); err == nil {
 				return errors.New(hook + " still answers")
 			}
@@ -129,7 +129,7 @@ func allGone(t *testing.T, l *lab, control bool) outcome {
 	if control {
 		return o
 	}
-	o.add(l.refusals(t))
+	o.add(l.rejections(t))
 	begun := time.Now()
 	l.RestartAPIServer(t)
 	o.figure("kube-apiserver restarted in this state: /readyz after", "%s", time.Since(begun).Round(100*time.Millisecond))
@@ -146,17 +146,17 @@ func (l *lab) scaleToZero(t *testing.T) {
 	l.awaitReplicas(t, 0)
 }
 
-// refusals checks that the webhooks' writes fail with a message that contains the webhook and the reason, and that
+// rejections checks that the webhooks' writes fail with a message that contains the webhook and the reason, and that
 // other writes succeed.
-func (l *lab) refusals(t *testing.T) outcome {
+func (l *lab) rejections(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
-	for hook, do := range l.judged() {
+	for hook, do := range l.evaluated() {
 		err := do(t.Context(), team)
 		if want := `failed calling webhook "` + hook + `"`; err == nil || !strings.Contains(err.Error(), want) {
 			o.breaks("%s, in a namespace that has opted in: got %v, want %s", hook, err, want)
 		} else {
-			o.figure("refused", "%v", err)
+			o.figure("denied", "%v", err)
 		}
 		if err := do(t.Context(), plain); err != nil {
 			o.breaks("%s, in a namespace that has not opted in: %v", hook, err)
@@ -165,8 +165,8 @@ func (l *lab) refusals(t *testing.T) outcome {
 	return o
 }
 
-// judged returns a write of each evaluated kind, by webhook.
-func (l *lab) judged() map[string]func(ctx context.Context, namespace string) error {
+// evaluated returns a write of each evaluated kind, by webhook.
+func (l *lab) evaluated() map[string]func(ctx context.Context, namespace string) error {
 	return map[string]func(context.Context, string) error{
 		"pods.validate.evergate.dev": func(ctx context.Context, ns string) error {
 			_, err := l.api.CoreV1().Pods(ns).Create(ctx, pod("", mirrored), dryRun)

@@ -21,12 +21,12 @@ func TestI4(t *testing.T) {
 		try(t, incident{
 			id:      "I4",
 			what:    "everything is stopped and started again, then all nodes are lost with their Pods; failurePolicy Fail",
-			guard:   "nothing is matched that Evergate needs",
+			guard:   "the webhooks do not match anything that Evergate needs",
 			product: cluster.Product{Overlay: "fail-closed"},
 			happen: func(t *testing.T, l *lab, control bool) outcome {
 				return fromZero(t, l, control, func() outcome { return outcome{} })
 			},
-			lacking: "a webhook that matches its own Pods",
+			lacking: "a webhook that matches Evergate's Pods",
 			without: func(t *testing.T, l *lab) {
 				l.undo(t, "-n", system, "rollout", "restart", deployment) // the controller would otherwise wait longer and longer
 				matchItself(t, l)
@@ -35,7 +35,7 @@ func TestI4(t *testing.T) {
 	})
 	t.Run("policy required", func(t *testing.T) {
 		try(t, incident{
-			id: "I4", what: "the same, where each replica must have a policy", guard: "the same",
+			id: "I4", what: "the same, and each replica needs a policy", guard: "the same",
 			product: cluster.Product{Overlay: "fail-closed", Components: []string{"require-policy"}},
 			happen: func(t *testing.T, l *lab, control bool) outcome {
 				return fromZero(t, l, control, func() outcome { return outcome{} }) // the control run is in "opted in"
@@ -54,8 +54,8 @@ func TestI4(t *testing.T) {
 	})
 	t.Run("every namespace", func(t *testing.T) {
 		try(t, incident{
-			id: "I4", what: "the same with every namespace matched, and a network that comes up from a namespace of its own",
-			guard:   "namespaces of networks are exempt by their names",
+			id: "I4", what: "the same with every namespace matched, and a network that starts from a separate namespace",
+			guard:   "the namespaces of networks are exempt by name",
 			product: cluster.Product{Overlay: "fail-closed", Components: []string{"match-all-namespaces"}},
 			happen: func(t *testing.T, l *lab, control bool) outcome {
 				l.createNetwork(t)
@@ -65,7 +65,7 @@ func TestI4(t *testing.T) {
 				}
 				return o
 			},
-			lacking: "the name of that namespace among the exempt ones",
+			lacking: "the name of that namespace in the list of exempt namespaces",
 			without: func(t *testing.T, l *lab) { matchNetwork(t, l) },
 		})
 	})
@@ -105,7 +105,7 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 		l.StartAll(t)
 		o.figure("all nodes Ready", "%s after the start", time.Since(begun).Round(time.Second))
 		l.awaitServed(t)
-		o.figure("Pods rewritten and Services judged again", "%s after the start", time.Since(begun).Round(time.Second))
+		o.figure("Pods rewritten and Services validated again", "%s after the start", time.Since(begun).Round(time.Second))
 		l.awaitAnswers(t)
 		o.figure("three replicas answer", "%s after the start", time.Since(begun).Round(time.Second))
 	}
@@ -125,24 +125,24 @@ func fromZero(t *testing.T, l *lab, control bool, during func() outcome) outcome
 		l.awaitReplicas(t, 3)
 		return o
 	}
-	var refused string
-	l.await(t, "three new replicas, or their refusal", 5*time.Minute, func(ctx context.Context) error {
+	var rejected string
+	l.await(t, "three new replicas, or their rejection", 5*time.Minute, func(ctx context.Context) error {
 		d, err := l.api.AppsV1().Deployments(system).Get(ctx, "evergate", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if refused = replicaFailure(d); refused != "" {
+		if rejected = replicaFailure(d); rejected != "" {
 			return nil
 		}
 		_, err = l.readyReplicas(ctx, 3)
 		return err
 	})
-	if refused != "" {
-		o.breaks("no new replica is admitted: %s", refused)
+	if rejected != "" {
+		o.breaks("no new replica is admitted: %s", rejected)
 		return o
 	}
 	l.awaitServed(t)
-	o.figure("all nodes lost: Pods rewritten and Services judged again", "%s after the first of them was switched on",
+	o.figure("all nodes lost: Pods rewritten and Services validated again", "%s after the first of them was switched on",
 		time.Since(begun).Round(time.Second))
 	return o
 }

@@ -87,12 +87,12 @@ func (l *lab) recreateNetwork(t *testing.T, control bool) outcome {
 	l.Kubectl(t, "", "-n", network, "delete", "pods", "-l", "app=network", "--force", "--grace-period=0")
 	// A namespace without a label is matched, so only the exempt name admits the Pods below.
 	if _, err := l.api.CoreV1().Pods(plain).Create(t.Context(), pod("", written), dryRun); err == nil {
-		o.breaks("with no replica left a Pod is let into %s, which is matched", plain)
+		o.breaks("with no replica left a Pod is admitted in %s, which is matched", plain)
 	}
 	begun := time.Now()
 	_, err = l.api.CoreV1().Pods(network).Create(t.Context(), pod("", written), dryRun)
 	if err != nil {
-		o.breaks("with no replica left a Pod of the network is refused: %v", err)
+		o.breaks("with no replica left a Pod of the network is rejected: %v", err)
 	}
 	o.figure("a Pod of the network, with no replica left", "%s", time.Since(begun).Round(time.Millisecond))
 	if control {

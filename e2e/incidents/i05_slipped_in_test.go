@@ -29,7 +29,7 @@ func TestI5(t *testing.T) {
 		rules := policy
 		try(t, incident{
 			id: "I5", what: "a Pod is created while every replica is frozen, failurePolicy Ignore",
-			guard:   "the audit of what exists",
+			guard:   "the audit of existing objects",
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return slipIn(t, l, rules) },
 			lacking: "a policy without the rule for Pods",
 			without: func(*testing.T, *lab) {
@@ -38,13 +38,13 @@ func TestI5(t *testing.T) {
 			},
 		})
 	})
-	t.Run("judge", func(t *testing.T) {
+	t.Run("validation", func(t *testing.T) {
 		missed := []string{notRewritten}
 		try(t, incident{
-			id: "I5", what: "a Pod misses the call that would rewrite it", guard: "the judge of the final object",
+			id: "I5", what: "a Pod misses the call that would rewrite it", guard: "validation of the final object",
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return missRewriting(t, l, missed) },
-			lacking: "no judge",
-			without: func(*testing.T, *lab) { missed = append(missed, notJudged) },
+			lacking: "no validation",
+			without: func(*testing.T, *lab) { missed = append(missed, notValidated) },
 		})
 	})
 	for _, test := range []struct {
@@ -52,8 +52,8 @@ func TestI5(t *testing.T) {
 		overlay    string
 		dead       bool
 	}{
-		{"label", "a tenant takes a namespace out", "fail-open", false},
-		{"label, all dead", "a tenant takes a namespace out while no replica is left", "fail-closed", true},
+		{"label", "a tenant opts a namespace out", "fail-open", false},
+		{"label, all dead", "a tenant opts a namespace out while no replica is left", "fail-closed", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			try(t, incident{
@@ -75,7 +75,7 @@ const (
   patch: |-
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}
     - {op: replace, path: /webhooks/1/clientConfig/service/path, value: /nowhere}`
-	notJudged = `- target: {kind: ValidatingWebhookConfiguration, name: evergate}
+	notValidated = `- target: {kind: ValidatingWebhookConfiguration, name: evergate}
   patch: |-
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}`
 )
@@ -100,7 +100,7 @@ func slipIn(t *testing.T, l *lab, rules string) outcome {
 	report, code := l.audit(t, rules, dump)
 	o.figure("exit code of evergate review --as-existing", "%d", code)
 	if line := lineWith(report, "slipped-in"); line != "" {
-		o.figure("it says", "%s", line)
+		o.figure("output", "%s", line)
 	}
 	if code != 1 || !strings.Contains(report, "slipped-in") {
 		o.breaks("the audit does not find the Pod: %s", report)
@@ -153,7 +153,7 @@ func missRewriting(t *testing.T, l *lab, patches []string) outcome {
 		o.breaks("got %v, want %s", err, want)
 		return o
 	}
-	o.figure("refused", "%v", err)
+	o.figure("denied", "%v", err)
 	return o
 }
 
@@ -174,7 +174,7 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 		return err
 	})
 	var o outcome
-	refused, tried := 0, 0
+	denied, tried := 0, 0
 	attempt := func(what string, do func() error) {
 		tried++
 		if err := do(); err == nil {
@@ -182,7 +182,7 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 		} else if !strings.Contains(err.Error(), "evergate-opt-in") {
 			t.Errorf("%s: denied by another check: %v", what, err)
 		} else {
-			refused++
+			denied++
 		}
 		l.relabel(t, name) // for the next attempt
 	}
@@ -194,7 +194,7 @@ func takeOut(t *testing.T, l *lab, dead bool) outcome {
 		}
 	}
 	attempt("server-side apply", func() error { return optin.Apply(t.Context(), tenant, name, "disabled") })
-	o.figure("attempts of a tenant refused", "%d of %d", refused, tried)
+	o.figure("denied attempts of a tenant", "%d of %d", denied, tried)
 	manager := l.as(t, "manager")
 	if err := optin.Routes()[0].Write(t.Context(), manager, l.labelled(t, name, "")); err != nil {
 		o.breaks("a user with the verb opt-in may not: %v", err)

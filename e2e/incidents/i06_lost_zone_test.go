@@ -44,7 +44,7 @@ const firstLost = `- target: {kind: MutatingWebhookConfiguration, name: evergate
     - {op: replace, path: /webhooks/0/clientConfig/service/path, value: /nowhere}`
 
 func TestI6(t *testing.T) {
-	const guard = "HTTP/1.1, short timeouts, replicas in three zones, a second chance over a pool of its own"
+	const guard = "HTTP/1.1, short timeouts, replicas in three zones, a retry webhook with separate connections"
 	for _, test := range []struct {
 		name, what string
 		trouble    trouble
@@ -56,18 +56,18 @@ func TestI6(t *testing.T) {
 		{"frozen", "a node freezes, and thaws", trouble{begin: (*cluster.Cluster).Freeze, end: (*cluster.Cluster).Thaw}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), beside: test.trouble.http2, long: true}
+			in := incident{id: "I6", what: test.what, guard: guard, product: zonal(), controls: test.trouble.http2, long: true}
 			in.happen = func(t *testing.T, l *lab, _ bool) outcome { return test.trouble.happen(t, l, in) }
 			try(t, in) // the control run is the HTTP/2 client next to the first client
 		})
 	}
-	t.Run("second chance", func(t *testing.T) {
+	t.Run("retry webhook", func(t *testing.T) {
 		lost := []string{firstLost}
 		try(t, incident{
 			id: "I6", what: "every call on the first path is lost",
-			guard:   "a second chance on a path, and so a pool, of its own",
+			guard:   "a retry webhook with a separate path, and therefore separate connections",
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return loseFirst(t, l, lost) },
-			lacking: "no second chance",
+			lacking: "no retry webhook",
 			without: func(*testing.T, *lab) { lost = []string{notRewritten} },
 		})
 	})
@@ -125,7 +125,7 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	o.add(all.bounded(t, begun, gone, healed))
 	with, without := all.api.Books(), alone.Books()
 	o.figure("Pods that were not rewritten", "%d, of %d requests, half of which are Pods", missed(with), with.Calls)
-	o.figure("the same in a namespace without the second chance", "%d of %d", missed(without), without.Calls)
+	o.figure("the same in a namespace without the retry webhook", "%d of %d", missed(without), without.Calls)
 	return o
 }
 

@@ -16,11 +16,11 @@ import (
 // the replicas still served the old one.
 
 func TestI8(t *testing.T) {
-	const guard = "a CA of its own, whose key is kept; certificates are loaded while serving"
+	const guard = "a separate CA that keeps its key; certificates are loaded while serving"
 	t.Run("leaf", func(t *testing.T) {
 		try(t, incident{
 			id: "I8", what: "the serving certificate is renewed by cert-manager under load", guard: guard, happen: renewLeaf,
-			lacking: "a certificate that is its own CA, trusted as soon as it is issued and alone",
+			lacking: "a self-signed certificate, which is trusted immediately and replaces the old certificate",
 			without: func(t *testing.T, l *lab) {
 				l.Install(t, patched(selfSigned))
 				l.awaitServed(t)
@@ -36,7 +36,7 @@ func TestI8(t *testing.T) {
 	t.Run("CA, new key", func(t *testing.T) {
 		try(t, incident{
 			id: "I8", what: "a CA with a new key, by docs/runbooks/certificates.md, under load",
-			guard: "cert-manager's injector trusts both until the old one is taken out", happen: replaceCA, // likewise
+			guard: "cert-manager's injector trusts both CAs until the old CA is removed", happen: replaceCA, // likewise
 		})
 	})
 }

@@ -18,9 +18,9 @@ func TestI9(t *testing.T) {
 	try(t, incident{
 		id: "I9", what: "a Pod from before is updated: a label, a finalizer, one of its two images; a Deployment is scaled " +
 			"and restarted",
-		guard:   "on an update only an image that the update changes is rewritten",
+		guard:   "an update rewrites only the images that it changes",
 		happen:  updatePod,
-		lacking: "a webhook that rewrites whatever it sees", without: instead,
+		lacking: "a webhook that rewrites every image", without: instead,
 	})
 }
 

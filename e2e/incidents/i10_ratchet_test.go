@@ -19,9 +19,9 @@ func TestI10(t *testing.T) {
 	try(t, incident{
 		id: "I10", what: "an Ingress from before, with a host that is not allowed, is updated and deleted; so is a " +
 			"Deployment with an image that is denied",
-		guard:   "an update is denied only for what it brings",
+		guard:   "an update is denied only for introduced findings",
 		happen:  updateIngress,
-		lacking: "a webhook that judges an object as if it were new", without: instead,
+		lacking: "a webhook that evaluates every object as if it were new", without: instead,
 	})
 }
 

@@ -15,7 +15,7 @@ func TestI11(t *testing.T) {
 		id: "I11", what: "a Pod with fields of many kinds and ages is created",
 		guard:   "a patch replaces images and nothing else",
 		happen:  keepFields,
-		lacking: "a webhook that writes back what its types hold", without: instead,
+		lacking: "a webhook that writes back only the fields that its types have", without: instead,
 	})
 }
 

@@ -11,9 +11,9 @@ import (
 // I12: a bad policy stopped a webhook, or made it allow everything.
 
 func TestI12(t *testing.T) {
-	t.Run("refused", func(t *testing.T) {
+	t.Run("failed", func(t *testing.T) {
 		try(t, incident{
-			id: "I12", what: "kubectl apply of a policy that does not load", guard: "the guard of the policy",
+			id: "I12", what: "kubectl apply of a policy that does not load", guard: "the policy guard",
 			happen: applyBad, lacking: "no guard",
 			without: func(t *testing.T, l *lab) { l.Install(t, unguarded) },
 		})
@@ -24,7 +24,7 @@ func TestI12(t *testing.T) {
 			id: "I12", what: "a policy that does not load reaches the replicas, under load", guard: "the last good policy stays",
 			product: unguarded,
 			happen:  func(t *testing.T, l *lab, _ bool) outcome { return reachReplicas(t, l, bad) },
-			lacking: "a policy that does load, and says nothing: what an opened webhook does",
+			lacking: "an empty policy that loads, as if the webhook failed open",
 			without: func(*testing.T, *lab) {
 				bad = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n"
 			},
@@ -59,7 +59,7 @@ func applyBad(t *testing.T, l *lab, _ bool) outcome {
 		o.breaks("it is allowed (%v): %s", err, said)
 		return o
 	}
-	o.figure("kubectl says", "%s", lineWith(said, want))
+	o.figure("kubectl prints", "%s", lineWith(said, want))
 	return o
 }
 
@@ -82,19 +82,19 @@ func reachReplicas(t *testing.T, l *lab, text string) outcome {
 	}
 	took := l.awaitLoads(t, was)
 	tr.some(t)
-	refused := 0
+	failed := 0
 	for _, p := range l.awaitReplicas(t, 3) {
 		set, err := l.count(t.Context(), p.Name)
 		must(t, err)
 		if set.Sum("evergate_policy_last_load_successful", nil) == 0 {
-			refused++
+			failed++
 		}
 	}
 	o := tr.stop(t)
 	o.figure("seen by every replica after", "%s", took)
-	o.figure("replicas that say that they have refused it", "%d of 3", refused)
-	if refused != 3 {
-		o.breaks("%d of 3 replicas say that they have refused it", refused)
+	o.figure("replicas that report the failure to load", "%d of 3", failed)
+	if failed != 3 {
+		o.breaks("%d of 3 replicas report the failure to load", failed)
 	}
 	l.restorePolicy(t)
 	return o
@@ -126,7 +126,7 @@ func reload(t *testing.T, l *lab, _ bool) outcome {
 	}
 	took := l.awaitLoads(t, was)
 	o := tr.stop(t)
-	o.figure("in force in every replica after", "%s", took)
+	o.figure("active in every replica after", "%s", took)
 	l.restorePolicy(t)
 	return o
 }
@@ -150,7 +150,7 @@ func (l *lab) awaitLoads(t *testing.T, was map[string]float64) string {
 	begun, how := time.Now(), "kubelet in its own time"
 	if !long() {
 		l.refresh(t)
-		how = "kubelet made to look at once"
+		how = "kubelet made to look immediately"
 	}
 	l.await(t, "every replica to see the policy", 5*time.Minute, func(ctx context.Context) error {
 		for name, n := range was {

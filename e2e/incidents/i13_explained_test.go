@@ -22,7 +22,7 @@ import (
 func TestI13(t *testing.T) {
 	ns := team
 	try(t, incident{
-		id: "I13", what: "a Pod is warned of and an Ingress is denied", guard: "sentence, warning, metric, log line and " +
+		id: "I13", what: "a Pod gets a warning and an Ingress is denied", guard: "sentence, warning, metric, log line and " +
 			"review --explain name the rule",
 		happen:  func(t *testing.T, l *lab, _ bool) outcome { return explained(t, l, ns) },
 		lacking: "a namespace that has not opted in",
@@ -53,7 +53,7 @@ func explained(t *testing.T, l *lab, ns string) outcome {
 	var o outcome
 	says := func(where, text, want string) {
 		if !strings.Contains(text, want) {
-			o.breaks("%s does not name %s: %s", where, want, text)
+			o.breaks("%s does not contain %s: %s", where, want, text)
 			return
 		}
 		o.figure(where, "%s", lineWith(text, want))

@@ -25,16 +25,16 @@ import (
 func TestI14(t *testing.T) {
 	t.Run("giant", func(t *testing.T) {
 		try(t, incident{
-			id: "I14", what: "a Pod of 1.3 MiB of <, which a review says in six characters each, is created and updated",
-			guard:  "reviews of 20 MiB; beyond, a denial and no failed call",
-			happen: giants, lacking: "a webhook that turns away what is larger than 3 MiB", without: instead,
+			id: "I14", what: "a Pod with 1.3 MiB of <, each of which takes six characters in a review, is created and updated",
+			guard:  "reviews of up to 20 MiB; larger reviews are denied and the calls do not fail",
+			happen: giants, lacking: "a webhook that rejects requests larger than 3 MiB", without: instead,
 		})
 	})
 	t.Run("costly", func(t *testing.T) {
 		try(t, incident{
-			id: "I14", what: "forbidden objects that cost much to judge are created and updated, failurePolicy Ignore",
-			guard: "what a review costs is bounded", happen: costlies,
-			lacking: "the revision before, without those bounds",
+			id: "I14", what: "forbidden objects that are costly to evaluate are created and updated, failurePolicy Ignore",
+			guard: "the cost of a review is limited", happen: costlies,
+			lacking: "the revision before these limits",
 			without: func(t *testing.T, l *lab) { l.Install(t, l.unbounded(t, cluster.Product{})) },
 			long:    true,
 		})

@@ -17,7 +17,7 @@ import (
 func TestI15(t *testing.T) {
 	try(t, incident{
 		id: "I15", what: "a tenant writes a denied annotation through ingresses/status",
-		guard:   "status is matched where annotations or labels differ",
+		guard:   "status is matched if annotations or labels differ",
 		happen:  throughStatus,
 		lacking: "status is not matched",
 		without: func(t *testing.T, l *lab) {
@@ -65,6 +65,6 @@ func throughStatus(t *testing.T, l *lab, _ bool) outcome {
 		o.breaks("an annotation through the status: %v", err)
 		return o
 	}
-	o.figure("refused", "%v", err)
+	o.figure("denied", "%v", err)
 	return o
 }

@@ -20,9 +20,9 @@ func TestI16(t *testing.T) {
 	}
 	try(t, incident{
 		id: "I16", what: "a policy is emptied and deleted, under load, and then every replica restarts",
-		guard: "an empty policy is refused, and a replica without one is not ready", product: product,
+		guard: "an empty policy is rejected, and a replica without a policy is not ready", product: product,
 		happen: empty, long: true,
-		lacking: "replicas that need no policy",
+		lacking: "replicas that do not need a policy",
 		without: func(t *testing.T, l *lab) {
 			product.Components = nil
 			l.Install(t, product)
@@ -62,7 +62,7 @@ func (l *lab) stillEnforced(t *testing.T) outcome {
 	t.Helper()
 	var o outcome
 	if err := l.createService(t.Context(), team, corev1.ServiceTypeNodePort); err == nil {
-		o.breaks("a forbidden Service is allowed while every replica runs on")
+		o.breaks("a forbidden Service is allowed while every replica keeps running")
 	}
 	return o
 }

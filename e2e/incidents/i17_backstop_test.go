@@ -49,7 +49,7 @@ func (l *lab) backstop(t *testing.T) {
 	t.Helper()
 	l.exportPolicy(t, backstopPolicy())
 	l.bindAsWebhooks(t)
-	l.await(t, "the backstop to be in force", time.Minute, func(ctx context.Context) error {
+	l.await(t, "the backstop to be active", time.Minute, func(ctx context.Context) error {
 		if err := l.createPod(evil)(ctx, team); !denied(err, "evergate-pods-enforce") {
 			return fmt.Errorf("a Pod with a denied image: got %w", err)
 		}
@@ -187,7 +187,7 @@ func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 	if !control {
 		begun := time.Now()
 		l.backstop(t)
-		o.figure("the backstop is in force", "%s after it was begun to be built", time.Since(begun).Round(time.Second))
+		o.figure("the backstop is active", "%s after the start of its export", time.Since(begun).Round(time.Second))
 	}
 	l.scaleToZero(t)
 	// Only the webhook evaluates hosts of Ingresses, because they may be in annotations that contain JSON.
@@ -222,7 +222,7 @@ func letNothingIn(t *testing.T, l *lab, control bool) outcome {
 		}
 	}
 	if err := l.createPod(elsewhere)(t.Context(), strict); err == nil {
-		o.breaks("a Pod whose image is of no mirror, where none else may be, is admitted")
+		o.breaks("a Pod with an image from outside the mirrors is admitted, although only mirrors are allowed")
 	}
 	o.add(l.goodPass(t))
 	return o

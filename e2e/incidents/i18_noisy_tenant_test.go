@@ -27,11 +27,11 @@ func TestI18(t *testing.T) {
 			product := cluster.Product{Overlay: overlay}
 			in := incident{
 				id: "I18", what: "a tenant creates costly objects, 24 at once, while others create theirs; " + overlay,
-				guard: "what a review costs is bounded", product: product, long: true,
+				guard: "the cost of a review is limited", product: product, long: true,
 				happen: func(t *testing.T, l *lab, control bool) outcome { return noise(t, l, product, control) },
 			}
 			if overlay == "fail-open" { // more is lost there: an object whose review is late is admitted
-				in.lacking = "the revision before, without those bounds"
+				in.lacking = "the revision before these limits"
 				in.without = func(t *testing.T, l *lab) { l.Install(t, l.unbounded(t, product)) }
 			}
 			try(t, in)
@@ -41,14 +41,14 @@ func TestI18(t *testing.T) {
 	t.Run("backstop", func(t *testing.T) {
 		try(t, incident{
 			id: "I18", what: "the same with a backstop and no replica; fail-open",
-			guard: "what an expression costs is bounded", product: cluster.Product{Overlay: "fail-open"}, long: true,
+			guard: "the cost of an expression is limited", product: cluster.Product{Overlay: "fail-open"}, long: true,
 			happen: func(t *testing.T, l *lab, _ bool) outcome { return noiseOnBackstop(t, l, false) },
 		})
 	})
-	t.Run("backstop beside replicas", func(t *testing.T) {
+	t.Run("backstop with replicas", func(t *testing.T) {
 		try(t, incident{
-			id: "I18", what: "the same with a backstop beside three replicas; fail-closed",
-			guard: "what a review and an expression cost is bounded", product: cluster.Product{Overlay: "fail-closed"},
+			id: "I18", what: "the same with a backstop and three replicas; fail-closed",
+			guard: "the cost of a review and of an expression is limited", product: cluster.Product{Overlay: "fail-closed"},
 			long:   true,
 			happen: func(t *testing.T, l *lab, _ bool) outcome { return noiseOnBackstop(t, l, true) },
 		})
@@ -102,7 +102,7 @@ func noise(t *testing.T, l *lab, product cluster.Product, control bool) outcome 
 	l.beStrict(t)
 	jane, joe := l.tenant(t, "jane", noisy), l.tenant(t, "joe", team)
 	o, took := l.noiseOf(t, attack{
-		jane: jane, honest: writesAs(t, joe, team, mirrored), objects: costlyObjects(), judged: true, replicas: true,
+		jane: jane, honest: writesAs(t, joe, team, mirrored), objects: costlyObjects(), evaluated: true, replicas: true,
 		control: control,
 	})
 	if control {
@@ -123,7 +123,7 @@ func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
 	l.namespace(t, noisy, "enabled")
 	l.beStrict(t)
 	jane, joe := l.tenant(t, "jane", noisy), l.tenant(t, "joe", team)
-	a := attack{jane: jane, objects: costlyObjects(), replicas: replicas, judged: replicas}
+	a := attack{jane: jane, objects: costlyObjects(), replicas: replicas, evaluated: replicas}
 	image := mirrored
 	if !replicas {
 		a.objects = slices.DeleteFunc(a.objects, func(c costly) bool { return c.path == ingressesPath })
@@ -138,7 +138,7 @@ func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
 
 	l.exportPolicy(t, strictPolicy())
 	l.bindAsWebhooks(t)
-	l.await(t, "the backstop to be in force", time.Minute, func(ctx context.Context) error {
+	l.await(t, "the backstop to be active", time.Minute, func(ctx context.Context) error {
 		svc := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, ExternalIPs: []string{forbidden}},
@@ -153,7 +153,7 @@ func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
 		}
 		return err
 	})
-	a.honest, a.judged = writesAs(t, joe, team, mirrored), true
+	a.honest, a.evaluated = writesAs(t, joe, team, mirrored), true
 	o, took := l.noiseOf(t, a)
 	o.compareAll("without the backstop", without, took, tookWithout)
 	return o
@@ -161,12 +161,12 @@ func noiseOnBackstop(t *testing.T, l *lab, replicas bool) outcome {
 
 // attack describes the requests of jane and of the others, and the state of the cluster.
 type attack struct {
-	jane     *rest.Config
-	honest   call
-	objects  []costly
-	judged   bool // by the replicas or by a backstop; otherwise everything is allowed
-	replicas bool // three run; otherwise none runs, and each call of a webhook fails
-	control  bool // it ends with the first object that breaks the guarantee
+	jane      *rest.Config
+	honest    call
+	objects   []costly
+	evaluated bool // by the replicas or by a backstop; otherwise everything is allowed
+	replicas  bool // three run; otherwise none runs, and each call of a webhook fails
+	control   bool // it ends with the first object that breaks the guarantee
 }
 
 // compareAll records the results of the same attack in another setup, and compares the p99 of legitimate creations.
@@ -199,7 +199,7 @@ func (l *lab) noiseOf(t *testing.T, a attack) (o outcome, took map[string]time.D
 			ran = l.running(t)
 		}
 		c := crowd{jane: a.jane, honest: &waits{create: a.honest}, small: small().creates(t, a.jane, noisy)}
-		seen, p99 := c.run(t, object, a.judged)
+		seen, p99 := c.run(t, object, a.evaluated)
 		seen.figure("CPU of the API server", "%s", l.apiServerSince(t, before))
 		if a.replicas {
 			failed := l.failedCalls(t, before)
@@ -231,7 +231,7 @@ func (l *lab) apiServerSince(t *testing.T, before metrics.Set) string {
 }
 
 // run makes all concurrent clients create one costly object for some time. It does not create the object named nothing.
-func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Duration) {
+func (c crowd) run(t *testing.T, object costly, evaluates bool) (outcome, time.Duration) {
 	t.Helper()
 	var attack *attacker
 	stop := func() load.Books { return load.Books{} }
@@ -262,13 +262,13 @@ func (c crowd) run(t *testing.T, object costly, judges bool) (outcome, time.Dura
 		o.breaks("honest creations: %v", books)
 	}
 	o.figure("forbidden and small", "%s", &c.small.seen)
-	if smalls.Failures > 0 && judges {
+	if smalls.Failures > 0 && evaluates {
 		o.breaks("forbidden and small: %v", smalls)
 	}
 	if attack != nil {
 		o.figure("forbidden and costly", "%s%s", &attack.seen, reasons(attacks))
 	}
-	if judges {
+	if evaluates {
 		c.small.seen.breaks(&o, "forbidden and small")
 		if attack != nil {
 			attack.seen.breaks(&o, "forbidden and costly")

@@ -25,8 +25,8 @@ import (
 
 func TestI19(t *testing.T) {
 	in := incident{
-		id: "I19", what: "a Pod is created with an image that is rewritten to a registry that wants a login",
-		guard: "imagePullSecret of the mirrors entry", beside: true,
+		id: "I19", what: "a Pod is created with an image that is rewritten to a registry that requires a login",
+		guard: "imagePullSecret of the mirrors entry", controls: true,
 	}
 	in.happen = func(t *testing.T, l *lab, _ bool) outcome { return pullPrivate(t, l, in) }
 	try(t, in)
@@ -58,13 +58,13 @@ func pullPrivate(t *testing.T, l *lab, in incident) outcome {
 
 	begun := time.Now()
 	early := m.create(t, "no-secret", m.private)
-	missing := m.refused(t, early, noCredentials)
-	missing.figure("kubelet says of the Secret", "%s", m.event(t, early, "FailedToRetrieveImagePullSecret", login))
+	missing := m.pullFails(t, early, noCredentials)
+	missing.figure("kubelet reports about the Secret", "%s", m.event(t, early, "FailedToRetrieveImagePullSecret", login))
 	in.control(t, "the Secret is not in the namespace", missing, time.Since(begun))
 
 	begun = time.Now()
 	m.createSecret(t, "old")
-	in.control(t, "the Secret has an old password", m.refused(t, m.create(t, "old-secret", m.private), wrongCredentials),
+	in.control(t, "the Secret has an old password", m.pullFails(t, m.create(t, "old-secret", m.private), wrongCredentials),
 		time.Since(begun))
 
 	m.createSecret(t, m.Password)
@@ -73,7 +73,7 @@ func pullPrivate(t *testing.T, l *lab, in incident) outcome {
 	o.add(m.pulled(t, m.create(t, "secret", m.private)))
 
 	begun = time.Now()
-	in.control(t, "a mirrors entry without imagePullSecret", m.refused(t, m.create(t, "no-login", m.noLogin),
+	in.control(t, "a mirrors entry without imagePullSecret", m.pullFails(t, m.create(t, "no-login", m.noLogin),
 		noCredentials), time.Since(begun))
 
 	l.restorePolicy(t) // meanwhile, the kubelet retries the first Pod's image
@@ -156,12 +156,12 @@ func (m *privateMirror) createSecret(t *testing.T, password string) {
 		"--docker-username="+m.User, "--docker-password="+password)
 }
 
-// refused waits until the kubelet has reported why the image of a Pod cannot be pulled. Until then, the node must not
+// pullFails waits until the kubelet has reported why the image of a Pod cannot be pulled. Until then, the node must not
 // have logged in to that repository.
-func (m *privateMirror) refused(t *testing.T, p *corev1.Pod, why string) outcome {
+func (m *privateMirror) pullFails(t *testing.T, p *corev1.Pod, why string) outcome {
 	t.Helper()
 	var o outcome
-	o.breaks("kubelet says: %s", m.event(t, p, "Failed", why))
+	o.breaks("kubelet reports: %s", m.event(t, p, "Failed", why))
 	o.figure("of the container", "%s", m.event(t, p, "Failed", "Error: "))
 	o.figure("the registry's log", "%s", m.asked(t, p, func(r registry.Request) bool {
 		return r.User == "" && r.Status == http.StatusUnauthorized
@@ -183,7 +183,7 @@ func (m *privateMirror) pulled(t *testing.T, p *corev1.Pod) outcome {
 	var o outcome
 	o.figure("the Pod was created with", "%s", p.Annotations["evergate.dev/original-images"])
 	o.figure("it references", "imagePullSecrets %v", p.Spec.ImagePullSecrets)
-	o.figure("kubelet says", "%s", m.event(t, p, "Pulled", "Successfully pulled image"))
+	o.figure("kubelet reports", "%s", m.event(t, p, "Pulled", "Successfully pulled image"))
 	o.figure("the registry's log", "%s", m.asked(t, p, func(r registry.Request) bool {
 		return r.User == m.User && r.Method == http.MethodGet && strings.Contains(r.Path, "/blobs/")
 	}))

@@ -23,10 +23,10 @@ const operator = "operator"
 func TestI20(t *testing.T) {
 	try(t, incident{
 		id: "I20", what: fmt.Sprintf("kubectl evergate apply --wait, %d times", changes()),
-		guard:   "the plugin has kubelet show the policy at once, and returns when every replica reports it",
+		guard:   "the plugin makes kubelet update the policy immediately, and returns when every replica reports it",
 		product: cluster.Product{Components: []string{"plugin"}},
 		happen:  changePolicy,
-		lacking: "no right to patch Pods: kubelet shows the policy when it looks the next time",
+		lacking: "no permission to patch Pods: kubelet updates the policy in its next sync",
 		without: func(t *testing.T, l *lab) {
 			l.Kubectl(t, "", "-n", system, "patch", "role", "evergate-plugin", "--type=json",
 				`-p=[{"op": "test", "path": "/rules/1/resources/0", "value": "pods"},
@@ -91,7 +91,7 @@ func (l *lab) haveAll(t *testing.T, hash string) outcome {
 		set, err := l.count(t.Context(), pod.Name)
 		must(t, err)
 		if set.Sum("evergate_policy_info", map[string]string{"hash": hash}) != 1 {
-			o.breaks("%s does not have the policy %s, and the plugin says that it has", pod.Name, hash)
+			o.breaks("%s does not have the policy %s, but the plugin reports that it does", pod.Name, hash)
 		}
 	}
 	return o

@@ -33,8 +33,8 @@ type incident struct {
 	// test of the incident has its control run. go test -short skips variants, control runs and long incidents.
 	lacking string
 	without func(t *testing.T, l *lab)
-	// beside means that happen runs the control itself, next to the incident.
-	beside bool
+	// controls means that happen runs the control itself, next to the incident.
+	controls bool
 	// long means that only the complete run includes the incident, because it takes minutes and is about the quality of
 	// a working service. docs/guarantees.md lists these incidents.
 	long bool
@@ -64,7 +64,7 @@ func (o *outcome) add(other outcome) {
 
 // try runs an incident and its control run.
 func try(t *testing.T, in incident) {
-	if testing.Short() && (in.long || in.without == nil && !in.beside) {
+	if testing.Short() && (in.long || in.without == nil && !in.controls) {
 		t.Skip("-short skips variants and long incidents")
 	}
 	l := open(t)

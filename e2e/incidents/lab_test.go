@@ -157,7 +157,7 @@ func (l *lab) namespace(t *testing.T, name, value string) {
 // them, and their CA when cert-manager has injected it.
 func (l *lab) awaitServed(t *testing.T) {
 	t.Helper()
-	l.await(t, "Pods to be rewritten and Services to be judged", 3*time.Minute, func(ctx context.Context) error {
+	l.await(t, "Pods to be rewritten and Services to be validated", 3*time.Minute, func(ctx context.Context) error {
 		p, err := l.api.CoreV1().Pods(team).Create(ctx, pod("", written), dryRun)
 		if err != nil {
 			return err

@@ -33,8 +33,8 @@ pods:
 // setup is one way to evaluate Pods: a namespace with webhooks, with native policies that evaluate Pods, with a native
 // policy that rewrites them, or without any of these.
 type setup struct {
-	name, namespace            string
-	webhooks, judges, rewrites bool
+	name, namespace               string
+	webhooks, evaluates, rewrites bool
 }
 
 // setups returns the measured setups. The first does not evaluate Pods.
@@ -79,7 +79,7 @@ func (l *lab) prepare(t *testing.T) {
 	selector := func(label string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{label: "yes"}}
 	}
-	l.bindKind(t, "validatingadmissionpolicybindings", selector("evergate.e2e/judges"))
+	l.bindKind(t, "validatingadmissionpolicybindings", selector("evergate.e2e/evaluates"))
 	l.bindKind(t, "mutatingadmissionpolicybindings", selector("evergate.e2e/rewrites"))
 	for _, s := range setups() {
 		value := ""
@@ -88,8 +88,8 @@ func (l *lab) prepare(t *testing.T) {
 		}
 		l.namespace(t, s.namespace, value)
 		l.undo(t, "delete", "namespace", s.namespace, "--wait=false")
-		if s.judges {
-			l.Kubectl(t, "", "label", "namespace", s.namespace, "evergate.e2e/judges=yes", "--overwrite")
+		if s.evaluates {
+			l.Kubectl(t, "", "label", "namespace", s.namespace, "evergate.e2e/evaluates=yes", "--overwrite")
 		}
 		if s.rewrites {
 			l.Kubectl(t, "", "label", "namespace", s.namespace, "evergate.e2e/rewrites=yes", "--overwrite")
@@ -111,25 +111,25 @@ func (l *lab) prepare(t *testing.T) {
 		"pods.validate.evergate.dev")
 	condition("mutatingwebhookconfiguration", `request.namespace != 'latency-no-call'`, "pods.mutate.evergate.dev",
 		"again.pods.mutate.evergate.dev")
-	l.await(t, "each way to judge as it should", time.Minute, func(ctx context.Context) error {
+	l.await(t, "each setup to decide correctly", time.Minute, func(ctx context.Context) error {
 		var errs []error
 		for _, s := range setups() {
-			errs = append(errs, l.judgesAs(ctx, &s))
+			errs = append(errs, l.decidesAs(ctx, &s))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// judgesAs returns an error unless, in the namespace of a setup, a good Pod is rewritten and a bad Pod is denied, or
+// decidesAs returns an error unless, in the namespace of a setup, a good Pod is rewritten and a bad Pod is denied, or
 // neither happens if the setup does not evaluate Pods.
-func (l *lab) judgesAs(ctx context.Context, s *setup) error {
+func (l *lab) decidesAs(ctx context.Context, s *setup) error {
 	err := l.createPod(written)(ctx, s.namespace)
 	_, bad := l.api.CoreV1().Pods(s.namespace).Create(ctx, pod("", elsewhere), dryRun)
-	judges := s.webhooks || s.judges
-	if (err == nil) != judges || (bad != nil) != judges {
+	evaluates := s.webhooks || s.evaluates
+	if (err == nil) != evaluates || (bad != nil) != evaluates {
 		return fmt.Errorf("%s: a good Pod: %w, a bad one: %w", s.name, err, bad)
 	}
-	if natively := denied(bad, "evergate-pods-enforce"); natively != s.judges {
+	if natively := denied(bad, "evergate-pods-enforce"); natively != s.evaluates {
 		return fmt.Errorf("%s: denied natively: %t: %w", s.name, natively, bad)
 	}
 	return nil

@@ -85,7 +85,7 @@ func instead(t *testing.T, l *lab) {
 		}},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	l.await(t, "the naive webhook to be asked", time.Minute, func(ctx context.Context) error {
+	l.await(t, "the naive webhook to be called", time.Minute, func(ctx context.Context) error {
 		p, err := l.api.CoreV1().Pods(another).Create(ctx, pod("", written), dryRun)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func TestLogLevel(t *testing.T) {
 	for _, change := range []string{`"from":"INFO","to":"DEBUG"`, `"from":"DEBUG","to":"INFO"`} {
 		l.Kubectl(t, "", "-n", system, "debug", replica, "--image="+image, "--target=evergate", "--profile=restricted",
 			"--arguments-only", "--", "kill", "-USR1", "1")
-		l.await(t, "the log to say "+change, time.Minute, func(ctx context.Context) error {
+		l.await(t, "the log to contain "+change, time.Minute, func(ctx context.Context) error {
 			log, said, err := l.TryKubectl(ctx, "", "-n", system, "logs", replica, "-c", "evergate")
 			if err != nil {
 				return errors.New(said)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the Jaeger that traces are tested with, from Go modules alone, at the version of go.mod. Prints the directory that
+# Builds the Jaeger for the tests of traces, only from Go modules, at the version in go.mod. Prints the directory that
 # it is in: the cache of e2e/rig/build.sh, of a directory per version.
 #
-#   e2e/jaeger/build.sh         some 5 minutes of one core the first time, then nothing
+#   e2e/jaeger/build.sh         about 5 minutes of one core the first time, no time later
 #
-# The pages of Jaeger's user interface are not in the module; its query API is, and that is what the tests ask.
+# The module does not contain the pages of Jaeger's user interface. It contains the query API, which the tests use.
 # EVERGATE_E2E_CACHE is another place for the cache.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -15,7 +15,7 @@ bin=${EVERGATE_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/evergate-e2e}/jaeger-$
 
 if [ ! -x "$bin/jaeger" ]; then
   mkdir -p "$bin"
-  # Under another name first, so that a binary that is there is a whole one.
+  # Under another name first, so an existing binary is always complete.
   CGO_ENABLED=0 go build -trimpath -gcflags=all=-dwarf=false -ldflags "-s -w -X $jaeger/internal/version.latestVersion=$version" -o "$bin/.jaeger" $jaeger/cmd/all-in-one >&2
   mv "$bin/.jaeger" "$bin/jaeger"
 fi

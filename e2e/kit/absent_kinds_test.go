@@ -95,10 +95,10 @@ func (c *cluster) putInForce(b *testing.B, webhooks []admissionv1.ValidatingWebh
 	if _, err := api.Create(b.Context(), marker, metav1.CreateOptions{}); err != nil {
 		b.Fatal(err)
 	}
-	refused := func(ctx context.Context) bool { return createConfigMap("team", "marker", dryRun)(ctx, c.admin) != nil }
-	await(b, "the marker is in force", refused)
+	denied := func(ctx context.Context) bool { return createConfigMap("team", "marker", dryRun)(ctx, c.admin) != nil }
+	await(b, "the marker is active", denied)
 	if err := api.Delete(b.Context(), "marker", metav1.DeleteOptions{}); err != nil {
 		b.Fatal(err)
 	}
-	await(b, "the marker is gone", func(ctx context.Context) bool { return !refused(ctx) })
+	await(b, "the marker is gone", func(ctx context.Context) bool { return !denied(ctx) })
 }

@@ -166,7 +166,7 @@ func TestConditions(t *testing.T) {
 	k := read(t)
 	want := conditionsOf(t, k.render(t, exampleBackstop))
 	for _, name := range []string{mutate, again, pods, ingress, services, balancer, routes, gateways} {
-		want[name] = append(want[name], admissionv1.MatchCondition{Name: "not-judged-natively", Expression: "false"})
+		want[name] = append(want[name], admissionv1.MatchCondition{Name: "not-validated-natively", Expression: "false"})
 	}
 	got := conditionsOf(t, k.render(t, withConditions(t, k, build(t), exampleBackstop)))
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -204,11 +204,11 @@ patches:
 		}
 		return p.Spec.Containers[0].Image, nil
 	}
-	await(t, "the webhooks are in force, and fail closed", func(ctx context.Context) bool {
+	await(t, "the webhooks are active, and fail closed", func(ctx context.Context) bool {
 		_, err := create(ctx, "nginx:1")
 		return err != nil && strings.Contains(err.Error(), `failed calling webhook "pods.validate.evergate.dev"`)
 	})
-	for hook, o := range judgedByGatewayAPI(t, "a.apps.example", "HTTPS") {
+	for hook, o := range validatedByGatewayAPI(t, "a.apps.example", "HTTPS") {
 		err := c.send(t.Context(), t, o, nil)
 		if err == nil || !strings.Contains(err.Error(), `failed calling webhook "`+hook+`"`) {
 			t.Errorf("a %s: %v", o.GetKind(), err)
@@ -232,21 +232,21 @@ patches:
 		!strings.Contains(err.Error(), "no-node-ports/types.denied") {
 		t.Errorf("a Service: %v", err)
 	}
-	for _, o := range judgedByGatewayAPI(t, "a.apps.example", "HTTPS") {
+	for _, o := range validatedByGatewayAPI(t, "a.apps.example", "HTTPS") {
 		if err := c.send(t.Context(), t, o, nil); err != nil {
 			t.Errorf("a good %s: %v", o.GetKind(), err)
 		}
 	}
 	denials := map[string]string{routes: "team-hosts/hosts.allowed", gateways: "tls-only/protocols.allowed"}
-	for hook, o := range judgedByGatewayAPI(t, "evil.example", "HTTP") {
+	for hook, o := range validatedByGatewayAPI(t, "evil.example", "HTTP") {
 		if err := c.send(t.Context(), t, o, nil); err == nil || !strings.Contains(err.Error(), denials[hook]) {
 			t.Errorf("a %s: %v", o.GetKind(), err)
 		}
 	}
 }
 
-// judgedByGatewayAPI returns an HTTPRoute with a host and a Gateway with a listener of a protocol, by their webhooks.
-func judgedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unstructured.Unstructured {
+// validatedByGatewayAPI returns an HTTPRoute with a host and a Gateway with a listener of a protocol, by their webhooks.
+func validatedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string]*unstructured.Unstructured{}
 	for hook, manifest := range map[string]string{
@@ -317,7 +317,7 @@ func TestPluginBackstop(t *testing.T) {
 	})
 	t.Run("a webhook that is not called", func(t *testing.T) {
 		p.cluster.kubectl(t, "", "patch", "validatingwebhookconfiguration", "evergate", "--type=strategic", "-p",
-			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-judged-natively", `+
+			`{"webhooks": [{"name": "services.validate.evergate.dev", "matchConditions": [{"name": "not-validated-natively", `+
 				`"expression": "false"}]}]}`)
 		p.says(t, jane, []string{"apply", "-f", third, "--best-effort"}, "disables the webhook "+
 			"services.validate.evergate.dev",
@@ -362,7 +362,7 @@ func (p *plugin) renewer(t *testing.T) *plugin {
 	p.cluster.kubectl(t, "", "create", "clusterrolebinding", "jane", "--clusterrole=evergate-backstop", "--user=jane")
 	jane := p.userOf(t, "jane", "evergate-plugin")
 	api := p.as(t, "jane")
-	await(t, "the rights are in force", func(ctx context.Context) bool {
+	await(t, "the rights are active", func(ctx context.Context) bool {
 		_, err := api.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
 		return err == nil
 	})

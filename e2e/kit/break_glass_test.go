@@ -22,9 +22,9 @@ func TestBreakGlass(t *testing.T) {
 	overlay := filepath.Join(root, "kustomize/overlays/fail-closed")
 	c.createUsers(t)
 	c.createNamespace(t, "team-a", map[string]string{optIn: "enabled"})
-	refused := func(want bool) {
+	writesFail := func(want bool) {
 		t.Helper()
-		await(t, "writes are refused, or are no more", func(ctx context.Context) bool {
+		await(t, "writes are rejected, or are no longer rejected", func(ctx context.Context) bool {
 			return (createPod("team-a", pod("", mirrored), dryRun)(ctx, c.admin) != nil) == want &&
 				(createService("team-a", dryRun)(ctx, c.admin) != nil) == want &&
 				(createIngress("team-a", dryRun)(ctx, c.admin) != nil) == want
@@ -34,19 +34,19 @@ func TestBreakGlass(t *testing.T) {
 		t.Helper()
 		c.kubectl(t, "", append([]string{"apply", "-k", overlay}, flags...)...)
 		c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
-		refused(true)
+		writesFail(true)
 	}
 
 	t.Run("failing open", func(t *testing.T) {
 		apply()
-		before := c.judges(t)
+		before := c.validatingWebhooks(t)
 		c.shell(t, "break-glass.md", "kubectl patch validatingwebhookconfiguration")
-		refused(false)
+		writesFail(false)
 		if got := c.shell(t, "break-glass.md", "{.failurePolicy}"); strings.Count(got, "Ignore\n") != 14 ||
 			strings.Contains(got, "Fail") {
 			t.Errorf("the page lists\n%s", got)
 		}
-		after := c.judges(t)
+		after := c.validatingWebhooks(t)
 		for i := range before {
 			before[i].FailurePolicy = after[i].FailurePolicy
 		}
@@ -59,18 +59,18 @@ func TestBreakGlass(t *testing.T) {
 	})
 	t.Run("one namespace", func(t *testing.T) {
 		c.shell(t, "break-glass.md", "kubectl label namespace")
-		refused(false)
+		writesFail(false)
 		c.kubectl(t, "", "label", "namespace", "team-a", optIn+"=enabled")
-		refused(true)
+		writesFail(true)
 	})
 	t.Run("all of it", func(t *testing.T) {
 		c.shell(t, "break-glass.md", "kubectl delete mutatingwebhookconfiguration")
-		refused(false)
+		writesFail(false)
 	})
 }
 
-// judges returns the validating webhooks.
-func (c *cluster) judges(t *testing.T) []admissionv1.ValidatingWebhook {
+// validatingWebhooks returns the validating webhooks.
+func (c *cluster) validatingWebhooks(t *testing.T) []admissionv1.ValidatingWebhook {
 	t.Helper()
 	config, err := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
 		metav1.GetOptions{})

@@ -80,7 +80,7 @@ func TestBypasses(t *testing.T) {
 		}
 	}
 	first := all[slices.IndexFunc(all, func(b bypass) bool { return b.name == "ingress/no-host.yaml" })]
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		return c.send(ctx, t, first.object, nil) != nil
 	})
 	c.installHostKinds(t)
@@ -194,11 +194,11 @@ func (c *cluster) send(ctx context.Context, t *testing.T, object, old *unstructu
 	}
 	object = object.DeepCopy()
 	object.SetResourceVersion(created.GetResourceVersion())
-	_, refused := api.Update(ctx, object, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, updateErr := api.Update(ctx, object, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err := api.Delete(ctx, created.GetName(), metav1.DeleteOptions{}); err != nil {
-		t.Fatal(errors.Join(err, refused))
+		t.Fatal(errors.Join(err, updateErr))
 	}
-	return refused
+	return updateErr
 }
 
 // resource returns the client for an object's kind, version and namespace.

@@ -43,11 +43,11 @@ func TestClientAuth(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		pod, err := c.admin.CoreV1().Pods("team").Create(ctx, pod("p", "nginx:1"), dryRun)
 		return err == nil && strings.HasPrefix(pod.Spec.Containers[0].Image, "mirror.corp.example/")
 	})
-	c.refused(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods, "only-mirrors/images.from: ")
+	c.denied(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods, "only-mirrors/images.from: ")
 	if err := createService("team", dryRun)(t.Context(), c.admin); err != nil {
 		t.Errorf("a Service: %v", err)
 	}

@@ -25,7 +25,7 @@ func TestFailClosed(t *testing.T) {
 	}
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		return createPod("team", pod("", foreign), dryRun)(ctx, c.admin) != nil &&
 			createService("team", dryRun)(ctx, c.admin) != nil
 	})

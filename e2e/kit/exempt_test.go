@@ -166,7 +166,7 @@ func TestEveryNamespace(t *testing.T) {
 	c.createNamespace(t, "out", map[string]string{optIn: "disabled"})
 	c.awaitWebhooks(t, "team")
 	jane := c.as(t, "creator") // may create and change namespaces, but does not have the verb opt-in
-	await(t, "the guards are in force", func(ctx context.Context) bool {
+	await(t, "the guards are active", func(ctx context.Context) bool {
 		_, label := jane.CoreV1().Namespaces().Create(ctx, namespace("x", map[string]string{optIn: "disabled"}), dryRun)
 		_, name := jane.CoreV1().Namespaces().Create(ctx, namespace("openebs", nil), dryRun)
 		return apierrors.IsForbidden(label) && apierrors.IsForbidden(name)
@@ -220,7 +220,7 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 				t.Errorf("%s: not denied by the guard: %v", way, err)
 			}
 		}
-		checkExemptRefusal(t, createLabelled(t.Context(), jane, name, nil), name)
+		checkExemptDenial(t, createLabelled(t.Context(), jane, name, nil), name)
 		err = createLabelled(t.Context(), c.as(t, "manager"), name, nil)
 	}
 	if err != nil {
@@ -244,8 +244,8 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 	c.checkRequests(t, allRequests(name, false))
 }
 
-// checkExemptRefusal checks the message that users read.
-func checkExemptRefusal(t *testing.T, err error, name string) {
+// checkExemptDenial checks the message that users read.
+func checkExemptDenial(t *testing.T, err error, name string) {
 	t.Helper()
 	want := `namespaces "` + name + `" is forbidden: ValidatingAdmissionPolicy 'evergate-exempt-namespaces' with ` +
 		`binding 'evergate-exempt-namespaces' denied request: a namespace called ` + name +
@@ -272,13 +272,13 @@ func (c *cluster) testGenerated(t *testing.T, jane kubernetes.Interface) {
 	c.kubectl(t, "", "patch", "validatingadmissionpolicy", exemptGuard, "--type=json", "-p",
 		`[{"op": "replace", "path": "/spec/matchConstraints/namespaceSelector/matchExpressions/0",
 		"value": {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["not-exempt"]}}]`)
-	await(t, "the changed guard is in force", func(ctx context.Context) bool {
+	await(t, "the changed guard is active", func(ctx context.Context) bool {
 		_, err := jane.CoreV1().Namespaces().Create(ctx, namespace("any", nil), dryRun)
 		return apierrors.IsForbidden(err)
 	})
 	err := generate(t.Context())
 	name := regexp.MustCompile(`openebs[a-z0-9]{5}`).FindString(fmt.Sprint(err))
-	checkExemptRefusal(t, err, name)
+	checkExemptDenial(t, err, name)
 }
 
 // testOneName checks that the verb can be granted for single names, for example to a controller that creates its own
@@ -299,7 +299,7 @@ func (c *cluster) testOneName(t *testing.T) {
 	await(t, "the operator may", func(ctx context.Context) bool {
 		return createLabelled(ctx, operator, "openebs", nil) == nil
 	})
-	checkExemptRefusal(t, createLabelled(t.Context(), operator, "longhorn-system", nil), "longhorn-system")
+	checkExemptDenial(t, createLabelled(t.Context(), operator, "longhorn-system", nil), "longhorn-system")
 }
 
 // testSystem checks that API servers can create kube-node-lease and similar namespaces when they start or when these

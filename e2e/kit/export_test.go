@@ -42,7 +42,7 @@ func TestExported(t *testing.T) {
 	for _, name := range []string{"team-a", "other"} {
 		c.createNamespace(t, name, map[string]string{optIn: "enabled"})
 	}
-	await(t, "the policies are in force", func(ctx context.Context) bool {
+	await(t, "the policies are active", func(ctx context.Context) bool {
 		p, err := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "nginx:1")), dryRun)
 		_, denied := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "evil.example/x:1")), dryRun)
 		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && denied != nil &&

@@ -27,7 +27,7 @@ func TestGitOps(t *testing.T) {
 	c.kubectl(t, "", "create", "namespace", "argocd")
 	c.kubectl(t, "", "create", "namespace", "flux-system")
 	c.kubectl(t, "", "apply", "--validate=strict", "-f", gitops)
-	t.Run("an unknown field is refused", func(t *testing.T) {
+	t.Run("an unknown field is rejected", func(t *testing.T) {
 		for _, file := range []string{"argocd.yaml", "flux.yaml"} {
 			data := strings.Replace(string(readFile(t, filepath.Join(gitops, file))), "\nspec:\n", "\nspec:\n  pathh: x\n", 1)
 			cmd := exec.CommandContext(t.Context(), c.bin.Kubectl(), "apply", "--validate=strict", "-f", "-")

@@ -112,7 +112,7 @@ func failedCalls(t *testing.T, seen *strings.Builder) {
 		return createPod("team", pod("", mirrored), dryRun)(ctx, c.admin) == nil
 	})
 	seen.Write(readFile(t, filepath.Join(filepath.Dir(c.kubeconfig), "kube-apiserver.log")))
-	c.refusals(t, seen)
+	c.denials(t, seen)
 }
 
 // call is a server in the place of Evergate, and the API server's message about a call to it.
@@ -212,12 +212,12 @@ func (s call) answer(w http.ResponseWriter, r *http.Request) {
 		string(uid[1])+`", "allowed": false, "status": {"message": "a sentence"}}}`)
 }
 
-// refusals causes the messages for a user without a permission, and for a user who applies a policy file as if it were
+// denials causes the messages for a user without a permission, and for a user who applies a policy file as if it were
 // an object.
-func (c *cluster) refusals(t *testing.T, seen *strings.Builder) {
+func (c *cluster) denials(t *testing.T, seen *strings.Builder) {
 	t.Helper()
 	jane := c.as(t, "creator")
-	await(t, "the guards are in force", func(ctx context.Context) bool {
+	await(t, "the guards are active", func(ctx context.Context) bool {
 		_, labelled := jane.CoreV1().Namespaces().Create(ctx, namespace("x", map[string]string{optIn: "enabled"}), dryRun)
 		_, exempt := jane.CoreV1().Namespaces().Create(ctx, namespace("cert-manager", nil), dryRun)
 		if labelled == nil || exempt == nil {
@@ -242,7 +242,7 @@ func noEndpoints(t *testing.T, seen *strings.Builder) {
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.createUsers(t)
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		err := createPod("team", pod("", mirrored), dryRun)(ctx, c.admin)
 		if err != nil {
 			seen.WriteString(err.Error() + "\n")

@@ -35,7 +35,7 @@ func TestOptInGuard(t *testing.T) {
 	// The tenant has all permissions that a Role can grant in its namespace. resources: ["*"] includes the namespace
 	// itself.
 	tenant := c.as(t, "tenant")
-	await(t, "the guard is in force", func(ctx context.Context) bool {
+	await(t, "the guard is active", func(ctx context.Context) bool {
 		_, err := tenant.CoreV1().Namespaces().Patch(ctx, "team", types.MergePatchType,
 			[]byte(`{"metadata": {"labels": {"`+optIn+`": null}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err)
@@ -74,7 +74,7 @@ func TestOptInGuard(t *testing.T) {
 						}
 						return
 					}
-					checkRefusal(t, err, ns.Name)
+					checkOptInDenial(t, err, ns.Name)
 					if got, ok := c.get(t, ns.Name).Labels[optIn]; got != was || ok != had {
 						t.Errorf("the label is %q (%t) now", got, ok)
 					}
@@ -84,7 +84,7 @@ func TestOptInGuard(t *testing.T) {
 	}
 	t.Run("server-side apply", func(t *testing.T) {
 		c.restore(t, team)
-		checkRefusal(t, optin.Apply(t.Context(), tenant, "team", "no"), "team")
+		checkOptInDenial(t, optin.Apply(t.Context(), tenant, "team", "no"), "team")
 	})
 	t.Run("types", func(t *testing.T) { testTypes(t, c) })
 	t.Run("sentences", func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestOptInGuard(t *testing.T) {
 	})
 }
 
-func checkRefusal(t *testing.T, err error, namespace string) {
+func checkOptInDenial(t *testing.T, err error, namespace string) {
 	t.Helper()
 	const why = "that needs the verb opt-in on namespaces of the API group evergate.dev, as in the ClusterRole " +
 		"evergate-opt-in"
@@ -174,12 +174,12 @@ func testTypos(t *testing.T, c *cluster) {
 	}
 	const exempt = "denied request: kube-system is exempt whatever its labels, so that the control plane never waits " +
 		"for Evergate: leave the label evergate.dev/admission out"
-	refused := func(value string) {
+	denied := func(value string) {
 		if err := set("kube-system", value); err == nil || !strings.HasSuffix(err.Error(), exempt) {
 			t.Errorf("kube-system %s: got %v, want …%s", value, err, exempt)
 		}
 	}
-	refused(`"disabled"`)
+	denied(`"disabled"`)
 	for namespace, value := range map[string]string{"old": "enabeld", "kube-system": "enabled"} {
 		ns := c.get(t, namespace)
 		if ns.Labels[optIn] != value {
@@ -193,7 +193,7 @@ func testTypos(t *testing.T, c *cluster) {
 			t.Errorf("removing the label of %s: %v", namespace, err)
 		}
 	}
-	refused(`"enabled"`)
+	denied(`"enabled"`)
 	if err := set("old", `"enabled"`); err != nil {
 		t.Error(err)
 	}
@@ -234,8 +234,8 @@ func testCreation(t *testing.T, c *cluster) {
 	if err := create(creator, "born-with-others", map[string]string{"team": "x"}); err != nil {
 		t.Error(err)
 	}
-	checkRefusal(t, create(creator, "born-in", map[string]string{optIn: "enabled"}), "born-in")
-	checkRefusal(t, create(creator, "born-out", map[string]string{optIn: "disabled"}), "born-out")
+	checkOptInDenial(t, create(creator, "born-in", map[string]string{optIn: "enabled"}), "born-in")
+	checkOptInDenial(t, create(creator, "born-out", map[string]string{optIn: "disabled"}), "born-out")
 	if err := create(c.as(t, "manager"), "born-in", map[string]string{optIn: "enabled"}); err != nil {
 		t.Error(err)
 	}

@@ -172,7 +172,7 @@ func TestPlugin(t *testing.T) {
 	t.Run("managed", func(t *testing.T) { p.checkManaged(t) })
 	t.Run("another manager", func(t *testing.T) { p.checkConflict(t) })
 	t.Run("sets", func(t *testing.T) { p.checkSets(t) })
-	t.Run("a replica refuses", func(t *testing.T) { p.checkRefusal(t) })
+	t.Run("a replica fails to load the policy", func(t *testing.T) { p.checkLoadFailure(t) })
 	t.Run("completion", func(t *testing.T) { p.checkCompletion(t) })
 	t.Run("preflight", func(t *testing.T) { p.checkPreflight(t) })
 }
@@ -287,7 +287,7 @@ func (p *plugin) userOf(t *testing.T, name, role string) *plugin {
 	}
 	p.cluster.kubectl(t, "", "-n", evergateNamespace, "create", "rolebinding", name, "--role="+role, "--user="+name)
 	client := p.as(t, name)
-	await(t, "the rights are in force", func(ctx context.Context) bool {
+	await(t, "the rights are active", func(ctx context.Context) bool {
 		_, err := client.CoreV1().Pods(evergateNamespace).List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
@@ -346,9 +346,9 @@ func (p *plugin) checkConflict(t *testing.T) {
 	}
 }
 
-// checkRefusal checks that the wait ends long before the timeout, with the reason, if the files fail to load in a
+// checkLoadFailure checks that the wait ends long before the timeout, with the reason, if the files fail to load in a
 // replica.
-func (p *plugin) checkRefusal(t *testing.T) {
+func (p *plugin) checkLoadFailure(t *testing.T) {
 	show := func(files map[string][]byte) {
 		p.kubelet.mu.Lock()
 		defer p.kubelet.mu.Unlock()

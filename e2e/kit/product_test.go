@@ -115,10 +115,10 @@ func TestServed(t *testing.T) {
 	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		p, err := c.admin.CoreV1().Pods("team").Create(ctx, pod("p", "nginx:1"), dryRun)
-		judged := createPod("team", pod("q", "quay.io/a/b:1"), dryRun)(ctx, c.admin)
-		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && judged != nil
+		validated := createPod("team", pod("q", "quay.io/a/b:1"), dryRun)(ctx, c.admin)
+		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && validated != nil
 	})
 
 	t.Run("a Pod is rewritten", func(t *testing.T) {
@@ -130,11 +130,11 @@ func TestServed(t *testing.T) {
 			t.Errorf("its image is %s, want %s", got, want)
 		}
 	})
-	t.Run("a Pod from elsewhere is refused", func(t *testing.T) {
-		c.refused(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods,
+	t.Run("a Pod from elsewhere is denied", func(t *testing.T) {
+		c.denied(t, createPod("team", pod("q", "quay.io/a/b:1"), dryRun), pods,
 			"only-mirrors/images.from: spec.containers[0].image: ")
 	})
-	t.Run("a Service is refused", func(t *testing.T) {
+	t.Run("a Service is denied", func(t *testing.T) {
 		svc := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "s"},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
@@ -142,18 +142,18 @@ func TestServed(t *testing.T) {
 		_, err := c.admin.CoreV1().Services("team").Create(t.Context(), svc, dryRun)
 		checkDenial(t, err, services, "no-node-ports/types.denied: spec.type: ")
 	})
-	t.Run("an address in the status is refused", func(t *testing.T) {
+	t.Run("an address in the status is denied", func(t *testing.T) {
 		if err := createLoadBalancer("team", "lb")(t.Context(), c.admin); err != nil {
 			t.Fatal(err)
 		}
 		foreign := `{"status": {"loadBalancer": {"ingress": [{"ip": "8.8.8.8"}]}}}`
-		c.refused(t, patchStatus("team", "lb", foreign, dryRunPatch), balancer,
+		c.denied(t, patchStatus("team", "lb", foreign, dryRunPatch), balancer,
 			"own-addresses/loadBalancerStatus.allowed: status.loadBalancer.ingress[0].ip: ")
 		if err := patchStatus("team", "lb", oneAddress, metav1.PatchOptions{})(t.Context(), c.admin); err != nil {
 			t.Errorf("an address that is allowed: %v", err)
 		}
 	})
-	t.Run("an annotation is refused, through the status too", func(t *testing.T) {
+	t.Run("an annotation is denied, also through the status", func(t *testing.T) {
 		if err := createIngress("team", metav1.CreateOptions{})(t.Context(), c.admin); err != nil {
 			t.Fatal(err)
 		}
@@ -161,10 +161,10 @@ func TestServed(t *testing.T) {
 			i.Annotations = map[string]string{"nginx.ingress.kubernetes.io/configuration-snippet": "x"}
 		}
 		for _, status := range []bool{false, true} {
-			c.refused(t, changeIngress(status, snippet), ingress, "no-snippets/annotations.denied: ")
+			c.denied(t, changeIngress(status, snippet), ingress, "no-snippets/annotations.denied: ")
 		}
 	})
-	t.Run("a bad policy is refused when it is applied", func(t *testing.T) {
+	t.Run("a bad policy is denied when it is applied", func(t *testing.T) {
 		bad := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: "evergate-policy"},
 			Data:       map[string]string{"policy.yaml": strings.Replace(servedPolicy, "services:", "servises:", 1)},
@@ -178,7 +178,7 @@ func TestServed(t *testing.T) {
 	})
 }
 
-func (c *cluster) refused(t *testing.T, do write, hook, sentence string) {
+func (c *cluster) denied(t *testing.T, do write, hook, sentence string) {
 	t.Helper()
 	checkDenial(t, do(t.Context(), c.admin), hook, sentence)
 }

@@ -31,7 +31,7 @@ func TestPullSecrets(t *testing.T) {
 	}
 	c.serviceAccount(t, "default", nil, "of-the-account")
 	c.serviceAccount(t, "strict", map[string]string{"kubernetes.io/enforce-mountable-secrets": "true"})
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		p, err := c.admin.CoreV1().Pods("team").Create(ctx, pod("p", "nginx:1"), dryRun)
 		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/")
 	})
@@ -76,7 +76,7 @@ func TestPullSecrets(t *testing.T) {
 	})
 	// The plugin validates after all mutations: an account with a list of mountable secrets must list the mirror's
 	// Secret.
-	t.Run("an account that enforces mountable secrets refuses", func(t *testing.T) {
+	t.Run("an account that enforces mountable secrets rejects the Pod", func(t *testing.T) {
 		p := pod("strict", "nginx:1")
 		p.Spec.ServiceAccountName = "strict"
 		_, err := pods.Create(t.Context(), p, metav1.CreateOptions{})

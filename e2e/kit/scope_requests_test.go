@@ -149,7 +149,7 @@ func otherRequests() []request {
 	return []request{
 		{"a ConfigMap", createConfigMap("team", "c", create), nil},
 		{"a ConfigMap of the policy's name elsewhere", createConfigMap("team", "evergate-policy", create), nil},
-		{"another ConfigMap beside the policy", createConfigMap("evergate-system", "c", create), nil},
+		{"another ConfigMap next to the policy", createConfigMap("evergate-system", "c", create), nil},
 		{"the policy", createConfigMap("evergate-system", "evergate-policy", create), []string{policy}},
 		{"a label of the policy", changePolicy(func(cm *corev1.ConfigMap) { cm.Labels = map[string]string{"a": "b"} }), nil},
 		{"a key of the policy", changePolicy(func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a.yaml": ""} }),

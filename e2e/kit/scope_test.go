@@ -86,7 +86,7 @@ func (c *cluster) awaitWebhooks(t *testing.T, namespace string) {
 	if err := createLoadBalancer(namespace, "awaited")(t.Context(), c.admin); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		before := c.calls(t)
 		for _, write := range []write{
 			createPod(namespace, pod("", foreign), dryRun), createConfigMap("evergate-system", "evergate-policy", dryRun),

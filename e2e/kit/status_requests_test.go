@@ -35,7 +35,7 @@ func statusRequests() []request {
 			l.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
 		}), yes},
 		{"the same again", change(func(*corev1.LoadBalancerStatus) {}), no},
-		{"another one beside it", change(func(l *corev1.LoadBalancerStatus) {
+		{"another one next to it", change(func(l *corev1.LoadBalancerStatus) {
 			l.Ingress = append(l.Ingress, corev1.LoadBalancerIngress{IP: "8.8.8.8"})
 		}), yes},
 		{"a host name", change(func(l *corev1.LoadBalancerStatus) {

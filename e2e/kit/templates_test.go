@@ -133,7 +133,7 @@ func TestTemplatesCalls(t *testing.T) {
 	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
 	c.createNamespace(t, "plain", nil)
-	await(t, "the webhook is in force", func(context.Context) bool {
+	await(t, "the webhook is active", func(context.Context) bool {
 		before := c.calls(t)
 		c.kubectl(t, rollout("awaited", mirrored), "-n", "team", "create", "--dry-run=server", "-f", "-")
 		return difference(before, c.calls(t))[templates] == 1
@@ -211,8 +211,8 @@ func TestTemplatesServed(t *testing.T) {
 	c.serve(t, binary, policyFile(t, templatesPolicy))
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
 	policyHash := regexp.MustCompile(`\[warn [0-9a-f]{12}\]`)
-	const denied = `"quay.io/evil/x" is denied by quay.io; its Pods will be refused`
-	await(t, "the webhooks are in force", func(context.Context) bool {
+	const denied = `"quay.io/evil/x" is denied by quay.io; its Pods will be denied`
+	await(t, "the webhooks are active", func(context.Context) bool {
 		return c.said(t, rollout("awaited", "quay.io/evil/x"), "create", "--dry-run=server", "-f", "-") != ""
 	})
 	for _, test := range []struct{ do, stdin, want string }{

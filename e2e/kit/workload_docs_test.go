@@ -28,7 +28,7 @@ func TestDocumentedWorkloads(t *testing.T) {
 	c.serve(t, binary, policyFile(t, "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"+
 		"templates:\n"+rolloutTemplate+entries))
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
-	await(t, "the webhooks are in force", func(context.Context) bool {
+	await(t, "the webhooks are active", func(context.Context) bool {
 		return c.said(t, rollout("awaited", "quay.io/evil/x"), "create", "--dry-run=server", "-f", "-") != "" &&
 			c.said(t, "", "create", "deployment", "awaited", "--image=quay.io/evil/x", "--dry-run=server") != "" &&
 			c.said(t, "", "create", "cronjob", "awaited", "--image=quay.io/evil/x", "--schedule=@daily",

@@ -71,7 +71,7 @@ func TestWorkloadRequests(t *testing.T) {
 	c.awaitWorkloadWebhooks(t, "team")
 	for _, w := range workloadKinds() {
 		t.Run(w.kind, func(t *testing.T) {
-			c.checkRequests(t, slices.Concat(w.lifeRequests(), w.refusedRequests(), w.userRequests(t, c)))
+			c.checkRequests(t, slices.Concat(w.lifeRequests(), w.rejectedRequests(), w.userRequests(t, c)))
 		})
 	}
 }
@@ -79,7 +79,7 @@ func TestWorkloadRequests(t *testing.T) {
 // awaitWorkloadWebhooks waits until the webhooks for workloads are called. Calls to them fail, and fail open.
 func (c *cluster) awaitWorkloadWebhooks(t *testing.T, namespace string) {
 	t.Helper()
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		before := c.calls(t)
 		for _, w := range workloadKinds() {
 			if err := w.create(namespace, "awaited", "?dryRun=All")(ctx, c.admin); err != nil {
@@ -113,7 +113,7 @@ func (w workload) lifeRequests() []request {
 	}
 	if w.fixed {
 		return append(requests,
-			request{"the image, which validation refuses before", refused(w.patch(w.image(foreign)), "field is immutable"), no},
+			request{"the image, which validation rejects before", rejected(w.patch(w.image(foreign)), "field is immutable"), no},
 			request{"a node selector, which a Job may have while it is suspended", w.patch(
 				w.at(`{"spec": {"nodeSelector": {"a": "b"}}}`)), yes},
 			request{"the Job begins", w.patch(`{"spec": {"suspend": false}}`), no},
@@ -132,12 +132,12 @@ func (w workload) lifeRequests() []request {
 		request{"deletion", w.delete(), no})
 }
 
-// refusedRequests returns requests without a template. Validation runs before the webhooks and rejects them.
-func (w workload) refusedRequests() []request {
+// rejectedRequests returns requests without a template. Validation runs before the webhooks and rejects them.
+func (w workload) rejectedRequests() []request {
 	without := func(template any) write {
 		object := w.object("without", foreign)
 		set(object, template, w.template...)
-		return refused(post(w.path("team"), object), "is invalid")
+		return rejected(post(w.path("team"), object), "is invalid")
 	}
 	return []request{
 		{"a null template", without(nil), nil},
@@ -146,11 +146,11 @@ func (w workload) refusedRequests() []request {
 		{"the parent of the template is null", func() write {
 			object := w.object("without", foreign)
 			set(object, nil, w.template[0])
-			return refused(post(w.path("team"), object), "is invalid")
+			return rejected(post(w.path("team"), object), "is invalid")
 		}(), nil},
 		{"an object again", w.create("team", "w", ""), []string{w.hook}},
-		{"its template becomes null", refused(w.patch(w.at("null")), "is invalid"), nil},
-		{"the parent becomes null", refused(w.patch(`{"`+w.template[0]+`": null}`), "is invalid"), nil},
+		{"its template becomes null", rejected(w.patch(w.at("null")), "is invalid"), nil},
+		{"the parent becomes null", rejected(w.patch(`{"`+w.template[0]+`": null}`), "is invalid"), nil},
 		{"its deletion", w.delete(), nil},
 	}
 }
@@ -279,12 +279,12 @@ func post(uri string, object map[string]any) write {
 	}
 }
 
-// refused returns a write that validation must reject with a message that contains want.
-func refused(do write, want string) write {
+// rejected returns a write that validation must reject with a message that contains want.
+func rejected(do write, want string) write {
 	return func(ctx context.Context, api kubernetes.Interface) error {
 		err := do(ctx, api)
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
-			return fmt.Errorf("got %w, want a refusal by validation: %s", err, want)
+			return fmt.Errorf("got %w, want a rejection by validation: %s", err, want)
 		}
 		return nil
 	}

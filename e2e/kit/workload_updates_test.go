@@ -37,7 +37,7 @@ func TestWorkloadsFromBefore(t *testing.T) {
 	}
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.serve(t, build(t), policyFile(t, updatesPolicy))
-	await(t, "the webhooks are in force", func(ctx context.Context) bool {
+	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		for _, w := range workloadKinds() {
 			if post(w.path("team")+"?dryRun=All", w.object("awaited", old))(ctx, c.admin) == nil {
 				return false

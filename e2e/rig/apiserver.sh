@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Stops and starts the API server alone; etcd and all else go on.
+# Stops and starts only the API server. etcd and everything else keep running.
 #
 #   apiserver.sh stop
-#   apiserver.sh start [FLAG...]      with flags beside its own, such as --enable-aggregator-routing; returns when it is ready
+#   apiserver.sh start [FLAG...]      with additional flags, such as --enable-aggregator-routing; returns when it is ready
 #   apiserver.sh restart [FLAG...]
 #
 # Flags that are to stay for good are given to up.sh, in APISERVER_FLAGS.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds what tests of a real API server and of a real cluster run on: from Go modules alone, at the versions of the go.mod files
-# here. Prints the directory of each part: caches outside of the tree, of a directory per version.
+# Builds the programs for tests on a real API server and a real cluster, only from Go modules, at the versions in the go.mod files
+# here. Prints the directory of each part. These are caches outside the repository, one directory for each version.
 #
-#   e2e/rig/build.sh            etcd, kube-apiserver and kubectl: 5 to 15 minutes of two cores the first time, then nothing
-#   e2e/rig/build.sh all        what a cluster needs too: about six minutes of two cores more
+#   e2e/rig/build.sh            etcd, kube-apiserver and kubectl: 5 to 15 minutes of two cores the first time, no time later
+#   e2e/rig/build.sh all        also the programs for a cluster: about six more minutes of two cores
 #   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, registry, images; compat, which is control at
 #                               an older version of Kubernetes
 #
@@ -14,8 +14,8 @@ cd "$rig"
 
 version() { (cd "$rig/$1" && go list -m -f '{{.Version}}' "$2"); } # version DIR MODULE
 
-# Under another name first, so that a binary that is there is a whole one. What a debugger would want is stripped by the linker
-# (-s -w) anyway; not to make it saves a tenth of the compiler's time.
+# Under another name first, so an existing binary is always complete. The linker strips the data for debuggers
+# (-s -w) anyway, and not creating it saves a tenth of the compiler's time.
 build() { # build DIR FILE PACKAGE [FLAG...]
   [ -x "$2" ] && return
   local new
@@ -65,7 +65,7 @@ runtime() {
 
 cert_manager() {
   local module=github.com/cert-manager/cert-manager dir
-  # With the sum of what is ours in it, so that a change here is built too.
+  # With the checksum of our files in it, so a change to them is built too.
   dir=$cache/cert-manager-$(version cert-manager $module)-$(cat cert-manager/main.go cert-manager/go.sum | sha256sum | head -c 8)
   build cert-manager "$dir/cert-manager" . -ldflags '-s -w'
   mkdir -p "$dir/crds"

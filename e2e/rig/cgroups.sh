@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# A cgroup for each node, with everything on it: what makes a node freeze as a whole, and what kubelet takes for the root of
-# all cgroups. Version 2 where that is what the machine has, otherwise the controllers of version 1. To be sourced.
+# A cgroup for each node with all its processes. It can be frozen as a whole, and kubelet uses it as the root of
+# all cgroups. It has version 2 if the machine has version 2, and otherwise the controllers of version 1. To be sourced.
 # (Of version 2 all but kubelet has been tried.)
 unified=/sys/fs/cgroup # of version 2
 controllers=(cpu cpuacct cpuset memory devices freezer blkio pids name=systemd)
 
 is_v2() { [ -e "$unified/cgroup.controllers" ]; }
 
-# A hierarchy of version 1 is where its controller is mounted, alone or with others.
+# A hierarchy of version 1 is the mount of its controller, which may have other controllers too.
 hierarchy() { awk -v want="$1" '$3 == "cgroup" { n = split($4, options, ","); for (i = 1; i <= n; i++) if (options[i] == want) { print $2; exit } }' /proc/mounts; }
 
-cgroups_of() { # cgroups_of NODE: its directories, those of version 1 once for each hierarchy
+cgroups_of() { # cgroups_of NODE: its directories, with version 1 one for each hierarchy
   local controller dir
   if is_v2; then
     echo "$unified/eg-rig/$1"
@@ -58,7 +58,7 @@ cgroups_remove() { # cgroups_remove NODE: when its processes are gone; the kerne
   done
 }
 
-freeze() { # freeze NODE: returns when nothing on it moves any more
+freeze() { # freeze NODE: returns when all its processes are frozen
   if is_v2; then
     set -- "$unified/eg-rig/$1"
     echo 1 >"$1/cgroup.freeze"

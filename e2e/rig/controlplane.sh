@@ -10,7 +10,7 @@ etcd_up() {
     --listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 --initial-cluster here=http://127.0.0.1:12380
 }
 
-apiserver_up() { # apiserver_up [FLAG...]: with those that up.sh was given in APISERVER_FLAGS, and these
+apiserver_up() { # apiserver_up [FLAG...]: with these flags and the flags in APISERVER_FLAGS of up.sh
   local given=()
   read -ra given 2>/dev/null <"$state/apiserver-flags" || true
   start kube-apiserver kube-apiserver --etcd-servers "$etcd" \
@@ -30,15 +30,15 @@ apiserver_up() { # apiserver_up [FLAG...]: with those that up.sh was given in AP
 apiserver_is_ready() { curl --fail --silent --max-time 2 --cacert "$keys/cluster.crt" --cert "$keys/admin.crt" --key "$keys/admin.key" "$api/readyz"; }
 
 controllers_up() {
-  # One of each, so that they need not agree on a leader; no client calls them, so that they serve no port.
+  # One of each, so they do not need a leader election. No client calls them, so they do not serve a port.
   start kube-controller-manager kube-controller-manager --kubeconfig "$keys/kube-controller-manager.kubeconfig" --leader-elect=false --secure-port 0 \
     --use-service-account-credentials --root-ca-file "$keys/cluster.crt" --service-account-private-key-file "$keys/tokens.key" \
     --cluster-signing-cert-file "$keys/cluster.crt" --cluster-signing-key-file "$keys/cluster.key"
   start kube-scheduler kube-scheduler --kubeconfig "$keys/kube-scheduler.kubeconfig" --leader-elect=false --secure-port 0
 }
 
-# The API server reaches ClusterIPs by a kube-proxy on this machine. It wants a Node that it runs on, and ends when that is
-# deleted, but this machine is no node: it goes by the name of the first one, whose zone no Service of the cluster asks for.
+# The API server reaches ClusterIPs by a kube-proxy on this machine. It requires a Node to run on, and ends if the Node is
+# deleted, but this machine is not a node. It uses the name of the first node, whose zone no Service of the cluster requires.
 # It listens on the addresses of this machine.
 kube_proxy_up() {
   ! running kube-proxy || return 0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Stops what up.sh has started and takes away all that it made: processes, mounts, cgroups, network, data.
+# Stops the cluster of up.sh and removes everything that it created: processes, mounts, cgroups, network, data.
 #
-#   down.sh          everything; what build.sh has built stays in its cache
-#   down.sh --killed only if none of its processes runs: it ended with the machine or with the session, and left its rules here
+#   down.sh          everything, except the cache of build.sh
+#   down.sh --killed only if none of its processes is running, for example after a reboot, which leaves its rules
 #   down.sh --keep   but the data of etcd, the disks of the nodes and the keys stay: up.sh takes them up again
 . "$(dirname "$0")/settings.sh"
 . "$rig/processes.sh"
@@ -15,7 +15,7 @@
 [ "${1:-}" != --killed ] || killed || exit 0
 for node in "${nodes[@]}"; do node_kill "$node" & done
 wait
-for process in kube-controller-manager kube-scheduler cert-manager; do stop $process KILL & done # they keep nothing
+for process in kube-controller-manager kube-scheduler cert-manager; do stop $process KILL & done # they do not store anything
 stop kube-apiserver KILL # it would wait for watching clients
 wait
 kube_proxy_down

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Images for the nodes, which pull from no registry but a test's (registry.sh): what is built or loaded here is kept as an archive
-# and imported by every node, also by one that is off now, when it starts.
+# Images for the nodes, which only pull from the registry of a test (registry.sh). Built or loaded images are kept as an archive
+# and imported by every node. A node that is off imports them when it starts.
 #
 #   image.sh build SOURCE TAG         the product, by the Dockerfile of SOURCE, as evergate.e2e/evergate:TAG;
 #                                     SOURCE is a directory, or a commit of this repository
@@ -34,7 +34,7 @@ import() { # import ARCHIVE NODE
   node_import "$2" "$1"
 }
 
-# What the Dockerfile is built with: a shell, and the Go of this machine, which is mounted, since it is a thousand times as large.
+# The build environment of the Dockerfile: a shell, and the Go of this machine, which is mounted because it is a thousand times larger.
 builder=localhost/builder:1
 make_builder() {
   ! images inspect --type image $builder >/dev/null 2>&1 || return 0
@@ -65,14 +65,14 @@ build() { # build SOURCE TAG
     revision=$(git -C "$source" rev-parse HEAD) time=$(git -C "$source" log -1 --format=%ct)
   fi
   make_builder
-  # The caches are those of this machine: they save minutes and change nothing, since Go checks what it takes from them.
+  # The caches of this machine save minutes and do not change the result, because Go verifies their contents.
   build_image --platform "linux/$(dpkg --print-architecture)" --timestamp "$time" \
     --volume "$(go env GOROOT):/usr/local/go:ro" --volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/cache" \
     --build-arg GO_IMAGE=$builder --build-arg VERSION="$2" --build-arg REVISION="$revision" \
     --build-arg SOURCE_DATE_EPOCH="$time" --build-arg CREATED="$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)" \
     --tag "evergate.e2e/evergate:$2" "$source"
   archive "evergate.e2e/evergate:$2" "evergate-$2"
-  # By what kubelet calls the image of a container: so that a test can check which image a Pod runs.
+  # The name that kubelet uses for the image of a container, so that a test can check which image a Pod runs.
   images inspect --type image --format '{{.FromImageID}}' "evergate.e2e/evergate:$2" >"$archives/evergate-$2.id"
 }
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# The authorities, certificates and kubeconfigs of the control plane and the nodes. What exists is kept. To be sourced after settings.sh.
+# The authorities, certificates and kubeconfigs of the control plane and the nodes. Existing files are kept. To be sourced after settings.sh.
 keys=$state/keys
 
 authority() { # authority NAME
@@ -40,7 +40,7 @@ EOF
 
 make_keys() {
   authority cluster
-  authority front-proxy # of extension API servers; the API server wants one though there are none
+  authority front-proxy # for extension API servers; the API server requires it, although there are none
   certificate apiserver cluster /CN=kube-apiserver \
     "IP:$host_ip,IP:$first_service,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local"
   certificate apiserver-to-kubelets cluster /O=system:masters/CN=kube-apiserver-kubelet-client

@@ -2,7 +2,7 @@
 # The network: a bridge on this machine, a cable from it to each node, and routes. To be sourced after settings.sh.
 #
 # Pods reach Pods of other nodes by routes on the nodes. This machine, where the API server is, has routes to Pods and to
-# Services too, and a kube-proxy of its own (controlplane.sh), so that it calls webhooks the way it does in clusters.
+# Services too, and a separate kube-proxy (controlplane.sh), so it calls webhooks as in a real cluster.
 
 network_up() {
   ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge
@@ -10,7 +10,7 @@ network_up() {
   ip link set "$bridge" up
   # Where packets to Services would leave, were kube-proxy's rules not there to send them elsewhere; and whence they come.
   ip route replace "$services" dev "$bridge" src "$host_ip"
-  # A node in the set "cut" gets and sends no IP packet. ARP goes on: otherwise its peers would get "no route to host".
+  # A node in the set "cut" does not receive or send IP packets. ARP keeps working. Otherwise its peers would get "no route to host".
   nft list table bridge evergate_e2e >/dev/null 2>&1 || nft -f - <<'EOF'
 table bridge evergate_e2e {
   set cut { type ifname; }
@@ -52,8 +52,8 @@ network_down() {
   nft delete table bridge evergate_e2e 2>/dev/null || true
 }
 
-# "nft get element" would fail where a kube-proxy changes rules meanwhile: 5 of 300 times beside a process that does
-# nothing else. Nor do the other two ask first: a node that only seems not to be cut would not be healed.
+# "nft get element" would fail if a kube-proxy changes rules meanwhile: 5 of 300 times next to a process that does
+# nothing else. The other two functions do not query first either, because then a node that wrongly seems connected would not be healed.
 is_cut() { nft list set bridge evergate_e2e cut 2>/dev/null | grep -qF "\"$(netns "$1")\""; }
 cut_off() { nft add element bridge evergate_e2e cut "{ $(netns "$1") }"; }
 heal() { # an element has to be there to be deleted

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Process 1 of a node, in its namespaces: mounts what is the node's own, then keeps containerd, kubelet and kube-proxy running.
+# Process 1 of a node, in its namespaces: mounts the node's directories, then keeps containerd, kubelet and kube-proxy running.
 # When it is killed, the kernel ends everything on the node.
 #
 #   node-init.sh NODE IP ZONE        (called by nodes.sh)
@@ -52,7 +52,7 @@ for archive in "$state"/images/*.tar; do
 done
 keep kubelet kubelet --config "$disk/config/kubelet.yaml" --kubeconfig "$keys/$node.kubeconfig" --cert-dir /var/lib/kubelet/pki \
   --hostname-override "$node" --node-ip "$ip" --node-labels "topology.kubernetes.io/zone=$zone,topology.kubernetes.io/region=here" &
-# The kernel's table of connections is the machine's: its sizes are left alone.
+# The kernel's table of connections belongs to the machine, so its sizes are not changed.
 keep kube-proxy kube-proxy --kubeconfig "$keys/kube-proxy.kubeconfig" --hostname-override "$node" --proxy-mode nftables --cluster-cidr "$pods" \
   --healthz-bind-address "$ip:10256" --metrics-bind-address 127.0.0.1:10249 \
   --conntrack-max-per-core 0 --conntrack-tcp-timeout-established 0 --conntrack-tcp-timeout-close-wait 0 &

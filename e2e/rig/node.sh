@@ -2,9 +2,9 @@
 # Trouble for a node.
 #
 #   node.sh cut NODE              every packet to and from it is dropped in silence; "heal" ends it
-#   node.sh freeze NODE           every process on it stops, while the kernel goes on completing TCP handshakes; "thaw" ends it
-#   node.sh off NODE              no packet any more, and every process on it is killed at once; "on" starts it again
-#   node.sh ready NODE            waits until kubelet says that it is Ready
+#   node.sh freeze NODE           every process on it stops, while the kernel still completes TCP handshakes; "thaw" ends it
+#   node.sh off NODE              no packets any more, and every process on it is killed immediately; "on" starts it again
+#   node.sh ready NODE            waits until kubelet reports that it is Ready
 #   node.sh exec NODE COMMAND...  runs a command in its namespaces; ctr and kubectl are in the PATH
 #   node.sh status [NODE]         is it off, cut, frozen?
 . "$(dirname "$0")/settings.sh"
@@ -32,7 +32,7 @@ case $action in
   freeze) freeze "$node" ;;
   thaw) thaw "$node" ;;
   off)
-    cut_off "$node" # first, so that no dying process closes its connections
+    cut_off "$node" # first, so dying processes cannot close their connections
     node_kill "$node"
     ip -n "$(netns "$node")" link del cni0 2>/dev/null || true # Pods' cables have gone with them
     ;;

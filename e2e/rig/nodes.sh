@@ -1,16 +1,16 @@
 # shellcheck shell=bash disable=SC2154
-# A node is one tree of processes (containerd, kubelet, kube-proxy and the Pods) in namespaces of its own, with a disk of its
-# own in $state/nodes. To be sourced after settings.sh, processes.sh, network.sh and cgroups.sh.
+# A node is one tree of processes (containerd, kubelet, kube-proxy and the Pods) in separate namespaces, with a separate
+# disk in $state/nodes. To be sourced after settings.sh, processes.sh, network.sh and cgroups.sh.
 
-node_files() { # node_files NODE: what its programs are configured by
+node_files() { # node_files NODE: the configuration of its programs
   local disk=$state/nodes/$1
   mkdir -p "$disk/lib/kubelet" "$disk/lib/containerd" "$disk/log/containers" "$disk/config/cni"
-  # $bin may change its place between two starts, hence written anew each time.
+  # $bin may change between two starts, so the files are written again each time.
   cat >"$disk/config/containerd.toml" <<EOF
 version = 3
 root = "/var/lib/containerd"
 state = "/run/containerd"
-# What this machine may lack, and no node needs.
+# Features that this machine may lack, and that nodes do not need.
 disabled_plugins = ["io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs", "io.containerd.nri.v1.nri", "io.containerd.tracing.processor.v1.otlp"]
 [grpc]
   address = "/run/containerd/containerd.sock"
@@ -22,7 +22,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.blockfile", "io.containerd.sna
     sandbox = "evergate.e2e/pause:1"
 [plugins."io.containerd.cri.v1.runtime"]
   disable_apparmor = true # its profiles are the machine's, not the node's
-  restrict_oom_score_adj = true # or it fails where this machine is itself a container
+  restrict_oom_score_adj = true # otherwise it fails if this machine is a container
   tolerate_missing_hugetlb_controller = true
   disable_hugetlb_controller = true
   [plugins."io.containerd.cri.v1.runtime".cni]
@@ -54,9 +54,9 @@ cgroupDriver: cgroupfs
 failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false # there is no iptables
-clusterDNS: [${services%.*.*}.0.10] # nothing answers there (README.md), but without an address kubelet complains of every Pod
+clusterDNS: [${services%.*.*}.0.10] # nothing answers there (README.md), but without an address kubelet reports an error for every Pod
 resolvConf: ""
-evictionHard: {memory.available: 100Mi} # the disk is the machine's, and is not to be judged by its fullness
+evictionHard: {memory.available: 100Mi} # the disk belongs to the machine, so its fullness must not evict Pods
 imageGCHighThresholdPercent: 100 # an image that was removed could not be pulled again
 maxPods: 100
 EOF
@@ -65,7 +65,7 @@ EOF
 node_start() { # node_start NODE: process 1 of it is node-init.sh
   ! running "$1" || return 0
   cgroups_make "$1"
-  # The process enters its cgroups first, so that the new cgroup namespace begins there.
+  # The process enters its cgroups first, so the new cgroup namespace starts there.
   # shellcheck disable=SC2016 # the inner shell expands
   start "$1" bash -c 'for dir in $1; do echo $$ >"$dir/cgroup.procs" || exit; done; shift; exec "$@"' enter "$(cgroups_of "$1" | tr '\n' ' ')" \
     nsenter --net="/run/netns/$(netns "$1")" unshare --mount --uts --ipc --cgroup --pid --fork --kill-child=KILL \
@@ -82,8 +82,8 @@ leave_cgroup() { # leave_cgroup NODE
   echo "$pid" >"$unified/eg-rig/outside/cgroup.procs"
 }
 
-node_kill() { # node_kill NODE: everything on it at once, as a power cut does
-  thaw "$1" # what is frozen does not die
+node_kill() { # node_kill NODE: kills all its processes together, like a power cut
+  thaw "$1" # frozen processes do not die
   stop "$1" KILL
   cgroups_remove "$1"
 }
@@ -97,7 +97,7 @@ node_run() { # node_run NODE COMMAND...: in the namespaces of the node's process
   nsenter --target "$pid" --mount --uts --ipc --net --pid --cgroup -- "$@"
 }
 
-# registries NODE: where its containerd looks, at each pull, for how to reach a registry: a directory for each, by its name
+# registries NODE: the directory that its containerd reads at each pull to reach a registry, with a directory for each registry
 registries() { echo "$state/nodes/$1/config/certs.d"; }
 
 node_registry() { # node_registry NODE HOST URL CA: images of HOST are pulled from URL, whose certificate is signed by the file CA
@@ -118,8 +118,8 @@ node_import() { # node_import NODE ARCHIVE: an image
 # imported NODE ARCHIVE: a file of the archive's time, once the archive is on the node
 imported() { echo "$state/nodes/$1/config/$(basename "$2").imported"; }
 
-# The control plane goes on calling a node Ready for a while after it has gone: what counts is that kubelet has renewed its
-# lease, as it does every ten seconds.
+# The control plane still reports a node as Ready for a while after it has gone, so this checks that kubelet has renewed its
+# lease, which it does every ten seconds.
 is_ready() { # is_ready NODE SINCE: the lease is younger than SINCE, in seconds since 1970
   local renewed
   renewed=$(as_admin get lease --namespace kube-node-lease "$1" --output 'jsonpath={.spec.renewTime}')

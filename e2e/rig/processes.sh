@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154
-# Processes that outlive the script that starts them. Each has a file with its number and the time of its start, so that
-# another process that was given the same number later is never taken for it, nor killed. To be sourced after settings.sh.
+# Processes that outlive the script that starts them. Each has a file with its ID and the time of its start, so
+# another process that later gets the same ID is never mistaken for it or killed. To be sourced after settings.sh.
 
-born() { # born PID: when, in ticks since the machine's start; nothing when there is no such process
+born() { # born PID: its start, in ticks since the machine's start; empty if there is no such process
   local stat
   read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
-  read -ra stat <<<"${stat##*) }" # what stands behind the name, which may hold anything
+  read -ra stat <<<"${stat##*) }" # the fields after the name, which may contain any character
   echo "${stat[19]}"
 }
 
@@ -15,7 +15,7 @@ running() { # running NAME
   [ -n "$at" ] && [ "$(born "$pid")" = "$at" ]
 }
 
-killed() { # killed: there was a cluster, nobody stopped it, and none of its processes runs
+killed() { # killed: there was a cluster, it was not stopped, and none of its processes is running
   local file found=
   for file in "$state"/run/*; do
     [ -f "$file" ] || continue
@@ -31,7 +31,7 @@ start() { # start NAME COMMAND...: unless it is running; the log is appended to
   running "$name" && return
   mkdir -p "$state/run" "$state/log"
   (
-    # Nothing of the calling shell's stays open: neither its terminal nor a lock of its own, such as flock's.
+    # No file of the calling shell stays open, neither its terminal nor a lock such as that of flock.
     for fd in "/proc/$BASHPID/fd"/*; do
       fd=${fd##*/}
       ((fd <= 2)) || eval "exec $fd>&-"

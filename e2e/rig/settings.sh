@@ -4,10 +4,10 @@ set -euo pipefail
 shopt -s inherit_errexit # a command that fails within $(...) ends the script too
 rig=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# Everything that is written lies below one directory. Nodes have a /run and a /var/lib of their own, so not there.
+# All files are below one directory. It is not in /run or /var/lib, because nodes have separate ones.
 state=${EVERGATE_E2E_STATE:-/var/tmp/evergate-e2e}
 case $state in /run/* | /var/lib/*) echo "EVERGATE_E2E_STATE: nodes cannot see $state" >&2 && exit 1 ;; esac
-bin=$state/bin # links to what build.sh has built
+bin=$state/bin # links to the output of build.sh
 kubeconfig=$state/kubeconfig
 export PATH=$bin:$PATH
 export CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=true # ctr would speak of cgroups at each call
@@ -23,7 +23,7 @@ node_ip() { echo "172.29.251.1$(number "$1")"; }
 pods=10.251.0.0/16
 node_pods() { echo "10.251.$(number "$1").0/24"; }
 services=10.252.0.0/16
-first_service=10.252.0.1 # that of the API server
+first_service=10.252.0.1 # the Service of the API server
 bridge=eg0
 netns() { echo "eg-$1"; } # also the name of the bridge's end of the node's cable
 api=https://$host_ip:6443

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Brings the cluster up, of what build.sh has built: control plane and cert-manager on this machine, three nodes in namespaces,
-# three zones. What is up already stays as it is; what "down.sh --keep" has left is taken up again.
+# Starts the cluster from the output of build.sh: control plane and cert-manager on this machine, three nodes in namespaces,
+# three zones. Running parts stay as they are, and data that "down.sh --keep" has left is used again.
 #
 #   e2e/rig/up.sh && export KUBECONFIG=/var/tmp/evergate-e2e/kubeconfig
 #
-# APISERVER_FLAGS are flags for kube-apiserver beside its own, until up.sh is given others.
+# APISERVER_FLAGS are additional flags for kube-apiserver, until up.sh gets other flags.
 . "$(dirname "$0")/settings.sh"
 . "$rig/processes.sh"
 . "$rig/keys.sh"
@@ -35,7 +35,7 @@ say "network, keys, configuration"
 
 now=$(date +%s)
 etcd_up
-# shellcheck disable=SC2119 # its flags are not those of this script, which has none
+# shellcheck disable=SC2119 # its flags differ from the flags of this script, which has none
 apiserver_up
 declare -A since # when a node must have been heard of last: a little while ago will do when it was running already
 for node in "${nodes[@]}"; do

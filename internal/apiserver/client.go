@@ -76,8 +76,8 @@ const (
 	attempts = 10
 	// maxRetryAfter limits the wait that the API server may request. API Priority and Fairness requests one second.
 	maxRetryAfter = 30 * time.Second
-	// maxRefusal limits the bytes of an error response that are read. A Status has a few hundred bytes.
-	maxRefusal = 64 << 10
+	// maxStatus limits the bytes of an error response that are read. A Status has a few hundred bytes.
+	maxStatus = 64 << 10
 	// maxMessage limits the bytes of a message that are shown. The message about a forbidden List has about 200.
 	maxMessage = 500
 )
@@ -95,8 +95,8 @@ func (e *statusError) Error() string {
 
 // Answered returns the status code of an error response, or 0 if err is another error.
 func Answered(err error) int {
-	if refusal, ok := errors.AsType[*statusError](err); ok {
-		return refusal.code
+	if status, ok := errors.AsType[*statusError](err); ok {
+		return status.code
 	}
 	return 0
 }
@@ -113,16 +113,16 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (io.Rea
 		if resp.StatusCode == http.StatusOK {
 			return &body{resp.Body, cancel}, nil
 		}
-		refusal := readRefusal(resp)
-		if refusal.code != http.StatusTooManyRequests || attempt == attempts {
+		status := readStatus(resp)
+		if status.code != http.StatusTooManyRequests || attempt == attempts {
 			cancel()
-			return nil, refusal
+			return nil, status
 		}
 		select {
 		case <-time.After(retryAfter(resp)):
 		case <-ctx.Done():
 			cancel()
-			return nil, refusal
+			return nil, status
 		}
 	}
 }
@@ -157,9 +157,9 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// readRefusal reads the Status in an error response. If the body is not a Status, the message is empty.
-func readRefusal(resp *http.Response) *statusError {
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+// readStatus reads the Status in an error response. If the body is not a Status, the message is empty.
+func readStatus(resp *http.Response) *statusError {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
 	err = errors.Join(err, resp.Body.Close())
 	var status struct {
 		Message  string `json:"message"`

@@ -174,7 +174,7 @@ func (l *lister) path(ctx context.Context, kind review.Kind) (string, error) {
 // serve the version.
 func (l *lister) discover(ctx context.Context, base string) ([]string, error) {
 	body, err := l.get(ctx, base, nil)
-	if refusal, ok := errors.AsType[*statusError](err); ok && refusal.code == http.StatusNotFound {
+	if status, ok := errors.AsType[*statusError](err); ok && status.code == http.StatusNotFound {
 		return nil, nil
 	}
 	if err != nil {

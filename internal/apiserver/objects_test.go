@@ -26,7 +26,7 @@ import (
 // fake is an API server: its responses by path and query. It does not serve other paths.
 type fake map[string]string
 
-const refused = "refused: " // an answer that begins so is a Status with this code and message
+const rejected = "rejected: " // an answer that begins so is a Status with this code and message
 
 func (f fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, ok := f[strings.TrimSuffix(r.URL.Path+"?"+r.URL.RawQuery, "?")]
@@ -36,7 +36,7 @@ func (f fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var code int
 	var message, next string
-	if n, _ := fmt.Sscanf(answer, refused+"%d %q %q", &code, &message, &next); n > 1 {
+	if n, _ := fmt.Sscanf(answer, rejected+"%d %q %q", &code, &message, &next); n > 1 {
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"kind": "Status", "message": message, "metadata": map[string]string{"continue": next},
@@ -128,7 +128,7 @@ func TestObjects(t *testing.T) {
 		"one may not be listed, and the others are": {
 			fake{
 				"/api/v1":                  serving("pods", "services"),
-				"/api/v1/pods" + limit:     refused + `403 "pods is forbidden: User \"a\" cannot"`,
+				"/api/v1/pods" + limit:     rejected + `403 "pods is forbidden: User \"a\" cannot"`,
 				"/api/v1/services" + limit: custom("v1", "Service", "", "a"),
 			},
 			[]string{
@@ -139,7 +139,7 @@ func TestObjects(t *testing.T) {
 		"the revision of the first page is gone": {
 			fake{
 				"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("2", "a"),
-				"/api/v1/pods" + next:                 refused + `410 "too old" "new"`,
+				"/api/v1/pods" + next:                 rejected + `410 "too old" "new"`,
 				"/api/v1/pods?continue=new&limit=500": pods("", "b"),
 			},
 			[]string{"v1 Pod a/a", "v1 Pod a/b"},
@@ -147,7 +147,7 @@ func TestObjects(t *testing.T) {
 		"and is not to be had otherwise": {
 			fake{
 				"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("2", "a"),
-				"/api/v1/pods" + next: refused + `410 "too old" ""`,
+				"/api/v1/pods" + next: rejected + `410 "too old" ""`,
 			},
 			[]string{"v1 Pod a/a", "error: pods: the list is incomplete: the API server answers 410: too old"},
 		},
@@ -166,7 +166,7 @@ func TestObjects(t *testing.T) {
 			fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: ""}, []string{"error: /api/v1/pods: no object in it"},
 		},
 		"an aggregated API that does not answer": {
-			fake{"/apis/route.openshift.io/v1": refused + `503 "service unavailable"`},
+			fake{"/apis/route.openshift.io/v1": rejected + `503 "service unavailable"`},
 			[]string{"error: routes.route.openshift.io: /apis/route.openshift.io/v1: the API server answers 503: " +
 				"service unavailable"},
 		},

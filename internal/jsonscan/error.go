@@ -58,10 +58,10 @@ func (r *Reader) exceed(limit Limit) {
 	if r.err != nil {
 		return
 	}
-	msg := fmt.Sprintf("too large: an object has at most %d list elements and map entries that are judged",
+	msg := fmt.Sprintf("too large: at most %d list elements and map entries of an object are evaluated",
 		r.limits.Elements)
 	if limit == TextLimit {
-		msg = fmt.Sprintf("too large: an object has at most %d MiB of text that is judged", r.limits.Text>>20)
+		msg = fmt.Sprintf("too large: at most %d MiB of text of an object are evaluated", r.limits.Text>>20)
 	}
 	r.err = &ValueError{Path: r.pathHere(), Msg: msg, Limit: limit}
 }

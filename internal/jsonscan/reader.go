@@ -120,7 +120,7 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 		case r.pos == start:
 			r.skip()
 		case r.wasRead(name, first):
-			r.Reject("stands twice")
+			r.Reject("duplicate key")
 		default:
 			r.read = append(r.read, name)
 		}
@@ -166,7 +166,7 @@ func (r *Reader) Entries(yield func(name []byte) bool) {
 		r.count()
 		before := len(seen)
 		if seen[r.Text(name)] = struct{}{}; len(seen) == before {
-			r.Reject("stands twice")
+			r.Reject("duplicate key")
 		}
 		if r.err != nil || !yield(name) {
 			return

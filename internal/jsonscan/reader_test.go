@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A field is found wherever it stands and however its name is written. Others are skipped.
+// A field is found at any position in the object, and with any escapes in its name. Other fields are skipped.
 func TestFields(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":1,"image":2}`:                      "a=1 image=2",
@@ -17,9 +17,9 @@ func TestFields(t *testing.T) {
 		`{"b":1,"b":2,"a":3}`:                    "a=3",
 		`{}`:                                     "",
 		`null`:                                   "",
-		`{"a":1,"a":2}`:                          "a: stands twice",
-		`{"a":1,"\u0061":2}`:                     "a: stands twice",
-		`{"\u0061":1,"x":"\u0062","\u0061":2}`:   "a: stands twice",
+		`{"a":1,"a":2}`:                          "a: duplicate key",
+		`{"a":1,"\u0061":2}`:                     "a: duplicate key",
+		`{"\u0061":1,"x":"\u0062","\u0061":2}`:   "a: duplicate key",
 		`{"x":{"a":1}}`:                          "x: want a string, got an object",
 		`{"a":"1"}`:                              "a: want a number, got a string",
 		`{"a":1}}`:                               "something follows the end of the JSON at byte 7",
@@ -55,8 +55,8 @@ func fieldsOf(text string) string {
 	return strings.Join(found, " ")
 }
 
-// A text that breaks off within an object, in which the field has been read that the object is in, is not JSON. The names
-// of the object are still there then: no field stands twice, and none begins where the text ends.
+// A text that ends within an object is not JSON, even after the field that contains the object has been read. The names
+// of the object are still known then: none of them is duplicated, and none starts at the end of the text.
 func TestTextBreaksOff(t *testing.T) {
 	for _, text := range []string{
 		`{"a":{"a":1,`, `{"a":{"a":{"a":1,`, `{"a":{"b":1,"a":2, `, `{"a":[{"a":1,`, `{"a":{"a":1,"`, `{"a":{"a":1`,
@@ -86,7 +86,7 @@ func readNested(r *Reader) {
 	}
 }
 
-// A name stands twice only in the same object.
+// A name is a duplicate only within the same object.
 func TestSameNameWithin(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"b":1,"a":{"b":1}}`: true, `{"a":{"b":1},"b":1}`: true, `{"a":[{"b":1},{"b":1}]}`: true,
@@ -100,7 +100,7 @@ func TestSameNameWithin(t *testing.T) {
 	}
 }
 
-// As much text as the limit says is kept.
+// The amount of text that is kept is limited.
 func TestTextLimit(t *testing.T) {
 	for limit, want := range map[int]bool{3: true, 2: false} {
 		r := New([]byte(`["ab","c"]`), Limits{Elements: 2, Text: limit})
@@ -111,7 +111,7 @@ func TestTextLimit(t *testing.T) {
 	}
 }
 
-// An error names the path to the value, also where names on the way to it are escaped, long or not printable.
+// An error contains the path of the value, also if names in the path are escaped, long or not printable.
 func TestPath(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":{"b":[{},{"c":true}]}}`:                            "a.b[1].c: want a string, got true or false",
@@ -146,7 +146,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// What is kept counts for each part apart.
+// The limit on kept text applies to each part separately.
 func TestApart(t *testing.T) {
 	r := New([]byte(`{"a":["1","2"],"b":["3","4"],"c":["5"]}`), Limits{Elements: 2, Text: 100})
 	for name := range r.Fields {
@@ -161,13 +161,13 @@ func TestApart(t *testing.T) {
 	}
 	r = New([]byte(`["1","2","3"]`), Limits{Elements: 2, Text: 100})
 	_ = r.Strings()
-	want := "[2]: too large: an object has at most 2 list elements and map entries that are judged"
+	want := "[2]: too large: at most 2 list elements and map entries of an object are evaluated"
 	if err := r.Err(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-// A name that is longer than those that decide is not unescaped, and none of it counts as text.
+// A name that is longer than every relevant name is not unescaped, and does not count as text.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat(`\u003c`, 1<<20)
 	r := New([]byte(`{"`+long+`":1,"a":{"`+long+`":1,"b":5}}`), testLimits())
@@ -189,15 +189,15 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// The entries of a map count, their names are found however they are written, and none may stand twice.
+// The entries of a map count. Their names are found with any escapes, and must be unique.
 func TestEntries(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                             "",
 		`null`:                           "",
 		`{"a":1,"\u0062":[],"":{"a":1}}`: "a b  ",
-		`{"a":"x","b":[],"\u0061":1}`:    "a: stands twice",
-		`{"a":1,"b":1,"c":1,"d":1}`: "d: too large: an object has at most 3 list elements and map entries that are " +
-			"judged",
+		`{"a":"x","b":[],"\u0061":1}`:    "a: duplicate key",
+		`{"a":1,"b":1,"c":1,"d":1}`: "d: too large: at most 3 list elements and map entries of an object " +
+			"are evaluated",
 		`[]`:       "want an object, got a list",
 		`{"a":1,}`: "jsontext: ",
 	} {
@@ -219,7 +219,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// What comes next is told by its first byte.
+// The first byte determines the type of the next value.
 func TestKinds(t *testing.T) {
 	for text, want := range map[string][3]bool{
 		` {"a":1}`: {true, false, false}, `[1]`: {false, true, false}, `"{"`: {false, false, true}, `1`: {}, ``: {},

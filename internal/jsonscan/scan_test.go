@@ -11,10 +11,10 @@ import (
 	"github.com/evergate/evergate/review/reviewtest"
 )
 
-// testLimits are as large as those of a review.
+// testLimits are the limits of a review.
 func testLimits() Limits { return Limits{Elements: 10_000, Text: 3 << 20} }
 
-// FuzzScan holds the scanner to jsontext: the same texts are JSON, and the same strings need no unquoting.
+// FuzzScan compares the scanner with jsontext: the same texts are JSON, and the same strings do not need unquoting.
 func FuzzScan(f *testing.F) {
 	for _, b := range reviewtest.Bodies() {
 		if len(b.Data) < 8<<10 { // larger ones tell the fuzzer nothing more
@@ -45,7 +45,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// isJSON is what jsontext says, token by token.
+// isJSON returns the result of jsontext, token by token.
 func isJSON(text []byte) bool {
 	dec := newDecoder(text)
 	for {
@@ -84,7 +84,7 @@ func scanTexts() []string {
 	return texts
 }
 
-// Strings end where they end, wherever they begin: the scanner looks at eight bytes at a time.
+// The end of a string is found for every position of its start. The scanner reads eight bytes at a time.
 func TestScanStrings(t *testing.T) {
 	for _, content := range []string{"", "a", `\"`, `\\`, `é`, "\x7f", `\u0041`, "a\x80"} {
 		for before := range 20 {
@@ -103,7 +103,7 @@ func TestScanStrings(t *testing.T) {
 	}
 }
 
-// A value that is nested too deep where it stands is none.
+// A value that is nested too deeply at its position is not valid.
 func TestScanDepth(t *testing.T) {
 	text := []byte(strings.Repeat("[", 9) + `{"a":1}` + strings.Repeat("]", 9))
 	for room := range 20 {

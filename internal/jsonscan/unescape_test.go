@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Texts that are longer than what is taken at once are unescaped as short ones are, and no rune is split.
+// Texts that are longer than one step of unescaping have the same result as short texts, and no rune is split.
 func TestUnescapeLong(t *testing.T) {
 	for name, unit := range map[string]string{
 		"plain": "abcdefg", "runes": "aé€😀", "not UTF-8": "\x80\xff",
@@ -26,10 +26,10 @@ func TestUnescapeLong(t *testing.T) {
 	}
 }
 
-// What is longer than may be kept is not unescaped to its end.
+// A text that is longer than the limit is not unescaped completely.
 func TestUnescapeIsBounded(t *testing.T) {
 	for _, unit := range []string{"x", "\xff", `\u003c`, `\uffff`} {
-		// The escape at the end keeps the content from being taken at once.
+		// The escape at the end prevents the content from being taken in one step.
 		content := []byte(strings.Repeat(unit, 4*testLimits().Text/len(unit)) + `\n`)
 		r := New(nil, testLimits())
 		limit := testLimits().Text
@@ -62,7 +62,7 @@ func FuzzUnescape(f *testing.F) {
 	})
 }
 
-// A short string with an escape makes no long one cost more.
+// A short string with an escape does not increase the cost of long strings.
 func TestUnescapeAfterAShortOne(t *testing.T) {
 	long := []byte(strings.Repeat("é", testLimits().Text/2))
 	cost := func(before string) uint64 {

@@ -154,7 +154,7 @@ func (r *Reader) StringMap() map[string]string {
 		before := len(m)
 		m[r.Text(name)] = r.String()
 		if len(m) == before {
-			r.Reject("stands twice")
+			r.Reject("duplicate key")
 		}
 	}
 	return m

@@ -41,7 +41,7 @@ func sample() *Report {
 			{Level: Warning, Rule: "hub", Message: "control \x01 and \xff"},
 		}},
 		{Suite: "b:c.yaml", Name: "Pod a"},
-		{Suite: "b:c.yaml", Name: "Role r", Skipped: "not judged"},
+		{Suite: "b:c.yaml", Name: "Role r", Skipped: "not validated"},
 		{Suite: "stdin", Name: "input", Results: []Result{{Level: Invalid, Rule: "input", Message: "not YAML"}}},
 	}}
 }
@@ -78,7 +78,7 @@ func TestJUnit(t *testing.T) {
   <testsuite name="b:c.yaml" tests="3" failures="0" errors="0" skipped="1">
     <testcase name="Pod a" classname="b:c.yaml"><system-out>b:c.yaml:1: warning: control \x01 and \xff&#xA;</system-out></testcase>
     <testcase name="Pod a (2)" classname="b:c.yaml"></testcase>
-    <testcase name="Role r" classname="b:c.yaml"><skipped message="not judged"></skipped></testcase>
+    <testcase name="Role r" classname="b:c.yaml"><skipped message="not validated"></skipped></testcase>
   </testsuite>
   <testsuite name="stdin" tests="1" failures="0" errors="1" skipped="0">
     <testcase name="input" classname="stdin"><error type="input" message="not YAML">invalid: not YAML&#xA;</error></testcase>

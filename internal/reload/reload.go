@@ -50,8 +50,8 @@ type Value[T any] struct {
 	// It is also called if files failed to load and now have the contents of the active value again.
 	Loaded func(was, is *T)
 
-	// Refused is called if the files fail to load, once for each content and reason.
-	Refused func(error)
+	// Failed is called if the files fail to load, once for each content and reason.
+	Failed func(error)
 
 	// Recheck makes every poll build files again that failed to load. It is for a Build whose result depends on the
 	// time, for example because a certificate is not valid yet.
@@ -60,7 +60,7 @@ type Value[T any] struct {
 	current atomic.Pointer[T]
 	seen    bool // whether the fields below are set
 	last    look
-	refusal error // why last is not active
+	failure error // why last is not active
 }
 
 // look is the result of one read.
@@ -128,23 +128,23 @@ func (v *Value[T]) read() look {
 // take activates the contents of a read if they are new and valid.
 func (v *Value[T]) take(l look) error {
 	changed := !v.seen || !l.equal(v.last)
-	if !changed && (v.refusal == nil || !v.Recheck) {
-		return v.refusal
+	if !changed && (v.failure == nil || !v.Recheck) {
+		return v.failure
 	}
-	before := v.refusal
-	v.seen, v.last, v.refusal = true, l, l.err
+	before := v.failure
+	v.seen, v.last, v.failure = true, l, l.err
 
 	var is *T
-	if v.refusal == nil {
-		is, v.refusal = v.Build(l.files)
+	if v.failure == nil {
+		is, v.failure = v.Build(l.files)
 	}
 	switch {
-	case v.refusal == nil:
+	case v.failure == nil:
 		v.Loaded(v.current.Swap(is), is)
-	case changed || v.refusal.Error() != before.Error():
-		v.Refused(v.refusal)
+	case changed || v.failure.Error() != before.Error():
+		v.Failed(v.failure)
 	}
-	return v.refusal
+	return v.failure
 }
 
 // pause waits for d. It returns false immediately when ctx ends.

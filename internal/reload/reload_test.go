@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// source is a Value whose file and result a test sets. It records the calls of Loaded and Refused.
+// source is a Value whose file and result a test sets. It records the calls of Loaded and Failed.
 type source struct {
 	Value[string]
 
 	mu      sync.Mutex
 	text    string
 	readErr error
-	refuse  error
+	reject  error
 	reads   int
 	builds  int
 	told    []string
@@ -27,7 +27,7 @@ type source struct {
 
 func newSource(text string) *source {
 	s := &source{text: text}
-	s.Read, s.Build, s.Loaded, s.Refused = s.read, s.build, s.loaded, s.refused
+	s.Read, s.Build, s.Loaded, s.Failed = s.read, s.build, s.loaded, s.failed
 	return s
 }
 
@@ -44,9 +44,9 @@ func (s *source) build(files []File) (*string, error) {
 	s.builds++
 	text := string(files[0].Data)
 	if text == "bad" {
-		return nil, errors.New("refused: bad")
+		return nil, errors.New("rejected: bad")
 	}
-	return &text, s.refuse
+	return &text, s.reject
 }
 
 func (s *source) loaded(was, is *string) {
@@ -56,7 +56,7 @@ func (s *source) loaded(was, is *string) {
 	s.tell(fmt.Sprintf("%s -> %s", *was, *is))
 }
 
-func (s *source) refused(err error) { s.tell(err.Error()) }
+func (s *source) failed(err error) { s.tell(err.Error()) }
 
 func (s *source) tell(what string) {
 	s.mu.Lock()
@@ -65,10 +65,10 @@ func (s *source) tell(what string) {
 }
 
 // set changes the result of the next read.
-func (s *source) set(text string, readErr, refuse error) {
+func (s *source) set(text string, readErr, reject error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.text, s.readErr, s.refuse = text, readErr, refuse
+	s.text, s.readErr, s.reject = text, readErr, reject
 }
 
 // run starts Run in the bubble of the test, and stops it when the test ends.
@@ -100,10 +100,10 @@ func (s *source) expect(t *testing.T, current string, told ...string) {
 
 func TestLoad(t *testing.T) {
 	s := newSource("bad")
-	if err := s.Load(); err == nil || err.Error() != "refused: bad" {
+	if err := s.Load(); err == nil || err.Error() != "rejected: bad" {
 		t.Errorf("got %v", err)
 	}
-	s.expect(t, "", "refused: bad")
+	s.expect(t, "", "rejected: bad")
 	s.set("one", nil, nil)
 	if err := s.Load(); err != nil {
 		t.Error(err)
@@ -143,7 +143,7 @@ func TestRun(t *testing.T) {
 
 		s.set("bad", nil, nil)
 		pass(10 * DefaultInterval)
-		s.expect(t, "two", "refused: bad")
+		s.expect(t, "two", "rejected: bad")
 
 		s.set("bad", errors.New("permission denied"), nil)
 		pass(10 * DefaultInterval)
@@ -231,7 +231,7 @@ func TestWait(t *testing.T) {
 		if got := time.Since(start); got != 5*waitInterval {
 			t.Errorf("waited %v, want %v", got, 5*waitInterval)
 		}
-		s.expect(t, "good", "refused: bad", " -> good")
+		s.expect(t, "good", "rejected: bad", " -> good")
 	})
 }
 
@@ -240,13 +240,13 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		s := newSource("bad")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := s.Wait(ctx); err == nil || err.Error() != "refused: bad" {
+		if err := s.Wait(ctx); err == nil || err.Error() != "rejected: bad" {
 			t.Errorf("got %v", err)
 		}
 		if s.reads > 61 {
 			t.Errorf("%d reads in a minute", s.reads)
 		}
-		s.expect(t, "", "refused: bad")
+		s.expect(t, "", "rejected: bad")
 	})
 }
 

@@ -19,7 +19,7 @@ func mustNew(t *testing.T) *Prober {
 	return p
 }
 
-func TestWrongAnswersAreRefused(t *testing.T) {
+func TestWrongAnswersAreRejected(t *testing.T) {
 	const uid = "705ab4f5"
 	const deny, patch = false, true
 	tests := []struct {

@@ -27,7 +27,7 @@ const (
 func (f *Serve) Complete(flags *pflag.FlagSet) error {
 	f.complete(flags)
 	var all []error
-	for _, r := range f.refusals() {
+	for _, r := range f.problems() {
 		all = append(all, r.err)
 	}
 	return errors.Join(all...)
@@ -60,62 +60,62 @@ func (f *Serve) completeDev(flags *pflag.FlagSet) {
 	}
 }
 
-// refusal is one reason why evergate serve does not start.
-type refusal struct {
+// problem is one reason why evergate serve does not start.
+type problem struct {
 	flags []string // the flags whose values cause it
 	err   error
 }
 
-func refuse(err error, flags ...string) refusal { return refusal{flags, err} }
+func newProblem(err error, flags ...string) problem { return problem{flags, err} }
 
-func (f *Serve) refusals() []refusal {
+func (f *Serve) problems() []problem {
 	return slices.Concat(f.checkFiles(), f.checkClients(), f.checkAddresses(), f.checkTimes(), f.checkBounds())
 }
 
-func (f *Serve) checkFiles() (all []refusal) {
+func (f *Serve) checkFiles() (all []problem) {
 	switch {
 	case f.Dev && f.TLSCert+f.TLSKey+f.TLSCA != "":
-		all = append(all, refuse(errors.New("--dev makes its own certificate: leave out --tls-cert, --tls-key and --tls-ca"),
-			"dev", "tls-cert", "tls-key", "tls-ca"))
+		all = append(all, newProblem(errors.New("--dev makes its own certificate: leave out --tls-cert, --tls-key and "+
+			"--tls-ca"), "dev", "tls-cert", "tls-key", "tls-ca"))
 	case !f.Dev && f.DevCA != "":
-		all = append(all, refuse(errors.New("--dev-ca requires --dev"), "dev", "dev-ca"))
+		all = append(all, newProblem(errors.New("--dev-ca requires --dev"), "dev", "dev-ca"))
 	case !f.Dev && (f.TLSCert == "" || f.TLSKey == ""):
-		all = append(all, refuse(errors.New("serve needs a certificate: set --tls-cert and --tls-key, or set --dev to "+
+		all = append(all, newProblem(errors.New("serve needs a certificate: set --tls-cert and --tls-key, or set --dev to "+
 			"try it on this machine"), "dev", "tls-cert", "tls-key"))
 	}
 	if f.RequirePolicy && f.Policy == "" && !f.Dev {
-		all = append(all, refuse(errors.New("--require-policy needs --policy: without one it would never be ready"),
+		all = append(all, newProblem(errors.New("--require-policy needs --policy: without one it would never be ready"),
 			"dev", "policy", "require-policy"))
 	}
 	return all
 }
 
-func (f *Serve) checkClients() (all []refusal) {
+func (f *Serve) checkClients() (all []problem) {
 	if _, err := certs.ParseTLSVersion(f.TLSMinVersion); err != nil {
-		all = append(all, refuse(fmt.Errorf("--tls-min-version: %w", err), "tls-min-version"))
+		all = append(all, newProblem(fmt.Errorf("--tls-min-version: %w", err), "tls-min-version"))
 	}
 	switch {
 	case len(f.ClientNames) > 0 && f.ClientCAFile == "":
-		all = append(all, refuse(errors.New("--client-name needs --client-ca-file: without a CA, a client can "+
+		all = append(all, newProblem(errors.New("--client-name needs --client-ca-file: without a CA, a client can "+
 			"claim any name"), "client-name", "client-ca-file"))
 	case slices.Contains(f.ClientNames, ""):
-		all = append(all, refuse(errors.New("--client-name is empty: name a client, or leave it out to accept all of "+
-			"--client-ca-file"), "client-name"))
+		all = append(all, newProblem(errors.New("--client-name is empty: write the name of a client, or leave it out to "+
+			"accept all clients of --client-ca-file"), "client-name"))
 	}
 	return all
 }
 
-func (f *Serve) checkAddresses() (all []refusal) {
+func (f *Serve) checkAddresses() (all []problem) {
 	host, port, err := SplitAddress(f.Listen)
 	if err != nil {
-		all = append(all, refuse(fmt.Errorf("--listen is %q: %w", f.Listen, err), "dev", "listen"))
+		all = append(all, newProblem(fmt.Errorf("--listen is %q: %w", f.Listen, err), "dev", "listen"))
 	}
 	opsHost, opsPort, opsErr := SplitAddress(f.OpsListen)
 	if opsErr != nil {
-		all = append(all, refuse(fmt.Errorf("--ops-listen is %q: %w", f.OpsListen, opsErr), "dev", "ops-listen"))
+		all = append(all, newProblem(fmt.Errorf("--ops-listen is %q: %w", f.OpsListen, opsErr), "dev", "ops-listen"))
 	}
 	if port != 0 && port == opsPort && (everywhere(host) || everywhere(opsHost) || host == opsHost) {
-		all = append(all, refuse(fmt.Errorf("--listen and --ops-listen are both on port %d: choose two free ports, "+
+		all = append(all, newProblem(fmt.Errorf("--listen and --ops-listen are both on port %d: choose two free ports, "+
 			"such as %s and %s", port, defaultListen, defaultOpsListen), "dev", "listen", "ops-listen"))
 	}
 	return all
@@ -144,13 +144,13 @@ func everywhere(host string) bool {
 	return host == "" || err == nil && ip.IsUnspecified()
 }
 
-func (f *Serve) checkTimes() (all []refusal) {
+func (f *Serve) checkTimes() (all []problem) {
 	if f.DrainReadiness != "fail" && f.DrainReadiness != "keep" {
-		all = append(all, refuse(fmt.Errorf("--drain-readiness is %q: write fail or keep", f.DrainReadiness),
+		all = append(all, newProblem(fmt.Errorf("--drain-readiness is %q: write fail or keep", f.DrainReadiness),
 			"drain-readiness"))
 	}
 	if f.DrainTimeout < f.DrainDelay {
-		all = append(all, refuse(fmt.Errorf("--drain-timeout %s is shorter than --drain-delay %s, which is a part of it",
+		all = append(all, newProblem(fmt.Errorf("--drain-timeout %s is shorter than --drain-delay %s, which is a part of it",
 			f.DrainTimeout, f.DrainDelay), "dev", "drain-timeout", "drain-delay"))
 	}
 	for _, t := range []struct {
@@ -165,13 +165,13 @@ func (f *Serve) checkTimes() (all []refusal) {
 		{"reload-interval", f.ReloadInterval, 10 * time.Millisecond}, // avoids constant reading
 	} {
 		if t.value < t.least {
-			all = append(all, refuse(fmt.Errorf("--%s is %s: at least %s", t.flag, t.value, t.least), t.flag))
+			all = append(all, newProblem(fmt.Errorf("--%s is %s: at least %s", t.flag, t.value, t.least), t.flag))
 		}
 	}
 	return all
 }
 
-func (f *Serve) checkBounds() (all []refusal) {
+func (f *Serve) checkBounds() (all []problem) {
 	for _, b := range []struct {
 		flag  string
 		value int64
@@ -181,12 +181,12 @@ func (f *Serve) checkBounds() (all []refusal) {
 		{"max-body-bytes", f.Limits.BodyBytes},
 	} {
 		if b.value < 0 {
-			all = append(all, refuse(fmt.Errorf("--%s is %d: it cannot be negative", b.flag, b.value), b.flag))
+			all = append(all, newProblem(fmt.Errorf("--%s is %d: it cannot be negative", b.flag, b.value), b.flag))
 		}
 	}
 	if f.MaxConnections == 0 {
-		all = append(all, refuse(errors.New("--max-connections is 0: it must be bounded, since each connection takes memory"),
-			"max-connections"))
+		all = append(all, newProblem(errors.New("--max-connections is 0: write a limit, because each connection takes "+
+			"memory"), "max-connections"))
 	}
 	return all
 }

@@ -40,17 +40,17 @@ func HasVariable(f *pflag.Flag) bool { return f.Name != "help" }
 // Apply sets every flag that was not set on the command line from its variable. The error has a line for each invalid
 // variable.
 func (env Environment) Apply(flags *pflag.FlagSet) error {
-	var refused []error
+	var rejected []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value := env[Variable(f.Name)]
 		if value == "" || f.Changed || !HasVariable(f) {
 			return
 		}
 		if err := setFlag(flags, f, value); err != nil {
-			refused = append(refused, fmt.Errorf("the environment variable %s: %w", Variable(f.Name), err))
+			rejected = append(rejected, fmt.Errorf("the environment variable %s: %w", Variable(f.Name), err))
 		}
 	})
-	return errors.Join(refused...)
+	return errors.Join(rejected...)
 }
 
 func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value string) error {

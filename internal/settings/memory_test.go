@@ -14,7 +14,7 @@ func TestMemory(t *testing.T) {
 		{[]string{"--max-body-bytes=134217728"}, 768},
 		{[]string{"--max-connections=2000", "--max-body-bytes=134217728"}, 968},
 	} {
-		p, _ := Container{Args: test.args}.Parse() // without a certificate it is refused
+		p, _ := Container{Args: test.args}.Parse() // without a certificate it is rejected
 		if got := p.Memory() >> 20; got != test.want {
 			t.Errorf("%v: %d MiB, want %d", test.args, got, test.want)
 		}

@@ -55,7 +55,7 @@ func (c Container) Parse() (*Parsed, []error) {
 	})
 	errs = append(errs, p.apply(flags, c.Env)...)
 	p.complete(flags)
-	for _, r := range p.refusals() {
+	for _, r := range p.problems() {
 		if p.Known(r.flags...) {
 			errs = append(errs, r.err)
 		}
@@ -66,14 +66,14 @@ func (c Container) Parse() (*Parsed, []error) {
 // parse sets flags from arguments. It continues after an error, to find all errors. partial reports whether there may
 // be more arguments than are known.
 func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs []error) {
-	var refused []error
+	var rejected []error
 	set := func(f *pflag.Flag, value string) error {
 		if isUnknown(value) {
 			return p.set(flags, f, value)
 		}
 		if err := flags.Set(f.Name, value); err != nil {
 			f.Changed, p.unknown[f.Name] = true, true
-			refused = append(refused, err)
+			rejected = append(rejected, err)
 		}
 		return nil
 	}
@@ -86,7 +86,7 @@ func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs 
 		}
 		flags.String(name, "", "") // the next pass then continues after it
 		flags.Lookup(name).NoOptDefVal = "true"
-		refused = nil
+		rejected = nil
 		err = flags.ParseAll(args, set)
 	}
 	switch {
@@ -95,7 +95,7 @@ func (p *Parsed) parse(flags *pflag.FlagSet, args []string) (partial bool, errs 
 	case err != nil:
 		errs = append(errs, err)
 	}
-	errs = append(errs, refused...)
+	errs = append(errs, rejected...)
 	partial = partial || slices.ContainsFunc(flags.Args(), isUnknown)
 	words := slices.DeleteFunc(flags.Args(), isUnknown)
 	if len(words) > 0 && len(errs) == 0 { // otherwise it may be the value of an invalid flag

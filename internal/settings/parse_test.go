@@ -51,7 +51,7 @@ func TestAllAtOnce(t *testing.T) {
 		`invalid argument "30" for "--drain-timeout" flag: time: missing unit in duration "30"`,
 		`the environment variable EVERGATE_MAX_IN_FLIGHT: "many" is not a int`,
 		`the environment variable EVERGATE_LOG_FORMAT: "xml" is not a format: write json or text`,
-		"--max-connections is 0: it must be bounded, since each connection takes memory",
+		"--max-connections is 0: write a limit, because each connection takes memory",
 	}
 	if diff := cmp.Diff(want, errs); diff != "" {
 		t.Error(diff)
@@ -61,23 +61,23 @@ func TestAllAtOnce(t *testing.T) {
 // Unknown values are not reported as errors, and neither are settings that depend on them.
 func TestUnknown(t *testing.T) {
 	late := "--drain-delay=40s" // longer than --drain-timeout by default
-	refused := []string{"--drain-timeout 30s is shorter than --drain-delay 40s, which is a part of it"}
+	rejected := []string{"--drain-timeout 30s is shorter than --drain-delay 40s, which is a part of it"}
 	env := func(name, value string) settings.Environment { return settings.Environment{name: value} }
 	for _, tt := range []struct {
 		name      string
 		container settings.Container
 		want      []string
 	}{
-		{"all is known", settings.Container{Args: []string{late}}, refused},
+		{"all is known", settings.Container{Args: []string{late}}, rejected},
 		{"a flag", settings.Container{Args: []string{late, "--drain-timeout=" + unknown}}, nil},
-		{"another flag", settings.Container{Args: []string{late, "--policy=" + unknown}}, refused},
+		{"another flag", settings.Container{Args: []string{late, "--policy=" + unknown}}, rejected},
 		{"an argument", settings.Container{Args: []string{late, unknown}}, nil},
 		{"the name of a flag", settings.Container{Args: []string{late, "--" + unknown + "=1m"}}, nil},
 		{"a variable", settings.Container{Args: []string{late}, Env: env("EVERGATE_DRAIN_TIMEOUT", unknown)}, nil},
 		{"every variable", settings.Container{Args: []string{late}, Hidden: []string{""}}, nil},
-		{"variables of another prefix", settings.Container{Args: []string{late}, Hidden: []string{"DB_"}}, refused},
+		{"variables of another prefix", settings.Container{Args: []string{late}, Hidden: []string{"DB_"}}, rejected},
 		{"every variable but one", settings.Container{Args: []string{late}, Hidden: []string{"EVER"},
-			Env: env("EVERGATE_DRAIN_TIMEOUT", "30s")}, refused},
+			Env: env("EVERGATE_DRAIN_TIMEOUT", "30s")}, rejected},
 		{"the host of an endpoint", settings.Container{Env: settings.Environment{
 			"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + unknown + ":4317", "OTEL_EXPORTER_OTLP_TIMEOUT": "10s",
 			"OTEL_RESOURCE_ATTRIBUTES": "pod=" + unknown + ",node", "OTEL_TRACES_SAMPLER": unknown,

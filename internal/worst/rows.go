@@ -236,13 +236,13 @@ func (k kind) many(f field, add adder) bool {
 	}
 	for place, rest := range lists(f.Path) {
 		for _, e := range elements() {
-			for _, judged := range []bool{true, false} {
+			for _, evaluated := range []bool{true, false} {
 				what := "many elements of " + place + ", " + e.name
-				if judged {
+				if evaluated {
 					what += fmt.Sprintf(", at most %d", mostElements)
 				}
 				if !add(place, what, true, func(size int, w way) raw {
-					return list(size, judged, func(i int) raw { return wrap(rest, e.of(f, i+w.first())) })
+					return list(size, evaluated, func(i int) raw { return wrap(rest, e.of(f, i+w.first())) })
 				}) {
 					return false
 				}
@@ -279,12 +279,12 @@ func wrap(path string, value raw) raw {
 	return raw(o.encode(nil))
 }
 
-// list returns a list of about size bytes. If judged is true, it does not have more elements than are evaluated, and
+// list returns a list of about size bytes. If evaluated is true, it does not have more elements than are evaluated, and
 // spaces fill the rest of the size.
-func list(size int, judged bool, of func(i int) raw) raw {
+func list(size int, evaluated bool, of func(i int) raw) raw {
 	var b bytes.Buffer
 	b.WriteByte('[')
-	for i := 0; b.Len() < size && (!judged || i != mostElements-100); i++ { // every object has some more elements
+	for i := 0; b.Len() < size && (!evaluated || i != mostElements-100); i++ { // every object has some more elements
 		if i > 0 {
 			b.WriteByte(',')
 		}

@@ -22,7 +22,7 @@ const guides: Item[] = [
   ['docs/policy/modes.md', 'Roll out a rule'],
   ['docs/policy/exceptions.md', 'Exceptions'],
   'docs/runbooks/leaving-ingress-nginx.md',
-  ['docs/policy/sets.md', 'Multi-tenant clusters'],
+  ['docs/policy/rule-sets.md', 'Multi-tenant clusters'],
   ['docs/review.md', 'Review manifests in CI'],
   'docs/testing-policies.md',
   'docs/plan.md',

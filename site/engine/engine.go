@@ -56,7 +56,7 @@ type Native struct {
 	Entry    string   `json:"entry"`
 	Native   bool     `json:"native"`
 	Why      string   `json:"why"`
-	Refusals []string `json:"refusals"` // the fields that the export leaves out, and what to do instead
+	Omissions []string `json:"omissions"` // the fields that the export leaves out, and what to do instead
 }
 
 // Evaluate evaluates manifests against a policy at a time. The policy is a policy file or the ConfigMap that contains
@@ -123,9 +123,9 @@ func native(doc policy.Document, hash string) []Native {
 	list := make([]Native, len(result.Coverage))
 	for i, c := range result.Coverage {
 		list[i] = Native{Entry: c.Entry.Block + "/" + c.Entry.Name, Native: c.Native, Why: c.Why}
-		for _, r := range result.Refusals {
+		for _, r := range result.Omissions {
 			if r.Pos == c.Entry.Pos {
-				list[i].Refusals = append(list[i].Refusals, cmp.Or(r.Field, "the entry")+": "+r.Why+"; "+r.Instead)
+				list[i].Omissions = append(list[i].Omissions, cmp.Or(r.Field, "the entry")+": "+r.Why+"; "+r.Instead)
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func Handler(suffix string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /mutate", func(w http.ResponseWriter, r *http.Request) { answer(w, r, rewrite) })
 	mux.HandleFunc("POST /validate", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, func(o object, a *response) { judge(o, suffix, a) })
+		answer(w, r, func(o object, a *response) { validate(o, suffix, a) })
 	})
 	return mux
 }
@@ -98,8 +98,8 @@ func rewrite(o object, a *response) {
 	a.Patch, a.PatchType = patch, "JSONPatch"
 }
 
-// judge denies a host even if the object had it before.
-func judge(o object, suffix string, a *response) {
+// validate denies a host even if the object had it before.
+func validate(o object, suffix string, a *response) {
 	for _, rule := range o.Spec.Rules {
 		if !strings.HasSuffix(rule.Host, suffix) {
 			a.Allowed, a.Status = false, &status{Message: "host " + rule.Host + " is not allowed"}

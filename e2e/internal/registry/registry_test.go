@@ -96,8 +96,8 @@ func TestNoPullWithoutLogin(t *testing.T) {
 			t.Errorf("%s: %d, %s; want 401 and a challenge", name, status, got)
 		}
 	}
-	const refused = "127.0.0.1 - GET /v2/team/app/manifests/1 401"
-	r.logged(t, "/v2/team/app/manifests/1", refused, refused, refused)
+	const unauthorized = "127.0.0.1 - GET /v2/team/app/manifests/1 401"
+	r.logged(t, "/v2/team/app/manifests/1", unauthorized, unauthorized, unauthorized)
 }
 
 // The same content is the same image, and different content is a different image.

@@ -8,10 +8,10 @@ import (
 
 // The set covers a range if and only if its ranges contain each address of the range.
 func TestCIDRSetIsTheUnion(t *testing.T) {
-	const seed = 1 // any: the same each time, so that a failure can be repeated
+	const seed = 1 // any fixed seed, so a failure can be repeated
 	random := rand.New(rand.NewPCG(seed, seed))
 	prefix := func() netip.Prefix {
-		// All within 10.0.0.0/24, so that ranges overlap, nest and touch.
+		// All ranges are within 10.0.0.0/24, which makes ranges overlap, nest and touch.
 		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(random.IntN(256))})
 		return netip.PrefixFrom(addr, 24+random.IntN(9)).Masked()
 	}
@@ -63,7 +63,7 @@ func TestParsePrefix(t *testing.T) {
 
 // The last number of an address fills the remaining bytes, and no more.
 func TestParseLooseIPv4(t *testing.T) {
-	for text, want := range map[string]string{ // empty where it is no address
+	for text, want := range map[string]string{ // empty if it is not an address
 		"1.2.3.255": "1.2.3.255", "1.2.3.256": "", "256.2.3.4": "", "1.2.65535": "1.2.255.255", "1.2.65536": "",
 		"1.16777215": "1.255.255.255", "1.16777216": "", "4294967295": "255.255.255.255", "4294967296": "",
 		"0x7f.1": "127.0.0.1", "017700000001": "127.0.0.1", "1.2.3.4.5": "", "1..2": "",

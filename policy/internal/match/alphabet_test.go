@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A pattern that matches no value is refused, with the one that was probably meant.
+// A pattern that cannot match any value is rejected, and the error contains the pattern that was probably intended.
 func TestAlphabets(t *testing.T) {
 	const (
 		tag       = " matches nothing: a tag is written with letters, digits, _ . and -, at most 128"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// expressions are those of policies, and others with each operator.
+// expressions contains expressions from policies, and expressions with each of the other operators.
 func expressions() []string {
 	return []string{
 		"a|b", "^a$", "(?i)team-[a-z]+", ".*", "(?-s).*snippet.*", ".*(lua|\\$\\{).*", "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
@@ -15,7 +15,7 @@ func expressions() []string {
 	}
 }
 
-// An automaton matches the same texts as package regexp does.
+// An automaton matches the same texts as package regexp.
 func TestAutomaton(t *testing.T) {
 	values := []string{"", "a", "b", "ab", "aab", "aaaab", "x", "xxxy", "axbyc3", "K", "ſ", "\u212a", "é", "éé", "\xff", "a\xc3", "\ufffd", "a\nb",
 		"\n", "team-web", "TEAM-Web", "1.", "1.2", "a-b", "-", "${", "lua", "one\nsnippet\ntwo", "/v1/internal/a", "true", "世界", "\x00", "a$"}
@@ -24,7 +24,7 @@ func TestAutomaton(t *testing.T) {
 	}
 }
 
-// compareAutomaton compares what the automaton of an expression matches, where it has one, with package regexp.
+// compareAutomaton compares the automaton of an expression, if it has one, with package regexp.
 func compareAutomaton(t *testing.T, source string, values ...string) {
 	t.Helper()
 	re, err := regexp.Compile(`\A(?s:` + source + `)\z`)
@@ -43,8 +43,8 @@ func compareAutomaton(t *testing.T, source string, values ...string) {
 	}
 }
 
-// Expressions of policies have an automaton; those that would need a large one, or have the boundary of a word or of a
-// line, have none.
+// Expressions in policies have an automaton. Expressions that would need a large automaton, or that contain the
+// boundary of a word or of a line, do not have one.
 func TestAutomatonSize(t *testing.T) {
 	for source, want := range map[string]bool{
 		".*_by_lua.*": true, "[a-z0-9]{1,63}": true, strings.Repeat("word|", 100) + "end": true, ".*x.*y.*3.*": true,

@@ -73,8 +73,8 @@ func TestGlobEqualsRegexp(t *testing.T) {
 	}
 }
 
-// Two globs of at most three characters overlap exactly when both cover a word of at most six: a shortest common
-// word has no more letters than the two together.
+// Two globs of at most three characters overlap if and only if both cover a word of at most six characters, because a
+// shortest common word is not longer than both globs together.
 func TestGlobOverlaps(t *testing.T) {
 	strs := words("ab", 6)
 	globs := words("a*b", 3)
@@ -110,7 +110,7 @@ func TestGlobIsNotExponential(t *testing.T) {
 }
 
 func TestGlobRandom(t *testing.T) {
-	const seed = 2 // any: the same each time, so that a failure can be repeated
+	const seed = 2 // any fixed seed, so a failure can be repeated
 	random := rand.New(rand.NewPCG(seed, seed))
 	pick := func(alphabet string, n int) string {
 		b := make([]byte, random.IntN(n))

@@ -11,7 +11,7 @@ import (
 	grammar "github.com/distribution/reference"
 )
 
-// A reference is parsed as the grammar parses it, with its registry in the one spelling of names.
+// A reference is parsed as the grammar parses it, with its registry in the normal form of names.
 func FuzzReference(f *testing.F) {
 	for _, s := range append(plainReferences(), oddReferences()...) {
 		f.Add(s)
@@ -35,8 +35,7 @@ func FuzzReference(f *testing.F) {
 	})
 }
 
-// readByGrammar reads a reference by the grammar, and then again with the registry that it found, spelled as names have
-// it.
+// readByGrammar reads a reference with the grammar, and then again with the normal form of the registry that it found.
 func readByGrammar(s string) (ref Reference, fault string) {
 	named, err := grammar.ParseNormalizedNamed(s)
 	if err != nil {
@@ -58,7 +57,7 @@ func readByGrammar(s string) (ref Reference, fault string) {
 	return Reference{named.Name(), strings.TrimPrefix(named.String(), named.Name())}, ""
 }
 
-// spelled returns the one spelling of a registry that the grammar accepts, by another algorithm than normalRegistry.
+// spelled returns the normal form of a registry that the grammar accepts, with another algorithm than normalRegistry.
 func spelled(domain string) (normal, fault string) {
 	parts := regexp.MustCompile(`^(.*?)(?::([0-9]+))?$`).FindStringSubmatch(strings.ToLower(domain))
 	host, port := parts[1], parts[2]
@@ -129,7 +128,7 @@ func plainReferences() []string {
 	}
 }
 
-// The cost of parsing one image: odd ones must not cost much more a byte than usual ones.
+// The cost of parsing one image. Unusual images must not cost much more for each byte than usual images.
 func BenchmarkReference(b *testing.B) {
 	for name, image := range map[string]string{
 		"plain":      "registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.13.0",

@@ -91,11 +91,11 @@ func checkHostPattern(s string) error {
 	case s == "**":
 		return nil
 	case s == "*":
-		return errors.New(`* stands for one label: write "**" for every host`)
+		return errors.New(`* matches one label: write "**" for every host`)
 	case strings.ContainsAny(s, "/:"):
 		return errors.New("leave scheme, port and path out")
 	case strings.Contains(s, NamespacePlaceholder):
-		return errors.New("{namespace} has a meaning only in hosts.allowed: write the name out, " +
+		return errors.New("{namespace} is supported only in hosts.allowed: write the name, " +
 			"or a wildcard")
 	}
 	name, deep := strings.CutPrefix(s, "**.")
@@ -103,7 +103,7 @@ func checkHostPattern(s string) error {
 		name = strings.TrimPrefix(s, "*.")
 	}
 	if strings.Contains(name, "*") {
-		return errors.New("* is one whole label and ** several, in front only: *.example.com, **.example.com")
+		return errors.New("write * for one whole label, or ** for several, only at the start: *.example.com, **.example.com")
 	}
 	return CheckHostName(strings.TrimSuffix(name, "."))
 }
@@ -122,8 +122,8 @@ func CheckHostName(name string) error {
 		case label[0] == '-' || label[len(label)-1] == '-':
 			return fmt.Errorf("the label %s begins or ends with -", text.Quote(label))
 		case strings.ContainsFunc(label, isNotHostRune):
-			return fmt.Errorf("the label %s holds another character than letters, digits and - "+
-				"(other scripts are written as xn--…)", text.Quote(label))
+			return fmt.Errorf("the label %s has a character other than letters, digits and - "+
+				"(write other scripts as xn--…)", text.Quote(label))
 		}
 	}
 	return nil

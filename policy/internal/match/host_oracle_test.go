@@ -31,9 +31,10 @@ func patternsOf(names []string) []HostPattern {
 	return all
 }
 
-// A claim passes allowed where each host in it is covered, and denied where no host in it is: for each claim and each
-// pattern of a small world, and for lists of patterns. The claims are of all depths: itself, one label as in an
-// Ingress, any as in Gateway API. No pattern has the label c: whatever a policy names, tenants have another name.
+// A claim passes allowed if each of its hosts is covered, and it passes denied if none of its hosts is covered. The
+// test checks each claim with each pattern of a small world, and with lists of patterns. The claims have all depths:
+// only the name, one label as in an Ingress, and any number of labels as in Gateway API. No pattern has the label c,
+// because tenants always have names that are not in a policy.
 func TestClaimsAgainstEachHost(t *testing.T) {
 	hosts := names(4, "a", "b", "c")
 	patterns, claims := patternsOf(names(2, "a", "b")), patternsOf(names(2, "a", "b", "c"))
@@ -70,8 +71,8 @@ func TestClaimsAgainstEachHost(t *testing.T) {
 }
 
 // intersection returns the hosts that a listener of a Gateway and a route have in common, as Gateway API documents it
-// (apis/v1/httproute_types.go, hostnames): an absent name, here empty, takes the other's; *. stands for any number of
-// labels, and not for none. ok is false where there are none.
+// (apis/v1/httproute_types.go, hostnames). An empty name represents an absent name, and then the other name applies. *.
+// represents one or more labels. ok is false if there are no common hosts.
 func intersection(listener, route string) (hosts string, ok bool) {
 	switch {
 	case listener == "" || listener == route:
@@ -86,7 +87,7 @@ func intersection(listener, route string) (hosts string, ok bool) {
 	return "", false
 }
 
-// below reports whether each host of a name, which may begin with *., is below a wildcard.
+// below reports whether each host of a name, which may start with *., is below a wildcard.
 func below(name, wildcard string) bool {
 	suffix, wild := strings.CutPrefix(wildcard, "*.")
 	name = strings.TrimPrefix(name, "*.")
@@ -94,7 +95,7 @@ func below(name, wildcard string) bool {
 	return wild && under && (strings.HasSuffix(labels, ".") || strings.HasPrefix(name, "*.") && labels == "")
 }
 
-// gatewayHost is what a hostname of Gateway API stands for.
+// gatewayHost returns the hosts of a Gateway API hostname.
 func gatewayHost(name string) HostPattern {
 	p := ParseHost(name)
 	if p.Depth == OneLabelBelow {
@@ -103,7 +104,7 @@ func gatewayHost(name string) HostPattern {
 	return p
 }
 
-// The examples that Gateway API v1.7.0 documents: apis/v1/gateway_types.go, hostname of a listener, and
+// The examples in the documentation of Gateway API v1.7.0: apis/v1/gateway_types.go, hostname of a listener, and
 // apis/v1/httproute_types.go, hostnames.
 func TestIntersectionAsDocumented(t *testing.T) {
 	for _, tt := range []struct {
@@ -137,8 +138,8 @@ func TestIntersectionAsDocumented(t *testing.T) {
 	}
 }
 
-// Two names of Gateway API have those hosts in common that the algorithm says, host by host; and a policy that owns or
-// denies the one finds the other exactly then.
+// The common hosts of two Gateway API names are the hosts that the algorithm returns. A policy that owns or denies one
+// of the names reports the other name in the same cases.
 func TestIntersection(t *testing.T) {
 	hosts, all := names(4, "a", "b"), []string{""}
 	for _, n := range names(3, "a", "b") {
@@ -165,9 +166,9 @@ func TestIntersection(t *testing.T) {
 	}
 }
 
-// FuzzHostClaims holds allowed, denied and owners to their definition, for any patterns and any claim. patterns are
-// those of a policy with blanks between them; claim is a host of an object, and deep means that its star stands for any
-// number of labels.
+// FuzzHostClaims compares allowed, denied and owners with their definitions, for any patterns and any claim. patterns
+// are the patterns of a policy, separated by spaces. claim is a host of an object, and deep means that its star covers
+// any number of labels.
 func FuzzHostClaims(f *testing.F) {
 	for _, patterns := range []string{
 		"**", "*.example **.a.example", "a.example", "**.apps.example shop.apps.example *.shop.apps.example",
@@ -200,8 +201,8 @@ func FuzzHostClaims(f *testing.F) {
 	})
 }
 
-// checkWitnesses holds the look-ups to what they say of witnesses: a host of each sort that patterns and a claim tell
-// apart.
+// checkWitnesses compares the results of look-ups with witnesses: one host of each kind that the patterns and a claim
+// distinguish.
 func checkWitnesses(t *testing.T, patterns []HostPattern, claim HostPattern) {
 	t.Helper()
 	allowed, denied, owned := true, false, map[int]bool{}
@@ -239,13 +240,13 @@ func checkWitnesses(t *testing.T, patterns []HostPattern, claim HostPattern) {
 	}
 }
 
-// moreExact reports whether p is more exact than q, where both cover a host.
+// moreExact reports whether p is more specific than q, if both cover a host.
 func moreExact(p, q HostPattern) bool {
 	return len(p.Name) > len(q.Name) || len(p.Name) == len(q.Name) && p.Depth < q.Depth
 }
 
-// witnesses returns hosts of a claim: each name of a pattern, what is one and two labels below it, and the same of the
-// claim's own name. No pattern has the label that stands below.
+// witnesses returns hosts of a claim: each name in a pattern, one and two labels below this name, and the same for the
+// name in the claim. No pattern has the added label.
 func witnesses(patterns []HostPattern, claim HostPattern) []string {
 	fresh := strings.Repeat("z", 63) // as long as a label can be
 	for slices.ContainsFunc(patterns, func(p HostPattern) bool { return strings.Contains(p.Name, fresh) }) {

@@ -23,7 +23,7 @@ func covers(p HostPattern, host string) bool {
 	}
 }
 
-// Find finds the owners of all hosts that a pattern stands for, as looking at each host finds them.
+// Find finds the owners of all hosts of a pattern, with the same result as looking up each host.
 func TestHostOwners(t *testing.T) {
 	words := []string{"a", "b", "c"} // no pattern has c, as there is always a name that none has
 	var hosts []string               // of up to four labels, of these words
@@ -36,7 +36,7 @@ func TestHostOwners(t *testing.T) {
 		}
 		hosts, level = append(hosts, next...), next
 	}
-	var names []string // of patterns: up to two labels, so that hosts are left below
+	var names []string // up to two labels, so there are hosts below the patterns
 	for _, h := range hosts {
 		if strings.Count(h, ".") < 2 && !strings.Contains(h, "c") {
 			names = append(names, h)

@@ -61,14 +61,14 @@ func checkHostTemplate(s string) error {
 	case strings.ContainsAny(s, "/:"):
 		return checkHostPattern(s)
 	case strings.ContainsAny(strings.ReplaceAll(s, NamespacePlaceholder, ""), "{}"):
-		return errors.New("braces stand only in {namespace}, one whole label: *.{namespace}.apps.example.com")
+		return errors.New("the only placeholder is {namespace}, as a whole label: *.{namespace}.apps.example.com")
 	case strings.Contains(after, NamespacePlaceholder):
 		return errors.New("it has {namespace} twice: write it once, as in *.{namespace}.apps.example.com")
 	case found && (before != "" && !strings.HasSuffix(before, ".") || after != "" && !strings.HasPrefix(after, ".")):
-		return errors.New("{namespace} is one whole label, since two namespaces could share a host otherwise: " +
+		return errors.New("{namespace} must be a whole label, because two namespaces could share a host otherwise: " +
 			"*.{namespace}.apps.example.com")
 	case found && strings.TrimSuffix(after, ".") == "":
-		return errors.New("{namespace} is its last label, and a namespace may be called com: write a domain behind it, " +
+		return errors.New("{namespace} is its last label, and a namespace may be called com: write a domain after it, " +
 			"as in *.{namespace}.apps.example.com")
 	case found: // check the other labels; x is as short as the shortest namespace
 		return checkHostPattern(before + "x" + after)

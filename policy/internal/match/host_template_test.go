@@ -67,7 +67,8 @@ func TestHostTemplate(t *testing.T) {
 	}
 }
 
-// templates returns every template with up to two of the labels a and b beside the placeholder, and some patterns.
+// templates returns every template with up to two of the labels a and b in addition to the placeholder, and some
+// patterns.
 func templates(tb testing.TB) (all []HostTemplate) {
 	for _, stars := range []string{"", "*.", "**."} {
 		for _, before := range []string{"", "a.", "b.", "a.b.", "b.a."} {
@@ -94,7 +95,7 @@ func hostsOf(n int) (hosts []string) {
 	return hosts
 }
 
-// covers is the definition of a template, label by label: whether it covers a host for a namespace.
+// covers implements the definition of a template, label by label: it reports whether it covers a host for a namespace.
 func (t HostTemplate) covers(namespace, host string) bool {
 	want := strings.Split(t.String(), ".")
 	got := strings.Split(host, ".")
@@ -114,7 +115,7 @@ func (t HostTemplate) covers(namespace, host string) bool {
 	})
 }
 
-// A set of templates covers a claim for a namespace where one template covers each of its hosts, by the definition.
+// A set of templates covers a claim for a namespace if, by definition, a template covers each of its hosts.
 func TestHostTemplates(t *testing.T) {
 	_, claims := smallWorld()
 	hosts, all := hostsOf(5), templates(t) // so that one label below a claim differs from two
@@ -144,8 +145,8 @@ func TestHostTemplates(t *testing.T) {
 	}
 }
 
-// Two templates share a host where one covers it for one namespace and the other for another. Each template covers no
-// more than its widest pattern.
+// Two templates share a host if one covers it for one namespace and the other for another namespace. A template only
+// covers hosts that its widest pattern covers.
 func TestSharedHosts(t *testing.T) {
 	hosts := hostsOf(6) // the templates have up to five labels, with one star
 	all, namespaces := templates(t), []string{"a", "b", "c"}
@@ -175,8 +176,8 @@ func TestSharedHosts(t *testing.T) {
 	}
 }
 
-// Any text is refused with a reason, or is a template that is shown as it is written but for case and a dot at its end,
-// and that reads again as the same.
+// Every text is either rejected with a reason, or is a template. Its String is the text without the final dot and in
+// lower case, and parses to the same template.
 func FuzzHostTemplate(f *testing.F) {
 	for _, s := range []string{
 		"{namespace}", "*.{namespace}.apps.corp.example", "**.a.{namespace}.x.", "{namespace}.{namespace}.x", "*-{namespace}.x", "{namespace}-api.x",

@@ -10,14 +10,14 @@ func TestParseHost(t *testing.T) {
 	for in, want := range map[string]string{
 		"a.example":         "a.example",
 		"A.Example.":        "a.example",
-		"Z[@`{":             "z[@`{", // what stands beside the letters in ASCII
+		"Z[@`{":             "z[@`{", // neighbours of the letters in ASCII
 		"*.A.example.":      "*.a.example",
 		"**.a.example":      "**.a.example",
 		"**":                "**",
 		"*":                 "**",
 		"":                  "**",
 		".":                 "**",
-		"\u212aelvin.a":     "\u212aelvin.a", // the Kelvin sign is no k in DNS
+		"\u212aelvin.a":     "\u212aelvin.a", // the Kelvin sign is not a k in DNS
 		"B\u00dcCHER.a":     "b\u00dccher.a",
 		"localhost":         "localhost",
 		"a.*.example":       "a.*.example",
@@ -79,7 +79,7 @@ func smallWorld() (hosts []string, patterns []HostPattern) {
 	return hosts, patterns
 }
 
-// relate reports whether c covers all, or some, of the hosts that p stands for.
+// relate reports whether c covers all, or some, of the hosts of p.
 func relate(c, p HostPattern, hosts []string) (all, some bool) {
 	all = true
 	for _, h := range hosts {
@@ -91,7 +91,7 @@ func relate(c, p HostPattern, hosts []string) (all, some bool) {
 	return all, some
 }
 
-// standsFor reports whether a host is one of those of a pattern, by its definition.
+// standsFor reports whether a pattern covers a host, by definition.
 func standsFor(p HostPattern, host string) bool {
 	below, isBelow := strings.CutSuffix(host, "."+p.Name)
 	switch p.Depth {

@@ -45,7 +45,7 @@ func (p *ImagePattern) unmarshalImage(s string) error {
 		return fmt.Errorf("%s is not an image: %w", QuoteImage(s), err)
 	}
 	if first, _, hasPath := strings.Cut(s, "/"); !hasPath || !isRegistry(first) {
-		return fmt.Errorf("%s names no registry: write %s", QuoteImage(s), ref)
+		return fmt.Errorf("%s has no registry: write %s", QuoteImage(s), ref)
 	}
 	*p = ImagePattern{Name: ref.Name, Version: ref.Version()}
 	return nil

@@ -64,9 +64,9 @@ func TestImagePattern(t *testing.T) {
 
 func TestImagePatternErrors(t *testing.T) {
 	for s, want := range map[string]string{
-		"nginx":             `"nginx" names no registry: write docker.io/library/nginx`,
-		"nginx:1.25":        `"nginx:1.25" names no registry: write docker.io/library/nginx:1.25`,
-		"acme/app:1":        `"acme/app:1" names no registry: write docker.io/acme/app:1`,
+		"nginx":             `"nginx" has no registry: write docker.io/library/nginx`,
+		"nginx:1.25":        `"nginx:1.25" has no registry: write docker.io/library/nginx:1.25`,
+		"acme/app:1":        `"acme/app:1" has no registry: write docker.io/acme/app:1`,
 		"ghcr.io/*/app":     `"ghcr.io/*/app" is not a place for images: a * can only be its last segment, as in ghcr.io/acme/*`,
 		"ghcr.io/acme*":     `"ghcr.io/acme*" is not a place for images: a * can only be its last segment, as in ghcr.io/acme/*`,
 		"*":                 `"*" is not a place for images: a * can only be its last segment, as in ghcr.io/acme/*`,

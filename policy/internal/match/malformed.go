@@ -16,7 +16,7 @@ var (
 	errEmpty       = errors.New("it is empty")
 	errAlgorithm   = errors.New("unsupported digest algorithm")
 	errDigits      = errors.New("invalid checksum digest length")
-	errImageID     = errors.New("to a node it may be the ID of any image that lies there, or the beginning of one: " +
+	errImageID     = errors.New("a node may take it for the ID of any image on the node, or for the start of an ID: " +
 		"write a name")
 )
 

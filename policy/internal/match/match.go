@@ -39,7 +39,7 @@ import (
 // the text.
 func RefuseControl(b []byte, what string) error {
 	if bytes.ContainsFunc(b, unicode.IsControl) {
-		return fmt.Errorf("%s holds a control character, which no %s can", text.Quote(b), what)
+		return fmt.Errorf("%s contains a control character, which no %s can contain", text.Quote(b), what)
 	}
 	return nil
 }

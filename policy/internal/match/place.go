@@ -31,16 +31,16 @@ func ParsePlace(s string) (string, error) {
 	}
 	if !isRegistry(registry) {
 		if ref, err := ParseReference(s); err == nil {
-			return wrong("names no registry", ref.Name)
+			return wrong("has no registry", ref.Name)
 		}
-		return wrong("names no registry", "one, such as docker.io or reg.example:5000/team")
+		return wrong("has no registry", "one, such as docker.io or reg.example:5000/team")
 	}
 	normal, err := normalRegistry(registry)
 	if _, ok := errors.AsType[portError](err); ok {
-		return wrong("has a port that there is not", "one from 1 to 65535")
+		return wrong("has a port that does not exist", "one from 1 to 65535")
 	}
 	if err != nil || hasPath && (!isPath(path) || len(path) > maxPath) {
-		return wrong("is not a registry, nor a registry and a path", "one such as docker.io or reg.example:5000/team")
+		return wrong("is neither a registry nor a registry with a path", "one such as docker.io or reg.example:5000/team")
 	}
 	if normal == "index.docker.io" {
 		normal = DockerHub

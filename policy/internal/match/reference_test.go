@@ -65,7 +65,7 @@ func TestParseReference(t *testing.T) {
 }
 
 func TestParseReferenceErrors(t *testing.T) {
-	const imageID = "to a node it may be the ID of any image that lies there, or the beginning of one: write a name"
+	const imageID = "a node may take it for the ID of any image on the node, or for the start of an ID: write a name"
 	for s, want := range map[string]string{
 		"":                                     "it is empty",
 		"nginx ":                               "it has the character ' ', which no image reference has",
@@ -122,7 +122,7 @@ func TestParsePlace(t *testing.T) {
 }
 
 func TestParsePlaceErrors(t *testing.T) {
-	const shape = "is not a registry, nor a registry and a path: write one such as docker.io or reg.example:5000/team"
+	const shape = "is neither a registry nor a registry with a path: write one such as docker.io or reg.example:5000/team"
 	for s, want := range map[string]string{
 		"https://docker.io":   `"https://docker.io" has a scheme: write docker.io`,
 		"oci://reg.example/":  `"oci://reg.example/" has a scheme: write reg.example`,
@@ -130,10 +130,10 @@ func TestParsePlaceErrors(t *testing.T) {
 		"docker.io/a/b:1":     `"docker.io/a/b:1" has a tag or digest: write docker.io/a/b`,
 		"a.example/b@sha256:": `"a.example/b@sha256:" has a tag or digest: write a.example/b`,
 		"Docker.io/x":         `"Docker.io/x" has upper case letters: write docker.io/x`,
-		"nginx":               `"nginx" names no registry: write docker.io/library/nginx`,
-		"bitnami/redis":       `"bitnami/redis" names no registry: write docker.io/bitnami/redis`,
-		"":                    `"" names no registry: write one, such as docker.io or reg.example:5000/team`,
-		"_":                   `"_" names no registry: write one, such as docker.io or reg.example:5000/team`,
+		"nginx":               `"nginx" has no registry: write docker.io/library/nginx`,
+		"bitnami/redis":       `"bitnami/redis" has no registry: write docker.io/bitnami/redis`,
+		"":                    `"" has no registry: write one, such as docker.io or reg.example:5000/team`,
+		"_":                   `"_" has no registry: write one, such as docker.io or reg.example:5000/team`,
 		"docker.io:latest":    `"docker.io:latest" has a tag or digest: write docker.io`,
 		"docker.io:":          `"docker.io:" ` + shape,
 		"docker.io//x":        `"docker.io//x" ` + shape,
@@ -142,9 +142,9 @@ func TestParsePlaceErrors(t *testing.T) {
 		"[::1]:":              `"[::1]:" ` + shape,
 		"[::g]":               `"[::g]" ` + shape,
 		"[::1":                `"[::1" has a tag or digest: write [`,
-		"reg.example:0":       `"reg.example:0" has a port that there is not: write one from 1 to 65535`,
-		"reg.example:65536/x": `"reg.example:65536/x" has a port that there is not: write one from 1 to 65535`,
-		"[::1]:0/x":           `"[::1]:0/x" has a port that there is not: write one from 1 to 65535`,
+		"reg.example:0":       `"reg.example:0" has a port that does not exist: write one from 1 to 65535`,
+		"reg.example:65536/x": `"reg.example:65536/x" has a port that does not exist: write one from 1 to 65535`,
+		"[::1]:0/x":           `"[::1]:0/x" has a port that does not exist: write one from 1 to 65535`,
 		"docker.io./x":        `"docker.io./x" ` + shape,
 	} {
 		if got, err := ParsePlace(s); err == nil || err.Error() != want {
@@ -174,7 +174,7 @@ func TestWildcards(t *testing.T) {
 	}
 }
 
-// Look-ups that begin no deeper than they need have the same results.
+// Look-ups that start at the necessary depth have the same results as look-ups that start deeper.
 func TestUpTo(t *testing.T) {
 	for _, test := range []struct{ name, slash, dot string }{
 		{"a", "a", "a"}, {"a/b.c.d/e/f", "a/b.c.d", "c.d/e/f"}, {"a.b.c", "a.b.c", "b.c"}, {"a/b", "a/b", "a/b"}, {"", "", ""}, {"a.b/c/d", "a.b/c", "a.b/c/d"},

@@ -32,7 +32,7 @@ func (x *Regex) UnmarshalText(b []byte) error {
 	source := string(b)
 	if strings.ContainsFunc(source, unicode.IsControl) {
 		// Messages show the expression, and the API server drops a warning that contains a control character.
-		return errors.New(`a regular expression holds no control characters: write \n for a newline, \t for a tab`)
+		return errors.New(`a regular expression must not contain control characters: write \n for a newline, \t for a tab`)
 	}
 	// Parse the bare expression first. The error is then about the text of the user, and a stray bracket cannot pair with
 	// the brackets that are added below. Parsing is cheap, but compiling is not: a short text such as .{1000} compiles

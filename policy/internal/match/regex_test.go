@@ -14,7 +14,7 @@ func TestRegexCoversTheWholeValue(t *testing.T) {
 		{"a", "A", false},
 		{"(?i)a", "A", true},
 		{"a", "a\n", false},
-		{".*snippet.*", "one\nsnippet\ntwo", true}, // a newline does not hide what follows
+		{".*snippet.*", "one\nsnippet\ntwo", true}, // a newline does not hide the rest
 		{"(?-s).*snippet.*", "one\nsnippet", false},
 		{".*", "", true},
 	} {

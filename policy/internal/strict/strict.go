@@ -227,7 +227,7 @@ func (d *Decoder) entries(n *yaml.Node) func(yield func(key, value *yaml.Node) b
 			case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 				d.fail(key, "want a field name, got %s", describe(key))
 			case again:
-				d.at(fieldSegment(key.Value), func() { d.fail(key, "stands twice, first in line %d", d.source.line(line)) })
+				d.at(fieldSegment(key.Value), func() { d.fail(key, "duplicate key, first set on line %d", d.source.line(line)) })
 			default:
 				first[key.Value] = key.Line
 				if !yield(key, value) {

@@ -51,7 +51,7 @@ func decode(t *testing.T, text string) (thing, error) {
 	return decodeWithin(t, wide, text)
 }
 
-// wide are limits that no text of these tests meets.
+// wide contains limits that the texts of these tests do not reach.
 var wide = Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6}
 
 func decodeWithin(t *testing.T, limits Limits, text string) (v thing, err error) {
@@ -98,12 +98,12 @@ limits: {min: 1, max: 3}
 	}
 }
 
-// Each text has the mistakes of its sentences, all reported together.
+// Each text has the mistakes in its sentences. All of them are reported together.
 func TestDecodeErrors(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"misspelt":          {"name: n\ncolor: red", `a.yaml:2:1: color: unknown field; did you mean colour?`},
 		"unknown":           {"name: n\nzebra: red", `a.yaml:2:1: zebra: unknown field; known here: name, colour, tags, on, limits, allowed`},
-		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: stands twice, first in line 1`},
+		"twice":             {"name: n\nname: m", `a.yaml:2:1: name: duplicate key, first set on line 1`},
 		"missing":           {"colour: red", `a.yaml:1:1: name is required`},
 		"a long name":       {"name: n\n" + strings.Repeat("x", 100) + ": red", `a.yaml:2:1: ` + strings.Repeat("x", 57) + `…: unknown field; known here: name, colour, tags, on, limits, allowed`},
 		"a long anchor":     {"name: n\ncolour: *" + strings.Repeat("x", 1000), `a.yaml:2: not valid YAML: unknown anchor '` + strings.Repeat("x", 493) + `…`},
@@ -172,8 +172,8 @@ func TestErrorsAreSorted(t *testing.T) {
 	}
 }
 
-// The parser compares each directive with all earlier ones, so their number is limited. A percent sign elsewhere is
-// none.
+// The parser compares each directive with all earlier directives, so their number is limited. A percent sign elsewhere
+// does not start a directive.
 func TestDirectives(t *testing.T) {
 	directives := func(n int) string {
 		var b strings.Builder
@@ -191,7 +191,7 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
-// Nothing is looked at after a limit is exceeded: in the list, in the document, in the file, in other files.
+// After a limit is exceeded, nothing else is read: in the list, in the document, in the file, and in other files.
 func TestLimitStops(t *testing.T) {
 	limits := wide
 	limits.Texts = 1
@@ -210,7 +210,7 @@ func TestLimitStops(t *testing.T) {
 	}
 }
 
-// A hundred mistakes are reported and the others counted, and each is short.
+// A hundred mistakes are reported and the others are counted. Each mistake is short.
 func TestErrorsAreTruncated(t *testing.T) {
 	var faults Faults
 	for range 150 {

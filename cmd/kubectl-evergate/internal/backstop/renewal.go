@@ -31,8 +31,8 @@ type Options struct {
 // Renewal contains the changes that renew a backstop for another policy.
 type Renewal struct {
 	*Backstop
-	// Refusals lists the parts of the policy that are not native.
-	Refusals []export.Refusal
+	// Omissions lists the parts of the policy that are not native.
+	Omissions []export.Omission
 	// Uses lists the webhooks, and whether they have to be called in addition to the new backstop.
 	Uses []export.WebhookUse
 
@@ -46,7 +46,7 @@ func (b *Backstop) Renew(was, is policy.Document, o Options) (*Renewal, error) {
 		Targets: b.targets(was, o), Exempt: o.Exempt, Hash: o.Hash, DenyUnrewritten: o.DenyUnrewritten,
 	}
 	result := export.Export(is, options)
-	r := &Renewal{Backstop: b, Refusals: result.Refusals, Uses: export.WebhookUses(is, options)}
+	r := &Renewal{Backstop: b, Omissions: result.Omissions, Uses: export.WebhookUses(is, options)}
 	for _, object := range result.Objects {
 		u, err := b.desired(object.Object)
 		if err != nil {

@@ -67,7 +67,7 @@ func client(t *testing.T, answer error, rights ...string) *fake.Clientset {
 	return c
 }
 
-// What the API server answers is reported; that it was not asked, or answers something else, is an error.
+// The answer of the API server is reported. A failed call, or any other answer, is an error.
 func TestDryRunPod(t *testing.T) {
 	const (
 		impersonate = "impersonate serviceaccounts kube-system replicaset-controller"
@@ -98,7 +98,7 @@ func TestDryRunPod(t *testing.T) {
 		"another account creates Pods, and the user may not": {
 			controller: noRight, rights: []string{impersonate}, err: neither,
 		},
-		// The API server asks for the right of the impersonated groups too.
+		// The API server also checks the right to impersonate the groups.
 		"the user may impersonate only the account": {
 			controller: forbidden(`User "bob" cannot impersonate resource "groups"`),
 			rights:     []string{impersonate, create}, want: "user",

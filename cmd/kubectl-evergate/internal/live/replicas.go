@@ -87,14 +87,14 @@ func (c *Cluster) Replicas(ctx context.Context) ([]Replica, error) {
 
 // Policy is the report of a replica about its policy, from /policy.
 type Policy struct {
-	Hash     string    `json:"hash"`
-	Since    time.Time `json:"since"`
-	Warnings []string  `json:"warnings"`
-	Stale    bool      `json:"stale"` // the current files could not be loaded
-	Refused  *struct {
+	Hash        string    `json:"hash"`
+	Since       time.Time `json:"since"`
+	Warnings    []string  `json:"warnings"`
+	Stale       bool      `json:"stale"` // the current files could not be loaded
+	LastFailure *struct {
 		At    time.Time `json:"at"`
 		Error string    `json:"error"`
-	} `json:"refused"`
+	} `json:"lastFailure"`
 }
 
 // Report is the report of a replica.

@@ -22,5 +22,5 @@ export interface Answer {
     skipped?: { kind: string, why: string }[]
   } | null
   places: { level: 'error' | 'warning' | 'note', line: number, column: number, message: string }[] | null
-  native: { entry: string, native: boolean, why: string, refusals: string[] | null }[] | null
+  native: { entry: string, native: boolean, why: string, omissions: string[] | null }[] | null
 }

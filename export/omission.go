@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Refusal reports that a field of an entry cannot be exported.
-type Refusal struct {
+// Omission reports that a field of an entry cannot be exported.
+type Omission struct {
 	Pos     policy.Position
 	Field   string // exclude.until; empty for the whole entry
 	Why     string
@@ -19,7 +19,7 @@ type Refusal struct {
 }
 
 // String returns the line for a report: file, line, column, field, reason, and what to do instead.
-func (r Refusal) String() string {
+func (r Omission) String() string {
 	path := r.Pos.Path
 	if r.Field != "" {
 		path += "." + r.Field
@@ -27,31 +27,31 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s: %s: %s: %s", r.Pos, path, r.Why, r.Instead)
 }
 
-// useWebhook is the solution for most refusals.
+// useWebhook is the solution for most omissions.
 const useWebhook = "leave the entry to the webhook, with --best-effort"
 
 // openShiftRoutes is the reason why routes entries for OpenShift Routes are not exported.
 const openShiftRoutes = "OpenShift Routes are not supported natively"
 
-// refuse adds a refusal of a whole entry, so the entry is not exported.
-func (x *exporter) refuse(e *policy.Entry, field, why, instead string) {
-	r := Refusal{e.Pos, field, why, instead}
-	x.refused[e.Name] = append(x.refused[e.Name], r)
-	x.result.Refusals = append(x.result.Refusals, r)
+// omit adds an omission of a whole entry, so the entry is not exported.
+func (x *exporter) omit(e *policy.Entry, field, why, instead string) {
+	r := Omission{e.Pos, field, why, instead}
+	x.omitted[e.Name] = append(x.omitted[e.Name], r)
+	x.result.Omissions = append(x.result.Omissions, r)
 }
 
-// leaveOut adds a refusal of a block of checks. The checks of an entry are independent of each other, so the other
+// omitBlock adds an omission of a block of checks. The checks of an entry are independent of each other, so the other
 // checks are still exported with --best-effort.
-func (x *exporter) leaveOut(e *policy.Entry, block, field, why, instead string) {
-	r := Refusal{e.Pos, field, why, instead}
+func (x *exporter) omitBlock(e *policy.Entry, block, field, why, instead string) {
+	r := Omission{e.Pos, field, why, instead}
 	x.partial[e.Name] = append(x.partial[e.Name], r)
-	x.result.Refusals = append(x.result.Refusals, r)
+	x.result.Omissions = append(x.result.Omissions, r)
 	delete(e.Fields, block)
 }
 
 // native reports whether an entry is active and is exported.
 func (x *exporter) native(e *policy.Entry) bool {
-	return e.Mode != policy.Off && len(x.refused[e.Name]) == 0
+	return e.Mode != policy.Off && len(x.omitted[e.Name]) == 0
 }
 
 // known contains the supported fields of a block, with their nested fields. If the nested map is nil, all nested
@@ -90,8 +90,8 @@ func withSelectors(fields known, classes string) known {
 	return fields
 }
 
-// refuseAll adds refusals for the parts of active entries that are not exported.
-func (x *exporter) refuseAll() {
+// omitAll adds omissions for the parts of active entries that are not exported.
+func (x *exporter) omitAll() {
 	for i := range x.entries {
 		e := &x.entries[i]
 		exported := x.exports(e.Block) && (e.Block != "mirrors" || slices.Contains(x.Targets, MAP))
@@ -100,46 +100,46 @@ func (x *exporter) refuseAll() {
 		}
 		fields := readFields(e.Block)
 		if fields == nil {
-			x.refuse(e, "", "entries of "+e.Block+" are not supported natively", useWebhook)
+			x.omit(e, "", "entries of "+e.Block+" are not supported natively", useWebhook)
 			continue
 		}
-		x.refuseFields(e, "", e.Fields, fields)
-		x.refuseOpenShift(e)
-		x.refuseFilters(e)
+		x.omitFields(e, "", e.Fields, fields)
+		x.omitOpenShift(e)
+		x.omitFilters(e)
 	}
 	for _, e := range x.mirrors.entries {
 		for _, t := range []Target{HostsTOML, RegistriesConf} {
 			if slices.Contains(x.Targets, t) {
-				x.refuseNodes(e, t)
+				x.omitNodes(e, t)
 			}
 		}
 	}
-	x.refuseExceptions()
-	x.refuseRewriting()
-	x.refuseMirrors()
+	x.omitExceptions()
+	x.omitRewriting()
+	x.omitMirrors()
 	for i := range x.entries {
 		if e := &x.entries[i]; e.Fields["hosts"] != nil && x.native(e) && readFields(e.Block) != nil && x.exports(e.Block) {
-			x.refuseHosts(e)
+			x.omitHosts(e)
 		}
 	}
 }
 
-// refuseOpenShift adds refusals for routes entries that apply to OpenShift Routes. If an entry also applies to other
+// omitOpenShift adds omissions for routes entries that apply to OpenShift Routes. If an entry also applies to other
 // routes, it is exported for them.
-func (x *exporter) refuseOpenShift(e *policy.Entry) {
+func (x *exporter) omitOpenShift(e *policy.Entry) {
 	kinds := texts(e.Fields["kinds"])
 	switch {
 	case e.Block != "routes" || !x.native(e):
 	case onlyOpenShift(e):
-		x.refuse(e, "kinds", openShiftRoutes, useWebhook)
+		x.omit(e, "kinds", openShiftRoutes, useWebhook)
 	case len(kinds) == 0 || slices.Contains(kinds, "Route"):
-		x.leaveOut(e, "", "kinds", openShiftRoutes, "list only Gateway API kinds, or "+useWebhook)
+		x.omitBlock(e, "", "kinds", openShiftRoutes, "list only Gateway API kinds, or "+useWebhook)
 	}
 }
 
-// refuseFilters adds a refusal for denied filters that do not refer to an object. CEL expressions cannot compare the
+// omitFilters adds an omission for denied filters that do not refer to an object. CEL expressions cannot compare the
 // effects of two such filters, so they cannot determine whether an update changes them.
-func (x *exporter) refuseFilters(e *policy.Entry) {
+func (x *exporter) omitFilters(e *policy.Entry) {
 	filters, _ := e.Fields["filters"].(policy.Fields)
 	if e.Block != "routes" || !x.native(e) {
 		return
@@ -148,7 +148,7 @@ func (x *exporter) refuseFilters(e *policy.Entry) {
 		switch kind {
 		case "RequestMirror", "ExtensionRef", "ExternalAuth":
 		default:
-			x.leaveOut(e, "filters", "filters.denied", "the API server's expressions cannot determine "+
+			x.omitBlock(e, "filters", "filters.denied", "the API server's expressions cannot determine "+
 				"whether an update changes a filter of type "+kind,
 				"deny only RequestMirror, ExtensionRef and ExternalAuth, or "+useWebhook)
 			return
@@ -156,12 +156,12 @@ func (x *exporter) refuseFilters(e *policy.Entry) {
 	}
 }
 
-// refuseHosts adds a refusal for the hosts block in two cases: if CEL expressions cannot read the hosts in an
+// omitHosts adds an omission for the hosts block in two cases: if CEL expressions cannot read the hosts in an
 // annotation that the policy does not deny, and if the order of rules decides which hosts in spec.tls are separate
 // claims.
-func (x *exporter) refuseHosts(e *policy.Entry) {
+func (x *exporter) omitHosts(e *policy.Entry) {
 	if e.Block == "ingresses" && len(texts(x.settings["globbingClasses"])) > 0 {
-		x.leaveOut(e, "hosts", "hosts", "with globbingClasses, a host in spec.tls can differ from the same host in a rule",
+		x.omitBlock(e, "hosts", "hosts", "with globbingClasses, a host in spec.tls can differ from the same host in a rule",
 			useWebhook)
 		return
 	}
@@ -171,7 +171,7 @@ func (x *exporter) refuseHosts(e *policy.Entry) {
 	for _, kind := range kinds {
 		for _, a := range x.hostAnnotations[kind] {
 			if unread(a.Grammar) && !x.denies(e.Block, a.Key) {
-				x.leaveOut(e, "hosts", "hosts", "the API server's expressions cannot read the hosts in the annotation "+a.Key,
+				x.omitBlock(e, "hosts", "hosts", "the API server's expressions cannot read the hosts in the annotation "+a.Key,
 					"deny it in an entry in mode enforce, without match and exclude: annotations: {denied: ["+
 						strconv.Quote(a.Key)+"]}, or "+useWebhook)
 				return
@@ -203,36 +203,36 @@ func (x *exporter) exports(block string) bool {
 	return slices.Contains(x.Targets, VAP)
 }
 
-// refuseFields adds refusals for the fields that are not in read.
-func (x *exporter) refuseFields(e *policy.Entry, path string, fields policy.Fields, read known) {
+// omitFields adds omissions for the fields that are not in read.
+func (x *exporter) omitFields(e *policy.Entry, path string, fields policy.Fields, read known) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		inner, ok := read[name]
 		if !ok {
-			x.refuseField(e, path, name)
+			x.omitField(e, path, name)
 			continue
 		}
 		if nested, isFields := fields[name].(policy.Fields); isFields && inner != nil {
-			x.refuseFields(e, path+name+".", nested, inner)
+			x.omitFields(e, path+name+".", nested, inner)
 		}
 	}
 }
 
-// refuseField adds a refusal for a field. If the field belongs to a block of checks, the rest of the entry is still
+// omitField adds an omission for a field. If the field belongs to a block of checks, the rest of the entry is still
 // exported.
-func (x *exporter) refuseField(e *policy.Entry, path, name string) {
+func (x *exporter) omitField(e *policy.Entry, path, name string) {
 	why, instead := whyNot(path + name)
 	selects := strings.HasPrefix(path, "match.") || strings.HasPrefix(path, "exclude.")
 	if e.Block == "mirrors" || e.Block == "pods" || selects || name == "until" || name == "reason" {
-		x.refuse(e, path+name, why, instead)
+		x.omit(e, path+name, why, instead)
 		return
 	}
 	if path == "" {
-		x.leaveOut(e, name, name, why, instead)
+		x.omitBlock(e, name, name, why, instead)
 		return
 	}
 	block, _, _ := strings.Cut(path, ".")
 	fields, _ := e.Fields[block].(policy.Fields)
-	x.leaveOut(e, "", path+name, why, instead)
+	x.omitBlock(e, "", path+name, why, instead)
 	delete(fields, name)
 }
 
@@ -260,16 +260,16 @@ func (x *exporter) seesOriginals(e *policy.Entry) bool {
 		slices.Contains(x.Targets, MAP)
 }
 
-// refuseRewriting adds refusals for all mirrors entries if a rule about original images is left to the webhooks.
+// omitRewriting adds omissions for all mirrors entries if a rule about original images is left to the webhooks.
 // Webhooks are called after the policy that rewrites, so they would not see the original images.
-func (x *exporter) refuseRewriting() {
+func (x *exporter) omitRewriting() {
 	for i := range x.entries {
 		e := &x.entries[i]
 		why := ""
-		switch refused := x.refused[e.Name]; {
+		switch omitted := x.omitted[e.Name]; {
 		case e.Mode == policy.Off || !x.seesOriginals(e):
-		case len(refused) > 0:
-			why = "is not native: " + refused[0].Why
+		case len(omitted) > 0:
+			why = "is not native: " + omitted[0].Why
 		case e.Mode != policy.Enforce:
 			why = "is in mode " + e.Mode.String() + ", and a mutating policy cannot warn"
 		}
@@ -277,25 +277,25 @@ func (x *exporter) refuseRewriting() {
 			continue
 		}
 		for _, m := range x.mirrors.entries {
-			if m.Mode == policy.Enforce { // refuseMirrors handles other entries
-				x.refuse(m, "", "the rule "+e.Name+" is about original images, and "+why, useWebhook)
+			if m.Mode == policy.Enforce { // omitMirrors handles other entries
+				x.omit(m, "", "the rule "+e.Name+" is about original images, and "+why, useWebhook)
 			}
 		}
 		return
 	}
 }
 
-// refuseMirrors adds refusals for entries that the policy that rewrites cannot express, and for rules that need this
+// omitMirrors adds omissions for entries that the policy that rewrites cannot express, and for rules that need this
 // policy if it is not exported.
-func (x *exporter) refuseMirrors() {
+func (x *exporter) omitMirrors() {
 	exact := true // the table of mirrors is exact
 	for _, e := range x.mirrors.entries {
-		exact = exact && len(x.refused[e.Name]) == 0
+		exact = exact && len(x.omitted[e.Name]) == 0
 		for _, s := range texts(e.Fields["sources"]) {
 			if strings.HasPrefix(s, "*") {
 				exact = false
 				if slices.Contains(x.Targets, MAP) {
-					x.refuse(e, "sources", "the wildcard "+s+" is not supported natively", "list the registries, or "+useWebhook)
+					x.omit(e, "sources", "the wildcard "+s+" is not supported natively", "list the registries, or "+useWebhook)
 				}
 			}
 		}
@@ -303,7 +303,7 @@ func (x *exporter) refuseMirrors() {
 			exact = false
 		}
 		if e.Mode != policy.Enforce && slices.Contains(x.Targets, MAP) {
-			x.refuse(e, "mode", "a mutating policy cannot warn",
+			x.omit(e, "mode", "a mutating policy cannot warn",
 				"leave the entry to the webhook until it is in mode enforce, with --best-effort")
 		}
 	}
@@ -316,17 +316,17 @@ func (x *exporter) refuseMirrors() {
 		switch {
 		case images["from"] == nil:
 		case !exact:
-			x.refuse(e, "images.from", "some mirrors entries cannot be exported",
+			x.omit(e, "images.from", "some mirrors entries cannot be exported",
 				"list their sources and remove until, or "+useWebhook)
 		case !slices.Contains(x.Targets, MAP) && !x.DenyUnrewritten:
-			x.refuse(e, "images.from", "without the policy that rewrites images, it denies every Pod if no replica is running",
+			x.omit(e, "images.from", "without the policy that rewrites images, it denies every Pod if no replica is running",
 				"export both with --target vap,map (Kubernetes 1.36), or accept this with --deny-unrewritten")
 		}
 	}
 }
 
-// refuseExceptions adds refusals for the rules in exceptions, because exceptions end on a date.
-func (x *exporter) refuseExceptions() {
+// omitExceptions adds omissions for the rules in exceptions, because exceptions end on a date.
+func (x *exporter) omitExceptions() {
 	for i := range x.entries {
 		exception := &x.entries[i]
 		if exception.Block != "exceptions" {
@@ -338,7 +338,7 @@ func (x *exporter) refuseExceptions() {
 				e := &x.entries[j]
 				exported := x.exports(e.Block) && e.Block != "mirrors" && e.Block != "exceptions"
 				if (exported || x.seesOriginals(e)) && x.native(e) && matchesGlob(name, e.Name) {
-					x.refuse(e, "", "the exception "+exception.Name+" applies until a date, and the API server's expressions "+
+					x.omit(e, "", "the exception "+exception.Name+" applies until a date, and the API server's expressions "+
 						"do not have a clock", "export again after that, or "+useWebhook)
 				}
 			}

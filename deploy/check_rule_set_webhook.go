@@ -7,11 +7,11 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// setWebhook checks that, for each kind, the rule sets of the policy and the rule sets in the paths of webhooks are
+// ruleSetWebhook checks that, for each kind, the rule sets of the policy and the rule sets in the paths of webhooks are
 // the same. An input without the policy or without a Deployment is not checked.
-func setWebhook() check {
+func ruleSetWebhook() check {
 	return check{
-		id: "set-webhook", severity: Error, needs: []premise{together()},
+		id: "rule-set-webhook", severity: Error, needs: []premise{together()},
 		finds: "a webhook whose path contains a rule set without policy entries for its kind, and policy entries " +
 			"in a rule set whose path no webhook calls",
 		why: "somebody probably renamed only one of the two. Evergate then denies objects because it does not know " +

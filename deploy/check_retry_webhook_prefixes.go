@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// secondChance checks that the prefixes in the matchCondition of the retry webhook (/mutate/pods/again) match the
-// mirrors of the policy. Each prefix ends with a slash, each mirror is under a prefix, and each prefix has a mirror.
-// The check runs if the input has the policy.
-func secondChance() check {
+// retryWebhookPrefixes checks that the prefixes in the matchCondition of the retry webhook (/mutate/pods/again) match
+// the mirrors of the policy. Each prefix ends with a slash, each mirror is under a prefix, and each prefix has a
+// mirror. The check runs if the input has the policy.
+func retryWebhookPrefixes() check {
 	return check{
-		id: "second-chance-prefixes", severity: Warning,
+		id: "retry-webhook-prefixes", severity: Warning,
 		finds: "prefixes in the matchCondition of the retry webhook that differ from the mirrors of the policy",
 		why: "if the prefix of a mirror is missing, every Pod with an image from it causes a call that does not " +
 			"change anything. If a prefix does not belong to a mirror, the retry webhook does not rewrite the images " +

@@ -11,35 +11,35 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Judge decides about objects one at a time, like Review, for callers that write their own reports.
-type Judge struct {
+// Decider decides about objects one at a time, like Review, for callers that write their own reports.
+type Decider struct {
 	Options
 	kinds map[string]kind // by name
 }
 
-// NewJudge returns a Judge with the policy and options of o.
-func NewJudge(o Options) *Judge { return &Judge{o, kindsByName(o.Policy)} }
+// NewDecider returns a Decider with the policy and options of o.
+func NewDecider(o Options) *Decider { return &Decider{o, kindsByName(o.Policy)} }
 
 // Decide returns the decision about an object as if it were applied. It returns nil for objects of kinds that
 // Evergate does not validate. The error contains the place of the object and the reason why the object cannot be
 // validated.
-func (j *Judge) Decide(object Object) (*admission.Answer, error) {
-	k, err := j.kindOf(object)
-	if err != nil || k.judge == nil {
+func (d *Decider) Decide(object Object) (*admission.Answer, error) {
+	k, err := d.kindOf(object)
+	if err != nil || k.admission == nil {
 		return nil, err
 	}
-	return j.apply(object, k)
+	return d.apply(object, k)
 }
 
-// DecideBoth is like Decide with the policies of two Judges that do not differ in anything else. It reads most
+// DecideBoth is like Decide with the policies of two Deciders that do not differ in anything else. It reads most
 // objects only once.
-func DecideBoth(old, new *Judge, object Object) (was, is *admission.Answer, err error) {
+func DecideBoth(old, new *Decider, object Object) (was, is *admission.Answer, err error) {
 	k, err := new.kindOf(object)
 	other, errOld := old.kindOf(object)
 	switch {
 	case err != nil || errOld != nil:
 		return nil, nil, cmp.Or(err, errOld)
-	case k.custom || other.custom || k.judge == nil:
+	case k.custom || other.custom || k.admission == nil:
 		if is, err = new.Decide(object); err == nil {
 			was, errOld = old.Decide(object)
 		}
@@ -59,52 +59,52 @@ func DecideBoth(old, new *Judge, object Object) (was, is *admission.Answer, err 
 }
 
 // Result returns a decision about an object in the form that reports use.
-func (j *Judge) Result(object Object, a *admission.Answer) Result {
-	return newResult(object, a, j.AsExisting, j.Explain)
+func (d *Decider) Result(object Object, a *admission.Answer) Result {
+	return newResult(object, a, d.AsExisting, d.Explain)
 }
 
-func (j *Judge) question(object Object) admission.Question {
-	sets := j.Sets
-	if j.SetsOf != nil {
-		sets = slices.Concat(sets, j.SetsOf(object))
+func (d *Decider) question(object Object) admission.Question {
+	sets := d.Sets
+	if d.SetsOf != nil {
+		sets = slices.Concat(sets, d.SetsOf(object))
 	}
 	return admission.Question{
-		Policy: j.Policy, Existing: j.AsExisting, Explain: j.Explain, Recorded: j.Recorded,
-		RecordedBy: j.RecordedBy, Sets: sets, Now: j.Now,
+		Policy: d.Policy, Existing: d.AsExisting, Explain: d.Explain, Recorded: d.Recorded,
+		RecordedBy: d.RecordedBy, Sets: sets, Now: d.Now,
 	}
 }
 
 // apply decides the request that kube-apiserver would send to the webhook if the object were applied.
-func (j *Judge) apply(object Object, k kind) (*admission.Answer, error) {
-	read, err := j.read(object, k)
+func (d *Decider) apply(object Object, k kind) (*admission.Answer, error) {
+	read, err := d.read(object, k)
 	if err != nil {
 		return nil, object.failed(err)
 	}
-	return j.decide(object, k, read)
+	return d.decide(object, k, read)
 }
 
 // read reads an object, and the old object that it updates.
-func (j *Judge) read(object Object, k kind) (admission.Object, error) {
+func (d *Decider) read(object Object, k kind) (admission.Object, error) {
 	if object.Namespace == "" {
-		object.Namespace = j.Namespace
+		object.Namespace = d.Namespace
 	}
 	a := policy.Attributes{
-		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: j.User, Groups: j.Groups,
+		Operation: policy.Create, Namespace: object.Namespace, Name: object.Name, User: d.User, Groups: d.Groups,
 	}
-	old, found := j.Old.find(object)
+	old, found := d.Old.find(object)
 	switch {
 	case found:
 		a.Operation = policy.Update
-	case j.Operation == policy.Update:
+	case d.Operation == policy.Update:
 		return nil, errors.New("to validate an update, --old must contain the old object: it has no object of this " +
 			"kind, namespace and name")
 	}
-	return k.judge.Object(j.Policy, a, object.JSON, old.JSON)
+	return k.admission.Object(d.Policy, a, object.JSON, old.JSON)
 }
 
 // decide decides about an object that has been read.
-func (j *Judge) decide(object Object, k kind, read admission.Object) (*admission.Answer, error) {
-	answer, err := read.Decide(j.question(object))
+func (d *Decider) decide(object Object, k kind, read admission.Object) (*admission.Answer, error) {
+	answer, err := read.Decide(d.question(object))
 	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
 		err = errors.New("it has no template with an image, so there is no Pod to validate")
 	}
