@@ -24,7 +24,9 @@ func dnsEndpointRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
-func (p *Policy) EvaluateDNSEndpoint(a object.Attributes, endpoint, old *object.DNSEndpoint, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateDNSEndpoint(
+	a object.Attributes, endpoint, old *object.DNSEndpoint, e *Effort,
+) ([]Finding, error) {
 	return evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
 }
 
@@ -99,8 +101,8 @@ func (e *dnsEndpointView) claims(r *report) *claimSet {
 	return &e.claimed
 }
 
-// appendEndpointClaims appends the claims of record i: its name, as recordNames reads it, and for some types all names below
-// it.
+// appendEndpointClaims appends the claims of record i: its name, as recordNames reads it, and for some types all names
+// below it.
 func appendEndpointClaims(e *object.Endpoint, claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
 	for p := range recordNames(e.DNSName) {

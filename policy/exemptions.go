@@ -97,7 +97,8 @@ func newExceptions() *exceptions {
 	return &exceptions{index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 }
 
-// add adds an exception. It silences findings of the rules that the patterns match, in the objects that the selector matches.
+// add adds an exception. It silences findings of the rules that the patterns match, in the objects that the selector
+// matches.
 func (x *exceptions) add(e Exemption, rules []rulePattern, of *selector) {
 	x.index.add(len(x.list), of)
 	x.list = append(x.list, exception{e, rules, of, match.NewImageSet(of.Images)})

@@ -108,9 +108,11 @@ func (c allowedListenersFrom) find(g *gatewayView, r *report) {
 		namespacesReason(g.AllowedListeners, from)+c.passing)
 }
 
-// effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is false if the
-// Effort is exceeded.
-func effectiveNamespaces(n *object.ListenerNamespaces, absent fromNamespaces, r *report) (from fromNamespaces, ok bool) {
+// effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is
+// false if the Effort is exceeded.
+func effectiveNamespaces(
+	n *object.ListenerNamespaces, absent fromNamespaces, r *report,
+) (from fromNamespaces, ok bool) {
 	switch {
 	case n == nil, n.From == "":
 		return absent, true

@@ -37,8 +37,8 @@ func (b *listenerBackendRules) checks() []check[gatewayView] {
 }
 
 // eachListenerBackend yields the backends of the filters of listeners.
-func (g *gatewayView) eachListenerBackend(r *report) iter.Seq2[*object.ObjectRef, filterPlace] {
-	return func(yield func(*object.ObjectRef, filterPlace) bool) {
+func (g *gatewayView) eachListenerBackend(r *report) iter.Seq2[*object.Reference, filterPlace] {
+	return func(yield func(*object.Reference, filterPlace) bool) {
 		for f, place := range g.eachListenerFilter(r) {
 			if !eachBackendOf(f, place, r, yield) {
 				return

@@ -15,7 +15,7 @@ func filtered(filters ...object.RouteFilter) object.Gateway {
 // A filter of a listener gets every request to a Gateway before a route is chosen.
 func TestListenerFilters(t *testing.T) {
 	const at = "spec.listeners[1].filters.requests"
-	extension := object.RouteFilter{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Script.filters.example", Namespace: "", Name: "all"}}
+	extension := object.RouteFilter{Type: "ExtensionRef", Extension: &object.Reference{Kind: "Script.filters.example", Namespace: "", Name: "all"}}
 	for name, test := range map[string]struct {
 		rule string
 		g    object.Gateway
@@ -31,7 +31,7 @@ func TestListenerFilters(t *testing.T) {
 			`r/backends.crossNamespace: ` + at + `[1].externalAuth.backendRef.namespace: Service "log/auth" is in another namespace`}},
 		"copies": {`backends: {crossNamespace: deny}`, filtered(mirrorTo(service("log", "copy"))), []string{
 			`r/backends.crossNamespace: ` + at + `[0].requestMirror.backendRef.namespace: Service "log/copy" is in another namespace`}},
-		"of a kind": {`backends: {kinds: [Service]}`, filtered(askingAbout(object.ObjectRef{Kind: "XBackend.gateway.networking.x-k8s.io", Namespace: "", Name: "out"})), []string{
+		"of a kind": {`backends: {kinds: [Service]}`, filtered(askingAbout(object.Reference{Kind: "XBackend.gateway.networking.x-k8s.io", Namespace: "", Name: "out"})), []string{
 			`r/backends.kinds: ` + at + `[0].externalAuth.backendRef.kind: "XBackend.gateway.networking.x-k8s.io" is not allowed; allowed: Service`}},
 	} {
 		t.Run(name, func(t *testing.T) {

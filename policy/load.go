@@ -276,7 +276,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	plain.compile(p, c, errs)
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
-		p.warnings = slices.Concat(d.Carriers.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors), p.mirrors.warnDenied(deniedImagesIn(d.Pods)),
+		p.warnings = slices.Concat(
+			d.Carriers.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors), p.mirrors.warnDenied(deniedImagesIn(d.Pods)),
 			d.Templates.warnings(p.counts), d.Exceptions.warnings())
 		p.expiries, p.places = d.expiries(), d.places()
 	}

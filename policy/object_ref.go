@@ -7,9 +7,9 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// namespaceOfRef returns the namespace of the referenced object. If it is not set, namespace returns the namespace of the
-// evaluated object.
-func namespaceOfRef(o *object.ObjectRef, r *report) string {
+// namespaceOfRef returns the namespace of the referenced object. If it is not set, namespace returns the namespace of
+// the evaluated object.
+func namespaceOfRef(o *object.Reference, r *report) string {
 	if o.Namespace == "" {
 		return r.subject.namespace
 	}
@@ -17,10 +17,10 @@ func namespaceOfRef(o *object.ObjectRef, r *report) string {
 }
 
 // gatewayKindOf returns the kind without the group of Gateway API, as policies write the kind of a parent.
-func gatewayKindOf(o *object.ObjectRef) string { return strings.TrimSuffix(o.Kind, "."+gatewayGroup) }
+func gatewayKindOf(o *object.Reference) string { return strings.TrimSuffix(o.Kind, "."+gatewayGroup) }
 
 // refSteps returns how many steps it takes to compare the reference and the texts in more with a pattern.
-func refSteps(o *object.ObjectRef, more ...string) int {
+func refSteps(o *object.Reference, more ...string) int {
 	n := stepsOf(1, o.Kind) + stepsOf(1, o.Namespace) + stepsOf(1, o.Name)
 	for _, s := range more {
 		n += stepsOf(1, s)
@@ -29,12 +29,13 @@ func refSteps(o *object.ObjectRef, more ...string) int {
 }
 
 // describeRef returns the reference as sentences show it, for example Service "shop/cart".
-func describeRef(o *object.ObjectRef, r *report) string {
+func describeRef(o *object.Reference, r *report) string {
 	return text.Name(gatewayKindOf(o)) + " " + text.Quote(refInNamespace(o, r))
 }
 
-// refInNamespace returns namespace/name, or only the name if the namespace is empty. The length of the result is bounded.
-func refInNamespace(o *object.ObjectRef, r *report) string {
+// refInNamespace returns namespace/name, or only the name if the namespace is empty. The length of the result is
+// bounded.
+func refInNamespace(o *object.Reference, r *report) string {
 	const most = 4 * text.Short // a sentence shows only a part of the text
 	namespace, name := text.Truncate(namespaceOfRef(o, r), most), text.Truncate(o.Name, most)
 	if namespace == "" {
@@ -45,6 +46,6 @@ func refInNamespace(o *object.ObjectRef, r *report) string {
 
 // refIdentity returns the identity of a finding about the referenced object. It does not depend on which list element
 // contains the reference.
-func refIdentity(o *object.ObjectRef, check string, r *report) identity {
+func refIdentity(o *object.Reference, check string, r *report) identity {
 	return identity{check: check, value: o.Name, detail: namespaceOfRef(o, r), use: o.Kind}
 }

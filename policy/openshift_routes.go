@@ -29,7 +29,9 @@ func openShiftRouteRules(b *blocks, c *compilation) rules {
 }
 
 // EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
-func (p *Policy) EvaluateOpenShiftRoute(a object.Attributes, route, old *object.OpenShiftRoute, e *Effort) ([]Finding, error) {
+func (p *Policy) EvaluateOpenShiftRoute(
+	a object.Attributes, route, old *object.OpenShiftRoute, e *Effort,
+) ([]Finding, error) {
 	return evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
 }
 

@@ -10,7 +10,7 @@ import (
 func TestRatchetOfMeaning(t *testing.T) {
 	route := func(rule object.RouteRule) *object.Route { return &object.Route{Rules: []object.RouteRule{rule}} }
 	backend := func(port int32) *object.Route {
-		return route(object.RouteRule{Backends: []object.RouteBackend{{ObjectRef: service("other", "a"), Port: port}}})
+		return route(object.RouteRule{Backends: []object.RouteBackend{{Reference: service("other", "a"), Port: port}}})
 	}
 	mirror := func(port int32) *object.Route {
 		return route(object.RouteRule{Filters: []object.RouteFilter{{Type: "RequestMirror", Mirror: new(service("other", "a")), MirrorPort: port}}})

@@ -50,15 +50,15 @@ func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBa
 
 // eachBackend yields every backend of an object and its place. It stops if there are not enough steps left for the next
 // backend.
-type eachBackend[T any] = func(obj *T, r *report) iter.Seq2[*object.ObjectRef, filterPlace]
+type eachBackend[T any] = func(obj *T, r *report) iter.Seq2[*object.Reference, filterPlace]
 
 // eachBackend yields the backends of a route: the backends of its rules first, and then the backends of its filters.
-func (route *routeView) eachBackend(r *report) iter.Seq2[*object.ObjectRef, filterPlace] {
-	return func(yield func(*object.ObjectRef, filterPlace) bool) {
+func (route *routeView) eachBackend(r *report) iter.Seq2[*object.Reference, filterPlace] {
+	return func(yield func(*object.Reference, filterPlace) bool) {
 		for i := range route.Rules {
 			backends := route.Rules[i].Backends
 			for j := range backends {
-				ref := &backends[j].ObjectRef
+				ref := &backends[j].Reference
 				place := filterPlace{within: rulesField, element: i, backend: j, filter: -1, port: backends[j].Port}
 				if !r.spend(refSteps(ref)) || !yield(ref, place) {
 					return
@@ -74,9 +74,11 @@ func (route *routeView) eachBackend(r *report) iter.Seq2[*object.ObjectRef, filt
 }
 
 // eachBackendOf yields the backends of a filter, and reports whether the caller may continue.
-func eachBackendOf(f *object.RouteFilter, at filterPlace, r *report, yield func(*object.ObjectRef, filterPlace) bool) bool {
+func eachBackendOf(
+	f *object.RouteFilter, at filterPlace, r *report, yield func(*object.Reference, filterPlace) bool,
+) bool {
 	for _, to := range []struct {
-		ref   *object.ObjectRef
+		ref   *object.Reference
 		field string
 		port  int32
 	}{{f.Mirror, mirrorField, f.MirrorPort}, {f.Auth, authField, f.AuthPort}} {
@@ -97,7 +99,7 @@ const (
 // identity returns the identity of a finding about the backend. The identity contains the use and the port, so a
 // pre-existing finding does not cover another use or port of the same backend. The uses are: the backend receives
 // requests, receives copies of requests, or authorizes requests.
-func (p filterPlace) identity(check string, backend *object.ObjectRef, r *report) identity {
+func (p filterPlace) identity(check string, backend *object.Reference, r *report) identity {
 	id := p.identityOf(check, backend, r)
 	const uses = 3
 	id.part = p.port * uses // a port has 16 bits

@@ -71,7 +71,9 @@ func (route *routeView) eachFilter(r *report) iter.Seq2[*object.RouteFilter, fil
 }
 
 // eachOf yields the filters of one list, and reports whether the caller may continue.
-func eachOf(filters []object.RouteFilter, at filterPlace, r *report, yield func(*object.RouteFilter, filterPlace) bool) bool {
+func eachOf(
+	filters []object.RouteFilter, at filterPlace, r *report, yield func(*object.RouteFilter, filterPlace) bool,
+) bool {
 	for k := range filters {
 		at.filter = k
 		if !r.spend(stepsOf(1, filters[k].Type)) || !yield(&filters[k], at) {

@@ -54,8 +54,8 @@ func (p routeParent) String() string {
 }
 
 // describe implements describer.
-func (p routeParent) describe() any {
-	fields := Fields{"text": p.String()}
+func (p routeParent) describe() map[string]any {
+	fields := map[string]any{"text": p.String()}
 	for name, pattern := range map[string]match.Glob{
 		"kind": p.Kind, "namespace": p.Namespace, "name": p.Name, "sectionName": p.SectionName,
 	} {
@@ -113,7 +113,7 @@ const defaultGatewaysField = "spec.useDefaultGateways"
 
 // parentIdentity returns the identity of a finding about the parent. It does not depend on the position in the list.
 func parentIdentity(p *object.RouteParent, check string, r *report) identity {
-	id := refIdentity(&p.ObjectRef, check, r)
+	id := refIdentity(&p.Reference, check, r)
 	id.part = p.Port
 	switch {
 	case p.SectionName == "":
@@ -142,7 +142,7 @@ type parentsAllowed struct {
 func (c parentsAllowed) find(route *routeView, r *report) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
-		if !r.spend(len(c.allowed) * refSteps(&p.ObjectRef, p.SectionName)) {
+		if !r.spend(len(c.allowed) * refSteps(&p.Reference, p.SectionName)) {
 			return
 		}
 		if c.passes(p, route.solver, r) {
@@ -159,7 +159,7 @@ func (c parentsAllowed) find(route *routeView, r *report) {
 }
 
 func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *report) bool {
-	namespace, kind := namespaceOfRef(&p.ObjectRef, r), gatewayKindOf(&p.ObjectRef)
+	namespace, kind := namespaceOfRef(&p.Reference, r), gatewayKindOf(&p.Reference)
 	for _, a := range c.allowed {
 		in := namespace == r.subject.namespace
 		if a.Namespace != "" {
@@ -175,7 +175,7 @@ func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *report) bo
 
 // describeParent returns the parent for messages.
 func describeParent(p *object.RouteParent, r *report) string {
-	s := describeRef(&p.ObjectRef, r)
+	s := describeRef(&p.Reference, r)
 	if p.SectionName != "" {
 		s += ", sectionName " + text.Quote(p.SectionName)
 	}
@@ -189,10 +189,10 @@ type parentsCrossNamespace struct{}
 func (parentsCrossNamespace) find(route *routeView, r *report) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
-		if !r.spend(refSteps(&p.ObjectRef)) {
+		if !r.spend(refSteps(&p.Reference)) {
 			return
 		}
-		if namespaceOfRef(&p.ObjectRef, r) == r.subject.namespace {
+		if namespaceOfRef(&p.Reference, r) == r.subject.namespace {
 			continue
 		}
 		if f := r.tryAdd(parentIdentity(p, "parents.crossNamespace", r)); f != nil {

@@ -75,16 +75,16 @@ func hostsRoute(hosts ...string) object.Route { return object.Route{Hostnames: h
 
 // gateway and service are parents.
 func gateway(namespace, name, section string) object.RouteParent {
-	return object.RouteParent{ObjectRef: object.ObjectRef{Kind: "Gateway." + gatewayGroup, Namespace: namespace, Name: name}, SectionName: section}
+	return object.RouteParent{Reference: object.Reference{Kind: "Gateway." + gatewayGroup, Namespace: namespace, Name: name}, SectionName: section}
 }
 
-func service(namespace, name string) object.ObjectRef {
-	return object.ObjectRef{Kind: "Service", Namespace: namespace, Name: name}
+func service(namespace, name string) object.Reference {
+	return object.Reference{Kind: "Service", Namespace: namespace, Name: name}
 }
 
 // meshRoute is a route whose only parent is a Service.
 func meshRoute(hosts ...string) object.Route {
-	return object.Route{Hostnames: hosts, Parents: []object.RouteParent{{ObjectRef: service("", "cart")}}}
+	return object.Route{Hostnames: hosts, Parents: []object.RouteParent{{Reference: service("", "cart")}}}
 }
 
 func TestRouteHosts(t *testing.T) {
@@ -136,7 +136,7 @@ func TestRouteHosts(t *testing.T) {
 		"a mesh, not by":       {allowed, "", notByDefault, nil},
 		"no parents":           {allowed, "", hostsRoute("evil.example"), []string{evil}},
 		"a mesh, annotation":   {allowed, "", meshDNS, []string{`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/hostname"]: "dns.example" is not allowed` + lists}},
-		"a Service, not core": {allowed, "", object.Route{Hostnames: []string{"evil.example"}, Parents: []object.RouteParent{{ObjectRef: object.ObjectRef{Kind: "Service.x.example", Namespace: "", Name: "cart"}}}},
+		"a Service, not core": {allowed, "", object.Route{Hostnames: []string{"evil.example"}, Parents: []object.RouteParent{{Reference: object.Reference{Kind: "Service.x.example", Namespace: "", Name: "cart"}}}},
 			[]string{evil}},
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
@@ -240,7 +240,7 @@ func TestRouteParents(t *testing.T) {
 	const same = `parents: {crossNamespace: deny}`
 	byDefault := attached(gateway("edge", "public-a", ""))
 	byDefault.DefaultGateways = "All"
-	set := attached(object.RouteParent{ObjectRef: object.ObjectRef{Kind: "ListenerSet." + gatewayGroup, Namespace: "", Name: "own"}, SectionName: "https"})
+	set := attached(object.RouteParent{Reference: object.Reference{Kind: "ListenerSet." + gatewayGroup, Namespace: "", Name: "own"}, SectionName: "https"})
 	testRoutes(t, map[string]routeCase{
 		"allowed":              {edge, "", attached(gateway("edge", "public-a", ""), gateway("edge", "public-b", "x"), gateway("", "own", "https"), gateway("shop", "own", "http")), nil},
 		"a ListenerSet":        {edge, "", set, nil},
@@ -250,14 +250,14 @@ func TestRouteParents(t *testing.T) {
 		"another own":          {edge, "", attached(gateway("pay", "own", "https")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "pay/own", sectionName "https" is not allowed` + lists}},
 		"all sections":         {edge, "", attached(gateway("", "own", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/own" is not allowed` + lists}},
 		"another section":      {edge, "", attached(gateway("", "own", "tcp")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/own", sectionName "tcp" is not allowed` + lists}},
-		"any kind":             {edge, "", attached(object.RouteParent{ObjectRef: service("edge", "public-a")}), nil},
-		"another kind":         {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, tcpRoutes, attached(object.RouteParent{ObjectRef: service("", "cart")}), []string{`r/parents.allowed: spec.parentRefs[0]: Service "shop/cart" is not allowed; allowed: Gateway */*`}},
-		"another group":        {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, "", attached(object.RouteParent{ObjectRef: object.ObjectRef{Kind: "Gateway.x.example", Namespace: "", Name: "a"}}), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway.x.example "shop/a" is not allowed; allowed: Gateway */*`}},
+		"any kind":             {edge, "", attached(object.RouteParent{Reference: service("edge", "public-a")}), nil},
+		"another kind":         {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, tcpRoutes, attached(object.RouteParent{Reference: service("", "cart")}), []string{`r/parents.allowed: spec.parentRefs[0]: Service "shop/cart" is not allowed; allowed: Gateway */*`}},
+		"another group":        {`parents: {allowed: [{kind: Gateway, namespace: "*"}]}`, "", attached(object.RouteParent{Reference: object.Reference{Kind: "Gateway.x.example", Namespace: "", Name: "a"}}), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway.x.example "shop/a" is not allowed; allowed: Gateway */*`}},
 		"nothing":              {`parents: {allowed: []}`, "", attached(gateway("", "a", "")), []string{`r/parents.allowed: spec.parentRefs[0]: Gateway "shop/a" is not allowed; the policy allows none`}},
 		"by default":           {edge, "", byDefault, []string{`r/parents.allowed: spec.useDefaultGateways: attaches to Gateways that the route does not list` + lists}},
 		"same namespace":       {same, "", attached(gateway("", "a", ""), gateway("shop", "a", "")), nil},
 		"cross namespace":      {same, "", attached(gateway("edge", "a", "")), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
-		"a Service of another": {same, "", attached(object.RouteParent{ObjectRef: service("pay", "api")}), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "pay/api" is in another namespace`}},
+		"a Service of another": {same, "", attached(object.RouteParent{Reference: service("pay", "api")}), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "pay/api" is in another namespace`}},
 		"cross by default": {same, "", object.Route{DefaultGateways: "All"}, []string{
 			`r/parents.crossNamespace: spec.useDefaultGateways: attaches to Gateways of other namespaces; list parents in spec.parentRefs instead`}},
 	})
@@ -268,17 +268,17 @@ func TestRouteParents(t *testing.T) {
 		"own by name": {edge, attached(gateway("", "x", "")), attached(gateway("shop", "x", "")), nil},
 		"section":     {same, attached(gateway("edge", "a", "x")), attached(gateway("edge", "a", "")), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
 		"port":        {same, attached(gateway("edge", "a", "")), attached(port), []string{`r/parents.crossNamespace: spec.parentRefs[0].namespace: Gateway "edge/a" is in another namespace`}},
-		"kind": {same, attached(gateway("edge", "a", "")), attached(object.RouteParent{ObjectRef: service("edge", "a")}), []string{
+		"kind": {same, attached(gateway("edge", "a", "")), attached(object.RouteParent{Reference: service("edge", "a")}), []string{
 			`r/parents.crossNamespace: spec.parentRefs[0].namespace: Service "edge/a" is in another namespace`}},
 	})
 }
 
-func mirrorTo(ref object.ObjectRef) object.RouteFilter {
+func mirrorTo(ref object.Reference) object.RouteFilter {
 	return object.RouteFilter{Type: "RequestMirror", Mirror: &ref}
 }
 
 // askingAbout has an ExternalAuth filter that decides each request.
-func askingAbout(ref object.ObjectRef) object.RouteFilter {
+func askingAbout(ref object.Reference) object.RouteFilter {
 	return object.RouteFilter{Type: "ExternalAuth", Auth: &ref}
 }
 
@@ -290,25 +290,25 @@ func TestRouteBackends(t *testing.T) {
 	const same = `backends: {crossNamespace: deny}`
 	const services = `backends: {kinds: [Service, ServiceImport.multicluster.x-k8s.io]}`
 	copies := object.Route{Rules: []object.RouteRule{{}, {Filters: []object.RouteFilter{{Type: "URLRewrite"}, mirrorTo(service("pay", "api"))}}}}
-	inner := sending(object.RouteBackend{ObjectRef: service("", "cart"), Filters: []object.RouteFilter{mirrorTo(service("pay", "api"))}})
+	inner := sending(object.RouteBackend{Reference: service("", "cart"), Filters: []object.RouteFilter{mirrorTo(service("pay", "api"))}})
 	testRoutes(t, map[string]routeCase{
-		"same namespace":  {same, "", sending(object.RouteBackend{ObjectRef: service("", "cart")}, object.RouteBackend{ObjectRef: service("shop", "cart")}), nil},
-		"cross namespace": {same, tcpRoutes, sending(object.RouteBackend{ObjectRef: service("pay", "api")}), []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/api" is in another namespace`}},
+		"same namespace":  {same, "", sending(object.RouteBackend{Reference: service("", "cart")}, object.RouteBackend{Reference: service("shop", "cart")}), nil},
+		"cross namespace": {same, tcpRoutes, sending(object.RouteBackend{Reference: service("pay", "api")}), []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/api" is in another namespace`}},
 		"copies":          {same, "", copies, []string{`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"copies of one":   {same, "", inner, []string{`r/backends.crossNamespace: spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"authorities": {same, "", filtering(askingAbout(service("pay", "api"))), []string{
 			`r/backends.crossNamespace: spec.rules[0].filters[0].externalAuth.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"an authority of another kind": {`backends: {kinds: [ServiceImport.multicluster.x-k8s.io]}`, "", filtering(askingAbout(service("", "a"))), []string{
 			`r/backends.kinds: spec.rules[0].filters[0].externalAuth.backendRef.kind: "Service" is not allowed; allowed: ServiceImport.multicluster.x-k8s.io`}},
-		"kinds":        {services, "", sending(object.RouteBackend{ObjectRef: service("", "a")}, object.RouteBackend{ObjectRef: object.ObjectRef{Kind: "ServiceImport.multicluster.x-k8s.io", Namespace: "", Name: "a"}}), nil},
-		"another kind": {services, "", sending(object.RouteBackend{ObjectRef: object.ObjectRef{Kind: "Service.x.example", Namespace: "", Name: "a"}}), []string{`r/backends.kinds: spec.rules[0].backendRefs[0].kind: "Service.x.example" is not allowed; allowed: Service, ServiceImport.multicluster.x-k8s.io`}},
+		"kinds":        {services, "", sending(object.RouteBackend{Reference: service("", "a")}, object.RouteBackend{Reference: object.Reference{Kind: "ServiceImport.multicluster.x-k8s.io", Namespace: "", Name: "a"}}), nil},
+		"another kind": {services, "", sending(object.RouteBackend{Reference: object.Reference{Kind: "Service.x.example", Namespace: "", Name: "a"}}), []string{`r/backends.kinds: spec.rules[0].backendRefs[0].kind: "Service.x.example" is not allowed; allowed: Service, ServiceImport.multicluster.x-k8s.io`}},
 		"no kind":      {`backends: {kinds: []}`, "", copies, []string{`r/backends.kinds: spec.rules[1].filters[1].requestMirror.backendRef.kind: "Service" is not allowed; the policy allows none`}},
 	})
 	testRouteUpdates(t, map[string]routeUpdate{
-		"moved": {same, sending(object.RouteBackend{ObjectRef: service("", "cart")}, object.RouteBackend{ObjectRef: service("pay", "api")}), sending(object.RouteBackend{ObjectRef: service("pay", "api")}), nil},
-		"another": {same, sending(object.RouteBackend{ObjectRef: service("pay", "api")}), sending(object.RouteBackend{ObjectRef: service("pay", "db")}), []string{
+		"moved": {same, sending(object.RouteBackend{Reference: service("", "cart")}, object.RouteBackend{Reference: service("pay", "api")}), sending(object.RouteBackend{Reference: service("pay", "api")}), nil},
+		"another": {same, sending(object.RouteBackend{Reference: service("pay", "api")}), sending(object.RouteBackend{Reference: service("pay", "db")}), []string{
 			`r/backends.crossNamespace: spec.rules[0].backendRefs[0].namespace: Service "pay/db" is in another namespace`}},
-		"copies": {same, sending(object.RouteBackend{ObjectRef: service("pay", "api")}), copies, []string{
+		"copies": {same, sending(object.RouteBackend{Reference: service("pay", "api")}), copies, []string{
 			`r/backends.crossNamespace: spec.rules[1].filters[1].requestMirror.backendRef.namespace: Service "pay/api" is in another namespace`}},
 		"an authority": {same, copies, filtering(askingAbout(service("pay", "api"))), []string{
 			`r/backends.crossNamespace: spec.rules[0].filters[0].externalAuth.backendRef.namespace: Service "pay/api" is in another namespace`}},
@@ -324,7 +324,7 @@ func TestRouteFilters(t *testing.T) {
 	const denied = `filters: {denied: [RequestMirror, ExtensionRef, URLRewrite, ExternalAuth]}`
 	rewrite := object.RouteFilter{Type: "URLRewrite"}
 	extension := func(name string) object.RouteFilter {
-		return object.RouteFilter{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Filter.x.example", Namespace: "", Name: name}}
+		return object.RouteFilter{Type: "ExtensionRef", Extension: &object.Reference{Kind: "Filter.x.example", Namespace: "", Name: name}}
 	}
 	testRoutes(t, map[string]routeCase{
 		"others":    {denied, "", filtering(object.RouteFilter{Type: "RequestHeaderModifier"}, object.RouteFilter{}), nil},
@@ -377,7 +377,7 @@ func TestRoutesOrder(t *testing.T) {
 	route := object.Route{
 		Meta:    object.Meta{Labels: map[string]string{"app": "x"}, Annotations: map[string]string{"example.com/x": "y"}},
 		Parents: []object.RouteParent{gateway("edge", "a", "")},
-		Rules:   []object.RouteRule{{Filters: []object.RouteFilter{{Type: "URLRewrite"}}, Backends: []object.RouteBackend{{ObjectRef: service("", "a")}}}},
+		Rules:   []object.RouteRule{{Filters: []object.RouteFilter{{Type: "URLRewrite"}}, Backends: []object.RouteBackend{{Reference: service("", "a")}}}},
 	}
 	a := creatingRoute("")
 	a.User = "jane"
@@ -439,7 +439,7 @@ func TestLongParentsAreNotCopied(t *testing.T) {
 	const long = 1 << 20
 	p := mustLoad(t, routesRule("parents: {allowed: [{kind: Gateway}]}"))
 	route := &object.Route{Parents: []object.RouteParent{{
-		ObjectRef: object.ObjectRef{Kind: strings.Repeat("k", long), Name: "a"}, SectionName: strings.Repeat("s", long),
+		Reference: object.Reference{Kind: strings.Repeat("k", long), Name: "a"}, SectionName: strings.Repeat("s", long),
 	}}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -84,9 +84,9 @@ func (c loadBalancerClassAllowed) find(svc *serviceView, r *report) {
 }
 
 // classes returns spec.loadBalancerClass.
-func (s *serviceView) classes() classes {
-	if s.LoadBalancerClass == nil {
+func (svc *serviceView) classes() classes {
+	if svc.LoadBalancerClass == nil {
 		return classes{}
 	}
-	return classes{*s.LoadBalancerClass}
+	return classes{*svc.LoadBalancerClass}
 }

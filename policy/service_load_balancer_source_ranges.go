@@ -171,9 +171,9 @@ func newSourceRange(written string, index int, hidden bool) sourceRange {
 }
 
 // hasSourceRanges reports whether the field or an annotation has ranges.
-func (s *serviceView) hasSourceRanges() bool {
-	return len(s.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(s.Annotations[sourceRangesAnnotation]) != "" ||
-		strings.TrimSpace(s.Annotations[azureRangesAnnotation]) != ""
+func (svc *serviceView) hasSourceRanges() bool {
+	return len(svc.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(svc.Annotations[sourceRangesAnnotation]) != "" ||
+		strings.TrimSpace(svc.Annotations[azureRangesAnnotation]) != ""
 }
 
 // sourceRangesRequired is the check loadBalancerSourceRanges.required. It finds a Service of type LoadBalancer that

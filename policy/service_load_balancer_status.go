@@ -94,8 +94,8 @@ func (c statusAllowed) find(svc *serviceView, r *report) {
 	}
 }
 
-// statusIdentity returns the identity of a finding about an address or a host name of the element. It contains the mode and
-// the ports too. For example, nodes intercept traffic to an address with the mode VIP, but not with the mode Proxy.
+// statusIdentity returns the identity of a finding about an address or a host name of the element. It contains the mode
+// and the ports too. For example, nodes intercept traffic to an address with the mode VIP, but not with the mode Proxy.
 func statusIdentity(in *object.LoadBalancerIngress, check, value string) identity {
 	return identity{check: check, value: value, detail: in.Ports, use: cmp.Or(in.IPMode, "VIP")}
 }

@@ -89,11 +89,11 @@ func (c portsAllowed[T]) find(obj *T, r *report) {
 }
 
 // port returns the port of element i, and whether that element exists.
-func (s *serviceView) port(i int) (int32, bool) {
-	if i >= len(s.Ports) {
+func (svc *serviceView) port(i int) (int32, bool) {
+	if i >= len(svc.Ports) {
 		return 0, false
 	}
-	return s.Ports[i].Port, true
+	return svc.Ports[i].Port, true
 }
 
 func portText(port int32) string { return strconv.Itoa(int(port)) }

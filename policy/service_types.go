@@ -31,11 +31,11 @@ func (t *serviceType) UnmarshalText(b []byte) error {
 }
 
 // effectiveType returns spec.type, or the Kubernetes default ClusterIP if it is empty.
-func (s *serviceView) effectiveType() serviceType {
-	if s.Type == "" {
+func (svc *serviceView) effectiveType() serviceType {
+	if svc.Type == "" {
 		return clusterIP
 	}
-	return serviceType(s.Type)
+	return serviceType(svc.Type)
 }
 
 // serviceTypeRules is the types block: {allowed: [ClusterIP, ExternalName]} or {denied: [NodePort]}.

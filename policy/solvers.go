@@ -166,10 +166,10 @@ func (route *routeView) answersChallenges(r *report) bool {
 
 // answersChallenges reports whether a Service has the shape that cert-manager gives to the Service of a solver: its
 // label, only the port of the solver, and the type ClusterIP or NodePort.
-func (s *serviceView) answersChallenges(*report) bool {
-	t := s.effectiveType()
-	return hasSolverLabel(&s.Meta) && (t == clusterIP || t == nodePort) &&
-		len(s.Ports) == 1 && s.Ports[0].Port == solverPort
+func (svc *serviceView) answersChallenges(*report) bool {
+	t := svc.effectiveType()
+	return hasSolverLabel(&svc.Meta) && (t == clusterIP || t == nodePort) &&
+		len(svc.Ports) == 1 && svc.Ports[0].Port == solverPort
 }
 
 // isChallenge reports whether a path answers one challenge: challengePath followed by a base64url token.

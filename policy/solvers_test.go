@@ -41,7 +41,7 @@ func solverRoute() *object.Route {
 		Meta:      object.Meta{Labels: map[string]string{solverLabel: "true"}, Owner: "Challenge/x"},
 		Hostnames: []string{"shop.corp.example"},
 		Parents: []object.RouteParent{{
-			ObjectRef: object.ObjectRef{Kind: "Gateway." + gatewayGroup, Namespace: "edge", Name: "public"}, SectionName: "http",
+			Reference: object.Reference{Kind: "Gateway." + gatewayGroup, Namespace: "edge", Name: "public"}, SectionName: "http",
 		}},
 		Rules: []object.RouteRule{{Matches: []object.RouteMatch{{Path: object.RoutePath{Type: "Exact", Value: challengePath + "x_Y-1"}}}}},
 	}

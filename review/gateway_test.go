@@ -50,13 +50,13 @@ func TestParseGateway(t *testing.T) {
 				AllowedRoutes: &object.ListenerNamespaces{},
 				Filters: []object.RouteFilter{
 					{
-						Type: "ExternalAuth", Auth: &object.ObjectRef{Kind: "Service", Namespace: "o", Name: "auth"}, AuthPort: 80,
+						Type: "ExternalAuth", Auth: &object.Reference{Kind: "Service", Namespace: "o", Name: "auth"}, AuthPort: 80,
 						Texts: []object.FilterText{
 							{Field: "externalAuth", In: "http.path", Value: "/a"},
 							{Field: "externalAuth", In: "http.allowedHeaders[]", Value: "x"},
 						},
 					},
-					{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
+					{Type: "ExtensionRef", Extension: &object.Reference{Kind: "Filter.x.example", Name: "f"}},
 				},
 			},
 		},

@@ -62,7 +62,7 @@ func readRouteParent(r *jsonscan.Reader, p *object.RouteParent) {
 			ref.read(r, name)
 		}
 	}
-	p.ObjectRef = ref.object()
+	p.Reference = ref.object()
 }
 
 // reference is a reference to an object while it is read. It starts with the group and the kind that apply if the
@@ -88,7 +88,7 @@ func (o *reference) read(r *jsonscan.Reader, field []byte) {
 }
 
 // object returns the complete reference.
-func (o *reference) object() object.ObjectRef {
+func (o *reference) object() object.Reference {
 	kind := o.kind
 	switch {
 	case o.group == "":
@@ -97,7 +97,7 @@ func (o *reference) object() object.ObjectRef {
 	default:
 		kind += "." + o.group
 	}
-	return object.ObjectRef{Kind: kind, Namespace: o.namespace, Name: o.name}
+	return object.Reference{Kind: kind, Namespace: o.namespace, Name: o.name}
 }
 
 func readRouteRule(r *jsonscan.Reader, rule *object.RouteRule) {
@@ -183,7 +183,7 @@ func readRouteBackend(r *jsonscan.Reader, b *object.RouteBackend) {
 			ref.read(r, name)
 		}
 	}
-	b.ObjectRef = ref.object()
+	b.Reference = ref.object()
 }
 
 func readRouteFilter(r *jsonscan.Reader, f *object.RouteFilter) {
@@ -212,7 +212,7 @@ func readRouteFilter(r *jsonscan.Reader, f *object.RouteFilter) {
 	}
 }
 
-func readExtension(r *jsonscan.Reader, o *object.ObjectRef) {
+func readExtension(r *jsonscan.Reader, o *object.Reference) {
 	var ref reference
 	for name := range r.Fields {
 		ref.read(r, name)
@@ -224,7 +224,7 @@ func readExtension(r *jsonscan.Reader, o *object.ObjectRef) {
 // absent. It calls others for each other field.
 func readFilterBackend(
 	r *jsonscan.Reader, others func(r *jsonscan.Reader, field []byte),
-) (ref *object.ObjectRef, port int32) {
+) (ref *object.Reference, port int32) {
 	backend := jsonscan.Optional(r, func(r *jsonscan.Reader, b *object.RouteBackend) {
 		b.Kind = "Service"
 		for name := range r.Fields {
@@ -238,7 +238,7 @@ func readFilterBackend(
 	if backend == nil {
 		return nil, 0
 	}
-	return &backend.ObjectRef, backend.Port
+	return &backend.Reference, backend.Port
 }
 
 // skipped does not read the value.

@@ -37,11 +37,11 @@ func TestParseRoute(t *testing.T) {
 		Hostnames:       []string{"a.example", ""},
 		DefaultGateways: "All",
 		Parents: []object.RouteParent{
-			{ObjectRef: object.ObjectRef{Kind: gateway, Name: "g"}},
-			{ObjectRef: object.ObjectRef{Kind: "Service", Namespace: "n", Name: "s"}, SectionName: "x", Port: 80},
-			{ObjectRef: object.ObjectRef{Kind: gateway, Name: "h"}},
-			{ObjectRef: object.ObjectRef{Kind: "ListenerSet.gateway.networking.k8s.io", Name: "l"}},
-			{ObjectRef: object.ObjectRef{Kind: gateway}},
+			{Reference: object.Reference{Kind: gateway, Name: "g"}},
+			{Reference: object.Reference{Kind: "Service", Namespace: "n", Name: "s"}, SectionName: "x", Port: 80},
+			{Reference: object.Reference{Kind: gateway, Name: "h"}},
+			{Reference: object.Reference{Kind: "ListenerSet.gateway.networking.k8s.io", Name: "l"}},
+			{Reference: object.Reference{Kind: gateway}},
 		},
 		Rules: []object.RouteRule{
 			{
@@ -51,14 +51,14 @@ func TestParseRoute(t *testing.T) {
 					{},
 				},
 				Filters: []object.RouteFilter{
-					{Type: "RequestMirror", Mirror: &object.ObjectRef{Kind: "Service", Namespace: "o", Name: "m"}},
-					{Type: "ExtensionRef", Extension: &object.ObjectRef{Kind: "Filter.x.example", Name: "f"}},
+					{Type: "RequestMirror", Mirror: &object.Reference{Kind: "Service", Namespace: "o", Name: "m"}},
+					{Type: "ExtensionRef", Extension: &object.Reference{Kind: "Filter.x.example", Name: "f"}},
 					{Type: "CORS"},
-					{Type: "ExternalAuth", Auth: &object.ObjectRef{Kind: "Service", Namespace: "o", Name: "a"}},
+					{Type: "ExternalAuth", Auth: &object.Reference{Kind: "Service", Namespace: "o", Name: "a"}},
 				},
 				Backends: []object.RouteBackend{
-					{ObjectRef: object.ObjectRef{Kind: "Service", Name: "b"}, Port: 80, Filters: []object.RouteFilter{{Type: "URLRewrite"}}},
-					{ObjectRef: object.ObjectRef{Kind: "Import.x.example", Namespace: "p", Name: "i"}},
+					{Reference: object.Reference{Kind: "Service", Name: "b"}, Port: 80, Filters: []object.RouteFilter{{Type: "URLRewrite"}}},
+					{Reference: object.Reference{Kind: "Import.x.example", Namespace: "p", Name: "i"}},
 				},
 			},
 			{},
@@ -225,7 +225,7 @@ func typedHTTPRoute(raw []byte) (*object.Route, error) {
 		rule.Filters = typedHTTPFilters(r.Filters)
 		for _, b := range r.BackendRefs {
 			rule.Backends = append(rule.Backends, object.RouteBackend{
-				ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port), Filters: typedHTTPFilters(b.Filters),
+				Reference: typedBackend(b.BackendObjectReference), Port: value(b.Port), Filters: typedHTTPFilters(b.Filters),
 			})
 		}
 		if r.SessionPersistence != nil {
@@ -254,7 +254,7 @@ func typedFilter(name string, m *gatewayv1.HTTPRequestMirrorFilter, e *gatewayv1
 		filter.Mirror, filter.MirrorPort = new(typedBackend(m.BackendRef)), value(m.BackendRef.Port)
 	}
 	if e != nil {
-		filter.Extension = &object.ObjectRef{Kind: qualified(string(e.Group), string(e.Kind)), Name: string(e.Name)}
+		filter.Extension = &object.Reference{Kind: qualified(string(e.Group), string(e.Kind)), Name: string(e.Name)}
 	}
 	return filter
 }
@@ -368,7 +368,7 @@ func typedGRPCRoute(raw []byte) (*object.Route, error) {
 			rule.Filters = append(rule.Filters, typedGRPCFilter(&f))
 		}
 		for _, b := range r.BackendRefs {
-			backend := object.RouteBackend{ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port)}
+			backend := object.RouteBackend{Reference: typedBackend(b.BackendObjectReference), Port: value(b.Port)}
 			for _, f := range b.Filters {
 				backend.Filters = append(backend.Filters, typedGRPCFilter(&f))
 			}
@@ -418,7 +418,7 @@ func typedUDPRoute(raw []byte) (*object.Route, error) {
 func typedRule(backends []gatewayv1.BackendRef) (rule object.RouteRule) {
 	for _, b := range backends {
 		rule.Backends = append(rule.Backends, object.RouteBackend{
-			ObjectRef: typedBackend(b.BackendObjectReference), Port: value(b.Port),
+			Reference: typedBackend(b.BackendObjectReference), Port: value(b.Port),
 		})
 	}
 	return rule
@@ -438,7 +438,7 @@ func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) 
 			kind = *p.Kind
 		}
 		route.Parents = append(route.Parents, object.RouteParent{
-			ObjectRef: object.ObjectRef{
+			Reference: object.Reference{
 				Kind: qualified(string(group), string(kind)), Namespace: string(value(p.Namespace)), Name: string(p.Name),
 			},
 			SectionName: string(value(p.SectionName)), Port: value(p.Port),
@@ -447,12 +447,12 @@ func typedRoute(spec gatewayv1.CommonRouteSpec, hostnames []gatewayv1.Hostname) 
 	return route
 }
 
-func typedBackend(b gatewayv1.BackendObjectReference) object.ObjectRef {
+func typedBackend(b gatewayv1.BackendObjectReference) object.Reference {
 	kind := gatewayv1.Kind("Service")
 	if b.Kind != nil {
 		kind = *b.Kind
 	}
-	return object.ObjectRef{
+	return object.Reference{
 		Kind: qualified(string(value(b.Group)), string(kind)), Namespace: string(value(b.Namespace)), Name: string(b.Name),
 	}
 }

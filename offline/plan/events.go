@@ -36,7 +36,7 @@ type event struct {
 	Verb         string `json:"verb"`
 	User         sender `json:"user"`
 	Impersonated sender `json:"impersonatedUser"`
-	ObjectRef    struct {
+	Reference    struct {
 		Group       string `json:"apiGroup"`
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
@@ -103,8 +103,8 @@ func (p *Plan) event(object offline.Object) error {
 	}
 	value, why := p.objectOf(&e)
 	if why != "" {
-		object.Kind, object.APIVersion = e.ObjectRef.Resource, e.ObjectRef.Group+"/"
-		object.Namespace, object.Name = e.ObjectRef.Namespace, e.ObjectRef.Name
+		object.Kind, object.APIVersion = e.Reference.Resource, e.Reference.Group+"/"
+		object.Namespace, object.Name = e.Reference.Namespace, e.Reference.Name
 		p.skip(object, why)
 		return nil
 	}
@@ -113,10 +113,10 @@ func (p *Plan) event(object offline.Object) error {
 		return err
 	}
 	if sent.Namespace == "" {
-		sent.Namespace = e.ObjectRef.Namespace
+		sent.Namespace = e.Reference.Namespace
 	}
 	if sent.Name == "" {
-		sent.Name = e.ObjectRef.Name
+		sent.Name = e.Reference.Name
 	}
 	as := e.User
 	if e.Impersonated.Username != "" {
@@ -135,9 +135,9 @@ func (p *Plan) objectOf(e *event) (value jsontext.Value, why string) {
 		return nil, whyStage
 	case e.Verb != verbCreate && e.Verb != verbUpdate && e.Verb != verbPatch:
 		return nil, whyVerb
-	case !p.validated[resource{e.ObjectRef.Group, e.ObjectRef.Resource}]:
+	case !p.validated[resource{e.Reference.Group, e.Reference.Resource}]:
 		return nil, whyResource
-	case e.ObjectRef.Subresource != "":
+	case e.Reference.Subresource != "":
 		return nil, whySubresource
 	case e.Verb == verbPatch && e.failed():
 		return nil, whyFailedPatch

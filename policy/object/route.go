@@ -13,8 +13,8 @@ type Route struct {
 	Rules           []RouteRule
 }
 
-// ObjectRef is a reference to another object. Absent fields have the defaults of Gateway API.
-type ObjectRef struct {
+// Reference is a reference to another object. Absent fields have the defaults of Gateway API.
+type Reference struct {
 	// Kind is followed by a dot and the group, except for the core group. Examples are Service and
 	// Gateway.gateway.networking.k8s.io.
 	Kind      string
@@ -24,7 +24,7 @@ type ObjectRef struct {
 
 // RouteParent is one element of spec.parentRefs. It references a Gateway, a ListenerSet, or a Service in a mesh.
 type RouteParent struct {
-	ObjectRef
+	Reference
 	SectionName string // name of a listener; empty means all listeners
 	Port        int32  // of listeners; 0 means all listeners
 }
@@ -58,7 +58,7 @@ type RouteMethod struct{ Type, Service, Method string }
 
 // RouteBackend is one element of spec.rules[].backendRefs.
 type RouteBackend struct {
-	ObjectRef
+	Reference
 	Port    int32 // 0 if absent
 	Filters []RouteFilter
 }
@@ -67,13 +67,13 @@ type RouteBackend struct {
 type RouteFilter struct {
 	Type string // RequestMirror, URLRewrite, …
 	// Mirror is requestMirror.backendRef, which gets a copy of each request. It is nil if absent.
-	Mirror *ObjectRef
+	Mirror *Reference
 	// Auth is externalAuth.backendRef, which gets each request and decides whether it is allowed. It is nil if absent.
-	Auth *ObjectRef
+	Auth *Reference
 	// MirrorPort and AuthPort are the ports of these backends. They are 0 if absent.
 	MirrorPort, AuthPort int32
 	// Extension is extensionRef. It is nil if absent.
-	Extension *ObjectRef
+	Extension *Reference
 	// Content is the JSON configuration of a filter of another type, such as urlRewrite or requestHeaderModifier.
 	Content string
 	// Texts are the names, values, hosts and paths of the filter, which controllers write into their configuration.

@@ -1,4 +1,5 @@
-// Command panels evaluates the queries of a Grafana dashboard with Prometheus' engine, for the picture of the dashboard:
+// Command panels evaluates the queries of a Grafana dashboard with Prometheus' engine, for the picture of the
+// dashboard:
 //
 //	panels DASHBOARD SCRAPES > PANELS
 //

@@ -1,6 +1,6 @@
-// Package costliest creates the costliest reviews, for tests and benchmarks that limit the cost of a review. It combines
-// each field that affects a decision with the costliest contents that a tenant could write there. It uses the decoder
-// to find these fields, so a new field is tried automatically.
+// Package costliest creates the costliest reviews, for tests and benchmarks that limit the cost of a review. It
+// combines each field that affects a decision with the costliest contents that a tenant could write there. It uses the
+// decoder to find these fields, so a new field is tried automatically.
 //
 //	fields.go     the fields that affect decisions, of every kind; fields_routes.go, of routes
 //	contents.go   the contents that a tenant could write
