@@ -115,7 +115,10 @@ func TestDenial(t *testing.T) {
 			Decision{Unevaluated: Unevaluated{strings.Repeat("x", 128<<10), policy.Enforce}},
 			strings.Repeat("x", MaxSentence-len("…")) + "… [policy 0123456789ab]",
 		},
-		{"an object that cannot be evaluated, where nothing is enforced", Decision{Unevaluated: Unevaluated{"too deep", policy.Warn}}, ""},
+		{
+			"an object that cannot be evaluated, where nothing is enforced",
+			Decision{Unevaluated: Unevaluated{"too deep", policy.Warn}}, "",
+		},
 		{
 			"a sentence with an annotation of 256 KiB in it",
 			Decision{Findings: []policy.Finding{{

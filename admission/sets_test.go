@@ -53,7 +53,8 @@ func TestUnevaluated(t *testing.T) {
 		{"", "", false, policy.Off},
 		{"", "", true, policy.Off},
 	} {
-		if got := w.Unevaluated(load(t, test.policy), test.set, "1", "why", test.unchanged).Unevaluated.Mode; got != test.want {
+		got := w.Unevaluated(load(t, test.policy), test.set, "1", "why", test.unchanged).Unevaluated.Mode
+		if got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
 	}

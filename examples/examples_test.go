@@ -31,7 +31,8 @@ func TestManifests(t *testing.T) {
 			if strings.Contains(file, "workloads-") {
 				policyFile = "examples/policies/workloads.yaml"
 			}
-			report := offline.Review(offline.Options{Policy: load(t, policyFile), Namespace: "default"}, offline.Read([]string{file},
+			options := offline.Options{Policy: load(t, policyFile), Namespace: "default"}
+			report := offline.Review(options, offline.Read([]string{file},
 				nil))
 			if want := strings.Contains(file, "-good"); (report.Decision == offline.Allowed) != want {
 				t.Errorf("decision %s", report.Decision)

@@ -116,7 +116,9 @@ func isKubernetesController(user string) bool {
 
 // templateViews returns a view of each template whose images can be evaluated, with the images that will be pulled. It
 // also returns what happens to the images of each template.
-func (p *Policy) templateViews(a object.Attributes, w *object.Workload, e *Effort) ([]part[podView], []Rewriting, error) {
+func (p *Policy) templateViews(
+	a object.Attributes, w *object.Workload, e *Effort,
+) ([]part[podView], []Rewriting, error) {
 	a = attributesOfPods(a)
 	var all []part[podView]
 	rewritings := make([]Rewriting, len(w.Templates))

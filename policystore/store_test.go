@@ -130,7 +130,8 @@ func TestOpen(t *testing.T) {
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[policy.yaml] mirrors=1 pods=1 ingresses=0 ` +
 				`services=0 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0` + "\n" +
 				`level=WARN msg="policy warning" path=PATH warning="policy.yaml:6:3: pods[0]: images.denied has ` +
-				`docker.io/evil/x, and mirrors entry hub has it at m.example/hub/evil/x: an image written like that is not denied; ` +
+				`docker.io/evil/x, and mirrors entry hub has it at m.example/hub/evil/x: an image written like ` +
+				`that is not denied; ` +
 				`deny m.example/hub/evil/x too"`,
 		},
 		"bad": {
