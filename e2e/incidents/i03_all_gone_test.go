@@ -26,7 +26,7 @@ func TestI3(t *testing.T) {
 	t.Run("all gone", func(t *testing.T) {
 		try(t, incident{
 			id: "I3", what: "no replica is left, failurePolicy Fail",
-			guard: "the webhooks match only listed resources in namespaces that have opted in",
+			guard:   "the webhooks match only listed resources in namespaces that have opted in",
 			product: cluster.Product{Overlay: "fail-closed"},
 			happen:  allGone,
 			lacking: "a webhook that matches everything",
