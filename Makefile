@@ -74,7 +74,10 @@ test-chart: ## compare the Helm chart with the manifests, with Helm and kustomiz
 # The flags of the rig, with the versions that Helm needs.
 HELM = CGO_ENABLED=0 GOWORK=off GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
 
-helm: ## build helm for test-kit into the same cache
+test-helm: helm ## install and upgrade the Helm chart with helm on a real API server ("make rig")
+	cd e2e && EVERGATE_E2E_HELM=1 EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run Helm -v ./kit
+
+helm: ## build helm for test-helm into the same cache
 	charts/test/build.sh
 
 registry: ## build the private registry of e2e/rig/registry for test-calls and the incidents into the same cache
@@ -263,5 +266,5 @@ release-test: release-dry ## check the output of release-dry, and that a second 
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart helm \
+.PHONY: bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

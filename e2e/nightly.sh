@@ -3,14 +3,14 @@
 # it continues an interrupted run. Commits that only change reports do not make a new revision.
 #
 #   e2e/nightly.sh              every part: about three hours of two cores
-#   e2e/nightly.sh PART...      incidents, calls, traces, compat, goodput, worst, fuzz
+#   e2e/nightly.sh PART...      incidents, calls, traces, compat, chart, goodput, worst, fuzz
 #   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
 #
 # Needs root and the packages that e2e/README.md lists for a cluster. Logs are in dist/nightly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-parts=(incidents calls traces compat goodput worst fuzz)
+parts=(incidents calls traces compat chart goodput worst fuzz)
 page=e2e/nightly.md
 reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md')
 logs=dist/nightly
@@ -23,11 +23,12 @@ revision=$(git log -1 --format=%H -- . "${reports[@]}")
 # run PART: runs the commands of a part. Each command fails if its test fails.
 run() {
   case $1 in
-    incidents) make e2e-up e2e ;; # with controls and variants; writes e2e/report.md
+    incidents) make jaeger e2e-up e2e ;; # with controls and variants; writes e2e/report.md
     # the hostile peers for five minutes without client certificates and for five minutes with them
     calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
     traces) make jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
     compat) make compat ;;
+    chart) make test-chart test-helm ;;
     goodput) make goodput ;;
     worst) make worst ;;
     fuzz) make fuzz FUZZTIME=1m ;;
@@ -39,7 +40,7 @@ run() {
 figures() {
   case $1 in
     incidents) echo "$(grep -c '| held |' e2e/report.md) held, $(grep -c '| breaks, as it must |' e2e/report.md) controls broke: [report](report.md)" ;;
-    calls | traces) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
+    calls | traces | chart) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
     compat) grep -oE '^ok .*' "$2" | tr '\t' ' ' | tail -n 1 ;;
     goodput) grep -oE '[0-9.]+ x[0-9]*.*|goodput.*' "$2" | tail -n 1 | tr '|\t' '/ ' ;;
     worst) tail -n 1 "$2" | tr '|' '/' ;;

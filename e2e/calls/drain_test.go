@@ -52,24 +52,20 @@ func TestDrainOverTime(t *testing.T) {
 		Step: step.Seconds(),
 	}
 	directory := os.Getenv("EVERGATE_PICTURES")
-	rollovers, between := 5, int64(4*pace*rollover.Burst) // calls
 	if testing.Short() {
-		rollovers, between = 1, pace*rollover.Burst
+		t.Skip("it takes a minute, and TestRollOver checks the same promise")
 	}
+	const rollovers, between = 5, int64(4 * pace * rollover.Burst) // calls between two rollovers
 	for _, run := range []struct {
 		name string
 		rollover.Options
 		control bool // calls must be lost
-		long    bool // skipped by -short
 	}{
-		{"evergate", rollover.Options{Binary: product(t), Args: rollover.Drained()}, false, false},
-		{"evergate without drain", rollover.Options{Binary: product(t), Args: rollover.Undrained()}, true, false},
-		{"peer", rollover.Options{}, true, true},
-		{"peer with preStop", rollover.Options{PreStop: preStop}, false, true},
+		{"evergate", rollover.Options{Binary: product(t), Args: rollover.Drained()}, false},
+		{"evergate without drain", rollover.Options{Binary: product(t), Args: rollover.Undrained()}, true},
+		{"peer", rollover.Options{}, true},
+		{"peer with preStop", rollover.Options{PreStop: preStop}, false},
 	} {
-		if run.long && testing.Short() {
-			continue
-		}
 		run.Rate, run.Lag = pace, lag
 		if run.Binary == "" {
 			run.Binary = peer(t)

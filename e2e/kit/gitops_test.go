@@ -99,13 +99,17 @@ func TestFluxParts(t *testing.T) {
 			kinds = append(kinds, o.GetKind())
 		}
 		slices.Sort(kinds)
-		if diff := cmp.Diff(webhookKinds(), kinds); diff != "" {
+		// An overlay without the webhooks for Pods has no MutatingWebhookConfiguration.
+		want := slices.DeleteFunc(webhookKinds(), func(kind string) bool {
+			return !bytes.Contains(k.render(t, dir), []byte("\nkind: "+kind+"\n"))
+		})
+		if diff := cmp.Diff(want, kinds); diff != "" {
 			t.Errorf("of the second part (-want +got):\n%s", diff)
 		}
-		got, want := slices.Concat(first, second), documents(t, k.render(t, dir))
+		got, whole := slices.Concat(first, second), documents(t, k.render(t, dir))
 		slices.SortFunc(got, bytes.Compare)
-		slices.SortFunc(want, bytes.Compare)
-		if diff := cmp.Diff(want, got); diff != "" {
+		slices.SortFunc(whole, bytes.Compare)
+		if diff := cmp.Diff(whole, got); diff != "" {
 			t.Errorf("both parts together (-want +got):\n%s", diff)
 		}
 	})

@@ -22,6 +22,15 @@ import (
 
 const chart = root + "/charts/evergate"
 
+// helm returns the path of helm. It skips the test unless make test-helm runs it, because helm takes minutes to compile.
+func helm(t testing.TB) string {
+	t.Helper()
+	if os.Getenv("EVERGATE_E2E_HELM") == "" {
+		t.Skip("run make test-helm, which builds helm")
+	}
+	return tool.Need(t, "helm")
+}
+
 // helm runs helm as the admin, and returns its output. It fails the test if the command fails.
 func (c *cluster) helm(t *testing.T, args ...string) string {
 	t.Helper()
@@ -34,7 +43,7 @@ func (c *cluster) helm(t *testing.T, args ...string) string {
 
 func (c *cluster) tryHelm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tool.Need(t, "helm"), args...)
+	cmd := exec.CommandContext(t.Context(), helm(t), args...)
 	home := filepath.Dir(c.kubeconfig)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+home, "HELM_NAMESPACE=evergate-system")
 	out, err := cmd.CombinedOutput()
@@ -45,7 +54,7 @@ func (c *cluster) tryHelm(t *testing.T, args ...string) (string, error) {
 // apply. No upgrade may conflict or change caBundle. After helm uninstall, the namespace with the policy still exists.
 func TestHelm(t *testing.T) {
 	t.Parallel()
-	tool.Need(t, "helm")
+	helm(t)
 	c := start(t)
 	out := c.helm(t, "install", "evergate", chart, "--create-namespace", "--set", "replicas=2")
 	if want := "does not rewrite or deny anything yet"; !strings.Contains(out, want) {
@@ -116,7 +125,7 @@ func TestHelm(t *testing.T) {
 // TestHelmNamespace installs the chart in a namespace that exists, and does not create one.
 func TestHelmNamespace(t *testing.T) {
 	t.Parallel()
-	tool.Need(t, "helm")
+	helm(t)
 	c := start(t)
 	_, err := c.admin.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform-admission"}}, metav1.CreateOptions{})
@@ -133,8 +142,8 @@ func TestHelmNamespace(t *testing.T) {
 
 // TestHelmPreflight checks that evergate preflight understands the output of helm template and does not find a problem.
 func TestHelmPreflight(t *testing.T) {
-	helm, binary := tool.Need(t, "helm"), build(t)
-	manifests, err := exec.CommandContext(t.Context(), helm, "template", chart, "--set", "webhooks.pods=false").Output()
+	program, binary := helm(t), build(t)
+	manifests, err := exec.CommandContext(t.Context(), program, "template", chart, "--set", "webhooks.pods=false").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
