@@ -9,6 +9,7 @@ const start: Item[] = [
   ['site/start/introduction.md', 'Introduction'],
   ['site/start/five-minutes.md', 'Five minutes'],
   ['docs/runbooks/install.md', 'Install'],
+  'docs/helm.md',
   'docs/runbooks/fail-open-or-closed.md',
   ['docs/README.md', 'All pages by task'],
 ]
