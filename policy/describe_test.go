@@ -78,3 +78,28 @@ services: [{name: s, mode: enforce, hosts: {allowed: []}}]
 		t.Errorf("of Gateways %v", got)
 	}
 }
+
+// Describe has the fields of a parent, which its text alone does not separate.
+func TestDescribeParents(t *testing.T) {
+	doc, err := Describe(File{Name: "a.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
+kind: EvergatePolicy
+routes:
+- name: r
+  mode: enforce
+  parents: {allowed: [{kind: Gateway, namespace: "infra-*", name: shared, sectionName: https}]}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents, _ := doc.Entries[0].Fields["parents"].(Fields)
+	allowed, _ := parents["allowed"].([]any)
+	if len(allowed) != 1 {
+		t.Fatalf("parents are %v", doc.Entries[0].Fields)
+	}
+	got, _ := allowed[0].(Fields)
+	delete(got, "text")
+	want := Fields{"kind": "Gateway", "namespace": "infra-*", "name": "shared", "sectionName": "https"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
