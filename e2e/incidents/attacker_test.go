@@ -13,13 +13,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// answers counts the results of forbidden objects.
-type answers struct{ denied, letIn, failed, other atomic.Int64 }
+// answers counts the results of forbidden objects. The API server cuts off a creation after 34 seconds
+// (requestTimeoutUpperBound in k8s.io/apiserver/pkg/endpoints/handlers), and creates nothing then.
+type answers struct{ denied, letIn, failed, cutOff, other atomic.Int64 }
 
 func (a *answers) String() string {
-	return fmt.Sprintf("%d denied, %d allowed, %d failed for the webhook, %d otherwise",
-		a.denied.Load(), a.letIn.Load(), a.failed.Load(), a.other.Load())
+	return fmt.Sprintf("%d denied, %d allowed, %d failed for the webhook, %d cut off by the API server, %d otherwise",
+		a.denied.Load(), a.letIn.Load(), a.failed.Load(), a.cutOff.Load(), a.other.Load())
 }
+
+// keptOut returns the number of objects that were denied or cut off.
+func (a *answers) keptOut() int64 { return a.denied.Load() + a.cutOff.Load() }
 
 // breaks records the forbidden objects that were admitted.
 func (a *answers) breaks(o *outcome, what string) {
@@ -79,6 +83,8 @@ func (a *attacker) call(ctx context.Context, _ int64) error {
 		a.seen.denied.Add(1)
 	case bytes.Contains(text, []byte("failed calling webhook")):
 		a.seen.failed.Add(1)
+	case resp.StatusCode == http.StatusGatewayTimeout:
+		a.seen.cutOff.Add(1)
 	default:
 		a.seen.other.Add(1)
 		if err == nil {

@@ -273,8 +273,8 @@ func (c crowd) run(t *testing.T, object costly, evaluates bool) (outcome, time.D
 		if attack != nil {
 			attack.seen.breaks(&o, "forbidden and costly")
 		}
-		if attack != nil && attack.seen.denied.Load() == 0 {
-			o.breaks("forbidden and costly: none was denied, of %s", &attack.seen)
+		if attack != nil && attack.seen.keptOut() == 0 {
+			o.breaks("forbidden and costly: none was kept out, of %s", &attack.seen)
 		}
 	}
 	return o, p99

@@ -8,13 +8,13 @@ type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }
 
-func (digestRequired) steps(*judgedImage) int { return 0 }
+func (digestRequired) steps(*podImage) int { return 0 }
 
-func (digestRequired) passes(img *judgedImage, _ *subject) bool {
+func (digestRequired) passes(img *podImage, _ *subject) bool {
 	if strings.HasPrefix(img.Ref, "hang.example/") {
 		select {}
 	}
 	return true
 }
 
-func (digestRequired) fault(*judgedImage, *subject) string { return "" }
+func (digestRequired) fault(*podImage, *subject) string { return "" }
