@@ -158,7 +158,9 @@ func (s *scene) write(ctx context.Context) {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}
-	for ctx.Err() == nil {
+	tick := time.NewTicker(50 * time.Millisecond) // 20 objects per second
+	defer tick.Stop()
+	for ; ctx.Err() == nil; <-tick.C {
 		switch n := rand.IntN(100); {
 		case n < 45:
 			_ = createPod("team", pod("", "nginx:1.25"), dryRun)(ctx, s.admin)
@@ -175,7 +177,6 @@ func (s *scene) write(ctx context.Context) {
 		default:
 			_, _ = s.admin.NetworkingV1().Ingresses("team").Create(ctx, host("shop.example.com"), dryRun)
 		}
-		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
 	}
 }
 
