@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/json"
 	"iter"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -208,40 +207,12 @@ func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPa
 	}
 }
 
-// uriHosts is the grammar of a comma-separated list of URIs. Each URI may have a host.
-func uriHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
-	return func(yield func(string, match.HostPattern) bool) {
-		for uri := range elements(value) {
-			if p, ok := uriName(uri); ok && !yield(uri, p) {
-				return
-			}
-		}
-	}
-}
-
 // anyHost is the grammar of a text that may match every host, such as a regular expression.
 func anyHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if strings.TrimSpace(value) != "" {
 			yield(value, match.EveryHost())
 		}
-	}
-}
-
-// urlHost is the grammar of one URL, or of a host with or without a port. *.example covers any number of labels.
-func urlHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
-	return func(yield func(string, match.HostPattern) bool) {
-		value = strings.TrimSpace(value)
-		if value == "" {
-			return
-		}
-		_, rest, found := strings.Cut(value, "://")
-		if !found {
-			rest = value
-		}
-		host, _, _ := strings.Cut(rest, "/")
-		host, _, _ = strings.Cut(host, ":")
-		yield(value, anyDepth(host))
 	}
 }
 
@@ -372,74 +343,4 @@ func LooksLikeHosts(s string) bool {
 		found = true
 	}
 	return found
-}
-
-// uriName reads a URI and returns the host of its authority, as in https://web.example/a. A urn: URI has no host. The
-// trust domain of spiffe://cluster.local/ns/team identifies a set of workloads, not a host. Any other URI without a
-// host may mean every host. For example, the host of sip:user@example is not in the usual place.
-func uriName(s string) (match.HostPattern, bool) {
-	scheme, rest, ok := strings.Cut(s, ":")
-	authority, hierarchical := strings.CutPrefix(rest, "//")
-	switch {
-	case ok && (strings.EqualFold(scheme, "urn") || strings.EqualFold(scheme, "spiffe") && hierarchical):
-		return match.HostPattern{}, false
-	case !hierarchical, !isScheme(scheme):
-		return match.EveryHost(), true
-	}
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
-	}
-	return authorityName(authority)
-}
-
-// isScheme reports whether a text is a URI scheme (RFC 3986).
-func isScheme(s string) bool {
-	letter := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-	return s != "" && letter(rune(s[0])) && !strings.ContainsFunc(s, func(c rune) bool {
-		return !letter(c) && (c < '0' || c > '9') && c != '+' && c != '-' && c != '.'
-	})
-}
-
-// authorityName reads the authority of a URI: a host, which may follow a user and precede a port. Readers of URIs parse
-// an authority with two @ or a backslash in different ways, so it is every host.
-func authorityName(s string) (match.HostPattern, bool) {
-	host := s[strings.LastIndexByte(s, '@')+1:]
-	if strings.Count(s, "@") > 1 || strings.ContainsFunc(s, func(c rune) bool {
-		return c <= ' ' || c == '\\' || c > '~'
-	}) {
-		return match.EveryHost(), true
-	}
-	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
-		if strings.Trim(host[colon+1:], "0123456789") != "" {
-			return match.EveryHost(), true
-		}
-		host = host[:colon]
-	}
-	if inner, ok := strings.CutPrefix(host, "["); ok {
-		inner, closed := strings.CutSuffix(inner, "]")
-		if !closed {
-			return match.EveryHost(), true
-		}
-		return addressName(inner)
-	}
-	return oneLabel(host), true
-}
-
-// addressName reads an IP address. An IPv4 address within IPv6 is read as the IPv4 address, as in the certificate.
-func addressName(s string) (match.HostPattern, bool) {
-	inAddress := func(c rune) bool {
-		return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '.' || c == ':'
-	}
-	if strings.ContainsFunc(s, func(c rune) bool { return !inAddress(c) }) { // also a zone, which certificates do not have
-		return match.EveryHost(), true
-	}
-	ip, err := netip.ParseAddr(s)
-	if err != nil {
-		return match.EveryHost(), true
-	}
-	var canonical [len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")]byte
-	if text := ip.Unmap().AppendTo(canonical[:0]); string(text) != s { // most addresses are canonical and are not copied
-		s = string(text)
-	}
-	return match.HostPattern{Name: s}, true
 }
