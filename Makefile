@@ -168,7 +168,7 @@ bench-stages: ## measure decoding, deciding and encoding against the stored base
 	$(TOOL) benchstat cmd/bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
 # The benchmarks of the stages of a review, for allocs and bench-stages.
-STAGES = ^Benchmark(Decode|JudgePod|JudgeService|RewritePod|Encode|Review)$$
+STAGES = ^Benchmark(Decode|EvaluatePod|EvaluateService|RewritePod|Encode|Review)$$
 STAGE_PACKAGES = ./review ./policy ./handlers
 
 # The flags with which the binary is compiled.

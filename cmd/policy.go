@@ -166,7 +166,7 @@ func counted(c policy.Counts, more policy.Additions) string {
 		n    int
 		what string
 	}{
-		{more.Exceptions, "exception"}, {more.Carriers, "shared gateway namespace"}, {more.Templates, "template"},
+		{more.Exceptions, "exception"}, {more.SharedNamespaces, "shared gateway namespace"}, {more.Templates, "template"},
 	} {
 		switch addition.n {
 		case 0:

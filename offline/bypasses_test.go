@@ -140,9 +140,9 @@ func topOf(t *testing.T, path string) top {
 		switch line = strings.TrimSuffix(line, "\n"); {
 		case strings.HasPrefix(line, wantMark):
 			said.want = append(said.want, line)
-		case line == "# refused by: us":
+		case line == "# rejected by: Evergate":
 			said.byUs, denied = true, true
-		case line == "# refused by: schema":
+		case line == "# rejected by: schema":
 			denied = true
 		case line == "# example policy: lets it in":
 			said.byExample = true

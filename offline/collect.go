@@ -157,7 +157,7 @@ func newFinding(f policy.Finding) Finding {
 	}
 	found := Finding{
 		Effect: effect, ID: f.ID(), Mode: f.Mode.String(), Path: f.Path, Message: f.Reason, Note: f.Note, Existed: f.Existed,
-		PodsDenied: f.PodsRefused,
+		PodsDenied: f.PodsDenied,
 	}
 	if e := f.Exempt; e != nil {
 		found.ExemptBy, found.ExemptUntil, found.ExemptReason = e.By(), e.Until, e.Reason

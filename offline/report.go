@@ -133,7 +133,7 @@ type Image struct {
 	Image   string `json:"image"`            // as written
 	Outcome string `json:"outcome"`          // a word of policy.Outcome, or outside
 	Effect  Effect `json:"effect,omitempty"` // warning, if the user gets a warning
-	Entry   string `json:"entry,omitempty"`  // the mirrors entry that decided
+	Entry   string `json:"entry,omitempty"`  // the mirrors entry that covers it
 	Mode    string `json:"mode,omitempty"`   // of that entry
 	To      string `json:"to,omitempty"`     // where it is, or would be, pulled from
 	// PullSecret is the imagePullSecret of the entry with which the image is, or would be, pulled.
@@ -144,7 +144,7 @@ type Image struct {
 }
 
 // ID identifies the check behind a warning about an image, like Finding.ID does for findings. It contains the mirrors
-// entry that decided. Without an entry it is "images".
+// entry that covers the image. Without an entry it is "images".
 func (i *Image) ID() string {
 	if i.Entry == "" {
 		return "images"

@@ -53,7 +53,7 @@ func (p *annotationPrefixes) Validate() error {
 		return errNoCheck("externalDNS, ingressNginx or haproxyIngress")
 	}
 	for _, f := range p.fields() {
-		faults.Add(refuseEmpty(f.name, *f.list))
+		faults.Add(rejectEmpty(f.name, *f.list))
 		if len(*f.list) > maxAnnotationPrefixes {
 			faults.Fieldf(f.name, "has %d prefixes; at most %d are read", len(*f.list), maxAnnotationPrefixes)
 			continue

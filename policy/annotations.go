@@ -60,17 +60,17 @@ func (k *annotationKey) UnmarshalText(b []byte) error {
 // Validate implements strict.Validator.
 func (a *annotationRules) Validate() error {
 	var faults strict.Faults
-	faults.Add(refuseEmpty("denied", a.Denied))
-	faults.Add(refuseEmpty("required", a.Required))
-	faults.Add(refuseEmpty("values", a.Values))
-	faults.Add(refuseEmpty("deniedValues", a.DeniedValues))
-	faults.Add(a.refuseDenied("required", a.Required, "no object can pass"))
+	faults.Add(rejectEmpty("denied", a.Denied))
+	faults.Add(rejectEmpty("required", a.Required))
+	faults.Add(rejectEmpty("values", a.Values))
+	faults.Add(rejectEmpty("deniedValues", a.DeniedValues))
+	faults.Add(a.rejectDenied("required", a.Required, "no object can pass"))
 	return faults.Err()
 }
 
-// refuseDenied returns an error for each key that is denied and also required, by field. so is the consequence, and
+// rejectDenied returns an error for each key that is denied and also required, by field. so is the consequence, and
 // ends the error.
-func (a *annotationRules) refuseDenied(field string, required []annotationRequirement, so string) error {
+func (a *annotationRules) rejectDenied(field string, required []annotationRequirement, so string) error {
 	var faults strict.Faults
 	denied := newKeyPatterns(a.Denied, len(required))
 	for i := range required {

@@ -21,7 +21,7 @@ func viewCertificate(crt *object.Certificate) certificateView {
 func certificateRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule[certificateView] {
 		return rule[certificateView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.carriers, (*certificateView).claims, always))...)
+	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, always))...)
 }
 
 // EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.

@@ -29,7 +29,7 @@ func TestDNSEndpointManifests(t *testing.T) {
 
 // testManifests evaluates each manifest below testdata/kind with the policy.yaml next to it, and compares the
 // sentences.
-func testManifests(t *testing.T, kind string, judge func(p *Policy, manifest []byte) []Finding) {
+func testManifests(t *testing.T, kind string, evaluate func(p *Policy, manifest []byte) []Finding) {
 	t.Helper()
 	for _, path := range testdata(t, kind+"/*/*.yaml") {
 		if filepath.Base(path) == "policy.yaml" {
@@ -37,7 +37,7 @@ func testManifests(t *testing.T, kind string, judge func(p *Policy, manifest []b
 		}
 		t.Run(strings.TrimPrefix(path, "testdata/"), func(t *testing.T) {
 			text := readFile(t, path)
-			got := sentences(judge(mustLoadBeside(t, path), text))
+			got := sentences(evaluate(mustLoadBeside(t, path), text))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}

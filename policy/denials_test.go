@@ -78,7 +78,7 @@ func denials(t *testing.T) string {
 	}
 	b.WriteString("## Mistakes in a policy\n\n" +
 		"`kubectl apply` of the policy's ConfigMap, `evergate policy check` and the log of\n`evergate serve` show these sentences. They begin with the file, the line, the column and the field.\n\n")
-	for _, file := range append(testdata(t, "load/*.bad.yaml"), testdata(t, "mirrors/refused/*.yaml")...) {
+	for _, file := range append(testdata(t, "load/*.bad.yaml"), testdata(t, "mirrors/invalid/*.yaml")...) {
 		title := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".yaml"), ".bad")
 		fmt.Fprintf(&b, "### Mistake: %s\n\n", strings.ReplaceAll(title, "-", " "))
 		writeSentences(&b, marked(readFile(t, file), wantMark))

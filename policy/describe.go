@@ -45,8 +45,8 @@ type Fields map[string]any
 // Document is a policy as written. It contains the entries in their order and the other fields of the policy.
 type Document struct {
 	Entries []Entry
-	// Settings contains the fields of the document that do not hold entries: annotationPrefixes, carriers,
-	// globbingClasses, hostAnnotations, templates.
+	// Settings contains the fields of the document that do not hold entries: annotationPrefixes,
+	// sharedGatewayNamespaces, globbingClasses, hostAnnotations, templates.
 	Settings Fields
 	// HostAnnotations maps kinds to the annotations by which their objects claim hosts. It includes the annotations under
 	// the prefixes of annotationPrefixes.

@@ -12,7 +12,7 @@ import (
 func TestDescribe(t *testing.T) {
 	doc, err := Describe(File{Name: "b.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
-carriers: [gateways]
+sharedGatewayNamespaces: [gateways]
 services:
 - name: open
   mode: warn
@@ -32,7 +32,7 @@ pods:
 		t.Fatal(err)
 	}
 	want := Document{
-		Settings: Fields{"carriers": []any{"gateways"}},
+		Settings: Fields{"sharedGatewayNamespaces": []any{"gateways"}},
 		Entries: []Entry{
 			{Block: "mirrors", Name: "hub", Mode: Off, Pos: Position{"a.yaml", 4, 3, "mirrors[0]"}, Fields: Fields{
 				"sources": []any{"docker.io", "*.gcr.io"},

@@ -35,8 +35,8 @@ type header struct {
 	dimensions dimensions
 	// exempt is set if the exclude has an end date. Excluded objects are then evaluated, and their findings are silenced.
 	exempt *endingExclude
-	// refuses reports, for a rule about workloads, whether the rule denies their Pods in its own mode.
-	refuses bool
+	// deniesPods reports, for a rule about workloads, whether the rule denies their Pods in its own mode.
+	deniesPods bool
 }
 
 // head returns the header of an entry of any block.
@@ -70,8 +70,8 @@ func (h *header) appliesTo(s *subject) bool {
 // methods of the entries call it.
 func (h *header) validate(d dimensions) error {
 	h.dimensions, h.exempt = d, newEndingExclude(h.Exclude)
-	errs := slices.Concat(d.refuse(h.Match, true), d.refuse(h.Exclude, false))
-	return errors.Join(append(errs, h.refuse(h.Mode))...)
+	errs := slices.Concat(d.reject(h.Match, true), d.reject(h.Exclude, false))
+	return errors.Join(append(errs, h.reject(h.Mode))...)
 }
 
 // entryName is the name of an entry: lower case letters, digits, - and ., at most 63 characters. Metrics and
@@ -176,9 +176,9 @@ func stringsOf[T fmt.Stringer](values []T) []string {
 	return s
 }
 
-// refuseEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
+// rejectEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
 // because [] denies every value there.
-func refuseEmpty[T any](field string, list []T) error {
+func rejectEmpty[T any](field string, list []T) error {
 	if list == nil || len(list) > 0 {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (e *exceptionsEntry) Validate() error {
 	case n > maxExceptionRules:
 		faults.Fieldf("rules", "has %d elements; at most %d are read", n, maxExceptionRules)
 	}
-	for _, err := range e.Match.refuseEnd() {
+	for _, err := range e.Match.rejectEnd() {
 		faults.Add(err)
 	}
 	if e.Match.Set != "" {
@@ -55,7 +55,7 @@ func (e *exceptionsEntry) Validate() error {
 	if !e.Match.hasDimension() {
 		faults.Fieldf("match", "has no dimension: write which objects are exempt, for example by namespaces")
 	}
-	for _, err := range append(e.Match.refuseEmpty(true), e.Match.refuseNamespaces(true)...) {
+	for _, err := range append(e.Match.rejectEmpty(true), e.Match.rejectNamespaces(true)...) {
 		faults.Add(err)
 	}
 	return faults.Err()

@@ -20,9 +20,9 @@ type Finding struct {
 
 	// Existed is true for a pre-existing finding, which the object had before the update. It can warn, but never denies.
 	Existed bool
-	// PodsRefused is true for an introduced finding in the template of a workload if the finding does not deny the
+	// PodsDenied is true for an introduced finding in the template of a workload if the finding does not deny the
 	// workload, but the rule will deny the Pods of the workload.
-	PodsRefused bool
+	PodsDenied bool
 
 	// Exempt is the exemption that silences the finding, which then neither denies nor warns. It is nil if the finding is
 	// not silenced.

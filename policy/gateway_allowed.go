@@ -37,7 +37,7 @@ type allowedRouteRules struct {
 }
 
 // Validate implements strict.Validator.
-func (b *allowedRouteRules) Validate() error { return refuseNoFrom(b.From, fromSame) }
+func (b *allowedRouteRules) Validate() error { return rejectNoFrom(b.From, fromSame) }
 
 func (b *allowedRouteRules) checks() []check[gatewayView] {
 	if b == nil {
@@ -53,7 +53,7 @@ type allowedListenerRules struct {
 }
 
 // Validate implements strict.Validator.
-func (b *allowedListenerRules) Validate() error { return refuseNoFrom(b.From, fromNone) }
+func (b *allowedListenerRules) Validate() error { return rejectNoFrom(b.From, fromNone) }
 
 func (b *allowedListenerRules) checks() []check[gatewayView] {
 	if b == nil {
@@ -62,8 +62,8 @@ func (b *allowedListenerRules) checks() []check[gatewayView] {
 	return []check[gatewayView]{allowedListenersFrom{b.From, passing(b.From)}}
 }
 
-// refuseNoFrom returns an error for an empty list. The error suggests least, the value that was probably meant.
-func refuseNoFrom(from []fromNamespaces, least fromNamespaces) error {
+// rejectNoFrom returns an error for an empty list. The error suggests least, the value that was probably meant.
+func rejectNoFrom(from []fromNamespaces, least fromNamespaces) error {
 	if len(from) == 0 {
 		return strict.Fieldf("from", "[] denies every Gateway: write [%s] or more", least)
 	}
@@ -132,7 +132,7 @@ func namespacesReason(n *object.ListenerNamespaces, from fromNamespaces) string 
 	case n == nil || n.From == "":
 		return "is not set, which means " + text.Quote(string(from)) + ", and that is not allowed"
 	case n.From != string(from):
-		return text.Quote(n.From) + " with a selector that a namespace without labels meets is " +
+		return text.Quote(n.From) + " with a selector that matches namespaces without labels means " +
 			text.Quote(string(from)) + ", which is not allowed"
 	}
 	return text.Quote(n.From) + " is not allowed"

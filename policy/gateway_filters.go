@@ -13,7 +13,7 @@ import (
 // namespace of the object. Filters of listeners are an experimental field of Gateway API: see filters.
 type listenerBackendRules struct {
 	// CrossNamespace: deny means that backends must be in the namespace of the Gateway or the ListenerSet. Without it, a
-	// ReferenceGrant in the other namespace decides.
+	// ReferenceGrant in the other namespace is enough.
 	CrossNamespace denial `yaml:"crossNamespace"`
 	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
 	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] means that no kind passes.
@@ -61,7 +61,7 @@ type listenerFilterRules struct {
 // Validate implements strict.Validator.
 func (f *listenerFilterRules) Validate() error {
 	var faults strict.Faults
-	faults.Add(refuseEmpty("denied", f.Denied))
+	faults.Add(rejectEmpty("denied", f.Denied))
 	if len(f.checks()) == 0 {
 		faults.Add(errNoCheck("denied or unsafeCharacters"))
 	}

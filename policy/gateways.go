@@ -88,7 +88,7 @@ func viewGateway(g *object.Gateway) gatewayView { return gatewayView{Gateway: g}
 func gatewayRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule[gatewayView] {
 		return rule[gatewayView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.carriers, (*gatewayView).claims, always))...)
+	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, always))...)
 }
 
 // EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.

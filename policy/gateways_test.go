@@ -226,7 +226,7 @@ func TestGatewayAllowedRoutes(t *testing.T) {
 		}
 		return s
 	}
-	const rule, all = `allowedRoutes: {from: [Same, Selector]}`, ` with a selector that a namespace without labels meets is "All", which is not allowed; allowed: Same, Selector`
+	const rule, all = `allowedRoutes: {from: [Same, Selector]}`, ` with a selector that matches namespaces without labels means "All", which is not allowed; allowed: Same, Selector`
 	one := func(l object.Listener) object.Gateway { return object.Gateway{Listeners: []object.Listener{l}} }
 	const path = "r/allowedRoutes.from: spec.listeners[0].allowedRoutes.namespaces.from: "
 	testGateways(t, []gatewayCase{
@@ -259,7 +259,7 @@ func TestGatewayAllowedListeners(t *testing.T) {
 		{"All", rule, object.Gateway{AllowedListeners: &object.ListenerNamespaces{From: "All"}}, []string{path + `"All" is not allowed; allowed: Same`}},
 		{"an empty selector", `allowedListeners: {from: [Selector]}`,
 			object.Gateway{AllowedListeners: &object.ListenerNamespaces{From: "Selector", Selector: &object.NamespaceSelector{}}}, []string{
-				path + `"Selector" with a selector that a namespace without labels meets is "All", which is not allowed; allowed: Selector`}},
+				path + `"Selector" with a selector that matches namespaces without labels means "All", which is not allowed; allowed: Selector`}},
 	})
 }
 

@@ -31,13 +31,13 @@ type hostRules struct {
 
 // Validate implements strict.Validator.
 func (h *hostRules) Validate() error {
-	return errors.Join(h.faults(), h.refuseNothing("allowed, denied, wildcards or max"))
+	return errors.Join(h.faults(), h.rejectNothing("allowed, denied, wildcards or max"))
 }
 
 // faults returns the mistakes in the fields that are set.
 func (h *hostRules) faults() error {
 	var faults strict.Faults
-	faults.Add(refuseEmpty("denied", h.Denied))
+	faults.Add(rejectEmpty("denied", h.Denied))
 	denied := match.NewHostSet(h.Denied)
 	for _, p := range h.Allowed {
 		if by, ok := denied.Covers(p.Widest()); ok {
@@ -50,8 +50,8 @@ func (h *hostRules) faults() error {
 	return faults.Err()
 }
 
-// refuseNothing returns an error if the rules do not check anything.
-func (h *hostRules) refuseNothing(fields string) error {
+// rejectNothing returns an error if the rules do not check anything.
+func (h *hostRules) rejectNothing(fields string) error {
 	if h.Allowed == nil && h.Denied == nil && !bool(h.Wildcards) && h.Max == nil {
 		return errNoCheck(fields)
 	}
@@ -71,7 +71,7 @@ func (h *fieldHostRules) Validate() error {
 	if h.Required {
 		return h.faults()
 	}
-	return errors.Join(h.faults(), h.refuseNothing("required, allowed, denied, wildcards or max"))
+	return errors.Join(h.faults(), h.rejectNothing("required, allowed, denied, wildcards or max"))
 }
 
 // fieldHostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that

@@ -89,7 +89,7 @@ func tenants(n int) string {
 }
 
 // The cost must not grow with the rules of other tenants. In the last two cases, 20 rules match.
-func BenchmarkJudgeService(b *testing.B) {
+func BenchmarkEvaluateService(b *testing.B) {
 	svc := &object.Service{
 		Type:                     "LoadBalancer",
 		Ports:                    []object.ServicePort{{Port: 443}, {Port: 8080}},

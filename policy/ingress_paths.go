@@ -58,17 +58,17 @@ func (p *pathPart) UnmarshalText(b []byte) error {
 // Validate implements strict.Validator.
 func (p *pathRules) Validate() error {
 	var faults strict.Faults
-	refuseDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
+	rejectDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
 	if len(p.checks()) == 0 {
 		faults.Add(errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
 	}
 	return faults.Err()
 }
 
-// refuseDeniedPaths adds faults for lists of denied paths that cannot deny any path.
-func refuseDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []match.Regex) {
-	faults.Add(refuseEmpty("denied", denied))
-	faults.Add(refuseEmpty("deniedPatterns", patterns))
+// rejectDeniedPaths adds faults for lists of denied paths that cannot deny any path.
+func rejectDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []match.Regex) {
+	faults.Add(rejectEmpty("denied", denied))
+	faults.Add(rejectEmpty("deniedPatterns", patterns))
 	for i := range patterns {
 		// A user who writes _by_lua means .*_by_lua.*. Without this error, the entry would load and never deny a path.
 		if prefix := patterns[i].Prefix(); prefix != "" && prefix[0] != '/' {

@@ -18,7 +18,7 @@ type ingressesEntry struct {
 	Hosts *fieldHostRules `yaml:"hosts"`
 	// TLS: whether an Ingress must be served over TLS.
 	TLS *tlsRules `yaml:"tls"`
-	// ClassNames: which classes, and so which controllers, an Ingress may use.
+	// ClassNames: which Ingress classes are allowed. The class selects the controller that serves the Ingress.
 	ClassNames *classNameRules `yaml:"classNames"`
 	// Paths: which paths an Ingress may have.
 	Paths *pathRules `yaml:"paths"`
@@ -64,7 +64,7 @@ func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: 
 func ingressRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
 		return rule[ingressView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.carriers, (*ingressView).claims, (*ingressView).isSolver))...)
+	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
 	s.prepare = prepareViews(c, (*ingressView).answersChallenges)
 	return s
 }

@@ -150,7 +150,7 @@ func manyHosts(n int) *object.Ingress {
 	return ing
 }
 
-func BenchmarkJudgeIngress(b *testing.B) {
+func BenchmarkEvaluateIngress(b *testing.B) {
 	for _, rules := range []int{10, 900} {
 		p := manyRules(b, rules)
 		for _, hosts := range []int{10, 500, 2500} {
@@ -316,13 +316,13 @@ func TestIngressManifests(t *testing.T) {
 				t.Fatal("want a good and a bad manifest at least")
 			}
 			for _, m := range append(good, bad...) {
-				t.Run(filepath.Base(m), func(t *testing.T) { judgeManifest(t, p, m) })
+				t.Run(filepath.Base(m), func(t *testing.T) { evaluateManifest(t, p, m) })
 			}
 		})
 	}
 }
 
-func judgeManifest(t *testing.T, p *Policy, file string) {
+func evaluateManifest(t *testing.T, p *Policy, file string) {
 	findings := must(p.EvaluateIngress(creating, readIngress(t, file), nil, nil))
 	for _, f := range findings {
 		if check := filepath.Base(filepath.Dir(file)); f.Check != check {

@@ -285,14 +285,14 @@ services:
 			}).rules)
 		}},
 		"mirrors": {4, func(e *comparisons, errs *strict.Collector) int { return compileMirrors(doc.Mirrors, e, errs).len() }},
-		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().refuseLoops(e, errs); return errs.Len() }},
+		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().rejectLoops(e, errs); return errs.Len() }},
 		"covered": {1, func(e *comparisons, _ *strict.Collector) int {
 			if table().nextRoute("n.example/x", e) == nil {
 				return 0
 			}
 			return 1
 		}},
-		"collisions": {1, func(e *comparisons, errs *strict.Collector) int { table().refuseCollisions(e, errs); return errs.Len() }},
+		"collisions": {1, func(e *comparisons, errs *strict.Collector) int { table().rejectCollisions(e, errs); return errs.Len() }},
 		"namespaces": {4, func(e *comparisons, errs *strict.Collector) int {
 			m := table()
 			m.indexNamespaces(e, errs)
@@ -318,7 +318,7 @@ services:
 	}
 	// The fourth route is a copy of the first route with another end.
 	errs := new(strict.Collector)
-	table().refuseCollisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
+	table().rejectCollisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
 	if errs.Len() > 0 {
 		t.Error(errs.Errors())
 	}

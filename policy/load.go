@@ -56,7 +56,7 @@ func IsFile(name string) bool {
 
 // document is one YAML document of a policy file, as it is written.
 type document struct {
-	Pos strict.Pos `yaml:"-"` // of the start; of merged documents, that of the first with carriers
+	Pos strict.Pos `yaml:"-"` // of the start; of merged documents, that of the first that lists shared gateway namespaces
 	// APIVersion is the version of the file format.
 	APIVersion string `yaml:"apiVersion,required"`
 	// Kind is the name of the file format. It is not a Kubernetes kind, and API servers do not serve it.
@@ -67,9 +67,9 @@ type document struct {
 	// AnnotationPrefixes: the prefixes of the annotations that controllers read, in addition to their default prefixes.
 	// Absent: only the default prefixes.
 	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
-	// Carriers: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other namespaces.
-	// In a pattern, * matches any run of characters. Absent: no namespace is a shared gateway namespace.
-	Carriers carriers `yaml:"carriers"`
+	// SharedNamespaces: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other
+	// namespaces. In a pattern, * matches any run of characters. Absent: no namespace is a shared gateway namespace.
+	SharedNamespaces sharedNamespaces `yaml:"sharedGatewayNamespaces"`
 	// GlobbingClasses: the Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a class
 	// matches any run of characters. Absent: *.x covers one label for every class.
 	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
@@ -248,11 +248,11 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 			}
 			d.AnnotationPrefixes.append(more)
 		}
-		if len(d.Carriers) == 0 {
+		if len(d.SharedNamespaces) == 0 {
 			d.Pos = part.Pos
 		}
 		d.Exceptions = append(d.Exceptions, part.Exceptions...)
-		d.Carriers = append(d.Carriers, part.Carriers...)
+		d.SharedNamespaces = append(d.SharedNamespaces, part.SharedNamespaces...)
 		d.GlobbingClasses = append(d.GlobbingClasses, part.GlobbingClasses...)
 		d.HostAnnotations = append(d.HostAnnotations, part.HostAnnotations...)
 		d.SolverAccounts = d.SolverAccounts.with(part.SolverAccounts)
@@ -266,10 +266,10 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
 	d.headers(func(*header) { p.entries++ })
-	p.additions = Additions{len(d.Exceptions), len(d.Carriers), len(d.Templates)}
+	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
 	c := compilation{
 		comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
-		solvers: d.SolverAccounts.users(), carriers: d.Carriers, exceptions: d.Exceptions.compile(&d.blocks, e, errs),
+		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces, exceptions: d.Exceptions.compile(&d.blocks, e, errs),
 	}
 	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
@@ -277,7 +277,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
-			d.Carriers.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors), p.mirrors.warnDenied(deniedImagesIn(d.Pods)),
+			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors), p.mirrors.warnDenied(deniedImagesIn(d.Pods)),
 			d.Templates.warnings(p.counts), d.Exceptions.warnings())
 		p.expiries, p.places = d.expiries(), d.places()
 	}
@@ -309,10 +309,10 @@ func (d *document) compare(e *comparisons, errs *strict.Collector) {
 // compilation contains the values that the compilation needs in addition to the entries.
 type compilation struct {
 	*comparisons
-	known      *knownAnnotations
-	solvers    []string // the users that create solvers
-	carriers   carriers
-	exceptions *exceptions
+	known            *knownAnnotations
+	solvers          []string // the users that create solvers
+	sharedNamespaces sharedNamespaces
+	exceptions       *exceptions
 
 	policy *Policy      // the policy that is being compiled; its mirrors are set
 	owners []ownerLevel // of the policy

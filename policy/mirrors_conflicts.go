@@ -8,10 +8,10 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// refuseLoops adds an error for each mirror that a source covers, because its images would be rewritten again. It also
+// rejectLoops adds an error for each mirror that a source covers, because its images would be rewritten again. It also
 // adds an error for each source at a mirror. Such a source would not have any effect, because an image at a mirror is
-// never rewritten. If the entry of the source excludes the place, refuseLoops does not add an error.
-func (t *mirrorTable) refuseLoops(e *comparisons, errs *strict.Collector) {
+// never rewritten. If the entry of the source excludes the place, rejectLoops does not add an error.
+func (t *mirrorTable) rejectLoops(e *comparisons, errs *strict.Collector) {
 	type loop struct {
 		of, by *mirror
 		base   string
@@ -64,7 +64,7 @@ func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Col
 func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 	for o := range t.covering(base) {
 		if o.source.place == base {
-			continue // a source at a mirror; refuseLoops adds an error for its entry
+			continue // a source at a mirror; rejectLoops adds an error for its entry
 		}
 		for by := range o.routes() {
 			if !e.compare() {
@@ -78,7 +78,7 @@ func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 	return nil
 }
 
-// refuseCollisions adds an error for each mirror at which images from different sources would have the same name. One
+// rejectCollisions adds an error for each mirror at which images from different sources would have the same name. One
 // image would be pulled instead of the other. Sources of one entry have the same content, so their images may share
 // names.
 //
@@ -86,7 +86,7 @@ func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
 // above this one by the path p, then the images of d/p are rewritten to the same names. This is harmless if d/p is s
 // itself. It is also harmless if d does not rewrite any image of d/p, because a longer source covers them all or
 // exclude.images excludes them all.
-func (t *mirrorTable) refuseCollisions(e *comparisons, errs *strict.Collector) {
+func (t *mirrorTable) rejectCollisions(e *comparisons, errs *strict.Collector) {
 	known := groupByEnd(t.routes)
 	for i := range t.routes {
 		r := &t.routes[i]

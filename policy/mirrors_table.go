@@ -46,8 +46,8 @@ func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collecto
 		}
 	}
 	t.indexNamespaces(e, errs)
-	t.refuseLoops(e, errs)
-	t.refuseCollisions(e, errs)
+	t.rejectLoops(e, errs)
+	t.rejectCollisions(e, errs)
 	for i := range t.mirrors {
 		t.mirrors[i].Pos = strict.Pos{} // only errors need it, and all errors have been added
 	}

@@ -207,7 +207,7 @@ func TestOpenShiftRules(t *testing.T) {
 		t.Errorf("strictest %s, applying: %s", p.Strictest()[OpenShiftRoutes], diff)
 	}
 	for _, f := range must(p.EvaluateRoute(object.Attributes{Operation: object.Create, Resource: udpRoutes}, &object.Route{}, nil, nil)) {
-		t.Errorf("a rule for Routes judges a UDPRoute: %s", f)
+		t.Errorf("a rule for Routes applies to a UDPRoute: %s", f)
 	}
 }
 

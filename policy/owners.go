@@ -27,7 +27,7 @@ type ownersEntry struct {
 func (e *ownersEntry) Validate() error {
 	var faults strict.Faults
 	e.dimensions = claimantDimensions()
-	faults.Add(e.refuse(e.Mode))
+	faults.Add(e.reject(e.Mode))
 	for field, selector := range map[string]*selector{"match": e.Match, "exclude": e.Exclude} {
 		if selector != nil {
 			faults.Fieldf(field, "has no meaning here: namespaces lists the owners of the hosts")

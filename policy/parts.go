@@ -12,8 +12,8 @@ type part[T any] struct {
 	exempt exemptions
 }
 
-// refused is the end of the message of a finding in a template, if the rule will deny the Pods.
-const refused = "; its Pods will be denied"
+// podsDenied is the end of the message of a finding in a template, if the rule will deny the Pods.
+const podsDenied = "; its Pods will be denied"
 
 // evaluateParts evaluates the parts of an object together, by the rules whose mode is weakest or stricter. old is nil
 // if no object existed before. Otherwise, it returns the parts of that object. It is called on first use, because most
@@ -91,9 +91,9 @@ func (j *partsEvaluation[T]) run(at int) {
 // complete converts a finding about an object of the kind to a finding about a part at spec.
 func (f *keptFinding) complete(spec string, h *header) {
 	f.Path = spec + strings.TrimPrefix(f.Path, "spec")
-	if h.refuses && f.Exempt == nil {
-		f.Reason += refused
-		f.PodsRefused = !f.Existed && !f.Denies()
+	if h.deniesPods && f.Exempt == nil {
+		f.Reason += podsDenied
+		f.PodsDenied = !f.Existed && !f.Denies()
 	}
 }
 

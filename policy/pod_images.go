@@ -11,15 +11,15 @@ import (
 
 // imagesRule is the images field. It describes which images pass. Absent fields are not checked.
 type imagesRule struct {
-	// From: mirrors means that each image must be at a mirror or excluded from rewriting.
+	// From: mirrors means that each image must come from a mirror or be excluded from rewriting.
 	From *imageOrigin `yaml:"from"`
 	// Allowed lists the places that pass. A place is a registry, a path in a registry, or one image. If from is also set,
 	// images at these places pass in addition to images at the mirrors. [] denies all images.
 	Allowed []match.ImagePattern `yaml:"allowed"`
 	// Denied lists the places whose images do not pass.
 	Denied []match.ImagePattern `yaml:"denied"`
-	// DeniedTags lists the tags that do not pass. A * matches any run of characters. The tag latest also denies an image
-	// without tag and digest.
+	// DeniedTags lists the tags that do not pass. A * matches any run of characters. The tag latest also denies images
+	// that have neither a tag nor a digest.
 	DeniedTags []match.Glob `yaml:"deniedTags"`
 	// Digest: required means that each image must be pinned by a digest.
 	Digest *digestDemand `yaml:"digest"`

@@ -209,7 +209,7 @@ func TestImagesDigest(t *testing.T) {
 }
 
 // The cost of a Pod must not depend on the length of a list.
-func BenchmarkJudgePod(b *testing.B) {
+func BenchmarkEvaluatePod(b *testing.B) {
 	pod := imagePod("registry-0.example/a/b:1", "docker.io/library/nginx:1.25@"+digest256, "ghcr.io/other/app:1", "eu.gcr.io/a/b/c")
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("allowed=", n), func(b *testing.B) {

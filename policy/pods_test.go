@@ -168,7 +168,7 @@ func TestPodsImmutableImages(t *testing.T) {
 		"subresource": {status, imagePod("nginx")},
 	} {
 		if f := must(p.EvaluatePod(test.attributes, test.pod, nil, nil)); f != nil {
-			t.Errorf("%s: judged: %v", name, f)
+			t.Errorf("%s: evaluated: %v", name, f)
 		}
 		if diff := cmp.Diff(want, p.ExplainPod(test.attributes, test.pod)); diff != "" {
 			t.Errorf("%s: explained: %s", name, diff)
@@ -213,14 +213,14 @@ func TestPodManifests(t *testing.T) {
 	}
 }
 
-// Every file in testdata/mirrors/refused is a policy that does not load, with its errors at the top, one per line after
+// Every file in testdata/mirrors/invalid is a policy that does not load, with its errors at the top, one per line after
 // "# want: ". The other directories have Pods and a policy.yaml, like testdata/pods, for the outcomes of images.
 func TestMirrorManifests(t *testing.T) {
 	for _, path := range testdata(t, "mirrors/*/*.yaml") {
 		t.Run(strings.TrimPrefix(path, "testdata/mirrors/"), func(t *testing.T) {
 			switch {
 			case filepath.Base(path) == "policy.yaml":
-			case filepath.Base(filepath.Dir(path)) == "refused":
+			case filepath.Base(filepath.Dir(path)) == "invalid":
 				var got []string
 				text := readFile(t, path)
 				if _, err := Load(File{Name: "policy.yaml", Data: text}); err != nil {

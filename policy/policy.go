@@ -81,7 +81,7 @@
 //	  hosts                               certificate_claims.go; certificate_subject.go, common names in a subject
 //	dnsEndpoints                          dns_endpoints.go, with its claims
 //	owners                                owners.go
-//	carriers                              carriers.go
+//	sharedGatewayNamespaces               shared_gateway_namespaces.go
 //	exceptions                            exceptions.go; exemptions.go, the exemption of findings
 //	until, reason                         until.go; expiry.go, the list of everything that expires
 //	annotationPrefixes                    annotation_prefixes.go
@@ -132,9 +132,9 @@ func (p *Policy) Entries() int { return p.entries }
 
 // Additions counts the entries that change how a policy's other entries are evaluated.
 type Additions struct {
-	Exceptions int
-	Carriers   int // patterns for shared gateway namespaces
-	Templates  int
+	Exceptions       int
+	SharedNamespaces int // patterns for shared gateway namespaces
+	Templates        int
 }
 
 // Additions returns how many exceptions, patterns for shared gateway namespaces and templates the files contain.

@@ -14,8 +14,8 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// judgeUpdate returns the introduced and the pre-existing findings of an update to svc, as checks and values.
-func judgeUpdate(p *Policy, a object.Attributes, svc, old *object.Service) (introduced, existed []string) {
+// evaluateUpdate returns the introduced and the pre-existing findings of an update to svc, as checks and values.
+func evaluateUpdate(p *Policy, a object.Attributes, svc, old *object.Service) (introduced, existed []string) {
 	for _, f := range must(p.EvaluateService(a, svc, old, nil)) {
 		s := f.Check + " " + offender(f.id)
 		if f.Existed {
@@ -133,7 +133,7 @@ func TestRatchetServices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(test.rule))
-			fresh, existed := judgeUpdate(p, object.Attributes{Operation: object.Update}, &test.svc, &test.old)
+			fresh, existed := evaluateUpdate(p, object.Attributes{Operation: object.Update}, &test.svc, &test.old)
 			if diff := cmp.Diff(test.fresh, fresh); diff != "" {
 				t.Errorf("introduced: %s", diff)
 			}
@@ -207,7 +207,7 @@ func TestFindingsAreBounded(t *testing.T) {
 		t.Fatalf("%d findings are kept, want %d", len(created), maxFindings)
 	}
 	if e.Steps() != 2+maxFindings { // the rule, its check and each port up to the last finding
-		t.Errorf("judging went on for %d steps", e.Steps())
+		t.Errorf("evaluation went on for %d steps", e.Steps())
 	}
 	const first = "r/ports.allowed: spec.ports[0].port: 1 is not allowed; the policy allows none"
 	const last = "r/ports.allowed: spec.ports[999].port: 1000 is not allowed; the policy allows none; the evaluation stopped at 1000 findings"
@@ -285,10 +285,10 @@ func TestRatchetHasNoExemption(t *testing.T) {
 		// Removing a finalizer does not introduce a finding, so it passes. The same request with another annotation does not
 		// pass.
 		same, worse := old, object.Service{Meta: object.Meta{Annotations: map[string]string{"x/a": "1", "x/b": "1"}}}
-		if fresh, existed := judgeUpdate(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
+		if fresh, existed := evaluateUpdate(p, a, &same, &old); len(fresh) != 0 || len(existed) != 1 {
 			t.Errorf("subresource %q: an update of nothing: %v, %v", subresource, fresh, existed)
 		}
-		if fresh, _ := judgeUpdate(p, a, &worse, &old); len(fresh) != 1 {
+		if fresh, _ := evaluateUpdate(p, a, &worse, &old); len(fresh) != 1 {
 			t.Errorf("subresource %q: a new annotation passed", subresource)
 		}
 	}
@@ -306,13 +306,13 @@ services:
 	old, worse := object.Service{ExternalIPs: []string{"192.0.2.1"}}, object.Service{ExternalIPs: []string{"192.0.2.1", "192.0.2.2"}}
 	normal := object.Attributes{Operation: object.Update, User: "jane", Groups: []string{"devs"}}
 	breakGlass := object.Attributes{Operation: object.Update, User: "jane", Groups: []string{"devs", "break-glass"}}
-	if fresh, existed := judgeUpdate(p, normal, &old, &old); len(fresh) != 0 || len(existed) != 1 {
+	if fresh, existed := evaluateUpdate(p, normal, &old, &old); len(fresh) != 0 || len(existed) != 1 {
 		t.Errorf("a break-glass user's object, touched by a normal user: %v, %v", fresh, existed)
 	}
-	if fresh, existed := judgeUpdate(p, normal, &worse, &old); len(fresh) != 1 || len(existed) != 1 {
+	if fresh, existed := evaluateUpdate(p, normal, &worse, &old); len(fresh) != 1 || len(existed) != 1 {
 		t.Errorf("a break-glass user's object, made worse by a normal user: %v, %v", fresh, existed)
 	}
-	if fresh, existed := judgeUpdate(p, breakGlass, &worse, &old); len(fresh)+len(existed) != 0 {
+	if fresh, existed := evaluateUpdate(p, breakGlass, &worse, &old); len(fresh)+len(existed) != 0 {
 		t.Errorf("a break-glass user is excluded: %v, %v", fresh, existed)
 	}
 }

@@ -37,7 +37,7 @@ func (t *routeFilterType) UnmarshalText(b []byte) error {
 }
 
 // Validate implements strict.Validator.
-func (f *routeFilterRules) Validate() error { return refuseEmpty("denied", f.Denied) }
+func (f *routeFilterRules) Validate() error { return rejectEmpty("denied", f.Denied) }
 
 // checks compiles the rules. It returns nil if f is nil.
 func (f *routeFilterRules) checks() []check[routeView] {

@@ -25,7 +25,7 @@ type routeHostRules struct {
 
 // Validate implements strict.Validator.
 func (h *routeHostRules) Validate() error {
-	if h.MeshHosts && !h.Required && h.refuseNothing("") != nil {
+	if h.MeshHosts && !h.Required && h.rejectNothing("") != nil {
 		return errors.Join(h.faults(), errNoCheck("required, allowed, denied, wildcards or max in addition to meshHosts"))
 	}
 	return h.fieldHostRules.Validate()

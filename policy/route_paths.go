@@ -50,7 +50,7 @@ const pathPrefix = "PathPrefix"
 // Validate implements strict.Validator.
 func (p *routePathRules) Validate() error {
 	var faults strict.Faults
-	refuseDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
+	rejectDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
 	if len(p.checks()) == 0 {
 		faults.Add(errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
 	}

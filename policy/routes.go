@@ -50,7 +50,7 @@ func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 // routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules {
 	s := rulesOf(b.Routes, c, (*routesEntry).rule,
-		ownerRules(c.owners, claimsUnless(c.carriers, (*routeView).claims, (*routeView).isSolver))...)
+		ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*routeView).claims, (*routeView).isSolver))...)
 	s.prepare = prepareViews(c, (*routeView).answersChallenges)
 	return s
 }
@@ -123,7 +123,7 @@ func (e *routesEntry) Validate() error {
 		err = errors.Join(err, strict.Fieldf("kinds", "[] does not list any kind, so the entry does not "+
 			"apply to any object: leave the field out"))
 	}
-	err = errors.Join(err, refuseEmpty("subdomainDomains", e.SubdomainDomains))
+	err = errors.Join(err, rejectEmpty("subdomainDomains", e.SubdomainDomains))
 	switch {
 	case e.Annotations != nil && len(annotationChecks[routeView](e.Annotations)) == 0:
 		none := errNoCheck("denied, required, values or deniedValues")

@@ -40,7 +40,7 @@ func TestGatewayManifests(t *testing.T) {
 
 // readManifests evaluates each manifest in the directories of a block, like the server.
 func readManifests(
-	t *testing.T, block string, judge func(*testing.T, *policy.Policy, []byte) ([]policy.Finding, error),
+	t *testing.T, block string, evaluate func(*testing.T, *policy.Policy, []byte) ([]policy.Finding, error),
 ) {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/" + block + "/*/*.yaml")
@@ -58,7 +58,7 @@ func readManifests(
 				t.Fatal(err)
 			}
 			manifest := read(t, path)
-			findings, err := judge(t, p, manifest)
+			findings, err := evaluate(t, p, manifest)
 			if err != nil {
 				t.Fatal(err)
 			}

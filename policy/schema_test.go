@@ -62,7 +62,7 @@ var sayable = regexp.MustCompile(`unknown field|is required$|: want |null is not
 var unsayable = regexp.MustCompile("not valid YAML|anchors and aliases")
 
 // Of the policies that do not load, those are invalid by the schema that have a mistake that a schema can know of.
-func TestSchemaRefusesMistakes(t *testing.T) {
+func TestSchemaRejectsMistakes(t *testing.T) {
 	valid := compileSchema(t)
 	tried := 0
 	for _, path := range testdata(t, "load/*.bad.yaml") {
@@ -72,11 +72,11 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 			continue
 		}
 		tried++
-		refused := false
+		rejected := false
 		for _, document := range yamlDocuments(t, data) {
-			refused = refused || valid.Validate(document) != nil
+			rejected = rejected || valid.Validate(document) != nil
 		}
-		if !refused {
+		if !rejected {
 			t.Errorf("%s is valid by the schema, but:\n%v", path, err)
 		}
 	}
@@ -85,8 +85,8 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	}
 }
 
-// Each mistake is refused, alone in a policy that is valid but for it.
-func TestSchemaRefusesEachMistake(t *testing.T) {
+// The schema rejects each mistake in an otherwise valid policy.
+func TestSchemaRejectsEachMistake(t *testing.T) {
 	valid := compileSchema(t)
 	for name, mistake := range map[string]string{
 		"an unknown field":            "mirors: []",

@@ -96,8 +96,8 @@ func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
 	return all
 }
 
-// refuse returns an error, with the reason, for each dimension of a selector that does not have a meaning.
-func (d dimensions) refuse(sel *selector, isMatch bool) []error {
+// reject returns an error, with the reason, for each dimension of a selector that does not have a meaning.
+func (d dimensions) reject(sel *selector, isMatch bool) []error {
 	if sel == nil {
 		return nil
 	}
@@ -118,16 +118,16 @@ func (d dimensions) refuse(sel *selector, isMatch bool) []error {
 			"set has no meaning in exclude: an entry is in the rule set of its match, or in no rule set"))
 	}
 	if isMatch {
-		errs = append(errs, sel.refuseEnd()...)
+		errs = append(errs, sel.rejectEnd()...)
 	} else if sel.Until != nil && !sel.hasDimension() {
 		errs = append(errs, strict.Fieldf(field, "does not exclude anything, so nothing ends: write which objects are "+
 			"exempt until then, for example by namespaces"))
 	}
-	return slices.Concat(errs, sel.refuseEmpty(isMatch), sel.refuseNamespaces(isMatch))
+	return slices.Concat(errs, sel.rejectEmpty(isMatch), sel.rejectNamespaces(isMatch))
 }
 
-// refuseEnd returns an error for each field of a match that only an exclude may have.
-func (sel *selector) refuseEnd() []error {
+// rejectEnd returns an error for each field of a match that only an exclude may have.
+func (sel *selector) rejectEnd() []error {
 	var errs []error
 	if sel.Until != nil {
 		errs = append(errs, strict.Fieldf(selectorName(true), "until has no meaning in match: write it in exclude, or "+
@@ -146,8 +146,8 @@ func (sel *selector) hasDimension() bool {
 		sel.Labels != nil || sel.ClassNames != nil || sel.LoadBalancerClasses != nil || sel.GatewayClassNames != nil
 }
 
-// refuseNamespaces returns an error for each pattern that does not match any valid namespace name.
-func (sel *selector) refuseNamespaces(isMatch bool) []error {
+// rejectNamespaces returns an error for each pattern that does not match any valid namespace name.
+func (sel *selector) rejectNamespaces(isMatch bool) []error {
 	var errs []error
 	for _, g := range sel.Namespaces {
 		if err := match.Namespaces().Check(g); err != nil {
@@ -157,9 +157,9 @@ func (sel *selector) refuseNamespaces(isMatch bool) []error {
 	return errs
 }
 
-// refuseEmpty returns an error for each empty list. With an empty list, an exclude excludes nothing and a match matches
+// rejectEmpty returns an error for each empty list. With an empty list, an exclude excludes nothing and a match matches
 // nothing.
-func (sel *selector) refuseEmpty(isMatch bool) []error {
+func (sel *selector) rejectEmpty(isMatch bool) []error {
 	field, does := selectorName(isMatch), "excludes"
 	if isMatch {
 		does = "matches"

@@ -94,7 +94,7 @@ func TestExcludeWinsOverMatch(t *testing.T) {
 }
 
 // Every dimension that does not have a meaning for a kind of entry is rejected with the reason.
-func TestSelectorRefusals(t *testing.T) {
+func TestSelectorErrors(t *testing.T) {
 	const (
 		people = " has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels"
 		pods   = "podLabels has no meaning here: only mirrors and pods entries match Pods"
@@ -137,7 +137,7 @@ func TestSelectorRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, err := range test.allowed.refuse(test.sel, test.isMatch) {
+			for _, err := range test.allowed.reject(test.sel, test.isMatch) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

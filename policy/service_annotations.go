@@ -16,8 +16,8 @@ type serviceAnnotationRules struct {
 // Validate implements strict.Validator.
 func (b *serviceAnnotationRules) Validate() error {
 	errs := []error{
-		b.annotationRules.Validate(), refuseEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer),
-		b.refuseDenied("requiredForLoadBalancer", b.RequiredForLoadBalancer, "no LoadBalancer can pass"),
+		b.annotationRules.Validate(), rejectEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer),
+		b.rejectDenied("requiredForLoadBalancer", b.RequiredForLoadBalancer, "no LoadBalancer can pass"),
 	}
 	if len(b.checks()) == 0 {
 		errs = append(errs, errNoCheck("denied, required, requiredForLoadBalancer, values or deniedValues"))

@@ -32,7 +32,7 @@ type externalNameRules struct {
 // Validate implements strict.Validator.
 func (b *externalNameRules) Validate() error {
 	var faults strict.Faults
-	faults.Add(refuseEmpty("denied", b.Denied))
+	faults.Add(rejectEmpty("denied", b.Denied))
 	denied := match.NewHostSet(b.Denied)
 	for _, a := range b.Allowed {
 		if d, also := denied.Covers(a); also {

@@ -55,7 +55,7 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 			`r/loadBalancerSourceRanges.allowed: spec.loadBalancerSourceRanges[2]: "::ffff:0:0/90" is not allowed; allowed: 10.0.0.0/8`}},
 		{"annotated beside a field that is inside", allowed, lb("0.0.0.0/0", "10.0.0.0/8"), []string{
 			`r/loadBalancerSourceRanges.allowed: ` + annotation + `: "0.0.0.0/0" is not allowed; allowed: 10.0.0.0/8`}},
-		{"as many as are judged", allowed, lb(strings.Repeat("10.0.0.0/8,", 4999) + "10.0.0.0/8"), nil},
+		{"as many as are evaluated", allowed, lb(strings.Repeat("10.0.0.0/8,", 4999) + "10.0.0.0/8"), nil},
 		{"one more", allowed, lb(strings.Repeat("10.0.0.0/8,", 5000) + "10.0.0.0/8"), []string{
 			`r/loadBalancerSourceRanges.allowed: ` + annotation + `: "` + strings.Repeat("10.0.0.0/8,", 6)[:60] +
 				`"… is not an address range: it lists more than 5000 ranges`}},

@@ -60,7 +60,7 @@ func (b *serviceTypeRules) Validate() error {
 		return strict.Fieldf("denied",
 			"has no effect next to allowed, which already denies every other type: write only one of them")
 	}
-	return refuseEmpty("denied", b.Denied)
+	return rejectEmpty("denied", b.Denied)
 }
 
 func (b *serviceTypeRules) checks() []check[serviceView] {

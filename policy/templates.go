@@ -164,7 +164,7 @@ type templatesEntry struct {
 // Validate implements strict.Validator.
 func (e *templatesEntry) Validate() error {
 	var faults strict.Faults
-	if block := judgedByBlock(string(e.Resource) + "." + string(e.Group)); block != "" {
+	if block := evaluatedByBlock(string(e.Resource) + "." + string(e.Group)); block != "" {
 		faults.Fieldf("resource", "%s.%s is validated by the block %s: leave the entry out", e.Resource, e.Group, block)
 	}
 	faults.Add(boundedList("versions", e.Versions, maxTemplateVersions))
@@ -283,8 +283,8 @@ func builtinGroup(group string) bool {
 	return false
 }
 
-// judgedByBlock returns the policy block that evaluates a custom resource, or an empty string.
-func judgedByBlock(name string) string {
+// evaluatedByBlock returns the policy block that evaluates a custom resource, or an empty string.
+func evaluatedByBlock(name string) string {
 	switch name {
 	case "routes.route.openshift.io", "httproutes.gateway.networking.k8s.io", "grpcroutes.gateway.networking.k8s.io",
 		"tlsroutes.gateway.networking.k8s.io", "tcproutes.gateway.networking.k8s.io",

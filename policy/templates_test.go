@@ -40,7 +40,7 @@ pods: [{name: r, mode: warn, match: {set: edge}, images: {denied: [a.example]}}]
 		t.Errorf("of a set: %s", diff)
 	}
 	if p.Entries() != 1 {
-		t.Errorf("%d entries, of which one judges", p.Entries())
+		t.Errorf("%d entries, of which one applies to objects", p.Entries())
 	}
 }
 

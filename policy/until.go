@@ -76,8 +76,8 @@ type ending struct {
 	Reason reason `yaml:"reason"`
 }
 
-// refuse returns an error if the mode m does not allow the fields, or if reason is set without until.
-func (e *ending) refuse(m Mode) error {
+// reject returns an error if the mode m does not allow the fields, or if reason is set without until.
+func (e *ending) reject(m Mode) error {
 	switch {
 	case e.Until != nil && m == Enforce:
 		return strict.Fieldf("until", "an entry in mode enforce has no end: a rule must not switch itself off by date. "+

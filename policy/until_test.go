@@ -729,8 +729,8 @@ exceptions:
 				if f.Denies() {
 					got = "denies"
 				}
-				if strings.HasSuffix(f.Reason, refused) {
-					got += refused
+				if strings.HasSuffix(f.Reason, podsDenied) {
+					got += podsDenied
 				}
 			}
 			if got != test.want {

@@ -47,7 +47,7 @@ func workloadRules(b *blocks, c *compilation) rules {
 // workloadRule returns the rule for Pod templates in workloads.
 func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
 	h := e.ruleHeader
-	h.refuses, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
+	h.deniesPods, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
 	return rule[podView]{h, e.checks(p)}
 }
 

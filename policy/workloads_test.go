@@ -43,7 +43,7 @@ func said(findings []Finding) (all []string) {
 	return all
 }
 
-func TestJudgeWorkload(t *testing.T) {
+func TestEvaluateWorkload(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	legacy := template("ghcr.io/a/b:1")
 	legacy.Labels = map[string]string{"legacy": ""}
@@ -88,11 +88,11 @@ func TestJudgeWorkload(t *testing.T) {
 }
 
 // A finding that does not deny the workload reports whether its Pods will be denied.
-func TestJudgeWorkloadPodsRefused(t *testing.T) {
+func TestEvaluateWorkloadPodsDenied(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var got []string
 	for _, f := range must(p.EvaluateWorkload(createWorkload, workload(template("quay.io/evil/a")), nil, nil)) {
-		if f.PodsRefused {
+		if f.PodsDenied {
 			got = append(got, f.Rule)
 		}
 	}
@@ -120,7 +120,7 @@ func TestRewriteTemplates(t *testing.T) {
 }
 
 // An update gets warnings about the findings that it introduces, in any of its templates.
-func TestJudgeWorkloadUpdates(t *testing.T) {
+func TestEvaluateWorkloadUpdates(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	update := createWorkload
 	update.Operation = object.Update
@@ -150,7 +150,7 @@ func TestJudgeWorkloadUpdates(t *testing.T) {
 
 // The user who wrote an object was warned about it, so the objects that its controller creates do not get the warning
 // again. A tenant can forge an owner, so a rule that denies also checks the author.
-func TestJudgeWorkloadOwners(t *testing.T) {
+func TestEvaluateWorkloadOwners(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	w := workload(template("quay.io/evil/a:latest"))
 	for _, test := range []struct{ owner, user, want string }{
@@ -220,7 +220,7 @@ func TestExplainOwnedWorkload(t *testing.T) {
 }
 
 // The evaluation of templates counts the steps of all templates.
-func TestJudgeWorkloadEffort(t *testing.T) {
+func TestEvaluateWorkloadEffort(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var w object.Workload
 	for range 5000 {
@@ -233,7 +233,7 @@ func TestJudgeWorkloadEffort(t *testing.T) {
 
 // An exception silences the findings of the templates that it matches until it ends. An update that leaves the
 // exception gets a warning.
-func TestJudgeWorkloadExceptions(t *testing.T) {
+func TestEvaluateWorkloadExceptions(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy+`
 exceptions:
 - {name: ticket, rules: ["tags/*"], match: {podLabels: [calm]}, until: 2027-01-31, reason: T-1}

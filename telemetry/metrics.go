@@ -97,7 +97,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"rule", "check", "mode", "existed"}),
 		images: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_images_total",
-			Help: "Pod images, by the mirrors entry that decided and by outcome.",
+			Help: "Pod images, by outcome and by the mirrors entry that covers them.",
 		}, []string{"entry", "outcome"}),
 		build: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_build_info",
@@ -105,7 +105,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"version", "revision", "goversion"}),
 		linesDropped: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "evergate_log_lines_dropped_total",
-			Help: "Log lines about reviews that were left out because there were too many, by level.",
+			Help: "Log lines about reviews that were dropped because of the rate limit, by level.",
 		}, []string{"level"}),
 		policy:       newPolicyMetrics(f),
 		lifecycle:    newLifecycleMetrics(f),

@@ -40,7 +40,7 @@ func newPolicyMetrics(f promauto.Factory) policyMetrics {
 		}, []string{"result"}),
 		expiry: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "evergate_policy_exception_expiry_timestamp_seconds",
-			Help: "Earliest end of a part of the active policy, in seconds since 1970: an entry of the exceptions block, " +
+			Help: "Earliest end of a part of the active policy, in seconds since 1970. The part is an exceptions entry, " +
 				"an exclude block, or an entry in mode warn or audit.",
 		}, []string{"rule"}),
 		current: f.NewGauge(prometheus.GaugeOpts{

@@ -46,7 +46,7 @@ func readBypasses(t *testing.T) []bypass {
 			if want, ok := strings.CutPrefix(line, "# want: "); ok {
 				b.want = append(b.want, want)
 			}
-			b.bySchema = b.bySchema || line == "# refused by: schema"
+			b.bySchema = b.bySchema || line == "# rejected by: schema"
 		}
 		for _, doc := range documents(t, text) {
 			b.old, b.object = b.object, new(unstructured.Unstructured)

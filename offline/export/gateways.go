@@ -162,7 +162,7 @@ func fromNamespaces(of, absent string) string {
 		"q.operator=='Exists'?q.key!='" + metav1LabelName + "':true)"
 	from := bind("n", of+".value()", bind("v", "string(n.?from.orValue(''))", choose("v==''", unset(absent),
 		choose("v=='Selector'&&"+all,
-			"['All','\"Selector\" with a selector that a namespace without labels meets is \"All\", which is not allowed']",
+			"['All','\"Selector\" with a selector that matches namespaces without labels means \"All\", which is not allowed']",
 			"[v,"+quote("v")+"+' is not allowed']"))))
 	return choose(of+".hasValue()", from, unset(absent))
 }

@@ -66,7 +66,7 @@ func sameAnswer(a, b *admission.Answer) bool {
 
 func sameFinding(a, b policy.Finding) bool {
 	return a.Rule == b.Rule && a.Check == b.Check && a.Path == b.Path && a.Mode == b.Mode && a.Existed == b.Existed &&
-		a.PodsRefused == b.PodsRefused && (a.Exempt == nil) == (b.Exempt == nil)
+		a.PodsDenied == b.PodsDenied && (a.Exempt == nil) == (b.Exempt == nil)
 }
 
 func sameImage(a, b policy.ImageOutcome) bool {

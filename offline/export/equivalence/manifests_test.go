@@ -20,7 +20,7 @@ func webhookOnly() map[string]string {
 		"services/loadBalancerStatus":   "not said",
 		"mirrors/longest":               "wildcards",
 		"mirrors/teams":                 "entries in mode warn",
-		"mirrors/refused":               "policies that do not load",
+		"mirrors/invalid":               "policies that do not load",
 		"pods/from":                     "wildcards",
 		"routes/filters.denied":         "filters whose content an update may change",
 		"routes/paths.unsafeCharacters": "characters of headers and filters",

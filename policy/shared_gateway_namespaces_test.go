@@ -10,7 +10,7 @@ import (
 )
 
 const shopCarried = shopAndBank + `
-carriers: [gateways, "edge-*"]
+sharedGatewayNamespaces: [gateways, "edge-*"]
 `
 
 // Listeners of Gateways claim hosts of owners.
@@ -51,9 +51,9 @@ func TestGatewayOwners(t *testing.T) {
 	}
 }
 
-// carriers exempts only from owners. Rules about hosts, and Ingresses and Services in the same namespaces, are
-// evaluated as usual.
-func TestCarriersExemptOfOwnersAlone(t *testing.T) {
+// Shared gateway namespaces are exempt only from owners. Rules about hosts, and Ingresses and Services in the same
+// namespaces, are evaluated as usual.
+func TestSharedNamespacesExemptOfOwnersAlone(t *testing.T) {
 	p := mustLoad(t, shopCarried+gatewaysRule(`hosts: {allowed: ["**.corp.example"]}`))
 	g := withListeners("pay.bank.example")
 	a := object.Attributes{Operation: object.Create, Namespace: "gateways"}
@@ -71,15 +71,15 @@ func TestCarriersExemptOfOwnersAlone(t *testing.T) {
 	}
 }
 
-// If no owners entry is active, carriers has no effect, and the policy gets a warning.
-func TestCarriersWithoutOwners(t *testing.T) {
+// If no owners entry is active, sharedGatewayNamespaces has no effect, and the policy gets a warning.
+func TestSharedNamespacesWithoutOwners(t *testing.T) {
 	const service = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	owners := func(mode string) string {
 		return "owners: [{name: o, mode: " + mode + ", hosts: [a.example], namespaces: []}]\n"
 	}
-	const carried, apart = "carriers: [gateways]\n", "---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
-	const warning = ": carriers: has no effect, because no owners entry is active: carriers are exempt only from owners; " +
-		"write owners, or leave carriers out"
+	const carried, apart = "sharedGatewayNamespaces: [gateways]\n", "---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+	const warning = ": sharedGatewayNamespaces: has no effect, because no owners entry is active: these namespaces are exempt only from owners; " +
+		"write owners, or leave sharedGatewayNamespaces out"
 	for name, test := range map[string]struct{ text, at string }{
 		"without":                         {service + carried, "p:1:1"},
 		"off":                             {owners("off") + carried, "p:1:1"},
@@ -87,8 +87,8 @@ func TestCarriersWithoutOwners(t *testing.T) {
 		"with owners":                     {owners("enforce") + carried, ""},
 		"with owners that audit":          {owners("audit") + carried, ""},
 		"with owners of another document": {carried + apart + owners("enforce"), ""},
-		"no carriers":                     {service, ""},
-		"none of them":                    {service + "carriers: []\n", ""},
+		"no sharedGatewayNamespaces":      {service, ""},
+		"none of them":                    {service + "sharedGatewayNamespaces: []\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want []string
@@ -107,7 +107,7 @@ func TestCarriersWithoutOwners(t *testing.T) {
 }
 
 // cert-manager makes a Certificate for the listeners of a Gateway, in the Gateway's namespace.
-func TestCarriersCertificates(t *testing.T) {
+func TestSharedNamespacesCertificates(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	for namespace, denied := range map[string]bool{"gateways": false, "bank": true, "shop-eu": false} {
 		crt := &object.Certificate{DNSNames: []string{"shop.corp.example"}}
@@ -137,8 +137,8 @@ func solver(host string) *object.Ingress {
 	}
 }
 
-// A solver in the namespace of a carrier does not claim hosts of owners. Other objects that look like a solver do.
-func TestCarriersSolvers(t *testing.T) {
+// A solver in a shared gateway namespace does not claim hosts of owners. Other objects that look like a solver do.
+func TestSharedNamespacesSolvers(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	tweaked := func(tweak func(*object.Ingress)) *object.Ingress {
 		ing := solver("shop.corp.example")
@@ -191,7 +191,7 @@ func TestCarriersSolvers(t *testing.T) {
 
 // The same applies to the HTTPRoute that cert-manager creates for a challenge (v1.21.2,
 // pkg/issuer/acme/http/httproute.go).
-func TestCarriersSolverRoutes(t *testing.T) {
+func TestSharedNamespacesSolverRoutes(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	solver := func(tweak func(*object.Route)) *object.Route {
 		route := &object.Route{
@@ -233,7 +233,7 @@ func TestCarriersSolverRoutes(t *testing.T) {
 
 // http01-edit-in-place adds a path or a rule for a host that the Ingress already has. A solver that becomes an ordinary
 // Ingress then claims its host.
-func TestCarriersSolverUpdates(t *testing.T) {
+func TestSharedNamespacesSolverUpdates(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	edited := withHosts("shop.corp.example", "shop.corp.example")
 	edited.Rules[1].Paths = solver("").Rules[0].Paths
@@ -259,11 +259,11 @@ func TestCarriersSolverUpdates(t *testing.T) {
 	}
 }
 
-func TestCarriersErrors(t *testing.T) {
+func TestSharedNamespacesErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`carriers: ["*"]`:     `p:3:12: carriers[0]: "*" matches every namespace, so Gateways could take the hosts of all owners: list the namespaces of shared Gateways`,
-		`carriers: ["Infra"]`: `p:3:12: carriers[0]: "Infra" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write infra`,
-		`carriers: [""]`:      `p:3:12: carriers[0]: an empty pattern matches nothing: write "*" for everything`,
+		`sharedGatewayNamespaces: ["*"]`:     `p:3:27: sharedGatewayNamespaces[0]: "*" matches every namespace, so Gateways could take the hosts of all owners: list the namespaces of shared Gateways`,
+		`sharedGatewayNamespaces: ["Infra"]`: `p:3:27: sharedGatewayNamespaces[0]: "Infra" matches nothing: a namespace is written with lower case letters, digits and -, at most 63; write infra`,
+		`sharedGatewayNamespaces: [""]`:      `p:3:27: sharedGatewayNamespaces[0]: an empty pattern matches nothing: write "*" for everything`,
 	} {
 		_, err := Load(policyFile("p", text+"\n"))
 		if err == nil || err.Error() != want {
@@ -272,9 +272,9 @@ func TestCarriersErrors(t *testing.T) {
 	}
 }
 
-// carriers of several files add up.
-func TestCarriersOfFiles(t *testing.T) {
-	p, err := Load(policyFile("a.yaml", "carriers: [gateways]\n"), policyFile("b.yaml", "carriers: [edge]\n"+strings.TrimSpace(shopAndBank)+"\n"))
+// The lists of several files add up.
+func TestSharedNamespacesOfFiles(t *testing.T) {
+	p, err := Load(policyFile("a.yaml", "sharedGatewayNamespaces: [gateways]\n"), policyFile("b.yaml", "sharedGatewayNamespaces: [edge]\n"+strings.TrimSpace(shopAndBank)+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

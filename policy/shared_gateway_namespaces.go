@@ -9,22 +9,22 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// carriers is the carriers block of a policy, for example ["gateways", "infra-*"]. It lists the shared gateway
-// namespaces, * for any run of characters. Their Gateways and ListenerSets serve hosts of other namespaces. In these
-// namespaces, the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners),
-// and the solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
+// sharedNamespaces is the sharedGatewayNamespaces block of a policy, for example ["gateways", "infra-*"], * for any run
+// of characters. The Gateways and ListenerSets of these namespaces serve hosts of other namespaces. In these namespaces,
+// the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners), and the
+// solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
 //
 // cert-manager answers challenges in the namespace of the Certificate. For the listeners of a Gateway, this is the
 // namespace of the Gateway. If a tenant orders certificates in its own namespace, the solver runs there and serves a
 // host of the tenant.
-type carriers []carrierNamespace
+type sharedNamespaces []sharedNamespace
 
-// carrierNamespace is a pattern for namespace names.
-type carrierNamespace match.Glob
+// sharedNamespace is a pattern for namespace names.
+type sharedNamespace match.Glob
 
 // UnmarshalText returns an error for a pattern that cannot match any namespace name, and for *, which would exempt
 // every Gateway from owners.
-func (n *carrierNamespace) UnmarshalText(b []byte) error {
+func (n *sharedNamespace) UnmarshalText(b []byte) error {
 	var g match.Glob
 	if err := g.UnmarshalText(b); err != nil {
 		return err
@@ -33,23 +33,22 @@ func (n *carrierNamespace) UnmarshalText(b []byte) error {
 		return errors.New(`"*" matches every namespace, so Gateways could take the hosts of all owners: ` +
 			"list the namespaces of shared Gateways")
 	}
-	*n = carrierNamespace(g)
+	*n = sharedNamespace(g)
 	return match.Namespaces().Check(g)
 }
 
-// warnings returns a warning if the policy has no active owners entries, because the carriers block has no other
-// effect. at is the position of the document, and owners is the number of owners entries that are not off.
-func (c carriers) warnings(at strict.Pos, owners int) strict.Errors {
+// warnings returns a warning if the policy has no active owners entries, because the block has no other effect. at is the position of the document, and owners is the number of owners entries that are not off.
+func (c sharedNamespaces) warnings(at strict.Pos, owners int) strict.Errors {
 	if len(c) == 0 || owners > 0 {
 		return nil
 	}
-	at.Path = "carriers"
+	at.Path = "sharedGatewayNamespaces"
 	return strict.Errors{at.Errorf("has no effect, because no owners entry is active: " +
-		"carriers are exempt only from owners; write owners, or leave carriers out")}
+		"these namespaces are exempt only from owners; write owners, or leave sharedGatewayNamespaces out")}
 }
 
 // include reports whether the object is in a shared gateway namespace. It is false if the Effort is exceeded.
-func (c carriers) include(r *report) bool {
+func (c sharedNamespaces) include(r *report) bool {
 	namespace := r.subject.namespace
 	if namespace == "" || !r.spend(stepsOf(len(c), namespace)) {
 		return false
@@ -67,7 +66,7 @@ func always[T any](*T, *report) bool { return true }
 
 // claimsUnless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have
 // any.
-func claimsUnless[T any](c carriers, claims claimant[T], exempt func(*T, *report) bool) claimant[T] {
+func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T, *report) bool) claimant[T] {
 	if len(c) == 0 {
 		return claims
 	}
