@@ -35,7 +35,7 @@ func TestMaxConnections(t *testing.T) {
 			fmt.Sprintf("| API servers | idle connections for %d paths |", len(paths)),
 			"| 1 | " + thousands(kept(1)) + " |", "| 2 | " + thousands(kept(2)) + " |",
 			"| 3 | " + thousands(kept(3)) + " |", "| 5 | " + thousands(kept(5)) + " |",
-			"| connections | " + thousands(want) + " with ", "the default of " + thousands(want) + " is enough",
+			"| connections | " + thousands(want) + " connections ", "the default of " + thousands(want) + " is enough",
 			"too small for " + thousands(kept(5)) + " connections",
 		},
 		"../docs/serve.md":                  {"limit of " + thousands(want) + "."},
