@@ -14,9 +14,10 @@ import (
 func backstopPolicy() check {
 	return check{
 		id: "backstop-policy", severity: Error,
-		finds: "native policies that were exported from a different policy than the policy in the ConfigMap, were " +
-			"changed later, do not have a binding, do not deny, or match different namespaces than the webhooks, and " +
-			"API server files with a different policy. It is a warning if all webhooks are still called",
+		finds: "native policies that were exported from a different policy than the policy in the ConfigMap, were changed " +
+			"later, do not have a binding, do not deny, or match different namespaces than the webhooks. Preflight also " +
+			"reports API server files with a different policy. All these findings are only warnings if the API server calls " +
+			"all webhooks",
 		why: "requests that the native policies allow by mistake pass while no replica answers, or always if the " +
 			"webhook is never called. Native policies can also deny requests that the policy allows",
 		fix: "export the policy again with evergate export --target vap,map --policy POLICY, and apply the output " +

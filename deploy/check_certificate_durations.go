@@ -14,7 +14,7 @@ const minRenewBefore = 72 * time.Hour
 func certificateDurations() check {
 	return check{
 		id: "certificate-durations", severity: Error,
-		finds: "Certificate durations that do not leave time for a renewal, or let a certificate outlive its CA",
+		finds: "Certificate durations that do not leave time for a renewal, or that let a certificate outlive its CA",
 		why: "an expired certificate fails every call. A certificate that outlives its CA fails every call as " +
 			"soon as the CA expires",
 		fix: "on the serving Certificate, set duration 2160h and renewBefore 720h. On the CA Certificate, set " +

@@ -11,7 +11,7 @@ import (
 func certificateUsages() check {
 	return check{
 		id: "certificate-usages", severity: Error,
-		finds: "a serving Certificate that is not for servers or is a CA",
+		finds: "a serving Certificate whose usages do not allow server auth, or that sets isCA",
 		why: "clients reject a certificate whose extended usages do not include server auth. If the certificate " +
 			"is a CA, the key in every Pod can sign certificates that every client of this CA accepts",
 		fix: "set usages: [server auth], and leave out isCA",

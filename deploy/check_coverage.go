@@ -10,8 +10,8 @@ import (
 func coverage() check {
 	return check{
 		id: "coverage", severity: Warning, live: true,
-		finds: "the namespaces that the webhooks cover and the namespaces that they do not cover. It is a warning if " +
-			"a namespace that has opted in is not covered",
+		finds: "the namespaces that the webhooks cover and the namespaces that they do not cover, as infos. A namespace " +
+			"that has opted in and is not covered is a warning",
 		why: "in a namespace that is not covered, Evergate does not rewrite or check any object",
 		fix: "label the namespace with kubectl label namespace NAME " + optInLabel + "=" + optInEnabled,
 		run: func(c *cluster, r *reporter) {

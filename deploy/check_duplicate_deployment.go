@@ -8,8 +8,8 @@ import "slices"
 func duplicateDeployment() check {
 	return check{
 		id: "duplicate-deployment", severity: Error,
-		finds: "two Deployments with the same name in the manifests. It is a warning if two Deployments with " +
-			"different names run evergate serve",
+		finds: "two Deployments with the same name in the manifests. Two Deployments with different names that run " +
+			"evergate serve are only a warning",
 		why: "a forgotten Deployment answers with another version or another policy whenever the Service selects its " +
 			"Pods, and uses up disruption budgets and quotas",
 		fix: "remove the Deployment in the finding, or accept the finding if both are intended",

@@ -11,7 +11,7 @@ import (
 func gracePeriod() check {
 	return check{
 		id: "grace-period", severity: Error,
-		finds: "a grace period that ends before the drain and the shutdown",
+		finds: "a grace period that is shorter than the drain and the shutdown together",
 		why: "the kubelet kills the process while it still answers calls. During each rollout, drain and scale-down, " +
 			"some writes to the cluster fail",
 		fix: "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",

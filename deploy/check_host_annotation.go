@@ -15,8 +15,8 @@ import (
 func hostAnnotation() check {
 	return check{
 		id: "host-annotation", severity: Warning,
-		finds: "annotations of live Ingresses, Services, routes and Gateways whose values look like host names, " +
-			"and that no host rule reads",
+		finds: "annotations that look like host names and that no host rule reads, on Ingresses, Services, routes and " +
+			"Gateways in the cluster",
 		why: "if a controller serves or publishes the hosts in the annotation, tenants can claim any host with it",
 		fix: "find out which controller reads the annotation. If it claims hosts, add an entry to the " +
 			"hostAnnotations block of the policy, or deny the key with annotations.denied",

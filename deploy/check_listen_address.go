@@ -8,8 +8,8 @@ func listenAddress() check {
 	return check{
 		id: "listen-address", severity: Error,
 		finds: "a listener on 127.0.0.1, localhost, [::1] or any other single address",
-		why: "nothing outside the Pod can reach it. Probes fail, so the replica is never ready or restarts again and " +
-			"again, and no call arrives. The process cannot bind an address that the Pod does not have",
+		why: "programs outside the Pod cannot reach the listener. Probes fail, so the replica is never ready or restarts " +
+			"again and again, and no call arrives. The process cannot bind an address that the Pod does not have",
 		fix: "write only the port: --listen=:10250, --ops-listen=:8080",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -13,7 +13,7 @@ import (
 func listenPort() check {
 	return check{
 		id: "listen-port", severity: Error, needs: []premise{coherent(), selected()},
-		finds: "--listen on a different port than the Service and the readiness probe",
+		finds: "a port in --listen that differs from the port of the Service and the readiness probe",
 		why: "every call fails and no replica becomes ready, because nothing listens on the port that the Service " +
 			"and the probe use",
 		fix: "use one port for --listen and for the containerPort of the Service, the probe and the " +

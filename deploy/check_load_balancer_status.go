@@ -6,8 +6,8 @@ func loadBalancerStatus() check {
 	const resource = "services/status"
 	return check{
 		id: "load-balancer-status", severity: Error,
-		finds: "the webhook for addresses in the status of Services (" + pathValidateServiceStatus + ") if it fails " +
-			"closed or matches anything else",
+		finds: "a webhook for addresses in the status of Services (" + pathValidateServiceStatus + ") that fails closed " +
+			"or matches other resources",
 		why: "cloud controllers write these addresses. If the webhook fails closed, replicas that do not answer hold " +
 			"up every new load balancer, including load balancers that users or API servers of other clusters " +
 			"connect to",

@@ -6,7 +6,7 @@ import admissionv1 "k8s.io/api/admissionregistration/v1"
 func matchPolicy() check {
 	return check{
 		id: "match-policy", severity: Warning,
-		finds: "matchPolicy Exact",
+		finds: "an Evergate webhook with matchPolicy: Exact",
 		why:   "Evergate does not receive an object that is written through an API version that the rules do not list",
 		fix:   "set matchPolicy: Equivalent",
 		run: func(c *cluster, r *reporter) {

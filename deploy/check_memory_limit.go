@@ -24,8 +24,8 @@ func memoryLimit() check {
 	return check{
 		id: "memory-limit", severity: Error,
 		finds: "a memory limit that is below, equal to or only slightly above GOMEMLIMIT, a memory limit without a " +
-			"GOMEMLIMIT, or a GOMEMLIMIT that Go cannot parse. It is a warning if --max-connections or " +
-			"--max-body-bytes need more memory than the limit",
+			"GOMEMLIMIT, or a GOMEMLIMIT that Go cannot parse. A memory limit that is too small for --max-connections or " +
+			"--max-body-bytes is only a warning",
 		why: "the kernel kills the process before Go collects garbage more often. Under load, all replicas are " +
 			"killed together, and the replicas that start then receive the same connections and the same load. If " +
 			"the unit in GOMEMLIMIT is not B, KiB, MiB, GiB or TiB, the process exits immediately",

@@ -13,7 +13,7 @@ import (
 func mirrorNamespace() check {
 	return check{
 		id: "mirror-namespace", severity: Error,
-		finds: "a mirror that runs in a namespace in which images are rewritten to it",
+		finds: "a mirror that runs in a namespace in which Evergate rewrites images to this mirror",
 		why: "when the mirror is down, its Pods need images that only the mirror itself could serve, so it cannot " +
 			"start again",
 		fix: "remove the label " + optInLabel + " from the namespace of the mirror",

@@ -14,10 +14,11 @@ import (
 func missingRule() check {
 	return check{
 		id: "missing-rule", severity: Error,
-		finds: "an Evergate webhook whose rules leave out a write that its path evaluates. It is a warning for the " +
-			"retry webhook, the policy guard and the webhooks of rule sets, which may be narrower on purpose",
-		why: "Evergate does not see a write that no rule matches. Without UPDATE, for example, a user creates an " +
-			"object that the policy allows and changes it a moment later",
+		finds: "an Evergate webhook whose rules omit a write that Evergate evaluates on its path. Preflight reports only " +
+			"a warning for the retry webhook, the policy webhook and the webhooks of rule sets, because their rules may be " +
+			"narrower on purpose",
+		why: "the API server does not send Evergate a write that no rule matches. Without UPDATE, for example, a user can " +
+			"create an object that the policy allows, and then change it",
 		fix: "add the writes in the finding to the rules, as in kustomize/base",
 		run: func(c *cluster, r *reporter) {
 			reported := map[string]bool{}

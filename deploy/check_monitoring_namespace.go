@@ -15,8 +15,8 @@ import (
 func monitoringNamespace() check {
 	return check{
 		id: "monitoring-namespace", severity: Warning, needs: []premise{coherent(), selected(), wired()},
-		finds: "a Prometheus, or a monitor for a Prometheus, in a namespace that NetworkPolicies do not allow to " +
-			"reach the ops port",
+		finds: "a Prometheus, a PodMonitor or a ServiceMonitor in a namespace that NetworkPolicies do not allow to reach " +
+			"the ops port",
 		why: "Prometheus cannot scrape Evergate, so the only alert that fires is EvergateNotReady, although the " +
 			"cause is the network and not Evergate",
 		fix: "set monitoringNamespace in base/settings.yaml to the namespace of the Prometheus",

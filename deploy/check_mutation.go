@@ -7,7 +7,7 @@ import admissionv1 "k8s.io/api/admissionregistration/v1"
 func mutation() check {
 	return check{
 		id: "mutation", severity: Warning,
-		finds: "a mutating Evergate webhook that fails closed or is not invoked again",
+		finds: "a mutating Evergate webhook that fails closed or does not set reinvocationPolicy: IfNeeded",
 		why: "if a mutating webhook that fails closed does not answer, Pods are rejected with a connection error, " +
 			"although the validating webhook could explain the problem. A mutating webhook that is not invoked again " +
 			"misses the sidecars that other webhooks add after it",

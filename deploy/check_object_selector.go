@@ -8,11 +8,11 @@ import (
 func objectSelector() check {
 	return check{
 		id: "object-selector", severity: Error,
-		finds: "an Evergate webhook with an objectSelector. It is a warning for the retry webhook",
-		why: "the author of an object sets its labels. A tenant adds or omits a label, and Evergate neither " +
-			"rewrites nor checks the object",
-		fix: "remove the objectSelector, and exempt objects in the policy or by namespace. The opt-in guard " +
-			"restricts who may label a namespace",
+		finds: "an Evergate webhook with an objectSelector. Preflight reports only a warning for the retry webhook",
+		why: "the author of an object sets its labels. If a tenant adds or omits a label, Evergate neither rewrites nor " +
+			"checks the object",
+		fix: "remove the objectSelector, and exempt objects in the policy or by namespace. The admission policy for the " +
+			"opt-in label restricts who may label a namespace",
 		run: func(c *cluster, r *reporter) {
 			for _, h := range c.hooks {
 				if !h.guardsPolicy() && !anything(h.ObjectSelector) {

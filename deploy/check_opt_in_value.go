@@ -14,10 +14,10 @@ import (
 func optInValue() check {
 	return check{
 		id: "opt-in-value", severity: Error,
-		finds: "a namespaceSelector that no value of the opt-in label satisfies. It is a warning if the selector " +
-			"also contains a value that the admission policy for the label denies",
-		why: "either no namespace can be selected, so Evergate does not rewrite or check any object and no error " +
-			"shows this, or no namespace can be exempted",
+		finds: "a namespaceSelector that no value of the opt-in label satisfies. A namespaceSelector that can be " +
+			"satisfied, but also contains a value that the admission policy for the label denies, is only a warning",
+		why: "either no namespace can be selected, so Evergate does not rewrite or check any object, and no error shows " +
+			"this, or no namespace can be exempted",
 		fix: "in every namespaceSelector, write " + optInLabel + " In [" + optInEnabled + "] to opt in, or NotIn " +
 			"[" + optInDisabled + "] to opt out",
 		run: func(c *cluster, r *reporter) {

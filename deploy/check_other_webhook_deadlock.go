@@ -11,8 +11,8 @@ func otherDeadlock() check {
 	return check{
 		id: "other-webhook-deadlock", severity: Warning,
 		finds: "a webhook of another product that fails closed and matches its own Pods",
-		why: "when all its Pods are gone, the API server cannot create a new Pod, because it has to call the webhook " +
-			"first. The API server also rejects all other requests that the webhook matches",
+		why: "when all Pods of the webhook are gone, the API server cannot create a new Pod, because it has to call the " +
+			"webhook first. The API server also rejects all other requests that the webhook matches",
 		fix: "exclude its namespace by kubernetes.io/metadata.name in its namespaceSelector, or its Pods by its " +
 			"objectSelector",
 		run: func(c *cluster, r *reporter) {

@@ -16,10 +16,10 @@ const runLevel = "openshift.io/run-level"
 func platformNamespace() check {
 	return check{
 		id: "platform-namespace", severity: Error, live: true,
-		finds: "an Evergate webhook that fails closed and matches an OpenShift namespace with run level 0 or 1. A " +
-			"match on another namespace of a distribution, a provider, a network or a storage system is a warning. " +
-			"Preflight recognizes these namespaces by name, for example openshift-etcd, cattle-system, " +
-			"gke-managed-system and calico-system",
+		finds: "an Evergate webhook that fails closed and matches an OpenShift namespace with run level 0 or 1. A match " +
+			"on a namespace of another distribution, cloud provider, network plugin or storage system is a warning. " +
+			"Preflight recognizes these namespaces by name, for example openshift-etcd, cattle-system, gke-managed-system " +
+			"and calico-system",
 		why: "while no replica answers, the operators of the platform cannot replace the Pods of the network, the " +
 			"storage and the control plane, and cannot upgrade the cluster. A replica may need one of these Pods to " +
 			"start",

@@ -14,8 +14,8 @@ const maxRejection = 1024
 func podRejected() check {
 	return check{
 		id: "pod-rejected", severity: Error, live: true,
-		finds: "an Evergate Pod that the API server rejects in the dry run of kubectl evergate preflight. It is a " +
-			"warning if the dry run did not use the account of the ReplicaSet controller",
+		finds: "an Evergate Pod that the API server rejects in the dry run of kubectl evergate preflight. Preflight " +
+			"reports only a warning if the dry run did not use the account of the ReplicaSet controller",
 		why: "the Deployment exists but does not get any replicas, or loses its replicas one by one during node " +
 			"drains. Only the events of its ReplicaSet show the reason",
 		fix: "correct the cause that the API server's message shows: the Pod Security label of the namespace, a " +

@@ -14,10 +14,9 @@ import (
 func policyGuard() check {
 	return check{
 		id: "policy-guard", severity: Error,
-		finds: "the webhook that guards the policy (" + pathValidatePolicy + ") if its configuration could lock " +
-			"Evergate out",
-		why: "it is the only webhook that matches Evergate's namespace. If it matches more than the ConfigMap of the " +
-			"policy, or fails closed, replicas that do not answer prevent their own repair",
+		finds: "a policy webhook (" + pathValidatePolicy + ") whose configuration could lock Evergate out",
+		why: "the policy webhook is the only webhook that matches Evergate's namespace. If it matches more than the " +
+			"ConfigMap of the policy, or fails closed, replicas that do not answer prevent their own repair",
 		fix: "match only configmaps, only in Evergate's namespace (kubernetes.io/metadata.name In) and only the " +
 			"policy (an objectSelector, or a matchCondition on the name), and set failurePolicy: Ignore",
 		run: func(c *cluster, r *reporter) {

@@ -16,8 +16,7 @@ func resourceQuota() check {
 	return check{
 		id: "resource-quota", severity: Error, needs: []premise{withinQuota()},
 		finds: "a ResourceQuota that is too small for the replicas and a rollout, or that counts resources that the " +
-			"containers do not set. It is a warning if the quota is too small only for the maxReplicas of an " +
-			"autoscaler",
+			"containers do not set. A quota that is too small only for the maxReplicas of an autoscaler is a warning",
 		why: "the API server rejects the Pods that exceed the quota (exceeded quota, must specify). Replicas are " +
 			"missing, and a rollout stops, including the rollout of a new certificate or a security fix",
 		fix: "raise the quota, or set requests and limits on the containers for the resources that the quota counts",

@@ -11,10 +11,10 @@ import (
 func retryWebhookPrefixes() check {
 	return check{
 		id: "retry-webhook-prefixes", severity: Warning, needs: []premise{wired()},
-		finds: "prefixes in the matchCondition of the retry webhook that differ from the mirrors of the policy",
-		why: "if the prefix of a mirror is missing, every Pod with an image from it causes a call that does not " +
-			"change anything. If a prefix does not belong to a mirror, the retry webhook does not rewrite the images " +
-			"with this prefix",
+		finds: "image prefixes in the matchCondition of the retry webhook that differ from the mirrors of the policy",
+		why: "if the prefix of a mirror is missing, every Pod with an image from this mirror causes a call that does not " +
+			"change anything. If a prefix does not belong to a mirror, the retry webhook does not rewrite the images with " +
+			"this prefix",
 		fix: "set mirrors in the ConfigMap evergate-settings to the output of evergate policy prefixes POLICY, which " +
 			"lists the prefixes of all mirrors",
 		run: func(c *cluster, r *reporter) {

@@ -5,8 +5,8 @@ package deploy
 func rollout() check {
 	return check{
 		id: "rollout", severity: Error,
-		finds: "a rollout that removes replicas before their replacements are ready. It is a warning if some " +
-			"replicas are left",
+		finds: "a rollout that removes replicas before their replacements are ready. Preflight reports only a warning if " +
+			"some replicas keep running",
 		why: "each release and each change of the configuration interrupts the webhook, or leaves so few " +
 			"replicas that they are overloaded",
 		fix: "set strategy.rollingUpdate: {maxUnavailable: 0, maxSurge: 1}",

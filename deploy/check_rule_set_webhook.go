@@ -12,10 +12,11 @@ import (
 func ruleSetWebhook() check {
 	return check{
 		id: "rule-set-webhook", severity: Error, needs: []premise{together()},
-		finds: "a webhook whose path contains a rule set without policy entries for its kind, and policy entries " +
-			"in a rule set whose path no webhook calls",
-		why: "somebody probably renamed only one of the two. Evergate then denies objects because it does not know " +
-			"the rule set, or allows them because no webhook calls the path of their rule set",
+		finds: "a webhook for a rule set that does not have any entries for the webhook's kind, and entries in a rule set " +
+			"that no webhook calls",
+		why: "somebody probably renamed the rule set only in the webhook or only in the policy. Evergate then denies " +
+			"objects because it does not know the rule set, or allows them because no webhook calls the path of their rule " +
+			"set",
 		fix: "use the same name in clientConfig.service.path of the webhook, for example " +
 			"/validate/ingresses/set/edge, and in match.set of the entries for this kind",
 		run: func(c *cluster, r *reporter) {

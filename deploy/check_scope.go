@@ -11,8 +11,8 @@ import (
 func scope() check {
 	return check{
 		id: "scope", severity: Error,
-		finds: "an Evergate webhook that matches resources or operations that Evergate does not evaluate. It is a " +
-			"warning if the webhook fails open",
+		finds: "an Evergate webhook that matches resources or operations that Evergate does not evaluate. Preflight " +
+			"reports only a warning if the webhook fails open",
 		why: "each of these writes waits for an answer that never changes anything. If the webhook fails closed, " +
 			"nodes and the control plane cannot write leases, nodes, endpoints, secrets and bindings, and " +
 			"cannot delete objects, while no replica answers",

@@ -18,10 +18,10 @@ const settingsName = "evergate-settings"
 func settingsInUse() check {
 	return check{
 		id: "settings", severity: Error,
-		finds: "settings of the ConfigMap evergate-settings, or a namespace, that the overlay changes without copying " +
-			"them to the places that use them",
-		why: "kustomize does not report it, and the change has no effect. In another namespace, the API server calls a " +
-			"Service that does not exist",
+		finds: "an overlay that changes settings in the ConfigMap evergate-settings, or the namespace, without updating " +
+			"the fields that depend on them",
+		why: "kustomize does not report the problem, and the change has no effect. In another namespace, the API server " +
+			"calls a Service that does not exist",
 		fix: "list kustomize/wiring under transformers in the overlay that changes the settings or the namespace, and " +
 			"apply the overlay again",
 		run: func(c *cluster, r *reporter) {

@@ -10,7 +10,7 @@ import (
 func sideEffects() check {
 	return check{
 		id: "side-effects", severity: Error,
-		finds: "sideEffects other than None",
+		finds: "an Evergate webhook whose sideEffects is not None",
 		why: "the API server rejects dry runs (kubectl diff, server-side --dry-run) of every request that such a " +
 			"webhook matches",
 		fix: "set sideEffects: None",

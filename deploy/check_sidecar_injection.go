@@ -19,8 +19,8 @@ import (
 func sidecarInjection() check {
 	return check{
 		id: "sidecar-injection", severity: Error,
-		finds: "a service mesh that adds its proxy to the Evergate Pods. It is a warning if the proxy does not " +
-			"intercept the serving port, or if only a dry run shows the added containers",
+		finds: "a service mesh that adds its proxy to the Evergate Pods. Preflight reports only a warning if the proxy " +
+			"does not intercept the serving port, or if only a dry run shows the added containers",
 		why: "the API server does not have a certificate of the mesh, so a proxy that intercepts the serving port " +
 			"rejects the API server's calls in strict mode. The proxy stops before the drain ends and loses calls " +
 			"during each rollout. While the webhook of the mesh does not answer, no replica can start. If that " +

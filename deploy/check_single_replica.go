@@ -7,10 +7,10 @@ import "slices"
 func singleReplica() check {
 	return check{
 		id: "single-replica", severity: Error,
-		finds: "a single replica. It is a warning if every webhook fails open",
-		why: "when its node fails, no replica answers until another replica has started, which takes a minute or " +
-			"more. If webhooks fail closed, the API server rejects matching requests. If they fail open, Pods keep " +
-			"images from outside the mirrors",
+		finds: "a single replica. Preflight reports only a warning if every webhook fails open",
+		why: "when the node fails, no replica answers until another replica has started, which takes a minute or more. If " +
+			"webhooks fail closed, the API server rejects matching requests. If they fail open, Pods keep images from " +
+			"outside the mirrors",
 		fix: "set replicas: 3, one in each zone",
 		run: func(c *cluster, r *reporter) {
 			report := r.warning

@@ -12,7 +12,7 @@ func spread() check {
 	return check{
 		id: "spread", severity: Warning, needs: []premise{coherent(), selected()},
 		finds: "replicas that are not spread across zones or across nodes",
-		why:   "they may all run on one node or in one zone. If this node or zone fails, no replica is left",
+		why:   "all replicas may run on one node or in one zone. If this node or zone fails, no replica is left",
 		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " that " +
 			"select the Pods' own labels",
 		run: func(c *cluster, r *reporter) {

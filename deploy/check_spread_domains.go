@@ -14,8 +14,8 @@ import (
 func spreadDomains() check {
 	return check{
 		id: "spread-domains", severity: Error,
-		finds: "a strict topologySpreadConstraint that leaves replicas Pending because it counts nodes that the " +
-			"Pods cannot use, or because no node has its label",
+		finds: "a topologySpreadConstraint with whenUnsatisfiable: DoNotSchedule that leaves replicas Pending because it " +
+			"counts nodes that the Pods cannot use, or because no node has its topology label",
 		why: "the scheduler waits for a replica in a zone where no replica can run (didn't match pod topology spread " +
 			"constraints). Replicas are missing, and a rollout stops",
 		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes do not " +

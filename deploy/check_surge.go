@@ -16,7 +16,7 @@ import (
 func surge() check {
 	return check{
 		id: "surge", severity: Error,
-		finds: "rules for spreading Pods that a rollout cannot satisfy",
+		finds: "spread rules that a rollout cannot satisfy",
 		why: "the Pod that the rollout adds stays Pending, and the rollout does not remove another Pod before the " +
 			"new one is ready. The release, the new certificate authority or the security fix never arrives, and " +
 			"nothing reports an error",

@@ -8,7 +8,7 @@ const maxTimeout = 5
 func timeout() check {
 	return check{
 		id: "timeout", severity: Error,
-		finds: "timeoutSeconds above 5, or not set (the default is 10)",
+		finds: "an Evergate webhook whose timeoutSeconds is above 5 or not set (the default is 10)",
 		why: "a replica that does not answer, or a zone that is cut off, holds up every matched write for this time, " +
 			"once for each webhook that matches it. Controllers give up and retry, which increases the load. Failing " +
 			"open does not help, because the API server waits for the timeout first",

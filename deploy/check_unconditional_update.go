@@ -13,8 +13,8 @@ import (
 func unconditionalUpdate() check {
 	return check{
 		id: "unconditional-update", severity: Error,
-		finds: "a webhook that matches UPDATE without a matchCondition on oldObject. It is a warning if the " +
-			"webhook fails open",
+		finds: "a webhook that matches UPDATE without a matchCondition on oldObject. Preflight reports only a warning if " +
+			"the webhook fails open",
 		why: "most updates do not come from people. Controllers write finalizers, labels and owner references " +
 			"all day. While no replica answers, the API server rejects or delays these updates, and garbage " +
 			"collection and rollouts stop in the whole namespace",

@@ -24,7 +24,7 @@ func verticalAutoscaler() check {
 	return check{
 		id: "vertical-autoscaler", severity: Error,
 		finds: "a VerticalPodAutoscaler that can set a memory limit that is below, equal to or only slightly above " +
-			"GOMEMLIMIT. It is a warning if the flags of the recommender determine the limit",
+			"GOMEMLIMIT. Preflight reports only a warning if the flags of the recommender determine the limit",
 		why: "GOMEMLIMIT does not change when the autoscaler lowers the limit, so the kernel kills the process " +
 			"before Go collects garbage more often. Under load, all replicas are killed together",
 		fix: "set controlledValues: RequestsOnly in the container policy of the VerticalPodAutoscaler, or " +

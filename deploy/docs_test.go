@@ -55,11 +55,12 @@ func docs() string {
 		}
 		fmt.Fprintf(&b, "\n\nWhy it breaks clusters: %s.\n\nFix: %s.\n", c.why, c.fix)
 		if c.modelled {
-			b.WriteString("\nThis check does not run if the API server has answered a dry run: see " +
-				"[`pod-rejected`](#pod-rejected).\n")
+			b.WriteString("\nPreflight skips this check if the API server has answered a dry run (see " +
+				"[`pod-rejected`](#pod-rejected)).\n")
 		}
 		if causes := causesOf(&c); len(causes) > 0 {
-			fmt.Fprintf(&b, "\nThis check does not run if %s reports its cause.\n", strings.Join(causes, " or "))
+			fmt.Fprintf(&b, "\nPreflight skips this check if %s reports the cause of the problem.\n",
+				strings.Join(causes, " or "))
 		}
 	}
 	return b.String()

@@ -125,8 +125,8 @@ func TestRows(t *testing.T) {
 		{"p99", "not measured", func(r *report) { r.latency = nil }},
 		{"p99", "noise: the floor's is 11 ms", func(r *report) { r.latency.floor[0], r.latency.example[0] = 11, 11 }},
 		{"idle", "31 MiB", func(r *report) { r.memory.idle = 31 << 20 }},
-		{"the most", "73 MiB", func(r *report) { r.memory.most = 73 << 20 }},
-		{"its growth", "+12 %", func(r *report) { r.memory.tenths[9] = 112 }},
+		{"peak", "73 MiB", func(r *report) { r.memory.most = 73 << 20 }},
+		{"growth of", "+12 %", func(r *report) { r.memory.tenths[9] = 112 }},
 		{"exec to ready", "151 ms", func(r *report) { r.startTook[0] = 151 }},
 		{"binary", "28.0 MiB", func(r *report) { r.size = 28 << 20 }},
 	} {

@@ -64,8 +64,8 @@ func (r *rig) sitWithPeer(ctx context.Context, costs []*cost, rounds int, round 
 // peerTable returns the table for docs/performance.md.
 func peerTable(costs []*cost) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s; `make bench-peer`. Processor time of the server process for each review, in microseconds,\n"+
-		"and in brackets the ratio to the floor:\n\n"+
+	fmt.Fprintf(&b, "%s; `make bench-peer`. Processor time of the server process for each review, in microseconds.\n"+
+		"The ratio to the floor is in parentheses:\n\n"+
 		"| review | floor | evergate | controller-runtime |\n| --- | --- | --- | --- |\n", machine())
 	for _, c := range costs {
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f (%.2f) | %.0f (%.2f) |\n", c.review.title(), median(c.floor), median(c.example),

@@ -65,10 +65,10 @@ func (r *report) rows() []row {
 	m := r.memory
 	return append(rows,
 		rowOf("resident memory, idle", mebibytes(m.idle), mostIdle, "%.0f MiB"),
-		rowOf(fmt.Sprintf("resident memory, %d connections, the most", crowd), mebibytes(m.most), mostLoaded, "%.0f MiB"),
-		rowOf(fmt.Sprintf("its growth over the last nine tenths of %d reviews", m.length),
+		rowOf(fmt.Sprintf("peak resident memory, %d connections", crowd), mebibytes(m.most), mostLoaded, "%.0f MiB"),
+		rowOf(fmt.Sprintf("growth of resident memory over the last nine tenths of %d reviews", m.length),
 			100*(m.drift()-1), 100*(mostDrift-1), "%+.0f %%"),
-		rowOf("exec to ready", median(r.startTook), mostStart, "%.0f ms"),
+		rowOf("time from exec to ready", median(r.startTook), mostStart, "%.0f ms"),
 		rowOf("binary", mebibytes(r.size), mostSize, "%.1f MiB"),
 	)
 }
@@ -84,13 +84,13 @@ func (r *report) markdown() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.what, row.got, row.limit, result)
 	}
-	b.WriteString("\nProcessor time of the server process a review, in microseconds:\n\n" +
+	b.WriteString("\nProcessor time of the server process for each review, in microseconds:\n\n" +
 		"| review | floor | evergate | many entries |\n| --- | --- | --- | --- |\n")
 	for _, c := range r.costs {
 		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.0f |\n", c.review.title(), median(c.floor), median(c.example), median(c.many))
 	}
 	if l := r.latency; l != nil {
-		fmt.Fprintf(&b, "\np99 at %.0f typical Pods a second: floor %.1f ms, evergate %.1f ms.\n", l.rate, median(l.floor),
+		fmt.Fprintf(&b, "\np99 at %.0f typical Pods per second: floor %.1f ms, evergate %.1f ms.\n", l.rate, median(l.floor),
 			median(l.example))
 	}
 	return b.String()

@@ -64,9 +64,9 @@ func pictures(s source) map[string]picture {
 			"outcome, latency, findings and the phases of the replicas change. No call fails.", s.dashboard},
 		"lifecycle": {"The phases of an Evergate process: starting, listening, ready, draining, stopping, stopped. It is " +
 			"ready after a review to itself has succeeded, and drains after SIGTERM.", lifecycle},
-		"architecture": {"kube-apiserver sends an AdmissionReview to the Service. In a replica, the review passes the " +
-			"listener, the limits, the decoder, admission and the policy. The answer returns to kube-apiserver. The " +
-			"certificate and the policy are files.", architecture},
+		"architecture": {"kube-apiserver sends an AdmissionReview to the Service. In a replica, the review passes " +
+			"through the listener, the limits, the decoder, admission and the policy. The answer returns to " +
+			"kube-apiserver. The certificate and the policy are files.", architecture},
 	}
 }
 
