@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
@@ -20,10 +21,10 @@ func (crt *certificateView) claims(r *report) *claimSet {
 	}
 	names := certificateNames{r: r, claims: make([]hostClaim, 0, len(crt.DNSNames)+len(crt.URIs)+len(crt.IPAddresses)+1)}
 	names.each(dnsNameHost, crt.DNSNames, oneName)
-	names.add(commonNameHost, 0, crt.CommonName, commonName)
+	names.add(commonNameHost, 0, crt.CommonName, host.CommonName)
 	names.addSubject(crt.LiteralSubject)
-	names.each(uriHost, crt.URIs, uriName)
-	names.each(ipAddressHost, crt.IPAddresses, addressName)
+	names.each(uriHost, crt.URIs, host.URIName)
+	names.each(ipAddressHost, crt.IPAddresses, host.AddressName)
 	crt.claimed.list = names.claims
 	return &crt.claimed
 }
@@ -64,19 +65,19 @@ func (n *certificateNames) add(in func() claimField, i int, s string, read nameR
 }
 
 // oneName reads a DNS name of a certificate. The * of *.example represents one label.
-func oneName(s string) (match.HostPattern, bool) { return oneLabel(s), true }
+func oneName(s string) (match.HostPattern, bool) { return host.OneLabel(s), true }
 
 // addSubject adds the common names of a literal subject.
 func (n *certificateNames) addSubject(subject string) {
 	if !n.r.spend(len(subject) / 4) { // byte by byte
 		return
 	}
-	names, ok := commonNamesOf(subject)
+	names, ok := host.CommonNames(subject)
 	if !ok {
 		n.add(literalSubjectHost, 0, subject, func(string) (match.HostPattern, bool) { return match.EveryHost(), true })
 		return
 	}
 	for _, name := range names {
-		n.add(literalSubjectHost, 0, name, commonName)
+		n.add(literalSubjectHost, 0, name, host.CommonName)
 	}
 }

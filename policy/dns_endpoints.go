@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -101,11 +102,11 @@ func (e *dnsEndpointView) claims(r *report) *claimSet {
 	return &e.claimed
 }
 
-// appendEndpointClaims appends the claims of record i: its name, as recordNames reads it, and for some types all names
+// appendEndpointClaims appends the claims of record i: its name, as host.RecordNames reads it, and for some types all names
 // below it.
 func appendEndpointClaims(e *object.Endpoint, claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
-	for p := range recordNames(e.DNSName) {
+	for p := range host.RecordNames(e.DNSName) {
 		name = p
 		c := recordClaim(e.DNSName, p, claimPlace{in: endpointHost, i: i})
 		c.follow(claims)

@@ -1,6 +1,9 @@
 package policy
 
-import "github.com/evergate/evergate/policy/internal/match"
+import (
+	"github.com/evergate/evergate/policy/internal/host"
+	"github.com/evergate/evergate/policy/internal/match"
+)
 
 // listenerHost is the host of a listener.
 func listenerHost() claimField {
@@ -25,13 +28,13 @@ func (g *gatewayView) claims(r *report) *claimSet {
 	}
 	claims := make([]hostClaim, 0, len(g.Listeners))
 	for i := range g.Listeners {
-		host, at := g.Listeners[i].Hostname, claimPlace{in: listenerHost, i: int32(i)}
-		if !r.spend(stepsOf(1, host)) {
+		name, at := g.Listeners[i].Hostname, claimPlace{in: listenerHost, i: int32(i)}
+		if !r.spend(stepsOf(1, name)) {
 			break
 		}
 		c := claimOf(match.EveryHost(), at)
-		if host != "" {
-			c = claimOfText(host, anyDepth(host), at)
+		if name != "" {
+			c = claimOfText(name, host.AnyDepth(name), at)
 		}
 		c.follow(claims)
 		claims = append(claims, c)

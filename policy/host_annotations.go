@@ -3,10 +3,12 @@ package policy
 import (
 	_ "embed"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
@@ -24,13 +26,13 @@ type HostAnnotation struct {
 
 // hostAnnotationTable holds the annotations of one kind.
 type hostAnnotationTable struct {
-	exact map[string]hostGrammar
+	exact map[string]host.Grammar
 	globs []hostAnnotationGlob // keys with a *
 }
 
 type hostAnnotationGlob struct {
 	key     match.Glob
-	grammar hostGrammar
+	grammar host.Grammar
 }
 
 // hostAnnotationLine is a line of hostAnnotations.
@@ -80,9 +82,9 @@ func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationR
 // hostAnnotationTables returns a table for each kind. Its parameters have the same meaning as those for
 // allHostAnnotations.
 func hostAnnotationTables(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string]*hostAnnotationTable {
-	tables, grammars := map[string]*hostAnnotationTable{}, hostGrammars()
+	tables, grammars := map[string]*hostAnnotationTable{}, host.Grammars()
 	for kind, list := range allHostAnnotations(more, rows) {
-		t := &hostAnnotationTable{exact: map[string]hostGrammar{}}
+		t := &hostAnnotationTable{exact: map[string]host.Grammar{}}
 		for _, a := range list {
 			t.add(match.Glob(a.Key), grammars[a.Grammar])
 		}
@@ -93,19 +95,19 @@ func hostAnnotationTables(more map[string][]annotationPrefix, rows hostAnnotatio
 
 // add adds the grammar of a key. A key can have two grammars, because two controllers may read the same key under one
 // prefix.
-func (t *hostAnnotationTable) add(key match.Glob, grammar hostGrammar) {
+func (t *hostAnnotationTable) add(key match.Glob, grammar host.Grammar) {
 	if key.IsWild() {
 		t.globs = append(t.globs, hostAnnotationGlob{key, grammar})
 		return
 	}
 	if other := t.exact[string(key)]; other != nil {
-		grammar = other.and(grammar)
+		grammar = other.And(grammar)
 	}
 	t.exact[string(key)] = grammar
 }
 
 // grammar returns the grammar of an annotation. It returns nil if the annotation does not claim hosts.
-func (t *hostAnnotationTable) grammar(key string) hostGrammar {
+func (t *hostAnnotationTable) grammar(key string) host.Grammar {
 	key = match.LowerASCII(key)
 	if g := t.exact[key]; g != nil {
 		return g
@@ -176,10 +178,25 @@ func claimsOf(
 	return claims
 }
 
+// hostsOfRules yields the hosts of the claims that rules make.
+func hostsOfRules(claims []hostClaim) iter.Seq[match.HostPattern] {
+	return func(yield func(match.HostPattern) bool) {
+		for i := range claims {
+			if claims[i].at.in().class == mainField && !yield(claims[i].HostPattern) {
+				return
+			}
+		}
+	}
+}
+
+// LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name must
+// have a dot, and its last label must consist of at least two letters or begin with xn--.
+func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
+
 // appendClaims appends the claims in the value of an annotation. claims begins with rules, the claims in the object's
 // other fields. After maxAnnotationHosts claims in values, appendClaims adds one claim of every host and stops.
-func appendClaims(claims, rules []hostClaim, grammar hostGrammar, value string, at claimPlace) []hostClaim {
-	for name, p := range grammar(value, rules) {
+func appendClaims(claims, rules []hostClaim, grammar host.Grammar, value string, at claimPlace) []hostClaim {
+	for name, p := range grammar(value, hostsOfRules(rules)) {
 		full := len(claims) == len(rules)+maxAnnotationHosts
 		if full {
 			name, p = fmt.Sprintf("more than %d names", maxAnnotationHosts), match.EveryHost()

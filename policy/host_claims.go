@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
@@ -15,11 +16,11 @@ type hostClaim struct {
 
 // newClaim returns the claim of a text as in a rule of an Ingress or in a certificate, where *.example covers one
 // label. The API server rejects a text that cannot be parsed as a name, but manifests in files may contain it.
-func newClaim(host string, at claimPlace) hostClaim {
-	if host == "" {
+func newClaim(name string, at claimPlace) hostClaim {
+	if name == "" {
 		return claimOf(match.EveryHost(), at)
 	}
-	return claimOfText(host, oneLabel(host), at)
+	return claimOfText(name, host.OneLabel(name), at)
 }
 
 func claimOf(p match.HostPattern, at claimPlace) hostClaim { return hostClaim{p, at} }
@@ -34,8 +35,8 @@ func claimOfText(s string, p match.HostPattern, at claimPlace) hostClaim {
 // recordClaim returns the claim of a text that is the name of a DNS record and claims p. See recordNames.
 func recordClaim(s string, p match.HostPattern, at claimPlace) hostClaim {
 	c := claimOfText(s, p, at)
-	_, special := aboutName(s)
-	_, itself := aboutName(p.Name)
+	_, special := host.AboutName(s)
+	_, itself := host.AboutName(p.Name)
 	c.at.speaks = special && !itself && !c.at.unreadable
 	return c
 }

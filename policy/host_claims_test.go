@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -147,7 +148,7 @@ func TestHostAnnotationTable(t *testing.T) {
 			continue
 		}
 		fields := strings.Fields(line)
-		if len(fields) != 3 || hostGrammars()[fields[2]] == nil || fields[0] != match.LowerASCII(fields[0]) {
+		if len(fields) != 3 || host.Grammars()[fields[2]] == nil || fields[0] != match.LowerASCII(fields[0]) {
 			t.Errorf("want a key in lower case, kinds and a grammar: %s", line)
 			continue
 		}

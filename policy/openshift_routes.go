@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -155,7 +156,7 @@ func (route *openShiftRouteView) hostClaims() []hostClaim {
 	if route.Host == "" {
 		return []hostClaim{claimOf(match.EveryHost(), at)}
 	}
-	host := oneLabel(route.Host)
+	host := host.OneLabel(route.Host)
 	wide := match.HostPattern{Name: match.ParentHost(host.Name), Depth: match.OneLabelBelow}
 	switch {
 	case host.Depth != match.HostItself, wide.Name == "" && route.WildcardPolicy == wildcardSubdomain:
@@ -182,7 +183,7 @@ func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
 	}
 	claims := make([]hostClaim, len(d.names))
 	for i, domain := range d.names {
-		claims[i] = claimOf(oneLabel(subdomain+"."+domain), at)
+		claims[i] = claimOf(host.OneLabel(subdomain+"."+domain), at)
 		if claims[i].Depth != match.HostItself {
 			at.unreadable, at.text = true, subdomain
 			return []hostClaim{claimOf(match.EveryHost(), at)}

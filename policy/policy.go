@@ -42,7 +42,7 @@
 //	  workloads                           workloads.go
 //	ingresses                             ingresses.go, with defaultBackend
 //	  hosts                               hosts.go; host_claims.go, the claims of an object; claim_place.go, their fields
-//	  hosts in annotations                host_annotations.go; host_grammars.go, the formats of their values
+//	  hosts in annotations                host_annotations.go; internal/host, the formats of their values
 //	  tls                                 ingress_tls.go
 //	  classNames                          ingress_class_names.go
 //	  paths                               ingress_paths.go; ingress_paths_denied.go, the check denied
@@ -78,7 +78,7 @@
 //	grants                                grants.go; grant_checks.go, its checks
 //	routes, for OpenShift Routes          openshift_routes.go
 //	certificates                          certificates.go
-//	  hosts                               certificate_claims.go; certificate_subject.go, common names in a subject
+//	  hosts                               certificate_claims.go
 //	dnsEndpoints                          dns_endpoints.go, with its claims
 //	owners                                owners.go
 //	sharedGatewayNamespaces               shared_gateway_namespaces.go
@@ -91,7 +91,7 @@
 //	templates                             templates.go
 //
 // internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
-// expressions. internal/strict decodes YAML.
+// expressions. internal/host reads host names, and the annotations that claim hosts. internal/strict decodes YAML.
 package policy
 
 import (

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -102,7 +103,7 @@ func hostnames(names []string, r *report) []hostClaim {
 		if !r.spend(stepsOf(1, name)) {
 			return nil
 		}
-		c := claimOfText(name, anyDepth(name), claimPlace{in: hostname, i: int32(i)})
+		c := claimOfText(name, host.AnyDepth(name), claimPlace{in: hostname, i: int32(i)})
 		c.follow(claims)
 		claims = append(claims, c)
 	}

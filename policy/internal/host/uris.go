@@ -1,4 +1,4 @@
-package policy
+package host
 
 import (
 	"iter"
@@ -9,10 +9,10 @@ import (
 )
 
 // uriHosts is the grammar of a comma-separated list of URIs. Each URI may have a host.
-func uriHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func uriHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for uri := range elements(value) {
-			if p, ok := uriName(uri); ok && !yield(uri, p) {
+			if p, ok := URIName(uri); ok && !yield(uri, p) {
 				return
 			}
 		}
@@ -20,7 +20,7 @@ func uriHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] 
 }
 
 // urlHost is the grammar of one URL, or of a host with or without a port. *.example covers any number of labels.
-func urlHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func urlHost(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		value = strings.TrimSpace(value)
 		if value == "" {
@@ -32,14 +32,14 @@ func urlHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 		}
 		host, _, _ := strings.Cut(rest, "/")
 		host, _, _ = strings.Cut(host, ":")
-		yield(value, anyDepth(host))
+		yield(value, AnyDepth(host))
 	}
 }
 
-// uriName reads a URI and returns the host of its authority, as in https://web.example/a. A urn: URI has no host. The
+// URIName reads a URI and returns the host of its authority, as in https://web.example/a. A urn: URI has no host. The
 // trust domain of spiffe://cluster.local/ns/team identifies a set of workloads, not a host. Any other URI without a
 // host may mean every host. For example, the host of sip:user@example is not in the usual place.
-func uriName(s string) (match.HostPattern, bool) {
+func URIName(s string) (match.HostPattern, bool) {
 	scheme, rest, ok := strings.Cut(s, ":")
 	authority, hierarchical := strings.CutPrefix(rest, "//")
 	switch {
@@ -82,13 +82,13 @@ func authorityName(s string) (match.HostPattern, bool) {
 		if !closed {
 			return match.EveryHost(), true
 		}
-		return addressName(inner)
+		return AddressName(inner)
 	}
-	return oneLabel(host), true
+	return OneLabel(host), true
 }
 
-// addressName reads an IP address. An IPv4 address within IPv6 is read as the IPv4 address, as in the certificate.
-func addressName(s string) (match.HostPattern, bool) {
+// AddressName reads an IP address. An IPv4 address within IPv6 is read as the IPv4 address, as in the certificate.
+func AddressName(s string) (match.HostPattern, bool) {
 	inAddress := func(c rune) bool {
 		return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '.' || c == ':'
 	}

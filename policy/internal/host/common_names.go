@@ -1,4 +1,4 @@
-package policy
+package host
 
 import (
 	"strings"
@@ -9,11 +9,11 @@ import (
 // maxCommonNames is the maximum number of common names in a subject. Clients use only one: the first or the last.
 const maxCommonNames = 100
 
-// commonNamesOf returns the common names of a distinguished name (RFC 4514) such as CN=a.example,O=Example. It reads
+// CommonNames returns the common names of a distinguished name (RFC 4514) such as CN=a.example,O=Example. It reads
 // the name as cert-manager v1.21.2 does (pkg/util/pki/subject.go), but accepts less than the RFC. ok is false if
 // another reader could understand the name differently: if it contains quotes, an escaped or encoded common name, or an
 // unknown attribute type. ok is also false for more than maxCommonNames.
-func commonNamesOf(subject string) (names []string, ok bool) {
+func CommonNames(subject string) (names []string, ok bool) {
 	if strings.Contains(subject, `"`) {
 		return nil, false
 	}
@@ -71,11 +71,11 @@ func isObjectIdentifier(s string) bool {
 	return strings.Contains(s, ".")
 }
 
-// commonName reads a common name. A title such as Example Root does not claim a host. It consists of letters, digits,
+// CommonName reads a common name. A title such as Example Root does not claim a host. It consists of letters, digits,
 // blanks and some signs, but has no dot, so clients do not accept it as a host name. Any other text that is not a host
 // name may mean every host.
-func commonName(s string) (match.HostPattern, bool) {
-	p := oneLabel(s)
+func CommonName(s string) (match.HostPattern, bool) {
+	p := OneLabel(s)
 	if !p.IsEvery() {
 		return p, true
 	}

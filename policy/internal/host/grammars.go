@@ -1,4 +1,4 @@
-package policy
+package host
 
 import (
 	"encoding/json"
@@ -9,13 +9,13 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// hostGrammar yields the hosts that the value of an annotation claims, each with its text in the value. rules are the
-// claims in the object's other fields.
-type hostGrammar func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern]
+// Grammar yields the hosts that the value of an annotation claims, each with its text in the value. rules are the hosts
+// in the rules of the object.
+type Grammar func(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern]
 
-// and returns a grammar that yields the hosts of both grammars.
-func (g hostGrammar) and(other hostGrammar) hostGrammar {
-	return func(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
+// And returns a grammar that yields the hosts of both grammars.
+func (g Grammar) And(other Grammar) Grammar {
+	return func(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 		return func(yield func(string, match.HostPattern) bool) {
 			for _, seq := range []iter.Seq2[string, match.HostPattern]{g(value, rules), other(value, rules)} {
 				for name, p := range seq {
@@ -28,12 +28,12 @@ func (g hostGrammar) and(other hostGrammar) hostGrammar {
 	}
 }
 
-// hostGrammars returns the grammars that data/host-annotations.txt uses, by name.
-func hostGrammars() map[string]hostGrammar {
-	return map[string]hostGrammar{
+// Grammars returns the grammars that data/host-annotations.txt uses, by name.
+func Grammars() map[string]Grammar {
+	return map[string]Grammar{
 		"dns":         recordList,
-		"certificate": listed(oneLabel),
-		"commonname":  commonNames,
+		"certificate": listed(OneLabel),
+		"commonname":  titles,
 		"nginx":       nginxAlias,
 		"www":         wwwRedirect,
 		"uris":        uriHosts,
@@ -47,8 +47,8 @@ func hostGrammars() map[string]hostGrammar {
 }
 
 // listed returns the grammar of a comma-separated list of names. read parses one name.
-func listed(read func(name string) match.HostPattern) hostGrammar {
-	return func(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func listed(read func(name string) match.HostPattern) Grammar {
+	return func(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 		return func(yield func(string, match.HostPattern) bool) {
 			for name := range elements(value) {
 				if !yield(name, read(name)) {
@@ -59,11 +59,11 @@ func listed(read func(name string) match.HostPattern) hostGrammar {
 	}
 }
 
-// recordList is the grammar of a comma-separated list of DNS record names. See recordNames.
-func recordList(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+// recordList is the grammar of a comma-separated list of DNS record names. See RecordNames.
+func recordList(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name := range elements(value) {
-			for p := range recordNames(name) {
+			for p := range RecordNames(name) {
 				if !yield(name, p) {
 					return
 				}
@@ -72,16 +72,16 @@ func recordList(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 	}
 }
 
-// recordNames yields the hosts that the name of a DNS record affects. *.example covers any number of labels.
+// RecordNames yields the hosts that the name of a DNS record affects. *.example covers any number of labels.
 //
 // A label that begins with _ is not part of a host name (RFC 8552). Its record is about the name after the label. For
 // example, _acme-challenge.example proves to a certificate authority that its owner may have certificates for example
 // and for *.example. The labels _dmarc and _domainkey, and the names of SRV, TLSA and URI records, direct clients of
 // example. Such a name therefore affects the name after its last label with _, and all names below that name.
-func recordNames(name string) iter.Seq[match.HostPattern] {
+func RecordNames(name string) iter.Seq[match.HostPattern] {
 	return func(yield func(match.HostPattern) bool) {
-		p := anyDepth(name)
-		about, special := aboutName(p.Name)
+		p := AnyDepth(name)
+		about, special := AboutName(p.Name)
 		switch {
 		case !special:
 			yield(p)
@@ -94,9 +94,9 @@ func recordNames(name string) iter.Seq[match.HostPattern] {
 	}
 }
 
-// aboutName returns the part of a name after its last label that begins with _. special reports whether there is such a
+// AboutName returns the part of a name after its last label that begins with _. special reports whether there is such a
 // label.
-func aboutName(name string) (about string, special bool) {
+func AboutName(name string) (about string, special bool) {
 	if i := strings.LastIndex(name, "._"); i >= 0 {
 		return match.ParentHost(name[i+1:]), true
 	}
@@ -117,9 +117,9 @@ func elements(value string) iter.Seq[string] {
 	}
 }
 
-// oneLabel parses a name as in a certificate, where *.example covers one label. A text that is not a name is every
+// OneLabel parses a name as in a certificate, where *.example covers one label. A text that is not a name is every
 // host.
-func oneLabel(name string) match.HostPattern {
+func OneLabel(name string) match.HostPattern {
 	rest, wild := strings.CutPrefix(name, "*.")
 	if !isHostName(rest) {
 		return match.EveryHost()
@@ -131,10 +131,10 @@ func oneLabel(name string) match.HostPattern {
 	return p
 }
 
-// anyDepth parses a name as in DNS, where *.example covers any number of labels (RFC 4592). A text that is not a name
+// AnyDepth parses a name as in DNS, where *.example covers any number of labels (RFC 4592). A text that is not a name
 // is every host.
-func anyDepth(name string) match.HostPattern {
-	p := oneLabel(name)
+func AnyDepth(name string) match.HostPattern {
+	p := OneLabel(name)
 	if p.Depth == match.OneLabelBelow {
 		p.Depth = match.LabelsBelow
 	}
@@ -168,16 +168,16 @@ func isHostByte(c byte) bool {
 // nginxAlias is the grammar of the ingress-nginx annotation server-alias, whose elements become arguments of
 // server_name. *.example covers any number of labels. .example covers the same names and example itself. A regular
 // expression and www.example.* claim every host.
-func nginxAlias(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func nginxAlias(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name := range elements(value) {
 			if below, ok := strings.CutPrefix(name, "."); ok && isHostName(below) {
-				if !yield(name, anyDepth(below)) || !yield(name, anyDepth("*."+below)) {
+				if !yield(name, AnyDepth(below)) || !yield(name, AnyDepth("*."+below)) {
 					return
 				}
 				continue
 			}
-			if !yield(name, anyDepth(name)) {
+			if !yield(name, AnyDepth(name)) {
 				return
 			}
 		}
@@ -186,14 +186,13 @@ func nginxAlias(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern
 
 // wwwRedirect is the grammar of the annotation from-to-www-redirect. If a rule has the host example, ingress-nginx also
 // serves www.example. If a rule has the host www.example, ingress-nginx also serves example.
-func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
+func wwwRedirect(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if on, err := strconv.ParseBool(value); err != nil || !on { // the controller uses ParseBool, so 1 and T are true
 			return
 		}
-		for i := range rules {
-			h := &rules[i]
-			if h.at.in().class != mainField || h.Depth != match.HostItself {
+		for h := range rules {
+			if h.Depth != match.HostItself {
 				continue
 			}
 			other, www := strings.CutPrefix(h.Name, "www.")
@@ -208,7 +207,7 @@ func wwwRedirect(value string, rules []hostClaim) iter.Seq2[string, match.HostPa
 }
 
 // anyHost is the grammar of a text that may match every host, such as a regular expression.
-func anyHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func anyHost(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if strings.TrimSpace(value) != "" {
 			yield(value, match.EveryHost())
@@ -219,7 +218,7 @@ func anyHost(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
 // pathMatcher is the grammar of the Traefik annotation router.pathmatcher. Traefik writes the value and the path into
 // the expression of a rule, for example Host(`a.example`) && PathPrefix(`/`). A value that is not a known matcher can
 // be any expression, so it claims every host.
-func pathMatcher(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func pathMatcher(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		switch value {
 		case "", "Path", "PathPrefix", "PathRegexp":
@@ -231,7 +230,7 @@ func pathMatcher(value string, _ []hostClaim) iter.Seq2[string, match.HostPatter
 
 // gardenerNames is the grammar of the Gardener annotation dnsnames, a list of DNS record names. The words * and all
 // mean the hosts in the object's other fields, so they do not add claims.
-func gardenerNames(value string, rules []hostClaim) iter.Seq2[string, match.HostPattern] {
+func gardenerNames(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name, p := range recordList(value, rules) {
 			if name != "*" && name != "all" && !yield(name, p) {
@@ -243,7 +242,7 @@ func gardenerNames(value string, rules []hostClaim) iter.Seq2[string, match.Host
 
 // eskipHosts is the grammar of the Skipper annotations for routes and predicates. A value with a predicate about hosts
 // (Host, HostAny, ForwardedHost) claims every host.
-func eskipHosts(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func eskipHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if strings.Contains(unquotedEskip(value), "Host") {
 			yield(value, match.EveryHost())
@@ -278,11 +277,11 @@ func unquotedEskip(value string) string {
 	return b.String()
 }
 
-// commonNames is the grammar of the common name of a certificate, which may be free text. See commonName.
-func commonNames(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+// titles is the grammar of the common name of a certificate, which may be free text. See CommonName.
+func titles(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		for name := range elements(value) {
-			if p, ok := commonName(name); ok && !yield(name, p) {
+			if p, ok := CommonName(name); ok && !yield(name, p) {
 				return
 			}
 		}
@@ -296,7 +295,7 @@ const maxConditions = 16 << 10
 // albConditions is the grammar of the conditions annotation of the AWS load balancer controller, which is a JSON list.
 // A host-header condition contains globs, in which * also matches dots, and regular expressions. A regular expression
 // claims every host, even if it looks like a name, because a dot in it matches any character.
-func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPattern] {
+func albConditions(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		var conditions []struct {
 			Field            string `json:"field"`
@@ -314,7 +313,7 @@ func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPatt
 				continue
 			}
 			for _, glob := range c.HostHeaderConfig.Values {
-				if !yield(glob, anyDepth(glob)) {
+				if !yield(glob, AnyDepth(glob)) {
 					return
 				}
 			}
@@ -327,9 +326,9 @@ func albConditions(value string, _ []hostClaim) iter.Seq2[string, match.HostPatt
 	}
 }
 
-// LooksLikeHosts reports whether a text is a list of host names, separated by commas. Each name must have a dot, and
+// LooksLikeNames reports whether a text is a list of host names, separated by commas. Each name must have a dot, and
 // its last label must consist of at least two letters or begin with xn--.
-func LooksLikeHosts(s string) bool {
+func LooksLikeNames(s string) bool {
 	found := false
 	for name := range elements(s) {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "*."), ".")
