@@ -269,7 +269,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
 	c := compilation{
 		comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
-		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces, exceptions: d.Exceptions.compile(&d.blocks, e, errs),
+		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces,
+		exceptions: d.Exceptions.compile(&d.blocks, e, errs),
 	}
 	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
@@ -277,8 +278,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
-			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors), p.mirrors.warnDenied(deniedImagesIn(d.Pods)),
-			d.Templates.warnings(p.counts), d.Exceptions.warnings())
+			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
+			p.mirrors.warnDenied(deniedImagesIn(d.Pods)), d.Templates.warnings(p.counts), d.Exceptions.warnings())
 		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p

@@ -10,9 +10,9 @@ import (
 )
 
 // sharedNamespaces is the sharedGatewayNamespaces block of a policy, for example ["gateways", "infra-*"], * for any run
-// of characters. The Gateways and ListenerSets of these namespaces serve hosts of other namespaces. In these namespaces,
-// the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners), and the
-// solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
+// of characters. The Gateways and ListenerSets of these namespaces serve hosts of other namespaces. In these
+// namespaces, the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners),
+// and the solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
 //
 // cert-manager answers challenges in the namespace of the Certificate. For the listeners of a Gateway, this is the
 // namespace of the Gateway. If a tenant orders certificates in its own namespace, the solver runs there and serves a
@@ -37,7 +37,8 @@ func (n *sharedNamespace) UnmarshalText(b []byte) error {
 	return match.Namespaces().Check(g)
 }
 
-// warnings returns a warning if the policy has no active owners entries, because the block has no other effect. at is the position of the document, and owners is the number of owners entries that are not off.
+// warnings returns a warning if the policy has no active owners entries, because the block has no other effect. at is
+// the position of the document, and owners is the number of owners entries that are not off.
 func (c sharedNamespaces) warnings(at strict.Pos, owners int) strict.Errors {
 	if len(c) == 0 || owners > 0 {
 		return nil

@@ -13,7 +13,7 @@ func TestI1(t *testing.T) {
 	const guard = "readiness follows the serving port, and replicas drain"
 	t.Run("restart", func(t *testing.T) {
 		try(t, incident{
-			id: "I1", what: "rollout restart every 20 s under load", guard: guard,
+			id: "I1", what: "one rollout restart after another under load", guard: guard,
 			happen:  restarts,
 			lacking: "no drain (--drain-delay=0s --drain-timeout=1ms --shutdown-timeout=1ms)",
 			without: func(t *testing.T, l *lab) { l.Install(t, patched(undrained...)) },
@@ -30,13 +30,13 @@ func TestI1(t *testing.T) {
 // undrained stops at SIGTERM without draining.
 var undrained = []string{flag("--drain-delay=0s"), flag("--drain-timeout=1ms"), flag("--shutdown-timeout=1ms")}
 
-// restarts restarts the Deployment every 20 s, even if the previous rollout has not ended: four times in a short run,
-// for three minutes in a complete run, and for thirty minutes in a long run.
+// restarts restarts the Deployment every 20 s, even if the previous rollout has not ended, for three minutes in a
+// complete run and for thirty minutes in a long run. In a short run, it restarts it four times, every 15 s.
 func restarts(t *testing.T, l *lab, control bool) outcome {
-	const period = 20 * time.Second
+	period := 20 * time.Second
 	n := int(lasting(3*time.Minute, 30*time.Minute) / period)
 	if testing.Short() {
-		n = 4
+		period, n = 15*time.Second, 4
 	}
 	tr := l.start(t)
 	again := time.NewTicker(period)
@@ -56,7 +56,7 @@ func restarts(t *testing.T, l *lab, control bool) outcome {
 	}
 	l.settle(t)
 	o := tr.stop(t)
-	o.figure("restarts", "%d", made)
+	o.figure("restarts", "%d, every %s", made, period)
 	return o
 }
 

@@ -23,6 +23,7 @@ func TestI4(t *testing.T) {
 			what:    "everything is stopped and started again, then all nodes are lost with their Pods; failurePolicy Fail",
 			guard:   "the webhooks do not match anything that Evergate needs",
 			product: cluster.Product{Overlay: "fail-closed"},
+			long:    true, // a short run starts from zero once, with every namespace matched
 			happen: func(t *testing.T, l *lab, control bool) outcome {
 				return fromZero(t, l, control, func() outcome { return outcome{} })
 			},

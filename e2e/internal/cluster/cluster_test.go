@@ -28,9 +28,18 @@ func TestNodesAreInThreeZones(t *testing.T) {
 	}
 }
 
+// ifNightly skips a slow test of the cluster itself in a short run.
+func ifNightly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short skips slow tests of the cluster itself")
+	}
+}
+
 // TestTroubleEndsWithTheTest checks the effect of each failure from the API server's side, by connecting to the
 // kubelet, and that each failure ends with its test.
 func TestTroubleEndsWithTheTest(t *testing.T) {
+	ifNightly(t)
 	c := Open(t)
 	c.NeedRig(t, "makes trouble for a node")
 	for name, trouble := range map[string]struct {
@@ -98,6 +107,7 @@ func TestImageHasOneMoreName(t *testing.T) {
 }
 
 func TestAPIServerTakesFlags(t *testing.T) {
+	ifNightly(t)
 	c := Open(t)
 	c.RestartAPIServer(t, "--max-requests-inflight=399")
 	if args := commandLine(t); !strings.Contains(args, "--max-requests-inflight=399") {
