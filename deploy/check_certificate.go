@@ -5,8 +5,8 @@ package deploy
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
-		finds: "a serving certificate that no Certificate issues and no Secret contains, or whose issuer does not " +
-			"exist",
+		finds: "a serving certificate for which there is neither a Certificate resource nor a Secret, or whose issuer " +
+			"does not exist",
 		why: "the Pods wait for a Secret that is never created, or serve a certificate that is never renewed",
 		fix: "add the component cert-manager, or create the Secret with the keys tls.crt, tls.key and ca.crt",
 		run: func(c *cluster, r *reporter) {

@@ -10,8 +10,8 @@ import (
 func coverage() check {
 	return check{
 		id: "coverage", severity: Warning, live: true,
-		finds: "the namespaces that the webhooks cover and the namespaces that they do not cover, as infos. A namespace " +
-			"that has opted in and is not covered is a warning",
+		finds: "the namespaces that the webhooks cover and the namespaces that they do not cover, with the severity " +
+			"`info`. A namespace that has opted in and is not covered is a warning",
 		why: "in a namespace that is not covered, Evergate does not rewrite or check any object",
 		fix: "label the namespace with kubectl label namespace NAME " + optInLabel + "=" + optInEnabled,
 		run: func(c *cluster, r *reporter) {

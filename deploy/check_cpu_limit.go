@@ -15,7 +15,7 @@ const leastCPU = 50
 func cpuLimit() check {
 	return check{
 		id: "cpu-limit", severity: Error,
-		finds: "a CPU limit below 50m. Preflight reports any other CPU limit as an info",
+		finds: "a CPU limit below 50m. Preflight reports any other CPU limit with the severity `info`",
 		why: "a throttled process answers every request late. Probes time out, so the kubelet restarts replicas " +
 			"when they are needed most, and every matched write waits",
 		fix: "leave out resources.limits.cpu, and set resources.requests.cpu to the CPU that Evergate needs",

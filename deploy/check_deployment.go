@@ -11,7 +11,7 @@ import (
 func deploymentMissing() check {
 	return check{
 		id: "deployment", severity: Error, needs: []premise{wired()},
-		finds: "webhooks whose Service is in a namespace without a Deployment that runs evergate serve, and a Deployment " +
+		finds: "webhooks whose Service is in a namespace without a Deployment that runs evergate serve, or a Deployment " +
 			"that does not select its own Pods",
 		why: "if no Pod answers a webhook, the API server rejects or delays every matching request",
 		fix: "apply the Deployment before the webhook configurations, and delete it after them. If an overlay " +

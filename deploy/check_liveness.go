@@ -12,8 +12,8 @@ import (
 func liveness() check {
 	return check{
 		id: "liveness", severity: Error,
-		finds: "a liveness probe that is missing, uses an address that nothing serves, or fails for reasons other " +
-			"than a hang, and a startup probe that uses an address that nothing serves",
+		finds: "a liveness probe that is missing, uses an address that nothing serves, or fails for reasons other than a " +
+			"hang. Preflight also reports a startup probe that uses an address that nothing serves",
 		why: "the kubelet does not restart a replica that hangs, and calls to it time out until a person notices. If " +
 			"nothing answers the probe, every replica restarts again and again. A liveness probe that checks " +
 			"readiness, or that uses the port that waits for a certificate, restarts all replicas together when a " +

@@ -16,7 +16,7 @@ func monitoringNamespace() check {
 	return check{
 		id: "monitoring-namespace", severity: Warning, needs: []premise{coherent(), selected(), wired()},
 		finds: "a Prometheus, a PodMonitor or a ServiceMonitor in a namespace that NetworkPolicies do not allow to reach " +
-			"the ops port",
+			"the metrics port (the ops port)",
 		why: "Prometheus cannot scrape Evergate, so the only alert that fires is EvergateNotReady, although the " +
 			"cause is the network and not Evergate",
 		fix: "set monitoringNamespace in base/settings.yaml to the namespace of the Prometheus",

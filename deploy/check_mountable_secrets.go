@@ -15,7 +15,7 @@ const enforceMountableSecrets = "kubernetes.io/enforce-mountable-secrets"
 func mountableSecrets() check {
 	return check{
 		id: "mountable-secrets", severity: Error,
-		finds: "in an opted-in namespace, a ServiceAccount with " + enforceMountableSecrets + ": \"true\" that does not " +
+		finds: "a ServiceAccount with " + enforceMountableSecrets + ": \"true\", in an opted-in namespace, that does not " +
 			"list the imagePullSecret of a mirrors entry in mode enforce",
 		why: "the API server validates Pods after the webhooks have patched them. It rejects each rewritten Pod " +
 			"of this ServiceAccount, because the Pod references a pull secret that the account does not list",

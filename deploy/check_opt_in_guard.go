@@ -17,8 +17,8 @@ import (
 func optInGuard() check {
 	return check{
 		id: "opt-in-guard", severity: Warning,
-		finds: "an opt-in label that no ValidatingAdmissionPolicy protects completely, and names of excluded namespaces " +
-			"whose creation no ValidatingAdmissionPolicy restricts",
+		finds: "an opt-in label that no ValidatingAdmissionPolicy protects completely, or excluded namespaces whose " +
+			"creation no ValidatingAdmissionPolicy restricts",
 		why: "a user who may write a namespace, including through its status or finalize subresource, can opt it out " +
 			"of all checks, and nobody notices. A user who may create namespaces can use an excluded name, and is " +
 			"then exempt in this namespace",

@@ -16,8 +16,9 @@ func optInValue() check {
 		id: "opt-in-value", severity: Error,
 		finds: "a namespaceSelector that no value of the opt-in label satisfies. A namespaceSelector that can be " +
 			"satisfied, but also contains a value that the admission policy for the label denies, is only a warning",
-		why: "either no namespace can be selected, so Evergate does not rewrite or check any object, and no error shows " +
-			"this, or no namespace can be exempted",
+		why: "if no value of the label satisfies the selector, Evergate does not rewrite or check any object, and no " +
+			"error shows this. If the admission policy denies the value that exempts a namespace, no namespace can be " +
+			"exempted",
 		fix: "in every namespaceSelector, write " + optInLabel + " In [" + optInEnabled + "] to opt in, or NotIn " +
 			"[" + optInDisabled + "] to opt out",
 		run: func(c *cluster, r *reporter) {

@@ -5,9 +5,9 @@ func readiness() check {
 	return check{
 		id: "readiness", severity: Error, needs: []premise{agreed()},
 		finds: "a readiness probe that is missing, or uses a port, a scheme or a path that Evergate does not serve",
-		why: "the API server calls a replica before it can answer, or after it has stopped. If the probe uses " +
-			"another port, the replica becomes ready before its TLS listener works. Such a race left 2 % of Pods " +
-			"unchanged whenever a node pool was replaced",
+		why: "the API server calls a replica before it can answer, or after it has stopped. If the probe uses another " +
+			"port, the replica becomes ready before its TLS listener works. Such a race left 2% of Pods unchanged whenever " +
+			"a node pool was replaced",
 		fix: "probe httpGet: {path: /readyz, scheme: HTTPS} on the port of --listen",
 		run: func(c *cluster, r *reporter) {
 			for _, s := range c.servers {

@@ -12,8 +12,8 @@ import (
 func ruleSetWebhook() check {
 	return check{
 		id: "rule-set-webhook", severity: Error, needs: []premise{together()},
-		finds: "a webhook for a rule set that does not have any entries for the webhook's kind, and entries in a rule set " +
-			"that no webhook calls",
+		finds: "a webhook whose rule set does not have any entries for the kind that the webhook matches, or entries in " +
+			"a rule set whose path no webhook calls",
 		why: "somebody probably renamed the rule set only in the webhook or only in the policy. Evergate then denies " +
 			"objects because it does not know the rule set, or allows them because no webhook calls the path of their rule " +
 			"set",

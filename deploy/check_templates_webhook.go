@@ -17,9 +17,8 @@ import (
 func templatesWebhook() check {
 	return check{
 		id: "templates-webhook", severity: Warning, needs: []premise{together()},
-		finds: "custom resources in the templates block of the policy that no webhook matches, custom resources that a " +
-			"webhook matches and the block does not contain, and a matchCondition that compares other paths than the block " +
-			"lists",
+		finds: "a templates block of the policy that does not agree with the webhooks. The block and the webhooks list " +
+			"different custom resources, or the matchCondition of the webhook compares different paths",
 		why: "the policy and the webhook configuration have drifted apart. Evergate does not check a template that " +
 			"no webhook matches, so users see the denials of its Pods only in events. Evergate returns 400 for a " +
 			"resource that is not in the templates, and no user sees this if the webhook fails open",

@@ -27,7 +27,7 @@ const (
 	memoryLimit = 400 << 20
 
 	// memoryBound is the maximum resident memory of a process under any one kind of attack. GOMEMLIMIT does not count
-	// the pages of the binary. An idle process uses 20 MiB.
+	// the pages of the binary. An idle process uses 26 MiB.
 	memoryBound = memoryLimit + 20<<20
 
 	maxConnections = 1280                  // lifecycle.DefaultMaxConnections
