@@ -189,11 +189,15 @@ func (f *foreign) why(name string) string {
 // The expressions match the fields in the places in which people and programs write them.
 var (
 	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
+	// indentedClaim matches a first field that is indented, as in a file whose lines are all indented.
+	indentedClaim = regexp.MustCompile(`\A(?:\s*#.*\n|\s*\n|---\s*\n)*[ \t]+["']?(?:apiVersion|kind)["']?[ \t]*:`)
 	jsonClaim = regexp.MustCompile(`(?m)(?:^(?: {0,4}|\t)|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
 )
 
 // claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.
-func claimsKind(text []byte) bool { return yamlClaim.Match(text) || jsonClaim.Match(text) }
+func claimsKind(text []byte) bool {
+	return yamlClaim.Match(text) || indentedClaim.Match(text) || jsonClaim.Match(text)
+}
 
 var (
 	// helmAction matches actions that only Helm templates contain.

@@ -62,6 +62,10 @@ func TestForeignFiles(t *testing.T) {
 			"1: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 		}},
 		{"an apiVersion alone", "a.yaml", "apiVersion: v1\n", []string{"1: " + noKind}},
+		{
+			"a broken manifest with indented lines", "a.yaml", "# web\n---\n  kind: Pod\n  metadata: {name: a\n",
+			[]string{"4: not YAML: did not find expected ',' or '}'"},
+		},
 		{"a broken manifest", "a.yaml", "kind: Pod\nmetadata: {name: a\n", []string{"2: not YAML: did not find expected ',' or '}'"}},
 		{
 			"a broken rule of Prometheus", "a.yaml",
