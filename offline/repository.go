@@ -191,7 +191,7 @@ var (
 	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
 	// indentedClaim matches a first field that is indented, as in a file whose lines are all indented.
 	indentedClaim = regexp.MustCompile(`\A(?:\s*#.*\n|\s*\n|---\s*\n)*[ \t]+["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	jsonClaim = regexp.MustCompile(`(?m)(?:^(?: {0,4}|\t)|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
+	jsonClaim     = regexp.MustCompile(`(?m)(?:^(?: {0,4}|\t)|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
 )
 
 // claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.

@@ -28,7 +28,7 @@ type grantCheck struct {
 	to   grantSide[object.GrantTo]
 }
 
-func (c grantCheck) find(g *grantView, r *report) {
+func (c grantCheck) find(g *grantView, r *recorder) {
 	switch {
 	case c.from != nil:
 		if first := failing(c.from, "spec.from", g.From, grantFromIdentity, r); first != nil {
@@ -54,7 +54,7 @@ type grantIdentity[E any] func(e *E, check string) identity
 // every element passes. It also returns nil if a finding is introduced, because the other side then does not need a
 // sentence.
 func failing[E any](
-	c grantSide[E], list string, elements []E, of grantIdentity[E], r *report,
+	c grantSide[E], list string, elements []E, of grantIdentity[E], r *recorder,
 ) (first *E) {
 	introduced := false
 	for i := range elements {
@@ -82,7 +82,7 @@ func failing[E any](
 
 // beside adds a finding for each element of the other side.
 func beside[E any](
-	check, list string, elements []E, of grantIdentity[E], r *report, reason func(*E) string,
+	check, list string, elements []E, of grantIdentity[E], r *recorder, reason func(*E) string,
 ) {
 	widened := check + " of the other side" // an element that itself does not pass has a different identity
 	for i := range elements {

@@ -113,7 +113,7 @@ type eachImage struct {
 	excluded match.ImageSet
 }
 
-func (c eachImage) find(pod *podView, r *report) {
+func (c eachImage) find(pod *podView, r *recorder) {
 	images := pod.images(r)
 	for i := range images {
 		img := &images[i]

@@ -56,7 +56,7 @@ func (b *loadBalancerClassRules) checks() []check[serviceView] {
 // which the message lists.
 type loadBalancerClassRequired []loadBalancerClass
 
-func (c loadBalancerClassRequired) find(svc *serviceView, r *report) {
+func (c loadBalancerClassRequired) find(svc *serviceView, r *recorder) {
 	if svc.effectiveType() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
 		return
 	}
@@ -71,7 +71,7 @@ func (c loadBalancerClassRequired) find(svc *serviceView, r *report) {
 // listed.
 type loadBalancerClassAllowed []loadBalancerClass
 
-func (c loadBalancerClassAllowed) find(svc *serviceView, r *report) {
+func (c loadBalancerClassAllowed) find(svc *serviceView, r *recorder) {
 	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" {
 		return
 	}

@@ -99,8 +99,8 @@ func (r *review) verify(uid, answer []byte) error {
 	return r.verifyPatch(a.Response.Patch)
 }
 
-// object is a part of a Kubernetes object.
-type object = map[string]any
+// jsonObject is a part of a Kubernetes object.
+type jsonObject = map[string]any
 
 func (r *review) verifyPatch(text []byte) error {
 	var body struct {
@@ -117,7 +117,7 @@ func (r *review) verifyPatch(text []byte) error {
 	if err != nil {
 		return err
 	}
-	var got, want object
+	var got, want jsonObject
 	if err := errors.Join(json.Unmarshal(patched, &got), json.Unmarshal(body.Request.Object, &want)); err != nil {
 		return err
 	}
@@ -131,12 +131,12 @@ func (r *review) verifyPatch(text []byte) error {
 }
 
 // rewrite changes a Pod in the way in which the patch must change it. All its images must be full references.
-func rewrite(pod object) error {
-	spec, _ := pod["spec"].(object)
+func rewrite(pod jsonObject) error {
+	spec, _ := pod["spec"].(jsonObject)
 	containers, _ := spec["containers"].([]any)
 	originals := map[string]string{}
 	for _, c := range containers {
-		c, _ := c.(object)
+		c, _ := c.(jsonObject)
 		image, _ := c["image"].(string)
 		originals[fmt.Sprintf("containers/%s", c["name"])] = image
 		c["image"] = mirror + "/" + image
@@ -145,10 +145,10 @@ func rewrite(pod object) error {
 	if err != nil {
 		return err
 	}
-	meta, _ := pod["metadata"].(object)
-	annotations, ok := meta["annotations"].(object)
+	meta, _ := pod["metadata"].(jsonObject)
+	annotations, ok := meta["annotations"].(jsonObject)
 	if !ok {
-		annotations = object{}
+		annotations = jsonObject{}
 		meta["annotations"] = annotations
 	}
 	annotations["evergate.dev/original-images"] = string(record)
