@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// jsonStream reads the objects of JSON text one at a time, including the items of a List. A List of a whole cluster
-// is therefore never in memory at once.
+// jsonStream reads the objects of JSON text one at a time, including the items of a List. A List of a whole cluster is
+// therefore never completely in memory.
 type jsonStream struct {
 	dec   *jsontext.Decoder
 	lines *lineReader // the source of dec

@@ -32,14 +32,14 @@ func (c grantCheck) find(g *grantView, r *recorder) {
 	switch {
 	case c.from != nil:
 		if first := failing(c.from, "spec.from", g.From, grantFromIdentity, r); first != nil {
-			beside(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *object.GrantTo) string {
+			reportOther(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *object.GrantTo) string {
 				return describeGrantTo(t) + " is granted to " + describeGrantFrom(first) +
 					", which is not allowed; remove one of them"
 			})
 		}
 	case c.to != nil:
 		if first := failing(c.to, "spec.to", g.To, grantToIdentity, r); first != nil {
-			beside(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *object.GrantFrom) string {
+			reportOther(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *object.GrantFrom) string {
 				return describeGrantFrom(f) + " is granted " + describeGrantTo(first) +
 					", which is not allowed; remove one of them"
 			})
@@ -80,8 +80,8 @@ func failing[E any](
 	return first
 }
 
-// beside adds a finding for each element of the other side.
-func beside[E any](
+// reportOther adds a finding for each element of the other side.
+func reportOther[E any](
 	check, list string, elements []E, of grantIdentity[E], r *recorder, reason func(*E) string,
 ) {
 	widened := check + " of the other side" // an element that itself does not pass has a different identity

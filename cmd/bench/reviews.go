@@ -52,7 +52,8 @@ func (r *review) title() string {
 	return fmt.Sprintf("%s (%s KB)", r.name, strings.TrimSuffix(fmt.Sprintf("%.1f", float64(len(r.body))/1000), ".0"))
 }
 
-// weight returns about how many small reviews cost as much as this one, so that all turns take equally long.
+// weight returns about how many small reviews cost as much as this one. With these weights, all turns take equally
+// long.
 func (r *review) weight() int64 { return max(1, int64(len(r.body))/15_000) }
 
 // number writes the uid of the n-th review into a body and returns it.

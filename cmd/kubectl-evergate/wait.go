@@ -80,7 +80,7 @@ func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revi
 	return err
 }
 
-// look lists the replicas and queries those that do not have the policy. It nudges replicas that have reported
+// look lists the replicas and queries the replicas that do not have the policy. It nudges replicas that have reported
 // another policy or do not answer.
 func (w *waiter) look(ctx context.Context) error {
 	list, err := w.cluster.Replicas(ctx)

@@ -32,7 +32,7 @@ cgroups_make() { # cgroups_make NODE
       pass_on_controllers "$parent"
     fi
     mkdir -p "$dir"
-    [ ! -e "$dir/cpuset.cpus" ] || is_v2 || for parent in "$parent" "$dir"; do # a new cpuset of version 1 is empty and holds no process
+    [ ! -e "$dir/cpuset.cpus" ] || is_v2 || for parent in "$parent" "$dir"; do # a new cpuset of version 1 is empty and cannot hold processes
       cat "$(dirname "$parent")/cpuset.cpus" >"$parent/cpuset.cpus"
       cat "$(dirname "$parent")/cpuset.mems" >"$parent/cpuset.mems"
       echo 1 >"$parent/cgroup.clone_children"

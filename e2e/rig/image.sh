@@ -72,7 +72,7 @@ build() { # build SOURCE TAG
     --build-arg SOURCE_DATE_EPOCH="$time" --build-arg CREATED="$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)" \
     --tag "evergate.e2e/evergate:$2" "$source"
   archive "evergate.e2e/evergate:$2" "evergate-$2"
-  # The name that kubelet uses for the image of a container, so that a test can check which image a Pod runs.
+  # The name that kubelet uses for the image of a container. Tests use it to check which image a Pod runs.
   images inspect --type image --format '{{.FromImageID}}' "evergate.e2e/evergate:$2" >"$archives/evergate-$2.id"
 }
 

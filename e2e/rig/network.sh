@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # The network: a bridge on this machine, a cable from it to each node, and routes. To be sourced after settings.sh.
 #
-# Pods reach Pods of other nodes by routes on the nodes. This machine, where the API server is, has routes to Pods and to
-# Services too, and a separate kube-proxy (controlplane.sh), so it calls webhooks as in a real cluster.
+# Pods reach Pods of other nodes by routes on the nodes. This machine runs the API server. It has routes to Pods and to
+# Services too, and a separate kube-proxy (controlplane.sh). The API server therefore calls webhooks as in a real cluster.
 
 network_up() {
   ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge

@@ -146,7 +146,7 @@ func (c *ControlPlane) apiServerArgs(address, etcd string, flags []string) []str
 	return []string{
 		"--etcd-servers=" + etcd,
 		"--bind-address=" + host, "--secure-port=" + port, "--advertise-address=" + host,
-		"--endpoint-reconciler-type=none", // otherwise the API server waits for the endpoints of its own Service
+		"--endpoint-reconciler-type=none", // otherwise the API server waits for the endpoints of the Service kubernetes
 		"--tls-cert-file=" + c.path("server.crt"), "--tls-private-key-file=" + c.path("server.key"),
 		"--cert-dir=" + c.path("certs"),
 		"--client-ca-file=" + c.path("ca.crt"), "--authorization-mode=Node,RBAC",
