@@ -26,7 +26,7 @@ func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
 	}
 	*c = loadBalancerClass(b)
-	return match.RefuseControl(b, "class")
+	return match.RejectControl(b, "class")
 }
 
 // Validate implements strict.Validator.

@@ -41,7 +41,7 @@ func (a *solverAccount) UnmarshalText(b []byte) error {
 		return fmt.Errorf("%s is not the name of one user: write it out, as in %s", text.Quote(b), defaultSolverAccount)
 	}
 	*a = solverAccount(b)
-	return match.RefuseControl(b, "user")
+	return match.RejectControl(b, "user")
 }
 
 // validate returns an error for too many accounts.
