@@ -116,6 +116,9 @@ func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[
 	return func(yield func(Object, error) bool) {
 		for _, f := range files {
 			name := text.Path(filepath.Join(dir.Name(), filepath.FromSlash(f.name)))
+			if strings.HasSuffix(f.name, "/") {
+				name += "/" // a directory that is skipped as a whole
+			}
 			why := f.why
 			if why == "" {
 				why = repo.why(f.name)
@@ -216,7 +219,7 @@ var errEmpty = errors.New("no object in it")
 
 // errUTF16 is the error about text in UTF-16. The YAML library decodes such a text, but it does not find more than
 // one document in it.
-var errUTF16 = errors.New("the text is UTF-16: save it as UTF-8")
+var errUTF16 = errors.New("the input is UTF-16: save it as UTF-8")
 
 // stream detects the format from the beginning of the text. JSON objects begin with a brace. YAML can begin with a
 // brace too. Such text is read as YAML if the file name ends in .yaml or .yml, or if an unquoted word is in a place

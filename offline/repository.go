@@ -25,11 +25,11 @@ func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
-	whyForeign  = "no manifests: they have neither apiVersion nor kind"
-	whyChart    = "of Helm charts, no manifests"
-	whySuite    = "suites of tests: evergate test runs them"
-	whyTemplate = "templates: render them, as helm template does"
-	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
+	whyForeign  = "not manifests: they have neither apiVersion nor kind"
+	whyChart    = "parts of Helm charts"
+	whySuite    = "test suites: evergate test runs them"
+	whyTemplate = "templates: render them first, for example with helm template"
+	whyPatch    = "patches and data of kustomizations: review the output of kubectl kustomize"
 )
 
 // isManifest reports whether a file in a directory has an extension that is read. A file that is given by its path may

@@ -23,7 +23,7 @@ func toUTF16(s string) string {
 func TestForeignFiles(t *testing.T) {
 	const (
 		pod     = "apiVersion: v1\nkind: Pod\n"
-		foreign = "skipped: no manifests: they have neither apiVersion nor kind"
+		foreign = "skipped: not manifests: they have neither apiVersion nor kind"
 		noKind  = "no kind: a Kubernetes object has a kind, for example kind: Pod"
 	)
 	tests := []struct {
@@ -46,9 +46,9 @@ func TestForeignFiles(t *testing.T) {
 		{"a test of another tool", "a_test.yaml", "rule_files: [a.yaml]\ntests: []\n", []string{foreign}},
 		{"values", "values.yaml", "a: 1\n", []string{"skipped: " + whyChart}},
 		{"UTF-16", "a.yaml", toUTF16("a: b\n"), []string{foreign}},
-		{"UTF-16 that claims to be a manifest", "a.yaml", toUTF16(pod), []string{"the text is UTF-16: save it as UTF-8"}},
+		{"UTF-16 that claims to be a manifest", "a.yaml", toUTF16(pod), []string{"the input is UTF-16: save it as UTF-8"}},
 		{"UTF-16 that begins with its apiVersion", "a.yaml", toUTF16("apiVersion: v1\nitems: []\n"), []string{
-			"the text is UTF-16: save it as UTF-8",
+			"the input is UTF-16: save it as UTF-8",
 		}},
 		{"JSON with a comment", "a.json", "{\n    // c\n    \"apiVersion\": \"v1\",\n    \"kind\": \"Pod\"}", []string{
 			"4: not YAML: did not find expected ',' or '}'",
@@ -115,12 +115,12 @@ func TestForeignFiles(t *testing.T) {
 func TestNamedFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\n": "error: stdin:1: no kind: a Kubernetes object has a kind, for example kind: Pod",
-		"kind: Pod\nspec: {{ .X }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, and not a text; " +
-			"it has {{, as templates do: render it first, as helm template does",
-		"title: {{ template \"x\" . }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, and not a text",
-		toUTF16("kind: Pod\n"):            "error: stdin: the text is UTF-16: save it as UTF-8",
-		"k\x00i\x00n\x00d\x00":            "error: stdin: the text is UTF-16: save it as UTF-8",
-		"\x00k\x00i\x00n\x00d":            "error: stdin: the text is UTF-16: save it as UTF-8",
+		"kind: Pod\nspec: {{ .X }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, but must be a string; " +
+			"it contains {{, like a template: render it first, for example with helm template",
+		"title: {{ template \"x\" . }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, but must be a string",
+		toUTF16("kind: Pod\n"):            "error: stdin: the input is UTF-16: save it as UTF-8",
+		"k\x00i\x00n\x00d\x00":            "error: stdin: the input is UTF-16: save it as UTF-8",
+		"\x00k\x00i\x00n\x00d":            "error: stdin: the input is UTF-16: save it as UTF-8",
 	} {
 		if diff := cmp.Diff([]string{want}, listed([]string{Stdin}, text)); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", text, diff)

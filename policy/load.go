@@ -195,7 +195,7 @@ func hintTemplates(errs strict.Errors, files []File) strict.Errors {
 				(strings.HasPrefix(e.Msg, "not valid YAML") || hasAction(lineOf(f.Data, e.Line-f.Lines)))
 		})
 		if i >= 0 {
-			errs[i].Msg += "; the file has {{, as templates do: render it first, as helm template does"
+			errs[i].Msg += "; the file contains {{, like a template: render it first, for example with helm template"
 		}
 	}
 	return errs
