@@ -21,7 +21,7 @@ extendedKeyUsage=clientAuth,serverAuth'
   rm "$keys/$1.csr"
 }
 
-kubeconfig_of() { # kubeconfig_of CERTIFICATE FILE: whole or not at all
+kubeconfig_of() { # kubeconfig_of CERTIFICATE FILE: writes the file atomically
   cat >"$2.new" <<EOF
 apiVersion: v1
 kind: Config

@@ -33,7 +33,7 @@ node_network_up() { # node_network_up NODE
   ip -n "$ns" addr replace "$(node_ip "$1")/24" dev eth0
   ip -n "$ns" link set eth0 up
   ip -n "$ns" route replace default via "$host_ip"
-  # Packets of Pods are forwarded, and come back by another way than they went when kube-proxy has turned them round.
+  # Packets of Pods are forwarded. If kube-proxy redirects them, they come back on another way.
   ip netns exec "$ns" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
   for other in "${nodes[@]}"; do
     [ "$other" = "$1" ] || ip -n "$ns" route replace "$(node_pods "$other")" via "$(node_ip "$other")"
@@ -56,6 +56,6 @@ network_down() {
 # nothing else. The other two functions do not query first either, because then a node that wrongly seems connected would not be healed.
 is_cut() { nft list set bridge evergate_e2e cut 2>/dev/null | grep -qF "\"$(netns "$1")\""; }
 cut_off() { nft add element bridge evergate_e2e cut "{ $(netns "$1") }"; }
-heal() { # an element has to be there to be deleted
+heal() { # nft can delete only an existing element
   nft "add element bridge evergate_e2e cut { $(netns "$1") }; delete element bridge evergate_e2e cut { $(netns "$1") }"
 }
