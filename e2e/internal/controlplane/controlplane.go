@@ -1,6 +1,6 @@
 // Package controlplane runs a real etcd and a real kube-apiserver on loopback, with a new certificate authority. It
 // starts within seconds, and covers everything that the API server does by itself (validation, admission policies,
-// webhooks, RBAC). There are no controllers and no nodes. The data is deleted.
+// webhooks, RBAC). It does not run controllers or nodes, and it deletes the data.
 package controlplane
 
 import (
@@ -255,7 +255,7 @@ func FreePorts(ctx context.Context, n int) ([]string, error) {
 }
 
 // portsTried counts the ports that FreePorts has tried, for all tests of a process, from a random start.
-var portsTried = func() *atomic.Uint32 { //nolint:gochecknoglobals // of the process, so that tests differ
+var portsTried = func() *atomic.Uint32 { //nolint:gochecknoglobals // tests of one process must not use the same ports
 	n := new(atomic.Uint32)
 	n.Store(rand.Uint32())
 	return n
