@@ -208,9 +208,10 @@ func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Obje
 
 // objectStream is the common interface of both formats.
 type objectStream interface {
-	next() (Object, error) // io.EOF after the last object
-	documents() int        // the number of documents begun so far
-	claims() bool          // a document so far has an apiVersion or a kind
+	next() (Object, error)     // io.EOF after the last object
+	documents() int            // the number of documents begun so far
+	claims() bool              // a document so far has an apiVersion or a kind
+	mayClaim(head []byte) bool // a document that cannot be decoded may have one of them
 }
 
 // errEmpty is the error for empty input, for example from a broken pipeline. Without it, a check in CI would pass
@@ -242,8 +243,7 @@ func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 			return
 		}
 		var stream objectStream
-		isJSON := beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(name)), ".y")
-		if isJSON {
+		if beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(name)), ".y") {
 			json := newJSONStream(input, at)
 			json.once = in.once
 			stream = json
@@ -283,7 +283,7 @@ func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 		case stream.documents() == 0:
 			yield(Object{}, &inputError{Origin: at, Err: errEmpty})
 		case len(doubts.errs) == 0:
-		case found || stream.claims() || isJSON && claimsKind(head):
+		case found || stream.claims() || stream.mayClaim(head):
 			report()
 		default:
 			yield(Object{}, &SkippedError{name, doubts.why(name)})

@@ -22,7 +22,8 @@ type jsonStream struct {
 	fixed int         // the line of all objects; 0 if lines counts lines
 	once  bool        // an item is valid until the next item is read
 
-	claimed bool // a document has an apiVersion or a kind
+	claimed   bool // a document has an apiVersion or a kind
+	malformed bool // the text is not JSON, so claimed may be incomplete
 
 	// The document that is being read.
 	open    bool
@@ -58,6 +59,9 @@ func (s *jsonStream) lineOf(offset int64) int {
 func (s *jsonStream) documents() int { return s.at.Document }
 
 func (s *jsonStream) claims() bool { return s.claimed }
+
+// mayClaim reports whether the text is not JSON, but its beginning has an apiVersion or a kind.
+func (s *jsonStream) mayClaim(head []byte) bool { return s.malformed && claimsKind(head) }
 
 // next returns the next object, or io.EOF. After an error it continues with the next object, unless the text is not
 // JSON.
@@ -253,7 +257,7 @@ func (s *jsonStream) broken(err error) error {
 	}
 	claimed := s.claimed
 	*s = *newJSONStream(strings.NewReader(""), s.at)
-	s.claimed = claimed
+	s.claimed, s.malformed = claimed, isSyntax
 	if errors.Is(err, errLongJSON) {
 		return &inputError{Origin: at, Err: errLongJSON, foreign: true}
 	}

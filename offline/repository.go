@@ -1,10 +1,12 @@
 package offline
 
 import (
+	"bytes"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -191,12 +193,25 @@ var (
 	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
 	// indentedClaim matches a first field that is indented, as in a file whose lines are all indented.
 	indentedClaim = regexp.MustCompile(`\A(?:\s*#.*\n|\s*\n|---\s*\n)*[ \t]+["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	jsonClaim     = regexp.MustCompile(`(?m)(?:^(?: {0,4}|\t)|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
+	jsonClaim     = regexp.MustCompile(`\A\s*\{\s*"(?:apiVersion|kind)"\s*:`)
+	// memberLine matches a line that begins with a member of a JSON object.
+	memberLine = regexp.MustCompile(`(?m)^([ \t]*)"((?:[^"\\]|\\.)*)"\s*:`)
 )
 
-// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.
+// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object. In
+// JSON, the fields are members of the outer object if they are indented like its first member.
 func claimsKind(text []byte) bool {
-	return yamlClaim.Match(text) || indentedClaim.Match(text) || jsonClaim.Match(text)
+	if yamlClaim.Match(text) || indentedClaim.Match(text) || jsonClaim.Match(text) {
+		return true
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte{'{'}) {
+		return false
+	}
+	members := memberLine.FindAllSubmatch(text, -1)
+	return slices.ContainsFunc(members, func(m [][]byte) bool {
+		name := string(m[2])
+		return bytes.Equal(m[1], members[0][1]) && (name == "apiVersion" || name == "kind")
+	})
 }
 
 var (

@@ -34,6 +34,8 @@ func TestForeignFiles(t *testing.T) {
 		{"JSON with comments", "tsconfig.json", "{\n  // a comment\n  \"compilerOptions\": {},\n}\n", []string{foreign}},
 		{"JSON with a comma too many", "a.json", `{"a": [1,], "b": 2}`, []string{foreign}},
 		{"JSON with items", "a.json", `{"items": [{"a": 1}, {"b": 2}], "c": 3}`, []string{foreign}},
+		{"a JSON Schema", "a.json", "{\n  \"properties\": {\n    \"kind\": {\n    }\n  }\n}\n", []string{foreign}},
+		{"a JSON Schema with a comma too many", "a.json", "{\n \"properties\": {\n  \"kind\": {},\n }\n}\n", []string{foreign}},
 		{"a list", "list.json", `[{"kind": "Pod"}]`, []string{foreign}},
 		{"a text", "a.yaml", "only text\n", []string{foreign}},
 		{"settings", "docker-compose.yml", "services:\n  web: {image: nginx}\n", []string{foreign}},

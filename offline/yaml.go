@@ -38,6 +38,9 @@ func (s *yamlStream) documents() int { return s.at.Document }
 
 func (s *yamlStream) claims() bool { return s.claimed || s.document.claimed }
 
+// mayClaim returns false, because claims considers documents that are not YAML.
+func (s *yamlStream) mayClaim([]byte) bool { return false }
+
 // next returns the next object, or io.EOF. An error leaves out one document or item.
 func (s *yamlStream) next() (Object, error) {
 	for {
