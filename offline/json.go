@@ -125,7 +125,8 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 		return s.end()
 	}
 	name := token.String()
-	s.claimed = s.claimed || name == "kind" || name == "apiVersion"
+	// A number is the apiVersion of a Grafana file, and never of a Kubernetes object.
+	s.claimed = s.claimed || name == "kind" || name == "apiVersion" && s.dec.PeekKind() != '0'
 	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
 		_, err := s.dec.ReadToken()
 		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {

@@ -27,7 +27,7 @@ func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
-	whyForeign  = "not manifests: they have neither apiVersion nor kind"
+	whyForeign  = "not manifests: they do not have a Kubernetes apiVersion or a kind"
 	whyChart    = "parts of Helm charts"
 	whySuite    = "test suites: evergate test runs them"
 	whyTemplate = "templates: render them first, for example with helm template"

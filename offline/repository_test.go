@@ -23,7 +23,7 @@ func toUTF16(s string) string {
 func TestForeignFiles(t *testing.T) {
 	const (
 		pod     = "apiVersion: v1\nkind: Pod\n"
-		foreign = "skipped: not manifests: they have neither apiVersion nor kind"
+		foreign = "skipped: not manifests: they do not have a Kubernetes apiVersion or a kind"
 		noKind  = "no kind: a Kubernetes object has a kind, for example kind: Pod"
 	)
 	tests := []struct {
@@ -34,6 +34,10 @@ func TestForeignFiles(t *testing.T) {
 		{"JSON with comments", "tsconfig.json", "{\n  // a comment\n  \"compilerOptions\": {},\n}\n", []string{foreign}},
 		{"JSON with a comma too many", "a.json", `{"a": [1,], "b": 2}`, []string{foreign}},
 		{"JSON with items", "a.json", `{"items": [{"a": 1}, {"b": 2}], "c": 3}`, []string{foreign}},
+		{"Grafana", "datasources.yaml", "apiVersion: 1\ndatasources: []\n", []string{foreign}},
+		{"a manifest with a number", "a.yaml", "apiVersion: 1\nkind: Pod\n", []string{
+			"1: apiVersion is a number, but must be a string",
+		}},
 		{"a JSON Schema", "a.json", "{\n  \"properties\": {\n    \"kind\": {\n    }\n  }\n}\n", []string{foreign}},
 		{"a JSON Schema with a comma too many", "a.json", "{\n \"properties\": {\n  \"kind\": {},\n }\n}\n", []string{foreign}},
 		{"a list", "list.json", `[{"kind": "Pod"}]`, []string{foreign}},
