@@ -97,7 +97,7 @@ type Policy struct {
 	} `json:"lastFailure"`
 }
 
-// Answer is what a replica reports about itself.
+// Answer is the status that a replica reports.
 type Answer struct {
 	Replica
 	Policy   Policy
