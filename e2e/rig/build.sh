@@ -85,7 +85,7 @@ registry() {
 part() {
   case $1 in
     control) kubernetes . etcd kube-apiserver kubectl ;;
-    compat) kubernetes compat etcd kube-apiserver kubectl ;;
+    compat) (export GOWORK=off && kubernetes compat etcd kube-apiserver kubectl) ;; # e2e/go.work has the newer version
     node)
       local dir
       dir=$(kubernetes . etcd kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet kube-proxy)
