@@ -55,7 +55,9 @@ for program in "${programs[@]}"; do
     for constant in "$version" "$commit"; do
       grep -q "$constant" "$binary" || die "$name does not contain $constant"
     done
-    awk '$1 == "dep" { print $2 "@" $3 }' "$work/modules" | sort -u > "$work/deps"
+    # The binary records no version of our modules, which are not downloaded.
+    awk -v version="$version" '$1 == "dep" || $1 == "mod" { print $2 "@" ($2 ~ "^github.com/evergate/evergate" ? version : $3) }' \
+      "$work/modules" | sort -u > "$work/deps"
     [ -s "$work/deps" ] || die "$name contains no modules"
     jq -r '.components[] | .name + "@" + (.version // "")' "dist/$name.cdx.json" | sort -u > "$work/cdx"
     jq -r '.packages[] | .name + "@" + (.versionInfo // "")' "dist/$name.spdx.json" | sort -u > "$work/spdx"
