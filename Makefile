@@ -255,19 +255,35 @@ plugin: ## build dist/kubectl-evergate, a static binary, and its completion; put
 
 # A name with a digest. release-dry has no image in a registry, so it writes this name, which does not exist.
 IMAGE = ghcr.io/evergate/evergate@sha256:0000000000000000000000000000000000000000000000000000000000000000
-GORELEASER = GOWORK=off $(GO) run -modfile=tools/release/go.mod github.com/goreleaser/goreleaser/v2
 
-release-files: ## the manifests of a release with IMAGE=name@sha256:…, and its notes, into build/release
+# These always run go build, which checks whether the binaries are up to date.
+bin/goreleaser bin/kustomize:
+	$(RIG) GOWORK=off $(GO) build -modfile=tools/release/go.mod -o $@ $(if $(findstring kust,$@),sigs.k8s.io/kustomize/kustomize/v5,github.com/goreleaser/goreleaser/v2)
+
+bin/syft:
+	cd tools/syft && $(RIG) GOWORK=off $(GO) build -o ../../$@ .
+
+# GoReleaser needs the address of a remote, and ignores the commit without one.
+REMOTE = GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/evergate/evergate
+
+release-files: bin/kustomize ## write the manifests of a release with IMAGE=name@sha256:…, the chart and the notes into build/release
 	tools/release/files.sh $(IMAGE)
 
-release-dry: release-files ## the binaries, archives and checksums of a release into dist/, without network or signatures
-	$(GORELEASER) release --snapshot --clean --skip=sign,sbom
+release-dry: release-files bin/goreleaser bin/syft ## build the files of a release into dist/, without publishing or signing them
+	$(REMOTE) bin/goreleaser release --snapshot --clean --skip=sign
+	cp build/release/* dist/
 
-release-test: release-dry ## check the output of release-dry, and that a second build has the same bytes
+release-test: release-dry ## check the files of release-dry, and build them again in a clone to compare the bytes
 	tools/release/test.sh
+
+vuln: bin/govulncheck ## check the server and the plugin for known vulnerabilities, with the database that tools/vuln/go.mod pins
+	tools/vuln/check.sh
+
+bin/govulncheck:
+	$(RIG) GOWORK=off $(GO) build -modfile=tools/vuln/go.mod -o $@ golang.org/x/vuln/cmd/govulncheck
 
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm \
-  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint
+  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/syft bin/govulncheck

@@ -3,14 +3,14 @@
 # it continues an interrupted run. Commits that only change reports do not make a new revision.
 #
 #   e2e/nightly.sh              every part: about three hours of two cores
-#   e2e/nightly.sh PART...      incidents, calls, traces, compat, chart, goodput, worst, fuzz
+#   e2e/nightly.sh PART...      incidents, calls, traces, compat, chart, goodput, worst, fuzz, vuln, release
 #   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
 #
 # Needs root and the packages that e2e/README.md lists for a cluster. Logs are in dist/nightly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-parts=(incidents calls traces compat chart goodput worst fuzz)
+parts=(incidents calls traces compat chart goodput worst fuzz vuln release)
 page=e2e/nightly.md
 reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md')
 logs=dist/nightly
@@ -32,6 +32,8 @@ run() {
     goodput) make goodput ;;
     worst) make worst ;;
     fuzz) make fuzz FUZZTIME=1m ;;
+    vuln) make vuln ;;
+    release) make release-test ;;
     *) die "unknown part $1: there are ${parts[*]}" ;;
   esac
 }
@@ -45,6 +47,8 @@ figures() {
     goodput) grep -oE '[0-9.]+ x[0-9]*.*|goodput.*' "$2" | tail -n 1 | tr '|\t' '/ ' ;;
     worst) tail -n 1 "$2" | tr '|' '/' ;;
     fuzz) echo "$(grep -cE ' Fuzz[A-Za-z]+$' "$2") targets" ;;
+    vuln) grep -m 1 -oE '[0-9]+ entries' "$2" ;;
+    release) echo "$(wc -l <dist/checksums.txt) files, $(du -ch dist/*.gz dist/*.zip dist/*.tgz dist/*.json | tail -n 1 | cut -f 1)" ;;
   esac
 }
 

@@ -116,6 +116,7 @@ answer, 130 interrupted by a signal.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl evergate"},
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
+		Version:       thisBuild(),
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.namespace, "evergate-namespace", defaultNamespace, "namespace of Evergate")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # files.sh IMAGE: writes the files of a release that GoReleaser does not build into build/release: the manifests with IMAGE,
-# which is a name with a digest, kustomize/ as an archive, and the notes from CHANGELOG.md.
+# which is a name with a digest, kustomize/ as an archive, the Helm chart, and the notes from CHANGELOG.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 image=${1:?write the image with its digest: ghcr.io/evergate/evergate@sha256:…}
@@ -11,22 +11,30 @@ rm -rf "$out"
 mkdir -p "$out/overlay"
 
 for overlay in fail-open fail-closed; do
-  cat > "$out/overlay/kustomization.yaml" <<EOF
+  cat > "$out/overlay/kustomization.yaml" <<YAML
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [../../../kustomize/overlays/$overlay]
 images:
 - {name: ghcr.io/evergate/evergate, newName: $name, digest: $digest}
-EOF
-  GOWORK=off go run sigs.k8s.io/kustomize/kustomize/v5@v5.7.1 build "$out/overlay" > "$out/install-$overlay.yaml"
+YAML
+  bin/kustomize build "$out/overlay" > "$out/install-$overlay.yaml"
   grep -q "image: $image" "$out/install-$overlay.yaml" || { echo "$overlay does not run $image" >&2; exit 1; }
 done
-rm -r "$out/overlay"
 
-# The same commit gives the same bytes.
-git archive --format=tar --prefix=kustomize/ HEAD:kustomize | gzip -9n > "$out/kustomize.tar.gz"
+# pack DIRECTORY FILE: archives a directory of the commit. The bytes depend only on the commit.
+pack() {
+  git archive HEAD "$1" | tar -x -C "$out/overlay"
+  tar -C "$out/overlay/$(dirname "$1")" --format=gnu --sort=name --mtime="@$(git log -1 --format=%ct)" \
+    --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -c "$(basename "$1")" | gzip -9n > "$2"
+}
+pack kustomize "$out/kustomize.tar.gz"
+chart=$(git show HEAD:charts/evergate/Chart.yaml | sed -n 's/^version: //p')
+pack charts/evergate "$out/evergate-$chart.tgz" # the name and the layout of helm package
+rm -r "$out/overlay"
 
 # The section of the tag, or of the unreleased changes if the commit has no tag.
 tag=$(git describe --tags --exact-match 2>/dev/null || echo Unreleased)
+[[ $tag == Unreleased || $tag == "v$chart" ]] || { echo "the version of charts/evergate is $chart, and the tag is $tag" >&2; exit 1; }
 awk -v heading="## ${tag#v}" '/^## / { inside = index($0, heading) == 1; next } inside' CHANGELOG.md > "$out/notes.md"
 [ -s "$out/notes.md" ] || { echo "CHANGELOG.md has no section for $tag" >&2; exit 1; }
