@@ -86,7 +86,8 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"the group that may delete and change the objects that the target static protects")
 	flags.BoolVar(&f.bestEffort, "best-effort", false,
 		"write everything that can be exported, with a comment for each part that cannot")
-	flags.BoolVar(&f.coverage, "coverage", false, "print the protection that is lost without the webhooks, and do not write policies")
+	flags.BoolVar(&f.coverage, "coverage", false,
+		"print the protection that is lost without the webhooks, and do not write policies")
 	flags.BoolVar(&f.conditions, "webhook-conditions", false,
 		"print patches that disable the webhooks that the exported policies replace, and do not write policies")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,

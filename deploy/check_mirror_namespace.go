@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// mirrorNamespace checks that the rewriting webhooks and native policies do not select a namespace in which a mirror runs. A mirror runs
-// in a namespace if its registry is a Service there (name.namespace.svc) or the host of an Ingress or a route there.
+// mirrorNamespace checks that the rewriting webhooks and native policies do not select a namespace in which a mirror
+// runs. A mirror runs in a namespace if its registry is a Service there (name.namespace.svc) or the host of an Ingress
+// or a route there.
 func mirrorNamespace() check {
 	return check{
 		id: "mirror-namespace", severity: Error,

@@ -8,8 +8,8 @@ import (
 
 // missingWebhook checks that an Evergate webhook calls a path that evaluates each block of the policy that has
 // entries. If the input does not have the policy, it checks that one webhook rewrites and one validates. If there are
-// only native policies, it checks that they enforce the whole policy. Any other input without a Deployment is only a part
-// of an installation and is not checked.
+// only native policies, it checks that they enforce the whole policy. Any other input without a Deployment is only a
+// part of an installation and is not checked.
 func missingWebhook() check {
 	return check{
 		id: "missing-webhook", severity: Error, needs: []premise{together()},

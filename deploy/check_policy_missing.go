@@ -68,7 +68,8 @@ func (c *cluster) checkPolicyOfNative(r *reporter) {
 	case cm != nil:
 		c.checkPolicyIn(cm, r)
 	case c.live:
-		r.error(c.anchor(), "there is no ConfigMap evergate-policy with the policy that the native policies were exported from")
+		r.error(c.anchor(), "there is no ConfigMap evergate-policy with the policy that the native policies were exported "+
+			"from")
 	}
 }
 

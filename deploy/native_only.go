@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nativeOnly reports whether an input without Evergate webhooks has native policies and no Deployment that runs evergate
-// serve. Then only the native policies enforce the policy.
+// nativeOnly reports whether an input without Evergate webhooks has native policies and no Deployment that runs
+// evergate serve. Then only the native policies enforce the policy.
 func (inv *Inventory) nativeOnly() bool {
 	return len(inv.backstop()) > 0 && !slices.ContainsFunc(inv.deployments, func(d *appsv1.Deployment) bool {
 		return slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe)

@@ -151,7 +151,8 @@ func Export(doc policy.Document, o Options) Result {
 }
 
 // current copies entries, so that fields can be removed from the copies. It leaves out entries, excludes and exceptions
-// that have ended at now. An entry that has ended is off.
+// that have ended at now. An entry that has ended is off, except for mirrors entries: images from their mirrors still
+// count as images from a mirror.
 func current(entries []policy.Entry, now time.Time) []policy.Entry {
 	entries = cloneEntries(entries)
 	ended := func(fields policy.Fields) bool {
@@ -163,7 +164,7 @@ func current(entries []policy.Entry, now time.Time) []policy.Entry {
 		if exclude, _ := e.Fields["exclude"].(policy.Fields); ended(exclude) {
 			delete(e.Fields, "exclude")
 		}
-		if ended(e.Fields) {
+		if ended(e.Fields) && e.Block != "mirrors" {
 			e.Mode = policy.Off
 		}
 	}

@@ -123,6 +123,17 @@ pods: [{name: from, mode: enforce, images: {from: mirrors}}]
 			"policy.yaml:5:8: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
 				"remove until, or leave the entry to the webhook, with --best-effort",
 		}},
+		"a mirror that has ended": {`mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+`, Options{Targets: []Target{VAP, MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+			"policy.yaml:4:3: mirrors[0].until: it ends on a date, and the API server's expressions do not have a clock, so " +
+				"the export also leaves out pods from: no form without a clock exists, so remove the entry, or leave the entry " +
+				"to the webhook, with --best-effort",
+			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn, so the export also leaves out pods from: leave " +
+				"the entry to the webhook until it is in mode enforce, with --best-effort",
+		}},
 		// After a native policy has rewritten an image, the webhook does not see the original image, which a rule
 		// that is not native would deny.
 		"a rule about originals, with an end": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]

@@ -286,10 +286,7 @@ func (x *exporter) omitFields(e *policy.Entry, path string, fields policy.Fields
 // exported.
 func (x *exporter) omitField(e *policy.Entry, path, name string, value any) {
 	if name == "until" {
-		until := fmt.Sprint(value)
-		r := x.cause(e, path+name, "it ends on a date, and "+noClock, whenEnded(until, useWebhook))
-		r.until = until
-		x.omitBecause(e, r)
+		x.omitUntil(e, path+name, fmt.Sprint(value))
 		return
 	}
 	why, instead := whyNot(path + name)
@@ -306,6 +303,19 @@ func (x *exporter) omitField(e *policy.Entry, path, name string, value any) {
 	fields, _ := e.Fields[block].(policy.Fields)
 	x.omitBlock(e, "", path+name, why, instead)
 	delete(fields, name)
+}
+
+// omitUntil adds an omission for an entry, or its exclude, that ends. A mirrors entry that has ended does not have a
+// form without a clock, because images from its mirror still count as images from a mirror.
+func (x *exporter) omitUntil(e *policy.Entry, field, until string) {
+	const why = "it ends on a date, and " + noClock
+	if e.Block == "mirrors" && field == "until" {
+		x.omit(e, field, why, "no form without a clock exists, so remove the entry, or "+useWebhook)
+		return
+	}
+	r := x.cause(e, field, why, whenEnded(until, useWebhook))
+	r.until = until
+	x.omitBecause(e, r)
 }
 
 // whyNot returns the reason why a field is not exported, and what to do instead.
@@ -398,8 +408,8 @@ func (x *exporter) omitMirrors() {
 	}
 }
 
-// omitExceptions adds an omission for each entry of exceptions, with the rules that it lists, because exceptions end on a
-// date.
+// omitExceptions adds an omission for each entry of exceptions, with the rules that it lists, because exceptions end on
+// a date.
 func (x *exporter) omitExceptions() {
 	for i := range x.entries {
 		exception := &x.entries[i]
