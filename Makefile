@@ -126,7 +126,10 @@ check: format lint test ## run every check that a change must pass
 format: ## check that every Go file is formatted with gofmt
 	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not gofmt-ed:"; echo "$$files"; exit 1; }
 
-lint: lint-server lint-e2e ## run the linters of .golangci.yml (including go vet) on all modules, and shellcheck if it is installed
+lint: lint-prose lint-server lint-e2e ## check the language, run the linters of .golangci.yml (including go vet) on all modules, and shellcheck if it is installed
+
+lint-prose: ## check the language of pages and comments; the rules are in docs/prose_test.go
+	$(GO) test -vet=off -count=1 -run '^TestProse' ./docs
 
 # This uses the flags of the tests, so dependencies are compiled once.
 lint-server: bin/golangci-lint ## run the linters on the server and the plugin
@@ -250,7 +253,7 @@ plugin: ## build dist/kubectl-evergate, a static binary, and its completion; put
 	cd cmd/kubectl-evergate && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/dist/kubectl-evergate .
 	cp cmd/kubectl-evergate/kubectl_complete-evergate dist/
 
-# A name with a digest. release-dry has no image in a registry, so it writes one that is not there.
+# A name with a digest. release-dry has no image in a registry, so it writes this name, which does not exist.
 IMAGE = ghcr.io/evergate/evergate@sha256:0000000000000000000000000000000000000000000000000000000000000000
 GORELEASER = GOWORK=off $(GO) run -modfile=tools/release/go.mod github.com/goreleaser/goreleaser/v2
 
@@ -266,5 +269,5 @@ release-test: release-dry ## check the output of release-dry, and that a second 
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm \
+.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm \
   apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build bin/golangci-lint

@@ -198,9 +198,9 @@ func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer
 			continue
 		}
 		for _, trace := range k.explain(in, r.Attributes, final) {
-			trace.Why = "in set " + set + ": " + trace.Why
+			trace.Why = "in rule set " + set + ": " + trace.Why
 			if !wanted {
-				trace.Why, trace.Applies, trace.Findings = "in set "+set+", which is not evaluated: add --set "+set, false, 0
+				trace.Why, trace.Applies, trace.Findings = "in rule set "+set+", which is not evaluated: add --set "+set, false, 0
 			}
 			a.Rules = append(a.Rules, trace)
 		}

@@ -57,7 +57,7 @@ exported, or the policy is not valid or cannot be read.`,
 		Example: "  evergate export --target vap,map --policy policy.yaml >backstop.yaml\n" +
 			"  evergate export --target vap,map --webhook-conditions --policy policy.yaml >conditions.yaml\n" +
 			"  evergate export --target vap --coverage --policy policy.yaml",
-		Args: noArgs("add the policy with --policy"),
+		Args: noArgs(addPolicy),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -97,7 +97,7 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 
 func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(f.policies) == 0 {
-		return errors.New("no policy: add its file or directory with --policy")
+		return errNoPolicy
 	}
 	var files []policy.File
 	for _, path := range f.policies {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -24,14 +23,15 @@ func newPolicyCommand(env settings.Environment) *cobra.Command {
 func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
 	strict, format, at := false, output.NewFlag(output.All()...), atFlag{}
 	text := newTextFlags(env, failOnError)
+	var policies []string
 	check := &cobra.Command{
-		Use:   "check POLICY...",
+		Use:   "check --policy POLICY",
 		Short: "Check policies and report all problems",
 		Long: `Check loads each policy. A policy is a file, a directory of *.yaml and *.yml files (merged like the files in
-a ConfigMap), the manifest of such a ConfigMap, or - for standard input. For a valid policy, check prints the number of
-active entries and the hash that identifies the policy in warnings, logs and metrics. It warns about entries that do
-less than they seem to do. For an invalid policy, check prints all problems, one per line, with file, line, column and
-field.
+a ConfigMap), the manifest of such a ConfigMap, or - for standard input. If --policy is repeated, check loads the
+policies separately. For a valid policy, check prints the number of active entries and the hash that identifies the
+policy in warnings, logs and metrics. It warns about entries that do less than they seem to do. For an invalid policy,
+check prints all problems, one per line, with file, line, column and field.
 
 Check warns 14 days before an exception ends, and lists exceptions that have ended. An expired exception does not make a
 policy invalid, even with --strict, so a pipeline does not fail only because of the date.
@@ -41,23 +41,22 @@ and github are for CI (docs/testing-policies.md).
 
 Exit codes: 0 all policies are valid, 2 a policy is not valid or cannot be read, or with --strict or --fail-on warn
 there is a warning.`,
-		Example: "  evergate policy check policy.yaml\n  evergate policy check -o json policy/",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("no policy: add its file or directory")
+		Example: "  evergate policy check --policy policy.yaml\n  evergate policy check --policy policy/ -o json",
+		Args:    noArgs(addPolicy),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if len(policies) == 0 {
+				return errNoPolicy
 			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, args []string) error {
-			report := checkPolicies(args, strict || text.failOnWarnings(), at.time(), c.InOrStdin())
+			report := checkPolicies(policies, strict || text.failOnWarnings(), at.time(), c.InOrStdin())
 			stdout := text.writer(c.OutOrStdout())
 			if format.Format() != output.Text {
 				return report.encode(stdout, format.Format(), strict || text.failOnWarnings())
 			}
 			return report.write(stdout, text.colors(c.OutOrStdout()), text.onlyFailures)
 		},
-		ValidArgsFunction: completePolicies,
 	}
+	check.Flags().StringArrayVarP(&policies, "policy", "p", nil,
+		"`file` or directory of a policy, the manifest of its ConfigMap, or - (stdin); repeatable")
 	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors, like --fail-on warn")
 	at.define(check.Flags())
 	check.Flags().VarP(&format, "output", "o", format.Usage("the result"))
@@ -66,27 +65,26 @@ there is a warning.`,
 }
 
 func newPolicyPrefixesCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "prefixes POLICY",
+	var path string
+	c := &cobra.Command{
+		Use:   "prefixes --policy POLICY",
 		Short: "Print the prefixes of the mirrors for the settings of your overlay",
 		Long: `Prefixes prints the prefixes of all mirrors in a policy, in the form of the setting mirrors in the ConfigMap
 evergate-settings (kustomize/base/settings.yaml). The API server calls the retry webhook for Pods with an image that
-does not begin with one of these prefixes. The policy is a file, a directory, the manifest of its ConfigMap, or - for
-standard input.
+does not begin with one of these prefixes.
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no active mirrors entry.`,
-		Example: "  evergate policy prefixes policy.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("no policy: add its file or directory")
+		Example: "  evergate policy prefixes --policy policy.yaml",
+		Args:    noArgs(addPolicy),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if path == "" {
+				return errNoPolicy
 			}
-			return nil
+			return printPrefixes(path, c.InOrStdin(), c.OutOrStdout())
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			return printPrefixes(args[0], c.InOrStdin(), c.OutOrStdout())
-		},
-		ValidArgsFunction: completePolicies,
 	}
+	definePolicy(c.Flags(), &path)
+	return c
 }
 
 // printPrefixes prints the mirrors setting for an overlay: a CEL list on one line, in YAML quotes. A prefix never
@@ -105,28 +103,27 @@ func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
 }
 
 func newPolicyWebhooksCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "webhooks POLICY",
+	var path string
+	c := &cobra.Command{
+		Use:   "webhooks --policy POLICY",
 		Short: "Print the webhook entry for the custom resources in the templates block",
 		Long: `Webhooks prints a patch for your overlay that adds a webhook entry for the custom resources in the templates
 block of a policy. With this entry, Evergate validates the Pod templates in these resources. The API server sends only
 requests that change a template. Put the patch next to the kustomization.yaml of your overlay, and list it under
-patches. Print the patch again if the templates block changes. Preflight reports an outdated patch. The policy is a
-file, a directory, the manifest of its ConfigMap, or - for standard input.
+patches. Print the patch again if the templates block changes. Preflight reports an outdated patch.
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates block.`,
-		Example: "  evergate policy webhooks policy.yaml >templates-webhook.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("no policy: add its file or directory")
+		Example: "  evergate policy webhooks --policy policy.yaml >templates-webhook.yaml",
+		Args:    noArgs(addPolicy),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if path == "" {
+				return errNoPolicy
 			}
-			return nil
+			return printWebhooks(path, c.InOrStdin(), c.OutOrStdout())
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			return printWebhooks(args[0], c.InOrStdin(), c.OutOrStdout())
-		},
-		ValidArgsFunction: completePolicies,
 	}
+	definePolicy(c.Flags(), &path)
+	return c
 }
 
 // printWebhooks prints the patch with the webhook entry for the templates block of a policy.

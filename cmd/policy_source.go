@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
@@ -40,7 +42,19 @@ func readPolicy(path string, stdin io.Reader) ([]policy.File, error) {
 	return policystore.Unwrap(files)
 }
 
-// completePolicies completes policy file names.
-func completePolicies(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// addPolicy is the hint if a policy is an argument instead of a flag.
+const addPolicy = "add the policy with --policy"
+
+// errNoPolicy is the error if a command that needs a policy does not get one.
+var errNoPolicy = errors.New("no policy: add its file or directory with --policy")
+
+// definePolicy defines the flag of a command that reads one policy.
+func definePolicy(flags *pflag.FlagSet, path *string) {
+	flags.StringVarP(path, "policy", "p", "",
+		"`file` or directory of the policy, the manifest of its ConfigMap, or - (stdin)")
+}
+
+// completeSuites completes the names of test suites.
+func completeSuites(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }

@@ -53,8 +53,8 @@ const noSetEvaluated = "evergate: the rule sets %s are not evaluated: add --set 
 // reviewHelp is the help of evergate review.
 const reviewHelp = `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or
 warned about if they were applied. It uses the same code as the webhook. It reads YAML with any number of documents,
-JSON, and Lists from kubectl. In a directory it skips and counts parts of Helm charts, templates, kustomize patches,
-and files that match --ignore or an .evergateignore file.
+JSON, and Lists from kubectl. In a directory it skips and counts files that are not manifests, hidden files, parts of
+Helm charts, templates, kustomize patches, test suites, and files that match --ignore or an .evergateignore file.
 
 Review validates Pods, Ingresses, Services, Gateway API routes, Gateways, ListenerSets and ReferenceGrants, OpenShift
 Routes, cert-manager Certificates and external-dns DNSEndpoints. It validates workloads with their Pod template:
@@ -98,8 +98,7 @@ func newReviewCommand(env settings.Environment) *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.policy, "policy", "p", "",
-		"`file` or directory of the policy, the manifest of its ConfigMap, or - (stdin)")
+	definePolicy(flags, &f.policy)
 	flags.StringArrayVarP(&f.files, "filename", "f", nil,
 		"`file` or directory with manifests, or - (stdin); repeatable")
 	defineIgnore(flags, &f.ignore)
@@ -196,7 +195,7 @@ func (f *reviewFlags) check() error {
 		what string
 	}{
 		{f.limit < 0, "--limit is negative: use a number from 1 up, or 0 for all"},
-		{f.policy == "", "no policy: add its file or directory with --policy"},
+		{f.policy == "", errNoPolicy.Error()},
 		{
 			f.cluster.wanted() && (!f.asExisting || len(f.files) > 0),
 			"--api-server lists existing objects: add --as-existing, and leave out -f",

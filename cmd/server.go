@@ -41,8 +41,7 @@ type server struct {
 }
 
 // serve runs the server until it receives a signal to stop. The last line of the log contains the reason why the
-// process ends. serve returns errors about flags and policy, so that they are printed like the errors of other
-// commands.
+// process ends. serve returns errors about flags and policy, which are then printed like the errors of other commands.
 func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the goroutines that watch files

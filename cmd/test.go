@@ -47,7 +47,7 @@ reached), 2 bad flags, or a suite, a policy or an object that cannot be read.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.test(args, c.OutOrStdout(), c.ErrOrStderr())
 		},
-		ValidArgsFunction: completePolicies,
+		ValidArgsFunction: completeSuites,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false

@@ -19,7 +19,7 @@ const labelComponent = "app.kubernetes.io/component"
 
 // nativePolicy is a validating or mutating policy of the backstop with its bindings.
 type nativePolicy struct {
-	object
+	apiObject
 	mutates     bool
 	failsOpen   bool
 	constraints *admissionv1.MatchResources
@@ -28,7 +28,7 @@ type nativePolicy struct {
 
 // nativeBinding is a binding of a native policy.
 type nativeBinding struct {
-	object
+	apiObject
 	matches *admissionv1.MatchResources
 	denies  bool
 }
@@ -50,7 +50,9 @@ func (inv *Inventory) backstop() []nativePolicy {
 	return all
 }
 
-func isBackstop(o object) bool { return isOurs(o) && o.GetLabels()[labelComponent] == export.Component }
+func isBackstop(o apiObject) bool {
+	return isOurs(o) && o.GetLabels()[labelComponent] == export.Component
+}
 
 func (inv *Inventory) bindingsOf(policy string) []nativeBinding {
 	var all []nativeBinding
@@ -67,7 +69,7 @@ func (inv *Inventory) mutatingBindingsOf(policy string) []nativeBinding {
 	var all []nativeBinding
 	for _, b := range inv.mutatingBindings {
 		if b.Spec.PolicyName == policy {
-			all = append(all, nativeBinding{object: b, matches: b.Spec.MatchResources})
+			all = append(all, nativeBinding{apiObject: b, matches: b.Spec.MatchResources})
 		}
 	}
 	return all
@@ -166,7 +168,7 @@ func (h *hook) neverCalled() string {
 type exported struct {
 	document policy.Document
 	options  export.Options
-	policies []object
+	policies []apiObject
 	lost     []string // names of entries that are not exported, or not completely
 }
 
@@ -219,7 +221,7 @@ func (e *exported) names() []string {
 func (e *exported) differences(p *nativePolicy) []string {
 	var names []string
 	wanted := decisiveFields(find(e.policies, "", p.GetName()))
-	for i, f := range decisiveFields(p.object) {
+	for i, f := range decisiveFields(p.apiObject) {
 		if i >= len(wanted) || !equality.Semantic.DeepEqual(f.value, wanted[i].value) {
 			names = append(names, f.name)
 		}

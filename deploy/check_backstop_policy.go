@@ -70,7 +70,7 @@ func (b *backstopCheck) compareHashes() bool {
 		}
 	}
 	for _, hash := range hashes {
-		b.report(b.ref(b.policies[0].object), "the policy in the ConfigMap is %s, and these native policies were "+
+		b.report(b.ref(b.policies[0].apiObject), "the policy in the ConfigMap is %s, and these native policies were "+
 			"exported from another policy, %s: %s", p.Hash(),
 			orNone(hash), some(differ[hash]))
 	}
@@ -85,13 +85,13 @@ func (b *backstopCheck) compareExported() {
 		return
 	}
 	if missing := b.missing(&e); len(missing) > 0 {
-		b.report(b.ref(b.policies[0].object), "the export of the policy has more native policies, and these are "+
+		b.report(b.ref(b.policies[0].apiObject), "the export of the policy has more native policies, and these are "+
 			"missing: %s", some(missing))
 	}
 	for i := range b.policies {
 		p := &b.policies[i]
 		if fields := e.differences(p); len(fields) > 0 {
-			b.report(b.ref(p.object), "it differs from the export of this version of evergate in %s",
+			b.report(b.ref(p.apiObject), "it differs from the export of this version of evergate in %s",
 				strings.Join(fields, ", "))
 		}
 	}
@@ -151,7 +151,7 @@ func without(names, others []string) []string {
 
 // checkPolicy checks one policy and its bindings.
 func (b *backstopCheck) checkPolicy(p *nativePolicy) {
-	at := b.ref(p.object)
+	at := b.ref(p.apiObject)
 	if p.failsOpen {
 		b.report(at, "its failurePolicy is Ignore: an object that costs more than the API server's budget is allowed")
 	}
@@ -167,7 +167,7 @@ func (b *backstopCheck) checkPolicy(p *nativePolicy) {
 	h := b.webhookOf(p)
 	for i := range p.bindings {
 		binding := &p.bindings[i]
-		at := b.ref(binding.object)
+		at := b.ref(binding.apiObject)
 		if fields := leavesOut(binding.matches, true); len(fields) > 0 {
 			b.report(at, "it leaves out objects that the exported policy matches, by %s", strings.Join(fields, " and "))
 		}

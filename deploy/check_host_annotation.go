@@ -55,13 +55,13 @@ func hostAnnotation() check {
 // annotated is an annotation of one kind of objects.
 type annotated struct {
 	kind, key string
-	first     object // by its namespace and name
-	value     string // of first
+	first     apiObject // by its namespace and name
+	value     string    // of first
 	objects   int
 }
 
 // keepFirst replaces first by an object that sorts before it.
-func (a *annotated) keepFirst(o object, value string) {
+func (a *annotated) keepFirst(o apiObject, value string) {
 	if nameOf(o) < nameOf(a.first) {
 		a.first, a.value = o, value
 	}
@@ -70,7 +70,7 @@ func (a *annotated) keepFirst(o object, value string) {
 func nameOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
 // claimants yields the live objects whose annotations may contain hosts.
-func (inv *Inventory) claimants(yield func(object) bool) {
+func (inv *Inventory) claimants(yield func(apiObject) bool) {
 	for _, ing := range inv.ingresses {
 		if live(ing) && !yield(ing) {
 			return

@@ -15,8 +15,8 @@ func retryWebhookPrefixes() check {
 		why: "if the prefix of a mirror is missing, every Pod with an image from this mirror causes a call that does not " +
 			"change anything. If a prefix does not belong to a mirror, the retry webhook does not rewrite the images with " +
 			"this prefix",
-		fix: "set mirrors in the ConfigMap evergate-settings to the output of evergate policy prefixes POLICY, which " +
-			"lists the prefixes of all mirrors",
+		fix: "set mirrors in the ConfigMap evergate-settings to the output of evergate policy prefixes --policy POLICY, " +
+			"which lists the prefixes of all mirrors",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {

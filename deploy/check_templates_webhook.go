@@ -22,8 +22,8 @@ func templatesWebhook() check {
 		why: "the policy and the webhook configuration have drifted apart. Evergate does not check a template that " +
 			"no webhook matches, so users see the denials of its Pods only in events. Evergate returns 400 for a " +
 			"resource that is not in the templates, and no user sees this if the webhook fails open",
-		fix: "print the webhook again with evergate policy webhooks POLICY, and apply it. If the policy no longer " +
-			"has a templates block, remove the webhook",
+		fix: "print the webhook again with evergate policy webhooks --policy POLICY, and apply it. If the policy no " +
+			"longer has a templates block, remove the webhook",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			if !ok {

@@ -64,7 +64,7 @@ func newCluster(inv *Inventory, o Options) (*cluster, error) {
 }
 
 // configs yields Evergate's webhook configurations.
-func (c *cluster) configs(yield func(object) bool) {
+func (c *cluster) configs(yield func(apiObject) bool) {
 	for i, h := range c.hooks {
 		if (i == 0 || c.hooks[i-1].config != h.config) && !yield(h.config) {
 			return

@@ -33,7 +33,7 @@ func servedPaths(mutating bool) []string {
 // reinvocationPolicy, which stays nil.
 type hook struct {
 	admissionv1.MutatingWebhook
-	config   object
+	config   apiObject
 	mutating bool
 	ours     bool
 	ref      ref
@@ -42,7 +42,7 @@ type hook struct {
 // newHooks returns all webhooks of the inventory.
 func newHooks(inv *Inventory) []*hook {
 	var hooks []*hook
-	add := func(config object, mutating bool, webhooks []admissionv1.MutatingWebhook) {
+	add := func(config apiObject, mutating bool, webhooks []admissionv1.MutatingWebhook) {
 		ours := isOurs(config) || slices.ContainsFunc(webhooks, func(w admissionv1.MutatingWebhook) bool {
 			return strings.HasSuffix(w.Name, WebhookSuffix)
 		})

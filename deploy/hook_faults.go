@@ -15,7 +15,7 @@ import (
 // faultsOfHooks returns the values in a webhook configuration that can be decoded but make the API server reject the
 // whole object, in the form: FIELD is VALUE: write …. The same fault in several webhooks is returned once. It returns
 // nil for objects of other kinds.
-func faultsOfHooks(o object) []string {
+func faultsOfHooks(o apiObject) []string {
 	var f hookFaults
 	switch c := o.(type) {
 	case *admissionv1.MutatingWebhookConfiguration:

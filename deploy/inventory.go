@@ -70,23 +70,23 @@ type Inventory struct {
 
 	filesPolicy string // the hash of the policy that the API server's files were exported from; "" if it is not known
 
-	sources map[object]string // FILE:LINE
+	sources map[apiObject]string // FILE:LINE
 }
 
-// object is the interface of all types in the Inventory.
-type object interface {
+// apiObject is the interface of all types in the Inventory.
+type apiObject interface {
 	metav1.Object
 	runtime.Object
 }
 
-// kind describes how to read objects of one kind.
-type kind struct {
+// decodedKind describes how to read objects of one kind.
+type decodedKind struct {
 	apiVersion string // the version that is read; a group and a slash: every version of it
 	decode     func(*Inventory, manifest) error
 }
 
 // kinds returns the kinds that are read, by name. Objects of other kinds are ignored.
-func kinds() map[string]kind {
+func kinds() map[string]decodedKind {
 	const (
 		networking  = "networking.k8s.io/v1"
 		rbac        = "rbac.authorization.k8s.io/v1"
@@ -96,7 +96,7 @@ func kinds() map[string]kind {
 		openShift   = "route.openshift.io/"
 	)
 	type inv = *Inventory
-	all := map[string]kind{
+	all := map[string]decodedKind{
 		"Namespace":      {"v1", into(func(i inv) *[]*corev1.Namespace { return &i.namespaces })},
 		"Node":           {"v1", into(func(i inv) *[]*corev1.Node { return &i.nodes })},
 		"Pod":            {"v1", into(func(i inv) *[]*corev1.Pod { return &i.pods })},
@@ -144,15 +144,15 @@ func kinds() map[string]kind {
 		"ServiceMonitor":  loosely(monitoring, func(i inv) *[]*unstructured.Unstructured { return &i.serviceMonitors }),
 	}
 	maps.Copy(all, admissionKinds())
-	all["Status"] = kind{"v1", (*Inventory).addStatus}
+	all["Status"] = decodedKind{"v1", (*Inventory).addStatus}
 	return all
 }
 
 // admissionKinds returns the kinds that configure admission.
-func admissionKinds() map[string]kind {
+func admissionKinds() map[string]decodedKind {
 	const admission = "admissionregistration.k8s.io/v1"
 	type inv = *Inventory
-	return map[string]kind{
+	return map[string]decodedKind{
 		"MutatingWebhookConfiguration": {admission,
 			into(func(i inv) *[]*admissionv1.MutatingWebhookConfiguration { return &i.mutatingWebhooks })},
 		"ValidatingWebhookConfiguration": {admission,
@@ -172,7 +172,7 @@ func admissionKinds() map[string]kind {
 // the Inventory.
 func into[T any, P interface {
 	*T
-	object
+	apiObject
 }](place func(*Inventory) *[]P) func(*Inventory, manifest) error {
 	return func(inv *Inventory, m manifest) error {
 		o := P(new(T))
@@ -204,7 +204,7 @@ func (inv *Inventory) addStatus(m manifest) error {
 
 // loosely reads manifests of a group without its Go types, in any version. The checks use only a few of the hundreds
 // of fields of the Prometheus operator, and only the hosts of routes. Unknown fields are not an error.
-func loosely(group string, place func(*Inventory) *[]*unstructured.Unstructured) kind {
+func loosely(group string, place func(*Inventory) *[]*unstructured.Unstructured) decodedKind {
 	decode := func(inv *Inventory, m manifest) error {
 		o := &unstructured.Unstructured{}
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &o.Object); err != nil {
@@ -216,14 +216,14 @@ func loosely(group string, place func(*Inventory) *[]*unstructured.Unstructured)
 		inv.sources[o] = m.source
 		return nil
 	}
-	return kind{group, decode}
+	return decodedKind{group, decode}
 }
 
 // count returns the number of objects.
 func (inv *Inventory) count() int { return len(inv.sources) }
 
 // ref returns the ref of an object in the Inventory.
-func (inv *Inventory) ref(o object) ref {
+func (inv *Inventory) ref(o apiObject) ref {
 	return ref{
 		kind: o.GetObjectKind().GroupVersionKind().Kind, namespace: o.GetNamespace(), name: o.GetName(),
 		source:  inv.sources[o],
@@ -232,7 +232,7 @@ func (inv *Inventory) ref(o object) ref {
 }
 
 // find returns the object of a list with a namespace and a name, or nil.
-func find[P object](list []P, namespace, name string) P {
+func find[P apiObject](list []P, namespace, name string) P {
 	i := slices.IndexFunc(list, func(o P) bool { return o.GetNamespace() == namespace && o.GetName() == name })
 	if i < 0 {
 		var none P

@@ -25,7 +25,7 @@ type manifest struct {
 }
 
 // newInventory returns an Inventory without objects.
-func newInventory() *Inventory { return &Inventory{sources: map[object]string{}} }
+func newInventory() *Inventory { return &Inventory{sources: map[apiObject]string{}} }
 
 // add reads an object and ignores kinds that no check uses. kustomize's kinds are an error, because the files next to
 // them are patches and bases that are not applied unchanged. An error contains the place and the field. Depending on
@@ -57,7 +57,7 @@ func sameGroup(a, b string) bool {
 // decode reads the manifest as the type of o, strictly. An object of a live cluster may have unknown fields, because
 // the API server may be newer than the types here. The error contains each unknown field, or the first field with a
 // wrong value.
-func (m manifest) decode(o object) error {
+func (m manifest) decode(o apiObject) error {
 	strict, err := kjson.UnmarshalStrict(m.json, o)
 	if err != nil {
 		return m.errorf([]string{m.wrongValue(o, err)})
@@ -81,7 +81,7 @@ const maxFault = 240
 // wrongValue returns the sentence about err, the error of decoding the manifest as the type of o. It contains the path
 // of the field. Errors of kjson do not contain the index of a list element, and errors about quantities, times and
 // durations do not contain a field. wrongValue therefore decodes each value again, without the values next to it.
-func (m manifest) wrongValue(o object, err error) string {
+func (m manifest) wrongValue(o apiObject, err error) string {
 	var tree any
 	if kjson.UnmarshalCaseSensitivePreserveInts(m.json, &tree) != nil {
 		return err.Error()

@@ -68,7 +68,7 @@ func (c *cluster) scopes() []namespaceScope {
 // anchor returns the first webhook or native policy, for findings about the whole installation.
 func (c *cluster) anchor() ref {
 	if len(c.hooks) == 0 {
-		return c.ref(c.backstop()[0].object)
+		return c.ref(c.backstop()[0].apiObject)
 	}
 	return c.hooks[0].ref
 }
@@ -79,7 +79,7 @@ func (inv *Inventory) bindingScopes() []namespaceScope {
 	for _, p := range inv.backstop() {
 		for i := range p.bindings {
 			b := &p.bindings[i]
-			all = append(all, namespaceScope{inv.ref(b.object), b.namespaceSelector()})
+			all = append(all, namespaceScope{inv.ref(b.apiObject), b.namespaceSelector()})
 		}
 	}
 	return all

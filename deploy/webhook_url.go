@@ -48,7 +48,7 @@ func (t Target) service() (namespace, name string, ok bool) {
 }
 
 // onlyURLs reports whether every Evergate webhook in a configuration calls a URL.
-func (c *cluster) onlyURLs(config object) bool {
+func (c *cluster) onlyURLs(config apiObject) bool {
 	for _, h := range c.hooks {
 		if h.config == config && h.target().URL == "" {
 			return false

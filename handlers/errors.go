@@ -97,17 +97,17 @@ func writeError(w http.ResponseWriter, err error) {
 // bodyBytes is the name of the memory for bodies in metrics and messages.
 const bodyBytes = "body_bytes"
 
-// shed turns an error of a limiter into the response for a review that was not started. The parameter what is the name
-// of the limiter.
+// shed turns an error of a limiter into the response for a review that was not started. limiter is the name of that
+// limiter.
 //
 // It leaves the connection open. The handshake of a new connection costs as much as ten small reviews, which an
 // overloaded server cannot afford. After an eviction, the connection is closed, because the rest of the body is not
 // read.
-func shed(err error, what string) error {
+func shed(err error, limiter string) error {
 	switch {
 	case errors.Is(err, limit.ErrEvicted):
 		return &httpError{
-			status: http.StatusTooManyRequests, reason: what + "_evicted", close: true,
+			status: http.StatusTooManyRequests, reason: limiter + "_evicted", close: true,
 			msg: "overloaded: this body was evicted for smaller bodies before it had arrived",
 		}
 	case errors.Is(err, context.Canceled):
@@ -118,8 +118,8 @@ func shed(err error, what string) error {
 		}
 	}
 	return &httpError{
-		status: http.StatusTooManyRequests, reason: what + "_timed_out",
-		msg: "overloaded: no room for more " + what,
+		status: http.StatusTooManyRequests, reason: limiter + "_timed_out",
+		msg: "overloaded: no room for more " + limiter,
 	}
 }
 

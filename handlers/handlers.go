@@ -62,9 +62,9 @@ type Policies interface {
 // zero field means its default.
 type Limits struct {
 	// Reviews is how many reviews are decoded and decided at the same time. Both use only the CPU, so more reviews than
-	// cores do not finish sooner. The default is four times GOMAXPROCS, so that a review that the kernel or the
-	// scheduler has paused leaves slots for others. A request that has just arrived may wait for as many decisions
-	// before it is read.
+	// cores do not finish sooner. The default is four times GOMAXPROCS, which leaves slots for others while the kernel
+	// or the scheduler has paused some reviews. A request that has just arrived may wait for as many decisions before
+	// it is read.
 	Reviews int
 	// BodyBytes is how many bytes of bodies are held at the same time. The default of 64 MiB is enough for three of the
 	// largest reviews, or six hundred Pods of 100 KiB. With the memory for decoding and garbage, this is 250 MiB.

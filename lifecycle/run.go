@@ -146,8 +146,8 @@ func (p *Process) shutdown(ctx context.Context, s *http.Server) error {
 	return exitError(exitCutOff, fmt.Errorf("shutdown: connections cut off after %s: %d", p.ShutdownTimeout, open))
 }
 
-// finish closes the ops port and calls the OnStop hooks. It runs after the last review, so that the final metrics can
-// be scraped.
+// finish closes the ops port and calls the OnStop hooks. It runs after the last review, because the ops port serves the
+// final metrics until then.
 func (p *Process) finish(ctx context.Context, ops *http.Server) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()

@@ -92,7 +92,7 @@ func (w *watchdog) live() error {
 	return fmt.Errorf("hung: the self-probe got no response %d times in a row, and no review was answered", w.hung)
 }
 
-// probe makes one self-probe. Probe runs in a separate goroutine, so that a call that ignores its deadline counts as
+// probe makes one self-probe. Probe runs in a separate goroutine. A call that ignores its deadline therefore counts as
 // hung.
 func (p *Process) probe(ctx context.Context) (probeResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)

@@ -96,8 +96,8 @@ type owners map[ownerKey]*shared
 
 type ownerKey struct{ namespace, kind, name string }
 
-// shared is the merged result of an owner. The maps record what it already contains, because Pods of one owner mostly
-// have the same findings.
+// shared is the merged result of an owner. The maps record its contents, because Pods of one owner mostly have the same
+// findings.
 type shared struct {
 	Result
 	findings map[Finding]bool

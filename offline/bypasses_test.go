@@ -15,7 +15,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-var update = flag.Bool("update", false, "write the sentences of the bypasses anew")
+var update = flag.Bool("update", false, "write the sentences of the bypasses")
 
 const bypasses = "../policy/testdata/bypasses"
 

@@ -69,7 +69,7 @@ func (c *collector) add(o Object, a *admission.Answer) {
 func newResult(o Object, a *admission.Answer, exists, explain bool) Result {
 	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
 	for _, f := range a.Findings {
-		r.tell(newFinding(f))
+		r.add(newFinding(f))
 	}
 	for i := range a.Rewriting.Images {
 		o := &a.Rewriting.Images[i]

@@ -14,7 +14,7 @@ import (
 // Decider decides about objects one at a time, like Review, for callers that write their own reports.
 type Decider struct {
 	Options
-	kinds map[string]kind // by name
+	kinds map[string]knownKind // by name
 }
 
 // NewDecider returns a Decider with the policy and options of o.
@@ -75,7 +75,7 @@ func (d *Decider) question(object Object) admission.Question {
 }
 
 // apply decides the request that kube-apiserver would send to the webhook if the object were applied.
-func (d *Decider) apply(object Object, k kind) (*admission.Answer, error) {
+func (d *Decider) apply(object Object, k knownKind) (*admission.Answer, error) {
 	read, err := d.read(object, k)
 	if err != nil {
 		return nil, object.failed(err)
@@ -84,7 +84,7 @@ func (d *Decider) apply(object Object, k kind) (*admission.Answer, error) {
 }
 
 // read reads an object, and the old object that it updates.
-func (d *Decider) read(obj Object, k kind) (admission.Object, error) {
+func (d *Decider) read(obj Object, k knownKind) (admission.Object, error) {
 	if obj.Namespace == "" {
 		obj.Namespace = d.Namespace
 	}
@@ -103,7 +103,7 @@ func (d *Decider) read(obj Object, k kind) (admission.Object, error) {
 }
 
 // decide decides about an object that has been read.
-func (d *Decider) decide(object Object, k kind, read admission.Object) (*admission.Answer, error) {
+func (d *Decider) decide(object Object, k knownKind, read admission.Object) (*admission.Answer, error) {
 	answer, err := read.Decide(d.question(object))
 	if err == nil && k.makesPods() && len(answer.TemplateImages) == 0 && !strings.Contains(object.group(), ".") {
 		err = errors.New("it has no template with an image, so there is no Pod to validate")

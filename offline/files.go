@@ -116,6 +116,9 @@ func (in reader) found(dir *os.Root, files []found, repo *repository) iter.Seq2[
 	return func(yield func(Object, error) bool) {
 		for _, f := range files {
 			name := text.Path(filepath.Join(dir.Name(), filepath.FromSlash(f.name)))
+			if strings.HasSuffix(f.name, "/") {
+				name += "/" // a directory that is skipped as a whole
+			}
 			why := f.why
 			if why == "" {
 				why = repo.why(f.name)
@@ -205,9 +208,10 @@ func (in reader) file(name string, open func() (*os.File, error)) iter.Seq2[Obje
 
 // objectStream is the common interface of both formats.
 type objectStream interface {
-	next() (Object, error) // io.EOF after the last object
-	documents() int        // the number of documents begun so far
-	claims() bool          // a document so far has an apiVersion or a kind
+	next() (Object, error)     // io.EOF after the last object
+	documents() int            // the number of documents begun so far
+	claims() bool              // a document so far has an apiVersion or a kind
+	mayClaim(head []byte) bool // a document that cannot be decoded may have one of them
 }
 
 // errEmpty is the error for empty input, for example from a broken pipeline. Without it, a check in CI would pass
@@ -216,7 +220,7 @@ var errEmpty = errors.New("no object in it")
 
 // errUTF16 is the error about text in UTF-16. The YAML library decodes such a text, but it does not find more than
 // one document in it.
-var errUTF16 = errors.New("the text is UTF-16: save it as UTF-8")
+var errUTF16 = errors.New("the input is UTF-16: save it as UTF-8")
 
 // stream detects the format from the beginning of the text. JSON objects begin with a brace. YAML can begin with a
 // brace too. Such text is read as YAML if the file name ends in .yaml or .yml, or if an unquoted word is in a place
@@ -239,8 +243,7 @@ func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 			return
 		}
 		var stream objectStream
-		isJSON := beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(name)), ".y")
-		if isJSON {
+		if beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(name)), ".y") {
 			json := newJSONStream(input, at)
 			json.once = in.once
 			stream = json
@@ -280,7 +283,7 @@ func (in reader) stream(name string, r io.Reader) iter.Seq2[Object, error] {
 		case stream.documents() == 0:
 			yield(Object{}, &inputError{Origin: at, Err: errEmpty})
 		case len(doubts.errs) == 0:
-		case found || stream.claims() || isJSON && claimsKind(head):
+		case found || stream.claims() || stream.mayClaim(head):
 			report()
 		default:
 			yield(Object{}, &SkippedError{name, doubts.why(name)})

@@ -206,7 +206,7 @@ func TestReadPaths(t *testing.T) {
 	got := listed([]string{"manifest", "d", "-", "link/sub", "none", "empty", "absent"}, pod)
 	want := []string{
 		"manifest:1: v1 Pod",
-		"error: d/.hidden: skipped: hidden",
+		"error: d/.hidden/: skipped: hidden",
 		"error: d/.x.yaml: skipped: hidden",
 		"d/a.json:1: v1 Service",
 		"d/b.yaml:1: v1 Pod",

@@ -13,8 +13,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// jsonStream reads the objects of JSON text one at a time, including the items of a List. A List of a whole cluster
-// is therefore never in memory at once.
+// jsonStream reads the objects of JSON text one at a time, including the items of a List. A List of a whole cluster is
+// therefore never completely in memory.
 type jsonStream struct {
 	dec   *jsontext.Decoder
 	lines *lineReader // the source of dec
@@ -22,7 +22,8 @@ type jsonStream struct {
 	fixed int         // the line of all objects; 0 if lines counts lines
 	once  bool        // an item is valid until the next item is read
 
-	claimed bool // a document has an apiVersion or a kind
+	claimed   bool // a document has an apiVersion or a kind
+	malformed bool // the text is not JSON, so claimed may be incomplete
 
 	// The document that is being read.
 	open    bool
@@ -58,6 +59,9 @@ func (s *jsonStream) lineOf(offset int64) int {
 func (s *jsonStream) documents() int { return s.at.Document }
 
 func (s *jsonStream) claims() bool { return s.claimed }
+
+// mayClaim reports whether the text is not JSON, but its beginning has an apiVersion or a kind.
+func (s *jsonStream) mayClaim(head []byte) bool { return s.malformed && claimsKind(head) }
 
 // next returns the next object, or io.EOF. After an error it continues with the next object, unless the text is not
 // JSON.
@@ -121,7 +125,8 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 		return s.end()
 	}
 	name := token.String()
-	s.claimed = s.claimed || name == "kind" || name == "apiVersion"
+	// A number is the apiVersion of a Grafana file, and never of a Kubernetes object.
+	s.claimed = s.claimed || name == "kind" || name == "apiVersion" && s.dec.PeekKind() != '0'
 	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
 		_, err := s.dec.ReadToken()
 		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {
@@ -253,7 +258,7 @@ func (s *jsonStream) broken(err error) error {
 	}
 	claimed := s.claimed
 	*s = *newJSONStream(strings.NewReader(""), s.at)
-	s.claimed = claimed
+	s.claimed, s.malformed = claimed, isSyntax
 	if errors.Is(err, errLongJSON) {
 		return &inputError{Origin: at, Err: errLongJSON, foreign: true}
 	}

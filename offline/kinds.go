@@ -9,27 +9,27 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// kind describes how objects of one kind are validated.
-type kind struct {
+// knownKind describes how objects of one kind are validated.
+type knownKind struct {
 	apiVersions []string        // the versions that clusters serve, the newest first
 	admission   *admission.Kind // nil for a kind that is not validated
 	custom      bool            // a custom resource in the templates block of the policy, which describes how to read it
 }
 
 // makesPods reports whether controllers create Pods from objects of this kind.
-func (k kind) makesPods() bool { return k.admission != nil && k.admission.MakesPods }
+func (k knownKind) makesPods() bool { return k.admission != nil && k.admission.MakesPods }
 
 // kindsByName returns every built-in kind that is validated, by its name, and the custom resources in the templates
 // block of a policy, by their name and group.
-func kindsByName(p *policy.Policy) map[string]kind {
-	kinds := map[string]kind{}
+func kindsByName(p *policy.Policy) map[string]knownKind {
+	kinds := map[string]knownKind{}
 	for _, k := range admission.Kinds() {
-		kinds[k.Name] = kind{k.APIVersions(), &k, false}
+		kinds[k.Name] = knownKind{k.APIVersions(), &k, false}
 	}
 	for _, k := range admission.KindsIn(p) {
 		custom := k.MakesPods && strings.Contains(k.Resource.Group, ".")
 		if name := k.Name + "." + k.Resource.Group; custom {
-			kinds[name] = kind{append(kinds[name].apiVersions, k.APIVersions()...), &k, true}
+			kinds[name] = knownKind{append(kinds[name].apiVersions, k.APIVersions()...), &k, true}
 		}
 	}
 	return kinds
@@ -39,10 +39,10 @@ func kindsByName(p *policy.Policy) map[string]kind {
 // for kinds of other groups with the same name, such as a Knative Service, unless the templates block of the policy
 // has them. An apiVersion that Kubernetes does not serve for a built-in kind is an error. If such an object were
 // skipped, a check would miss an Ingress of extensions/v1beta1, for example.
-func (d *Decider) kindOf(o Object) (kind, error) {
+func (d *Decider) kindOf(o Object) (knownKind, error) {
 	if custom, ok := d.kinds[o.Kind+"."+o.group()]; ok {
 		if !slices.Contains(custom.apiVersions, o.APIVersion) {
-			return kind{}, nil
+			return knownKind{}, nil
 		}
 		return custom, nil
 	}
@@ -52,9 +52,9 @@ func (d *Decider) kindOf(o Object) (kind, error) {
 	}
 	served, _, _ := strings.Cut(k.apiVersions[0], "/")
 	if o.group() != served && strings.Contains(o.group(), ".") && o.group() != "networking.k8s.io" {
-		return kind{}, nil
+		return knownKind{}, nil
 	}
-	return kind{}, o.Errorf("%s: clusters do not serve %s as %s: write apiVersion: %s",
+	return knownKind{}, o.Errorf("%s: clusters do not serve %s as %s: write apiVersion: %s",
 		o, o.Kind, text.Name(o.APIVersion), k.apiVersions[0])
 }
 

@@ -67,13 +67,13 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 		if err == nil {
 			err = decide(object)
 		}
-		r.tell(err)
+		r.addError(err)
 	}
 	return r.report()
 }
 
-// tell adds an error to the report. A SkippedError and a NotServedError are listed, but do not count as errors.
-func (r *reviewer) tell(err error) {
+// addError adds an error to the report. A SkippedError and a NotServedError are listed, but do not count as errors.
+func (r *reviewer) addError(err error) {
 	if absent, ok := errors.AsType[*NotServedError](err); ok {
 		r.NotServed = append(r.NotServed, absent.Resource)
 		return

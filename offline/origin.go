@@ -12,7 +12,7 @@ type Origin struct {
 	File     string
 	Document int // in the file
 	Item     int // in the List that the document contains; 0 if the document is the object
-	Line     int // where the object begins; for an item of a YAML List, where the List begins
+	Line     int // the first line of the object; for an item of a YAML List, the first line of the List
 }
 
 // String returns FILE:LINE, like compilers do, and the item if there is one.
@@ -27,7 +27,7 @@ func (o Origin) String() string {
 	return s
 }
 
-// inputError describes a place where the input cannot be understood, and how to fix it.
+// inputError describes a mistake in the input, and how to fix it.
 type inputError struct {
 	Origin
 	Err error

@@ -135,7 +135,7 @@ type Image struct {
 	Effect  Effect `json:"effect,omitempty"` // warning, if the user gets a warning
 	Entry   string `json:"entry,omitempty"`  // the mirrors entry that covers it
 	Mode    string `json:"mode,omitempty"`   // of that entry
-	To      string `json:"to,omitempty"`     // where it is, or would be, pulled from
+	To      string `json:"to,omitempty"`     // the image that is, or would be, pulled
 	// PullSecret is the imagePullSecret of the entry with which the image is, or would be, pulled.
 	PullSecret string `json:"pullSecret,omitempty"`
 	Why        string `json:"why"`
@@ -173,8 +173,8 @@ type Rule struct {
 	Exempt   int    `json:"exempt,omitempty"` // of the findings
 }
 
-// tell adds a finding and updates the decision.
-func (r *Result) tell(f Finding) {
+// add adds a finding and updates the decision.
+func (r *Result) add(f Finding) {
 	r.Findings = append(r.Findings, f)
 	switch {
 	case f.Effect == Denial:

@@ -1,10 +1,12 @@
 package offline
 
 import (
+	"bytes"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -25,11 +27,11 @@ func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
-	whyForeign  = "no manifests: they have neither apiVersion nor kind"
-	whyChart    = "of Helm charts, no manifests"
-	whySuite    = "suites of tests: evergate test runs them"
-	whyTemplate = "templates: render them, as helm template does"
-	whyPatch    = "patches and data of kustomizations: review what kubectl kustomize prints"
+	whyForeign  = "not manifests: they do not have a Kubernetes apiVersion or a kind"
+	whyChart    = "parts of Helm charts"
+	whySuite    = "test suites: evergate test runs them"
+	whyTemplate = "templates: render them first, for example with helm template"
+	whyPatch    = "patches and data of kustomizations: review the output of kubectl kustomize"
 )
 
 // isManifest reports whether a file in a directory has an extension that is read. A file that is given by its path may
@@ -189,11 +191,28 @@ func (f *foreign) why(name string) string {
 // The expressions match the fields in the places in which people and programs write them.
 var (
 	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	jsonClaim = regexp.MustCompile(`(?m)(?:^(?: {0,4}|\t)|\A\s*\{\s*)"(?:apiVersion|kind)"\s*:`)
+	// indentedClaim matches a first field that is indented, as in a file whose lines are all indented.
+	indentedClaim = regexp.MustCompile(`\A(?:\s*#.*\n|\s*\n|---\s*\n)*[ \t]+["']?(?:apiVersion|kind)["']?[ \t]*:`)
+	jsonClaim     = regexp.MustCompile(`\A\s*\{\s*"(?:apiVersion|kind)"\s*:`)
+	// memberLine matches a line that begins with a member of a JSON object.
+	memberLine = regexp.MustCompile(`(?m)^([ \t]*)"((?:[^"\\]|\\.)*)"\s*:`)
 )
 
-// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object.
-func claimsKind(text []byte) bool { return yamlClaim.Match(text) || jsonClaim.Match(text) }
+// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object. In
+// JSON, the fields are members of the outer object if they are indented like its first member.
+func claimsKind(text []byte) bool {
+	if yamlClaim.Match(text) || indentedClaim.Match(text) || jsonClaim.Match(text) {
+		return true
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte{'{'}) {
+		return false
+	}
+	members := memberLine.FindAllSubmatch(text, -1)
+	return slices.ContainsFunc(members, func(m [][]byte) bool {
+		name := string(m[2])
+		return bytes.Equal(m[1], members[0][1]) && (name == "apiVersion" || name == "kind")
+	})
+}
 
 var (
 	// helmAction matches actions that only Helm templates contain.

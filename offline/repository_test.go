@@ -23,7 +23,7 @@ func toUTF16(s string) string {
 func TestForeignFiles(t *testing.T) {
 	const (
 		pod     = "apiVersion: v1\nkind: Pod\n"
-		foreign = "skipped: no manifests: they have neither apiVersion nor kind"
+		foreign = "skipped: not manifests: they do not have a Kubernetes apiVersion or a kind"
 		noKind  = "no kind: a Kubernetes object has a kind, for example kind: Pod"
 	)
 	tests := []struct {
@@ -34,6 +34,12 @@ func TestForeignFiles(t *testing.T) {
 		{"JSON with comments", "tsconfig.json", "{\n  // a comment\n  \"compilerOptions\": {},\n}\n", []string{foreign}},
 		{"JSON with a comma too many", "a.json", `{"a": [1,], "b": 2}`, []string{foreign}},
 		{"JSON with items", "a.json", `{"items": [{"a": 1}, {"b": 2}], "c": 3}`, []string{foreign}},
+		{"Grafana", "datasources.yaml", "apiVersion: 1\ndatasources: []\n", []string{foreign}},
+		{"a manifest with a number", "a.yaml", "apiVersion: 1\nkind: Pod\n", []string{
+			"1: apiVersion is a number, but must be a string",
+		}},
+		{"a JSON Schema", "a.json", "{\n  \"properties\": {\n    \"kind\": {\n    }\n  }\n}\n", []string{foreign}},
+		{"a JSON Schema with a comma too many", "a.json", "{\n \"properties\": {\n  \"kind\": {},\n }\n}\n", []string{foreign}},
 		{"a list", "list.json", `[{"kind": "Pod"}]`, []string{foreign}},
 		{"a text", "a.yaml", "only text\n", []string{foreign}},
 		{"settings", "docker-compose.yml", "services:\n  web: {image: nginx}\n", []string{foreign}},
@@ -46,9 +52,9 @@ func TestForeignFiles(t *testing.T) {
 		{"a test of another tool", "a_test.yaml", "rule_files: [a.yaml]\ntests: []\n", []string{foreign}},
 		{"values", "values.yaml", "a: 1\n", []string{"skipped: " + whyChart}},
 		{"UTF-16", "a.yaml", toUTF16("a: b\n"), []string{foreign}},
-		{"UTF-16 that claims to be a manifest", "a.yaml", toUTF16(pod), []string{"the text is UTF-16: save it as UTF-8"}},
+		{"UTF-16 that claims to be a manifest", "a.yaml", toUTF16(pod), []string{"the input is UTF-16: save it as UTF-8"}},
 		{"UTF-16 that begins with its apiVersion", "a.yaml", toUTF16("apiVersion: v1\nitems: []\n"), []string{
-			"the text is UTF-16: save it as UTF-8",
+			"the input is UTF-16: save it as UTF-8",
 		}},
 		{"JSON with a comment", "a.json", "{\n    // c\n    \"apiVersion\": \"v1\",\n    \"kind\": \"Pod\"}", []string{
 			"4: not YAML: did not find expected ',' or '}'",
@@ -62,6 +68,10 @@ func TestForeignFiles(t *testing.T) {
 			"1: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 		}},
 		{"an apiVersion alone", "a.yaml", "apiVersion: v1\n", []string{"1: " + noKind}},
+		{
+			"a broken manifest with indented lines", "a.yaml", "# web\n---\n  kind: Pod\n  metadata: {name: a\n",
+			[]string{"4: not YAML: did not find expected ',' or '}'"},
+		},
 		{"a broken manifest", "a.yaml", "kind: Pod\nmetadata: {name: a\n", []string{"2: not YAML: did not find expected ',' or '}'"}},
 		{
 			"a broken rule of Prometheus", "a.yaml",
@@ -111,12 +121,12 @@ func TestForeignFiles(t *testing.T) {
 func TestNamedFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\n": "error: stdin:1: no kind: a Kubernetes object has a kind, for example kind: Pod",
-		"kind: Pod\nspec: {{ .X }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, and not a text; " +
-			"it has {{, as templates do: render it first, as helm template does",
-		"title: {{ template \"x\" . }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, and not a text",
-		toUTF16("kind: Pod\n"):            "error: stdin: the text is UTF-16: save it as UTF-8",
-		"k\x00i\x00n\x00d\x00":            "error: stdin: the text is UTF-16: save it as UTF-8",
-		"\x00k\x00i\x00n\x00d":            "error: stdin: the text is UTF-16: save it as UTF-8",
+		"kind: Pod\nspec: {{ .X }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, but must be a string; " +
+			"it contains {{, like a template: render it first, for example with helm template",
+		"title: {{ template \"x\" . }}\n": "error: stdin:1: not YAML: a key is a mapping or a list, but must be a string",
+		toUTF16("kind: Pod\n"):            "error: stdin: the input is UTF-16: save it as UTF-8",
+		"k\x00i\x00n\x00d\x00":            "error: stdin: the input is UTF-16: save it as UTF-8",
+		"\x00k\x00i\x00n\x00d":            "error: stdin: the input is UTF-16: save it as UTF-8",
 	} {
 		if diff := cmp.Diff([]string{want}, listed([]string{Stdin}, text)); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", text, diff)

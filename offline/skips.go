@@ -83,7 +83,7 @@ func skippedText(objects []Skipped) string {
 	for _, o := range objects {
 		total += o.Count
 		for _, name := range o.Names {
-			names = append(names, text.Name(o.Kind)+" "+name)
+			names = append(names, strings.TrimSuffix(text.Name(o.Kind)+" "+name, ` ""`)) // some objects do not have a name
 		}
 	}
 	if total <= skippedNames {

@@ -38,6 +38,9 @@ func (s *yamlStream) documents() int { return s.at.Document }
 
 func (s *yamlStream) claims() bool { return s.claimed || s.document.claimed }
 
+// mayClaim returns false, because claims considers documents that are not YAML.
+func (s *yamlStream) mayClaim([]byte) bool { return false }
+
 // next returns the next object, or io.EOF. An error leaves out one document or item.
 func (s *yamlStream) next() (Object, error) {
 	for {
@@ -78,7 +81,7 @@ func (o Origin) documentError(doc yamlDocument, err error) error {
 		in.foreign = true
 		if isTemplate(doc.text) {
 			in.template = true
-			in.Err = fmt.Errorf("%w; it has {{, as templates do: render it first, as helm template does", in.Err)
+			in.Err = fmt.Errorf("%w; it contains {{, like a template: render it first, for example with helm template", in.Err)
 		}
 	}
 	return err
@@ -88,7 +91,7 @@ func (o Origin) documentError(doc yamlDocument, err error) error {
 func withoutGoValues(err error) string {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.Contains(message, "invalid map key") || strings.Contains(message, "unsupported map key") {
-		return "a key is a mapping or a list, and not a text"
+		return "a key is a mapping or a list, but must be a string"
 	}
 	return message
 }

@@ -152,20 +152,20 @@ func annotationChecks[T any, P kindView[T]](rules *annotationRules) []check[T] {
 
 // metaCheck is a check of metadata, which objects of every kind have.
 type metaCheck interface {
-	findIn(m *object.Meta, v *view, r *report)
+	findIn(m *object.Meta, v *view, r *recorder)
 }
 
 // checkOfMeta runs a metaCheck on an object.
 type checkOfMeta[T any, P kindView[T]] struct{ metaCheck }
 
-func (c checkOfMeta[T, P]) find(obj *T, r *report) { c.findIn(P(obj).Metadata(), P(obj).base(), r) }
+func (c checkOfMeta[T, P]) find(obj *T, r *recorder) { c.findIn(P(obj).Metadata(), P(obj).base(), r) }
 
 // annotation is one annotation of an object.
 type annotation struct{ key, value string }
 
 // sortedAnnotations returns the annotations in m, sorted by key. The same object therefore always has the same findings
 // in the same order.
-func (v *view) sortedAnnotations(m *object.Meta, r *report) []annotation {
+func (v *view) sortedAnnotations(m *object.Meta, r *recorder) []annotation {
 	if v.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
 		v.annotations = make([]annotation, 0, len(m.Annotations))
 		for key, value := range m.Annotations {
@@ -193,7 +193,7 @@ func annotationPath(key string) string {
 // annotationsDenied is annotations.denied. It finds each annotation whose key matches one of the patterns.
 type annotationsDenied struct{ keys []match.Glob }
 
-func (c annotationsDenied) findIn(m *object.Meta, v *view, r *report) {
+func (c annotationsDenied) findIn(m *object.Meta, v *view, r *recorder) {
 	for _, a := range v.sortedAnnotations(m, r) {
 		if !r.spend(stepsOf(len(c.keys), a.key)) {
 			return
@@ -212,7 +212,7 @@ func (c annotationsDenied) findIn(m *object.Meta, v *view, r *report) {
 // not match its regular expression.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
-func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *report) {
+func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *recorder) {
 	for i := range c.requirements {
 		if !c.requirements[i].check("annotations.required", m, r) {
 			return
@@ -222,7 +222,7 @@ func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *report) {
 
 // check adds a finding of the given check if m does not meet the requirement. It reports whether the caller may
 // continue.
-func (q *annotationRequirement) check(check string, m *object.Meta, r *report) bool {
+func (q *annotationRequirement) check(check string, m *object.Meta, r *recorder) bool {
 	key := string(q.Key)
 	value, set := m.Annotations[key]
 	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.Steps(value)) {
@@ -248,7 +248,7 @@ func (q *annotationRequirement) check(check string, m *object.Meta, r *report) b
 // for its key. An absent annotation passes.
 type annotationsValues struct{ values []annotationValue }
 
-func (c annotationsValues) findIn(m *object.Meta, v *view, r *report) {
+func (c annotationsValues) findIn(m *object.Meta, v *view, r *recorder) {
 	for a, unmatched := range annotationsWhere(v.sortedAnnotations(m, r), c.values, false, r) {
 		if f := r.tryAdd(a.identity("annotations.values")); f != nil {
 			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+unmatched.String()
@@ -260,7 +260,7 @@ func (c annotationsValues) findIn(m *object.Meta, v *view, r *report) {
 // expression for its key.
 type annotationsDeniedValues struct{ values []annotationValue }
 
-func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *report) {
+func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *recorder) {
 	for a, denied := range annotationsWhere(v.sortedAnnotations(m, r), c.values, true, r) {
 		if f := r.tryAdd(a.identity("annotations.deniedValues")); f != nil {
 			f.Path = annotationPath(a.key)
@@ -272,7 +272,7 @@ func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *report) {
 // annotationsWhere yields each annotation that has an expression for its key with Match(value) == want, together with
 // the first such expression.
 func annotationsWhere(
-	all []annotation, values []annotationValue, want bool, r *report,
+	all []annotation, values []annotationValue, want bool, r *recorder,
 ) iter.Seq2[annotation, *match.Regex] {
 	return func(yield func(annotation, *match.Regex) bool) {
 		for _, a := range all {

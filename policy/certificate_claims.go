@@ -15,7 +15,7 @@ func ipAddressHost() claimField      { return claimField{path: "spec.ipAddresses
 // which all become part of the certificate. otherNames and emailAddresses identify users and do not claim hosts. isCA
 // allows the certificate to sign others. It does not claim a host either, because the issuer decides whether to issue
 // such a certificate.
-func (crt *certificateView) claims(r *report) *claimSet {
+func (crt *certificateView) claims(r *recorder) *claimSet {
 	if crt.claimed.list != nil {
 		return &crt.claimed
 	}
@@ -31,7 +31,7 @@ func (crt *certificateView) claims(r *report) *claimSet {
 
 // certificateNames collects the claims of one Certificate.
 type certificateNames struct {
-	r      *report
+	r      *recorder
 	claims []hostClaim
 }
 

@@ -157,7 +157,7 @@ func TestCertificateClaims(t *testing.T) {
 		"no address":            {object.Certificate{IPAddresses: []string{"a.example"}}, "spec.ipAddresses[0] **"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claims := new(viewCertificate(&test.crt)).claims(&report{effort: new(Effort)}).list
+			claims := new(viewCertificate(&test.crt)).claims(&recorder{effort: new(Effort)}).list
 			var got []string
 			for i := range claims {
 				got = append(got, claims[i].at.String()+" "+claims[i].String())

@@ -86,7 +86,7 @@ func propertyHost(name string) func() claimField {
 // claims returns the claims of a DNSEndpoint. Each record makes claims (external-dns v0.23.0, source/crd.go), and so
 // does each property that contains further hosts. external-dns does not check that a record has a name, so an absent
 // name may mean every host.
-func (e *dnsEndpointView) claims(r *report) *claimSet {
+func (e *dnsEndpointView) claims(r *recorder) *claimSet {
 	if e.claimed.list != nil {
 		return &e.claimed
 	}
@@ -136,7 +136,7 @@ func controlsBelow(e *object.Endpoint) bool {
 }
 
 // propertyClaims appends the claims of properties, which external-dns copies from annotations with the same names.
-func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *report) []hostClaim {
+func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *recorder) []hostClaim {
 	table, records := e.known.hostTable("DNSEndpoint"), claims
 	for i := range e.Endpoints {
 		properties := e.Endpoints[i].Properties

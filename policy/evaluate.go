@@ -10,7 +10,7 @@ import (
 // passes.
 type check[T any] interface {
 	// find reports the fields and values of obj that do not pass.
-	find(obj *T, r *report)
+	find(obj *T, r *recorder)
 }
 
 // rule is a compiled entry of a block that contains rules for objects.
@@ -19,8 +19,8 @@ type rule[T any] struct {
 	checks []check[T]
 }
 
-// report collects the findings of checks in one object.
-type report struct {
+// recorder collects the findings of checks in one object.
+type recorder struct {
 	effort  *Effort
 	subject *subject // the object and the user of the request, as selectors see them
 	// done ends the loops of checks, because the evaluation has ended.
@@ -34,14 +34,14 @@ type report struct {
 }
 
 // spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
-func (r *report) spend(n int) bool { return !r.done && r.effort.spend(n) }
+func (r *recorder) spend(n int) bool { return !r.done && r.effort.spend(n) }
 
 // tryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence is
 // not needed.
-func (r *report) tryAdd(id identity) *Finding { return r.collect(id) }
+func (r *recorder) tryAdd(id identity) *Finding { return r.collect(id) }
 
 // add is like tryAdd, for a finding whose sentence costs little to format.
-func (r *report) add(id identity, path, reason string) {
+func (r *recorder) add(id identity, path, reason string) {
 	if f := r.collect(id); f != nil {
 		f.Path, f.Reason = path, reason
 	}
@@ -57,7 +57,7 @@ type viewOf[T any] interface {
 
 // evaluation is the evaluation of one object by the rules of its kind.
 type evaluation[T any] struct {
-	report
+	recorder
 	obj      T
 	old      *before[T] // nil if there is no old object
 	findings findings
@@ -73,7 +73,7 @@ type evaluation[T any] struct {
 
 // before is the object that an update replaces.
 type before[T any] struct {
-	report
+	recorder
 	obj     T
 	subject subject
 	ledger  ledger // the findings of a check in obj
@@ -110,7 +110,7 @@ func evaluateAll[O, T any, P viewOf[T]](
 	if len(candidates) == 0 {
 		return findings{}, nil
 	}
-	j := evaluation[T]{report: report{effort: e}, obj: see(obj)}
+	j := evaluation[T]{recorder: recorder{effort: e}, obj: see(obj)}
 	sub := subjectOf[T, P](a, &j.obj, e)
 	j.collect, j.subject = j.keep, &sub
 	j.exempt = exemptions{exceptions: s.exceptions, subject: &sub}
@@ -118,12 +118,12 @@ func evaluateAll[O, T any, P viewOf[T]](
 		j.old = &before[T]{obj: see(old)}
 		j.old.subject = subjectOf[T, P](a, &j.old.obj, e)
 		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
-		j.old.report = report{effort: e, collect: j.old.record, subject: &j.old.subject}
+		j.old.recorder = recorder{effort: e, collect: j.old.record, subject: &j.old.subject}
 	}
 	if s.exceptions != nil {
 		j.nameExempt()
 	}
-	s.prepareViews(a, &j.obj, &j.report, j.old)
+	s.prepareViews(a, &j.obj, &j.recorder, j.old)
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
 			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
@@ -140,13 +140,13 @@ func subjectOf[T any, P viewOf[T]](a object.Attributes, obj P, e *Effort) subjec
 }
 
 // prepareViews calls prepare for an object and the object before an update, if there is one.
-func (s *ruleset[T]) prepareViews(a object.Attributes, obj *T, r *report, old *before[T]) {
+func (s *ruleset[T]) prepareViews(a object.Attributes, obj *T, r *recorder, old *before[T]) {
 	switch {
 	case s.prepare == nil:
 	case old == nil:
 		s.prepare(a, obj, r, nil, nil)
 	default:
-		s.prepare(a, obj, r, &old.obj, &old.report)
+		s.prepare(a, obj, r, &old.obj, &old.recorder)
 	}
 }
 
@@ -166,7 +166,7 @@ func (j *evaluation[T]) run(at int, rule *rule[T]) {
 			return
 		}
 		j.check, j.ledgerReady = c, false
-		c.find(&j.obj, &j.report)
+		c.find(&j.obj, &j.recorder)
 	}
 }
 
@@ -190,7 +190,7 @@ func (j *evaluation[T]) findInOld(id identity) bool {
 		j.old.ledger.clear()
 		j.old.rule = &j.rule.header
 		if j.rule.appliesTo(&j.old.subject) {
-			j.check.find(&j.old.obj, &j.old.report)
+			j.check.find(&j.old.obj, &j.old.recorder)
 		}
 	}
 	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
@@ -237,7 +237,7 @@ func explain[O, T any, P viewOf[T]](s *ruleset[T], a object.Attributes, see func
 				}
 				return &last
 			}
-			r := report{effort: new(Effort), subject: &sub, collect: count}
+			r := recorder{effort: new(Effort), subject: &sub, collect: count}
 			r.isExempt = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
 			s.prepareViews(a, &seen, &r, nil)
 			for _, c := range rule.checks {

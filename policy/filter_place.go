@@ -47,7 +47,7 @@ func (p filterPlace) backendField() string {
 // identityOf returns the identity of a finding about an object that a filter or a rule refers to. The identity is the
 // same for all rules of a route, and different for each listener: a pre-existing filter of an internal listener does
 // not exempt the same filter of a public listener.
-func (p filterPlace) identityOf(check string, ref *object.Reference, r *report) identity {
+func (p filterPlace) identityOf(check string, ref *object.Reference, r *recorder) identity {
 	id := refIdentity(ref, check, r)
 	if p.within == listenersField { // truncated to the longest values that the API server stores
 		id.use = id.use[:min(len(id.use), maxParentKind)] + " " + p.name[:min(len(p.name), maxSectionName)]

@@ -45,7 +45,7 @@ type gatewayAddresses struct {
 	passing   string
 }
 
-func (c gatewayAddresses) find(g *gatewayView, r *report) {
+func (c gatewayAddresses) find(g *gatewayView, r *recorder) {
 	ips := g.gatewayIPs(r)
 	for i := range ips {
 		a := &g.Addresses[i]
@@ -79,7 +79,7 @@ func (c gatewayAddresses) passes(a *object.GatewayAddress, ip *address) bool {
 
 // gatewayIPs returns the parsed elements of spec.addresses. An element of another type or without a value is a zero
 // value.
-func (g *gatewayView) gatewayIPs(r *report) []address {
+func (g *gatewayView) gatewayIPs(r *recorder) []address {
 	if g.addresses == nil && r.spend(2*len(g.Addresses)) {
 		g.addresses = make([]address, len(g.Addresses))
 		for i := range g.Addresses {

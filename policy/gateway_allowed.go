@@ -78,7 +78,7 @@ type allowedRoutesFrom struct {
 	passing string
 }
 
-func (c allowedRoutesFrom) find(g *gatewayView, r *report) {
+func (c allowedRoutesFrom) find(g *gatewayView, r *recorder) {
 	for i, l := range g.listeners(r) {
 		from, ok := effectiveNamespaces(l.AllowedRoutes, fromSame, r)
 		if !ok || slices.Contains(c.from, from) {
@@ -99,7 +99,7 @@ type allowedListenersFrom struct {
 	passing string
 }
 
-func (c allowedListenersFrom) find(g *gatewayView, r *report) {
+func (c allowedListenersFrom) find(g *gatewayView, r *recorder) {
 	from, ok := effectiveNamespaces(g.AllowedListeners, fromNone, r)
 	if !ok || from == fromNone || slices.Contains(c.from, from) {
 		return
@@ -111,7 +111,7 @@ func (c allowedListenersFrom) find(g *gatewayView, r *report) {
 // effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is
 // false if the Effort is exceeded.
 func effectiveNamespaces(
-	n *object.ListenerNamespaces, absent fromNamespaces, r *report,
+	n *object.ListenerNamespaces, absent fromNamespaces, r *recorder,
 ) (from fromNamespaces, ok bool) {
 	switch {
 	case n == nil, n.From == "":

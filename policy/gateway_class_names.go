@@ -26,7 +26,7 @@ type gatewayClassesAllowed struct {
 	passing  string // the end of its sentences
 }
 
-func (c gatewayClassesAllowed) find(g *gatewayView, r *report) {
+func (c gatewayClassesAllowed) find(g *gatewayView, r *recorder) {
 	if g.ClassName == "" || !r.spend(stepsOf(len(c.patterns), g.ClassName)) || matchesAny(c.patterns, g.ClassName) {
 		return
 	}

@@ -37,7 +37,7 @@ func (b *listenerBackendRules) checks() []check[gatewayView] {
 }
 
 // eachListenerBackend yields the backends of the filters of listeners.
-func (g *gatewayView) eachListenerBackend(r *report) iter.Seq2[*object.Reference, filterPlace] {
+func (g *gatewayView) eachListenerBackend(r *recorder) iter.Seq2[*object.Reference, filterPlace] {
 	return func(yield func(*object.Reference, filterPlace) bool) {
 		for f, place := range g.eachListenerFilter(r) {
 			if !eachBackendOf(f, place, r, yield) {
@@ -85,7 +85,7 @@ func (f *listenerFilterRules) checks() []check[gatewayView] {
 }
 
 // eachListenerFilter yields the filters of the listeners of a Gateway or a ListenerSet.
-func (g *gatewayView) eachListenerFilter(r *report) iter.Seq2[*object.RouteFilter, filterPlace] {
+func (g *gatewayView) eachListenerFilter(r *recorder) iter.Seq2[*object.RouteFilter, filterPlace] {
 	return func(yield func(*object.RouteFilter, filterPlace) bool) {
 		for i, l := range g.listeners(r) {
 			place := filterPlace{within: listenersField, element: i, name: l.Name, backend: -1, list: "filters.requests"}

@@ -14,7 +14,7 @@ func listenerHost() claimField {
 // annotations in spec.infrastructure. If that field is absent, Istio
 // (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. Evergate
 // therefore also evaluates the Gateway's annotations as Service annotations.
-func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClaim {
+func (g *gatewayView) annotationClaims(claims []hostClaim, r *recorder) []hostClaim {
 	service := g.known.hostTable("Service")
 	claims = claimsOf(g.Annotations, annotationHost, claims, r, g.known.hostTable("Gateway"), service)
 	return claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, r, service)
@@ -22,7 +22,7 @@ func (g *gatewayView) annotationClaims(claims []hostClaim, r *report) []hostClai
 
 // claims returns the claims of a Gateway or a ListenerSet, which its listeners and its annotations make. The * of
 // *.example in a listener represents any number of labels.
-func (g *gatewayView) claims(r *report) *claimSet {
+func (g *gatewayView) claims(r *recorder) *claimSet {
 	if g.claimed.list != nil {
 		return &g.claimed
 	}

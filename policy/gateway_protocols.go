@@ -30,7 +30,7 @@ type protocolsAllowed struct {
 	passing  string
 }
 
-func (c protocolsAllowed) find(g *gatewayView, r *report) {
+func (c protocolsAllowed) find(g *gatewayView, r *recorder) {
 	for i, l := range g.listeners(r) {
 		if !r.spend(stepsOf(len(c.patterns), l.Protocol)) {
 			return

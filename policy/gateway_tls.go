@@ -69,7 +69,7 @@ type tlsModes struct {
 	passing string
 }
 
-func (c tlsModes) find(g *gatewayView, r *report) {
+func (c tlsModes) find(g *gatewayView, r *recorder) {
 	for i, l := range g.listeners(r) {
 		mode, ok := tlsModeOf(l)
 		if !ok || slices.Contains(c.modes, mode) {
@@ -97,7 +97,7 @@ func tlsModeOf(l *object.Listener) (mode tlsMode, ok bool) {
 // request has no namespace, it finds every reference with a namespace.
 type crossNamespaceRefs struct{}
 
-func (crossNamespaceRefs) find(g *gatewayView, r *report) {
+func (crossNamespaceRefs) find(g *gatewayView, r *recorder) {
 	for path, ref := range g.certificateRefs() {
 		if !r.spend(stepsOf(1, ref.Namespace)) {
 			return

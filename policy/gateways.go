@@ -110,7 +110,7 @@ func (g *gatewayView) port(i int) (int32, bool) {
 }
 
 // listeners yields the listeners until the Effort is exceeded.
-func (g *gatewayView) listeners(r *report) iter.Seq2[int, *object.Listener] {
+func (g *gatewayView) listeners(r *recorder) iter.Seq2[int, *object.Listener] {
 	return func(yield func(int, *object.Listener) bool) {
 		for i := range g.Listeners {
 			if !r.spend(1) || !yield(i, &g.Listeners[i]) {

@@ -50,7 +50,7 @@ func (k *knownAnnotations) hasGlobbing() bool { return k != nil && len(k.globbin
 
 // isGlobbing reports whether the controllers of a class match *.example with names at any depth. It is true if the
 // Effort is exceeded, because the wider claim is the safe answer.
-func (k *knownAnnotations) isGlobbing(class string, r *report) bool {
+func (k *knownAnnotations) isGlobbing(class string, r *recorder) bool {
 	if !r.spend(stepsOf(len(k.globbing), class)) {
 		return true
 	}

@@ -28,18 +28,18 @@ type grantCheck struct {
 	to   grantSide[object.GrantTo]
 }
 
-func (c grantCheck) find(g *grantView, r *report) {
+func (c grantCheck) find(g *grantView, r *recorder) {
 	switch {
 	case c.from != nil:
 		if first := failing(c.from, "spec.from", g.From, grantFromIdentity, r); first != nil {
-			beside(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *object.GrantTo) string {
+			reportOther(c.from.id(), "spec.to", g.To, grantToIdentity, r, func(t *object.GrantTo) string {
 				return describeGrantTo(t) + " is granted to " + describeGrantFrom(first) +
 					", which is not allowed; remove one of them"
 			})
 		}
 	case c.to != nil:
 		if first := failing(c.to, "spec.to", g.To, grantToIdentity, r); first != nil {
-			beside(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *object.GrantFrom) string {
+			reportOther(c.to.id(), "spec.from", g.From, grantFromIdentity, r, func(f *object.GrantFrom) string {
 				return describeGrantFrom(f) + " is granted " + describeGrantTo(first) +
 					", which is not allowed; remove one of them"
 			})
@@ -54,7 +54,7 @@ type grantIdentity[E any] func(e *E, check string) identity
 // every element passes. It also returns nil if a finding is introduced, because the other side then does not need a
 // sentence.
 func failing[E any](
-	c grantSide[E], list string, elements []E, of grantIdentity[E], r *report,
+	c grantSide[E], list string, elements []E, of grantIdentity[E], r *recorder,
 ) (first *E) {
 	introduced := false
 	for i := range elements {
@@ -80,9 +80,9 @@ func failing[E any](
 	return first
 }
 
-// beside adds a finding for each element of the other side.
-func beside[E any](
-	check, list string, elements []E, of grantIdentity[E], r *report, reason func(*E) string,
+// reportOther adds a finding for each element of the other side.
+func reportOther[E any](
+	check, list string, elements []E, of grantIdentity[E], r *recorder, reason func(*E) string,
 ) {
 	widened := check + " of the other side" // an element that itself does not pass has a different identity
 	for i := range elements {

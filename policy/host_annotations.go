@@ -154,7 +154,7 @@ func infrastructureHost(key string) func() claimField {
 // claimsOf appends the claims in annotations, according to the given tables. of returns the field of an annotation.
 // claims are the claims in the object's other fields.
 func claimsOf(
-	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *report,
+	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *recorder,
 	tables ...*hostAnnotationTable,
 ) []hostClaim {
 	rules := claims

@@ -73,7 +73,7 @@ type claimSet struct {
 // repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier field claims the
 // same hosts. Users get only one sentence about these hosts. A text that cannot be parsed as a name repeats only the
 // same text directly before it, because a different text may be a different claim.
-func (c *claimSet) repeated(i int, r *report) bool {
+func (c *claimSet) repeated(i int, r *recorder) bool {
 	claims := c.list
 	switch {
 	case claims[i].at.in().class == mainField:
@@ -112,7 +112,7 @@ func named(claims []hostClaim) (n int) {
 }
 
 // differentHosts returns the number of different sets of hosts that an object claims.
-func (c *claimSet) differentHosts(r *report) int {
+func (c *claimSet) differentHosts(r *recorder) int {
 	if c.different == 0 {
 		different := make(map[match.HostPattern]struct{}, 1+named(c.list))
 		for i := range c.list {

@@ -88,7 +88,7 @@ func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) 
 }
 
 // claimant returns the claims of an object. The view of the object keeps them.
-type claimant[T any] func(obj *T, r *report) *claimSet
+type claimant[T any] func(obj *T, r *recorder) *claimSet
 
 // hostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
 // the hosts.
@@ -129,7 +129,7 @@ type eachClaim[T any] struct {
 	claims claimant[T]
 }
 
-func (c eachClaim[T]) find(obj *T, r *report) {
+func (c eachClaim[T]) find(obj *T, r *recorder) {
 	claims := c.claims(obj, r)
 	claims.lookup = hostLookup{namespace: r.subject.namespace}
 	for i := range claims.list {
@@ -231,7 +231,7 @@ type hostsMax[T any] struct {
 	list   string // the field that contains the hosts
 }
 
-func (c hostsMax[T]) find(obj *T, r *report) {
+func (c hostsMax[T]) find(obj *T, r *recorder) {
 	claims := c.claims(obj, r)
 	if len(claims.list) <= c.most {
 		return // no need to count

@@ -17,7 +17,7 @@ type ruleset[T any] struct {
 	exceptions *exceptions // of the policy; nil without exceptions
 	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old
 	// and before are nil if there is no such object. prepare is nil if the views are complete.
-	prepare func(a object.Attributes, obj *T, r *report, old *T, before *report)
+	prepare func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder)
 }
 
 // strictestMode implements rules.

@@ -84,7 +84,7 @@ type classNamesRequired struct {
 	passing string // the end of its sentences
 }
 
-func (c classNamesRequired) find(ing *ingressView, r *report) {
+func (c classNamesRequired) find(ing *ingressView, r *recorder) {
 	for range ing.classNames() {
 		return
 	}
@@ -98,7 +98,7 @@ type classNamesAllowed struct {
 	passing  string // the end of its sentences
 }
 
-func (c classNamesAllowed) find(ing *ingressView, r *report) {
+func (c classNamesAllowed) find(ing *ingressView, r *recorder) {
 	for path, name := range ing.classNames() {
 		if !r.spend(stepsOf(len(c.patterns), name)) {
 			return
@@ -117,7 +117,7 @@ const contradictionCheck = "classNames.contradiction"
 // classes. The API server rejects a CREATE with both, but accepts an UPDATE that adds the second one.
 type classNamesContradiction struct{}
 
-func (classNamesContradiction) find(ing *ingressView, r *report) {
+func (classNamesContradiction) find(ing *ingressView, r *recorder) {
 	var first string
 	for path, name := range ing.classNames() {
 		if first == "" {

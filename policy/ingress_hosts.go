@@ -26,7 +26,7 @@ func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", cl
 
 // ruleHosts returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
 // serves the hosts that are not in any rule.
-func (ing *ingressView) ruleHosts(r *report) []hostClaim {
+func (ing *ingressView) ruleHosts(r *recorder) []hostClaim {
 	if ing.hosts == nil {
 		steps := 1
 		for i := range ing.Rules {
@@ -60,7 +60,7 @@ func ruleHosts(ing *object.Ingress, globs bool) []hostClaim {
 }
 
 // globs reports whether *.example in a rule of the Ingress covers names at any depth.
-func (ing *ingressView) globs(r *report) bool {
+func (ing *ingressView) globs(r *recorder) bool {
 	if !ing.known.hasGlobbing() {
 		return false
 	}
@@ -74,7 +74,7 @@ func (ing *ingressView) globs(r *report) bool {
 
 // claims returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are ordered,
 // and in its annotations.
-func (ing *ingressView) claims(r *report) *claimSet {
+func (ing *ingressView) claims(r *recorder) *claimSet {
 	if ing.claimed.list != nil {
 		return &ing.claimed
 	}

@@ -63,7 +63,7 @@ func (s *safety) UnmarshalText(b []byte) error {
 // limit. If an update changes the value of such an annotation, the finding is introduced.
 type ingressNginxMaxRisk struct{ limit nginxRisk }
 
-func (c ingressNginxMaxRisk) find(ing *ingressView, r *report) {
+func (c ingressNginxMaxRisk) find(ing *ingressView, r *recorder) {
 	for _, a := range ing.sortedAnnotations(&ing.Meta, r) {
 		if !r.spend(len(ing.known.nginxPrefixes())) {
 			return
@@ -98,7 +98,7 @@ func (c ingressNginxMaxRisk) find(ing *ingressView, r *report) {
 // users to inject configuration into nginx. This check does not find it.
 type ingressNginxRewriteTarget struct{}
 
-func (ingressNginxRewriteTarget) find(ing *ingressView, r *report) {
+func (ingressNginxRewriteTarget) find(ing *ingressView, r *recorder) {
 	for _, prefix := range ing.known.nginxPrefixes() {
 		key := prefix + "rewrite-target"
 		a := annotation{key: key, value: ing.Meta.Annotations[key]}

@@ -102,10 +102,10 @@ func (p *pathRules) checks() []check[ingressView] {
 
 // pathSource provides the paths of one kind of object to the checks.
 type pathSource[T any] struct {
-	paths func(obj *T, r *report) []pathPlace
+	paths func(obj *T, r *recorder) []pathPlace
 	// allRegex reports whether a controller may read all paths of an object as regular expressions. It is nil if no
 	// controller does.
-	allRegex func(obj *T, r *report) bool
+	allRegex func(obj *T, r *recorder) bool
 	// literal is the end of a sentence. It describes how to write a path that cannot be a regular expression.
 	literal string
 }
@@ -113,13 +113,13 @@ type pathSource[T any] struct {
 func ingressPathSource() pathSource[ingressView] {
 	return pathSource[ingressView]{
 		paths:    (*ingressView).allPaths,
-		allRegex: func(ing *ingressView, r *report) bool { return ing.pathSyntax(r) == regexPaths },
+		allRegex: func(ing *ingressView, r *recorder) bool { return ing.pathSyntax(r) == regexPaths },
 		literal:  "write pathType Exact or Prefix, without use-regex and rewrite-target",
 	}
 }
 
 // allPaths returns all paths of an Ingress.
-func (ing *ingressView) allPaths(r *report) []pathPlace {
+func (ing *ingressView) allPaths(r *recorder) []pathPlace {
 	if ing.paths != nil {
 		return ing.paths
 	}
@@ -238,7 +238,7 @@ type pathsTypes[T any] struct {
 	passing string // the end of its sentences
 }
 
-func (c pathsTypes[T]) find(obj *T, r *report) {
+func (c pathsTypes[T]) find(obj *T, r *recorder) {
 	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
@@ -264,7 +264,7 @@ type pathsDeniedPatterns[T any] struct {
 	patterns []match.Regex
 }
 
-func (c pathsDeniedPatterns[T]) find(obj *T, r *report) {
+func (c pathsDeniedPatterns[T]) find(obj *T, r *recorder) {
 	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
@@ -304,7 +304,7 @@ func (c pathsDeniedPatterns[T]) find(obj *T, r *report) {
 // type.
 type pathsUnsafeCharacters[T any] struct{ pathSource[T] }
 
-func (c pathsUnsafeCharacters[T]) find(obj *T, r *report) {
+func (c pathsUnsafeCharacters[T]) find(obj *T, r *recorder) {
 	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]

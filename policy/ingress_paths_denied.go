@@ -20,7 +20,7 @@ type pathsDenied[T any] struct {
 	parts []pathPart
 }
 
-func (c pathsDenied[T]) find(obj *T, r *report) {
+func (c pathsDenied[T]) find(obj *T, r *recorder) {
 	paths := c.paths(obj, r)
 	allRegex := c.allRegex != nil && c.allRegex(obj, r)
 	for i := range paths {
@@ -52,7 +52,7 @@ func (c pathsDenied[T]) partOf(path string) (pathPart, bool) {
 }
 
 // findRegex finds a path that may match a denied part if it is treated as a regular expression.
-func (c pathsDenied[T]) findRegex(p *pathPlace, r *report) {
+func (c pathsDenied[T]) findRegex(p *pathPlace, r *recorder) {
 	const special = `[](){}*+?|^$\`
 	if i := strings.IndexAny(p.Path, special); i >= 0 {
 		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
@@ -92,7 +92,7 @@ const (
 
 // pathSyntax returns how ingress-nginx interprets all paths of an Ingress. It depends only on the keys of the
 // annotations. The prefix of these annotations is an option of the controller, so any prefix counts.
-func (ing *ingressView) pathSyntax(r *report) pathSyntax {
+func (ing *ingressView) pathSyntax(r *recorder) pathSyntax {
 	if ing.syntax == unknownPaths && r.spend(len(ing.Annotations)) {
 		ing.syntax = literalPaths
 		for key := range ing.Annotations {

@@ -54,7 +54,7 @@ func (t *tlsRules) checks() []check[ingressView] {
 // annotations make the controller serve only TLS. See tlsAnnotations.
 type tlsRequired struct{}
 
-func (tlsRequired) find(ing *ingressView, r *report) {
+func (tlsRequired) find(ing *ingressView, r *recorder) {
 	for i := range ing.TLS {
 		if !r.spend(1+len(ing.TLS[i].Hosts)) || namesSomething(&ing.TLS[i]) {
 			return
@@ -87,7 +87,7 @@ func namesSomething(t *object.IngressTLS) bool {
 // certificate are unknown too. An absent host and a default backend are never covered.
 type tlsCoversHosts struct{}
 
-func (tlsCoversHosts) find(ing *ingressView, r *report) {
+func (tlsCoversHosts) find(ing *ingressView, r *recorder) {
 	if len(ing.TLS) == 0 && ing.tlsAnnotations(r).served {
 		return
 	}
@@ -124,7 +124,7 @@ type tlsCoverage struct {
 }
 
 // tlsCoverage returns the hosts that spec.tls of an Ingress covers, computed on first use.
-func (ing *ingressView) tlsCoverage(r *report) *tlsCoverage {
+func (ing *ingressView) tlsCoverage(r *recorder) *tlsCoverage {
 	if ing.coverage != nil {
 		return ing.coverage
 	}
@@ -172,7 +172,7 @@ const allowHTTPAnnotation = "kubernetes.io/ingress.allow-http"
 // "false". Controllers serve plain HTTP if the annotation is absent, and they treat other spellings differently.
 type tlsAllowHTTP struct{}
 
-func (tlsAllowHTTP) find(ing *ingressView, r *report) {
+func (tlsAllowHTTP) find(ing *ingressView, r *recorder) {
 	value, set := ing.Annotations[allowHTTPAnnotation]
 	if value == "false" {
 		return

@@ -38,7 +38,7 @@ const maxListenPorts = 2048
 //   - gce, gce-internal (GKE): managed-certificates or pre-shared-cert, and allow-http "false".
 //   - traefik: router.tls "true". The router then ignores plain HTTP.
 //   - kong: protocols with only https. Kong answers plain HTTP requests with an error or a redirect.
-func (ing *ingressView) tlsAnnotations(r *report) (tls tlsByAnnotation) {
+func (ing *ingressView) tlsAnnotations(r *recorder) (tls tlsByAnnotation) {
 	if len(ing.Annotations) == 0 || !r.spend(1) {
 		return tls
 	}

@@ -99,7 +99,7 @@ func (e *ingressesEntry) checks() []check[ingressView] {
 // and paths of other teams.
 type defaultBackendDenied struct{}
 
-func (defaultBackendDenied) find(ing *ingressView, r *report) {
+func (defaultBackendDenied) find(ing *ingressView, r *recorder) {
 	if ing.DefaultBackend {
 		r.add(identity{check: "defaultBackend"}, "spec.defaultBackend",
 			"gets every request that no rule matches, and is denied; list hosts in spec.rules instead")

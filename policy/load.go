@@ -56,7 +56,7 @@ func IsFile(name string) bool {
 
 // document is one YAML document of a policy file, as it is written.
 type document struct {
-	Pos strict.Pos `yaml:"-"` // of the start; of merged documents, that of the first that lists shared gateway namespaces
+	Pos strict.Pos `yaml:"-"` // of the start. In merged documents, of the first document with shared gateway namespaces
 	// APIVersion is the version of the file format.
 	APIVersion string `yaml:"apiVersion,required"`
 	// Kind is the name of the file format. It is not a Kubernetes kind, and API servers do not serve it.
@@ -195,7 +195,7 @@ func hintTemplates(errs strict.Errors, files []File) strict.Errors {
 				(strings.HasPrefix(e.Msg, "not valid YAML") || hasAction(lineOf(f.Data, e.Line-f.Lines)))
 		})
 		if i >= 0 {
-			errs[i].Msg += "; the file has {{, as templates do: render it first, as helm template does"
+			errs[i].Msg += "; the file contains {{, like a template: render it first, for example with helm template"
 		}
 	}
 	return errs
@@ -285,8 +285,8 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	return p
 }
 
-// compare adds errors about conflicts between entries if the files also have other errors, so that a user sees all
-// errors together. Of an entry that already has an error, compare checks only the name.
+// compare adds errors about conflicts between entries even if the files also have other errors, because a user should
+// see all errors together. Of an entry that already has an error, compare checks only the name.
 func (d *document) compare(e *comparisons, errs *strict.Collector) {
 	failed := errs.Errors()
 	d.uniqueNames(errs)
@@ -349,9 +349,8 @@ func (d *document) uniqueNames(errs *strict.Collector) {
 	}
 }
 
-// hash returns the SHA-256 of the contents of files, truncated to 12 hexadecimal digits, so that people can compare two
-// hashes. The names and the order of the files do not matter. A file in a repository has the same hash as its copy in a
-// ConfigMap.
+// hash returns the SHA-256 of the contents of files, truncated to 12 hexadecimal digits, which people can compare. The
+// names and the order of the files do not matter. A file in a repository has the same hash as its copy in a ConfigMap.
 func hash(files []File) string {
 	var sums []string
 	for _, f := range files {

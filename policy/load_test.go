@@ -260,14 +260,14 @@ func TestLoadUTF16(t *testing.T) {
 		data = append(data, c, 0)
 	}
 	_, err := Load(File{Name: "p", Data: data})
-	if want := "p:1:1: not valid YAML: the text is UTF-16: save it as UTF-8"; err == nil || err.Error() != want {
+	if want := "p:1:1: not valid YAML: the input is UTF-16: save it as UTF-8"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
 
 // If a file is a template, its first error mentions this.
 func TestLoadTemplates(t *testing.T) {
-	const hint = "; the file has {{, as templates do: render it first, as helm template does"
+	const hint = "; the file contains {{, like a template: render it first, for example with helm template"
 	for text, want := range map[string]string{
 		"mirrors:\n- {name: hub, mode: {{ .Values.mode }}, sources: [docker.io], mirror: m.example}\n": "p:4:21: " +
 			"mirrors[0].mode: want a string, got a mapping" + hint,

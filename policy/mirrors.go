@@ -176,15 +176,15 @@ func (m *mirror) excludesPlace(place string) bool {
 	return ok
 }
 
-// route is one source of an entry. It rewrites images from the source to the mirror.
-type route struct {
+// mirrorRoute is one source of an entry. It rewrites images from the source to the mirror.
+type mirrorRoute struct {
 	*mirror
 	source source
 	base   string // the place at the mirror; for a wildcard, the place above it, without the registry
 }
 
-func newRoute(m *mirror, s source) route {
-	r := route{mirror: m, source: s, base: m.to.place}
+func newRoute(m *mirror, s source) mirrorRoute {
+	r := mirrorRoute{mirror: m, source: s, base: m.to.place}
 	if m.to.keepRegistry && s.place != "" {
 		registry, _, _ := strings.Cut(s.place, "/")
 		r.base += "/" + registry
@@ -193,11 +193,11 @@ func newRoute(m *mirror, s source) route {
 }
 
 // end returns the end of the route.
-func (r *route) end() end { return end{r.base, r.source.wild} }
+func (r *mirrorRoute) end() end { return end{r.base, r.source.wild} }
 
 // prefix returns the text that replaces the source in a name. For a wildcard, the whole name follows the prefix,
 // beginning with its registry.
-func (r *route) prefix() string {
+func (r *mirrorRoute) prefix() string {
 	if r.source.place == "" {
 		return r.base + "/"
 	}
@@ -206,7 +206,7 @@ func (r *route) prefix() string {
 
 // target returns the image that replaces ref. In normal, the registry is spelled as in Reference.Name. In written, it
 // is spelled as in the policy.
-func (r *route) target(ref match.Reference) (normal, written string) {
+func (r *mirrorRoute) target(ref match.Reference) (normal, written string) {
 	normal = r.prefix() + ref.Name[len(r.source.place):] + ref.Suffix
 	if r.to.registry == "" {
 		return normal, normal
@@ -238,7 +238,7 @@ func (m *mirror) excludes(ref match.Reference, s *subject) (why string) {
 }
 
 // follow returns the outcome for an image that the source of the route covers.
-func (r *route) follow(ref match.Reference, s *subject) ImageOutcome {
+func (r *mirrorRoute) follow(ref match.Reference, s *subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
 	if out.Detail = r.excludes(ref, s); out.Detail != "" {
 		out.Outcome = Excluded

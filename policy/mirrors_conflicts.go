@@ -17,7 +17,7 @@ func (t *mirrorTable) rejectLoops(e *comparisons, errs *strict.Collector) {
 		base   string
 	}
 	filed := map[loop]bool{} // sources of one entry share a mirror, so they also share its loops
-	covered := map[string]*route{}
+	covered := map[string]*mirrorRoute{}
 	for i := range t.routes {
 		r := &t.routes[i]
 		by, known := covered[r.base]
@@ -61,7 +61,7 @@ func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Col
 
 // nextRoute returns a route that would rewrite the images at the place base again. It returns nil if there is no such
 // route.
-func (t *mirrorTable) nextRoute(base string, e *comparisons) *route {
+func (t *mirrorTable) nextRoute(base string, e *comparisons) *mirrorRoute {
 	for o := range t.covering(base) {
 		if o.source.place == base {
 			continue // a source at a mirror; rejectLoops adds an error for its entry
@@ -128,11 +128,11 @@ type routesByEnd map[end][]entryRoutes
 // entryRoutes contains the routes of one entry that have the same end.
 type entryRoutes struct {
 	mirror *mirror
-	routes []*route
+	routes []*mirrorRoute
 }
 
 // groupByEnd groups routes. If routes have the same source and end, it keeps only the first.
-func groupByEnd(routes []route) routesByEnd {
+func groupByEnd(routes []mirrorRoute) routesByEnd {
 	type endpoints struct {
 		source source
 		end    end
@@ -150,7 +150,7 @@ func groupByEnd(routes []route) routesByEnd {
 		if last := len(all[e]) - 1; last >= 0 && all[e][last].mirror == r.mirror {
 			all[e][last].routes = append(all[e][last].routes, r)
 		} else {
-			all[e] = append(all[e], entryRoutes{r.mirror, []*route{r}})
+			all[e] = append(all[e], entryRoutes{r.mirror, []*mirrorRoute{r}})
 		}
 	}
 	return all
@@ -159,8 +159,8 @@ func groupByEnd(routes []route) routesByEnd {
 // colliding yields the routes of other entries that have the same end as r or an end above it. Each route comes with
 // the place whose images it rewrites to the same names as r. If two routes have the same end, colliding yields only the
 // earlier route for the later one, because one error for both is enough.
-func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
-	return func(yield func(*route, string) bool) {
+func (x routesByEnd) colliding(r *mirrorRoute) iter.Seq2[*mirrorRoute, string] {
+	return func(yield func(*mirrorRoute, string) bool) {
 		for place := range match.Ancestors(r.base) {
 			for e := range endsAt(place) {
 				for _, l := range x[e] { // in the order of the entries
@@ -178,7 +178,7 @@ func (x routesByEnd) colliding(r *route) iter.Seq2[*route, string] {
 
 // yieldTo yields the routes, each with the place whose images it rewrites to the place base. It returns false if yield
 // does.
-func (l entryRoutes) yieldTo(base string, yield func(*route, string) bool) bool {
+func (l entryRoutes) yieldTo(base string, yield func(*mirrorRoute, string) bool) bool {
 	for _, r := range l.routes {
 		if !yield(r, r.source.place+base[len(r.prefix()):]) {
 			return false

@@ -20,7 +20,7 @@ import (
 // keep a name forever and would keep the whole string with it.
 type mirrorTable struct {
 	mirrors    []mirror
-	routes     []route
+	routes     []mirrorRoute
 	origins    []origin
 	texts      strings.Builder // the places of sources and mirrors
 	strictest  Mode            // of the mirrors; Off without mirrors
@@ -67,7 +67,7 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 	}
 	t := &mirrorTable{
 		mirrors: make([]mirror, 0, len(entries)),
-		routes:  make([]route, 0, sources),
+		routes:  make([]mirrorRoute, 0, sources),
 		origins: make([]origin, 0, sources),
 		places:  map[string]*origin{}, wildcards: map[match.Wildcard]*origin{},
 		ends: map[string]*mirror{}, wildcardEnds: map[end]*mirror{},
@@ -227,19 +227,19 @@ func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 // origin is one source, with the routes of all entries that contain the source.
 type origin struct {
 	source       source
-	withMatch    []*route       // of entries with match, in their order; nil without such entries
+	withMatch    []*mirrorRoute // of entries with match, in their order; nil without such entries
 	index        namespaceIndex // of the entries in withMatch; sources of the same entries share it
-	withoutMatch *route         // of the entry without match; nil without such an entry
+	withoutMatch *mirrorRoute   // of the entry without match; nil without such an entry
 }
 
 // route returns the route for the origin's images, or nil if no entry matches. It returns the route of an expired entry
 // only if no other entry applies.
-func (o *origin) route(s *subject) *route {
+func (o *origin) route(s *subject) *mirrorRoute {
 	if len(o.withMatch) == 0 {
 		return o.withoutMatch
 	}
 	if m := o.index.find(s); m != nil && (o.withoutMatch == nil || !m.Until.hasEnded(s.now)) {
-		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *route, order int) int {
+		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *mirrorRoute, order int) int {
 			return cmp.Compare(r.order, order)
 		})
 		return o.withMatch[i]
@@ -248,8 +248,8 @@ func (o *origin) route(s *subject) *route {
 }
 
 // routes yields every route of the origin, whatever its match.
-func (o *origin) routes() iter.Seq[*route] {
-	return func(yield func(*route) bool) {
+func (o *origin) routes() iter.Seq[*mirrorRoute] {
+	return func(yield func(*mirrorRoute) bool) {
 		if o.withoutMatch != nil && !yield(o.withoutMatch) {
 			return
 		}
@@ -291,7 +291,7 @@ func endsAtUpTo(place string, n int) iter.Seq[end] {
 
 // rewrites returns the route that rewrites all images of a place, for any Pod, and the place that they are rewritten
 // to. It returns nil if there is no such route.
-func (t *mirrorTable) rewrites(p match.ImagePattern) (*route, match.ImagePattern) {
+func (t *mirrorTable) rewrites(p match.ImagePattern) (*mirrorRoute, match.ImagePattern) {
 	for o := range t.covering(p.Name) {
 		r := o.withoutMatch
 		if r == nil {

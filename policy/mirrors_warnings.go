@@ -96,7 +96,7 @@ type mirrorWarnings struct {
 
 // compare adds a warning if the entry of d does not deny at. at is a place at which a mirror serves images of d. It
 // returns false if the place does not need more comparisons.
-func (w *mirrorWarnings) compare(d *deniedPlace, r *route, at match.ImagePattern) bool {
+func (w *mirrorWarnings) compare(d *deniedPlace, r *mirrorRoute, at match.ImagePattern) bool {
 	if w.remaining--; d.warned || w.remaining < 0 {
 		w.more = w.more || w.remaining < 0
 		return false

@@ -9,7 +9,7 @@ import (
 
 // namespaceOfRef returns the namespace of the referenced object. If it is not set, namespace returns the namespace of
 // the evaluated object.
-func namespaceOfRef(o *object.Reference, r *report) string {
+func namespaceOfRef(o *object.Reference, r *recorder) string {
 	if o.Namespace == "" {
 		return r.subject.namespace
 	}
@@ -29,13 +29,13 @@ func refSteps(o *object.Reference, more ...string) int {
 }
 
 // describeRef returns the reference as sentences show it, for example Service "shop/cart".
-func describeRef(o *object.Reference, r *report) string {
+func describeRef(o *object.Reference, r *recorder) string {
 	return text.Name(gatewayKindOf(o)) + " " + text.Quote(refInNamespace(o, r))
 }
 
 // refInNamespace returns namespace/name, or only the name if the namespace is empty. The length of the result is
 // bounded.
-func refInNamespace(o *object.Reference, r *report) string {
+func refInNamespace(o *object.Reference, r *recorder) string {
 	const most = 4 * text.Short // a sentence shows only a part of the text
 	namespace, name := text.Truncate(namespaceOfRef(o, r), most), text.Truncate(o.Name, most)
 	if namespace == "" {
@@ -46,6 +46,6 @@ func refInNamespace(o *object.Reference, r *report) string {
 
 // refIdentity returns the identity of a finding about the referenced object. It does not depend on which list element
 // contains the reference.
-func refIdentity(o *object.Reference, check string, r *report) identity {
+func refIdentity(o *object.Reference, check string, r *recorder) identity {
 	return identity{check: check, value: o.Name, detail: namespaceOfRef(o, r), use: o.Kind}
 }

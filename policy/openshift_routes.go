@@ -131,7 +131,7 @@ func newRouterDomains(list []routerDomain) *routerDomains {
 
 // claims returns the claims of a Route. They are in its host and its annotations. If the host is empty, its subdomain
 // is used instead.
-func (d *routerDomains) claims(route *openShiftRouteView, r *report) *claimSet {
+func (d *routerDomains) claims(route *openShiftRouteView, r *recorder) *claimSet {
 	below := route.Host == "" && route.Subdomain != ""
 	if route.claimed.list != nil && (!below || route.below == d) {
 		return &route.claimed
@@ -193,7 +193,7 @@ func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
 }
 
 // allPaths returns the path of a Route, which is a prefix. An absent path means /.
-func (route *openShiftRouteView) allPaths(r *report) []pathPlace {
+func (route *openShiftRouteView) allPaths(r *recorder) []pathPlace {
 	if route.paths == nil && r.spend(stepsOf(2, route.Path)) {
 		route.paths = []pathPlace{{Path: cmp.Or(route.Path, "/"), Type: pathPrefix, kind: openShiftPath}}
 	}
@@ -207,7 +207,7 @@ type openShiftBackends struct {
 	passing string // the end of its sentences
 }
 
-func (c openShiftBackends) find(route *openShiftRouteView, r *report) {
+func (c openShiftBackends) find(route *openShiftRouteView, r *recorder) {
 	for i, kind := range route.Backends {
 		kind = cmp.Or(kind, "Service")
 		if !r.spend(stepsOf(1+len(c.kinds), kind)) {

@@ -82,7 +82,7 @@ func TestOpenShiftRouteClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claimed := func(domains ...string) string {
 				var all []string
-				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), &report{effort: new(Effort)}).list
+				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), &recorder{effort: new(Effort)}).list
 				for i := range claims {
 					all = append(all, claims[i].at.String()+" "+claims[i].String())
 				}

@@ -112,7 +112,7 @@ type ownedElsewhere[T any] struct {
 	claims claimant[T]
 }
 
-func (c ownedElsewhere[T]) find(obj *T, r *report) {
+func (c ownedElsewhere[T]) find(obj *T, r *recorder) {
 	claims := c.claims(obj, r)
 	for i := range claims.list {
 		h := &claims.list[i]
@@ -128,7 +128,7 @@ func (c ownedElsewhere[T]) find(obj *T, r *report) {
 
 // findOwner finds an entry that owns some of the hosts in claim i. It skips entries from which the object is exempt,
 // but it adds the findings about them too. An exception for one entry does not open the hosts of another entry.
-func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *report) {
+func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *recorder) {
 	h := &claims.list[i]
 	var exempt map[*ownersEntry]struct{}
 	for by, entry := range c.level.hosts.Find(h.HostPattern) {

@@ -26,9 +26,9 @@ func evaluateParts[T any](
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	j := partsEvaluation[T]{report: report{effort: e}, rules: s, parts: parts, partsOfOld: old}
+	j := partsEvaluation[T]{recorder: recorder{effort: e}, rules: s, parts: parts, partsOfOld: old}
 	j.collect = j.keep
-	j.before = report{effort: e, collect: j.record}
+	j.before = recorder{effort: e, collect: j.record}
 	s.setExemptions(parts)
 	for mode := s.strictest; mode >= weakest && !j.done; mode-- {
 		for _, i := range candidates {
@@ -49,12 +49,12 @@ func (s *ruleset[T]) setExemptions(parts []part[T]) {
 
 // partsEvaluation is the evaluation of the parts of one object.
 type partsEvaluation[T any] struct {
-	report
+	recorder
 	rules    *ruleset[T]
 	parts    []part[T]
 	findings findings
 
-	before     report           // of the old object
+	before     recorder         // of the old object
 	partsOfOld func() []part[T] // nil if there is no old object
 	old        []part[T]        // set on first use
 	ledger     ledger           // findings of a check in old
@@ -80,7 +80,7 @@ func (j *partsEvaluation[T]) run(at int) {
 			}
 			first := len(j.findings.kept)
 			j.part, j.subject = p, p.subject
-			c.find(&p.view, &j.report)
+			c.find(&p.view, &j.recorder)
 			for k := first; k < len(j.findings.kept); k++ {
 				j.findings.kept[k].complete(p.spec, &rule.header)
 			}
@@ -171,7 +171,7 @@ func explainParts[T any](s *ruleset[T], parts []part[T], weakest Mode, why strin
 // countFindings returns how many findings a rule has in a part, and how many of them are exempt.
 func countFindings[T any](rule *rule[T], p *part[T]) (n, exempt int) {
 	var last Finding // its message is not shown
-	r := report{effort: new(Effort), subject: p.subject, collect: func(id identity) *Finding {
+	r := recorder{effort: new(Effort), subject: p.subject, collect: func(id identity) *Finding {
 		if n++; p.exempt.find(&rule.header, &id) != nil {
 			exempt++
 		}

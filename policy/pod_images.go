@@ -113,7 +113,7 @@ type eachImage struct {
 	excluded match.ImageSet
 }
 
-func (c eachImage) find(pod *podView, r *report) {
+func (c eachImage) find(pod *podView, r *recorder) {
 	images := pod.images(r)
 	for i := range images {
 		img := &images[i]
@@ -254,7 +254,7 @@ func (c allowedImages) fault(img *podImage, _ *subject) string {
 // deniedImages is images.denied. An image does not pass if one of the patterns covers it, however the image or the
 // pattern is spelled. A pattern with a tag also covers the tag if a digest follows it. A pattern for docker.io also
 // covers the other names of Docker Hub. The pattern docker.io/nginx also covers docker.io/library/nginx, for which it
-// is short. A text that is not an image reference does not pass, because the runtime decides where it is pulled from.
+// is short. A text that is not an image reference does not pass, because the runtime chooses its registry.
 //
 // An image that is written with the name of a mirror is evaluated by the place it is pulled from. An image that is
 // about to be rewritten is evaluated as it is written. See Policy.denyOriginals.

@@ -61,7 +61,7 @@ type podView struct {
 func viewPod(pod *object.Pod) podView { return podView{Pod: pod} }
 
 // images returns the parsed images. It returns nil if the effort is exhausted.
-func (p *podView) images(r *report) []podImage {
+func (p *podView) images(r *recorder) []podImage {
 	if p.parsed != nil {
 		return p.parsed
 	}

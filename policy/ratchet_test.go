@@ -320,7 +320,7 @@ services:
 // labelled is a check of Pods without images, which reports the label bad.
 type labelled struct{}
 
-func (labelled) find(pod *podView, r *report) {
+func (labelled) find(pod *podView, r *recorder) {
 	if v, ok := pod.Labels["bad"]; ok {
 		r.add(identity{check: "labels", value: v}, "metadata.labels", "is bad")
 	}

@@ -50,10 +50,10 @@ func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBa
 
 // eachBackend yields every backend of an object and its place. It stops if there are not enough steps left for the next
 // backend.
-type eachBackend[T any] = func(obj *T, r *report) iter.Seq2[*object.Reference, filterPlace]
+type eachBackend[T any] = func(obj *T, r *recorder) iter.Seq2[*object.Reference, filterPlace]
 
 // eachBackend yields the backends of a route: the backends of its rules first, and then the backends of its filters.
-func (route *routeView) eachBackend(r *report) iter.Seq2[*object.Reference, filterPlace] {
+func (route *routeView) eachBackend(r *recorder) iter.Seq2[*object.Reference, filterPlace] {
 	return func(yield func(*object.Reference, filterPlace) bool) {
 		for i := range route.Rules {
 			backends := route.Rules[i].Backends
@@ -75,7 +75,7 @@ func (route *routeView) eachBackend(r *report) iter.Seq2[*object.Reference, filt
 
 // eachBackendOf yields the backends of a filter, and reports whether the caller may continue.
 func eachBackendOf(
-	f *object.RouteFilter, at filterPlace, r *report, yield func(*object.Reference, filterPlace) bool,
+	f *object.RouteFilter, at filterPlace, r *recorder, yield func(*object.Reference, filterPlace) bool,
 ) bool {
 	for _, to := range []struct {
 		ref   *object.Reference
@@ -99,7 +99,7 @@ const (
 // identity returns the identity of a finding about the backend. The identity contains the use and the port, so a
 // pre-existing finding does not cover another use or port of the same backend. The uses are: the backend receives
 // requests, receives copies of requests, or authorizes requests.
-func (p filterPlace) identity(check string, backend *object.Reference, r *report) identity {
+func (p filterPlace) identity(check string, backend *object.Reference, r *recorder) identity {
 	id := p.identityOf(check, backend, r)
 	const uses = 3
 	id.part = p.port * uses // a port has 16 bits
@@ -117,7 +117,7 @@ func (p filterPlace) identity(check string, backend *object.Reference, r *report
 // object.
 type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
-func (c backendsCrossNamespace[T]) find(obj *T, r *report) {
+func (c backendsCrossNamespace[T]) find(obj *T, r *recorder) {
 	for ref, place := range c.each(obj, r) {
 		if namespaceOfRef(ref, r) == r.subject.namespace {
 			continue
@@ -135,7 +135,7 @@ type backendsKinds[T any] struct {
 	passing string // the end of its messages
 }
 
-func (c backendsKinds[T]) find(obj *T, r *report) {
+func (c backendsKinds[T]) find(obj *T, r *recorder) {
 	for ref, place := range c.each(obj, r) {
 		if !r.spend(len(c.kinds) * refSteps(ref)) {
 			return

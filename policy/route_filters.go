@@ -49,10 +49,10 @@ func (f *routeFilterRules) checks() []check[routeView] {
 
 // eachFilter yields every filter of an object and its place. It stops if there are not enough steps left for the next
 // filter.
-type eachFilter[T any] = func(obj *T, r *report) iter.Seq2[*object.RouteFilter, filterPlace]
+type eachFilter[T any] = func(obj *T, r *recorder) iter.Seq2[*object.RouteFilter, filterPlace]
 
 // eachFilter yields the filters of a route: the filters of each rule, and then the filters of the rule's backends.
-func (route *routeView) eachFilter(r *report) iter.Seq2[*object.RouteFilter, filterPlace] {
+func (route *routeView) eachFilter(r *recorder) iter.Seq2[*object.RouteFilter, filterPlace] {
 	return func(yield func(*object.RouteFilter, filterPlace) bool) {
 		for i := range route.Rules {
 			rule := &route.Rules[i]
@@ -72,7 +72,7 @@ func (route *routeView) eachFilter(r *report) iter.Seq2[*object.RouteFilter, fil
 
 // eachOf yields the filters of one list, and reports whether the caller may continue.
 func eachOf(
-	filters []object.RouteFilter, at filterPlace, r *report, yield func(*object.RouteFilter, filterPlace) bool,
+	filters []object.RouteFilter, at filterPlace, r *recorder, yield func(*object.RouteFilter, filterPlace) bool,
 ) bool {
 	for k := range filters {
 		at.filter = k
@@ -92,7 +92,7 @@ type filtersDenied[T any] struct {
 	denied []routeFilterType
 }
 
-func (c filtersDenied[T]) find(obj *T, r *report) {
+func (c filtersDenied[T]) find(obj *T, r *recorder) {
 	for f, place := range c.each(obj, r) {
 		i := slices.Index(c.denied, routeFilterType(f.Type))
 		if i < 0 {

@@ -57,19 +57,19 @@ func (route *routeView) isMesh() bool {
 
 // claims returns the claims of a route's annotations and hostnames. It omits the hostnames of a route that belongs to a
 // mesh.
-func (route *routeView) claims(r *report) *claimSet {
+func (route *routeView) claims(r *recorder) *claimSet {
 	route.findClaims(r)
 	return &route.claimed
 }
 
 // claimsInMesh returns the claims of a route's annotations and hostnames, also if the route belongs to a mesh.
-func (route *routeView) claimsInMesh(r *report) *claimSet {
+func (route *routeView) claimsInMesh(r *recorder) *claimSet {
 	route.findClaims(r)
 	return &route.claimedInMesh
 }
 
 // findClaims fills claimed and claimedInMesh.
-func (route *routeView) findClaims(r *report) {
+func (route *routeView) findClaims(r *recorder) {
 	if route.claimedInMesh.list != nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (route *routeView) findClaims(r *report) {
 }
 
 // hostnames returns the claims of spec.hostnames. It returns nil if there are not enough steps left.
-func hostnames(names []string, r *report) []hostClaim {
+func hostnames(names []string, r *recorder) []hostClaim {
 	if len(names) == 0 {
 		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noHostnames})}
 	}

@@ -112,7 +112,7 @@ func (route *routeView) attachesByDefault() bool {
 const defaultGatewaysField = "spec.useDefaultGateways"
 
 // parentIdentity returns the identity of a finding about the parent. It does not depend on the position in the list.
-func parentIdentity(p *object.RouteParent, check string, r *report) identity {
+func parentIdentity(p *object.RouteParent, check string, r *recorder) identity {
 	id := refIdentity(&p.Reference, check, r)
 	id.part = p.Port
 	switch {
@@ -139,7 +139,7 @@ type parentsAllowed struct {
 	passing string // the end of its messages
 }
 
-func (c parentsAllowed) find(route *routeView, r *report) {
+func (c parentsAllowed) find(route *routeView, r *recorder) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
 		if !r.spend(len(c.allowed) * refSteps(&p.Reference, p.SectionName)) {
@@ -158,7 +158,7 @@ func (c parentsAllowed) find(route *routeView, r *report) {
 	}
 }
 
-func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *report) bool {
+func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *recorder) bool {
 	namespace, kind := namespaceOfRef(&p.Reference, r), gatewayKindOf(&p.Reference)
 	for _, a := range c.allowed {
 		in := namespace == r.subject.namespace
@@ -174,7 +174,7 @@ func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *report) bo
 }
 
 // describeParent returns the parent for messages.
-func describeParent(p *object.RouteParent, r *report) string {
+func describeParent(p *object.RouteParent, r *recorder) string {
 	s := describeRef(&p.Reference, r)
 	if p.SectionName != "" {
 		s += ", sectionName " + text.Quote(p.SectionName)
@@ -186,7 +186,7 @@ func describeParent(p *object.RouteParent, r *report) string {
 // and useDefaultGateways.
 type parentsCrossNamespace struct{}
 
-func (parentsCrossNamespace) find(route *routeView, r *report) {
+func (parentsCrossNamespace) find(route *routeView, r *recorder) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
 		if !r.spend(refSteps(&p.Reference)) {

@@ -83,7 +83,7 @@ func (p *routePathRules) checks() []check[routeView] {
 
 // allPaths returns the path of every match of a route. It returns nil if there are not enough steps left. Only
 // HTTPRoutes and GRPCRoutes have paths.
-func (route *routeView) allPaths(r *report) []pathPlace {
+func (route *routeView) allPaths(r *recorder) []pathPlace {
 	kind := routePath
 	switch r.subject.resource {
 	case httpRoutes:

@@ -15,7 +15,7 @@ import (
 // replace \. and [0-9] can replace \d.
 type matchesUnsafeCharacters struct{}
 
-func (matchesUnsafeCharacters) find(route *routeView, r *report) {
+func (matchesUnsafeCharacters) find(route *routeView, r *recorder) {
 	for i := range route.Rules {
 		for j := range route.Rules[i].Matches {
 			m := &route.Rules[i].Matches[j]
@@ -29,7 +29,7 @@ func (matchesUnsafeCharacters) find(route *routeView, r *report) {
 
 // unsafeTexts adds a finding for each name and each value in a list that contains an unsafe character. It reports
 // whether the check may continue.
-func unsafeTexts(list []object.MatchText, at pathPlace, name string, r *report) bool {
+func unsafeTexts(list []object.MatchText, at pathPlace, name string, r *recorder) bool {
 	for i := range list {
 		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
 			field, s := part.field, part.text
@@ -59,7 +59,7 @@ type filtersUnsafeCharacters[T any] struct {
 	each eachFilter[T]
 }
 
-func (c filtersUnsafeCharacters[T]) find(obj *T, r *report) {
+func (c filtersUnsafeCharacters[T]) find(obj *T, r *recorder) {
 	for f, place := range c.each(obj, r) {
 		for i := range f.Texts {
 			t := &f.Texts[i]
@@ -91,7 +91,7 @@ func pathOfText(t *object.FilterText) string {
 // without quotes.
 type sessionsUnsafeCharacters struct{}
 
-func (sessionsUnsafeCharacters) find(route *routeView, r *report) {
+func (sessionsUnsafeCharacters) find(route *routeView, r *recorder) {
 	for i := range route.Rules {
 		s := route.Rules[i].SessionName
 		if !r.spend(stepsOfRunes(s)) {

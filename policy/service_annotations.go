@@ -40,7 +40,7 @@ func (b *serviceAnnotationRules) checks() []check[serviceView] {
 // each listed annotation that is missing or has a value that its regular expression does not match.
 type loadBalancerAnnotations []annotationRequirement
 
-func (c loadBalancerAnnotations) find(svc *serviceView, r *report) {
+func (c loadBalancerAnnotations) find(svc *serviceView, r *recorder) {
 	if svc.effectiveType() != loadBalancer {
 		return
 	}

@@ -30,7 +30,7 @@ type externalIPsAllowed struct {
 	passing string
 }
 
-func (c externalIPsAllowed) find(svc *serviceView, r *report) {
+func (c externalIPsAllowed) find(svc *serviceView, r *recorder) {
 	ips := svc.externalIPs(r)
 	for i := range ips {
 		a := &ips[i]
@@ -47,7 +47,7 @@ func (c externalIPsAllowed) find(svc *serviceView, r *report) {
 }
 
 // externalIPs returns the elements of spec.externalIPs.
-func (svc *serviceView) externalIPs(r *report) []address {
+func (svc *serviceView) externalIPs(r *recorder) []address {
 	if svc.externalAddresses == nil && r.spend(2*len(svc.ExternalIPs)) {
 		svc.externalAddresses = make([]address, len(svc.ExternalIPs))
 		for i, s := range svc.ExternalIPs {

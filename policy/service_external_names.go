@@ -100,7 +100,7 @@ type externalNames struct {
 	passing       string
 }
 
-func (c *externalNames) find(svc *serviceView, r *report) {
+func (c *externalNames) find(svc *serviceView, r *recorder) {
 	name, field := svc.ExternalName, "spec.externalName"
 	if r.subject.resource == xBackends {
 		name, field = svc.ExternalHostname, "spec.externalHostname.hostname"

@@ -26,7 +26,7 @@ func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
 	}
 	*c = loadBalancerClass(b)
-	return match.RefuseControl(b, "class")
+	return match.RejectControl(b, "class")
 }
 
 // Validate implements strict.Validator.
@@ -56,7 +56,7 @@ func (b *loadBalancerClassRules) checks() []check[serviceView] {
 // which the message lists.
 type loadBalancerClassRequired []loadBalancerClass
 
-func (c loadBalancerClassRequired) find(svc *serviceView, r *report) {
+func (c loadBalancerClassRequired) find(svc *serviceView, r *recorder) {
 	if svc.effectiveType() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
 		return
 	}
@@ -71,7 +71,7 @@ func (c loadBalancerClassRequired) find(svc *serviceView, r *report) {
 // listed.
 type loadBalancerClassAllowed []loadBalancerClass
 
-func (c loadBalancerClassAllowed) find(svc *serviceView, r *report) {
+func (c loadBalancerClassAllowed) find(svc *serviceView, r *recorder) {
 	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" {
 		return
 	}

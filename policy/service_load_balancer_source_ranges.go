@@ -107,7 +107,7 @@ var errManyRanges = fmt.Errorf("it lists more than %d ranges", maxAnnotationRang
 // includes the ranges of the annotation even if the field is set and the cloud provider ignores the annotation, because
 // they would become active if the field was removed. Spaces around a range are ignored. sourceRanges returns nil if
 // there are not enough steps left.
-func (svc *serviceView) sourceRanges(r *report) []sourceRange {
+func (svc *serviceView) sourceRanges(r *recorder) []sourceRange {
 	if svc.ranges != nil {
 		return svc.ranges
 	}
@@ -145,7 +145,7 @@ func rangesIn(list string) int {
 }
 
 // annotationRanges appends the ranges of an annotation. ok is false if there are not enough steps left.
-func annotationRanges(all []sourceRange, list string, index int, hidden bool, r *report) (_ []sourceRange, ok bool) {
+func annotationRanges(all []sourceRange, list string, index int, hidden bool, r *recorder) (_ []sourceRange, ok bool) {
 	switch {
 	case list == "":
 		return all, true
@@ -182,7 +182,7 @@ func (svc *serviceView) hasSourceRanges() bool {
 // an explicit choice.
 type sourceRangesRequired struct{}
 
-func (sourceRangesRequired) find(svc *serviceView, r *report) {
+func (sourceRangesRequired) find(svc *serviceView, r *recorder) {
 	if svc.effectiveType() != loadBalancer || svc.hasSourceRanges() {
 		return
 	}
@@ -199,7 +199,7 @@ type sourceRangesAllowed struct {
 	passing string
 }
 
-func (c sourceRangesAllowed) find(svc *serviceView, r *report) {
+func (c sourceRangesAllowed) find(svc *serviceView, r *recorder) {
 	ranges := svc.sourceRanges(r)
 	for i := range ranges {
 		s := &ranges[i]
@@ -228,7 +228,7 @@ func (c sourceRangesAllowed) find(svc *serviceView, r *report) {
 // that has a value.
 type otherClients []string
 
-func (c otherClients) find(svc *serviceView, r *report) {
+func (c otherClients) find(svc *serviceView, r *recorder) {
 	for _, key := range c {
 		value := svc.Annotations[key]
 		if !r.spend(stepsOf(1, value)) {

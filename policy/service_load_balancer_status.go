@@ -78,7 +78,7 @@ type statusAllowed struct {
 	passing string
 }
 
-func (c statusAllowed) find(svc *serviceView, r *report) {
+func (c statusAllowed) find(svc *serviceView, r *recorder) {
 	ips := svc.statusIPs(r)
 	for i := range ips {
 		a := &ips[i]
@@ -110,7 +110,7 @@ func (a *address) normal() string {
 
 // statusIPs returns an address for each element of status.loadBalancer.ingress. The address is empty if the element has
 // no IP.
-func (svc *serviceView) statusIPs(r *report) []address {
+func (svc *serviceView) statusIPs(r *recorder) []address {
 	if svc.statusAddresses == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
 		svc.statusAddresses = make([]address, len(svc.LoadBalancerIngress))
 		for i := range svc.LoadBalancerIngress {
@@ -129,7 +129,7 @@ type statusHostnames struct {
 	passing  string
 }
 
-func (c statusHostnames) find(svc *serviceView, r *report) {
+func (c statusHostnames) find(svc *serviceView, r *recorder) {
 	for i := range svc.LoadBalancerIngress {
 		name := svc.LoadBalancerIngress[i].Hostname
 		if !r.spend(stepsOf(2, name)) {
@@ -157,7 +157,7 @@ type statusWriters struct {
 	passing string
 }
 
-func (c statusWriters) find(svc *serviceView, r *report) {
+func (c statusWriters) find(svc *serviceView, r *recorder) {
 	if len(svc.LoadBalancerIngress) == 0 || c.includes(r) {
 		return
 	}
@@ -172,7 +172,7 @@ func (c statusWriters) find(svc *serviceView, r *report) {
 }
 
 // includes reports whether the user of the request is a writer.
-func (c statusWriters) includes(r *report) bool {
+func (c statusWriters) includes(r *recorder) bool {
 	s := r.subject
 	if !r.spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.groups)) {
 		return true
@@ -182,7 +182,7 @@ func (c statusWriters) includes(r *report) bool {
 }
 
 // add adds a finding about a field of an element, unless the value is empty.
-func (c statusWriters) add(in *object.LoadBalancerIngress, value string, i int, field string, r *report) {
+func (c statusWriters) add(in *object.LoadBalancerIngress, value string, i int, field string, r *recorder) {
 	if value == "" {
 		return
 	}

@@ -32,7 +32,7 @@ type nodePortsAllowed struct {
 	allowed string // the ranges, for messages
 }
 
-func (c nodePortsAllowed) find(svc *serviceView, r *report) {
+func (c nodePortsAllowed) find(svc *serviceView, r *recorder) {
 	for i := range svc.Ports {
 		if !r.spend(c.ranges.steps()) {
 			return
@@ -74,7 +74,7 @@ func portFix(t serviceType) string {
 // traffic directly to Pods, node ports are not needed and only provide a way around it.
 type serviceAllocation struct{}
 
-func (serviceAllocation) find(svc *serviceView, r *report) {
+func (serviceAllocation) find(svc *serviceView, r *recorder) {
 	allocate := svc.AllocateLoadBalancerNodePorts
 	if svc.effectiveType() != loadBalancer || allocate != nil && !*allocate {
 		return

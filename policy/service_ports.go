@@ -73,7 +73,7 @@ type portsAllowed[T any] struct {
 	port    func(obj *T, i int) (port int32, ok bool)
 }
 
-func (c portsAllowed[T]) find(obj *T, r *report) {
+func (c portsAllowed[T]) find(obj *T, r *recorder) {
 	for i := 0; ; i++ {
 		port, ok := c.port(obj, i)
 		if !ok || !r.spend(c.ranges.steps()) {

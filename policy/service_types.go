@@ -77,7 +77,7 @@ func (b *serviceTypeRules) checks() []check[serviceView] {
 // serviceTypesAllowed is the check types.allowed. It finds a spec.type that is not listed. An empty type is ClusterIP.
 type serviceTypesAllowed []serviceType
 
-func (c serviceTypesAllowed) find(svc *serviceView, r *report) {
+func (c serviceTypesAllowed) find(svc *serviceView, r *recorder) {
 	if t := svc.effectiveType(); !slices.Contains(c, t) {
 		r.add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+passing(c))
 	}
@@ -86,7 +86,7 @@ func (c serviceTypesAllowed) find(svc *serviceView, r *report) {
 // serviceTypesDenied is the check types.denied. It finds a spec.type that is listed. An empty type is ClusterIP.
 type serviceTypesDenied []serviceType
 
-func (c serviceTypesDenied) find(svc *serviceView, r *report) {
+func (c serviceTypesDenied) find(svc *serviceView, r *recorder) {
 	if t := svc.effectiveType(); slices.Contains(c, t) {
 		r.add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
 	}

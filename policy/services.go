@@ -94,7 +94,7 @@ func (p *Policy) ExplainService(a object.Attributes, svc *object.Service) []Rule
 }
 
 // claims returns the claims in a Service's annotations.
-func (svc *serviceView) claims(r *report) *claimSet {
+func (svc *serviceView) claims(r *recorder) *claimSet {
 	if svc.claimed.list == nil { // an empty list is not nil, so the annotations are read once
 		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
 	}

@@ -49,7 +49,7 @@ func (c sharedNamespaces) warnings(at strict.Pos, owners int) strict.Errors {
 }
 
 // include reports whether the object is in a shared gateway namespace. It is false if the Effort is exceeded.
-func (c sharedNamespaces) include(r *report) bool {
+func (c sharedNamespaces) include(r *recorder) bool {
 	namespace := r.subject.namespace
 	if namespace == "" || !r.spend(stepsOf(len(c), namespace)) {
 		return false
@@ -63,15 +63,15 @@ func (c sharedNamespaces) include(r *report) bool {
 }
 
 // always exempts every object of its kind.
-func always[T any](*T, *report) bool { return true }
+func always[T any](*T, *recorder) bool { return true }
 
 // claimsUnless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have
 // any.
-func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T, *report) bool) claimant[T] {
+func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T, *recorder) bool) claimant[T] {
 	if len(c) == 0 {
 		return claims
 	}
-	return func(obj *T, r *report) *claimSet {
+	return func(obj *T, r *recorder) *claimSet {
 		if c.include(r) && exempt(obj, r) {
 			return new(claimSet)
 		}
@@ -80,7 +80,7 @@ func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T,
 }
 
 // areInAnnotations reports whether an annotation makes one of the claims. It is true if the Effort is exceeded.
-func (c *claimSet) areInAnnotations(r *report) bool {
+func (c *claimSet) areInAnnotations(r *recorder) bool {
 	return !r.spend(1+len(c.list)/stepBytes) ||
 		slices.ContainsFunc(c.list, func(h hostClaim) bool { return h.at.in().class == annotationField })
 }

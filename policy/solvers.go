@@ -41,7 +41,7 @@ func (a *solverAccount) UnmarshalText(b []byte) error {
 		return fmt.Errorf("%s is not the name of one user: write it out, as in %s", text.Quote(b), defaultSolverAccount)
 	}
 	*a = solverAccount(b)
-	return match.RefuseControl(b, "user")
+	return match.RejectControl(b, "user")
 }
 
 // validate returns an error for too many accounts.
@@ -107,7 +107,7 @@ const solverPort = 8089
 // unlessSolver runs a check on objects other than solvers.
 type unlessSolver[T any, P kindView[T]] struct{ check[T] }
 
-func (c unlessSolver[T, P]) find(obj *T, r *report) {
+func (c unlessSolver[T, P]) find(obj *T, r *recorder) {
 	if !P(obj).base().solver {
 		c.check.find(obj, r)
 	}
@@ -127,7 +127,7 @@ func hasSolverLabel(m *object.Meta) bool { return m.Labels[solverLabel] == "true
 
 // answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, no TLS, no
 // default backend, and only paths below challengePath.
-func (ing *ingressView) answersChallenges(r *report) bool {
+func (ing *ingressView) answersChallenges(r *recorder) bool {
 	if !hasSolverLabel(&ing.Meta) || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
 		return false
 	}
@@ -146,7 +146,7 @@ func (ing *ingressView) answersChallenges(r *report) bool {
 
 // answersChallenges reports whether a route can only answer ACME challenges: it has cert-manager's label, and each
 // match is an exact path below challengePath.
-func (route *routeView) answersChallenges(r *report) bool {
+func (route *routeView) answersChallenges(r *recorder) bool {
 	if !hasSolverLabel(&route.Meta) || len(route.Rules) == 0 {
 		return false
 	}
@@ -166,7 +166,7 @@ func (route *routeView) answersChallenges(r *report) bool {
 
 // answersChallenges reports whether a Service has the shape that cert-manager gives to the Service of a solver: its
 // label, only the port of the solver, and the type ClusterIP or NodePort.
-func (svc *serviceView) answersChallenges(*report) bool {
+func (svc *serviceView) answersChallenges(*recorder) bool {
 	t := svc.effectiveType()
 	return hasSolverLabel(&svc.Meta) && (t == clusterIP || t == nodePort) &&
 		len(svc.Ports) == 1 && svc.Ports[0].Port == solverPort
@@ -186,11 +186,11 @@ func isChallenge(path string) bool {
 // These conditions do not prove that cert-manager created the Ingress. Anyone who can create Ingresses in a shared
 // gateway namespace can answer the challenges for any host there, and so obtain a certificate for it. The namespace is
 // the reason for the exemption. The conditions only keep ordinary Ingresses from being exempt.
-func (ing *ingressView) isSolver(r *report) bool {
+func (ing *ingressView) isSolver(r *recorder) bool {
 	return ing.answersChallenges(r) && !ing.claims(r).areInAnnotations(r)
 }
 
 // isSolver reports the same for a route.
-func (route *routeView) isSolver(r *report) bool {
+func (route *routeView) isSolver(r *recorder) bool {
 	return route.answersChallenges(r) && !route.claims(r).areInAnnotations(r)
 }

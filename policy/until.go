@@ -66,7 +66,7 @@ func (r *reason) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New("a reason must not be empty: write why, or a ticket")
 	}
-	if err := match.RefuseControl(b, "reason"); err != nil {
+	if err := match.RejectControl(b, "reason"); err != nil {
 		return err
 	}
 	*r = reason(b)

@@ -33,10 +33,10 @@ type kindView[T any] interface {
 // into something else, checks skip the old object, so its findings do not count as pre-existing. Otherwise, a tenant
 // could turn a solver into an ordinary Ingress without TLS.
 func prepareViews[T any, P kindView[T]](
-	c *compilation, isSolver func(*T, *report) bool,
-) func(a object.Attributes, obj *T, r *report, old *T, before *report) {
+	c *compilation, isSolver func(*T, *recorder) bool,
+) func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder) {
 	known, solvers := c.known, c.solvers
-	return func(a object.Attributes, obj *T, r *report, old *T, before *report) {
+	return func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder) {
 		P(obj).base().known = known
 		if old != nil {
 			P(old).base().known = known
@@ -53,6 +53,6 @@ func prepareViews[T any, P kindView[T]](
 }
 
 // annotationClaims appends the claims in an object's annotations. claims are the claims in its other fields.
-func (v *view) annotationClaims(kind string, m *object.Meta, claims []hostClaim, r *report) []hostClaim {
+func (v *view) annotationClaims(kind string, m *object.Meta, claims []hostClaim, r *recorder) []hostClaim {
 	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }

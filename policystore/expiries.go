@@ -57,8 +57,7 @@ func (l *expiryLog) run(ctx context.Context) {
 	}
 }
 
-// replace logs the expiries in old that have passed at now, and returns the expiries in all that are still in the
-// future.
+// replace logs the expiries in old that have passed at now, and returns the future expiries in all.
 func (l *expiryLog) replace(old, all []policy.Expiry, now time.Time) []policy.Expiry {
 	l.logEnded(old, now)
 	return all[countEnded(all, now):]

@@ -43,7 +43,7 @@ type response struct {
 type status struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
-	Reason  string `json:"reason"` // without it, clients cannot tell a denial from other errors
+	Reason  string `json:"reason"` // without it, clients cannot distinguish a denial from other errors
 	Code    int    `json:"code"`   // without it, the API server answers with 400
 }
 

@@ -62,7 +62,7 @@ type Review struct {
 	timeout time.Duration   // after which the client gives up
 	within  context.Context // contains span
 	span    trace.Span      // nil if this review is not traced
-	stage   trace.Span      // the current stage; nil if there is none
+	stage   trace.Span      // the current stage; may be nil
 	result  Result
 	outcome string
 	took    time.Duration // until the response was ready

@@ -80,7 +80,8 @@ type environment struct {
 // manifests set through the downward API. Outside Kubernetes, they are not set.
 //
 // service.instance.id distinguishes replicas. OpenTelemetry recommends a UUID, and the UID of a Pod is one. It does not
-// change when a container in the Pod restarts. Without a Pod it is random, so that two processes on one machine differ.
+// change when a container in the Pod restarts. Without a Pod it is random, because two processes on one machine must
+// differ.
 func (e *environment) service(version string) []attribute.KeyValue {
 	pod := e.value("K8S_POD_UID")
 	attrs := []attribute.KeyValue{

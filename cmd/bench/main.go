@@ -111,7 +111,7 @@ func (r *rig) measure(ctx context.Context, o options, reviews []*review) (err er
 	out := os.Stdout
 	fmt.Fprintln(out, machine())
 	fmt.Fprintln(out, "\ncosts:")
-	var rep report
+	var rep results
 	if rep.costs, err = r.measureCosts(ctx, out, reviews, o.rounds, o.round); err != nil {
 		return err
 	}

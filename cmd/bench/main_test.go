@@ -115,23 +115,23 @@ func line(t *testing.T, name string) *review {
 func TestRows(t *testing.T) {
 	for _, test := range []struct {
 		row, got string // the row that fails, and its value
-		spoil    func(*report)
+		spoil    func(*results)
 	}{
-		{"", "", func(*report) {}},
-		{"title (", "2.10", func(r *report) { r.costs[0].example[0], r.costs[0].many[0] = 2.1, 2.1 }},
-		{"mirrors and", "+16 %", func(r *report) { r.costs[0].many[0] = 2.32 }},
-		{"owned hosts", "+16 %", func(r *report) { r.costs[0].owned[0] = 2.32 }},
-		{"p99", "3.10", func(r *report) { r.latency.example[0] = 3.1 }},
-		{"p99", "not measured", func(r *report) { r.latency = nil }},
-		{"p99", "noise: the floor's is 11 ms", func(r *report) { r.latency.floor[0], r.latency.example[0] = 11, 11 }},
-		{"idle", "31 MiB", func(r *report) { r.memory.idle = 31 << 20 }},
-		{"peak", "73 MiB", func(r *report) { r.memory.most = 73 << 20 }},
-		{"growth of", "+12 %", func(r *report) { r.memory.tenths[9] = 112 }},
-		{"exec to ready", "151 ms", func(r *report) { r.startTook[0] = 151 }},
-		{"binary", "28.0 MiB", func(r *report) { r.size = 28 << 20 }},
+		{"", "", func(*results) {}},
+		{"title (", "2.10", func(r *results) { r.costs[0].example[0], r.costs[0].many[0] = 2.1, 2.1 }},
+		{"mirrors and", "+16 %", func(r *results) { r.costs[0].many[0] = 2.32 }},
+		{"owned hosts", "+16 %", func(r *results) { r.costs[0].owned[0] = 2.32 }},
+		{"p99", "3.10", func(r *results) { r.latency.example[0] = 3.1 }},
+		{"p99", "not measured", func(r *results) { r.latency = nil }},
+		{"p99", "noise: the floor's is 11 ms", func(r *results) { r.latency.floor[0], r.latency.example[0] = 11, 11 }},
+		{"idle", "31 MiB", func(r *results) { r.memory.idle = 31 << 20 }},
+		{"peak", "73 MiB", func(r *results) { r.memory.most = 73 << 20 }},
+		{"growth of", "+12 %", func(r *results) { r.memory.tenths[9] = 112 }},
+		{"exec to ready", "151 ms", func(r *results) { r.startTook[0] = 151 }},
+		{"binary", "28.0 MiB", func(r *results) { r.size = 28 << 20 }},
 	} {
 		t.Run(test.row+test.got, func(t *testing.T) {
-			r := &report{
+			r := &results{
 				costs: []*cost{{
 					review: &review{name: "title", limit: 2},
 					floor:  []float64{1}, example: []float64{2}, many: []float64{2.1}, owned: []float64{2.1},

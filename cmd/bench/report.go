@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// report contains all results.
-type report struct {
+// results contains the results of all measurements.
+type results struct {
 	costs     []*cost
 	memory    *memories
 	latency   *latencies
@@ -37,7 +37,7 @@ const (
 	mostLatencies = 3    // times the floor's
 )
 
-func (r *report) rows() []row {
+func (r *results) rows() []row {
 	var rows []row
 	for _, c := range r.costs {
 		rows = append(rows, rowOf(c.review.title(), c.ratio(), c.review.limit, "%.2f"))
@@ -74,7 +74,7 @@ func (r *report) rows() []row {
 }
 
 // markdown returns the table for docs/performance.md.
-func (r *report) markdown() string {
+func (r *results) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s; `make bench`.\n\n| | measured | at most | |\n| --- | --- | --- | --- |\n", machine())
 	for _, row := range r.rows() {
@@ -103,7 +103,7 @@ const (
 )
 
 // write inserts the table into a document.
-func (r *report) write(path string) error { return insert(path, begin, end, r.markdown()) }
+func (r *results) write(path string) error { return insert(path, begin, end, r.markdown()) }
 
 // insert replaces the text between two lines of a document.
 func insert(path, begin, end, results string) error {

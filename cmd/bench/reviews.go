@@ -52,7 +52,8 @@ func (r *review) title() string {
 	return fmt.Sprintf("%s (%s KB)", r.name, strings.TrimSuffix(fmt.Sprintf("%.1f", float64(len(r.body))/1000), ".0"))
 }
 
-// weight returns about how many small reviews cost as much as this one, so that all turns take equally long.
+// weight returns about how many small reviews cost as much as this one. With these weights, all turns take equally
+// long.
 func (r *review) weight() int64 { return max(1, int64(len(r.body))/15_000) }
 
 // number writes the uid of the n-th review into a body and returns it.
@@ -99,8 +100,8 @@ func (r *review) verify(uid, answer []byte) error {
 	return r.verifyPatch(a.Response.Patch)
 }
 
-// object is a part of a Kubernetes object.
-type object = map[string]any
+// jsonObject is a part of a Kubernetes object.
+type jsonObject = map[string]any
 
 func (r *review) verifyPatch(text []byte) error {
 	var body struct {
@@ -117,7 +118,7 @@ func (r *review) verifyPatch(text []byte) error {
 	if err != nil {
 		return err
 	}
-	var got, want object
+	var got, want jsonObject
 	if err := errors.Join(json.Unmarshal(patched, &got), json.Unmarshal(body.Request.Object, &want)); err != nil {
 		return err
 	}
@@ -131,12 +132,12 @@ func (r *review) verifyPatch(text []byte) error {
 }
 
 // rewrite changes a Pod in the way in which the patch must change it. All its images must be full references.
-func rewrite(pod object) error {
-	spec, _ := pod["spec"].(object)
+func rewrite(pod jsonObject) error {
+	spec, _ := pod["spec"].(jsonObject)
 	containers, _ := spec["containers"].([]any)
 	originals := map[string]string{}
 	for _, c := range containers {
-		c, _ := c.(object)
+		c, _ := c.(jsonObject)
 		image, _ := c["image"].(string)
 		originals[fmt.Sprintf("containers/%s", c["name"])] = image
 		c["image"] = mirror + "/" + image
@@ -145,10 +146,10 @@ func rewrite(pod object) error {
 	if err != nil {
 		return err
 	}
-	meta, _ := pod["metadata"].(object)
-	annotations, ok := meta["annotations"].(object)
+	meta, _ := pod["metadata"].(jsonObject)
+	annotations, ok := meta["annotations"].(jsonObject)
 	if !ok {
-		annotations = object{}
+		annotations = jsonObject{}
 		meta["annotations"] = annotations
 	}
 	annotations["evergate.dev/original-images"] = string(record)

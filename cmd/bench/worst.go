@@ -25,8 +25,7 @@ const (
 	mostRegexRatio = 12
 	// mostProcessor is for all other rows: ten rules of each kind, with every check. With 24 such concurrent reviews on
 	// two cores, the last is answered within 0.6 s. It does not include the floor's time for the same body. For 19 MiB,
-	// this is 20 to 30 ms, almost all of it for TLS and new memory, and no API server sends an object with that much
-	// text.
+	// this is 20 to 30 ms, mostly for TLS and new memory, and no API server sends an object with that much text.
 	mostProcessor = 50 * time.Millisecond
 	// tries is how often a row is measured if it exceeds its limits. A busy machine, or a garbage collection that began
 	// in another row, can only increase the result.

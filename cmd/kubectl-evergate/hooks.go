@@ -24,7 +24,7 @@ type hook struct {
 	policy   admissionv1.FailurePolicyType
 	path     string // of the server that it calls
 	url      string // if it calls a URL instead of a Service
-	never    string // the matchCondition because of which it is never called, if there is one
+	never    string // the matchCondition that is always false, so the webhook is never called; may be empty
 	ca       []*x509.Certificate
 	selector labels.Selector
 	matches  int // number of namespaces

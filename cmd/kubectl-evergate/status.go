@@ -73,7 +73,7 @@ type status struct {
 	configMap  string
 	applied    string // the field manager
 	appliedAt  time.Time
-	replicas   []live.Report
+	replicas   []live.Answer
 	listed     bool // the replicas could be listed
 	hooks      []hook
 	hooksRead  bool     // all webhook configurations could be read

@@ -35,7 +35,7 @@ func TestStatusOfTrouble(t *testing.T) {
 	s := &status{
 		now: now, namespace: "evergate-system", configMap: "evergate-policy", policy: p, namespaces: -1,
 		applied: "kubectl-evergate", appliedAt: now.Add(-90 * time.Minute),
-		replicas: []live.Report{
+		replicas: []live.Answer{
 			{
 				Replica: replica("evergate-a", corev1.ConditionTrue), Version: "v0.1.0",
 				Policy: live.Policy{Hash: "0123456789ab", Since: now.Add(-72 * time.Hour)}, NotAfter: now.Add(30 * time.Hour),

@@ -32,7 +32,7 @@ type waiter struct {
 	begin    time.Time
 
 	replicas map[string]*waited // from the last list, by the name of the Pod
-	answers  chan live.Report
+	answers  chan live.Answer
 	nudges   int
 	mayNudge bool
 }
@@ -40,7 +40,7 @@ type waiter struct {
 // waited is a replica that the waiter waits for.
 type waited struct {
 	asked  bool         // a request is running
-	answer *live.Report // the latest answer; nil before the first
+	answer *live.Answer // the latest answer; nil before the first
 	seen   bool         // it has reported its policy
 	failed time.Time    // the time of its last load failure, as first reported
 	nudged time.Time
@@ -56,7 +56,7 @@ func (r *waited) has(hash string) bool {
 func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revise.Policies, hash string) error {
 	w := &waiter{
 		app: a, cluster: c, policies: p, hash: hash, begin: a.now(),
-		replicas: map[string]*waited{}, answers: make(chan live.Report), mayNudge: true,
+		replicas: map[string]*waited{}, answers: make(chan live.Answer), mayNudge: true,
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revi
 	return err
 }
 
-// look lists the replicas and queries those that do not have the policy. It nudges replicas that have reported
+// look lists the replicas and queries the replicas that do not have the policy. It nudges replicas that have reported
 // another policy or do not answer.
 func (w *waiter) look(ctx context.Context) error {
 	list, err := w.cluster.Replicas(ctx)
@@ -124,7 +124,7 @@ func (w *waiter) ask(ctx context.Context, replica live.Replica) {
 }
 
 // take stores the answer of a replica. It prints a line if the replica has the policy.
-func (w *waiter) take(answer *live.Report) error {
+func (w *waiter) take(answer *live.Answer) error {
 	r := w.replicas[answer.Name()]
 	if r == nil {
 		return nil // the replica has ended in the meantime
@@ -173,7 +173,7 @@ func (w *waiter) done() bool {
 func (w *waiter) waited() time.Duration { return w.now().Sub(w.begin).Round(100 * time.Millisecond) }
 
 // loadFailure returns the reason why a replica could not load the policy.
-func loadFailure(r *live.Report) string {
+func loadFailure(r *live.Answer) string {
 	return fmt.Sprintf("%s cannot load the policy and continues with %s:\n%s", r.Name(), r.Policy.Hash,
 		r.Policy.LastFailure.Error)
 }

@@ -43,7 +43,8 @@ pods:
 // and returns its directory. more contains further lines of its kustomization.
 func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	t.Helper()
-	patch, err := exec.CommandContext(t.Context(), binary, "policy", "webhooks", policyFile(t, templatesPolicy)).Output()
+	args := []string{"policy", "webhooks", "--policy", policyFile(t, templatesPolicy)}
+	patch, err := exec.CommandContext(t.Context(), binary, args...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func announce(server webhook.Server, port int) {
 	}
 }
 
-// rewriter rewrites the images of Pods.
+// rewriter rewrites Pod images.
 type rewriter struct{ decoder admission.Decoder }
 
 func (r rewriter) Handle(_ context.Context, req admission.Request) admission.Response {

@@ -5,13 +5,13 @@
 #   apiserver.sh start [FLAG...]      with additional flags, such as --enable-aggregator-routing; returns when it is ready
 #   apiserver.sh restart [FLAG...]
 #
-# Flags that are to stay for good are given to up.sh, in APISERVER_FLAGS.
+# To set flags permanently, pass them to up.sh in APISERVER_FLAGS.
 . "$(dirname "$0")/settings.sh"
 . "$rig/processes.sh"
 . "$rig/keys.sh"
 . "$rig/controlplane.sh"
 
-# It answers the requests under way, which takes a moment, and then waits a minute for watching clients, in vain.
+# It answers the current requests, which takes a moment. Then it waits a minute for watching clients, which do not stop.
 end() { stop kube-apiserver TERM 3; }
 
 case ${1:-} in

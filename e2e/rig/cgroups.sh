@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A cgroup for each node with all its processes. It can be frozen as a whole, and kubelet uses it as the root of
 # all cgroups. It has version 2 if the machine has version 2, and otherwise the controllers of version 1. To be sourced.
-# (Of version 2 all but kubelet has been tried.)
+# (Version 2 has been tried with everything except kubelet.)
 unified=/sys/fs/cgroup # of version 2
 controllers=(cpu cpuacct cpuset memory devices freezer blkio pids name=systemd)
 
@@ -32,7 +32,7 @@ cgroups_make() { # cgroups_make NODE
       pass_on_controllers "$parent"
     fi
     mkdir -p "$dir"
-    [ ! -e "$dir/cpuset.cpus" ] || is_v2 || for parent in "$parent" "$dir"; do # a new cpuset of version 1 is empty and holds no process
+    [ ! -e "$dir/cpuset.cpus" ] || is_v2 || for parent in "$parent" "$dir"; do # a new cpuset of version 1 is empty and cannot hold processes
       cat "$(dirname "$parent")/cpuset.cpus" >"$parent/cpuset.cpus"
       cat "$(dirname "$parent")/cpuset.mems" >"$parent/cpuset.mems"
       echo 1 >"$parent/cgroup.clone_children"
@@ -40,14 +40,14 @@ cgroups_make() { # cgroups_make NODE
   done
 }
 
-pass_on_controllers() { # pass_on_controllers DIR: its children get all controllers that it has itself
+pass_on_controllers() { # pass_on_controllers DIR: its children get all of its controllers
   local controller all
   read -ra all <"$1/cgroup.controllers"
   for controller in "${all[@]}"; do echo "+$controller" >"$1/cgroup.subtree_control"; done
 }
 
 cgroups_remove() { # cgroups_remove NODE: when its processes are gone; the kernel takes a moment to see that
-  local dir end=$((SECONDS + 60)) # most of it for a machine that others keep busy
+  local dir end=$((SECONDS + 60)) # a busy machine needs most of this time
   for dir in $(cgroups_of "$1"); do
     while [ -d "$dir" ]; do
       find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.1

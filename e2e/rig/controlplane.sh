@@ -3,8 +3,8 @@
 
 etcd_up() {
   mkdir -p "$state/etcd"
-  chmod 700 "$state/etcd" # etcd insists
-  # Without fsync: the data survive its end, and the machine's they need not.
+  chmod 700 "$state/etcd" # etcd requires this
+  # Without fsync, the data survive the end of etcd, but not a crash of the machine. The tests do not need more.
   start etcd etcd --name here --data-dir "$state/etcd" --unsafe-no-fsync --logger zap --log-level warn \
     --listen-client-urls "$etcd" --advertise-client-urls "$etcd" \
     --listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 --initial-cluster here=http://127.0.0.1:12380

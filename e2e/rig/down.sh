@@ -3,7 +3,7 @@
 #
 #   down.sh          everything, except the cache of build.sh
 #   down.sh --killed only if none of its processes is running, for example after a reboot, which leaves its rules
-#   down.sh --keep   but the data of etcd, the disks of the nodes and the keys stay: up.sh takes them up again
+#   down.sh --keep   everything except the data of etcd, the disks of the nodes and the keys, which up.sh uses again
 . "$(dirname "$0")/settings.sh"
 . "$rig/processes.sh"
 . "$rig/network.sh"

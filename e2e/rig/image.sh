@@ -17,7 +17,7 @@ mkdir -p "$archives" "$state/buildah" "$state/log"
 work=$(mktemp -d "$state/buildah/work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# Without a daemon, and whether or not this machine is a container itself: no overlay mounts, no namespaces.
+# These flags need neither a daemon nor overlay mounts nor namespaces, so this also works if the machine is a container.
 images() { BUILDAH_ISOLATION=chroot buildah --root "$state/buildah/root" --runroot "$state/buildah/run" --storage-driver vfs "$@"; }
 logged() { "$@" >>"$state/log/images.log" 2>&1 || die "failed: $*; the end of $state/log/images.log:"$'\n'"$(tail -n 20 "$state/log/images.log")"; }
 build_image() { logged images build --pull-never "$@"; }
@@ -72,7 +72,7 @@ build() { # build SOURCE TAG
     --build-arg SOURCE_DATE_EPOCH="$time" --build-arg CREATED="$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)" \
     --tag "evergate.e2e/evergate:$2" "$source"
   archive "evergate.e2e/evergate:$2" "evergate-$2"
-  # The name that kubelet uses for the image of a container, so that a test can check which image a Pod runs.
+  # The name that kubelet uses for the image of a container. Tests use it to check which image a Pod runs.
   images inspect --type image --format '{{.FromImageID}}' "evergate.e2e/evergate:$2" >"$archives/evergate-$2.id"
 }
 
@@ -96,7 +96,7 @@ archive() { # archive NAME:TAG FILE: out of buildah, into the archives and onto 
 }
 
 take() { # take ARCHIVE FILE
-  mv "$1" "$archives/$2.tar" # whole or not at all
+  mv "$1" "$archives/$2.tar" # atomically
   on_nodes import "$archives/$2.tar"
   say "$2 is on the nodes, or will be when they start"
 }

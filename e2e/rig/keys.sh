@@ -21,7 +21,7 @@ extendedKeyUsage=clientAuth,serverAuth'
   rm "$keys/$1.csr"
 }
 
-kubeconfig_of() { # kubeconfig_of CERTIFICATE FILE: whole or not at all
+kubeconfig_of() { # kubeconfig_of CERTIFICATE FILE: writes the file atomically
   cat >"$2.new" <<EOF
 apiVersion: v1
 kind: Config
@@ -40,7 +40,7 @@ EOF
 
 make_keys() {
   authority cluster
-  authority front-proxy # for extension API servers; the API server requires it, although there are none
+  authority front-proxy # for extension API servers; the API server requires it, although there are not any
   certificate apiserver cluster /CN=kube-apiserver \
     "IP:$host_ip,IP:$first_service,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:kubernetes.default.svc.cluster.local"
   certificate apiserver-to-kubelets cluster /O=system:masters/CN=kube-apiserver-kubelet-client

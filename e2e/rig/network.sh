@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # The network: a bridge on this machine, a cable from it to each node, and routes. To be sourced after settings.sh.
 #
-# Pods reach Pods of other nodes by routes on the nodes. This machine, where the API server is, has routes to Pods and to
-# Services too, and a separate kube-proxy (controlplane.sh), so it calls webhooks as in a real cluster.
+# Pods reach Pods of other nodes by routes on the nodes. This machine runs the API server. It has routes to Pods and to
+# Services too, and a separate kube-proxy (controlplane.sh). The API server therefore calls webhooks as in a real cluster.
 
 network_up() {
   ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge
@@ -33,7 +33,7 @@ node_network_up() { # node_network_up NODE
   ip -n "$ns" addr replace "$(node_ip "$1")/24" dev eth0
   ip -n "$ns" link set eth0 up
   ip -n "$ns" route replace default via "$host_ip"
-  # Packets of Pods are forwarded, and come back by another way than they went when kube-proxy has turned them round.
+  # Packets of Pods are forwarded. If kube-proxy redirects them, they come back on another way.
   ip netns exec "$ns" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
   for other in "${nodes[@]}"; do
     [ "$other" = "$1" ] || ip -n "$ns" route replace "$(node_pods "$other")" via "$(node_ip "$other")"
@@ -56,6 +56,6 @@ network_down() {
 # nothing else. The other two functions do not query first either, because then a node that wrongly seems connected would not be healed.
 is_cut() { nft list set bridge evergate_e2e cut 2>/dev/null | grep -qF "\"$(netns "$1")\""; }
 cut_off() { nft add element bridge evergate_e2e cut "{ $(netns "$1") }"; }
-heal() { # an element has to be there to be deleted
+heal() { # nft can delete only an existing element
   nft "add element bridge evergate_e2e cut { $(netns "$1") }; delete element bridge evergate_e2e cut { $(netns "$1") }"
 }

@@ -15,8 +15,8 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 if [ -z "$on_host" ]; then
   mount -t cgroup2 cgroup2 /sys/fs/cgroup
-  # A cgroup of version 2 with processes in it can pass no controllers on to its children, and kubelet wants it to: so these
-  # processes move into one of the children. (The one outside of the namespaces that waits for them: nodes.sh.)
+  # A cgroup of version 2 with processes in it cannot pass controllers on to its children, but kubelet needs this. These
+  # processes therefore move into one of the children. nodes.sh moves the process outside of the namespaces.
   mkdir -p /sys/fs/cgroup/init
   echo $$ >/sys/fs/cgroup/init/cgroup.procs
 else
@@ -30,7 +30,7 @@ mount -t tmpfs -o mode=755 run /run
 mkdir -p /run/lock /run/netns
 mount --bind "$disk/lib" /var/lib
 mount --bind "$disk/log" /var/log
-mount --make-rshared / # so that mounts made for a container are seen by it
+mount --make-rshared / # so that containers see the mounts that are made for them
 hostname "$node"
 
 keep() { # keep NAME COMMAND...: starts it again whenever it ends

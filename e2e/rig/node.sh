@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Trouble for a node.
 #
-#   node.sh cut NODE              every packet to and from it is dropped in silence; "heal" ends it
+#   node.sh cut NODE              every packet to and from it is dropped silently; "heal" ends it
 #   node.sh freeze NODE           every process on it stops, while the kernel still completes TCP handshakes; "thaw" ends it
-#   node.sh off NODE              no packets any more, and every process on it is killed immediately; "on" starts it again
+#   node.sh off NODE              all packets are dropped, and every process on it is killed immediately; "on" starts it again
 #   node.sh ready NODE            waits until kubelet reports that it is Ready
 #   node.sh exec NODE COMMAND...  runs a command in its namespaces; ctr and kubectl are in the PATH
 #   node.sh status [NODE]         is it off, cut, frozen?
@@ -34,7 +34,7 @@ case $action in
   off)
     cut_off "$node" # first, so dying processes cannot close their connections
     node_kill "$node"
-    ip -n "$(netns "$node")" link del cni0 2>/dev/null || true # Pods' cables have gone with them
+    ip -n "$(netns "$node")" link del cni0 2>/dev/null || true # the network devices of Pods are already gone
     ;;
   on)
     node_network_up "$node"

@@ -106,7 +106,7 @@ node_registry() { # node_registry NODE HOST URL CA: images of HOST are pulled fr
   mkdir -p "$dir"
   cp "$4" "$dir/ca.crt"
   printf 'server = "%s"\nca = "%s"\n' "$3" "$dir/ca.crt" >"$dir/hosts.toml.new"
-  mv "$dir/hosts.toml.new" "$dir/hosts.toml" # whole or not at all
+  mv "$dir/hosts.toml.new" "$dir/hosts.toml" # atomically
 }
 
 node_no_registry() { rm -rf "$(registries "$1")/${2:?}"; } # node_no_registry NODE HOST

@@ -31,7 +31,7 @@ start() { # start NAME COMMAND...: unless it is running; the log is appended to
   running "$name" && return
   mkdir -p "$state/run" "$state/log"
   (
-    # No file of the calling shell stays open, neither its terminal nor a lock such as that of flock.
+    # No file of the calling shell stays open, including its terminal and locks of flock.
     for fd in "/proc/$BASHPID/fd"/*; do
       fd=${fd##*/}
       ((fd <= 2)) || eval "exec $fd>&-"

@@ -2,8 +2,8 @@
 # Registries for the nodes. Without such a registry they do not pull anything, because all images are loaded onto them (image.sh).
 #
 #   registry.sh add HOST URL CA       on every node: images named HOST/… are pulled from URL, whose certificate the file CA has
-#                                     signed. The login, if it wants one, is in a Pod's imagePullSecrets
-#   registry.sh remove HOST           no longer; images that were pulled stay
+#                                     signed. If it requires a login, the login is in a Pod's imagePullSecrets
+#   registry.sh remove HOST           removes it; images that were pulled stay
 #
 # internal/registry runs a registry from the output of build.sh.
 . "$(dirname "$0")/settings.sh"

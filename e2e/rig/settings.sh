@@ -10,7 +10,7 @@ case $state in /run/* | /var/lib/*) echo "EVERGATE_E2E_STATE: nodes cannot see $
 bin=$state/bin # links to the output of build.sh
 kubeconfig=$state/kubeconfig
 export PATH=$bin:$PATH
-export CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=true # ctr would speak of cgroups at each call
+export CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=true # otherwise each call of ctr prints a warning about cgroups
 
 # The nodes: one letter, one number, one zone each.
 nodes=(node-a node-b node-c)

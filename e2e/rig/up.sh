@@ -35,9 +35,9 @@ say "network, keys, configuration"
 
 now=$(date +%s)
 etcd_up
-# shellcheck disable=SC2119 # its flags differ from the flags of this script, which has none
+# shellcheck disable=SC2119 # its flags differ from the flags of this script, which does not have any
 apiserver_up
-declare -A since # when a node must have been heard of last: a little while ago will do when it was running already
+declare -A since # the earliest time of the last heartbeat; for a node that was already running, a short time ago
 for node in "${nodes[@]}"; do
   since[$node]=$now
   ! running "$node" || since[$node]=$((now - 15))

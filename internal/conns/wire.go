@@ -118,7 +118,7 @@ func TLSConfig(config *tls.Config) *tls.Config {
 	return config
 }
 
-// wireOf returns the wire below a connection, or nil if there is none.
+// wireOf returns the wire below a connection, or nil if c is not a TLS connection over a wire.
 func wireOf(c net.Conn) *wire {
 	t, ok := c.(*tls.Conn)
 	if !ok {

@@ -193,6 +193,6 @@ func cloneFields(fields policy.Fields) policy.Fields {
 }
 
 // kinds returns the kinds of objects that native policies can validate.
-func (x *exporter) kinds() []kind {
-	return []kind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
+func (x *exporter) kinds() []exportedKind {
+	return []exportedKind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
 }

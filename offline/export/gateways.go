@@ -9,10 +9,10 @@ import (
 )
 
 // gateways returns the kind for Gateways and ListenerSets.
-func (x *exporter) gateways() kind {
+func (x *exporter) gateways() exportedKind {
 	older := rule("gateway.networking.x-k8s.io", createAndUpdate(), "xlistenersets")
 	older.APIVersions = []string{"v1alpha1"}
-	return kind{
+	return exportedKind{
 		name: "gateways",
 		resources: []admissionv1.NamedRuleWithOperations{
 			rule(gatewayGroup, createAndUpdate(), "gateways", "listenersets"), older,

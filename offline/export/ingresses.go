@@ -15,8 +15,8 @@ const (
 
 // ingresses returns the kind for Ingresses. The API server has validated their hosts, so each host is a name in lower
 // case, or *. and a name.
-func (x *exporter) ingresses() kind {
-	return kind{
+func (x *exporter) ingresses() exportedKind {
+	return exportedKind{
 		name: "ingresses",
 		resources: []admissionv1.NamedRuleWithOperations{rule("networking.k8s.io", createAndUpdate(), "ingresses",
 			"ingresses/status")},

@@ -74,10 +74,10 @@ func pathChecks(paths policy.Fields, allRegex func(side) string, literal string)
 	return all
 }
 
-// pathsWith returns an expression for the faults of paths. says is an expression for the part of the sentence after
+// pathsWith returns an expression for the faults of paths. reason is an expression for the part of the sentence after
 // the path; it is empty for a path without a fault.
-func pathsWith(paths, says string) string {
-	return paths + ".map(p,{'field':p.field,'path':p.path,'type':p.type,'host':p.host,'says':" + says +
+func pathsWith(paths, reason string) string {
+	return paths + ".map(p,{'field':p.field,'path':p.path,'type':p.type,'host':p.host,'says':" + reason +
 		"}).filter(p,p.says!='').map(p," + fault("p.field", pathID, quote("p.path")+"+p.says") + ")"
 }
 

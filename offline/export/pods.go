@@ -41,9 +41,9 @@ func podImages(s side, patch bool) string {
 }
 
 // pods returns the kind for Pods.
-func (x *exporter) pods() kind {
+func (x *exporter) pods() exportedKind {
 	m := x.mirrors
-	k := kind{
+	k := exportedKind{
 		name: "pods", resources: podResources(), conditions: podConditions(),
 		checks: func(e *policy.Entry) []check { return x.podChecks(e) },
 		plain:  x.plainImages,

@@ -32,12 +32,12 @@ func resourcesOf(kinds []string) (resources []string) {
 
 // routes returns the kind for Gateway API routes. If a cluster does not have these resources, the exported policies
 // have no effect.
-func (x *exporter) routes() kind {
+func (x *exporter) routes() exportedKind {
 	var all []string
 	for _, k := range routeKinds() {
 		all = append(all, k[1])
 	}
-	return kind{
+	return exportedKind{
 		name:       "routes",
 		resources:  []admissionv1.NamedRuleWithOperations{rule(gatewayGroup, createAndUpdate(), all...)},
 		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},

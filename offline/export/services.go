@@ -13,8 +13,8 @@ import (
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 // services returns the kind for Services.
-func (x *exporter) services() kind {
-	return kind{
+func (x *exporter) services() exportedKind {
+	return exportedKind{
 		name:       "services",
 		resources:  []admissionv1.NamedRuleWithOperations{rule("", createAndUpdate(), "services", "services/status")},
 		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},

@@ -23,8 +23,8 @@ type check struct {
 	known string
 }
 
-// kind is a kind of objects that native policies validate.
-type kind struct {
+// exportedKind is a kind of objects that native policies validate.
+type exportedKind struct {
 	name       string // the block of the policy, and a part of the names of objects
 	resources  []admissionv1.NamedRuleWithOperations
 	conditions []admissionv1.MatchCondition
@@ -44,7 +44,7 @@ type kind struct {
 // exportKind exports the entries of a block as one policy for each mode. Another policy warns about findings of
 // enforced entries that existed before an update. All entries of a mode are in one policy with one validation,
 // because the API server reports only the first validation that denies.
-func (x *exporter) exportKind(k kind) {
+func (x *exporter) exportKind(k exportedKind) {
 	byMode := map[policy.Mode][]*policy.Entry{}
 	for i := range x.entries {
 		if e := &x.entries[i]; e.Block == k.name && x.native(e) && len(k.checks(e)) > 0 {
@@ -73,7 +73,7 @@ const (
 )
 
 // addVAP adds a policy and its binding.
-func (x *exporter) addVAP(k kind, entries []*policy.Entry, stage string, w which, action admissionv1.ValidationAction) {
+func (x *exporter) addVAP(k exportedKind, entries []*policy.Entry, stage string, w which, action admissionv1.ValidationAction) {
 	name := "evergate-" + k.name + "-" + stage
 	conditions := k.conditions
 	if w == existing {
@@ -135,7 +135,7 @@ func refersTo(expression, name string) bool {
 }
 
 // rules returns the variables of entries, and expressions for the lists of their findings as sentences.
-func (x *exporter) rules(k kind, entries []*policy.Entry, w which) (vars []variable, lists []string) {
+func (x *exporter) rules(k exportedKind, entries []*policy.Entry, w which) (vars []variable, lists []string) {
 	vars = k.variables(now)
 	if w != every {
 		vars = append(vars, k.variables(before)...)
@@ -175,7 +175,7 @@ func wasThere(c check, w which, old string) string {
 }
 
 // faults returns an expression for the faults of a check if the entry applies to the object.
-func (k kind) faults(e *policy.Entry, c check, s side) string {
+func (k exportedKind) faults(e *policy.Entry, c check, s side) string {
 	classes := ""
 	if k.classes != nil {
 		classes = k.classes(s)
@@ -209,7 +209,7 @@ func (x *exporter) message(passes string) string {
 }
 
 // heading returns the comment above a policy.
-func (x *exporter) heading(k kind, entries []*policy.Entry, stage string) string {
+func (x *exporter) heading(k exportedKind, entries []*policy.Entry, stage string) string {
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name

@@ -101,7 +101,7 @@ func checkNames(e *suite.Expect, p *policy.Policy) error {
 func (r *runner) policy(s *suite.Suite) (*coverage, error) {
 	var names []string
 	for _, name := range s.Policy {
-		names = append(names, beside(s, name))
+		names = append(names, pathIn(s, name))
 	}
 	key := text.Escape(strings.Join(names, ", "))
 	if known, ok := r.policies[key]; ok {
@@ -136,9 +136,9 @@ func (r *runner) policy(s *suite.Suite) (*coverage, error) {
 	return c, nil
 }
 
-// beside returns the path of a file that is given in a suite. The path in the suite is relative to the directory of
-// the suite.
-func beside(s *suite.Suite, name string) string {
+// pathIn returns the path of a file that is given in a suite. The path in the suite is relative to the directory of the
+// suite.
+func pathIn(s *suite.Suite, name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
@@ -195,7 +195,7 @@ func objectOf(s *suite.Suite, document []byte, at suite.Place, file string) (off
 		return offline.ParseObject(offline.Origin{File: text.Path(s.File), Line: at.Line}, document)
 	}
 	var found []offline.Object
-	path := beside(s, file)
+	path := pathIn(s, file)
 	for object, err := range offline.Read([]string{path}, strings.NewReader("")) {
 		if err != nil {
 			return offline.Object{}, err

@@ -31,7 +31,7 @@ type Answer struct {
 	Report *offline.Report `json:"report"`
 	// Places are the findings and the errors of the report with their places in the manifests.
 	Places []Place `json:"places"`
-	// Native lists the entries of the policy, and the parts that the native export enforces.
+	// Native lists the policy's entries, and the parts that the native export enforces.
 	Native []Native `json:"native"`
 }
 

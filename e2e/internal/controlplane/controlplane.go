@@ -1,6 +1,6 @@
 // Package controlplane runs a real etcd and a real kube-apiserver on loopback, with a new certificate authority. It
 // starts within seconds, and covers everything that the API server does by itself (validation, admission policies,
-// webhooks, RBAC). There are no controllers and no nodes. The data is deleted.
+// webhooks, RBAC). It does not run controllers or nodes, and it deletes the data.
 package controlplane
 
 import (
@@ -146,7 +146,7 @@ func (c *ControlPlane) apiServerArgs(address, etcd string, flags []string) []str
 	return []string{
 		"--etcd-servers=" + etcd,
 		"--bind-address=" + host, "--secure-port=" + port, "--advertise-address=" + host,
-		"--endpoint-reconciler-type=none", // otherwise the API server waits for the endpoints of its own Service
+		"--endpoint-reconciler-type=none", // otherwise the API server waits for the endpoints of the Service kubernetes
 		"--tls-cert-file=" + c.path("server.crt"), "--tls-private-key-file=" + c.path("server.key"),
 		"--cert-dir=" + c.path("certs"),
 		"--client-ca-file=" + c.path("ca.crt"), "--authorization-mode=Node,RBAC",
@@ -255,7 +255,7 @@ func FreePorts(ctx context.Context, n int) ([]string, error) {
 }
 
 // portsTried counts the ports that FreePorts has tried, for all tests of a process, from a random start.
-var portsTried = func() *atomic.Uint32 { //nolint:gochecknoglobals // of the process, so that tests differ
+var portsTried = func() *atomic.Uint32 { //nolint:gochecknoglobals // tests of one process must not use the same ports
 	n := new(atomic.Uint32)
 	n.Store(rand.Uint32())
 	return n

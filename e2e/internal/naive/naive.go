@@ -16,7 +16,7 @@ const Mirror = "mirror.corp.example/"
 // limit is the size limit of an API request, which many webhooks also use for reviews.
 const limit = 3 << 20
 
-// container contains the fields of a container that this webhook supports.
+// container contains the container fields that this webhook supports.
 type container struct {
 	Name      string          `json:"name"`
 	Image     string          `json:"image"`

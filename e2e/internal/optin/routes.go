@@ -15,7 +15,7 @@ import (
 // Label is the label with which a namespace opts in.
 const Label = "evergate.dev/admission"
 
-// Route is a way to write the labels of a namespace.
+// Route is a way to write namespace labels.
 type Route struct {
 	Name string
 	// Write sets the label of the namespace to the value in ns, or removes it if ns does not have the label.

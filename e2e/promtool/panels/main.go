@@ -3,8 +3,8 @@
 //
 //	panels DASHBOARD SCRAPES > PANELS
 //
-// SCRAPES has a line of JSON for each scrape of a target, in the order of time. TestDashboardPicture in e2e/kit writes
-// it.
+// SCRAPES has a line of JSON for each scrape of a target, in the order of time. TestDashboardPicture writes
+// SCRAPES.
 package main
 
 import (

@@ -34,10 +34,10 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// RefuseControl returns an error if a text of a policy file contains a control character. Messages show the text as it
+// RejectControl returns an error if a text of a policy file contains a control character. Messages show the text as it
 // is written, and the API server drops a warning that contains a control character. The error uses what as the noun for
 // the text.
-func RefuseControl(b []byte, what string) error {
+func RejectControl(b []byte, what string) error {
 	if bytes.ContainsFunc(b, unicode.IsControl) {
 		return fmt.Errorf("%s contains a control character, which no %s can contain", text.Quote(b), what)
 	}

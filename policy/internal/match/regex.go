@@ -101,7 +101,7 @@ func (x *Regex) String() string { return x.source }
 // 125 steps. The same expression for a host name of 253 characters has about 500.
 const MaxRegexSteps = 2000
 
-// Cost returns the number of steps of an expression before it is compiled, so that a decoder can bound the steps of a
+// Cost returns the number of steps of an expression before it is compiled. Decoders use it to bound the steps of a
 // whole policy. It may return more than MaxRegexSteps. It returns 0 for a text that does not parse.
 func (*Regex) Cost(b []byte) int {
 	tree, err := parseRegex(string(b))

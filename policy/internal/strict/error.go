@@ -92,7 +92,7 @@ type Collector struct {
 	more int
 }
 
-// TryAdd reports whether there is room for another error, so that callers format only errors that are shown. If there
+// TryAdd reports whether there is room for another error. It lets callers format only errors that are shown. If there
 // is room, the caller must call Add. Otherwise, TryAdd counts the error.
 func (c *Collector) TryAdd() bool {
 	if len(c.kept) < MaxErrors {

@@ -79,10 +79,40 @@ func (d *Decoder) notYAML(m *meter, err error) {
 	}
 }
 
+// isTruncatedJSON reports whether a text begins like a JSON object with a member, and ends within it.
+func isTruncatedJSON(data []byte) bool {
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(data), []byte{'{'})
+	if !ok || !bytes.HasPrefix(bytes.TrimSpace(rest), []byte{'"'}) {
+		return false
+	}
+	depth, quoted := 1, false
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			if depth--; depth == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // syntaxError returns the parser's error at its line. The parser does not report a column.
 func (d *Decoder) syntaxError(m *meter, err error) Error {
 	if text.IsUTF16(m.data) {
-		return d.source.Pos(1, 1).Errorf("not valid YAML: the text is UTF-16: save it as UTF-8")
+		return d.source.Pos(1, 1).Errorf("not valid YAML: the input is UTF-16: save it as UTF-8")
+	}
+	if isTruncatedJSON(m.data) {
+		end := lineAt(m.data, len(bytes.TrimSpace(m.data)))
+		pos := Pos{File: d.source.File, Line: d.source.line(end)}
+		return pos.Errorf("not valid YAML: the JSON is truncated: it ends before the object does")
 	}
 	msg, line := splitError(err)
 	read := bytes.TrimSpace(m.data[:m.given])

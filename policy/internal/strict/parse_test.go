@@ -42,6 +42,8 @@ func syntaxErrors() map[string]struct{ text, want string } {
 		"one before a key":                  {"a: [b\nc: d\n- e\n", "3 did not find expected ',' or ']'"},
 		"a mapping that is not closed":      {"- {a: b\n- {c: d}\n", "2 did not find expected ',' or '}'"},
 		"a list that a brace closes":        {"- a\n- [b, c}\n", "2 did not find expected ',' or ']'"},
+		"truncated JSON":                    {"{\n  \"a\": [\"}\",\n  \"b\\\"}\"\n", "3 the JSON is truncated: it ends before the object does"},
+		"JSON that is not truncated":        {"{\n  \"a\": [1}\n}\n", "3 did not find expected ',' or ']'"},
 		"two commas":                        {"- a\n- [b,,c]\n", "2 did not find expected node content"},
 		"a control character":               {"- a\n- b\x00c\n", "2 control characters are not allowed"},
 		"what is not UTF-8":                 {"- ä\n- ä\xff\n", "2 invalid leading UTF-8 octet"},

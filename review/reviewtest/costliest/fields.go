@@ -167,22 +167,22 @@ func (k kind) reads(f field) bool {
 	return false
 }
 
-// walk calls tell for each JSON field of the struct type t that does not contain other fields. It skips fields within a
-// field that the decoder does not read.
-func (k kind) walk(t reflect.Type, path string, tell func(field)) {
+// walk calls visit for each JSON field of the struct type t that does not contain other fields. It skips fields within
+// a field that the decoder does not read.
+func (k kind) walk(t reflect.Type, path string, visit func(field)) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
 		case name == "" && f.Anonymous:
-			k.walk(f.Type, path, tell)
+			k.walk(f.Type, path, visit)
 		case name != "":
-			k.walkValue(f.Type, path+name, tell)
+			k.walkValue(f.Type, path+name, visit)
 		}
 	}
 }
 
-func (k kind) walkValue(t reflect.Type, path string, tell func(field)) {
+func (k kind) walkValue(t reflect.Type, path string, visit func(field)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -196,13 +196,13 @@ func (k kind) walkValue(t reflect.Type, path string, tell func(field)) {
 	}
 	switch {
 	case isLeaf:
-		tell(field{path, of})
+		visit(field{path, of})
 	case t.Kind() == reflect.Slice:
-		k.walkValue(t.Elem(), path+"[]", tell)
+		k.walkValue(t.Elem(), path+"[]", visit)
 	case t.Kind() != reflect.Struct:
 		panic(fmt.Sprintf("costliest: %s is a %s", path, t))
 	case k.reads(field{Path: path}):
-		k.walk(t, path+".", tell)
+		k.walk(t, path+".", visit)
 	}
 }
 

@@ -141,16 +141,16 @@ func (r *Renewal) Done() bool {
 		a := &r.applied[i]
 		is := r.find(a.GetKind(), a.GetName())
 		if is == nil || is.GetAnnotations()[export.HashAnnotation] != a.GetAnnotations()[export.HashAnnotation] ||
-			!says(is.Object["spec"], a.Object["spec"]) {
+			!equalSpec(is.Object["spec"], a.Object["spec"]) {
 			return false
 		}
 	}
 	return len(r.removed) == 0
 }
 
-// says reports whether a spec is equal to the wanted spec. The API server adds absent fields that are empty or have
-// the default of matchPolicy. Any other additional field is a difference, because it may weaken the policy.
-func says(is, wanted any) bool {
+// equalSpec reports whether a spec is equal to the wanted spec. The API server adds absent fields that are empty or
+// have the default of matchPolicy. Any other additional field is a difference, because it may weaken the policy.
+func equalSpec(is, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:
 		fields, ok := is.(map[string]any)
@@ -160,12 +160,12 @@ func says(is, wanted any) bool {
 			}
 		}
 		for name, value := range wanted {
-			ok = ok && says(fields[name], value)
+			ok = ok && equalSpec(fields[name], value)
 		}
 		return ok
 	case []any:
 		items, ok := is.([]any)
-		return ok && slices.EqualFunc(items, wanted, says)
+		return ok && slices.EqualFunc(items, wanted, equalSpec)
 	}
 	return reflect.DeepEqual(is, wanted)
 }

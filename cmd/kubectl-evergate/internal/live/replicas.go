@@ -97,8 +97,8 @@ type Policy struct {
 	} `json:"lastFailure"`
 }
 
-// Report is the report of a replica.
-type Report struct {
+// Answer is the status that a replica reports.
+type Answer struct {
 	Replica
 	Policy   Policy
 	Version  string
@@ -117,8 +117,8 @@ const (
 const askTimeout = 10 * time.Second
 
 // Ask queries all replicas concurrently. If all is false, it reads only their policies.
-func (c *Cluster) Ask(ctx context.Context, replicas []Replica, all bool) []Report {
-	reports := make([]Report, len(replicas))
+func (c *Cluster) Ask(ctx context.Context, replicas []Replica, all bool) []Answer {
+	reports := make([]Answer, len(replicas))
 	var asked sync.WaitGroup
 	for i, r := range replicas {
 		asked.Go(func() {
@@ -131,13 +131,13 @@ func (c *Cluster) Ask(ctx context.Context, replicas []Replica, all bool) []Repor
 	return reports
 }
 
-func (c *Cluster) ask(ctx context.Context, r Replica, all bool) Report {
+func (c *Cluster) ask(ctx context.Context, r Replica, all bool) Answer {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return c.Dialer.Dial(ctx, r.Name(), r.port())
 	}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	report := Report{Replica: r}
+	report := Answer{Replica: r}
 	page, err := fetch(ctx, client, "/policy", maxPolicyPage)
 	if err == nil {
 		err = json.Unmarshal(page, &report.Policy)
@@ -181,7 +181,7 @@ func fetch(ctx context.Context, client *http.Client, path string, max int64) ([]
 }
 
 // read reads the version and the expiry of the certificate from the metrics of a replica.
-func (r *Report) read(metrics []byte) error {
+func (r *Answer) read(metrics []byte) error {
 	families, err := Parse(metrics)
 	if err != nil {
 		return err
