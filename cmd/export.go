@@ -27,6 +27,7 @@ type exportFlags struct {
 	coverage    bool
 	unrewritten bool
 	conditions  bool
+	at          atFlag
 }
 
 func newExportCommand() *cobra.Command {
@@ -39,9 +40,12 @@ policies, which the API server evaluates itself, or the configuration of a conta
 cannot be converted exactly, export does not write anything, and reports the file, the line, the reason and a solution.
 With --best-effort it writes the other parts, with a comment for each part that it leaves out.
 
---coverage prints which part of each entry is native and which part only a webhook enforces. --webhook-conditions prints
-patches for the base manifests. The patches disable the webhooks that the exported policies replace. docs/native.md
-describes the targets and their limits.
+--coverage prints the protection that is lost without the webhooks: a line for each entry, or for each cause that
+affects several entries. --webhook-conditions prints patches for the base manifests. The patches disable the webhooks
+that the exported policies replace. docs/native.md describes the targets and their limits.
+
+The API server's expressions do not have a clock, so export leaves out parts of the policy that end on a date. Export
+again after that date. Parts that have ended do not prevent the export.
 
 Targets, separated by commas:
 ` + targetList() + `
@@ -82,11 +86,13 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"the group that may delete and change the objects that the target static protects")
 	flags.BoolVar(&f.bestEffort, "best-effort", false,
 		"write everything that can be exported, with a comment for each part that cannot")
-	flags.BoolVar(&f.coverage, "coverage", false, "print which part of each entry is native, and do not write policies")
+	flags.BoolVar(&f.coverage, "coverage", false,
+		"print the protection that is lost without the webhooks, and do not write policies")
 	flags.BoolVar(&f.conditions, "webhook-conditions", false,
 		"print patches that disable the webhooks that the exported policies replace, and do not write policies")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
 		"export from: mirrors even without the target map. Pods that no webhook has rewritten are then denied")
+	f.at.define(flags)
 }
 
 func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
@@ -122,7 +128,9 @@ func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 
 // options validates the flags and returns the options.
 func (f *exportFlags) options() (export.Options, error) {
-	o := export.Options{DenyUnrewritten: f.unrewritten, Exempt: f.exempt, BreakGlass: f.breakGlass}
+	o := export.Options{
+		DenyUnrewritten: f.unrewritten, Exempt: f.exempt, BreakGlass: f.breakGlass, Now: f.at.time(),
+	}
 	if len(f.targets) == 0 {
 		return o, errors.New("no target: add a target, for example --target vap,map")
 	}
@@ -147,8 +155,8 @@ func (f *exportFlags) options() (export.Options, error) {
 // write writes the result, or returns the reasons why nothing can be written.
 func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
 	if f.coverage {
-		for _, c := range r.Coverage {
-			if _, err := fmt.Fprintln(stdout, c); err != nil {
+		for _, line := range r.Report() {
+			if _, err := fmt.Fprintln(stdout, line); err != nil {
 				return err
 			}
 		}

@@ -26,6 +26,7 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
+	const ends = "exceptions: [{name: x, rules: [s], match: {namespaces: [a]}, until: 2029-12-31, reason: r}]\n"
 	const omission = "policy.yaml:3:12: services[0].externalNames: the API server does not have a list of public " +
 		"top-level domains: " +
 		"leave the entry to the webhook, with --best-effort\n"
@@ -40,8 +41,14 @@ func TestExport(t *testing.T) {
 		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not exported: " + omission, "evergate: " +
 			omission},
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
-			"policy.yaml:3:12: services s: native: except externalNames (the API server does not have a list of public " +
-				"top-level domains)\n", ""},
+			"policy.yaml:3:12: services s: partly native. Without the webhook, nothing checks externalNames, because the API " +
+				"server does not have a list of public top-level domains.\n", ""},
+		"an exception": {exact + ends, []string{"--target", "vap", "--at", "2029-12-31"}, 2, "",
+			"evergate: policy.yaml:4:14: exceptions[0]: the exception applies until 2029-12-31, and the API server's " +
+				"expressions do not have a clock, so the export leaves out services s: after 2029-12-31, a form without a " +
+				"clock exists, so export again then, or leave the entries to the webhook, with --best-effort\n"},
+		"an exception that has ended": {exact + ends, []string{"--target", "vap", "--at", "2030-01-01"}, 0,
+			"# services: denies objects", ""},
 		"conditions": {exact, []string{"--target", "vap", "--webhook-conditions"}, 0,
 			"# Patches for an overlay whose backstop was exported from policy ", ""},
 		"two reports": {exact, []string{"--target", "vap", "--webhook-conditions", "--coverage"}, 2, "",

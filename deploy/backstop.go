@@ -34,17 +34,17 @@ type nativeBinding struct {
 }
 
 // backstop returns the policies of the backstop.
-func (c *cluster) backstop() []nativePolicy {
+func (inv *Inventory) backstop() []nativePolicy {
 	var all []nativePolicy
-	for _, p := range c.admissionPolicies {
+	for _, p := range inv.admissionPolicies {
 		if isBackstop(p) {
-			all = append(all, nativePolicy{p, false, failsOpen(p), p.Spec.MatchConstraints, c.bindingsOf(p.Name)})
+			all = append(all, nativePolicy{p, false, failsOpen(p), p.Spec.MatchConstraints, inv.bindingsOf(p.Name)})
 		}
 	}
-	for _, p := range c.mutatingPolicies {
+	for _, p := range inv.mutatingPolicies {
 		if isBackstop(p) {
 			opens := p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy == admissionv1.Ignore
-			all = append(all, nativePolicy{p, true, opens, p.Spec.MatchConstraints, c.mutatingBindingsOf(p.Name)})
+			all = append(all, nativePolicy{p, true, opens, p.Spec.MatchConstraints, inv.mutatingBindingsOf(p.Name)})
 		}
 	}
 	return all
@@ -54,9 +54,9 @@ func isBackstop(o apiObject) bool {
 	return isOurs(o) && o.GetLabels()[labelComponent] == export.Component
 }
 
-func (c *cluster) bindingsOf(policy string) []nativeBinding {
+func (inv *Inventory) bindingsOf(policy string) []nativeBinding {
 	var all []nativeBinding
-	for _, b := range c.policyBindings {
+	for _, b := range inv.policyBindings {
 		if b.Spec.PolicyName == policy {
 			all = append(all, nativeBinding{b, b.Spec.MatchResources, slices.Contains(b.Spec.ValidationActions,
 				admissionv1.Deny)})
@@ -65,9 +65,9 @@ func (c *cluster) bindingsOf(policy string) []nativeBinding {
 	return all
 }
 
-func (c *cluster) mutatingBindingsOf(policy string) []nativeBinding {
+func (inv *Inventory) mutatingBindingsOf(policy string) []nativeBinding {
 	var all []nativeBinding
-	for _, b := range c.mutatingBindings {
+	for _, b := range inv.mutatingBindings {
 		if b.Spec.PolicyName == policy {
 			all = append(all, nativeBinding{apiObject: b, matches: b.Spec.MatchResources})
 		}
@@ -169,6 +169,7 @@ type exported struct {
 	document policy.Document
 	options  export.Options
 	policies []apiObject
+	lost     []string // names of entries that are not exported, or not completely
 }
 
 // exportAs exports the policy for the targets that the backstop uses, with or without --deny-unrewritten. It returns
@@ -178,18 +179,24 @@ func (c *cluster) exportAs(backstop []nativePolicy, unrewritten bool) (exported,
 	if !ok {
 		return exported{}, false
 	}
-	doc, err := policy.Describe(c.policyFilesOf(c.kept())...)
+	doc, err := policy.Describe(c.policyFiles()...)
 	if err != nil {
 		return exported{}, false
 	}
 	e := exported{document: doc, options: export.Options{
 		Targets: []export.Target{export.VAP}, Exempt: export.ExemptNamespaces(), Hash: p.Hash(),
-		DenyUnrewritten: unrewritten,
+		DenyUnrewritten: unrewritten, Now: c.now,
 	}}
 	if slices.ContainsFunc(backstop, func(p nativePolicy) bool { return p.mutates }) {
 		e.options.Targets = append(e.options.Targets, export.MAP)
 	}
-	for _, o := range export.Export(doc, e.options).Objects {
+	result := export.Export(doc, e.options)
+	for i := range result.Coverage {
+		if entry := &result.Coverage[i]; !entry.Complete() {
+			e.lost = append(e.lost, entry.Entry.Name)
+		}
+	}
+	for _, o := range result.Objects {
 		switch p := o.Object.(type) {
 		case *admissionv1.ValidatingAdmissionPolicy:
 			e.policies = append(e.policies, p)

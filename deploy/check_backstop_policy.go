@@ -14,18 +14,18 @@ import (
 func backstopPolicy() check {
 	return check{
 		id: "backstop-policy", severity: Error,
-		finds: "native policies that were exported from a different policy than the policy in the ConfigMap, were changed " +
-			"later, do not have a binding, do not deny, or match different namespaces than the webhooks. Preflight also " +
-			"reports API server files with a different policy. All these findings are only warnings if the API server calls " +
-			"all webhooks",
+		finds: "native policies that were exported from a different policy than the policy in the ConfigMap or before an " +
+			"exception in it ended, that were changed later, that do not have a binding, that do not deny, or that match " +
+			"different namespaces than the webhooks. Preflight also reports API server files with a different policy. All " +
+			"these findings are only warnings if there are webhooks and the API server calls all of them",
 		why: "requests that the native policies allow by mistake pass while no replica answers, or always if the " +
-			"webhook is never called. Native policies can also deny requests that the policy allows",
+			"webhook is never called or does not exist. Native policies can also deny requests that the policy allows",
 		fix: "export the policy again with evergate export --target vap,map --policy POLICY, and apply the output " +
 			"with kustomize/wiring, which copies the namespaces to the bindings. kubectl evergate apply renews " +
 			"native policies together with the policy",
 		run: func(c *cluster, r *reporter) {
 			b := backstopCheck{cluster: c, policies: c.backstop(), report: r.warning}
-			if slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.neverCalled() != "" }) {
+			if c.native || slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.neverCalled() != "" }) {
 				b.report = r.error
 			}
 			if b.compareHashes() {
@@ -156,7 +156,7 @@ func (b *backstopCheck) checkPolicy(p *nativePolicy) {
 		b.report(at, "its failurePolicy is Ignore: an object that costs more than the API server's budget is allowed")
 	}
 	if fields := leavesOut(p.constraints, false); len(fields) > 0 {
-		b.report(at, "it leaves out objects that the webhook matches, by %s", strings.Join(fields, " and "))
+		b.report(at, "it leaves out objects that the exported policy matches, by %s", strings.Join(fields, " and "))
 	}
 	switch {
 	case len(p.bindings) == 0:
@@ -169,7 +169,7 @@ func (b *backstopCheck) checkPolicy(p *nativePolicy) {
 		binding := &p.bindings[i]
 		at := b.ref(binding.apiObject)
 		if fields := leavesOut(binding.matches, true); len(fields) > 0 {
-			b.report(at, "it leaves out objects that the webhook matches, by %s", strings.Join(fields, " and "))
+			b.report(at, "it leaves out objects that the exported policy matches, by %s", strings.Join(fields, " and "))
 		}
 		if h == nil {
 			continue

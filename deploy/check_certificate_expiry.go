@@ -31,7 +31,7 @@ func certificateExpiry() check {
 				}
 			}
 			if len(c.served) > 0 && !inDate(c.served[0], c.now) {
-				r.error(c.hooks[0].ref, "the certificate that its Service serves is %s", c.validity(c.served[0]))
+				r.error(c.anchor(), "the certificate that its Service serves is %s", c.validity(c.served[0]))
 			}
 			for crt := range c.servingCertificates {
 				for _, condition := range crt.Status.Conditions {

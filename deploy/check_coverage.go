@@ -5,13 +5,13 @@ import (
 )
 
 // coverage lists the covered namespaces. A namespace is covered if every Evergate webhook except the policy guard
-// selects it. The check warns of a namespace that has the opt-in label and is not covered. Protected namespaces are
-// exempt.
+// selects it or, without webhooks, every binding of a native policy. The check warns of a namespace that has the opt-in
+// label and is not covered. Protected namespaces are exempt.
 func coverage() check {
 	return check{
 		id: "coverage", severity: Warning, live: true,
-		finds: "the namespaces that the webhooks cover and the namespaces that they do not cover, with the severity " +
-			"`info`. A namespace that has opted in and is not covered is a warning",
+		finds: "the namespaces that the webhooks or native policies cover and the namespaces that they do not cover, with " +
+			"the severity `info`. A namespace that has opted in and is not covered is a warning",
 		why: "in a namespace that is not covered, Evergate does not rewrite or check any object",
 		fix: "label the namespace with kubectl label namespace NAME " + optInLabel + "=" + optInEnabled,
 		run: func(c *cluster, r *reporter) {
@@ -28,7 +28,7 @@ func coverage() check {
 				}
 			}
 			if len(covered)+len(not) > 0 {
-				at := c.hooks[0].ref.in("namespaces")
+				at := c.anchor().in("namespaces")
 				r.info(at, "%d covered: %s", len(covered), some(covered))
 				r.info(at, "%d not covered: %s", len(not), some(not))
 			}
@@ -37,8 +37,9 @@ func coverage() check {
 }
 
 func (c *cluster) covered(namespace string) bool {
-	set := c.namespaceLabels(namespace)
-	return !slices.ContainsFunc(c.hooks, func(h *hook) bool {
-		return !h.guardsPolicy() && !selects(h.NamespaceSelector, set)
-	})
+	set, scopes := c.namespaceLabels(namespace), c.scopes()
+	if c.native && len(scopes) == 0 {
+		return false // see the check backstop-policy
+	}
+	return !slices.ContainsFunc(scopes, func(s namespaceScope) bool { return !selects(s.selector, set) })
 }

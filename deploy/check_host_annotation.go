@@ -95,13 +95,13 @@ func checksHosts(doc *policy.Document) bool {
 	})
 }
 
-// policyDocument returns the text of the policy that the Pods use. ok is false if the input does not have the policy:
+// policyDocument returns the text of the policy. ok is false if the input does not have the policy:
 // see policy.
 func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
 	if _, ok = c.policy(); !ok {
 		return doc, false
 	}
-	doc, err := policy.Describe(c.policyFilesOf(c.kept())...)
+	doc, err := policy.Describe(c.policyFiles()...)
 	return doc, err == nil
 }
 

@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// mirrorNamespace checks that the rewriting webhooks do not select a namespace in which a mirror runs. A mirror runs
-// in a namespace if its registry is a Service there (name.namespace.svc) or the host of an Ingress or a route there.
+// mirrorNamespace checks that the rewriting webhooks and native policies do not select a namespace in which a mirror
+// runs. A mirror runs in a namespace if its registry is a Service there (name.namespace.svc) or the host of an Ingress
+// or a route there.
 func mirrorNamespace() check {
 	return check{
 		id: "mirror-namespace", severity: Error,
@@ -70,10 +71,14 @@ func hostsOf(route *unstructured.Unstructured) []string {
 	return hosts
 }
 
-// rewrites reports whether a webhook rewrites Pod images in a namespace.
+// rewrites reports whether a webhook or a native policy rewrites Pod images in a namespace.
 func (c *cluster) rewrites(namespace string) bool {
 	set := c.namespaceLabels(namespace)
 	return slices.ContainsFunc(c.hooks, func(h *hook) bool {
 		return h.mutating && h.covers("pods", admissionv1.Create) && selects(h.NamespaceSelector, set)
+	}) || slices.ContainsFunc(c.backstop(), func(p nativePolicy) bool {
+		return p.mutates && slices.ContainsFunc(p.bindings, func(b nativeBinding) bool {
+			return selects(b.namespaceSelector(), set)
+		})
 	})
 }

@@ -7,21 +7,29 @@ import (
 )
 
 // missingWebhook checks that an Evergate webhook calls a path that evaluates each block of the policy that has
-// entries. If the input does not have the policy, it checks that one webhook rewrites and one validates. An input
-// without a Deployment is only a part of an installation and is not checked.
+// entries. If the input does not have the policy, it checks that one webhook rewrites and one validates. If there are
+// only native policies, it checks that they enforce the whole policy. Any other input without a Deployment is only a
+// part of an installation and is not checked.
 func missingWebhook() check {
 	return check{
 		id: "missing-webhook", severity: Error, needs: []premise{together()},
 		finds: "policy entries whose objects no webhook matches. If the policy is not known, a missing webhook " +
-			"configuration is a warning",
+			"configuration is a warning. Entries that native policies do not completely enforce are a warning if there are no " +
+			"webhooks",
 		why: "the API server does not call Evergate for these objects. Evergate neither rewrites nor checks " +
 			"them, whatever the policy contains",
 		fix: "apply the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration evergate from " +
 			"kustomize/base, without the components no-pods, no-ingresses, no-gateway-api and no-openshift-routes. For the " +
-			"certificates and dnsEndpoints blocks, add the component host-kinds",
+			"certificates and dnsEndpoints blocks, add the component host-kinds. If you use only native policies, " +
+			"evergate export --coverage prints the reasons",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
 			switch {
+			case c.native && ok:
+				if lost := c.notEnforced(); len(lost) > 0 {
+					r.warning(c.anchor(), "there are no webhooks, and the native policies do not completely enforce these entries of "+
+						"the policy: %s", some(lost))
+				}
 			case len(c.servers) == 0:
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.mutating }):
 				// The component no-pods accepts it.
@@ -41,6 +49,13 @@ func missingWebhook() check {
 			}
 		},
 	}
+}
+
+// notEnforced lists the entries of the policy that are not exported, or of which parts are not exported.
+func (c *cluster) notEnforced() []string {
+	b := backstopCheck{cluster: c, policies: c.backstop()}
+	e, _ := b.exported()
+	return e.lost
 }
 
 // pathsOf lists the paths that evaluate, or rewrite by, a block of the policy.

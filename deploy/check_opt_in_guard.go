@@ -26,15 +26,16 @@ func optInGuard() check {
 			"[Deny]. Exclude names in the list of exempt namespaces (base/exempt-namespaces.yaml), which " +
 			"kustomize/wiring copies to the webhooks and the guard",
 		run: func(c *cluster, r *reporter) {
-			i, exempt := slices.IndexFunc(c.hooks, selectsByLabel), slices.DeleteFunc(c.exemptNames(), c.guardsCreation)
+			scopes := c.scopes()
+			i, exempt := slices.IndexFunc(scopes, selectsByLabel), slices.DeleteFunc(c.exemptNames(), c.guardsCreation)
 			guards := c.optInGuards()
 			switch {
 			case len(guards) > 0:
 			case i >= 0:
-				r.warning(c.hooks[i].ref,
+				r.warning(scopes[i].ref,
 					"it selects namespaces by the label %s, which no ValidatingAdmissionPolicy guards", optInLabel)
 			case len(exempt) > 0:
-				r.warning(c.hooks[0].ref,
+				r.warning(c.anchor(),
 					"it excludes namespaces by name, whose creation no ValidatingAdmissionPolicy guards: %s", some(exempt))
 			}
 			for _, p := range guards {
@@ -47,21 +48,13 @@ func optInGuard() check {
 	}
 }
 
-// exemptNames lists the namespaces that any Evergate webhook excludes by name, in the order of the webhooks.
+// exemptNames lists the namespaces that a webhook excludes by name or, without webhooks, a binding of a native policy.
 func (c *cluster) exemptNames() []string {
 	var names []string
-	for _, h := range c.hooks {
-		if h.NamespaceSelector == nil {
-			continue
-		}
-		for _, e := range h.NamespaceSelector.MatchExpressions {
-			if e.Key != corev1.LabelMetadataName || e.Operator != metav1.LabelSelectorOpNotIn {
-				continue
-			}
-			for _, name := range e.Values {
-				if !slices.Contains(names, name) {
-					names = append(names, name)
-				}
+	for _, s := range c.scopes() {
+		for _, name := range s.excludedNames() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
@@ -102,13 +95,13 @@ func listedBy(p *admissionv1.ValidatingAdmissionPolicy) func(name string) bool {
 	return func(name string) bool { return listed[name] }
 }
 
-// selectsByLabel reports whether a webhook depends on the label, to opt in or to opt out.
-func selectsByLabel(h *hook) bool {
-	if h.NamespaceSelector == nil {
+// selectsByLabel reports whether a selector depends on the label, to opt in or to opt out.
+func selectsByLabel(s namespaceScope) bool {
+	if s.selector == nil {
 		return false
 	}
-	_, equals := h.NamespaceSelector.MatchLabels[optInLabel]
-	for _, e := range h.NamespaceSelector.MatchExpressions {
+	_, equals := s.selector.MatchLabels[optInLabel]
+	for _, e := range s.selector.MatchExpressions {
 		equals = equals || e.Key == optInLabel
 	}
 	return equals

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// optInValue checks that some value of the opt-in label, or its absence, lets webhooks select a namespace, and that
+// optInValue checks that some value of the opt-in label, or its absence, lets webhooks, or the bindings of native
+// policies if there are no webhooks, select a namespace, and that
 // the ValidatingAdmissionPolicy that guards the label accepts each value in the selectors. A guard that does not
 // contain the value enabled is assumed to accept every value.
 func optInValue() check {
@@ -22,9 +23,9 @@ func optInValue() check {
 		fix: "in every namespaceSelector, write " + optInLabel + " In [" + optInEnabled + "] to opt in, or NotIn " +
 			"[" + optInDisabled + "] to opt out",
 		run: func(c *cluster, r *reporter) {
-			reported := map[string]bool{} // each value once for all webhooks
-			for _, h := range c.hooks {
-				requirements := onLabel(h.NamespaceSelector)
+			reported := map[string]bool{} // each value once for all selectors
+			for _, s := range c.scopes() {
+				requirements := onLabel(s.selector)
 				guard, denied := c.deniedValues(requirements)
 				selectable := slices.ContainsFunc(c.possibleLabels(requirements), func(set labels.Set) bool {
 					return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return !r.Matches(set) })
@@ -34,13 +35,13 @@ func optInValue() check {
 				case reported[name] || selectable && len(denied) == 0:
 					continue
 				case selectable:
-					r.warning(h.ref, "it has the value %s of the label %s, which the ValidatingAdmissionPolicy %s denies: no "+
+					r.warning(s.ref, "it has the value %s of the label %s, which the ValidatingAdmissionPolicy %s denies: no "+
 						"namespace can have it", name, optInLabel, guard)
 				case len(denied) > 0:
-					r.error(h.ref, "it requires the label %s to be %s, which the ValidatingAdmissionPolicy %s denies: no namespace "+
+					r.error(s.ref, "it requires the label %s to be %s, which the ValidatingAdmissionPolicy %s denies: no namespace "+
 						"can be selected", optInLabel, name, guard)
 				default:
-					r.error(h.ref, "its requirements on the label %s contradict each other: no namespace can be selected",
+					r.error(s.ref, "its requirements on the label %s contradict each other: no namespace can be selected",
 						optInLabel)
 				}
 				reported[name] = true

@@ -15,6 +15,13 @@ func policyInvalid() check {
 			"drains and rollouts stop",
 		fix: "correct the policy. evergate policy check reports the same errors before you apply it",
 		run: func(c *cluster, r *reporter) {
+			if cm := c.policyMap(); c.native && cm != nil {
+				if _, err := policy.Load(filesOf(cm)...); err != nil {
+					for line := range strings.Lines(err.Error()) {
+						r.error(c.ref(cm), "its policy fails to load: %s", strings.TrimSpace(line))
+					}
+				}
+			}
 			reported := map[string]bool{} // once for all Deployments that mount the policy
 			for _, s := range c.servers {
 				_, err := policy.Load(c.policyFilesOf(s)...)

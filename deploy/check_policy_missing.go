@@ -21,6 +21,9 @@ func policyMissing() check {
 		fix: "mount the ConfigMap at --policy, in the namespace of the Deployment, with keys that end in .yaml. " +
 			"With the component require-policy, a replica without a policy is not ready",
 		run: func(c *cluster, r *reporter) {
+			if c.native {
+				c.checkPolicyOfNative(r)
+			}
 			for _, s := range c.servers {
 				if !s.settings.Dev && s.settings.Known("policy") {
 					c.checkPolicyOf(s, r)
@@ -55,6 +58,18 @@ func (c *cluster) checkPolicyOf(s *server, r *reporter) {
 		case c.live:
 			r.error(s.process, "there is no ConfigMap %s, which contains its policy", name)
 		}
+	}
+}
+
+// checkPolicyOfNative checks the ConfigMap of an installation with only native policies. The audit reads it, and
+// preflight compares the native policies with it.
+func (c *cluster) checkPolicyOfNative(r *reporter) {
+	switch cm := c.policyMap(); {
+	case cm != nil:
+		c.checkPolicyIn(cm, r)
+	case c.live:
+		r.error(c.anchor(), "there is no ConfigMap evergate-policy with the policy that the native policies were exported "+
+			"from")
 	}
 }
 

@@ -32,6 +32,7 @@ type cluster struct {
 	replaced  []replacement
 	dryRuns   []DryRun
 	live      bool
+	native    bool // there are no webhooks and no servers, and native policies enforce the policy
 }
 
 func newCluster(inv *Inventory, o Options) (*cluster, error) {
@@ -45,7 +46,12 @@ func newCluster(inv *Inventory, o Options) (*cluster, error) {
 	}
 	c.namespace = c.namespaceOfHooks()
 	if len(c.hooks) == 0 {
-		return nil, errNothing
+		if !inv.nativeOnly() {
+			return nil, errNothing
+		}
+		c.native, c.namespace = true, inv.namespaceOfNative()
+		c.live = live(inv.backstop()[0])
+		return c, nil
 	}
 	servers := newServers(inv, c.namespace)
 	c.servers, c.replaced = lastOfEach(inv, servers)

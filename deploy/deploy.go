@@ -10,7 +10,7 @@
 //	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
 //	network.go       the traffic that NetworkPolicies allow; monitor.go monitors; chain.go served certificates
 //	dry_run.go       the answers of an API server to dry runs of Pods
-//	backstop.go      the native policies next to the webhooks
+//	backstop.go      the native policies next to the webhooks; native_only.go installations without webhooks
 //	endpoint.go      the destination of traces; resources.go the amounts that quotas count; pod_security.go the rules of
 //	                 the Pod Security profiles
 //	check.go         the type of a check; premise.go the conditions for running it; checks.go all checks, in the order
@@ -38,8 +38,8 @@ type Options struct {
 	DryRuns []DryRun
 }
 
-// Check runs all checks. It returns an error if the inventory does not have an Evergate webhook, so there is nothing to
-// check.
+// Check runs all checks. It returns an error if the inventory does not have an Evergate webhook and is not an
+// installation with only native policies, so there is nothing to check.
 func Check(inv *Inventory, o Options) (*Report, error) {
 	c, err := newCluster(inv, o)
 	if err != nil {

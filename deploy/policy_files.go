@@ -6,19 +6,27 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// policy returns the policy that the Pods use. ok is false if the input does not have it, if it fails to load, or if
-// it has no entries, which the check policy-missing reports. If there are several Deployments, it is the policy of
-// the Deployment to keep.
+// policy returns the policy. ok is false if the input does not have it, if it fails to load, or if it has no entries,
+// which the check policy-missing reports.
 func (c *cluster) policy() (p *policy.Policy, ok bool) {
-	if len(c.servers) == 0 {
-		return nil, false
-	}
-	files := c.policyFilesOf(c.kept())
+	files := c.policyFiles()
 	if len(files) == 0 {
 		return nil, false
 	}
 	p, err := policy.Load(files...)
 	return p, err == nil && !p.Emptied()
+}
+
+// policyFiles returns the files of the policy that the Pods use. If there are several Deployments, it is the policy of
+// the Deployment to keep. In an installation with only native policies, it is the policy in the manifests.
+func (c *cluster) policyFiles() []policy.File {
+	if len(c.servers) > 0 {
+		return c.policyFilesOf(c.kept())
+	}
+	if cm := c.policyMap(); c.native && cm != nil {
+		return filesOf(cm)
+	}
+	return nil
 }
 
 // policyFilesOf returns the policy files in the ConfigMaps that --policy of a server is in.

@@ -47,6 +47,13 @@ const (
 // hasEnded reports whether now is at or after the end. A nil moment never ends. At the zero time, nothing has ended.
 func (m *moment) hasEnded(now time.Time) bool { return m != nil && !now.Before(m.ends) }
 
+// Ended reports whether until has ended at now. until is the value of a field as Describe returns it. At the zero time,
+// nothing has ended.
+func Ended(until string, now time.Time) bool {
+	var m moment
+	return m.UnmarshalText([]byte(until)) == nil && m.hasEnded(now)
+}
+
 // String returns the moment as it is written in the policy.
 func (m *moment) String() string { return m.text }
 

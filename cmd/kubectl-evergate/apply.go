@@ -63,6 +63,8 @@ If the cluster has a backstop (native policies from evergate export), apply rene
 policies cannot enforce a part of the policy, apply does not change anything, unless --best-effort leaves this part to
 the webhooks.
 
+If the cluster has native policies and neither webhooks nor replicas, apply does not wait for replicas.
+
 Apply does not change a ConfigMap that Argo CD or Flux manages, because they would undo the change.`,
 		Example: `  kubectl evergate apply -f policy.yaml
   kubectl evergate apply -f policies/ --yes --timeout 30s`,
@@ -143,6 +145,10 @@ func (a *app) apply(
 		return err
 	}
 	if !f.wait {
+		return nil
+	}
+	if len(replicas) == 0 && a.nativeOnly(ctx, c) {
+		a.say("there are no webhooks and no replicas: only the native policies enforce the policy")
 		return nil
 	}
 	return a.await(ctx, f, c, p, is.Hash())

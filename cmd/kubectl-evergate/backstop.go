@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,13 +31,13 @@ func (a *app) renewal(
 	if apierrors.IsForbidden(err) {
 		a.say("you may not list native policies, so an existing backstop is not renewed: the ClusterRole in the component " +
 			"backstop allows this")
-		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is))
+		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is, a.now()))
 	}
 	if err != nil {
 		return nil, err
 	}
 	if b.Empty() {
-		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is))
+		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is, a.now()))
 	}
 	for _, o := range b.Objects() {
 		if err := revise.ObjectManagedBy(o.GetKind(), &o); err != nil {
@@ -49,7 +50,9 @@ func (a *app) renewal(
 	}
 	exempt := export.ExemptNamespaces()
 	exempt[0] = c.Namespace
-	r, err := b.Renew(was, is, backstop.Options{Hash: hash, Exempt: exempt, DenyUnrewritten: f.unrewritten})
+	r, err := b.Renew(was, is, backstop.Options{
+		Hash: hash, Exempt: exempt, DenyUnrewritten: f.unrewritten, Now: a.now(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +86,9 @@ func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster,
 
 // usesOfFiles returns the webhooks that have to be called if the cluster has no backstop. It considers files of the
 // API server if they answer the probe.
-func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document) []export.WebhookUse {
+func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document, now time.Time) []export.WebhookUse {
 	uses := export.WebhookUses(doc, export.Options{
-		Targets: []export.Target{export.Static}, Exempt: export.ExemptNamespaces(),
+		Targets: []export.Target{export.Static}, Exempt: export.ExemptNamespaces(), Now: now,
 	})
 	if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err == nil && hash != "" {
 		return uses
@@ -121,6 +124,17 @@ func uncalled(h *hook, uses []export.WebhookUse) string {
 		return "no native policy replaces it"
 	}
 	return uses[i].Called
+}
+
+// nativeOnly reports whether the cluster has native policies and no webhooks of Evergate. It returns false if it cannot
+// read them.
+func (a *app) nativeOnly(ctx context.Context, c *live.Cluster) bool {
+	hooks, err := readHooks(ctx, c)
+	if err != nil || len(hooks) > 0 {
+		return false
+	}
+	b, err := backstop.Read(ctx, c.Dynamic)
+	return err == nil && !b.Empty()
 }
 
 // renew renews the backstop and prints the result.

@@ -76,6 +76,7 @@ type status struct {
 	replicas   []live.Answer
 	listed     bool // the replicas could be listed
 	hooks      []hook
+	hooksRead  bool     // all webhook configurations could be read
 	native     int      // number of policies of the backstop
 	nativeOf   []string // the hashes of the policies from which they were exported
 	filesOf    string   // the same hash in files of the API server; may be empty
@@ -95,6 +96,7 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	s.replicas = c.Ask(ctx, replicas, true)
 	s.readPolicy(ctx, policies(c, replicas))
 	s.hooks, err = readHooks(ctx, c)
+	s.hooksRead = err == nil
 	s.note("webhooks", err)
 	s.readBackstop(ctx, c)
 	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
@@ -188,7 +190,7 @@ const soon = 7 * 24 * time.Hour
 // findProblems finds problems.
 func (s *status) findProblems() {
 	wrong := func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) }
-	if len(s.replicas) == 0 && s.listed {
+	if len(s.replicas) == 0 && s.listed && !s.nativeOnly() {
 		wrong("there are no replicas")
 	}
 	for i := range s.replicas {
@@ -217,9 +219,14 @@ func (s *status) findProblems() {
 			"evergate export --target static", s.configMap)
 	}
 	s.checkCAs(wrong)
-	if len(s.hooks) == 0 && len(s.unread) == 0 {
+	if len(s.hooks) == 0 && len(s.unread) == 0 && !s.nativeOnly() {
 		wrong("there are no webhooks of Evergate that call a URL or a Service in %s", s.namespace)
 	}
+}
+
+// nativeOnly reports whether the cluster has native policies and neither webhooks nor replicas.
+func (s *status) nativeOnly() bool {
+	return s.native > 0 && s.hooksRead && len(s.hooks) == 0 && s.listed && len(s.replicas) == 0
 }
 
 // checkCAs finds webhooks without a CA, and webhooks whose CA expires soon. It reports each of the two in one

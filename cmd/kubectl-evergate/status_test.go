@@ -88,6 +88,32 @@ Problems:
 	}
 }
 
+// TestStatusOfNativeOnly checks the status of a cluster with native policies and without webhooks and replicas.
+func TestStatusOfNativeOnly(t *testing.T) {
+	for _, test := range []struct {
+		native   int
+		problems []string
+	}{
+		{2, nil},
+		{0, []string{"there are no replicas", "there are no webhooks of Evergate that call a URL or a Service in " +
+			"evergate-system"}},
+	} {
+		s := &status{namespace: "evergate-system", namespaces: -1, listed: true, hooksRead: true, native: test.native}
+		s.findProblems()
+		if diff := cmp.Diff(test.problems, s.problems); diff != "" {
+			t.Errorf("%d native policies (-want +got):\n%s", test.native, diff)
+		}
+		var out bytes.Buffer
+		if err := s.write(&out); err != nil {
+			t.Fatal(err)
+		}
+		line := "\nOnly the native policies enforce the policy: there are no webhooks and no replicas\n"
+		if shown := strings.Contains(out.String(), line); shown != (test.native > 0) {
+			t.Errorf("%d native policies:\n%s", test.native, &out)
+		}
+	}
+}
+
 // TestHooksByURL checks that a webhook with a URL is recognized by its name and does not need a CA.
 func TestHooksByURL(t *testing.T) {
 	address, path := "https://evergate.example:8443/validate/pods", "/validate/services"

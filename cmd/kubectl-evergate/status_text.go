@@ -54,6 +54,9 @@ func (s *status) writeBackstop(b *bytes.Buffer) {
 	if s.native > 0 {
 		fmt.Fprintf(b, "Backstop: %d native policies, exported from policy %s\n", s.native, text.List(s.nativeOf))
 	}
+	if s.nativeOnly() {
+		fmt.Fprintln(b, "Only the native policies enforce the policy: there are no webhooks and no replicas")
+	}
 	if s.filesOf != "" {
 		fmt.Fprintf(b, "Files of the API server: exported from policy %s\n", s.filesOf)
 	}

@@ -76,6 +76,12 @@ func TestExemptNamesAgree(t *testing.T) {
 		for _, dir := range []string{dir, k.add(t, "namespace: another-name\nresources: [../../"+dir+"]\ntransformers: "+
 			"[../../kustomize/wiring]")} {
 			hooks, guard := exemptNames(t, k, dir)
+			_, bindings := namespacesOf(t, k.render(t, dir))
+			for binding, selector := range bindings {
+				if diff := cmp.Diff(guard, selector.MatchExpressions[1].Values); diff != "" {
+					t.Errorf("%s, %s: the guard has other names (-guard +binding):\n%s", dir, binding, diff)
+				}
+			}
 			for _, name := range excluding() {
 				names, on := hooks[name] // a component may switch off a webhook
 				if diff := cmp.Diff(guard, names); on && diff != "" {

@@ -27,11 +27,11 @@ func rendered[T interface{ GetName() string }](t *testing.T, k *Kit, dir string)
 	return objects
 }
 
-// TestNetworkPolicy checks that in every overlay all clients reach the port for reviews, and one namespace reaches the
+// TestNetworkPolicy checks that in every overlay with a server all clients reach the port for reviews, and one namespace reaches the
 // ops port. Evergate itself reaches nothing, unless traces are configured.
 func TestNetworkPolicy(t *testing.T) {
 	monitoring := map[string]string{"platform": "observability"} // otherwise as in base
-	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+	eachServingOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		policies := rendered[*networkingv1.NetworkPolicy](t, k, dir)
 		p, ok := policies["evergate"]
 		if !ok {

@@ -57,6 +57,15 @@ func eachOverlay(t *testing.T, test func(t *testing.T, k *Kit, dir string)) {
 	}
 }
 
+// eachServingOverlay runs a test for every overlay that contains the server.
+func eachServingOverlay(t *testing.T, test func(t *testing.T, k *Kit, dir string)) {
+	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+		if bytes.Contains(k.render(t, dir), []byte("\nkind: Deployment\n")) {
+			test(t, k, dir)
+		}
+	})
+}
+
 // fullGolden is the overlay whose complete output is stored. The golden file of every other overlay is a diff to it.
 const fullGolden = "fail-open"
 
@@ -247,9 +256,9 @@ transformers: [../../kustomize/wiring]`
 	}
 }
 
-// TestRequirePolicy checks that the component adds the flag to every overlay.
+// TestRequirePolicy checks that the component adds the flag to every overlay with a server.
 func TestRequirePolicy(t *testing.T) {
-	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
+	eachServingOverlay(t, func(t *testing.T, k *Kit, dir string) {
 		out := string(k.render(t, k.add(t, `
 resources: [../../`+dir+`]
 components: [../../kustomize/components/require-policy]

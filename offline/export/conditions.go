@@ -81,22 +81,18 @@ type WebhookUse struct {
 // does not have to be called if it has at least one entry and all its entries are native and enforced. Entries in
 // mode warn and audit exist to be counted, and only the webhook counts.
 func WebhookUses(doc policy.Document, o Options) []WebhookUse {
-	omitted := map[policy.Position]Omission{}
-	for _, r := range Export(doc, o).Omissions {
-		// OpenShift Routes have their own webhook, which is always called.
-		if _, known := omitted[r.Pos]; !known && r.Why != openShiftRoutes {
-			omitted[r.Pos] = r
-		}
-	}
+	// OpenShift Routes have their own webhook, which is always called.
+	omissions := slices.DeleteFunc(Export(doc, o).Omissions, func(r Omission) bool { return r.Why == openShiftRoutes })
+	doc.Entries = current(doc.Entries, o.Now)
 	var uses []WebhookUse
 	for _, w := range Webhooks() {
-		uses = append(uses, WebhookUse{w, w.called(doc, o, omitted)})
+		uses = append(uses, WebhookUse{w, w.called(doc, o, omissions)})
 	}
 	return uses
 }
 
 // called returns the reason why a webhook has to be called.
-func (w *Webhook) called(doc policy.Document, o Options, omitted map[policy.Position]Omission) string {
+func (w *Webhook) called(doc policy.Document, o Options, omissions []Omission) string {
 	target := VAP
 	if w.block == "mirrors" {
 		target = MAP
@@ -110,7 +106,7 @@ func (w *Webhook) called(doc policy.Document, o Options, omitted map[policy.Posi
 		if e.Mode == policy.Off || e.Block != w.block && !slices.Contains(w.beside, e.Block) || onlyOpenShift(e) {
 			continue
 		}
-		if why := onlyByWebhook(e, omitted); why != "" {
+		if why := onlyByWebhook(e, omissions); why != "" {
 			return why
 		}
 		if e.Block == w.block {
@@ -130,10 +126,12 @@ func onlyOpenShift(e *policy.Entry) bool {
 }
 
 // onlyByWebhook returns the reason why an entry needs the webhook.
-func onlyByWebhook(e *policy.Entry, omitted map[policy.Position]Omission) string {
-	of := e.Block + " " + e.Name
-	if r, is := omitted[e.Pos]; is {
-		return of + " is not completely native: " + cmp.Or(r.Field, "the entry") + ": " + r.Why
+func onlyByWebhook(e *policy.Entry, omissions []Omission) string {
+	of := nameOf(e)
+	for i := range omissions {
+		if field, why, ok := omissions[i].Of(e); ok {
+			return of + " is not completely native: " + cmp.Or(field, "the entry") + ": " + why
+		}
 	}
 	switch {
 	case e.Block == "owners":

@@ -29,10 +29,10 @@ func TestWebhookUses(t *testing.T) {
 			"public top-level domains"
 		hosts = "ingresses i is not completely native: hosts: the API server's expressions cannot read the hosts in the " +
 			"annotation alb.ingress.kubernetes.io/conditions.*"
-		dated = "routes r is not completely native: the entry: the exception ticket applies until a date, and the API " +
-			"server's expressions do not have a clock"
-		originals = "mirrors hub is not completely native: the entry: the rule p is about original images, and is not " +
-			"native: the exception ticket applies until a date, and the API server's expressions do not have a clock"
+		dated = "routes r is not completely native: the entry: exceptions ticket: the exception applies until " +
+			"2030-01-01, and the API server's expressions do not have a clock"
+		originals = "mirrors hub is not completely native: the entry: exceptions ticket: the exception applies until " +
+			"2030-01-01, and the API server's expressions do not have a clock"
 		owners = "owners o is not completely native: the entry: entries of owners are not supported natively"
 	)
 	both, vap := Options{Targets: []Target{VAP, MAP}}, Options{Targets: []Target{VAP}}

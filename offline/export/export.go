@@ -9,10 +9,9 @@ package export
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -66,6 +65,9 @@ type Options struct {
 	BreakGlass string
 	// Hash is the hash of the policy, for an annotation.
 	Hash string
+	// Now is the time at which entries, excludes and exceptions that have ended are left out. At the zero time, nothing
+	// has ended.
+	Now time.Time
 }
 
 // Result is the result of an export.
@@ -74,7 +76,7 @@ type Result struct {
 	// Nodes is the configuration of a container runtime.
 	Nodes     []byte
 	Omissions []Omission
-	// Coverage reports for each entry which part of it is native.
+	// Coverage reports for each entry which part of it is native. Report returns it as text.
 	Coverage []Coverage
 }
 
@@ -105,8 +107,9 @@ type exporter struct {
 	hostAnnotations map[string][]policy.HostAnnotation
 
 	mirrors *mirrors
-	omitted map[string][]Omission // entries that are not exported at all, by name
-	partial map[string][]Omission // blocks of checks that are not exported, by entry name
+	causes  []*Omission            // in the order in which they were found
+	omitted map[string][]*Omission // entries that are not exported at all, by name
+	partial map[string][]*Omission // blocks of checks that are not exported, by entry name
 	result  Result
 }
 
@@ -117,11 +120,16 @@ func Export(doc policy.Document, o Options) Result {
 		o.Targets = append(slices.Clone(o.Targets), VAP, MAP)
 	}
 	x := &exporter{
-		Options: o, entries: cloneEntries(doc.Entries), settings: doc.Settings,
-		hostAnnotations: doc.HostAnnotations, omitted: map[string][]Omission{}, partial: map[string][]Omission{},
+		Options: o, entries: current(doc.Entries, o.Now), settings: doc.Settings,
+		hostAnnotations: doc.HostAnnotations, omitted: map[string][]*Omission{}, partial: map[string][]*Omission{},
 	}
 	x.mirrors = newMirrors(x.entries)
 	x.omitAll()
+	for _, r := range x.causes {
+		if len(r.Entries) > 0 {
+			x.result.Omissions = append(x.result.Omissions, *r)
+		}
+	}
 	if slices.Contains(o.Targets, MAP) {
 		x.exportMirrors()
 	}
@@ -140,6 +148,29 @@ func Export(doc policy.Document, o Options) Result {
 	}
 	x.cover()
 	return x.result
+}
+
+// current copies entries, so that fields can be removed from the copies. It leaves out entries, excludes and exceptions
+// that have ended at now. An entry that has ended is off, except for mirrors entries: images from their mirrors still
+// count as images from a mirror.
+func current(entries []policy.Entry, now time.Time) []policy.Entry {
+	entries = cloneEntries(entries)
+	ended := func(fields policy.Fields) bool {
+		until, is := fields["until"].(string)
+		return is && policy.Ended(until, now)
+	}
+	for i := range entries {
+		e := &entries[i]
+		if exclude, _ := e.Fields["exclude"].(policy.Fields); ended(exclude) {
+			delete(e.Fields, "exclude")
+		}
+		if ended(e.Fields) && e.Block != "mirrors" {
+			e.Mode = policy.Off
+		}
+	}
+	return slices.DeleteFunc(entries, func(e policy.Entry) bool {
+		return e.Block == "exceptions" && e.Mode == policy.Off
+	})
 }
 
 // cloneEntries copies entries so that fields can be removed from the copies.
@@ -164,63 +195,4 @@ func cloneFields(fields policy.Fields) policy.Fields {
 // kinds returns the kinds of objects that native policies can validate.
 func (x *exporter) kinds() []exportedKind {
 	return []exportedKind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
-}
-
-// Coverage reports which part of an entry is native.
-type Coverage struct {
-	Entry policy.Entry
-	// Native means that the API server enforces the entry.
-	Native bool
-	// Why is the reason why the entry is not native, or lists the parts that are not native.
-	Why string
-}
-
-// String returns a line of a report.
-func (c Coverage) String() string {
-	word := "webhook only"
-	if c.Native {
-		word = "native"
-	}
-	if c.Why != "" {
-		word += ": " + c.Why
-	}
-	return fmt.Sprintf("%s: %s %s: %s", c.Entry.Pos, c.Entry.Block, c.Entry.Name, word)
-}
-
-// omittedFields lists the fields that only the webhook applies, with the reasons.
-func omittedFields(omissions []Omission) string {
-	var fields []string
-	for _, r := range omissions {
-		fields = append(fields, r.Field+" ("+r.Why+")")
-	}
-	return strings.Join(fields, ", ")
-}
-
-// cover fills in the coverage.
-func (x *exporter) cover() {
-	for _, e := range x.entries {
-		if e.Block == "exceptions" {
-			continue
-		}
-		c := Coverage{Entry: e, Native: true}
-		switch omitted := x.omitted[e.Name]; {
-		case e.Mode == policy.Off:
-			c.Native, c.Why = false, "it is off"
-		case !x.exports(e.Block):
-			c.Native, c.Why = false, "none of the selected targets supports it"
-		case len(omitted) > 0:
-			c.Native, c.Why = false, omitted[0].Why
-		case len(x.partial[e.Name]) > 0:
-			c.Native = slices.ContainsFunc(slices.Collect(maps.Keys(e.Fields)),
-				func(f string) bool {
-					return !slices.Contains([]string{"match", "exclude", "kinds", "subdomainDomains"}, f)
-				})
-			c.Why = "except " + omittedFields(x.partial[e.Name])
-		case e.Block == "pods":
-			c.Why = "except the templates of workloads, which only the webhook validates"
-		case e.Block == "mirrors":
-			c.Why = "except warnings and audit annotations about images, which only the webhook writes"
-		}
-		x.result.Coverage = append(x.result.Coverage, c)
-	}
 }

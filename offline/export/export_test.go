@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -58,8 +59,8 @@ ingresses:
 - {name: set, mode: enforce, match: {set: edge}, tls: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
 			"policy.yaml:6:3: ingresses[0].exclude.until: it ends on a date, and the API server's expressions do not have " +
-				"a clock: " +
-				"export again after that, or leave the entry to the webhook, with --best-effort",
+				"a clock: after 2030-01-01, a form without a clock exists, so export again then, or leave the entry to the " +
+				"webhook, with --best-effort",
 			"policy.yaml:6:3: ingresses[0].ingressNginx: the API server does not have the table of risky ingress-nginx " +
 				"annotations" + webhook,
 			"policy.yaml:7:3: ingresses[1].match.set: the webhook path selects the rule set: leave rule sets to the webhook, " +
@@ -67,8 +68,8 @@ ingresses:
 			"policy.yaml:4:3: services[0].externalNames: the API server does not have a list of public top-level domains" +
 				webhook,
 			"policy.yaml:4:3: services[0].until: it ends on a date, and the API server's expressions do not have a clock: " +
-				"export " +
-				"again after that, or leave the entry to the webhook, with --best-effort",
+				"after 2030-01-01, a form without a clock exists, so export again then, or leave the entry to the webhook, " +
+				"with --best-effort",
 		}},
 		"hosts": {`ingresses:
 - {name: i, mode: enforce, hosts: {required: true}}
@@ -107,14 +108,31 @@ pods:
 - {name: from, mode: enforce, images: {from: mirrors}}
 - {name: tags, mode: warn, images: {deniedTags: [latest]}}
 `, Options{Targets: []Target{VAP, MAP}}, []string{
-			"policy.yaml:5:3: mirrors[1]: the rule tags is about original images, and is in mode warn, and a " +
-				"mutating policy cannot warn" + webhook,
-			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn: leave the entry to the webhook until it is " +
-				"in mode enforce, with --best-effort",
-			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not supported natively: list the registries, or " +
-				"leave the entry to the webhook, with --best-effort",
-			"policy.yaml:7:3: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
+			"policy.yaml:8:3: pods[1].mode: the rule is about original images and is in mode warn, and a mutating policy " +
+				"cannot warn, so the export leaves out mirrors google, pods from: set it to mode enforce, or leave the entries " +
+				"to the webhook, with --best-effort",
+			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn, so the export also leaves out pods from: leave " +
+				"the entry to the webhook until it is in mode enforce, with --best-effort",
+			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not supported natively, so the export also leaves " +
+				"out pods from: list the registries, or leave the entry to the webhook, with --best-effort",
+		}},
+		"mirrors that end, for nodes": {`mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+pods: [{name: from, mode: enforce, images: {from: mirrors}}]
+`, Options{Targets: []Target{VAP}, DenyUnrewritten: true}, []string{
+			"policy.yaml:5:8: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
 				"remove until, or leave the entry to the webhook, with --best-effort",
+		}},
+		"a mirror that has ended": {`mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+`, Options{Targets: []Target{VAP, MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+			"policy.yaml:4:3: mirrors[0].until: it ends on a date, and the API server's expressions do not have a clock, so " +
+				"the export also leaves out pods from: no form without a clock exists, so remove the entry, or leave the entry " +
+				"to the webhook, with --best-effort",
+			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn, so the export also leaves out pods from: leave " +
+				"the entry to the webhook until it is in mode enforce, with --best-effort",
 		}},
 		// After a native policy has rewritten an image, the webhook does not see the original image, which a rule
 		// that is not native would deny.
@@ -123,25 +141,37 @@ pods:
 - {name: evil, mode: enforce, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
 `, Options{Targets: []Target{MAP}}, []string{
 			"policy.yaml:5:3: pods[0].exclude.until: it ends on a date, and the API server's expressions do not have a " +
-				"clock: export " +
-				"again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: it ends on a " +
-				"date, and the API server's expressions do not have a clock" + webhook,
+				"clock, so the export also leaves out mirrors m: after 2030-01-01, a form without a clock exists, so export " +
+				"again then, or leave the entry to the webhook, with --best-effort",
 		}},
 		"originals, with an exception": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
 pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]
 exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
 `, Options{Targets: []Target{MAP}}, []string{
-			"policy.yaml:4:8: pods[0]: the exception x applies until a date, and the API server's expressions do not have a " +
-				"clock: export again after that, or leave the entry to the webhook, with --best-effort",
-			"policy.yaml:3:11: mirrors[0]: the rule evil is about original images, and is not native: the " +
-				"exception x applies until a date, and the API server's expressions do not have a clock" + webhook,
+			"policy.yaml:5:14: exceptions[0]: the exception applies until 2030-01-01, and the API server's expressions do not " +
+				"have a clock, so the export leaves out pods evil, mirrors m: after 2030-01-01, a form without a clock exists, so " +
+				"export again then, or leave the entries to the webhook, with --best-effort",
+		}},
+		"two exceptions, and a rule that is never native": {`pods: [{name: p, mode: enforce, images: {digest: required}}]
+owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
+exceptions:
+- {name: x, rules: [p], match: {namespaces: [a]}, until: 2030-01-01, reason: r}
+- {name: y, rules: ["*"], match: {namespaces: [b]}, until: 2031-01-01, reason: r}
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:4:10: owners[0]: entries of owners are not supported natively" + webhook,
+			"policy.yaml:6:3: exceptions[0]: the exception applies until 2030-01-01, and the API server's expressions do not " +
+				"have a clock, so the export leaves out pods p: after 2030-01-01, a form without a clock exists, so export again " +
+				"then, or leave the entries to the webhook, with --best-effort",
+			"policy.yaml:7:3: exceptions[1]: the exception applies until 2031-01-01, and the API server's expressions do not " +
+				"have a clock, so the export leaves out pods p: after 2031-01-01, a form without a clock exists, so export again " +
+				"then, or leave the entries to the webhook, with --best-effort",
 		}},
 		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: ` +
 			`{digest: required}}]
 exceptions: [{name: ticket, rules: ["*p/*"], match: {namespaces: [x]}, until: 2030-01-01, reason: why}]
-`, Options{Targets: []Target{VAP}}, []string{"policy.yaml:3:8: pods[0]: the exception ticket applies until a date, and the API server's expressions do not have a clock: " +
-			"export again after that, or leave the entry to the webhook, with --best-effort"}},
+`, Options{Targets: []Target{VAP}}, []string{"policy.yaml:4:14: exceptions[0]: the exception applies until " +
+			"2030-01-01, and the API server's expressions do not have a clock, so the export leaves out pods p: after 2030-01-01, a form without a " +
+			"clock exists, so export again then, or leave the entries to the webhook, with --best-effort"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -200,32 +230,121 @@ func TestDeniedHosts(t *testing.T) {
 	}
 }
 
-// The coverage lists the native part of each entry, and the reasons for the rest.
+// The report of the coverage contains a sentence about the protection that is lost without the webhook, for each entry.
+// A cause that affects several entries is reported once.
 func TestCoverage(t *testing.T) {
-	doc := describe(t, `mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
-pods: [{name: p, mode: enforce, images: {digest: required}}]
+	const (
+		mirrors = `mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+- {name: quay, mode: enforce, sources: [quay.io], mirror: m.example/quay}
+- {name: k8s, mode: enforce, sources: [registry.k8s.io], mirror: m.example/k8s}
+`
+		evil = "pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]\n"
+	)
+	both := []Target{VAP, MAP}
+	for name, test := range map[string]struct {
+		text    string
+		options Options
+		want    []string
+	}{
+		"modes and parts": {`mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example}]
+pods: [{name: p, mode: warn, images: {digest: required}}, {name: r, mode: enforce, images: {digest: required}, workloads: off}]
 services:
 - {name: s, mode: enforce, types: {denied: [NodePort]}}
-- {name: part, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}
+- {name: part, mode: audit, types: {denied: [NodePort]}, externalNames: {}}
 - {name: none, mode: enforce, externalNames: {}}
 - {name: "off", mode: "off", externalNames: {}}
+routes:
+- {name: all, mode: enforce, hosts: {required: true}}
+owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:3:11: mirrors hub: webhook only. Without the webhook, the entry does not apply, because none of the " +
+				"selected targets supports it.",
+			"policy.yaml:4:8: pods p: native. Without the webhook, nothing checks the Pod templates of workloads, and no metric " +
+				"counts the findings.",
+			"policy.yaml:4:59: pods r: native. Nothing is lost without the webhook.",
+			"policy.yaml:6:3: services s: native. Nothing is lost without the webhook.",
+			"policy.yaml:7:3: services part: partly native. Without the webhook, nothing checks externalNames, because the API " +
+				"server does not have a list of public top-level domains, and no metric counts the findings.",
+			"policy.yaml:8:3: services none: webhook only. Without the webhook, nothing checks externalNames, because the API " +
+				"server does not have a list of public top-level domains.",
+			"policy.yaml:9:3: services off: off. Nothing is lost without the webhook.",
+			"policy.yaml:11:3: routes all: partly native. Without the webhook, nothing checks OpenShift Routes.",
+			"policy.yaml:12:10: owners o: webhook only. Without the webhook, the entry does not apply, because entries of " +
+				"owners are not supported natively.",
+		}},
+		"mirrors": {mirrors, Options{Targets: both}, []string{
+			"policy.yaml:4:3: mirrors hub: native. Without the webhook, nothing writes warnings and audit annotations about " +
+				"images.",
+			"policy.yaml:5:3: mirrors quay: native. Without the webhook, nothing writes warnings and audit annotations about " +
+				"images.",
+			"policy.yaml:6:3: mirrors k8s: native. Without the webhook, nothing writes warnings and audit annotations about " +
+				"images.",
+		}},
+		"an end": {`services:
+- {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
+- {name: set, mode: enforce, match: {set: edge}, types: {denied: [NodePort]}}
+`, Options{Targets: both}, []string{
+			"policy.yaml:4:3: services s: webhook only. Without the webhook, the entry does not apply, because of exclude.until " +
+				"(it ends on a date, and the API server's expressions do not have a clock). After 2030-01-01, a form without a " +
+				"clock exists, so export again then.",
+			"policy.yaml:5:3: services set: webhook only. Without the webhook, the entry does not apply, because of match.set " +
+				"(the webhook path selects the rule set).",
+		}},
+		"an exception": {
+			mirrors + evil + "exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]\n",
+			Options{Targets: both},
+			[]string{"policy.yaml:8:14: exceptions x: webhook only. Without the webhook, these entries do not apply, because the " +
+				"exception applies until 2030-01-01, and the API server's expressions do not have a clock: pods evil, mirrors hub, " +
+				"mirrors quay, mirrors k8s. After 2030-01-01, a form without a clock exists, so export again then."},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := Export(describe(t, test.text), test.options)
+			if diff := cmp.Diff(test.want, result.Report()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// After its end, an entry, an exclude or an exception does not prevent the export.
+func TestEnded(t *testing.T) {
+	doc := describe(t, `mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, exclude: {namespaces: [y], until: 2030-01-01, reason: r}}]
+pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]
+services:
+- {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
+- {name: w, mode: warn, until: 2030-01-01, types: {denied: [LoadBalancer]}}
+exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
 `)
-	var got []string
-	for _, c := range Export(doc, Options{Targets: []Target{VAP}}).Coverage {
-		got = append(got, c.String())
+	ends := time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		now       time.Time
+		omissions int
+	}{{time.Time{}, 4}, {ends.Add(-time.Second), 4}, {ends, 0}} {
+		result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: test.now})
+		if len(result.Omissions) != test.omissions {
+			t.Errorf("at %s: %v", test.now, result.Omissions)
+		}
 	}
+	result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: ends})
 	want := []string{
-		"policy.yaml:3:11: mirrors hub: webhook only: none of the selected targets supports it",
-		"policy.yaml:4:8: pods p: native: except the templates of workloads, which only the webhook validates",
-		"policy.yaml:6:3: services s: native",
-		"policy.yaml:7:3: services part: native: except externalNames (the API server does not have a list of public " +
-			"top-level domains)",
-		"policy.yaml:8:3: services none: webhook only: except externalNames (the API server does not have a list of public " +
-			"top-level domains)",
-		"policy.yaml:9:3: services off: webhook only: it is off",
+		"policy.yaml:3:11: mirrors m: native. Without the webhook, nothing writes warnings and audit annotations about images.",
+		"policy.yaml:4:8: pods evil: native. Without the webhook, nothing checks the Pod templates of workloads.",
+		"policy.yaml:6:3: services s: native. Nothing is lost without the webhook.",
+		"policy.yaml:7:3: services w: ended. Nothing is lost without the webhook.",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, result.Report()); diff != "" {
 		t.Error(diff)
+	}
+	text, err := result.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ended := range []string{"LoadBalancer", `"x"`, `"y"`} {
+		if strings.Contains(string(text), ended) {
+			t.Errorf("the export contains %s", ended)
+		}
 	}
 }
 

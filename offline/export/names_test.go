@@ -48,26 +48,29 @@ gateways: [{name: f, mode: warn, protocols: {allowed: [TLS]}}]
 	}
 }
 
-// The file in the example overlay is the export of the policy next to it.
-func TestExampleBackstop(t *testing.T) {
-	dir := "../../examples/overlays/backstop"
-	text, err := os.ReadFile(filepath.Join(dir, "policy.yaml"))
-	if err != nil {
-		t.Fatal(err)
+// The native policies in the overlays are the export of the policy next to them.
+func TestOverlays(t *testing.T) {
+	for _, dir := range []string{"../../examples/overlays/backstop", "../../kustomize/overlays/native"} {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(dir, "policy.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := policy.File{Name: "policy.yaml", Data: text}
+			p, err := policy.Load(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := policy.Describe(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Export(doc, Options{Targets: []Target{VAP, MAP}, Exempt: ExemptNamespaces(), Hash: p.Hash()})
+			manifests, err := r.Text()
+			if err != nil || len(r.Omissions) > 0 {
+				t.Fatal(err, r.Omissions)
+			}
+			golden(t, filepath.Join("..", dir, "backstop.yaml"), manifests)
+		})
 	}
-	file := policy.File{Name: "policy.yaml", Data: text}
-	p, err := policy.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := policy.Describe(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Export(doc, Options{Targets: []Target{VAP, MAP}, Exempt: ExemptNamespaces(), Hash: p.Hash()})
-	manifests, err := r.Text()
-	if err != nil || len(r.Omissions) > 0 {
-		t.Fatal(err, r.Omissions)
-	}
-	golden(t, filepath.Join("..", dir, "backstop.yaml"), manifests)
 }

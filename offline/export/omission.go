@@ -10,12 +10,19 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// Omission reports that a field of an entry cannot be exported.
+// Omission is a reason why entries, or a field of an entry, cannot be exported. There is one Omission for each reason,
+// even if it affects several entries.
 type Omission struct {
-	Pos     policy.Position
-	Field   string // exclude.until; empty for the whole entry
+	Pos     policy.Position // the entry that causes it
+	Field   string          // exclude.until; empty for the whole entry
 	Why     string
 	Instead string // what to do
+	// Entries are the entries that are not exported, or not completely, because of it. An entry of exceptions causes an
+	// omission, but is not in this list.
+	Entries []policy.Entry
+
+	name  string // of the entry that causes it: exceptions x
+	until string // the end, if the entry that causes it ends; otherwise empty
 }
 
 // String returns the line for a report: file, line, column, field, reason, and what to do instead.
@@ -24,28 +31,86 @@ func (r Omission) String() string {
 	if r.Field != "" {
 		path += "." + r.Field
 	}
-	return fmt.Sprintf("%s: %s: %s: %s", r.Pos, path, r.Why, r.Instead)
+	why := r.Why
+	if others := r.others(); len(others) > 0 {
+		also := ""
+		if len(others) < len(r.Entries) {
+			also = "also "
+		}
+		why += ", so the export " + also + "leaves out " + strings.Join(others, ", ")
+	}
+	return fmt.Sprintf("%s: %s: %s: %s", r.Pos, path, why, r.Instead)
 }
 
-// useWebhook is the solution for most omissions.
-const useWebhook = "leave the entry to the webhook, with --best-effort"
+// others lists the affected entries, except for the entry that causes the omission.
+func (r *Omission) others() []string {
+	var names []string
+	for i := range r.Entries {
+		if e := &r.Entries[i]; e.Pos != r.Pos {
+			names = append(names, nameOf(e))
+		}
+	}
+	return names
+}
+
+// Of returns the reason why an entry is not exported completely. ok is false if the omission does not affect the entry.
+func (r *Omission) Of(e *policy.Entry) (field, why string, ok bool) {
+	if !slices.ContainsFunc(r.Entries, func(o policy.Entry) bool { return o.Pos == e.Pos }) {
+		return "", "", false
+	}
+	if e.Pos != r.Pos {
+		return "", r.name + ": " + r.Why, true
+	}
+	return r.Field, r.Why, true
+}
+
+// nameOf returns the block and the name of an entry.
+func nameOf(e *policy.Entry) string { return e.Block + " " + e.Name }
+
+// useWebhook is the solution for most omissions. useWebhooks is the same for omissions that affect several entries.
+const (
+	useWebhook  = "leave the entry to the webhook, with --best-effort"
+	useWebhooks = "leave the entries to the webhook, with --best-effort"
+)
+
+// noClock is the reason why an entry with an end is not exported. whenEnded is the solution.
+const noClock = "the API server's expressions do not have a clock"
+
+func whenEnded(until, otherwise string) string {
+	return "after " + until + ", a form without a clock exists, so export again then, or " + otherwise
+}
 
 // openShiftRoutes is the reason why routes entries for OpenShift Routes are not exported.
 const openShiftRoutes = "OpenShift Routes are not supported natively"
 
 // omit adds an omission of a whole entry, so the entry is not exported.
 func (x *exporter) omit(e *policy.Entry, field, why, instead string) {
-	r := Omission{e.Pos, field, why, instead}
-	x.omitted[e.Name] = append(x.omitted[e.Name], r)
-	x.result.Omissions = append(x.result.Omissions, r)
+	x.omitBecause(e, x.cause(e, field, why, instead))
+}
+
+// cause adds an omission that does not affect any entry yet.
+func (x *exporter) cause(e *policy.Entry, field, why, instead string) *Omission {
+	r := &Omission{Pos: e.Pos, Field: field, Why: why, Instead: instead, name: nameOf(e)}
+	x.causes = append(x.causes, r)
+	return r
+}
+
+// omitBecause adds an entry to the entries that causes affect, so the entry is not exported.
+func (x *exporter) omitBecause(e *policy.Entry, causes ...*Omission) {
+	for _, r := range causes {
+		if !slices.Contains(x.omitted[e.Name], r) {
+			r.Entries = append(r.Entries, *e)
+			x.omitted[e.Name] = append(x.omitted[e.Name], r)
+		}
+	}
 }
 
 // omitBlock adds an omission of a block of checks. The checks of an entry are independent of each other, so the other
 // checks are still exported with --best-effort.
 func (x *exporter) omitBlock(e *policy.Entry, block, field, why, instead string) {
-	r := Omission{e.Pos, field, why, instead}
+	r := x.cause(e, field, why, instead)
+	r.Entries = []policy.Entry{*e}
 	x.partial[e.Name] = append(x.partial[e.Name], r)
-	x.result.Omissions = append(x.result.Omissions, r)
 	delete(e.Fields, block)
 }
 
@@ -208,7 +273,7 @@ func (x *exporter) omitFields(e *policy.Entry, path string, fields policy.Fields
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		inner, ok := read[name]
 		if !ok {
-			x.omitField(e, path, name)
+			x.omitField(e, path, name, fields[name])
 			continue
 		}
 		if nested, isFields := fields[name].(policy.Fields); isFields && inner != nil {
@@ -219,10 +284,14 @@ func (x *exporter) omitFields(e *policy.Entry, path string, fields policy.Fields
 
 // omitField adds an omission for a field. If the field belongs to a block of checks, the rest of the entry is still
 // exported.
-func (x *exporter) omitField(e *policy.Entry, path, name string) {
+func (x *exporter) omitField(e *policy.Entry, path, name string, value any) {
+	if name == "until" {
+		x.omitUntil(e, path+name, fmt.Sprint(value))
+		return
+	}
 	why, instead := whyNot(path + name)
 	selects := strings.HasPrefix(path, "match.") || strings.HasPrefix(path, "exclude.")
-	if e.Block == "mirrors" || e.Block == "pods" || selects || name == "until" || name == "reason" {
+	if e.Block == "mirrors" || e.Block == "pods" || selects || name == "reason" {
 		x.omit(e, path+name, why, instead)
 		return
 	}
@@ -236,6 +305,19 @@ func (x *exporter) omitField(e *policy.Entry, path, name string) {
 	delete(fields, name)
 }
 
+// omitUntil adds an omission for an entry, or its exclude, that ends. A mirrors entry that has ended does not have a
+// form without a clock, because images from its mirror still count as images from a mirror.
+func (x *exporter) omitUntil(e *policy.Entry, field, until string) {
+	const why = "it ends on a date, and " + noClock
+	if e.Block == "mirrors" && field == "until" {
+		x.omit(e, field, why, "no form without a clock exists, so remove the entry, or "+useWebhook)
+		return
+	}
+	r := x.cause(e, field, why, whenEnded(until, useWebhook))
+	r.until = until
+	x.omitBecause(e, r)
+}
+
 // whyNot returns the reason why a field is not exported, and what to do instead.
 func whyNot(field string) (why, instead string) {
 	switch last := field[strings.LastIndexByte(field, '.')+1:]; {
@@ -243,9 +325,6 @@ func whyNot(field string) (why, instead string) {
 		return "the API server does not have a list of public top-level domains", useWebhook
 	case field == "ingressNginx":
 		return "the API server does not have the table of risky ingress-nginx annotations", useWebhook
-	case last == "until":
-		return "it ends on a date, and the API server's expressions do not have a clock",
-			"export again after that, or " + useWebhook
 	case last == "set":
 		return "the webhook path selects the rule set", "leave rule sets to the webhook, with --best-effort"
 	}
@@ -265,30 +344,27 @@ func (x *exporter) seesOriginals(e *policy.Entry) bool {
 func (x *exporter) omitRewriting() {
 	for i := range x.entries {
 		e := &x.entries[i]
-		why := ""
-		switch omitted := x.omitted[e.Name]; {
-		case e.Mode == policy.Off || !x.seesOriginals(e):
-		case len(omitted) > 0:
-			why = "is not native: " + omitted[0].Why
-		case e.Mode != policy.Enforce:
-			why = "is in mode " + e.Mode.String() + ", and a mutating policy cannot warn"
-		}
-		if why == "" {
+		if e.Mode == policy.Off || !x.seesOriginals(e) {
 			continue
+		}
+		causes := x.omitted[e.Name]
+		if len(causes) == 0 && e.Mode != policy.Enforce {
+			causes = []*Omission{x.cause(e, "mode", "the rule is about original images and is in mode "+e.Mode.String()+
+				", and a mutating policy cannot warn", "set it to mode enforce, or "+useWebhooks)}
 		}
 		for _, m := range x.mirrors.entries {
 			if m.Mode == policy.Enforce { // omitMirrors handles other entries
-				x.omit(m, "", "the rule "+e.Name+" is about original images, and "+why, useWebhook)
+				x.omitBecause(m, causes...)
 			}
 		}
-		return
 	}
 }
 
 // omitMirrors adds omissions for entries that the policy that rewrites cannot express, and for rules that need this
 // policy if it is not exported.
 func (x *exporter) omitMirrors() {
-	exact := true // the table of mirrors is exact
+	exact := true          // the table of mirrors is exact
+	var causes []*Omission // of the entries that are not exported
 	for _, e := range x.mirrors.entries {
 		exact = exact && len(x.omitted[e.Name]) == 0
 		for _, s := range texts(e.Fields["sources"]) {
@@ -306,6 +382,11 @@ func (x *exporter) omitMirrors() {
 			x.omit(e, "mode", "a mutating policy cannot warn",
 				"leave the entry to the webhook until it is in mode enforce, with --best-effort")
 		}
+		for _, r := range x.omitted[e.Name] {
+			if !slices.Contains(causes, r) {
+				causes = append(causes, r)
+			}
+		}
 	}
 	for i := range x.entries {
 		e := &x.entries[i]
@@ -315,6 +396,8 @@ func (x *exporter) omitMirrors() {
 		}
 		switch {
 		case images["from"] == nil:
+		case len(causes) > 0:
+			x.omitBecause(e, causes...)
 		case !exact:
 			x.omit(e, "images.from", "some mirrors entries cannot be exported",
 				"list their sources and remove until, or "+useWebhook)
@@ -325,25 +408,39 @@ func (x *exporter) omitMirrors() {
 	}
 }
 
-// omitExceptions adds omissions for the rules in exceptions, because exceptions end on a date.
+// omitExceptions adds an omission for each entry of exceptions, with the rules that it lists, because exceptions end on
+// a date.
 func (x *exporter) omitExceptions() {
 	for i := range x.entries {
 		exception := &x.entries[i]
 		if exception.Block != "exceptions" {
 			continue
 		}
+		until := fmt.Sprint(exception.Fields["until"])
+		var r *Omission
 		for _, rule := range texts(exception.Fields["rules"]) {
 			name, _, _ := strings.Cut(rule, "/")
 			for j := range x.entries {
 				e := &x.entries[j]
-				exported := x.exports(e.Block) && e.Block != "mirrors" && e.Block != "exceptions"
-				if (exported || x.seesOriginals(e)) && x.native(e) && matchesGlob(name, e.Name) {
-					x.omit(e, "", "the exception "+exception.Name+" applies until a date, and the API server's expressions "+
-						"do not have a clock", "export again after that, or "+useWebhook)
+				if !x.excepted(e) || !matchesGlob(name, e.Name) {
+					continue
 				}
+				if r == nil {
+					r = x.cause(exception, "", "the exception applies until "+until+", and "+noClock, whenEnded(until, useWebhooks))
+					r.until = until
+				}
+				x.omitBecause(e, r)
 			}
 		}
 	}
+}
+
+// excepted reports whether an entry would be exported if there were no exceptions.
+func (x *exporter) excepted(e *policy.Entry) bool {
+	exported := x.exports(e.Block) && e.Block != "mirrors" && e.Block != "exceptions"
+	byExceptions := func(r *Omission) bool { return strings.HasPrefix(r.name, "exceptions ") }
+	return e.Mode != policy.Off && (exported || x.seesOriginals(e)) &&
+		!slices.ContainsFunc(x.omitted[e.Name], func(r *Omission) bool { return !byExceptions(r) })
 }
 
 // matchesGlob reports whether a pattern matches a name. In a pattern, * matches any number of characters.

@@ -123,9 +123,10 @@ func native(doc policy.Document, hash string) []Native {
 	list := make([]Native, len(result.Coverage))
 	for i, c := range result.Coverage {
 		list[i] = Native{Entry: c.Entry.Block + "/" + c.Entry.Name, Native: c.Native, Why: c.Why}
-		for _, r := range result.Omissions {
-			if r.Pos == c.Entry.Pos {
-				list[i].Omissions = append(list[i].Omissions, cmp.Or(r.Field, "the entry")+": "+r.Why+"; "+r.Instead)
+		for j := range result.Omissions {
+			r := &result.Omissions[j]
+			if field, why, ok := r.Of(&c.Entry); ok {
+				list[i].Omissions = append(list[i].Omissions, cmp.Or(field, "the entry")+": "+why+"; "+r.Instead)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +27,7 @@ type Options struct {
 	Hash            string
 	Exempt          []string // namespaces for new bindings; used only if no bindings exist yet
 	DenyUnrewritten bool
+	Now             time.Time // parts of the policy that have ended at this time do not apply
 }
 
 // Renewal contains the changes that renew a backstop for another policy.
@@ -44,6 +46,7 @@ type Renewal struct {
 func (b *Backstop) Renew(was, is policy.Document, o Options) (*Renewal, error) {
 	options := export.Options{
 		Targets: b.targets(was, o), Exempt: o.Exempt, Hash: o.Hash, DenyUnrewritten: o.DenyUnrewritten,
+		Now: o.Now,
 	}
 	result := export.Export(is, options)
 	r := &Renewal{Backstop: b, Omissions: result.Omissions, Uses: export.WebhookUses(is, options)}

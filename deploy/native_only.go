@@ -1,0 +1,100 @@
+package deploy
+
+import (
+	"regexp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// nativeOnly reports whether an input without Evergate webhooks has native policies and no Deployment that runs
+// evergate serve. Then only the native policies enforce the policy.
+func (inv *Inventory) nativeOnly() bool {
+	return len(inv.backstop()) > 0 && !slices.ContainsFunc(inv.deployments, func(d *appsv1.Deployment) bool {
+		return slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe)
+	})
+}
+
+// policyMapName matches the name of the policy's ConfigMap in the manifests, with or without a hash of kustomize.
+var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)
+
+// policyMap returns the ConfigMap of the policy in an installation with only native policies, or nil. No Deployment
+// mounts it, so it is found by its name.
+func (inv *Inventory) policyMap() *corev1.ConfigMap {
+	i := slices.IndexFunc(inv.configMaps, func(cm *corev1.ConfigMap) bool { return policyMapName.MatchString(cm.Name) })
+	if i < 0 {
+		return nil
+	}
+	return inv.configMaps[i]
+}
+
+// namespaceOfNative returns Evergate's namespace in an installation with only native policies. It is the namespace of
+// the policy or, if the input does not have the policy, the first namespace that a binding excludes by its name.
+func (inv *Inventory) namespaceOfNative() string {
+	if cm := inv.policyMap(); cm != nil {
+		return cm.Namespace
+	}
+	for _, s := range inv.bindingScopes() {
+		if names := s.excludedNames(); len(names) > 0 {
+			return names[0]
+		}
+	}
+	return ""
+}
+
+// namespaceScope is the namespace selector of a webhook or of a binding.
+type namespaceScope struct {
+	ref      ref
+	selector *metav1.LabelSelector
+}
+
+// scopes returns the selectors of the namespaces in which the policy applies. These are the selectors of the webhooks
+// except the policy guard or, without webhooks, the selectors of the bindings of native policies.
+func (c *cluster) scopes() []namespaceScope {
+	if len(c.hooks) == 0 {
+		return c.bindingScopes()
+	}
+	var all []namespaceScope
+	for _, h := range c.hooks {
+		if !h.guardsPolicy() {
+			all = append(all, namespaceScope{h.ref, h.NamespaceSelector})
+		}
+	}
+	return all
+}
+
+// anchor returns the first webhook or native policy, for findings about the whole installation.
+func (c *cluster) anchor() ref {
+	if len(c.hooks) == 0 {
+		return c.ref(c.backstop()[0].apiObject)
+	}
+	return c.hooks[0].ref
+}
+
+// bindingScopes returns the selectors of the bindings of native policies.
+func (inv *Inventory) bindingScopes() []namespaceScope {
+	var all []namespaceScope
+	for _, p := range inv.backstop() {
+		for i := range p.bindings {
+			b := &p.bindings[i]
+			all = append(all, namespaceScope{inv.ref(b.apiObject), b.namespaceSelector()})
+		}
+	}
+	return all
+}
+
+// excludedNames lists the namespaces that the selector excludes by name.
+func (s *namespaceScope) excludedNames() []string {
+	if s.selector == nil {
+		return nil
+	}
+	var names []string
+	for _, e := range s.selector.MatchExpressions {
+		if e.Key == corev1.LabelMetadataName && e.Operator == metav1.LabelSelectorOpNotIn {
+			names = append(names, e.Values...)
+		}
+	}
+	return names
+}

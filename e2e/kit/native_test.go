@@ -1,0 +1,74 @@
+package kit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// native is the overlay without a server and webhooks.
+const native = "kustomize/overlays/native"
+
+// TestNativeHasNoServer checks that the overlay contains the native policies, the audit, the Role of the plugin and the
+// policy, and nothing that calls or runs a server. The component has the same effect in an overlay with a server.
+func TestNativeHasNoServer(t *testing.T) {
+	for name, overlay := range map[string]string{
+		"the overlay": "resources: [../../" + native + "]",
+		"the component": "resources: [../../" + exampleBackstop + "]\ncomponents: [../../kustomize/components/audit, " +
+			"../../kustomize/components/native]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := read(t)
+			var got []string
+			for _, o := range objects(t, k.render(t, k.add(t, overlay))) {
+				if kind := o.GetKind(); !strings.HasPrefix(kind, "ValidatingAdmission") && kind != "ClusterRole" {
+					got = append(got, kind+" "+o.GetName())
+				}
+			}
+			slices.Sort(got)
+			want := []string{
+				"ClusterRoleBinding evergate-audit", "ConfigMap evergate-policy", "CronJob evergate-audit",
+				"MutatingAdmissionPolicy evergate-mirrors", "MutatingAdmissionPolicyBinding evergate-mirrors",
+				"Namespace evergate-system", "Role evergate-plugin", "ServiceAccount evergate-audit",
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNativeFollows checks that the bindings and the audit use the settings of an overlay, although the objects that
+// usually contain these settings are left out.
+func TestNativeFollows(t *testing.T) {
+	k := read(t)
+	out := k.render(t, k.add(t, `
+namespace: another-name
+resources: [../../`+native+`]
+components: [../../kustomize/components/match-all-namespaces]
+images: [{name: ghcr.io/evergate/evergate, newName: mirror.corp.example/evergate}]
+patches:
+- target: {kind: ExemptNamespaces}
+  patch: |-
+    - {op: add, path: /names/-, value: another-one}
+transformers: [../../kustomize/wiring]`))
+	webhooks, bindings := namespacesOf(t, out)
+	if len(webhooks) > 0 || len(bindings) != 7 {
+		t.Errorf("%d webhooks, and %d bindings", len(webhooks), len(bindings))
+	}
+	for name, selector := range bindings {
+		label, names := selector.MatchExpressions[0], selector.MatchExpressions[1].Values
+		if label.Key != optIn || label.Operator != metav1.LabelSelectorOpNotIn {
+			t.Errorf("%s selects namespaces by %v", name, label)
+		}
+		if names[0] != "another-name" || !slices.Contains(names, "another-one") || !slices.Contains(names, "openebs") {
+			t.Errorf("%s excludes %v", name, names)
+		}
+	}
+	if !strings.Contains(string(out), "image: mirror.corp.example/evergate:v0.1.0\n") {
+		t.Error("the audit has a different image")
+	}
+}
