@@ -102,8 +102,8 @@ func (e *dnsEndpointView) claims(r *recorder) *claimSet {
 	return &e.claimed
 }
 
-// appendEndpointClaims appends the claims of record i: its name, as host.RecordNames reads it, and for some types all names
-// below it.
+// appendEndpointClaims appends the claims of record i: its name, as host.RecordNames reads it, and for some types all
+// names below it.
 func appendEndpointClaims(e *object.Endpoint, claims []hostClaim, i int32) []hostClaim {
 	var name match.HostPattern
 	for p := range host.RecordNames(e.DNSName) {

@@ -189,8 +189,8 @@ func hostsOfRules(claims []hostClaim) iter.Seq[match.HostPattern] {
 	}
 }
 
-// LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name must
-// have a dot, and its last label must consist of at least two letters or begin with xn--.
+// LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name
+// must have a dot, and its last label must consist of at least two letters or begin with xn--.
 func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
 
 // appendClaims appends the claims in the value of an annotation. claims begins with rules, the claims in the object's

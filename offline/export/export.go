@@ -150,7 +150,7 @@ func Export(doc policy.Document, o Options) Result {
 	return x.result
 }
 
-// current copies entries, so that fields can be removed from the copies. It leaves out entries, excludes and exceptions
+// current copies entries. Fields can then be removed from the copies. It leaves out entries, excludes and exceptions
 // that have ended at now. An entry that has ended is off, except for mirrors entries: images from their mirrors still
 // count as images from a mirror.
 func current(entries []policy.Entry, now time.Time) []policy.Entry {

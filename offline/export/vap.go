@@ -73,7 +73,9 @@ const (
 )
 
 // addVAP adds a policy and its binding.
-func (x *exporter) addVAP(k exportedKind, entries []*policy.Entry, stage string, w which, action admissionv1.ValidationAction) {
+func (x *exporter) addVAP(
+	k exportedKind, entries []*policy.Entry, stage string, w which, action admissionv1.ValidationAction,
+) {
 	name := "evergate-" + k.name + "-" + stage
 	conditions := k.conditions
 	if w == existing {

@@ -10,7 +10,7 @@ hash=$(sha256sum "$artifact" | head -c 32)
 uuid=${hash:0:8}-${hash:8:4}-8${hash:13:3}-8${hash:17:3}-${hash:20:12}
 created=$(TZ=UTC git -C "$root" log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ)
 
-# The other catalogers find nothing in an archive of a Go program, and those of RPM packages need SQLite.
+# The other catalogers find nothing in an archive of a Go program, and the catalogers of RPM packages need SQLite.
 SYFT_CHECK_FOR_APP_UPDATE=false "$root/bin/syft" scan "file:$artifact" --quiet \
   --override-default-catalogers go-module-binary-cataloger --output "$format=$document"
 any='[0-9a-f-]{36}"'

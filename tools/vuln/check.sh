@@ -9,7 +9,7 @@ export GOWORK=off CGO_ENABLED=0
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-# govulncheck reads a directory with one file for each vulnerability, so the module needs no conversion.
+# govulncheck reads a directory with one file for each vulnerability, so the module does not have to be converted.
 module=$(go mod download -modfile=tools/vuln/go.mod -json golang.org/x/vulndb | jq -r .Dir)
 entries=$(find "$module/data/osv" -name 'GO-*.json' | wc -l)
 ((entries > 1000)) || { echo "vuln: $module/data/osv contains only $entries entries" >&2; exit 1; }
