@@ -4,7 +4,7 @@
 #
 #   image.sh build SOURCE TAG         the product, by the Dockerfile of SOURCE, as evergate.e2e/evergate:TAG;
 #                                     SOURCE is a directory, or a commit of this repository;
-#                                     ARCH is another architecture, such as arm64
+#                                     EVERGATE_E2E_ARCH is another architecture, such as arm64
 #   image.sh binary NAME:TAG FILE     of one static binary, its entry point
 #   image.sh load ARCHIVE             that docker save, or buildah push to docker-archive: or oci-archive:, has written
 #   image.sh tag NAME:TAG NAME:TAG    one more name, on nodes that are on
@@ -67,7 +67,7 @@ build() { # build SOURCE TAG
   fi
   make_builder
   # The caches of this machine save minutes and do not change the result, because Go verifies their contents.
-  build_image --platform "linux/${ARCH:-$(dpkg --print-architecture)}" --timestamp "$time" \
+  build_image --platform "linux/${EVERGATE_E2E_ARCH:-$(dpkg --print-architecture)}" --timestamp "$time" \
     --volume "$(go env GOROOT):/usr/local/go:ro" --volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/cache" \
     --build-arg GO_IMAGE=$builder --build-arg VERSION="$2" --build-arg REVISION="$revision" \
     --build-arg SOURCE_DATE_EPOCH="$time" --build-arg CREATED="$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)" \

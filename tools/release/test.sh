@@ -95,7 +95,7 @@ if [ "$(id -u)" != 0 ] || ! command -v buildah >/dev/null; then
 fi
 for arch in amd64 arm64; do
   echo "the image for $arch"
-  ARCH=$arch e2e/rig/image.sh build . "$version"
+  EVERGATE_E2E_ARCH=$arch e2e/rig/image.sh build . "$version"
   mkdir "$work/$arch"
   tar -xf "$EVERGATE_E2E_STATE/images/evergate-$version.tar" -C "$work/$arch"
   config=$work/$arch/$(jq -r '.[0].Config' "$work/$arch/manifest.json")
