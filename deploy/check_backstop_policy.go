@@ -7,10 +7,9 @@ import (
 	"github.com/evergate/evergate/offline/export"
 )
 
-// backstopPolicy checks that the native policies of the backstop, or the files of the API server, were exported from
-// the policy that the Pods use. Each native policy has to equal its export, fail closed, be bound, and match the
-// namespaces of the webhook that it replaces. If a webhook is never called, native policies have to replace it
-// completely.
+// backstopPolicy checks that the native policies, as objects or in files, were exported from the policy that the Pods
+// use. Each native policy has to equal its export, fail closed, be bound, and match the same namespaces as the webhook
+// that it replaces. If a webhook is never called, native policies have to replace it completely.
 func backstopPolicy() check {
 	return check{
 		id: "backstop-policy", severity: Error,

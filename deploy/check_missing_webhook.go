@@ -51,7 +51,7 @@ func missingWebhook() check {
 	}
 }
 
-// notEnforced lists the entries of the policy that are not exported, or only in part.
+// notEnforced lists the policy entries that are not exported, or only in part.
 func (c *cluster) notEnforced() []string {
 	b := backstopCheck{cluster: c, policies: c.backstop()}
 	e, _ := b.exported()

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// optInValue checks that some value of the opt-in label, or its absence, lets webhooks, or the bindings of native
-// policies if there are no webhooks, select a namespace, and that
-// the ValidatingAdmissionPolicy that guards the label accepts each value in the selectors. A guard that does not
-// contain the value enabled is assumed to accept every value.
+// optInValue checks that the webhooks can select a namespace with some value of the opt-in label or without the label.
+// If the installation has only native policies, it checks their bindings instead. It also checks that the
+// ValidatingAdmissionPolicy that guards the label accepts each value in the selectors. If a guard does not contain the
+// value enabled, the check assumes that the guard accepts every value.
 func optInValue() check {
 	return check{
 		id: "opt-in-value", severity: Error,
@@ -82,7 +82,7 @@ func (c *cluster) deniedValues(requirements []labels.Requirement) (guard string,
 	return guard, slices.Compact(denied)
 }
 
-// possibleLabels returns the possible opt-in labels of a namespace: no label, or a value that no guard denies.
+// possibleLabels returns the opt-in labels that a namespace can have: none, or a value that every guard accepts.
 func (c *cluster) possibleLabels(requirements []labels.Requirement) []labels.Set {
 	_, denied := c.deniedValues(requirements)
 	sets := []labels.Set{{}, {optInLabel: optInEnabled}, {optInLabel: optInDisabled}}

@@ -5,8 +5,8 @@ import (
 )
 
 // otherDeadlock checks that no webhook of another product fails closed on the creation of the Pods that answer it.
-// These Pods have the labels of the Deployment that its Service selects, or the labels in the selector of the Service
-// if the inventory does not have the Deployment.
+// These Pods have the labels in the Deployment that its Service selects. If the inventory does not have the Deployment,
+// they have the labels in the selector.
 func otherDeadlock() check {
 	return check{
 		id: "other-webhook-deadlock", severity: Warning,
@@ -35,7 +35,7 @@ func (c *cluster) selectsItself(h *hook) bool {
 	return selects(h.ObjectSelector, c.podLabels(h))
 }
 
-// podLabels returns the known labels of the Pods that answer a webhook, or nil.
+// podLabels returns the labels that the Pods behind a webhook have, or nil if they are not known.
 func (c *cluster) podLabels(h *hook) map[string]string {
 	svc := c.service(h)
 	if svc == nil {

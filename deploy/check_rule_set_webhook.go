@@ -14,7 +14,7 @@ func ruleSetWebhook() check {
 		id: "rule-set-webhook", severity: Error, needs: []premise{together()},
 		finds: "a webhook whose rule set does not have any entries for the kind that the webhook matches, or entries in " +
 			"a rule set whose path no webhook calls",
-		why: "somebody probably renamed the rule set only in the webhook or only in the policy. Evergate then denies " +
+		why: "the rule set was probably renamed only in the webhook or only in the policy. Evergate then denies " +
 			"objects because it does not know the rule set, or allows them because no webhook calls the path of their rule " +
 			"set",
 		fix: "use the same name in clientConfig.service.path of the webhook, for example " +

@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// templatesWebhook checks that the webhooks that call pathValidateWorkloads match the custom resources in the
-// templates of the policy, version by version, in addition to the Kubernetes workloads. It also checks that the
+// templatesWebhook checks that the webhooks that call pathValidateWorkloads match the custom resources that the
+// templates block lists, version by version, in addition to the Kubernetes workloads. It also checks that the
 // condition in the webhook entry that policy webhooks prints compares the values at the paths of the policy. An input
 // without the policy or without a Deployment is not checked.
 func templatesWebhook() check {

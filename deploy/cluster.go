@@ -32,7 +32,7 @@ type cluster struct {
 	replaced  []replacement
 	dryRuns   []DryRun
 	live      bool
-	native    bool // there are no webhooks and no servers, and native policies enforce the policy
+	native    bool // only native policies enforce the policy: see nativeOnly
 }
 
 func newCluster(inv *Inventory, o Options) (*cluster, error) {
@@ -98,7 +98,7 @@ func (c *cluster) serviceNames() []string {
 	return names
 }
 
-// namespaceLabels returns the labels of a namespace in the inventory, and the label that the API server sets.
+// namespaceLabels returns the labels that a namespace has in the inventory, and the label that the API server sets.
 func (inv *Inventory) namespaceLabels(name string) map[string]string {
 	set := map[string]string{}
 	if ns := find(inv.namespaces, "", name); ns != nil {

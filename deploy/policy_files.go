@@ -17,7 +17,7 @@ func (c *cluster) policy() (p *policy.Policy, ok bool) {
 	return p, err == nil && !p.Emptied()
 }
 
-// policyFiles returns the files of the policy that the Pods use. If there are several Deployments, it is the policy of
+// policyFiles returns the policy files that the Pods use. If there are several Deployments, it is the policy of
 // the Deployment to keep. In an installation with only native policies, it is the policy in the manifests.
 func (c *cluster) policyFiles() []policy.File {
 	if len(c.servers) > 0 {

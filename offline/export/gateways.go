@@ -31,7 +31,7 @@ func (x *exporter) gateways() exportedKind {
 	}
 }
 
-// gatewayFields returns the exported fields of an entry.
+// gatewayFields returns the fields that the export of an entry covers.
 func gatewayFields() known {
 	allowed, from := known{"allowed": nil}, known{"from": nil}
 	return known{

@@ -41,7 +41,7 @@ func (x *exporter) ingresses() exportedKind {
 	}
 }
 
-// ingressFields returns the exported fields of an entry.
+// ingressFields returns the fields that the export of an entry covers.
 func ingressFields() known {
 	return known{
 		"hosts":      fieldHostFields(),
