@@ -84,8 +84,8 @@ func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster,
 	return a.requireCalled(ctx, c, r.Uses)
 }
 
-// usesOfFiles returns the webhooks that have to be called if the cluster does not have a backstop. It considers policies
-// in files if they answer the probe.
+// usesOfFiles returns the webhooks that have to be called if the cluster does not have a backstop. It considers
+// policies in files if they answer the probe.
 func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document, now time.Time) []export.WebhookUse {
 	uses := export.WebhookUses(doc, export.Options{
 		Targets: []export.Target{export.Static}, Exempt: export.ExemptNamespaces(), Now: now,
