@@ -46,9 +46,14 @@ test-kit: ## render kustomize/, apply it to a real API server if "make rig" has 
 test-traces: ## test traces with collectors in every state, and in a real Jaeger if "make jaeger" has built one
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./internal/traces/...
 
-compat: ## run the tests of kustomize/ on the previous Kubernetes minor version (e2e/rig/compat); not part of the gate
-	bin=$$(e2e/rig/build.sh compat) && cd e2e && EVERGATE_E2E_BIN=$$bin EVERGATE_E2E_REQUIRED=1 $(RIG) \
-	  $(GO) test -vet=off -count=1 -timeout 30m ./kit
+# The versions of Kubernetes in e2e/rig/versions.
+VERSIONS = 1.34 1.35 1.36
+
+matrix: ## build the API server of each older Kubernetes version, and run the tests of kustomize/ and export on it; VERSIONS=1.36 for one
+	@for version in $(VERSIONS); do \
+	  echo "== Kubernetes $$version" && bin=$$(e2e/rig/build.sh $$version) && (cd e2e && EVERGATE_E2E_BIN=$$bin EVERGATE_E2E_REQUIRED=1 $(RIG) \
+	    $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./kit) || exit 1; \
+	done
 
 nightly: ## run the tests that the gate leaves out and write e2e/nightly.md, which takes hours; PART=incidents for one part
 	e2e/nightly.sh $(PART)

@@ -3,14 +3,14 @@
 # it continues an interrupted run. Commits that only change reports do not make a new revision.
 #
 #   e2e/nightly.sh              every part: about three hours of two cores
-#   e2e/nightly.sh PART...      incidents, calls, traces, compat, chart, goodput, worst, fuzz, vuln, release
+#   e2e/nightly.sh PART...      incidents, calls, traces, matrix, chart, goodput, worst, fuzz, vuln, release
 #   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
 #
 # Needs root and the packages that e2e/README.md lists for a cluster. Logs are in dist/nightly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-parts=(incidents calls traces compat chart goodput worst fuzz vuln release)
+parts=(incidents calls traces matrix chart goodput worst fuzz vuln release)
 page=e2e/nightly.md
 reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md')
 logs=dist/nightly
@@ -27,7 +27,7 @@ run() {
     # the hostile peers for five minutes without client certificates and for five minutes with them
     calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
     traces) make jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
-    compat) make compat ;;
+    matrix) make matrix ;;
     chart) make test-chart test-helm ;;
     goodput) make goodput ;;
     worst) make worst ;;
@@ -43,7 +43,7 @@ figures() {
   case $1 in
     incidents) echo "$(grep -c '| held |' e2e/report.md) held, $(grep -c '| breaks, as it must |' e2e/report.md) controls broke: [report](report.md)" ;;
     calls | traces | chart) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
-    compat) grep -oE '^ok .*' "$2" | tr '\t' ' ' | tail -n 1 ;;
+    matrix) awk '/^== Kubernetes/ { version = $3 } /^ok / { printf "%s%s: %s", comma, version, $3; comma = ", " }' "$2" ;;
     goodput) grep -oE '[0-9.]+ x[0-9]*.*|goodput.*' "$2" | tail -n 1 | tr '|\t' '/ ' ;;
     worst) tail -n 1 "$2" | tr '|' '/' ;;
     fuzz) echo "$(grep -cE ' Fuzz[A-Za-z]+$' "$2") targets" ;;
@@ -51,6 +51,9 @@ figures() {
     release) echo "$(wc -l <dist/checksums.txt) files, $(du -ch dist/*.gz dist/*.zip dist/*.tgz dist/*.json | tail -n 1 | cut -f 1)" ;;
   esac
 }
+
+# older prints the older versions of Kubernetes, in one line.
+older() { grep -hoE '^	k8s.io/kubernetes v[0-9.]+' e2e/rig/versions/*/go.mod | awk '{ printf "%s%s", comma, $2; comma = ", " }'; }
 
 row() { [ ! -e $page ] || ! grep -q "^| revision | $revision |$" $page || grep "^| $1 |" $page || true; }
 
@@ -67,7 +70,7 @@ write() {
 | | |
 | --- | --- |
 | revision | $revision |
-| Kubernetes | $(go -C e2e/rig list -m -f '{{.Version}}' k8s.io/kubernetes); \`compat\`: $(go -C e2e/rig/compat list -m -f '{{.Version}}' k8s.io/kubernetes) |
+| Kubernetes | $(go -C e2e/rig list -m -f '{{.Version}}' k8s.io/kubernetes); \`matrix\`: $(older) |
 | Go | $(go env GOVERSION) |
 | machine | $(nproc) cores, $(grep -oE '[0-9]+' /proc/meminfo | head -n 1) kB, Linux $(uname -r) |
 

@@ -4,8 +4,8 @@
 #
 #   e2e/rig/build.sh            etcd, kube-apiserver and kubectl: 5 to 15 minutes of two cores the first time, no time later
 #   e2e/rig/build.sh all        also the programs for a cluster: about six more minutes of two cores
-#   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, registry, images; compat, which is control at
-#                               an older version of Kubernetes
+#   e2e/rig/build.sh PART...    control (the default), node, runtime, cert-manager, registry, images; 1.36 or another directory of
+#                               versions/, which is control at that version of Kubernetes
 #
 # EVERGATE_E2E_CACHE is another place for the caches. GOFLAGS=-p=1 holds it back on a machine that others use.
 . "$(dirname "$0")/settings.sh"
@@ -85,7 +85,7 @@ registry() {
 part() {
   case $1 in
     control) kubernetes . etcd kube-apiserver kubectl ;;
-    compat) (export GOWORK=off && kubernetes compat etcd kube-apiserver kubectl) ;; # e2e/go.work has the newer version
+    1.*) (export GOWORK=off && kubernetes "versions/$1" etcd kube-apiserver kubectl) ;; # e2e/go.work has the newest version
     node)
       local dir
       dir=$(kubernetes . etcd kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet kube-proxy)

@@ -1,6 +1,5 @@
-// The older Kubernetes that the kit's tests are run on by make compat: the minor version before that of the module beside it,
-// with the etcd that it wants.
-module github.com/evergate/evergate/e2e/rig/compat
+// Kubernetes 1.36 with the etcd that it requires, for make matrix.
+module github.com/evergate/evergate/e2e/rig/versions/1.36
 
 go 1.26.8
 
