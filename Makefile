@@ -120,6 +120,11 @@ e2e-long: REPORT = report-long.md
 e2e-long: ## run the incidents at full length, which takes hours
 	$(INCIDENTS) -timeout 8h
 
+e2e-apiservers: export APISERVERS = 2
+e2e-apiservers: RUN = I(1|2|6|8)
+e2e-apiservers: e2e-up ## start that cluster with two API servers, and run the incidents of rollouts, lost nodes and renewals with both
+	$(INCIDENTS) -timeout 60m
+
 bench-apiserver: ## measure the latency of a Pod in the API server of that cluster, with webhooks, native policies and both; prints tables
 	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LATENCY=1 $(RIG) $(GO) test -count=1 -v -run '^TestLatency$$' -timeout 60m ./incidents
 
@@ -210,6 +215,9 @@ record-pictures: ## record the data of the pictures again; needs make rig, and t
 goodput: ## measure the answered reviews at one, two and four times the capacity
 	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
 
+sizing: ## measure three replicas with the CPU of their request at the highest rate of docs/runbooks/sizing.md
+	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Sizing -benchtime 1x -v ./calls
+
 # Before Go 1.27, a fuzz target sometimes fails at the end of its time with only "context deadline exceeded"
 # (https://go.dev/issue/75804). The target then passes if go test did not save a failing input and all known inputs still pass.
 fuzz: ## run every fuzz target, $(FUZZTIME) each
@@ -290,5 +298,5 @@ bin/govulncheck:
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces compat nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm \
-  apiserver e2e-up e2e e2e-long e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/syft bin/govulncheck
+.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm \
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/syft bin/govulncheck

@@ -3,14 +3,14 @@
 # it continues an interrupted run. Commits that only change reports do not make a new revision.
 #
 #   e2e/nightly.sh              every part: about three hours of two cores
-#   e2e/nightly.sh PART...      incidents, calls, traces, matrix, chart, goodput, worst, fuzz, vuln, release
+#   e2e/nightly.sh PART...      incidents, apiservers, calls, traces, matrix, chart, goodput, worst, fuzz, vuln, release
 #   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
 #
 # Needs root and the packages that e2e/README.md lists for a cluster. Logs are in dist/nightly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-parts=(incidents calls traces matrix chart goodput worst fuzz vuln release)
+parts=(incidents apiservers calls traces matrix chart goodput worst fuzz vuln release)
 page=e2e/nightly.md
 reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md')
 logs=dist/nightly
@@ -24,6 +24,7 @@ revision=$(git log -1 --format=%H -- . "${reports[@]}")
 run() {
   case $1 in
     incidents) make jaeger e2e-up e2e ;; # with controls and variants; writes e2e/report.md
+    apiservers) make e2e-apiservers e2e-down ;;
     # the hostile peers for five minutes without client certificates and for five minutes with them
     calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
     traces) make jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
@@ -42,7 +43,7 @@ run() {
 figures() {
   case $1 in
     incidents) echo "$(grep -c '| held |' e2e/report.md) held, $(grep -c '| breaks, as it must |' e2e/report.md) controls broke: [report](report.md)" ;;
-    calls | traces | chart) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
+    apiservers | calls | traces | chart) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
     matrix) awk '/^== Kubernetes/ { version = $3 } /^ok / { printf "%s%s: %s", comma, version, $3; comma = ", " }' "$2" ;;
     goodput) grep -oE '[0-9.]+ x[0-9]*.*|goodput.*' "$2" | tail -n 1 | tr '|\t' '/ ' ;;
     worst) tail -n 1 "$2" | tr '|' '/' ;;

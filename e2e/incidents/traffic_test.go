@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/evergate/evergate/e2e/internal/load"
@@ -45,7 +46,7 @@ const (
 // directly to the Service, like the calls in gatekeeper issue 3776.
 type traffic struct {
 	l        *lab
-	before   metrics.Set // of the API server
+	before   metrics.Set // of the API servers
 	api      *load.Load
 	straight *load.Load // nil if the Service cannot be reached from here
 }
@@ -127,12 +128,18 @@ func (o *outcome) books(what string, b load.Books) {
 	}
 }
 
-// apiServer reads the metrics of the API server.
+// apiServer reads the metrics of all API servers.
 func (l *lab) apiServer(t *testing.T) metrics.Set {
 	t.Helper()
-	set, err := metrics.Read(t.Context(), l.api.CoreV1().RESTClient(), "/metrics")
-	must(t, err)
-	return set
+	all := metrics.Set{}
+	for _, config := range l.Configs() {
+		api, err := kubernetes.NewForConfig(config)
+		must(t, err)
+		set, err := metrics.Read(t.Context(), api.CoreV1().RESTClient(), "/metrics")
+		must(t, err)
+		all.Add(set)
+	}
+	return all
 }
 
 // madeCalls returns the number of calls that the API server has made, including failed calls, by webhook.

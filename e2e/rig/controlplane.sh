@@ -10,11 +10,17 @@ etcd_up() {
     --listen-peer-urls http://127.0.0.1:12380 --initial-advertise-peer-urls http://127.0.0.1:12380 --initial-cluster here=http://127.0.0.1:12380
 }
 
-apiserver_up() { # apiserver_up [FLAG...]: with these flags and the flags in APISERVER_FLAGS of up.sh
+apiserver_up() { api_server_up kube-apiserver "$api" "$@"; } # apiserver_up [FLAG...]
+
+# The second API server for the same etcd, which only clients outside of the cluster call. Only the first one writes the
+# endpoints of the Service kubernetes, because both have the same address.
+second_apiserver_up() { api_server_up second-kube-apiserver "$second_api" --endpoint-reconciler-type none; }
+
+api_server_up() { # api_server_up NAME URL [FLAG...]: with these flags and the flags in APISERVER_FLAGS of up.sh
   local given=()
   read -ra given 2>/dev/null <"$state/apiserver-flags" || true
-  start kube-apiserver kube-apiserver --etcd-servers "$etcd" \
-    --bind-address "$host_ip" --secure-port "${api##*:}" --advertise-address "$host_ip" --cert-dir "$state/apiserver" \
+  start "$1" kube-apiserver --etcd-servers "$etcd" \
+    --bind-address "$host_ip" --secure-port "${2##*:}" --advertise-address "$host_ip" --cert-dir "$state/$1" \
     --tls-cert-file "$keys/apiserver.crt" --tls-private-key-file "$keys/apiserver.key" \
     --client-ca-file "$keys/cluster.crt" --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --allow-privileged=true \
     --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$keys/tokens.key" --service-account-signing-key-file "$keys/tokens.key" \
@@ -24,10 +30,12 @@ apiserver_up() { # apiserver_up [FLAG...]: with these flags and the flags in API
     --proxy-client-cert-file "$keys/front-proxy-client.crt" --proxy-client-key-file "$keys/front-proxy-client.key" \
     --kubelet-preferred-address-types InternalIP --kubelet-certificate-authority "$keys/cluster.crt" \
     --kubelet-client-certificate "$keys/apiserver-to-kubelets.crt" --kubelet-client-key "$keys/apiserver-to-kubelets.key" \
-    "${given[@]}" "$@"
+    "${given[@]}" "${@:3}"
 }
 
-apiserver_is_ready() { curl --fail --silent --max-time 2 --cacert "$keys/cluster.crt" --cert "$keys/admin.crt" --key "$keys/admin.key" "$api/readyz"; }
+apiserver_is_ready() { # apiserver_is_ready [URL]
+  curl --fail --silent --max-time 2 --cacert "$keys/cluster.crt" --cert "$keys/admin.crt" --key "$keys/admin.key" "${1:-$api}/readyz"
+}
 
 controllers_up() {
   # One of each, so they do not need a leader election. No client calls them, so they do not serve a port.

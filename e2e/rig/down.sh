@@ -16,8 +16,9 @@
 for node in "${nodes[@]}"; do node_kill "$node" & done
 wait
 for process in kube-controller-manager kube-scheduler cert-manager; do stop $process KILL & done # they do not store anything
-stop kube-apiserver KILL # it would wait for watching clients
+for process in kube-apiserver second-kube-apiserver; do stop $process KILL & done # they would wait for watching clients
 wait
+rm -f "$state/second-apiserver"
 kube_proxy_down
 stop etcd
 network_down

@@ -27,6 +27,7 @@ first_service=10.252.0.1 # the Service of the API server
 bridge=eg0
 netns() { echo "eg-$1"; } # also the name of the bridge's end of the node's cable
 api=https://$host_ip:6443
+second_api=https://$host_ip:6444 # of the second API server, if there is one
 etcd=http://127.0.0.1:12379
 
 started=$(date +%s%N)

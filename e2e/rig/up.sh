@@ -4,7 +4,8 @@
 #
 #   e2e/rig/up.sh && export KUBECONFIG=/var/tmp/evergate-e2e/kubeconfig
 #
-# APISERVER_FLAGS are additional flags for kube-apiserver, until up.sh gets other flags.
+# APISERVER_FLAGS are additional flags for kube-apiserver, until up.sh gets other flags. With APISERVERS=2, there are two API
+# servers, and the clients of the incidents call them in turn.
 . "$(dirname "$0")/settings.sh"
 . "$rig/processes.sh"
 . "$rig/keys.sh"
@@ -45,6 +46,12 @@ for node in "${nodes[@]}"; do
 done
 until_ok 120 "the API server" apiserver_is_ready
 say "the API server is ready"
+if [ "${APISERVERS:-1}" = 2 ]; then
+  second_apiserver_up
+  until_ok 120 "the second API server" apiserver_is_ready "$second_api"
+  echo "$second_api" >"$state/second-apiserver"
+  say "the second API server is ready"
+fi
 
 controllers_up
 kube_proxy_up

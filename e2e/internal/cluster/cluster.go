@@ -15,10 +15,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +40,7 @@ type Cluster struct {
 	rig     bool // it is the rig, so tests can control its nodes
 	kubectl string
 	admin   *rest.Config
+	hosts   []string // the host and port of each API server
 }
 
 // Open returns the cluster that the tests run against. If the rig is not running, the test is skipped, or fails if
@@ -72,7 +76,27 @@ func open() (*Cluster, error) {
 	if c.admin, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
 		return nil, err
 	}
+	if c.hosts, err = c.findHosts(); err != nil {
+		return nil, err
+	}
 	return c, c.answers()
+}
+
+// findHosts returns the host and port of each API server. up.sh writes the URL of a second API server to a file.
+func (c *Cluster) findHosts() ([]string, error) {
+	urls := []string{c.admin.Host}
+	if second, err := os.ReadFile(filepath.Join(State(), "second-apiserver")); c.rig && err == nil {
+		urls = append(urls, strings.TrimSpace(string(second)))
+	}
+	hosts := make([]string, len(urls))
+	for i, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		hosts[i] = u.Host
+	}
+	return hosts, nil
 }
 
 // answers returns an error if the API server in the kubeconfig does not respond. The kubeconfig may be left over.
@@ -122,10 +146,36 @@ func (c *Cluster) NeedRig(t testing.TB, why string) {
 }
 
 // Config returns a client configuration of the admin, as a copy that the caller may change. Requests are not throttled.
-func (c *Cluster) Config() *rest.Config {
+// If there are several API servers, each request goes to the next one.
+func (c *Cluster) Config() *rest.Config { return c.configOf(c.hosts...) }
+
+// Configs returns a configuration for each API server.
+func (c *Cluster) Configs() []*rest.Config {
+	configs := make([]*rest.Config, len(c.hosts))
+	for i, host := range c.hosts {
+		configs[i] = c.configOf(host)
+	}
+	return configs
+}
+
+func (c *Cluster) configOf(hosts ...string) *rest.Config {
 	config := rest.CopyConfig(c.admin)
 	config.QPS = -1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &inTurn{next: next, hosts: hosts} })
 	return config
+}
+
+// inTurn sends each request to the next host.
+type inTurn struct {
+	next  http.RoundTripper
+	hosts []string
+	sent  atomic.Uint64
+}
+
+func (t *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Host = t.hosts[t.sent.Add(1)%uint64(len(t.hosts))]
+	return t.next.RoundTrip(r)
 }
 
 // Client returns a client of the admin.

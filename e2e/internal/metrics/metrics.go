@@ -30,6 +30,17 @@ func Read(ctx context.Context, api rest.Interface, path string) (Set, error) {
 	return set, nil
 }
 
+// Add adds the metrics of another process. The sums are then for both processes.
+func (s Set) Add(other Set) {
+	for name, family := range other {
+		if mine, ok := s[name]; ok {
+			mine.Metric = append(mine.Metric, family.Metric...)
+		} else {
+			s[name] = family
+		}
+	}
+}
+
 // By sums the series of a counter or gauge that have all labels in want, grouped by the value of one label. If the
 // metric is absent, the result is empty.
 func (s Set) By(label, metric string, want map[string]string) map[string]float64 {

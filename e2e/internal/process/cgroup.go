@@ -10,36 +10,59 @@ import (
 	"strings"
 )
 
-// Cgroup is a memory limit like a container's. It includes the kernel's memory for sockets, which the memory of the
+// Cgroup is a limit like a container's. A memory limit includes the kernel's memory for sockets, which the memory of the
 // process itself does not.
 type Cgroup struct {
 	dir string
 	v1  bool
 }
 
-// ErrNoCgroup means that memory cannot be limited on this machine or by this user.
-var ErrNoCgroup = errors.New("memory cannot be limited here")
+// ErrNoCgroup means that resources cannot be limited on this machine or by this user.
+var ErrNoCgroup = errors.New("resources cannot be limited here")
+
+// setting is the content of a file of a cgroup.
+type setting struct{ file, value string }
 
 // Confine moves the process into a new cgroup with a limit of bytes. Remove removes the cgroup.
 func (p *Process) Confine(limit int64) (*Cgroup, error) {
-	c := &Cgroup{dir: fmt.Sprintf("/sys/fs/cgroup/evergate-%d", p.PID())}
-	settings := map[string]int64{"memory.max": limit}
-	if _, err := os.Stat("/sys/fs/cgroup/memory"); err == nil {
-		c.dir, c.v1 = fmt.Sprintf("/sys/fs/cgroup/memory/evergate-%d", p.PID()), true
+	value := strconv.FormatInt(limit, 10)
+	if hierarchy, ok := v1("memory"); ok {
 		// In version 1, the second limit is separate from the first, and its memory is counted only if it is limited.
-		settings = map[string]int64{"memory.limit_in_bytes": limit, "memory.kmem.tcp.limit_in_bytes": limit}
+		return p.move(&Cgroup{hierarchy, true}, setting{"memory.limit_in_bytes", value},
+			setting{"memory.kmem.tcp.limit_in_bytes", value})
 	}
+	return p.move(&Cgroup{hierarchies, false}, setting{"memory.max", value})
+}
+
+// LimitCPU moves the process into a new cgroup with a limit of thousandths of a core. Remove removes the cgroup.
+func (p *Process) LimitCPU(millicores int) (*Cgroup, error) {
+	const period = 100_000 // µs, the default of kubelet
+	quota := millicores * period / 1000
+	if hierarchy, ok := v1("cpu"); ok {
+		return p.move(&Cgroup{hierarchy, true}, setting{"cpu.cfs_period_us", strconv.Itoa(period)},
+			setting{"cpu.cfs_quota_us", strconv.Itoa(quota)})
+	}
+	return p.move(&Cgroup{hierarchies, false}, setting{"cpu.max", fmt.Sprintf("%d %d", quota, period)})
+}
+
+// hierarchies is the mount of version 2, and the parent directory of the mounts of version 1.
+const hierarchies = "/sys/fs/cgroup"
+
+// v1 returns the mount of a controller, if the machine has version 1.
+func v1(controller string) (mount string, ok bool) {
+	mount = filepath.Join(hierarchies, controller)
+	_, err := os.Stat(mount)
+	return mount, err == nil
+}
+
+// move moves the process into a new cgroup in the directory of c, and sets the directory to the new one.
+func (p *Process) move(c *Cgroup, settings ...setting) (*Cgroup, error) {
+	c.dir = filepath.Join(c.dir, fmt.Sprintf("evergate-%d", p.PID()))
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoCgroup, err)
 	}
-	settings["cgroup.procs"] = int64(p.PID())
-	for _, name := range []string{"memory.max", "memory.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes",
-		"cgroup.procs"} {
-		value, ok := settings[name]
-		if !ok {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(c.dir, name), strconv.AppendInt(nil, value, 10), 0o600); err != nil {
+	for _, s := range append(settings, setting{"cgroup.procs", strconv.Itoa(p.PID())}) {
+		if err := os.WriteFile(filepath.Join(c.dir, s.file), []byte(s.value), 0o600); err != nil {
 			_ = os.Remove(c.dir)
 			return nil, fmt.Errorf("%w: %w", ErrNoCgroup, err)
 		}
