@@ -1,0 +1,29 @@
+package docs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSizing checks that the costs in runbooks/sizing.md are the costs in performance.md.
+func TestSizing(t *testing.T) {
+	costs := string(read(t, "docs/performance.md"))
+	sizing := strings.Join(strings.Fields(string(read(t, "docs/runbooks/sizing.md"))), " ")
+	for _, c := range []struct{ review, sentence string }{
+		{"small Pod, images rewritten", "10 × %s µs"},
+		{"typical Pod, 5 containers", "a typical Pod with 5 containers takes %s µs"},
+		{"large Pod, 20 containers", "a large Pod with 20 containers takes %s µs"},
+		{"Ingress, 500 hosts", "an Ingress with 500 hosts takes %s µs"},
+	} {
+		row := regexp.MustCompile(`(?m)^\| ` + c.review + ` \([0-9.]+ KB\) \| \d+ \| (\d+) \| \d+ \|$`).FindStringSubmatch(costs)
+		if row == nil {
+			t.Errorf("performance.md has no cost of: %s", c.review)
+			continue
+		}
+		if want := fmt.Sprintf(c.sentence, row[1]); !strings.Contains(sizing, want) {
+			t.Errorf("runbooks/sizing.md does not contain %q", want)
+		}
+	}
+}
