@@ -6,14 +6,14 @@
 #   e2e/nightly.sh PART...      incidents, apiservers, calls, traces, matrix, chart, goodput, worst, fuzz, vuln, release
 #   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
 #
-# Needs root and the packages that e2e/README.md lists for a cluster. Logs are in dist/nightly.
+# Needs root and the packages that e2e/README.md lists for a cluster. Logs are in build/nightly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 parts=(incidents apiservers calls traces matrix chart goodput worst fuzz vuln release)
 page=e2e/nightly.md
 reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md')
-logs=dist/nightly
+logs=build/nightly # release deletes dist
 mkdir -p "$logs"
 
 die() { echo "nightly.sh: $*" >&2; exit 1; }
@@ -24,7 +24,7 @@ revision=$(git log -1 --format=%H -- . "${reports[@]}")
 run() {
   case $1 in
     incidents) make jaeger e2e-up e2e ;; # with controls and variants; writes e2e/report.md
-    apiservers) make e2e-apiservers e2e-down ;;
+    apiservers) make e2e-down e2e-apiservers e2e-down ;;
     # the hostile peers for five minutes without client certificates and for five minutes with them
     calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
     traces) make jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
@@ -108,8 +108,11 @@ for part in "${@:-${parts[@]}}"; do
   echo "== $part"
   begun=$SECONDS started=$(date -u '+%Y-%m-%d %H:%M') result=passed
   (run "$part") >"$logs/$part.log" 2>&1 || result=failed
-  [ $result = passed ] || { failed=1 && tail -n 30 "$logs/$part.log"; }
-  rows[$part]="| $part | $result | $started UTC | $((SECONDS - begun)) | $(figures "$part" "$logs/$part.log") |"
+  if [ $result = failed ]; then
+    failed=1
+    tail -n 30 "$logs/$part.log" || true
+  fi
+  rows[$part]="| $part | $result | $started UTC | $((SECONDS - begun)) | $(figures "$part" "$logs/$part.log" || true) |"
   write
   echo "${rows[$part]}"
 done

@@ -46,7 +46,10 @@ for node in "${nodes[@]}"; do
 done
 until_ok 120 "the API server" apiserver_is_ready
 say "the API server is ready"
-if [ "${APISERVERS:-1}" = 2 ]; then
+if [ "${APISERVERS:-1}" = 1 ]; then
+  stop second-kube-apiserver KILL
+  rm -f "$state/second-apiserver"
+else
   second_apiserver_up
   until_ok 120 "the second API server" apiserver_is_ready "$second_api"
   echo "$second_api" >"$state/second-apiserver"
