@@ -31,12 +31,12 @@ func TestI1(t *testing.T) {
 var undrained = []string{flag("--drain-delay=0s"), flag("--drain-timeout=1ms"), flag("--shutdown-timeout=1ms")}
 
 // restarts restarts the Deployment every 20 s, even if the previous rollout has not ended, for three minutes in a
-// complete run and for thirty minutes in a long run. In a short run, it restarts it four times, every 15 s.
+// complete run and for thirty minutes in a long run. In a short run, it restarts it three times, every 15 s.
 func restarts(t *testing.T, l *lab, control bool) outcome {
 	period := 20 * time.Second
 	n := int(lasting(3*time.Minute, 30*time.Minute) / period)
 	if testing.Short() {
-		period, n = 15*time.Second, 4
+		period, n = 15*time.Second, 3
 	}
 	tr := l.start(t)
 	again := time.NewTicker(period)

@@ -95,7 +95,8 @@ func (l *lab) install(t *testing.T, p cluster.Product) {
 	l.awaitServed(t)
 }
 
-// setPolicy makes a policy the only one, and reports whether there was another. Its namespace may not exist yet.
+// setPolicy makes a policy the only one, and reports whether there may be replicas with another. Its namespace may not
+// exist yet.
 func (l *lab) setPolicy(t *testing.T, text string) bool {
 	t.Helper()
 	if _, err := l.api.CoreV1().Namespaces().Get(t.Context(), system, metav1.GetOptions{}); err != nil {
@@ -107,7 +108,8 @@ func (l *lab) setPolicy(t *testing.T, text string) bool {
 		_, err = client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "evergate-policy"},
 			Data: data}, metav1.CreateOptions{})
 		must(t, err)
-		return true
+		_, err = l.api.AppsV1().Deployments(system).Get(t.Context(), "evergate", metav1.GetOptions{})
+		return err == nil
 	}
 	must(t, err)
 	if maps.Equal(is.Data, data) {
