@@ -15,7 +15,6 @@ type mirrors struct {
 	ends    []string // the places of mirrors
 	sources []string // in the order of their entries
 	routes  map[string][]route
-	labels  bool // an entry depends on labels
 }
 
 // route is a source of an entry and its replacement.
@@ -37,7 +36,6 @@ func newMirrors(entries []policy.Entry) *mirrors {
 			continue
 		}
 		m.entries = append(m.entries, e)
-		m.labels = m.labels || usesLabels(e)
 		for _, source := range texts(e.Fields["sources"]) {
 			m.add(e, source)
 		}
