@@ -40,7 +40,7 @@ func (x *exporter) coverageOf(e *policy.Entry) Coverage {
 	c := Coverage{Entry: *e, word: "webhook only"}
 	partial := x.partial[e.Name]
 	switch {
-	case e.Mode == policy.Off && e.Fields["until"] != nil:
+	case hasEnded(e):
 		c.Why, c.word = "it has ended", "ended"
 		return c
 	case e.Mode == policy.Off:

@@ -152,7 +152,7 @@ func Export(doc policy.Document, o Options) Result {
 
 // current copies entries. Fields can then be removed from the copies. It leaves out entries, excludes and exceptions
 // that have ended at now. An entry that has ended is off, except for mirrors entries: images from their mirrors still
-// count as images from a mirror.
+// count as images from a mirror. Of the entries that are off, only those that have ended keep their until.
 func current(entries []policy.Entry, now time.Time) []policy.Entry {
 	entries = cloneEntries(entries)
 	ended := func(fields policy.Fields) bool {
@@ -164,7 +164,10 @@ func current(entries []policy.Entry, now time.Time) []policy.Entry {
 		if exclude, _ := e.Fields["exclude"].(policy.Fields); ended(exclude) {
 			delete(e.Fields, "exclude")
 		}
-		if ended(e.Fields) && e.Block != "mirrors" {
+		switch {
+		case e.Mode == policy.Off:
+			delete(e.Fields, "until")
+		case ended(e.Fields) && e.Block != "mirrors":
 			e.Mode = policy.Off
 		}
 	}
@@ -172,6 +175,9 @@ func current(entries []policy.Entry, now time.Time) []policy.Entry {
 		return e.Block == "exceptions" && e.Mode == policy.Off
 	})
 }
+
+// hasEnded reports whether an entry that current returned has ended.
+func hasEnded(e *policy.Entry) bool { return e.Mode == policy.Off && e.Fields["until"] != nil }
 
 // cloneEntries copies entries so that fields can be removed from the copies.
 func cloneEntries(entries []policy.Entry) []policy.Entry {

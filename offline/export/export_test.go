@@ -254,6 +254,7 @@ services:
 - {name: part, mode: audit, types: {denied: [NodePort]}, externalNames: {}}
 - {name: none, mode: enforce, externalNames: {}}
 - {name: "off", mode: "off", externalNames: {}}
+- {name: later, mode: "off", until: 2099-01-01, externalNames: {}}
 routes:
 - {name: all, mode: enforce, hosts: {required: true}}
 owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
@@ -269,8 +270,9 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 			"policy.yaml:8:3: services none: webhook only. Without the webhook, nothing checks externalNames, because the API " +
 				"server does not have a list of public top-level domains.",
 			"policy.yaml:9:3: services off: off. Nothing is lost without the webhook.",
-			"policy.yaml:11:3: routes all: partly native. Without the webhook, nothing checks OpenShift Routes.",
-			"policy.yaml:12:10: owners o: webhook only. Without the webhook, the entry does not apply, because entries of " +
+			"policy.yaml:10:3: services later: off. Nothing is lost without the webhook.",
+			"policy.yaml:12:3: routes all: partly native. Without the webhook, nothing checks OpenShift Routes.",
+			"policy.yaml:13:10: owners o: webhook only. Without the webhook, the entry does not apply, because entries of " +
 				"owners are not supported natively.",
 		}},
 		"mirrors": {mirrors, Options{Targets: both}, []string{
