@@ -150,9 +150,8 @@ func Export(doc policy.Document, o Options) Result {
 	return x.result
 }
 
-// current copies entries. Fields can then be removed from the copies. It leaves out entries, excludes and exceptions
-// that have ended at now. An entry that has ended is off, except for mirrors entries: images from their mirrors still
-// count as images from a mirror. Of the entries that are off, only those that have ended keep their until.
+// current copies entries. Fields can then be removed from the copies. It leaves out excludes and exceptions that have
+// ended at now. An entry that has ended is off. Of the entries that are off, only these keep their until.
 func current(entries []policy.Entry, now time.Time) []policy.Entry {
 	entries = cloneEntries(entries)
 	ended := func(fields policy.Fields) bool {
@@ -167,7 +166,7 @@ func current(entries []policy.Entry, now time.Time) []policy.Entry {
 		switch {
 		case e.Mode == policy.Off:
 			delete(e.Fields, "until")
-		case ended(e.Fields) && e.Block != "mirrors":
+		case ended(e.Fields):
 			e.Mode = policy.Off
 		}
 	}

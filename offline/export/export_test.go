@@ -123,17 +123,35 @@ pods: [{name: from, mode: enforce, images: {from: mirrors}}]
 			"policy.yaml:5:8: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
 				"remove until, or leave the entry to the webhook, with --best-effort",
 		}},
-		"a mirror that has ended": {`mirrors:
+		"a mirror that ends": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
 pods:
 - {name: from, mode: enforce, images: {from: mirrors}}
-`, Options{Targets: []Target{VAP, MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+`, Options{Targets: []Target{VAP, MAP}}, []string{
 			"policy.yaml:4:3: mirrors[0].until: it ends on a date, and the API server's expressions do not have a clock, so " +
-				"the export also leaves out pods from: no form without a clock exists, so remove the entry, or leave the entry " +
-				"to the webhook, with --best-effort",
+				"the export also leaves out pods from: after 2030-01-01, a form without a clock exists, so export again then, " +
+				"or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn, so the export also leaves out pods from: leave " +
 				"the entry to the webhook until it is in mode enforce, with --best-effort",
 		}},
+		// Expressions cannot find images at the mirror of a wildcard.
+		"mirrors that have ended": {`mirrors:
+- {name: quay, mode: warn, sources: [quay.io], mirror: m.example/quay, until: 2030-01-01}
+- {name: google, mode: warn, sources: ["*.gcr.io"], mirror: "m.example/{registry}", until: 2030-01-01}
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+- {name: tags, mode: enforce, images: {deniedTags: [latest]}}
+`, Options{Targets: []Target{VAP, MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not supported natively, so the export leaves out " +
+				"pods from: list the registries, or leave the entries to the webhook, with --best-effort",
+		}},
+		// Nothing is rewritten any more, so the rule does not have to be native.
+		"a rule about originals, with a mirror that has ended": {`mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
+pods:
+- {name: evil, mode: warn, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2032-01-01, reason: r}}
+`, Options{Targets: []Target{MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, nil},
 		// After a native policy has rewritten an image, the webhook does not see the original image, which a rule
 		// that is not native would deny.
 		"a rule about originals, with an end": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
@@ -312,7 +330,9 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 
 // After its end, an entry, an exclude or an exception does not prevent the export.
 func TestEnded(t *testing.T) {
-	doc := describe(t, `mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, exclude: {namespaces: [y], until: 2030-01-01, reason: r}}]
+	doc := describe(t, `mirrors:
+- {name: m, mode: enforce, sources: [docker.io], mirror: m.example, exclude: {namespaces: [y], until: 2030-01-01, reason: r}}
+- {name: trial, mode: warn, sources: [docker.io], mirror: trial.example, match: {namespaces: [z]}, until: 2030-01-01}
 pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]
 services:
 - {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
@@ -323,7 +343,7 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	for _, test := range []struct {
 		now       time.Time
 		omissions int
-	}{{time.Time{}, 4}, {ends.Add(-time.Second), 4}, {ends, 0}} {
+	}{{time.Time{}, 6}, {ends.Add(-time.Second), 6}, {ends, 0}} {
 		result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: test.now})
 		if len(result.Omissions) != test.omissions {
 			t.Errorf("at %s: %v", test.now, result.Omissions)
@@ -331,10 +351,11 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	}
 	result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: ends})
 	want := []string{
-		"policy.yaml:3:11: mirrors m: native. Without the webhook, nothing writes warnings and audit annotations about images.",
-		"policy.yaml:4:8: pods evil: native. Without the webhook, nothing checks the Pod templates of workloads.",
-		"policy.yaml:6:3: services s: native. Nothing is lost without the webhook.",
-		"policy.yaml:7:3: services w: ended. Nothing is lost without the webhook.",
+		"policy.yaml:4:3: mirrors m: native. Without the webhook, nothing writes warnings and audit annotations about images.",
+		"policy.yaml:5:3: mirrors trial: ended. Nothing is lost without the webhook.",
+		"policy.yaml:6:8: pods evil: native. Without the webhook, nothing checks the Pod templates of workloads.",
+		"policy.yaml:8:3: services s: native. Nothing is lost without the webhook.",
+		"policy.yaml:9:3: services w: ended. Nothing is lost without the webhook.",
 	}
 	if diff := cmp.Diff(want, result.Report()); diff != "" {
 		t.Error(diff)
@@ -343,10 +364,13 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ended := range []string{"LoadBalancer", `"x"`, `"y"`} {
+	for _, ended := range []string{"LoadBalancer", `"x"`, `"y"`, `"z"`} {
 		if strings.Contains(string(text), ended) {
 			t.Errorf("the export contains %s", ended)
 		}
+	}
+	if !strings.Contains(string(text), `"trial.example"`) {
+		t.Error("images at the mirror of an entry that has ended do not count as images from a mirror")
 	}
 }
 

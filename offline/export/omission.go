@@ -305,15 +305,9 @@ func (x *exporter) omitField(e *policy.Entry, path, name string, value any) {
 	delete(fields, name)
 }
 
-// omitUntil adds an omission for an entry, or its exclude, that ends. A mirrors entry that has ended does not have a
-// form without a clock, because images from its mirror still count as images from a mirror.
+// omitUntil adds an omission for an entry, or its exclude, that ends.
 func (x *exporter) omitUntil(e *policy.Entry, field, until string) {
-	const why = "it ends on a date, and " + noClock
-	if e.Block == "mirrors" && field == "until" {
-		x.omit(e, field, why, "no form without a clock exists, so remove the entry, or "+useWebhook)
-		return
-	}
-	r := x.cause(e, field, why, whenEnded(until, useWebhook))
+	r := x.cause(e, field, "it ends on a date, and "+noClock, whenEnded(until, useWebhook))
 	r.until = until
 	x.omitBecause(e, r)
 }

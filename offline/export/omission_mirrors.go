@@ -65,6 +65,7 @@ func (x *exporter) omitMirrors() {
 			}
 		}
 	}
+	causes = append(causes, x.endedWildcards()...)
 	for i := range x.entries {
 		e := &x.entries[i]
 		images, _ := e.Fields["images"].(policy.Fields)
@@ -83,6 +84,20 @@ func (x *exporter) omitMirrors() {
 				"export both with --target vap,map (Kubernetes 1.36), or accept this with --deny-unrewritten")
 		}
 	}
+}
+
+// endedWildcards returns causes that affect only rules that depend on the mirrors. Images at the mirror of an entry
+// that has ended still count as images from a mirror, but expressions cannot find them if a source is a wildcard.
+func (x *exporter) endedWildcards() (causes []*Omission) {
+	for _, e := range x.mirrors.all {
+		for _, s := range texts(e.Fields["sources"]) {
+			if hasEnded(e) && strings.HasPrefix(s, "*") {
+				causes = append(causes, x.cause(e, "sources", "the wildcard "+s+" is not supported natively",
+					"list the registries, or "+useWebhooks))
+			}
+		}
+	}
+	return causes
 }
 
 // omitExceptions adds an omission for each entry of exceptions, with the rules that it lists, because exceptions end on
