@@ -123,6 +123,16 @@ pods: [{name: from, mode: enforce, images: {from: mirrors}}]
 			"policy.yaml:5:8: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
 				"remove until, or leave the entry to the webhook, with --best-effort",
 		}},
+		// A node has one mirror for each registry, so other Pods cannot have another mirror.
+		"a mirror for some Pods, for nodes": {`mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+- {name: team, mode: enforce, sources: [docker.io, quay.io], mirror: m.example/team, match: {namespaces: [team]}}
+- {name: trial, mode: warn, sources: [quay.io], mirror: m.example/trial, match: {namespaces: [a]}, until: 2030-01-01}
+- {name: github, mode: enforce, sources: [ghcr.io], mirror: m.example/github}
+`, Options{Targets: []Target{RegistriesConf}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+			"policy.yaml:5:3: mirrors[1].match: a container runtime cannot distinguish Pods, so the export also leaves out " +
+				"mirrors hub: leave the entry to the webhook, with --best-effort",
+		}},
 		"a mirror that ends": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
 pods:

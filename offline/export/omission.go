@@ -172,11 +172,9 @@ func (x *exporter) omitAll() {
 		x.omitOpenShift(e)
 		x.omitFilters(e)
 	}
-	for _, e := range x.mirrors.entries {
-		for _, t := range []Target{HostsTOML, RegistriesConf} {
-			if slices.Contains(x.Targets, t) {
-				x.omitNodes(e, t)
-			}
+	for _, t := range []Target{HostsTOML, RegistriesConf} {
+		if slices.Contains(x.Targets, t) {
+			x.omitAllNodes(t)
 		}
 	}
 	x.omitExceptions()
