@@ -125,6 +125,7 @@ func Export(doc policy.Document, o Options) Result {
 	}
 	x.mirrors = newMirrors(x.entries)
 	x.omitAll()
+	x.findEnds()
 	for _, r := range x.causes {
 		if len(r.Entries) > 0 {
 			x.result.Omissions = append(x.result.Omissions, *r)
@@ -156,7 +157,7 @@ func current(entries []policy.Entry, now time.Time) []policy.Entry {
 	entries = cloneEntries(entries)
 	ended := func(fields policy.Fields) bool {
 		until, is := fields["until"].(string)
-		return is && policy.Ended(until, now)
+		return is && !now.Before(policy.EndOf(until))
 	}
 	for i := range entries {
 		e := &entries[i]

@@ -59,8 +59,7 @@ ingresses:
 - {name: set, mode: enforce, match: {set: edge}, tls: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
 			"policy.yaml:6:3: ingresses[0].exclude.until: it ends on a date, and the API server's expressions do not have " +
-				"a clock: after 2030-01-01, a form without a clock exists, so export again then, or leave the entry to the " +
-				"webhook, with --best-effort",
+				"a clock: leave the entry to the webhook, with --best-effort (after 2030-01-01, this reason no longer applies)",
 			"policy.yaml:6:3: ingresses[0].ingressNginx: the API server does not have the table of risky ingress-nginx " +
 				"annotations" + webhook,
 			"policy.yaml:7:3: ingresses[1].match.set: the webhook path selects the rule set: leave rule sets to the webhook, " +
@@ -188,11 +187,52 @@ exceptions:
 `, Options{Targets: []Target{VAP}}, []string{
 			"policy.yaml:4:10: owners[0]: entries of owners are not supported natively" + webhook,
 			"policy.yaml:6:3: exceptions[0]: the exception applies until 2030-01-01, and the API server's expressions do not " +
-				"have a clock, so the export leaves out pods p: after 2030-01-01, a form without a clock exists, so export again " +
+				"have a clock, so the export leaves out pods p: after 2031-01-01, a form without a clock exists, so export again " +
 				"then, or leave the entries to the webhook, with --best-effort",
 			"policy.yaml:7:3: exceptions[1]: the exception applies until 2031-01-01, and the API server's expressions do not " +
 				"have a clock, so the export leaves out pods p: after 2031-01-01, a form without a clock exists, so export again " +
 				"then, or leave the entries to the webhook, with --best-effort",
+		}},
+		"an exception after an exclude": {`services:
+- {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
+exceptions: [{name: x, rules: [s], match: {namespaces: [a]}, until: "2030-01-02T00:00:01Z", reason: r}]
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:4:3: services[0].exclude.until: it ends on a date, and the API server's expressions do not have a " +
+				"clock: after 2030-01-02T00:00:01Z, a form without a clock exists, so export again then, or leave the entry to " +
+				"the webhook, with --best-effort",
+			"policy.yaml:5:14: exceptions[0]: the exception applies until 2030-01-02T00:00:01Z, and the API server's " +
+				"expressions do not have a clock, so the export leaves out services s: after 2030-01-02T00:00:01Z, a form " +
+				"without a clock exists, so export again then, or leave the entries to the webhook, with --best-effort",
+		}},
+		// After the exclude has ended, other reasons prevent the export.
+		"ends that are not the only reason": {`mirrors: [{name: m, mode: enforce, sources: ["*.gcr.io"], mirror: "m.example/{registry}"}]
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+- {name: evil, mode: warn, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+routes:
+- {name: all, mode: enforce, hosts: {required: true}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+services: [{name: s, mode: enforce, externalNames: {}, types: {denied: [NodePort]}}]
+exceptions: [{name: x, rules: [s], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
+`, Options{Targets: []Target{VAP, MAP}}, []string{
+			"policy.yaml:5:3: pods[0].exclude.until: it ends on a date, and the API server's expressions do not have a clock" +
+				webhook + " (after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:6:3: pods[1].exclude.until: it ends on a date, and the API server's expressions do not have a clock, " +
+				"so the export also leaves out mirrors m, pods from" + webhook +
+				" (after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:9:12: services[0].externalNames: the API server does not have a list of public top-level domains" +
+				webhook,
+			"policy.yaml:8:3: routes[0].exclude.until: it ends on a date, and the API server's expressions do not have a clock" +
+				webhook + " (after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:8:3: routes[0].kinds: OpenShift Routes are not supported natively: list only Gateway API kinds, or " +
+				"leave the entry to the webhook, with --best-effort",
+			"policy.yaml:10:14: exceptions[0]: the exception applies until 2030-01-01, and the API server's expressions do " +
+				"not have a clock, so the export leaves out services s: leave the entries to the webhook, with --best-effort " +
+				"(after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:6:3: pods[1].mode: the rule is about original images and is in mode warn, and a mutating policy " +
+				"cannot warn, so the export leaves out mirrors m, pods from: set it to mode enforce, or leave the entries to " +
+				"the webhook, with --best-effort",
+			"policy.yaml:3:11: mirrors[0].sources: the wildcard *.gcr.io is not supported natively, so the export also leaves " +
+				"out pods from: list the registries, or leave the entry to the webhook, with --best-effort",
 		}},
 		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: ` +
 			`{digest: required}}]
@@ -321,6 +361,39 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 			"policy.yaml:5:3: services set: webhook only. Without the webhook, the entry does not apply, because of match.set " +
 				"(the webhook path selects the rule set).",
 		}},
+		"an end that is not the only reason": {`services:
+- {name: set, mode: enforce, match: {set: edge}, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
+- {name: part, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, externalNames: {}, types: {denied: [NodePort]}}
+- {name: excepted, mode: enforce, externalNames: {}, types: {denied: [NodePort]}}
+exceptions: [{name: x, rules: [excepted], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
+`, Options{Targets: both}, []string{
+			"policy.yaml:4:3: services set: webhook only. Without the webhook, the entry does not apply, because of " +
+				"exclude.until (it ends on a date, and the API server's expressions do not have a clock; after 2030-01-01, this " +
+				"reason no longer applies), and because of match.set (the webhook path selects the rule set).",
+			"policy.yaml:5:3: services part: webhook only. Without the webhook, the entry does not apply, because of " +
+				"exclude.until (it ends on a date, and the API server's expressions do not have a clock; after 2030-01-01, this " +
+				"reason no longer applies), and nothing checks externalNames, because the API server does not have a list of " +
+				"public top-level domains.",
+			"policy.yaml:7:14: exceptions x: webhook only. Without the webhook, these entries do not apply, because the " +
+				"exception applies until 2030-01-01, and the API server's expressions do not have a clock: services excepted. " +
+				"After 2030-01-01, this reason no longer applies.",
+			"policy.yaml:6:3: services excepted: webhook only. Without the webhook, nothing checks externalNames, because the " +
+				"API server does not have a list of public top-level domains.",
+		}},
+		"two exceptions": {
+			"pods: [{name: p, mode: enforce, images: {digest: required}}]\nexceptions:\n" +
+				"- {name: x, rules: [p], match: {namespaces: [a]}, until: 2031-01-01, reason: r}\n" +
+				"- {name: y, rules: [p], match: {namespaces: [b]}, until: 2030-01-01, reason: r}\n",
+			Options{Targets: both},
+			[]string{
+				"policy.yaml:5:3: exceptions x: webhook only. Without the webhook, these entries do not apply, because the " +
+					"exception applies until 2031-01-01, and the API server's expressions do not have a clock: pods p. After " +
+					"2031-01-01, a form without a clock exists, so export again then.",
+				"policy.yaml:6:3: exceptions y: webhook only. Without the webhook, these entries do not apply, because the " +
+					"exception applies until 2030-01-01, and the API server's expressions do not have a clock: pods p. After " +
+					"2031-01-01, a form without a clock exists, so export again then.",
+			},
+		},
 		"an exception": {
 			mirrors + evil + "exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]\n",
 			Options{Targets: both},

@@ -24,10 +24,10 @@ func (x *exporter) omitRewriting() {
 		if e.Mode == policy.Off || !x.seesOriginals(e) {
 			continue
 		}
-		causes := x.omitted[e.Name]
-		if len(causes) == 0 && e.Mode != policy.Enforce {
-			causes = []*Omission{x.cause(e, "mode", "the rule is about original images and is in mode "+e.Mode.String()+
-				", and a mutating policy cannot warn", "set it to mode enforce, or "+useWebhooks)}
+		causes := slices.Clone(x.omitted[e.Name])
+		if e.Mode != policy.Enforce && x.nativeLater(e) {
+			causes = append(causes, x.cause(e, "mode", "the rule is about original images and is in mode "+e.Mode.String()+
+				", and a mutating policy cannot warn", "set it to mode enforce, or "+useWebhooks))
 		}
 		for _, m := range x.mirrors.entries {
 			if m.Mode == policy.Enforce { // omitMirrors handles other entries
@@ -69,7 +69,7 @@ func (x *exporter) omitMirrors() {
 	for i := range x.entries {
 		e := &x.entries[i]
 		images, _ := e.Fields["images"].(policy.Fields)
-		if e.Block != "pods" || !x.native(e) || !x.exports("pods") {
+		if e.Block != "pods" || !x.nativeLater(e) || !x.exports("pods") {
 			continue
 		}
 		switch {
@@ -118,7 +118,7 @@ func (x *exporter) omitExceptions() {
 					continue
 				}
 				if r == nil {
-					r = x.cause(exception, "", "the exception applies until "+until+", and "+noClock, whenEnded(until, useWebhooks))
+					r = x.cause(exception, "", "the exception applies until "+until+", and "+noClock, useWebhooks)
 					r.until = until
 				}
 				x.omitBecause(e, r)
@@ -127,12 +127,10 @@ func (x *exporter) omitExceptions() {
 	}
 }
 
-// excepted reports whether an entry would be exported if there were no exceptions.
+// excepted reports whether exceptions prevent the export of an entry, perhaps together with its exclude.
 func (x *exporter) excepted(e *policy.Entry) bool {
 	exported := x.exports(e.Block) && e.Block != "mirrors" && e.Block != "exceptions"
-	byExceptions := func(r *Omission) bool { return strings.HasPrefix(r.name, "exceptions ") }
-	return e.Mode != policy.Off && (exported || x.seesOriginals(e)) &&
-		!slices.ContainsFunc(x.omitted[e.Name], func(r *Omission) bool { return !byExceptions(r) })
+	return (exported || x.seesOriginals(e)) && x.nativeLater(e)
 }
 
 // matchesGlob reports whether a pattern matches a name. In a pattern, * matches any number of characters.
