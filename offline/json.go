@@ -102,6 +102,7 @@ func (s *jsonStream) document() error {
 	switch kind {
 	case '{':
 	case '[':
+		s.claimed = s.claimed || s.claimsInList()
 		return s.broken(errNoObject("a list is not a Kubernetes object: make it the items of a v1 List"))
 	default:
 		return s.broken(errNoObject(kindWord(kind) + " is not a Kubernetes object"))
@@ -125,8 +126,7 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 		return s.end()
 	}
 	name := token.String()
-	// A number is the apiVersion of a Grafana file, and never of a Kubernetes object.
-	s.claimed = s.claimed || name == "kind" || name == "apiVersion" && s.dec.PeekKind() != '0'
+	s.claimed = s.claimed || s.isClaim(name)
 	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
 		_, err := s.dec.ReadToken()
 		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {
@@ -148,6 +148,32 @@ func (s *jsonStream) member() (object Object, found bool, err error) {
 	s.members, _ = jsontext.AppendQuote(s.members, name) // the decoder has rejected invalid UTF-8
 	s.members = append(append(append(s.members, ':'), value...), ',')
 	return Object{}, false, nil
+}
+
+// isClaim reports whether the member whose name was read last is the apiVersion or the kind of a Kubernetes object. A
+// number is the apiVersion of a Grafana file, and never of a Kubernetes object.
+func (s *jsonStream) isClaim(name string) bool {
+	return name == "kind" || name == "apiVersion" && s.dec.PeekKind() != '0'
+}
+
+// claimsInList reports whether the first element of a list is an object with an apiVersion or a kind. The opening
+// bracket has been read.
+func (s *jsonStream) claimsInList() bool {
+	if s.dec.PeekKind() != '{' {
+		return false
+	}
+	_, err := s.dec.ReadToken()
+	for err == nil && s.dec.PeekKind() == '"' {
+		var token jsontext.Token
+		if token, err = s.dec.ReadToken(); err != nil {
+			break
+		}
+		if s.isClaim(token.String()) {
+			return true
+		}
+		err = s.dec.SkipValue()
+	}
+	return false
 }
 
 // mayBeList reports whether the member items makes the document a List. kubectl prints the kind after the items.

@@ -191,20 +191,22 @@ func (f *foreign) why(name string) string {
 // The expressions match the fields in the places in which people and programs write them.
 var (
 	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	// indentedClaim matches a first field that is indented, as in a file whose lines are all indented.
-	indentedClaim = regexp.MustCompile(`\A(?:\s*#.*\n|\s*\n|---\s*\n)*[ \t]+["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	jsonClaim     = regexp.MustCompile(`\A\s*\{\s*"(?:apiVersion|kind)"\s*:`)
+	// indentedClaim matches a first field that is indented, as in a file whose lines are all indented, or in a list.
+	indentedClaim = regexp.MustCompile(
+		`\A(?:\s*#.*\n|\s*\n|---\s*\n)*[ \t]*(?:-[ \t]+|[ \t])["']?(?:apiVersion|kind)["']?[ \t]*:`)
+	jsonClaim = regexp.MustCompile(`\A\s*(?:\[\s*)?\{\s*"(?:apiVersion|kind)"\s*:`)
 	// memberLine matches a line that begins with a member of a JSON object.
 	memberLine = regexp.MustCompile(`(?m)^([ \t]*)"((?:[^"\\]|\\.)*)"\s*:`)
 )
 
-// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object. In
-// JSON, the fields are members of the outer object if they are indented like its first member.
+// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object, or is
+// a list of such objects. In JSON, the fields are members of the outer object if they are indented like its first
+// member.
 func claimsKind(text []byte) bool {
 	if yamlClaim.Match(text) || indentedClaim.Match(text) || jsonClaim.Match(text) {
 		return true
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte{'{'}) {
+	if begin := bytes.TrimSpace(text); len(begin) == 0 || begin[0] != '{' && begin[0] != '[' {
 		return false
 	}
 	members := memberLine.FindAllSubmatch(text, -1)

@@ -24,6 +24,7 @@ func TestForeignFiles(t *testing.T) {
 	const (
 		pod     = "apiVersion: v1\nkind: Pod\n"
 		foreign = "skipped: not manifests: they do not have a Kubernetes apiVersion or a kind"
+		list    = "a list is not a Kubernetes object: make it the items of a v1 List"
 		noKind  = "no kind: a Kubernetes object has a kind, for example kind: Pod"
 	)
 	tests := []struct {
@@ -40,7 +41,22 @@ func TestForeignFiles(t *testing.T) {
 		}},
 		{"a JSON Schema", "a.json", "{\n  \"properties\": {\n    \"kind\": {\n    }\n  }\n}\n", []string{foreign}},
 		{"a JSON Schema with a comma too many", "a.json", "{\n \"properties\": {\n  \"kind\": {},\n }\n}\n", []string{foreign}},
-		{"a list", "list.json", `[{"kind": "Pod"}]`, []string{foreign}},
+		{"a list", "list.json", `[{"kind": "Pod"}]`, []string{"1: " + list}},
+		{"a list with blank lines", "a.json", "\n[\n  {\n    \"metadata\": {\"kind\": 1},\n    \"apiVersion\": \"v1\"\n  }\n]\n",
+			[]string{"2: " + list}},
+		{"a list in YAML", "a.yaml", "- apiVersion: v1\n  kind: Pod\n", []string{"1: " + list}},
+		{"a list of other objects", "a.json", `[{"name": {"kind": "Pod"}}, {"kind": "Pod"}]`, []string{foreign}},
+		{"a list with a number", "a.json", `[{"apiVersion": 1}]`, []string{foreign}},
+		{"a list of texts", "a.json", `["kind", "apiVersion"]`, []string{foreign}},
+		{"a list that ends early", "a.json", `[{"name": `, []string{foreign}},
+		{"a list that ends after its kind", "a.json", `[{"kind": `, []string{"1: " + list}},
+		{"a list with a comment", "a.json", "[\n  // c\n  {\n    \"metadata\": {},\n    \"kind\": \"Pod\"\n  }\n]\n", []string{
+			"4: not YAML: did not find expected ',' or ']'",
+		}},
+		{"a broken list in YAML", "a.yaml", "# Pods\n- kind: Pod\n  metadata: {name: a\n", []string{
+			"3: not YAML: did not find expected ',' or '}'",
+		}},
+		{"a broken list of other objects", "a.yaml", "- name: a\n  subjects:\n  - kind: {\n", []string{foreign}},
 		{"a text", "a.yaml", "only text\n", []string{foreign}},
 		{"settings", "docker-compose.yml", "services:\n  web: {image: nginx}\n", []string{foreign}},
 		{"metadata of another kind", "a.yaml", "metadata: [a]\nstatus: x\n", []string{foreign}},

@@ -47,11 +47,12 @@ const (
 // hasEnded reports whether now is at or after the end. A nil moment never ends. At the zero time, nothing has ended.
 func (m *moment) hasEnded(now time.Time) bool { return m != nil && !now.Before(m.ends) }
 
-// Ended reports whether until has ended at now. until is the value of a field as Describe returns it. At the zero time,
-// nothing has ended.
-func Ended(until string, now time.Time) bool {
+// EndOf returns the first time after until, in UTC. until is the value of a field as Describe returns it. EndOf returns
+// the zero time for any other text.
+func EndOf(until string) time.Time {
 	var m moment
-	return m.UnmarshalText([]byte(until)) == nil && m.hasEnded(now)
+	_ = m.UnmarshalText([]byte(until)) // after an error, m is still zero
+	return m.ends
 }
 
 // String returns the moment as it is written in the policy.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -76,6 +77,10 @@ func TestWebhookUses(t *testing.T) {
 				"services.validate": owners, "loadbalancerstatus.validate": owners, "ingresses.validate": owners,
 				"routes.validate": owners, "gateways.validate": owners,
 			},
+		},
+		"mirrors that have ended": {
+			mirrors[:len(mirrors)-2] + ", {name: trial, mode: warn, sources: [quay.io], mirror: q.example, until: 2030-01-01}]\n",
+			Options{Targets: both.Targets, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, nil,
 		},
 		"set apart by an exception": {
 			pods + routes +

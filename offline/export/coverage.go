@@ -40,7 +40,7 @@ func (x *exporter) coverageOf(e *policy.Entry) Coverage {
 	c := Coverage{Entry: *e, word: "webhook only"}
 	partial := x.partial[e.Name]
 	switch {
-	case e.Mode == policy.Off && e.Fields["until"] != nil:
+	case hasEnded(e):
 		c.Why, c.word = "it has ended", "ended"
 		return c
 	case e.Mode == policy.Off:
@@ -53,6 +53,7 @@ func (x *exporter) coverageOf(e *policy.Entry) Coverage {
 	case len(x.omitted[e.Name]) > 0:
 		c.causes = x.omitted[e.Name]
 		_, c.Why, _ = c.causes[0].Of(e)
+		c.lost = lostBlocks(partial)
 		return c
 	case len(partial) > 0:
 		c.Native = slices.ContainsFunc(slices.Collect(maps.Keys(e.Fields)), func(f string) bool {
@@ -65,13 +66,7 @@ func (x *exporter) coverageOf(e *policy.Entry) Coverage {
 	default:
 		c.Native, c.word = true, "native"
 	}
-	for _, r := range partial {
-		if r.Why == openShiftRoutes {
-			c.lost = append(c.lost, "nothing checks OpenShift Routes")
-			continue
-		}
-		c.lost = append(c.lost, "nothing checks "+r.Field+", because "+r.Why)
-	}
+	c.lost = lostBlocks(partial)
 	switch {
 	case e.Block == "pods" && e.Fields["workloads"] != "off":
 		c.Why = "except the templates of workloads, which only the webhook validates"
@@ -84,6 +79,18 @@ func (x *exporter) coverageOf(e *policy.Entry) Coverage {
 		c.lost = append(c.lost, "no metric counts the findings")
 	}
 	return c
+}
+
+// lostBlocks returns the protection that is lost without the webhook, for fields that only the webhook applies.
+func lostBlocks(omissions []*Omission) (lost []string) {
+	for _, r := range omissions {
+		if r.Why == openShiftRoutes {
+			lost = append(lost, "nothing checks OpenShift Routes")
+			continue
+		}
+		lost = append(lost, "nothing checks "+r.Field+", because "+r.Why)
+	}
+	return lost
 }
 
 // omittedFields lists the fields that only the webhook applies, with the reasons.
@@ -112,7 +119,7 @@ func (r *Result) Report() []string {
 				lines = append(lines, cause.report())
 			}
 		}
-		if len(own) > 0 || len(c.causes) == 0 {
+		if len(own) > 0 || len(c.causes) == 0 || len(c.lost) > 0 {
 			lines = append(lines, c.report(own))
 		}
 	}
@@ -121,17 +128,18 @@ func (r *Result) Report() []string {
 
 // report returns the line for an entry. causes are the reasons why only this entry is not exported.
 func (c *Coverage) report(causes []*Omission) string {
-	lost := strings.Join(c.lost, ", and ")
+	lost := c.lost
 	if len(causes) > 0 {
 		var reasons []string
 		for _, r := range causes {
 			reasons = append(reasons, r.reason())
 		}
-		lost = "the entry does not apply, because " + strings.Join(reasons, ", and because ")
+		lost = slices.Insert(slices.Clone(lost), 0,
+			"the entry does not apply, because "+strings.Join(reasons, ", and because "))
 	}
 	sentence := "Nothing is lost without the webhook."
-	if lost != "" {
-		sentence = "Without the webhook, " + lost + "." + whenNative(causes)
+	if len(lost) > 0 {
+		sentence = "Without the webhook, " + strings.Join(lost, ", and ") + "." + whenNative(causes)
 	}
 	return fmt.Sprintf("%s: %s: %s. %s", c.Entry.Pos, nameOf(&c.Entry), c.word, sentence)
 }
@@ -143,23 +151,28 @@ func (r *Omission) report() string {
 		names = append(names, nameOf(&r.Entries[i]))
 	}
 	return fmt.Sprintf("%s: %s: webhook only. Without the webhook, these entries do not apply, because %s: %s.%s", r.Pos,
-		r.name, r.reason(), strings.Join(names, ", "), whenNative([]*Omission{r}))
+		nameOf(r.entry), r.reason(), strings.Join(names, ", "), whenNative([]*Omission{r}))
 }
 
-// reason returns the reason, with the field that causes it, as a part of a sentence.
+// reason returns the reason, with the field that causes it, as a part of a sentence. It contains the end of the reason
+// if other reasons remain, because they can be in the same sentence.
 func (r *Omission) reason() string {
-	if r.Field == "" {
-		return r.Why
+	why := r.Why
+	switch {
+	case r.Field == "":
+		return why
+	case r.until != "" && r.last == "":
+		why += "; after " + r.when()
 	}
-	return "of " + r.Field + " (" + r.Why + ")"
+	return "of " + r.Field + " (" + why + ")"
 }
 
-// whenNative returns a sentence about the time from which the policy has a form without a clock, or an empty string if
-// none of the causes ends.
+// whenNative returns a sentence about the end of the causes, or an empty string if reason contains the ends or none of
+// the causes ends.
 func whenNative(causes []*Omission) string {
 	for _, r := range causes {
-		if r.until != "" {
-			return " After " + r.until + ", a form without a clock exists, so export again then."
+		if r.until != "" && (r.last != "" || r.Field == "") {
+			return " After " + r.when() + "."
 		}
 	}
 	return ""

@@ -125,6 +125,7 @@ func Export(doc policy.Document, o Options) Result {
 	}
 	x.mirrors = newMirrors(x.entries)
 	x.omitAll()
+	x.findEnds()
 	for _, r := range x.causes {
 		if len(r.Entries) > 0 {
 			x.result.Omissions = append(x.result.Omissions, *r)
@@ -150,21 +151,23 @@ func Export(doc policy.Document, o Options) Result {
 	return x.result
 }
 
-// current copies entries. Fields can then be removed from the copies. It leaves out entries, excludes and exceptions
-// that have ended at now. An entry that has ended is off, except for mirrors entries: images from their mirrors still
-// count as images from a mirror.
+// current copies entries. Fields can then be removed from the copies. It leaves out excludes and exceptions that have
+// ended at now. An entry that has ended is off. Of the entries that are off, only these keep their until.
 func current(entries []policy.Entry, now time.Time) []policy.Entry {
 	entries = cloneEntries(entries)
 	ended := func(fields policy.Fields) bool {
 		until, is := fields["until"].(string)
-		return is && policy.Ended(until, now)
+		return is && !now.Before(policy.EndOf(until))
 	}
 	for i := range entries {
 		e := &entries[i]
 		if exclude, _ := e.Fields["exclude"].(policy.Fields); ended(exclude) {
 			delete(e.Fields, "exclude")
 		}
-		if ended(e.Fields) && e.Block != "mirrors" {
+		switch {
+		case e.Mode == policy.Off:
+			delete(e.Fields, "until")
+		case ended(e.Fields):
 			e.Mode = policy.Off
 		}
 	}
@@ -172,6 +175,9 @@ func current(entries []policy.Entry, now time.Time) []policy.Entry {
 		return e.Block == "exceptions" && e.Mode == policy.Off
 	})
 }
+
+// hasEnded reports whether an entry that current returned has ended.
+func hasEnded(e *policy.Entry) bool { return e.Mode == policy.Off && e.Fields["until"] != nil }
 
 // cloneEntries copies entries so that fields can be removed from the copies.
 func cloneEntries(entries []policy.Entry) []policy.Entry {

@@ -59,8 +59,7 @@ ingresses:
 - {name: set, mode: enforce, match: {set: edge}, tls: {required: true}}
 `, Options{Targets: []Target{VAP}}, []string{
 			"policy.yaml:6:3: ingresses[0].exclude.until: it ends on a date, and the API server's expressions do not have " +
-				"a clock: after 2030-01-01, a form without a clock exists, so export again then, or leave the entry to the " +
-				"webhook, with --best-effort",
+				"a clock: leave the entry to the webhook, with --best-effort (after 2030-01-01, this reason no longer applies)",
 			"policy.yaml:6:3: ingresses[0].ingressNginx: the API server does not have the table of risky ingress-nginx " +
 				"annotations" + webhook,
 			"policy.yaml:7:3: ingresses[1].match.set: the webhook path selects the rule set: leave rule sets to the webhook, " +
@@ -123,17 +122,45 @@ pods: [{name: from, mode: enforce, images: {from: mirrors}}]
 			"policy.yaml:5:8: pods[0].images.from: some mirrors entries cannot be exported: list their sources and " +
 				"remove until, or leave the entry to the webhook, with --best-effort",
 		}},
-		"a mirror that has ended": {`mirrors:
+		// A node has one mirror for each registry, so other Pods cannot have another mirror.
+		"a mirror for some Pods, for nodes": {`mirrors:
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+- {name: team, mode: enforce, sources: [docker.io, quay.io], mirror: m.example/team, match: {namespaces: [team]}}
+- {name: trial, mode: warn, sources: [quay.io], mirror: m.example/trial, match: {namespaces: [a]}, until: 2030-01-01}
+- {name: github, mode: enforce, sources: [ghcr.io], mirror: m.example/github}
+`, Options{Targets: []Target{RegistriesConf}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+			"policy.yaml:5:3: mirrors[1].match: a container runtime cannot distinguish Pods, so the export also leaves out " +
+				"mirrors hub: leave the entry to the webhook, with --best-effort",
+		}},
+		"a mirror that ends": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
 pods:
 - {name: from, mode: enforce, images: {from: mirrors}}
-`, Options{Targets: []Target{VAP, MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+`, Options{Targets: []Target{VAP, MAP}}, []string{
 			"policy.yaml:4:3: mirrors[0].until: it ends on a date, and the API server's expressions do not have a clock, so " +
-				"the export also leaves out pods from: no form without a clock exists, so remove the entry, or leave the entry " +
-				"to the webhook, with --best-effort",
+				"the export also leaves out pods from: after 2030-01-01, a form without a clock exists, so export again then, " +
+				"or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:4:3: mirrors[0].mode: a mutating policy cannot warn, so the export also leaves out pods from: leave " +
 				"the entry to the webhook until it is in mode enforce, with --best-effort",
 		}},
+		// Expressions cannot find images at the mirror of a wildcard.
+		"mirrors that have ended": {`mirrors:
+- {name: quay, mode: warn, sources: [quay.io], mirror: m.example/quay, until: 2030-01-01}
+- {name: google, mode: warn, sources: ["*.gcr.io"], mirror: "m.example/{registry}", until: 2030-01-01}
+- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+- {name: tags, mode: enforce, images: {deniedTags: [latest]}}
+`, Options{Targets: []Target{VAP, MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
+			"policy.yaml:5:3: mirrors[1].sources: the wildcard *.gcr.io is not supported natively, so the export leaves out " +
+				"pods from: list the registries, or leave the entries to the webhook, with --best-effort",
+		}},
+		// Nothing is rewritten any more, so the rule does not have to be native.
+		"a rule about originals, with a mirror that has ended": {`mirrors:
+- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
+pods:
+- {name: evil, mode: warn, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2032-01-01, reason: r}}
+`, Options{Targets: []Target{MAP}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, nil},
 		// After a native policy has rewritten an image, the webhook does not see the original image, which a rule
 		// that is not native would deny.
 		"a rule about originals, with an end": {`mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example}]
@@ -160,11 +187,52 @@ exceptions:
 `, Options{Targets: []Target{VAP}}, []string{
 			"policy.yaml:4:10: owners[0]: entries of owners are not supported natively" + webhook,
 			"policy.yaml:6:3: exceptions[0]: the exception applies until 2030-01-01, and the API server's expressions do not " +
-				"have a clock, so the export leaves out pods p: after 2030-01-01, a form without a clock exists, so export again " +
+				"have a clock, so the export leaves out pods p: after 2031-01-01, a form without a clock exists, so export again " +
 				"then, or leave the entries to the webhook, with --best-effort",
 			"policy.yaml:7:3: exceptions[1]: the exception applies until 2031-01-01, and the API server's expressions do not " +
 				"have a clock, so the export leaves out pods p: after 2031-01-01, a form without a clock exists, so export again " +
 				"then, or leave the entries to the webhook, with --best-effort",
+		}},
+		"an exception after an exclude": {`services:
+- {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
+exceptions: [{name: x, rules: [s], match: {namespaces: [a]}, until: "2030-01-02T00:00:01Z", reason: r}]
+`, Options{Targets: []Target{VAP}}, []string{
+			"policy.yaml:4:3: services[0].exclude.until: it ends on a date, and the API server's expressions do not have a " +
+				"clock: after 2030-01-02T00:00:01Z, a form without a clock exists, so export again then, or leave the entry to " +
+				"the webhook, with --best-effort",
+			"policy.yaml:5:14: exceptions[0]: the exception applies until 2030-01-02T00:00:01Z, and the API server's " +
+				"expressions do not have a clock, so the export leaves out services s: after 2030-01-02T00:00:01Z, a form " +
+				"without a clock exists, so export again then, or leave the entries to the webhook, with --best-effort",
+		}},
+		// After the exclude has ended, other reasons prevent the export.
+		"ends that are not the only reason": {`mirrors: [{name: m, mode: enforce, sources: ["*.gcr.io"], mirror: "m.example/{registry}"}]
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+- {name: evil, mode: warn, images: {denied: [q.io/evil]}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+routes:
+- {name: all, mode: enforce, hosts: {required: true}, exclude: {namespaces: [a], until: 2030-01-01, reason: r}}
+services: [{name: s, mode: enforce, externalNames: {}, types: {denied: [NodePort]}}]
+exceptions: [{name: x, rules: [s], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
+`, Options{Targets: []Target{VAP, MAP}}, []string{
+			"policy.yaml:5:3: pods[0].exclude.until: it ends on a date, and the API server's expressions do not have a clock" +
+				webhook + " (after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:6:3: pods[1].exclude.until: it ends on a date, and the API server's expressions do not have a clock, " +
+				"so the export also leaves out mirrors m, pods from" + webhook +
+				" (after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:9:12: services[0].externalNames: the API server does not have a list of public top-level domains" +
+				webhook,
+			"policy.yaml:8:3: routes[0].exclude.until: it ends on a date, and the API server's expressions do not have a clock" +
+				webhook + " (after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:8:3: routes[0].kinds: OpenShift Routes are not supported natively: list only Gateway API kinds, or " +
+				"leave the entry to the webhook, with --best-effort",
+			"policy.yaml:10:14: exceptions[0]: the exception applies until 2030-01-01, and the API server's expressions do " +
+				"not have a clock, so the export leaves out services s: leave the entries to the webhook, with --best-effort " +
+				"(after 2030-01-01, this reason no longer applies)",
+			"policy.yaml:6:3: pods[1].mode: the rule is about original images and is in mode warn, and a mutating policy " +
+				"cannot warn, so the export leaves out mirrors m, pods from: set it to mode enforce, or leave the entries to " +
+				"the webhook, with --best-effort",
+			"policy.yaml:3:11: mirrors[0].sources: the wildcard *.gcr.io is not supported natively, so the export also leaves " +
+				"out pods from: list the registries, or leave the entry to the webhook, with --best-effort",
 		}},
 		"exceptions": {`pods: [{name: p, mode: enforce, images: {digest: required}}, {name: q, mode: enforce, images: ` +
 			`{digest: required}}]
@@ -254,6 +322,7 @@ services:
 - {name: part, mode: audit, types: {denied: [NodePort]}, externalNames: {}}
 - {name: none, mode: enforce, externalNames: {}}
 - {name: "off", mode: "off", externalNames: {}}
+- {name: later, mode: "off", until: 2099-01-01, externalNames: {}}
 routes:
 - {name: all, mode: enforce, hosts: {required: true}}
 owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
@@ -269,8 +338,9 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 			"policy.yaml:8:3: services none: webhook only. Without the webhook, nothing checks externalNames, because the API " +
 				"server does not have a list of public top-level domains.",
 			"policy.yaml:9:3: services off: off. Nothing is lost without the webhook.",
-			"policy.yaml:11:3: routes all: partly native. Without the webhook, nothing checks OpenShift Routes.",
-			"policy.yaml:12:10: owners o: webhook only. Without the webhook, the entry does not apply, because entries of " +
+			"policy.yaml:10:3: services later: off. Nothing is lost without the webhook.",
+			"policy.yaml:12:3: routes all: partly native. Without the webhook, nothing checks OpenShift Routes.",
+			"policy.yaml:13:10: owners o: webhook only. Without the webhook, the entry does not apply, because entries of " +
 				"owners are not supported natively.",
 		}},
 		"mirrors": {mirrors, Options{Targets: both}, []string{
@@ -291,6 +361,39 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 			"policy.yaml:5:3: services set: webhook only. Without the webhook, the entry does not apply, because of match.set " +
 				"(the webhook path selects the rule set).",
 		}},
+		"an end that is not the only reason": {`services:
+- {name: set, mode: enforce, match: {set: edge}, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
+- {name: part, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, externalNames: {}, types: {denied: [NodePort]}}
+- {name: excepted, mode: enforce, externalNames: {}, types: {denied: [NodePort]}}
+exceptions: [{name: x, rules: [excepted], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
+`, Options{Targets: both}, []string{
+			"policy.yaml:4:3: services set: webhook only. Without the webhook, the entry does not apply, because of " +
+				"exclude.until (it ends on a date, and the API server's expressions do not have a clock; after 2030-01-01, this " +
+				"reason no longer applies), and because of match.set (the webhook path selects the rule set).",
+			"policy.yaml:5:3: services part: webhook only. Without the webhook, the entry does not apply, because of " +
+				"exclude.until (it ends on a date, and the API server's expressions do not have a clock; after 2030-01-01, this " +
+				"reason no longer applies), and nothing checks externalNames, because the API server does not have a list of " +
+				"public top-level domains.",
+			"policy.yaml:7:14: exceptions x: webhook only. Without the webhook, these entries do not apply, because the " +
+				"exception applies until 2030-01-01, and the API server's expressions do not have a clock: services excepted. " +
+				"After 2030-01-01, this reason no longer applies.",
+			"policy.yaml:6:3: services excepted: webhook only. Without the webhook, nothing checks externalNames, because the " +
+				"API server does not have a list of public top-level domains.",
+		}},
+		"two exceptions": {
+			"pods: [{name: p, mode: enforce, images: {digest: required}}]\nexceptions:\n" +
+				"- {name: x, rules: [p], match: {namespaces: [a]}, until: 2031-01-01, reason: r}\n" +
+				"- {name: y, rules: [p], match: {namespaces: [b]}, until: 2030-01-01, reason: r}\n",
+			Options{Targets: both},
+			[]string{
+				"policy.yaml:5:3: exceptions x: webhook only. Without the webhook, these entries do not apply, because the " +
+					"exception applies until 2031-01-01, and the API server's expressions do not have a clock: pods p. After " +
+					"2031-01-01, a form without a clock exists, so export again then.",
+				"policy.yaml:6:3: exceptions y: webhook only. Without the webhook, these entries do not apply, because the " +
+					"exception applies until 2030-01-01, and the API server's expressions do not have a clock: pods p. After " +
+					"2031-01-01, a form without a clock exists, so export again then.",
+			},
+		},
 		"an exception": {
 			mirrors + evil + "exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]\n",
 			Options{Targets: both},
@@ -310,7 +413,9 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 
 // After its end, an entry, an exclude or an exception does not prevent the export.
 func TestEnded(t *testing.T) {
-	doc := describe(t, `mirrors: [{name: m, mode: enforce, sources: [docker.io], mirror: m.example, exclude: {namespaces: [y], until: 2030-01-01, reason: r}}]
+	doc := describe(t, `mirrors:
+- {name: m, mode: enforce, sources: [docker.io], mirror: m.example, exclude: {namespaces: [y], until: 2030-01-01, reason: r}}
+- {name: trial, mode: warn, sources: [docker.io], mirror: trial.example, match: {namespaces: [z]}, until: 2030-01-01}
 pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]
 services:
 - {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
@@ -321,7 +426,7 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	for _, test := range []struct {
 		now       time.Time
 		omissions int
-	}{{time.Time{}, 4}, {ends.Add(-time.Second), 4}, {ends, 0}} {
+	}{{time.Time{}, 6}, {ends.Add(-time.Second), 6}, {ends, 0}} {
 		result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: test.now})
 		if len(result.Omissions) != test.omissions {
 			t.Errorf("at %s: %v", test.now, result.Omissions)
@@ -329,10 +434,11 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	}
 	result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: ends})
 	want := []string{
-		"policy.yaml:3:11: mirrors m: native. Without the webhook, nothing writes warnings and audit annotations about images.",
-		"policy.yaml:4:8: pods evil: native. Without the webhook, nothing checks the Pod templates of workloads.",
-		"policy.yaml:6:3: services s: native. Nothing is lost without the webhook.",
-		"policy.yaml:7:3: services w: ended. Nothing is lost without the webhook.",
+		"policy.yaml:4:3: mirrors m: native. Without the webhook, nothing writes warnings and audit annotations about images.",
+		"policy.yaml:5:3: mirrors trial: ended. Nothing is lost without the webhook.",
+		"policy.yaml:6:8: pods evil: native. Without the webhook, nothing checks the Pod templates of workloads.",
+		"policy.yaml:8:3: services s: native. Nothing is lost without the webhook.",
+		"policy.yaml:9:3: services w: ended. Nothing is lost without the webhook.",
 	}
 	if diff := cmp.Diff(want, result.Report()); diff != "" {
 		t.Error(diff)
@@ -341,10 +447,13 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ended := range []string{"LoadBalancer", `"x"`, `"y"`} {
+	for _, ended := range []string{"LoadBalancer", `"x"`, `"y"`, `"z"`} {
 		if strings.Contains(string(text), ended) {
 			t.Errorf("the export contains %s", ended)
 		}
+	}
+	if !strings.Contains(string(text), `"trial.example"`) {
+		t.Error("images at the mirror of an entry that has ended do not count as images from a mirror")
 	}
 }
 

@@ -9,13 +9,14 @@ import (
 )
 
 // mirrors contains the active mirrors entries, and returns expressions that decide like the mirror tables of package
-// policy.
+// policy. An entry that has ended does not rewrite images, and the images of its sources have the routes of other
+// entries. Images at its mirror still count as images from a mirror.
 type mirrors struct {
-	entries []*policy.Entry
-	ends    []string // the places of mirrors
-	sources []string // in the order of their entries
+	all     []*policy.Entry // the active entries, and the entries that have ended
+	entries []*policy.Entry // the active entries
+	ends    []string        // the places of the mirrors of all entries
+	sources []string        // of the active entries, in their order
 	routes  map[string][]route
-	labels  bool // an entry depends on labels
 }
 
 // route is a source of an entry and its replacement.
@@ -28,16 +29,18 @@ const (
 	maxPath   = 255 // in the grammar of references
 )
 
-// newMirrors returns the entries that are not off.
+// newMirrors returns the mirrors entries of the entries that current returned.
 func newMirrors(entries []policy.Entry) *mirrors {
 	m := &mirrors{routes: map[string][]route{}}
 	for i := range entries {
 		e := &entries[i]
-		if e.Block != "mirrors" || e.Mode == policy.Off {
+		if e.Block != "mirrors" || e.Mode == policy.Off && !hasEnded(e) {
 			continue
 		}
-		m.entries = append(m.entries, e)
-		m.labels = m.labels || usesLabels(e)
+		m.all = append(m.all, e)
+		if !hasEnded(e) {
+			m.entries = append(m.entries, e)
+		}
 		for _, source := range texts(e.Fields["sources"]) {
 			m.add(e, source)
 		}
@@ -47,7 +50,8 @@ func newMirrors(entries []policy.Entry) *mirrors {
 	return m
 }
 
-// add adds a route. If entries have the same source, the entries with a match come first.
+// add adds the end of a route and, if the entry is active, the route. If entries have the same source, the entries with
+// a match come first.
 func (m *mirrors) add(e *policy.Entry, source string) {
 	mirror, _ := e.Fields["mirror"].(policy.Fields)
 	place, _ := mirror["place"].(string)
@@ -55,6 +59,10 @@ func (m *mirrors) add(e *policy.Entry, source string) {
 	registry, _, _ := strings.Cut(source, "/")
 	if mirror["keepRegistry"] != nil {
 		place, written = place+"/"+registry, written+"/"+registry
+	}
+	m.ends = append(m.ends, place)
+	if hasEnded(e) {
+		return
 	}
 	r := route{entry: e.Name, to: written}
 	if m.routes[source] == nil {
@@ -65,7 +73,6 @@ func (m *mirrors) add(e *policy.Entry, source string) {
 	} else {
 		m.routes[source] = slices.Insert(m.routes[source], 0, r)
 	}
-	m.ends = append(m.ends, place)
 }
 
 // rewritesDockerHub returns the entry in mode enforce that has the source docker.io and no match, or an empty name.

@@ -8,6 +8,29 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
+// omitAllNodes adds omissions for the mirrors entries that the configuration of a container runtime cannot express. It
+// also omits an entry without match if an entry with match has the same source, because a source has only one mirror on
+// a node.
+func (x *exporter) omitAllNodes(t Target) {
+	for _, e := range x.mirrors.entries {
+		x.omitNodes(e, t)
+	}
+	for _, source := range x.mirrors.sources {
+		routes := x.mirrors.routes[source]
+		last := x.entry(routes[len(routes)-1].entry)
+		if last.Fields["match"] != nil {
+			continue
+		}
+		for _, r := range routes[:len(routes)-1] {
+			for _, cause := range x.omitted[r.entry] {
+				if cause.Field == "match" {
+					x.omitBecause(last, cause)
+				}
+			}
+		}
+	}
+}
+
 // omitNodes adds omissions for mirrors entries that the configuration of a container runtime cannot express. The
 // configuration is the same for all Pods on a node.
 func (x *exporter) omitNodes(e *policy.Entry, t Target) {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,8 +22,10 @@ type Omission struct {
 	// omission, but is not in this list.
 	Entries []policy.Entry
 
-	name  string // of the entry that causes it: exceptions x
-	until string // the end, if the entry that causes it ends; otherwise empty
+	entry *policy.Entry // the entry that causes it
+	until string        // the date after which the reason no longer applies; empty if it does not end
+	// last is the date after which all of Entries can be exported. It is empty if other reasons remain after every date.
+	last string
 }
 
 // String returns the line for a report: file, line, column, field, reason, and what to do instead.
@@ -59,7 +62,7 @@ func (r *Omission) Of(e *policy.Entry) (field, why string, ok bool) {
 		return "", "", false
 	}
 	if e.Pos != r.Pos {
-		return "", r.name + ": " + r.Why, true
+		return "", nameOf(r.entry) + ": " + r.Why, true
 	}
 	return r.Field, r.Why, true
 }
@@ -73,12 +76,8 @@ const (
 	useWebhooks = "leave the entries to the webhook, with --best-effort"
 )
 
-// noClock is the reason why an entry with an end is not exported. whenEnded is the solution.
+// noClock is the reason why an entry with an end is not exported.
 const noClock = "the API server's expressions do not have a clock"
-
-func whenEnded(until, otherwise string) string {
-	return "after " + until + ", a form without a clock exists, so export again then, or " + otherwise
-}
 
 // openShiftRoutes is the reason why routes entries for OpenShift Routes are not exported.
 const openShiftRoutes = "OpenShift Routes are not supported natively"
@@ -90,7 +89,7 @@ func (x *exporter) omit(e *policy.Entry, field, why, instead string) {
 
 // cause adds an omission that does not affect any entry yet.
 func (x *exporter) cause(e *policy.Entry, field, why, instead string) *Omission {
-	r := &Omission{Pos: e.Pos, Field: field, Why: why, Instead: instead, name: nameOf(e)}
+	r := &Omission{Pos: e.Pos, Field: field, Why: why, Instead: instead, entry: e}
 	x.causes = append(x.causes, r)
 	return r
 }
@@ -117,6 +116,81 @@ func (x *exporter) omitBlock(e *policy.Entry, block, field, why, instead string)
 // native reports whether an entry is active and is exported.
 func (x *exporter) native(e *policy.Entry) bool {
 	return e.Mode != policy.Off && len(x.omitted[e.Name]) == 0
+}
+
+// nativeLater reports whether an active entry is exported, or only ends of other entries and of its exclude prevent
+// the export.
+func (x *exporter) nativeLater(e *policy.Entry) bool {
+	return e.Mode != policy.Off && untilOf(e) == "" &&
+		!slices.ContainsFunc(x.omitted[e.Name], func(r *Omission) bool { return r.ends() == "" })
+}
+
+// untilOf returns the end of an entry, or an empty string if it does not end.
+func untilOf(e *policy.Entry) string {
+	until, _ := e.Fields["until"].(string)
+	return until
+}
+
+// ends returns the date after which the reason no longer applies, or an empty string if the reason does not end. An
+// entry that has ended does not cause omissions.
+func (r *Omission) ends() string { return cmp.Or(untilOf(r.entry), r.until) }
+
+// findEnds sets the dates after which entries can be exported.
+func (x *exporter) findEnds() {
+	last := map[string]string{} // by the name of the entry
+	for i := range x.entries {
+		last[x.entries[i].Name] = x.lastEnd(&x.entries[i])
+	}
+	for _, r := range x.causes {
+		if r.until == "" {
+			continue
+		}
+		for i := range r.Entries {
+			end := last[r.Entries[i].Name]
+			if r.last = later(r.last, end); end == "" {
+				r.last = ""
+				break
+			}
+		}
+		if r.last == "" {
+			r.Instead += " (after " + r.when() + ")"
+		} else {
+			r.Instead = "after " + r.when() + ", or " + r.Instead
+		}
+	}
+}
+
+// lastEnd returns the date after which an entry can be exported, or an empty string if a reason does not end.
+func (x *exporter) lastEnd(e *policy.Entry) string {
+	last := untilOf(e)
+	if last != "" {
+		return last
+	}
+	for _, r := range slices.Concat(x.omitted[e.Name], x.partial[e.Name]) {
+		end := r.ends()
+		if end == "" {
+			return ""
+		}
+		last = later(last, end)
+	}
+	return last
+}
+
+// later returns the later of two ends. An empty string is before every end.
+func later(a, b string) string {
+	if policy.EndOf(a).After(policy.EndOf(b)) {
+		return a
+	}
+	return b
+}
+
+// when returns the date after which the reason no longer applies, or after which all of Entries can be exported, with
+// the consequence.
+func (r *Omission) when() string {
+	if r.last == "" {
+		return r.until + ", this reason no longer applies"
+	}
+	return r.last + ", a form without a clock exists, so export again then"
 }
 
 // known contains the supported fields of a block, with their nested fields. If the nested map is nil, all nested
@@ -172,18 +246,17 @@ func (x *exporter) omitAll() {
 		x.omitOpenShift(e)
 		x.omitFilters(e)
 	}
-	for _, e := range x.mirrors.entries {
-		for _, t := range []Target{HostsTOML, RegistriesConf} {
-			if slices.Contains(x.Targets, t) {
-				x.omitNodes(e, t)
-			}
+	for _, t := range []Target{HostsTOML, RegistriesConf} {
+		if slices.Contains(x.Targets, t) {
+			x.omitAllNodes(t)
 		}
 	}
 	x.omitExceptions()
 	x.omitRewriting()
 	x.omitMirrors()
 	for i := range x.entries {
-		if e := &x.entries[i]; e.Fields["hosts"] != nil && x.native(e) && readFields(e.Block) != nil && x.exports(e.Block) {
+		e := &x.entries[i]
+		if e.Fields["hosts"] != nil && x.nativeLater(e) && readFields(e.Block) != nil && x.exports(e.Block) {
 			x.omitHosts(e)
 		}
 	}
@@ -194,7 +267,7 @@ func (x *exporter) omitAll() {
 func (x *exporter) omitOpenShift(e *policy.Entry) {
 	kinds := texts(e.Fields["kinds"])
 	switch {
-	case e.Block != "routes" || !x.native(e):
+	case e.Block != "routes" || !x.nativeLater(e):
 	case onlyOpenShift(e):
 		x.omit(e, "kinds", openShiftRoutes, useWebhook)
 	case len(kinds) == 0 || slices.Contains(kinds, "Route"):
@@ -206,7 +279,7 @@ func (x *exporter) omitOpenShift(e *policy.Entry) {
 // effects of two such filters, so they cannot determine whether an update changes them.
 func (x *exporter) omitFilters(e *policy.Entry) {
 	filters, _ := e.Fields["filters"].(policy.Fields)
-	if e.Block != "routes" || !x.native(e) {
+	if e.Block != "routes" || !x.nativeLater(e) {
 		return
 	}
 	for _, kind := range texts(filters["denied"]) {
@@ -305,15 +378,9 @@ func (x *exporter) omitField(e *policy.Entry, path, name string, value any) {
 	delete(fields, name)
 }
 
-// omitUntil adds an omission for an entry, or its exclude, that ends. A mirrors entry that has ended does not have a
-// form without a clock, because images from its mirror still count as images from a mirror.
+// omitUntil adds an omission for an entry, or its exclude, that ends.
 func (x *exporter) omitUntil(e *policy.Entry, field, until string) {
-	const why = "it ends on a date, and " + noClock
-	if e.Block == "mirrors" && field == "until" {
-		x.omit(e, field, why, "no form without a clock exists, so remove the entry, or "+useWebhook)
-		return
-	}
-	r := x.cause(e, field, why, whenEnded(until, useWebhook))
+	r := x.cause(e, field, "it ends on a date, and "+noClock, useWebhook)
 	r.until = until
 	x.omitBecause(e, r)
 }

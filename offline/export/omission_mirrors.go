@@ -24,10 +24,10 @@ func (x *exporter) omitRewriting() {
 		if e.Mode == policy.Off || !x.seesOriginals(e) {
 			continue
 		}
-		causes := x.omitted[e.Name]
-		if len(causes) == 0 && e.Mode != policy.Enforce {
-			causes = []*Omission{x.cause(e, "mode", "the rule is about original images and is in mode "+e.Mode.String()+
-				", and a mutating policy cannot warn", "set it to mode enforce, or "+useWebhooks)}
+		causes := slices.Clone(x.omitted[e.Name])
+		if e.Mode != policy.Enforce && x.nativeLater(e) {
+			causes = append(causes, x.cause(e, "mode", "the rule is about original images and is in mode "+e.Mode.String()+
+				", and a mutating policy cannot warn", "set it to mode enforce, or "+useWebhooks))
 		}
 		for _, m := range x.mirrors.entries {
 			if m.Mode == policy.Enforce { // omitMirrors handles other entries
@@ -65,10 +65,11 @@ func (x *exporter) omitMirrors() {
 			}
 		}
 	}
+	causes = append(causes, x.endedWildcards()...)
 	for i := range x.entries {
 		e := &x.entries[i]
 		images, _ := e.Fields["images"].(policy.Fields)
-		if e.Block != "pods" || !x.native(e) || !x.exports("pods") {
+		if e.Block != "pods" || !x.nativeLater(e) || !x.exports("pods") {
 			continue
 		}
 		switch {
@@ -83,6 +84,20 @@ func (x *exporter) omitMirrors() {
 				"export both with --target vap,map (Kubernetes 1.36), or accept this with --deny-unrewritten")
 		}
 	}
+}
+
+// endedWildcards returns causes that affect only rules that depend on the mirrors. Images at the mirror of an entry
+// that has ended still count as images from a mirror, but expressions cannot find them if a source is a wildcard.
+func (x *exporter) endedWildcards() (causes []*Omission) {
+	for _, e := range x.mirrors.all {
+		for _, s := range texts(e.Fields["sources"]) {
+			if hasEnded(e) && strings.HasPrefix(s, "*") {
+				causes = append(causes, x.cause(e, "sources", "the wildcard "+s+" is not supported natively",
+					"list the registries, or "+useWebhooks))
+			}
+		}
+	}
+	return causes
 }
 
 // omitExceptions adds an omission for each entry of exceptions, with the rules that it lists, because exceptions end on
@@ -103,7 +118,7 @@ func (x *exporter) omitExceptions() {
 					continue
 				}
 				if r == nil {
-					r = x.cause(exception, "", "the exception applies until "+until+", and "+noClock, whenEnded(until, useWebhooks))
+					r = x.cause(exception, "", "the exception applies until "+until+", and "+noClock, useWebhooks)
 					r.until = until
 				}
 				x.omitBecause(e, r)
@@ -112,12 +127,10 @@ func (x *exporter) omitExceptions() {
 	}
 }
 
-// excepted reports whether an entry would be exported if there were no exceptions.
+// excepted reports whether exceptions prevent the export of an entry, perhaps together with its exclude.
 func (x *exporter) excepted(e *policy.Entry) bool {
 	exported := x.exports(e.Block) && e.Block != "mirrors" && e.Block != "exceptions"
-	byExceptions := func(r *Omission) bool { return strings.HasPrefix(r.name, "exceptions ") }
-	return e.Mode != policy.Off && (exported || x.seesOriginals(e)) &&
-		!slices.ContainsFunc(x.omitted[e.Name], func(r *Omission) bool { return !byExceptions(r) })
+	return (exported || x.seesOriginals(e)) && x.nativeLater(e)
 }
 
 // matchesGlob reports whether a pattern matches a name. In a pattern, * matches any number of characters.

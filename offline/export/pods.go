@@ -197,7 +197,7 @@ func covered(patterns []string) string {
 func (m *mirrors) pass(allowed []string) string {
 	var known []string
 	seen := map[string]bool{}
-	for _, e := range m.entries {
+	for _, e := range m.all {
 		mirror, _ := e.Fields["mirror"].(policy.Fields)
 		place, _ := mirror["place"].(string)
 		if mirror["keepRegistry"] != nil {

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/policy"
@@ -105,12 +104,4 @@ func texts(v any) []string {
 func imagesOf(e *policy.Entry) []string {
 	exclude, _ := e.Fields["exclude"].(policy.Fields)
 	return texts(exclude["images"])
-}
-
-// usesLabels reports whether an entry depends on the labels of an object.
-func usesLabels(e *policy.Entry) bool {
-	return slices.ContainsFunc([]string{"match", "exclude"}, func(field string) bool {
-		f, _ := e.Fields[field].(policy.Fields)
-		return f["podLabels"] != nil || f["labels"] != nil
-	})
 }

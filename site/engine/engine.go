@@ -77,7 +77,7 @@ func Evaluate(policyText, manifests []byte, now time.Time) Answer {
 		Warnings: problems(p.WarningProblems()), Hash: p.Hash(), Report: report, Places: places(report.CasesIn(manifests)),
 	}
 	if doc, err := policy.Describe(files...); err == nil { // it describes every policy that loads
-		answer.Native = native(doc, p.Hash())
+		answer.Native = native(doc, p.Hash(), now)
 	}
 	return answer
 }
@@ -115,10 +115,10 @@ func levelWord(l output.Level) string {
 	}
 }
 
-// native exports a policy as evergate export --target vap,map does.
-func native(doc policy.Document, hash string) []Native {
+// native exports a policy as evergate export --target vap,map does at a time.
+func native(doc policy.Document, hash string, now time.Time) []Native {
 	result := export.Export(doc, export.Options{
-		Targets: []export.Target{export.VAP, export.MAP}, Exempt: export.ExemptNamespaces(), Hash: hash,
+		Targets: []export.Target{export.VAP, export.MAP}, Exempt: export.ExemptNamespaces(), Hash: hash, Now: now,
 	})
 	list := make([]Native, len(result.Coverage))
 	for i, c := range result.Coverage {

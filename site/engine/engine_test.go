@@ -26,6 +26,19 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// The native export leaves out an exception only until it ends.
+func TestEvaluateEnded(t *testing.T) {
+	const text = start + "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n" +
+		"exceptions: [{name: x, rules: [s], match: {namespaces: [a]}, until: 2029-12-31, reason: r}]\n"
+	ends := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for now, omissions := range map[time.Time]int{ends.Add(-time.Second): 1, ends: 0} {
+		answer := Evaluate([]byte(text), nil, now)
+		if len(answer.Native) != 1 || len(answer.Native[0].Omissions) != omissions {
+			t.Errorf("at %s: native %+v", now, answer.Native)
+		}
+	}
+}
+
 func TestEvaluatePolicyWithMistake(t *testing.T) {
 	answer := Evaluate([]byte(start+"ingresses:\n- name: hosts\n  mode: enforce\n  host: {}\n"), nil, time.Now())
 	if len(answer.Problems) == 0 || answer.Report != nil {

@@ -15,10 +15,12 @@ entries=$(find "$module/data/osv" -name 'GO-*.json' | wc -l)
 ((entries > 1000)) || { echo "vuln: $module/data/osv contains only $entries entries" >&2; exit 1; }
 echo "vuln: $(go list -modfile=tools/vuln/go.mod -m golang.org/x/vulndb), $entries entries"
 
-# check MODULE TAGS: adds a line for each vulnerability: its ID, the module, the found and the fixed version, a function that
-# is called, and the summary.
+# check MODULE TAGS: adds a line for each vulnerability in the binaries of a release, which are built for three operating
+# systems: its ID, the module, the found and the fixed version, a function that is called, and the summary.
 check() {
-  bin/govulncheck -C "$1" -format json -db "file://$module/data/osv" -tags "$2" . | jq -n -r --arg of "$1" '
+  for os in linux darwin windows; do
+    GOOS=$os bin/govulncheck -C "$1" -format json -db "file://$module/data/osv" -tags "$2" .
+  done | jq -n -r --arg of "$1" '
     reduce inputs as $line ({osv: {}, findings: []};
       if $line.osv then .osv[$line.osv.id] = $line.osv.summary
       elif $line.finding.trace[0].function then .findings += [$line.finding] else . end) |

@@ -42,6 +42,9 @@ type request struct {
 	subresource string
 }
 
+// decidedAt is the time of the requests and of the export: 2027-01-15.
+func decidedAt() time.Time { return time.Unix(1_800_000_000, 0) }
+
 // subject is a policy in both languages.
 type subject struct {
 	policy    *policy.Policy
@@ -63,7 +66,7 @@ func newSubject(t testing.TB, text string, o export.Options) *subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Hash, o.Exempt = p.Hash(), []string{"evergate-system"}
+	o.Hash, o.Exempt, o.Now = p.Hash(), []string{"evergate-system"}, decidedAt()
 	result := export.Export(doc, o)
 	for _, r := range result.Omissions {
 		t.Error(r)
@@ -144,7 +147,7 @@ func (s *subject) answer(t testing.TB, r request, existing bool) *admission.Answ
 				t.Fatal(err)
 			}
 			answer, err := read.Decide(admission.Question{
-				Policy: s.policy, Existing: existing, Now: time.Unix(1_800_000_000, 0),
+				Policy: s.policy, Existing: existing, Now: decidedAt(),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -56,6 +56,24 @@ pods:
 - {name: tags, mode: warn, images: {deniedTags: [latest, "v*", "*"]}}
 `,
 		"rewriting": teams,
+		// Images of an entry that has ended have the routes of other entries, with the same source or a shorter one.
+		"ended": `
+mirrors:
+- {name: trial, mode: warn, sources: [docker.io, quay.io/one], mirror: team.example/x, match: {namespaces: [team-*]}, until: 2026-01-01}
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+- {name: app, mode: audit, sources: [ghcr.io/acme/app], mirror: "strict.example:5000", until: 2026-01-01}
+- {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: mirror.corp.example/acme, match: {namespaces: [team-*]}}
+- {name: others, mode: audit, sources: [ghcr.io/acme], mirror: under_score.example, match: {namespaces: [other]}, until: 2026-01-01}
+- {name: all, mode: enforce, sources: [ghcr.io], mirror: mirror.corp.example/ghcr.io}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+`,
+		"only ended": `
+mirrors:
+- {name: trial, mode: warn, sources: [docker.io], mirror: mirror.corp.example/docker.io, until: 2026-01-01}
+pods:
+- {name: from, mode: enforce, images: {from: mirrors}}
+`,
 		"teams": teams + `
 pods:
 - {name: from, mode: enforce, images: {from: mirrors}}

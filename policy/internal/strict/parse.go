@@ -7,7 +7,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/evergate/evergate/internal/text"
@@ -79,29 +81,21 @@ func (d *Decoder) notYAML(m *meter, err error) {
 	}
 }
 
-// isTruncatedJSON reports whether a text begins like a JSON object with a member, and ends within it.
+// isTruncatedJSON reports whether a text is the beginning of a JSON object with a member, and ends within it.
 func isTruncatedJSON(data []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(data), []byte{'{'})
 	if !ok || !bytes.HasPrefix(bytes.TrimSpace(rest), []byte{'"'}) {
 		return false
 	}
-	depth, quoted := 1, false
-	for i := 0; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			if depth--; depth == 0 {
-				return false
-			}
+	dec := jsontext.NewDecoder(bytes.NewReader(bytes.TrimSpace(data)), jsontext.AllowDuplicateNames(true))
+	for {
+		switch _, err := dec.ReadToken(); {
+		case err != nil:
+			return errors.Is(err, io.ErrUnexpectedEOF)
+		case dec.StackDepth() == 0:
+			return false
 		}
 	}
-	return true
 }
 
 // syntaxError returns the parser's error at its line. The parser does not report a column.
@@ -110,12 +104,12 @@ func (d *Decoder) syntaxError(m *meter, err error) Error {
 		return d.source.Pos(1, 1).Errorf("not valid YAML: the input is UTF-16: save it as UTF-8")
 	}
 	if isTruncatedJSON(m.data) {
-		end := lineAt(m.data, len(bytes.TrimSpace(m.data)))
+		end := lineAt(m.data, len(trimRight(m.data)))
 		pos := Pos{File: d.source.File, Line: d.source.line(end)}
 		return pos.Errorf("not valid YAML: the JSON is truncated: it ends before the object does")
 	}
 	msg, line := splitError(err)
-	read := bytes.TrimSpace(m.data[:m.given])
+	read := trimRight(m.data[:m.given])
 	if name, ok := strings.CutPrefix(msg, "unknown anchor '"); ok {
 		name, _, _ = strings.Cut(name, "'")
 		read = read[:max(0, bytes.LastIndex(read, []byte("*"+name)))]
@@ -149,6 +143,9 @@ func splitError(err error) (msg string, line int) {
 	}
 	return msg, line
 }
+
+// trimRight returns data without the white space at its end. An offset in the result is an offset in data.
+func trimRight(data []byte) []byte { return bytes.TrimRightFunc(data, unicode.IsSpace) }
 
 // lineAt returns the line of the byte at offset i.
 func lineAt(data []byte, i int) int { return 1 + bytes.Count(data[:i], []byte("\n")) }

@@ -15,6 +15,8 @@ func syntaxErrors() map[string]struct{ text, want string } {
 		token = "found character that cannot start any token; indent with spaces instead of tabs, and quote values that " +
 			"begin with @, % or a backquote"
 		alias = "did not find expected alphabetic or numeric character; quote values that begin with *"
+		short = "the JSON is truncated: it ends before the object does"
+		blank = "\n\n\n\n\n\n\n\n\n\n"
 	)
 	return map[string]struct{ text, want string }{
 		"a quote that is not closed":        {"- a\n- name: \"b\n  mode: c\n", "2 found unexpected end of stream"},
@@ -42,8 +44,15 @@ func syntaxErrors() map[string]struct{ text, want string } {
 		"one before a key":                  {"a: [b\nc: d\n- e\n", "3 did not find expected ',' or ']'"},
 		"a mapping that is not closed":      {"- {a: b\n- {c: d}\n", "2 did not find expected ',' or '}'"},
 		"a list that a brace closes":        {"- a\n- [b, c}\n", "2 did not find expected ',' or ']'"},
-		"truncated JSON":                    {"{\n  \"a\": [\"}\",\n  \"b\\\"}\"\n", "3 the JSON is truncated: it ends before the object does"},
+		"truncated JSON":                    {"{\n  \"a\": [\"}\",\n  \"b\\\"}\"\n", "3 " + short},
+		"truncated JSON after blank lines":  {blank + "{\n\"a\": 1", "12 " + short},
+		"JSON that is truncated in a text":  {"{\"a\":\n\"b\n", "2 " + short},
 		"JSON that is not truncated":        {"{\n  \"a\": [1}\n}\n", "3 did not find expected ',' or ']'"},
+		"a quote in single quotes":          {"{\"a\": 'x\"y', b: [c}\n", "1 did not find expected ',' or ']'"},
+		"a quote in a comment":              {"{\"a\": 1, # \"\n[b] c}\n", "2 did not find expected ',' or '}'"},
+		"a quote in a word":                 {"{\"a\": b\"c, [d] e}\n", "1 did not find expected ',' or '}'"},
+		"a list after blank lines":          {blank + "- a\n- [b, c}\n", "12 did not find expected ',' or ']'"},
+		"an alias after blank lines":        {blank + "a:\n- *b\n", "12 unknown anchor 'b' referenced; quote values that begin with *"},
 		"two commas":                        {"- a\n- [b,,c]\n", "2 did not find expected node content"},
 		"a control character":               {"- a\n- b\x00c\n", "2 control characters are not allowed"},
 		"what is not UTF-8":                 {"- ä\n- ä\xff\n", "2 invalid leading UTF-8 octet"},
