@@ -3,7 +3,7 @@ package deploy
 import (
 	"slices"
 
-	"github.com/evergate/evergate/admission"
+	"github.com/evergate/evergate/policy"
 )
 
 // missingWebhook checks that an Evergate webhook calls a path that evaluates each block of the policy that has
@@ -23,7 +23,7 @@ func missingWebhook() check {
 			"certificates and dnsEndpoints blocks, add the component host-kinds. If you use only native policies, " +
 			"evergate export --coverage prints the reasons",
 		run: func(c *cluster, r *reporter) {
-			p, ok := c.policy()
+			_, ok := c.policy()
 			switch {
 			case c.native && ok:
 				if lost := c.notEnforced(); len(lost) > 0 {
@@ -37,14 +37,12 @@ func missingWebhook() check {
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return !h.mutating }):
 				r.warning(c.servers[0].ref, "no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
 			case ok:
-				for block, n := range p.Counts().All() {
-					for _, set := range p.Sets() { // see ruleSetWebhook
-						n -= inSet(p, block, set)
-					}
-					if paths := pathsOf(block); n > 0 && !c.calls(paths) {
-						r.error(c.servers[0].ref, "its policy has entries in %s, and no webhook calls %s", block,
-							oneOf(paths))
-					}
+				doc, err := policy.Describe(c.policyFiles()...)
+				if err != nil {
+					return // c.policy has loaded it
+				}
+				for _, m := range MissingWebhooks(doc, c.calls) {
+					r.error(c.servers[0].ref, "its policy has entries in %s, and no webhook calls %s", m.Block, oneOf(m.Paths))
 				}
 			}
 		},
@@ -58,18 +56,7 @@ func (c *cluster) notEnforced() []string {
 	return e.lost
 }
 
-// pathsOf lists the paths that evaluate, or rewrite by, a block of the policy.
-func pathsOf(block string) []string {
-	var paths []string
-	for _, w := range admission.Webhooks() {
-		if slices.Contains(w.Blocks, block) {
-			paths = append(paths, w.Path)
-		}
-	}
-	return paths
-}
-
-// calls reports whether a webhook calls one of the paths.
-func (c *cluster) calls(paths []string) bool {
-	return slices.ContainsFunc(c.hooks, func(h *hook) bool { return slices.Contains(paths, h.path()) })
+// calls reports whether a webhook calls a path.
+func (c *cluster) calls(path string) bool {
+	return slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.path() == path })
 }

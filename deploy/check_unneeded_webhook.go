@@ -6,29 +6,6 @@ import (
 	"github.com/evergate/evergate/admission"
 )
 
-// webhookGroup is a group of webhooks that a component of the manifests switches.
-type webhookGroup struct {
-	name  string
-	fix   string
-	paths []string
-}
-
-func webhookGroups() []webhookGroup {
-	return []webhookGroup{
-		{"Pods and mirrors", "add the component no-pods", []string{"/mutate/pods", "/validate/pods"}},
-		{"Ingresses and Services", "add the component no-ingresses", []string{"/validate/ingresses", "/validate/services"}},
-		{
-			"Gateway API", "add the component no-gateway-api",
-			[]string{"/validate/routes", "/validate/gateways", "/validate/grants"},
-		},
-		{"OpenShift Routes", "add the component no-openshift-routes", []string{"/validate/openshiftroutes"}},
-		{
-			"add-ons", "leave the component host-kinds out",
-			[]string{"/validate/certificates", "/validate/dnsendpoints"},
-		},
-	}
-}
-
 // unneededWebhook lists the groups of webhooks that no entry of the policy needs. It runs if the input has the policy,
 // and only reports groups with all their webhooks.
 func unneededWebhook() check {
@@ -58,7 +35,7 @@ func unneededWebhook() check {
 					hooks = append(hooks, of...)
 				}
 				for _, h := range hooks {
-					r.info(h.ref, "the policy has no entries for %s: %s", g.name, g.fix)
+					r.info(h.ref, "the policy has no entries for %s: %s", g.name, g.off)
 				}
 			}
 		},

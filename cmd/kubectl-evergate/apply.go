@@ -36,7 +36,7 @@ const defaultTimeout = 3 * time.Minute
 
 func (f *applyFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation if objects would be newly denied")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
 	flags.BoolVar(&f.noPlan, "no-plan", false, "do not compare the decisions about the objects in the cluster")
 	flags.BoolVar(&f.wait, "wait", true, "wait until every replica reports the policy")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "maximum time to wait")
@@ -62,6 +62,9 @@ this takes about a minute.
 If the cluster has a backstop (native policies from evergate export), apply renews it with the policy. If the native
 policies cannot enforce a part of the policy, apply does not change anything, unless --best-effort leaves this part to
 the webhooks.
+
+If the policy needs webhooks that are off, apply prints a warning and asks for confirmation. It does not change webhook
+configurations.
 
 If the cluster has native policies and neither webhooks nor replicas, apply does not wait for replicas.
 
@@ -123,17 +126,19 @@ func (a *app) apply(
 	if err != nil {
 		return err
 	}
-	native, err := a.renewal(ctx, f, c, current, to.files, is.Hash())
+	native, required, err := a.renewal(ctx, f, c, current, to.files, is.Hash())
+	if err != nil {
+		return err
+	}
+	off, err := a.requireCalled(ctx, c, required)
 	if err != nil {
 		return err
 	}
 	if revise.Same(current, to.files) {
 		fmt.Fprintf(a.stdout, "policy %s is already applied\n", is.Hash())
 	} else {
-		if !f.noPlan {
-			if err := a.confirm(ctx, f, c, current, is); err != nil {
-				return err
-			}
+		if err := a.confirm(ctx, f, c, current, is, off); err != nil {
+			return err
 		}
 		if err := a.replace(ctx, f, p, current, to, is.Hash()); err != nil {
 			return err
@@ -154,36 +159,57 @@ func (a *app) apply(
 	return a.await(ctx, f, c, p, is.Hash())
 }
 
-// confirm reports the changes of a policy, and asks for confirmation if objects would be newly denied, if the policy
-// would no longer enforce anything, or if objects could not be validated.
+// confirm reports the changes of a policy, and asks for confirmation if there is a reason. off is true if the policy
+// needs webhooks that are off.
 func (a *app) confirm(
-	ctx context.Context, f *applyFlags, c *live.Cluster, current *corev1.ConfigMap, is *policy.Policy,
+	ctx context.Context, f *applyFlags, c *live.Cluster, current *corev1.ConfigMap, is *policy.Policy, off bool,
 ) error {
+	var reasons []string
+	if !f.noPlan {
+		why, err := a.risk(ctx, c, current, is)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			reasons = append(reasons, why)
+		}
+	}
+	if off {
+		reasons = append(reasons, "a part of the policy would not be enforced")
+	}
+	if f.yes || len(reasons) == 0 {
+		return nil
+	}
+	why := strings.Join(reasons, ", and ")
+	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return &foundError{errors.New(why + ", and there is no terminal for a confirmation: add --yes")}
+	}
+	return a.ask(ctx, why)
+}
+
+// risk reports the changes of a policy. It returns a reason to ask for confirmation if objects would be newly denied,
+// if the policy would no longer enforce anything, or if objects could not be validated. Otherwise it returns an empty
+// string.
+func (a *app) risk(
+	ctx context.Context, c *live.Cluster, current *corev1.ConfigMap, is *policy.Policy,
+) (string, error) {
 	was, err := policy.Load(revise.Files(current)...)
 	if err != nil {
 		a.say("the current policy does not load, so there is no comparison")
 		was = nil
 	}
 	report, err := a.plan(ctx, c, &planFlags{limit: shownBeforeApply}, was, is)
-	if err != nil {
-		return err
-	}
-	why := ""
 	switch {
+	case err != nil:
+		return "", err
 	case report.Denies():
-		why = "objects would be newly denied"
+		return "objects would be newly denied", nil
 	case was != nil && enforces(was) && !enforces(is):
-		why = "the policy would no longer enforce anything"
+		return "the policy would no longer enforce anything", nil
 	case report.Summary.Errors > 0:
-		why = "some objects could not be validated"
+		return "some objects could not be validated", nil
 	}
-	if f.yes || why == "" {
-		return nil
-	}
-	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return &foundError{errors.New(why + ", and there is no terminal for a confirmation: add --yes")}
-	}
-	return a.ask(ctx, why)
+	return "", nil
 }
 
 // enforces reports whether any entry of a policy is in mode enforce, in a rule set or outside of all rule sets.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,31 +15,34 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// renewal returns the changes that renew the backstop of a cluster for a policy, after the API server has checked
-// them in a dry run. It returns nil if the cluster does not have a backstop or if the backstop is already up to date.
-// It returns an error if the policy must not be applied.
+// renewal returns the changes that renew the backstop of a cluster for a policy, after the API server has checked them
+// in a dry run. They are nil if the cluster does not have a backstop or if the backstop is already up to date. renewal
+// also returns the webhooks that the policy needs besides the native policies. It returns an error if the policy must
+// not be applied.
 func (a *app) renewal(
 	ctx context.Context, f *applyFlags, c *live.Cluster, current *corev1.ConfigMap, files []policy.File, hash string,
-) (*backstop.Renewal, error) {
+) (*backstop.Renewal, *needs, error) {
 	is, err := policy.Describe(files...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b, err := backstop.Read(ctx, c.Dynamic)
 	if apierrors.IsForbidden(err) {
 		a.say("you may not list native policies, so an existing backstop is not renewed: the ClusterRole in the component " +
 			"backstop allows this")
-		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is, a.now()))
+		n := needsOfFiles(ctx, c, is, a.now())
+		n.unread = true
+		return nil, n, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if b.Empty() {
-		return nil, a.requireCalled(ctx, c, usesOfFiles(ctx, c, is, a.now()))
+		return nil, needsOfFiles(ctx, c, is, a.now()), nil
 	}
 	for _, o := range b.Objects() {
 		if err := revise.ObjectManagedBy(o.GetKind(), &o); err != nil {
-			return nil, &foundError{err}
+			return nil, nil, &foundError{err}
 		}
 	}
 	was, err := policy.Describe(revise.Files(current)...)
@@ -54,20 +55,21 @@ func (a *app) renewal(
 		Hash: hash, Exempt: exempt, DenyUnrewritten: f.unrewritten, Now: a.now(),
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := a.requireNative(ctx, f, c, r); err != nil {
-		return nil, err
+	if err := a.requireNative(f, r); err != nil {
+		return nil, nil, err
 	}
+	n := &needs{policy: is, uses: r.Uses, native: r.Coverage}
 	if r.Done() {
-		return nil, nil
+		return nil, n, nil
 	}
-	return r, r.Try(ctx)
+	return r, n, r.Try(ctx)
 }
 
-// requireNative returns an error if a part of the policy would not be enforced: if it is not native and the user has
-// not agreed to leave it to the webhooks, or if no webhook is called for it.
-func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
+// requireNative returns an error if a part of the policy is not native and the user has not agreed to leave it to the
+// webhooks.
+func (a *app) requireNative(f *applyFlags, r *backstop.Renewal) error {
 	var omissions []error
 	for _, omission := range r.Omissions {
 		if f.bestEffort {
@@ -76,54 +78,12 @@ func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster,
 		}
 		omissions = append(omissions, errors.New(omission.String()))
 	}
-	if len(omissions) > 0 {
-		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+
-			"to leave the rest to the webhooks, add --best-effort"))
-		return &foundError{errors.Join(omissions...)}
+	if len(omissions) == 0 {
+		return nil
 	}
-	return a.requireCalled(ctx, c, r.Uses)
-}
-
-// usesOfFiles returns the webhooks that have to be called if the cluster does not have a backstop. It considers
-// policies in files if they answer the probe.
-func usesOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document, now time.Time) []export.WebhookUse {
-	uses := export.WebhookUses(doc, export.Options{
-		Targets: []export.Target{export.Static}, Exempt: export.ExemptNamespaces(), Now: now,
-	})
-	if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err == nil && hash != "" {
-		return uses
-	}
-	for i := range uses {
-		uses[i].Called = "no native policy was found that replaces it"
-	}
-	return uses
-}
-
-// requireCalled returns an error if a webhook that has to be called is never called.
-func (a *app) requireCalled(ctx context.Context, c *live.Cluster, uses []export.WebhookUse) error {
-	hooks, err := readHooks(ctx, c)
-	if err != nil {
-		a.say("cannot read whether webhooks are called: %v", err)
-	}
-	for i := range hooks {
-		if why := uncalled(&hooks[i], uses); why != "" {
-			return &foundError{fmt.Errorf("nothing was applied: the matchCondition %[2]s disables the webhook %[1]s, but "+
-				"this policy needs it: %[3]s: remove the condition first", hooks[i].name, hooks[i].never, why)}
-		}
-	}
-	return nil
-}
-
-// uncalled returns the reason why a webhook that is never called has to be called, or an empty string.
-func uncalled(h *hook, uses []export.WebhookUse) string {
-	if h.never == "" {
-		return ""
-	}
-	i := slices.IndexFunc(uses, func(u export.WebhookUse) bool { return u.Path == h.path })
-	if i < 0 {
-		return "no native policy replaces it"
-	}
-	return uses[i].Called
+	omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+
+		"to leave the rest to the webhooks, add --best-effort"))
+	return &foundError{errors.Join(omissions...)}
 }
 
 // nativeOnly reports whether the cluster has native policies and no webhooks of Evergate. It returns false if it cannot

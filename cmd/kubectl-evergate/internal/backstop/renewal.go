@@ -35,6 +35,8 @@ type Renewal struct {
 	*Backstop
 	// Omissions lists the parts of the policy that are not native.
 	Omissions []export.Omission
+	// Coverage reports for each entry which part of it is native.
+	Coverage []export.Coverage
 	// Uses lists the webhooks, and whether they have to be called in addition to the new backstop.
 	Uses []export.WebhookUse
 
@@ -49,7 +51,9 @@ func (b *Backstop) Renew(was, is policy.Document, o Options) (*Renewal, error) {
 		Now: o.Now,
 	}
 	result := export.Export(is, options)
-	r := &Renewal{Backstop: b, Omissions: result.Omissions, Uses: export.WebhookUses(is, options)}
+	r := &Renewal{
+		Backstop: b, Omissions: result.Omissions, Coverage: result.Coverage, Uses: export.WebhookUses(is, options),
+	}
 	for _, object := range result.Objects {
 		u, err := b.desired(object.Object)
 		if err != nil {
