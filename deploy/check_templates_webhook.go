@@ -26,7 +26,7 @@ func templatesWebhook() check {
 			"longer has a templates block, remove the webhook",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
-			if !ok {
+			if !ok || len(c.servers) == 0 {
 				return
 			}
 			templates := p.Templates()
