@@ -102,7 +102,15 @@ for kind in prometheuses prometheusagents podmonitors servicemonitors; do
 done
 
 # Objects in Evergate's namespace.
-get -n "$namespace" configmap evergate-policy
+#
+# kustomize may add a hash to the name of the policy, and the ConfigMaps of earlier policies stay in the cluster.
+policies=$(kubectl -n "$namespace" get configmaps --output=name | grep -E '^configmap/evergate-policy(-[a-z0-9]{10})?$')
+if [ -n "$policies" ]; then
+  # shellcheck disable=SC2086 # names do not contain blanks or wildcards
+  get -n "$namespace" $(echo "$policies" | sed s,configmap/,configmaps/,)
+else
+  get -n "$namespace" configmaps/evergate-policy
+fi
 for kind in \
   pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
   networkpolicies endpointslices roles rolebindings; do

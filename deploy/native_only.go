@@ -1,12 +1,15 @@
 package deploy
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/policy"
 )
 
 // nativeOnly reports whether an input without Evergate webhooks has native policies and no Deployment that runs
@@ -21,13 +24,30 @@ func (inv *Inventory) nativeOnly() bool {
 var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)
 
 // policyMap returns the ConfigMap of the policy in an installation with only native policies, or nil. No Deployment
-// mounts it, so it is found by its name.
+// mounts it, so it is found by its name. If kustomize adds a hash to the name, the ConfigMaps of earlier policies stay
+// in the cluster. policyMap prefers the policy that the native policies were exported from, and otherwise the newest.
 func (inv *Inventory) policyMap() *corev1.ConfigMap {
-	i := slices.IndexFunc(inv.configMaps, func(cm *corev1.ConfigMap) bool { return policyMapName.MatchString(cm.Name) })
-	if i < 0 {
+	var all []*corev1.ConfigMap
+	for _, cm := range inv.configMaps {
+		if policyMapName.MatchString(cm.Name) {
+			all = append(all, cm)
+		}
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	return inv.configMaps[i]
+	if exported := slices.DeleteFunc(slices.Clone(all), inv.notExported); len(exported) > 0 {
+		all = exported
+	}
+	return slices.MaxFunc(all, func(a, b *corev1.ConfigMap) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(len(b.Name), len(a.Name)))
+	})
+}
+
+// notExported reports whether no native policy was exported from the policy in a ConfigMap.
+func (inv *Inventory) notExported(cm *corev1.ConfigMap) bool {
+	p, err := policy.Load(filesOf(cm)...)
+	return err != nil || !slices.ContainsFunc(inv.backstop(), func(n nativePolicy) bool { return n.hash() == p.Hash() })
 }
 
 // namespaceOfNative returns Evergate's namespace in an installation with only native policies. It is the namespace of
