@@ -148,6 +148,23 @@ func TestCollectPolicies(t *testing.T) {
 	}
 }
 
+// collect.sh prints the resources that it may not read, if preflight would otherwise take their objects for absent.
+func TestCollectUnread(t *testing.T) {
+	want := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "configmaps", "deployments"}
+	stdout, said, _ := collect(t, "SERVED=pods", "FORBIDDEN=pods "+strings.Join(want, " "))
+	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, inv.notListed); diff != "" {
+		t.Error(diff)
+	}
+	const line = "collect.sh: left out: kubectl get -n evergate-system deployments\n"
+	if !strings.Contains(said.String(), line) {
+		t.Errorf("%q is not in %s", line, said.String())
+	}
+}
+
 // checkAsked checks that the script only reads, and that it reads only the certificates of Secrets.
 func checkAsked(t *testing.T, file string) {
 	t.Helper()

@@ -2,8 +2,11 @@ package deploy
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,13 +15,40 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// nativeOnly reports whether an input without Evergate webhooks has native policies and no Deployment that runs
-// evergate serve. Then only the native policies enforce the policy.
-func (inv *Inventory) nativeOnly() bool {
-	return len(inv.backstop()) > 0 && !slices.ContainsFunc(inv.deployments, func(d *appsv1.Deployment) bool {
-		return slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe)
-	})
+// errNoPolicyMap is the error for native policies in manifests that are only a part of an installation.
+var errNoPolicyMap = errors.New("the input contains native policies, but neither webhooks of Evergate nor the " +
+	"ConfigMap evergate-policy: add the other manifests of the installation")
+
+// checkNativeOnly returns nil if only native policies enforce the policy of an input without Evergate webhooks. The
+// input has to contain native policies, but no Deployment that runs evergate serve. In manifests, the ConfigMap of the
+// policy has to be next to them. In a live cluster, the webhooks and Deployments have to be listed. Otherwise the error
+// contains the reason.
+func (inv *Inventory) checkNativeOnly() error {
+	native := inv.backstop()
+	needed := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+	if len(native) > 0 {
+		needed = append(needed, "deployments")
+	}
+	unread := slices.DeleteFunc(needed, func(resource string) bool { return !inv.unread(resource) })
+	switch {
+	case len(unread) > 0:
+		return fmt.Errorf("these resources could not be listed, so the input does not show whether Evergate has webhooks or "+
+			"a Deployment: %s (docs/preflight.md lists the permissions)", strings.Join(unread, ", "))
+	case len(native) == 0 || slices.ContainsFunc(inv.deployments, Serves):
+		return errNothing
+	case !live(native[0]) && inv.policyMap() == nil:
+		return errNoPolicyMap
+	}
+	return nil
 }
+
+// Serves reports whether a Deployment runs evergate serve.
+func Serves(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe)
+}
+
+// unread reports whether a resource could not be listed in the cluster.
+func (inv *Inventory) unread(resource string) bool { return slices.Contains(inv.notListed, resource) }
 
 // policyMapName matches the name of the policy's ConfigMap in the manifests, with or without a hash of kustomize.
 var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)

@@ -67,3 +67,79 @@ func TestPolicyMap(t *testing.T) {
 		})
 	}
 }
+
+// TestNotNativeOnly checks inputs with native policies and without webhooks. Some of them do not show whether the
+// cluster has webhooks.
+func TestNotNativeOnly(t *testing.T) {
+	status := func(resource string) change {
+		return change{Add: map[string]any{
+			"apiVersion": "v1", "kind": "Status", "metadata": map[string]any{}, "status": "Failure",
+			"details": map[string]any{"kind": resource},
+		}}
+	}
+	const unread = "these resources could not be listed, so the input does not show whether Evergate has webhooks or a " +
+		"Deployment: "
+	const permissions = " (docs/preflight.md lists the permissions)"
+	const server = "Deployment/evergate"
+	for name, tt := range map[string]struct {
+		live   bool
+		change []change
+		want   string
+	}{
+		"only the export": {
+			change: []change{{Remove: server}, {Remove: "ConfigMap/evergate-policy"}},
+			want: "the input contains native policies, but neither webhooks of Evergate nor the ConfigMap evergate-policy: " +
+				"add the other manifests of the installation",
+		},
+		"with a server": {want: errNothing.Error()},
+		"webhooks may not be listed": {
+			live: true,
+			change: []change{
+				{Remove: server}, status("mutatingwebhookconfigurations"), status("validatingwebhookconfigurations"),
+			},
+			want: unread + "mutatingwebhookconfigurations, validatingwebhookconfigurations" + permissions,
+		},
+		"Deployments may not be listed": {
+			live: true, change: []change{{Remove: server}, status("deployments")}, want: unread + "deployments" + permissions,
+		},
+		"other objects may not be listed": {live: true, change: []change{{Remove: server}, status("nodes")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := readFixture(t).load(t, testCase{Live: tt.live, Change: append([]change{
+				{Export: []export.Target{export.VAP, export.MAP}},
+				{Remove: "MutatingWebhookConfiguration/evergate"}, {Remove: "ValidatingWebhookConfiguration/evergate"},
+			}, tt.change...)})
+			_, err := Check(m.inventory(t), Options{Now: now})
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestUnreadConfigMaps checks that a policy that may not be read is not reported as missing.
+func TestUnreadConfigMaps(t *testing.T) {
+	f := readFixture(t)
+	for _, tt := range documents[testCase](t, "policy-missing.bad.yaml") {
+		if !tt.Live {
+			continue
+		}
+		tt.Change = append(tt.Change, change{Add: map[string]any{
+			"apiVersion": "v1", "kind": "Status", "metadata": map[string]any{}, "status": "Failure",
+			"details": map[string]any{"kind": "configmaps"},
+		}})
+		report, err := Check(f.load(t, tt).inventory(t), Options{Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, finding := range report.Findings {
+			if finding.ID == "policy-missing" {
+				t.Errorf("%s: %s", tt.Case, finding.Message)
+			}
+		}
+	}
+}
