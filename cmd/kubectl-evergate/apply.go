@@ -63,7 +63,8 @@ If the cluster has a backstop (native policies from evergate export), apply rene
 policies cannot enforce a part of the policy, apply does not change anything, unless --best-effort leaves this part to
 the webhooks.
 
-If the cluster has native policies and neither webhooks nor replicas, apply does not wait for replicas.
+If the cluster has native policies and neither webhooks nor a Deployment of replicas, apply does not wait for replicas.
+Apply does not change anything if the webhooks call another namespace than --evergate-namespace.
 
 Apply does not change a ConfigMap that Argo CD or Flux manages, because they would undo the change.`,
 		Example: `  kubectl evergate apply -f policy.yaml
@@ -121,6 +122,9 @@ func (a *app) apply(
 	to.files = revise.Keyed(to.files, current)
 	is, err := a.load(to.files)
 	if err != nil {
+		return err
+	}
+	if err := requireNamespace(ctx, c, replicas, current); err != nil {
 		return err
 	}
 	native, err := a.renewal(ctx, f, c, current, to.files, is.Hash())

@@ -126,17 +126,6 @@ func uncalled(h *hook, uses []export.WebhookUse) string {
 	return uses[i].Called
 }
 
-// nativeOnly reports whether the cluster has native policies and no webhooks of Evergate. It returns false if it cannot
-// read them.
-func (a *app) nativeOnly(ctx context.Context, c *live.Cluster) bool {
-	hooks, err := readHooks(ctx, c)
-	if err != nil || len(hooks) > 0 {
-		return false
-	}
-	b, err := backstop.Read(ctx, c.Dynamic)
-	return err == nil && !b.Empty()
-}
-
 // renew renews the backstop and prints the result.
 func (a *app) renew(ctx context.Context, r *backstop.Renewal, hash string) error {
 	if r == nil {
