@@ -36,12 +36,12 @@ const defaultTimeout = 3 * time.Minute
 
 func (f *applyFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation if objects would be newly denied")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
 	flags.BoolVar(&f.noPlan, "no-plan", false, "do not compare the decisions about the objects in the cluster")
 	flags.BoolVar(&f.wait, "wait", true, "wait until every replica reports the policy")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "maximum time to wait")
 	flags.BoolVar(&f.bestEffort, "best-effort", false,
-		"leave parts of the policy that a backstop cannot enforce to the webhooks")
+		"leave parts of the policy that a backstop cannot enforce to the webhooks, if there are any")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
 		"export from: mirrors to a backstop that does not rewrite. It denies Pods that no webhook has rewritten")
 	flags.BoolVar(&f.force, "force-conflicts", false, "take over the policy from another server-side apply manager")
@@ -61,7 +61,7 @@ this takes about a minute.
 
 If the cluster has a backstop (native policies from evergate export), apply renews it with the policy. If the native
 policies cannot enforce a part of the policy, apply does not change anything, unless --best-effort leaves this part to
-the webhooks.
+the webhooks. Without webhooks, nothing enforces this part, so --best-effort asks for confirmation.
 
 If the cluster has native policies and neither webhooks nor a Deployment of replicas, apply does not wait for replicas.
 Apply does not change anything if the webhooks call another namespace than --evergate-namespace.
@@ -181,7 +181,15 @@ func (a *app) confirm(
 	case report.Summary.Errors > 0:
 		why = "some objects could not be validated"
 	}
-	if f.yes || why == "" {
+	if why == "" {
+		return nil
+	}
+	return a.agree(ctx, f, why)
+}
+
+// agree asks for confirmation, unless the user has agreed with --yes. It returns an error if there is no terminal.
+func (a *app) agree(ctx context.Context, f *applyFlags, why string) error {
+	if f.yes {
 		return nil
 	}
 	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {

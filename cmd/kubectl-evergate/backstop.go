@@ -66,7 +66,7 @@ func (a *app) renewal(
 }
 
 // requireNative returns an error if a part of the policy would not be enforced: if it is not native and the user has
-// not agreed to leave it to the webhooks, or if no webhook is called for it.
+// not agreed to leave it to the webhooks, or to nothing if there are no webhooks, or if no webhook is called for it.
 func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
 	var omissions []error
 	for _, omission := range r.Omissions {
@@ -76,10 +76,20 @@ func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster,
 		}
 		omissions = append(omissions, errors.New(omission.String()))
 	}
+	alone := len(r.Omissions) > 0 && noWebhooks(ctx, c)
 	if len(omissions) > 0 {
-		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+
-			"to leave the rest to the webhooks, add --best-effort"))
+		rest := "to leave the rest to the webhooks, add --best-effort"
+		if alone {
+			rest = "without webhooks, nothing would enforce the rest; to apply the policy nevertheless, add --best-effort"
+		}
+		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+rest))
 		return &foundError{errors.Join(omissions...)}
+	}
+	if alone {
+		const why = "there are no webhooks, so nothing would enforce the parts that are not in the backstop"
+		if err := a.agree(ctx, f, why); err != nil {
+			return err
+		}
 	}
 	return a.requireCalled(ctx, c, r.Uses)
 }

@@ -83,6 +83,8 @@ const (
 	admissionAPI = "/apis/admissionregistration.k8s.io/v1/"
 	nativePolicy = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" +
 		"services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]\n"
+	partlyNative = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" +
+		"services: [{name: types, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
 )
 
 // nativeCluster returns the objects of a cluster with only native policies and, in a namespace, their policy.
@@ -196,10 +198,13 @@ func TestStatusInWrongNamespace(t *testing.T) {
 	}
 }
 
-// TestApplyWithoutWebhooks checks that apply does not change anything in the wrong namespace. In a cluster with only
+// TestApplyWithoutWebhooks checks that apply does not change anything in the wrong namespace. It needs the agreement of
+// the user to apply a policy that neither webhooks nor native policies would enforce completely. In a cluster with only
 // native policies, it does not wait for replicas.
 func TestApplyWithoutWebhooks(t *testing.T) {
 	const system = "evergate-system"
+	const omission = "services[0].externalNames: the API server does not have a list of public top-level domains"
+	const partly = "evergate: nothing was applied: the backstop cannot enforce the whole policy; "
 	for name, test := range map[string]struct {
 		cluster objects
 		policy  string
@@ -226,6 +231,20 @@ func TestApplyWithoutWebhooks(t *testing.T) {
 			[]string{"evergate: nothing was applied: the cluster has native policies, but the namespace default does not " +
 				"have the ConfigMap evergate-policy with their policy: set the namespace of Evergate with " +
 				"--evergate-namespace, or create the ConfigMap first\n"},
+		},
+		"not native, with webhooks": {
+			nativeCluster(t, system).webhookIn(system), partlyNative, nil, exitFound,
+			[]string{omission, partly + "to leave the rest to the webhooks, add --best-effort\n"},
+		},
+		"not native, without webhooks": {
+			nativeCluster(t, system), partlyNative, nil, exitFound,
+			[]string{omission, partly + "without webhooks, nothing would enforce the rest; to apply the policy nevertheless, " +
+				"add --best-effort\n"},
+		},
+		"best effort without webhooks": {
+			nativeCluster(t, system), partlyNative, []string{"--best-effort"}, exitFound,
+			[]string{"evergate: not in the backstop: ", "evergate: there are no webhooks, so nothing would enforce the parts " +
+				"that are not in the backstop, and there is no terminal for a confirmation: add --yes\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
