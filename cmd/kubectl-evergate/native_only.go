@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
@@ -95,4 +98,28 @@ func requireNamespace(
 	}
 	return fmt.Errorf("nothing was applied: the cluster has native policies, but the namespace %s does not have the "+
 		"ConfigMap %s with their policy: %s, or create the ConfigMap first", c.Namespace, defaultConfigMap, flag)
+}
+
+// readBindings returns the bindings of the native policies as webhooks without a path, to match namespaces.
+func readBindings(ctx context.Context, c *live.Cluster) ([]hook, error) {
+	b, err := backstop.Read(ctx, c.Dynamic)
+	if err != nil {
+		return nil, err
+	}
+	var all []hook
+	for _, o := range b.Objects() {
+		if !strings.HasSuffix(o.GetKind(), "Binding") {
+			continue
+		}
+		var binding admissionv1.ValidatingAdmissionPolicyBinding // mutating bindings have the same selector
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &binding); err != nil {
+			return nil, fmt.Errorf("read the %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+		namespaces := &metav1.LabelSelector{} // every namespace
+		if m := binding.Spec.MatchResources; m != nil && m.NamespaceSelector != nil {
+			namespaces = m.NamespaceSelector
+		}
+		all = append(all, newHook(o.GetName(), nil, admissionv1.WebhookClientConfig{}, namespaces))
+	}
+	return all, nil
 }

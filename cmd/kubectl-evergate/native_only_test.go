@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -276,5 +279,42 @@ func TestPreflightUnread(t *testing.T) {
 		"or a Deployment: validatingwebhookconfigurations (docs/preflight.md lists the permissions)\n"
 	if code != exitUsage || !strings.HasSuffix(out.String(), want) {
 		t.Errorf("exit code %d:\n%s", code, &out)
+	}
+}
+
+// TestScopeOfNativeOnly checks that without webhooks, plan and apply compare the objects in the namespaces that the
+// native policies match.
+func TestScopeOfNativeOnly(t *testing.T) {
+	without := objects{}
+	for _, test := range []struct {
+		cluster objects
+		by      string
+		want    []string
+	}{
+		{nativeCluster(t, "evergate-system"), "native policies", []string{"team-a"}},
+		{nativeCluster(t, "evergate-system").webhookIn("gate"), "webhooks", nil},
+		{without, "webhooks", nil},
+	} {
+		test.cluster["/api/v1/namespaces"] = []any{
+			map[string]any{"metadata": map[string]any{"name": "team-a", "labels": map[string]any{
+				"evergate.dev/admission": "enabled", "kubernetes.io/metadata.name": "team-a",
+			}}},
+			map[string]any{"metadata": map[string]any{"name": "team-b", "labels": map[string]any{
+				"kubernetes.io/metadata.name": "team-b",
+			}}},
+		}
+		a := &app{namespace: "evergate-system", stderr: io.Discard}
+		a.kubeconfig.ExplicitPath = kubeconfig(t, test.cluster.serve(t))
+		c, err := a.connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := readScope(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Sorted(maps.Keys(s.matched)); !slices.Equal(got, test.want) || s.by != test.by {
+			t.Errorf("%s match %v, want %s and %v", s.by, got, test.by, test.want)
+		}
 	}
 }
