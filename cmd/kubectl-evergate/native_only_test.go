@@ -318,3 +318,32 @@ func TestScopeOfNativeOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainNativeOnly checks that explain does not report a Pod as unchecked if a native policy matches its
+// namespace.
+func TestExplainNativeOnly(t *testing.T) {
+	const none = "No webhook matches the namespace default: its Pods are neither rewritten nor validated."
+	const native = "No webhook matches the namespace default. It is matched by the native policies " +
+		"evergate-pods-enforce.\n"
+	for selector, want := range map[string]string{"Exists": native, "DoesNotExist": none} {
+		cluster := nativeCluster(t, "evergate-system").add("/api/v1/namespaces/default/pods", "default", "web",
+			`"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "a", "image": "nginx:1"}]}`)
+		cluster["/api/v1/namespaces"] = nil
+		for _, name := range []string{"evergate-system", "default"} {
+			cluster["/api/v1/namespaces"] = append(cluster["/api/v1/namespaces"], map[string]any{
+				"apiVersion": "v1", "kind": "Namespace",
+				"metadata": map[string]any{"name": name, "labels": map[string]any{"team": "a"}},
+			})
+		}
+		cluster.add(admissionAPI+"validatingadmissionpolicybindings", "", "evergate-pods-enforce", `
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "spec": {
+			"matchResources": {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "`+selector+`"}]}}}`)
+		var out bytes.Buffer
+		code := run(t.Context(), []string{
+			"explain", "web", "-n", "default", "--kubeconfig", kubeconfig(t, cluster.serve(t)),
+		}, strings.NewReader(""), &out, &out)
+		if code != exitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: exit code %d, want %q:\n%s", selector, code, want, &out)
+		}
+	}
+}
