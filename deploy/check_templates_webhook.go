@@ -31,7 +31,9 @@ func templatesWebhook() check {
 			}
 			templates := p.Templates()
 			for i := range templates {
-				c.checkTemplate(&templates[i], r)
+				if c.knowsWebhooks() {
+					c.checkTemplate(&templates[i], r)
+				}
 			}
 			for _, h := range c.hooks {
 				if isWorkloads(h.path()) {

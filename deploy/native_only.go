@@ -50,6 +50,11 @@ func Serves(d *appsv1.Deployment) bool {
 // unread reports whether a resource could not be listed in the cluster.
 func (inv *Inventory) unread(resource string) bool { return slices.Contains(inv.notListed, resource) }
 
+// knowsWebhooks reports whether all webhook configurations of the cluster could be listed.
+func (inv *Inventory) knowsWebhooks() bool {
+	return !inv.unread("mutatingwebhookconfigurations") && !inv.unread("validatingwebhookconfigurations")
+}
+
 // policyMapName matches the name of the policy's ConfigMap in the manifests, with or without a hash of kustomize.
 var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)
 

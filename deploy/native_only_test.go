@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -71,12 +72,7 @@ func TestPolicyMap(t *testing.T) {
 // TestNotNativeOnly checks inputs with native policies and without webhooks. Some of them do not show whether the
 // cluster has webhooks.
 func TestNotNativeOnly(t *testing.T) {
-	status := func(resource string) change {
-		return change{Add: map[string]any{
-			"apiVersion": "v1", "kind": "Status", "metadata": map[string]any{}, "status": "Failure",
-			"details": map[string]any{"kind": resource},
-		}}
-	}
+	status := func(resource string) change { return change{Add: notListed(resource)} }
 	const unread = "these resources could not be listed, so the input does not show whether Evergate has webhooks or a " +
 		"Deployment: "
 	const permissions = " (docs/preflight.md lists the permissions)"
@@ -121,25 +117,47 @@ func TestNotNativeOnly(t *testing.T) {
 	}
 }
 
-// TestUnreadConfigMaps checks that a policy that may not be read is not reported as missing.
-func TestUnreadConfigMaps(t *testing.T) {
+// TestUnread checks that objects that may not be listed are not reported as missing.
+func TestUnread(t *testing.T) {
 	f := readFixture(t)
-	for _, tt := range documents[testCase](t, "policy-missing.bad.yaml") {
-		if !tt.Live {
-			continue
-		}
-		tt.Change = append(tt.Change, change{Add: map[string]any{
-			"apiVersion": "v1", "kind": "Status", "metadata": map[string]any{}, "status": "Failure",
-			"details": map[string]any{"kind": "configmaps"},
-		}})
-		report, err := Check(f.load(t, tt).inventory(t), Options{Now: now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, finding := range report.Findings {
-			if finding.ID == "policy-missing" {
-				t.Errorf("%s: %s", tt.Case, finding.Message)
+	for _, tt := range []struct{ check, resource, missing string }{
+		{"policy-missing", "configmaps", "there is no ConfigMap"},
+		{"deployment", "deployments", "no Deployment runs evergate serve"},
+		{"missing-webhook", "validatingwebhookconfigurations", "no ValidatingWebhookConfiguration"},
+		{"missing-webhook", "mutatingwebhookconfigurations", "no MutatingWebhookConfiguration"},
+		{"missing-webhook", "validatingwebhookconfigurations", "no webhook calls"},
+		{"rule-set-webhook", "validatingwebhookconfigurations", "no webhook calls"},
+		{"templates-webhook", "validatingwebhookconfigurations", "no webhook that calls"},
+	} {
+		reported := map[bool]int{} // by whether the resource could be listed
+		for _, c := range documents[testCase](t, tt.check+".bad.yaml") {
+			for _, listed := range []bool{true, false} {
+				m := f.load(t, c)
+				if !listed {
+					m = append(m, notListed(tt.resource))
+				}
+				report, err := Check(m.inventory(t), Options{Now: now})
+				if err != nil {
+					continue // it may be an installation with only native policies: see TestNotNativeOnly
+				}
+				for _, finding := range report.Findings {
+					if finding.ID == tt.check && strings.Contains(finding.Message, tt.missing) {
+						reported[listed]++
+					}
+				}
 			}
 		}
+		if reported[true] == 0 || reported[false] > 0 {
+			t.Errorf("%s: %q is found in %d cases, and in %d cases without %s", tt.check, tt.missing, reported[true],
+				reported[false], tt.resource)
+		}
+	}
+}
+
+// notListed returns the answer of an API server that a resource may not be listed.
+func notListed(resource string) map[string]any {
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Status", "metadata": map[string]any{}, "status": "Failure",
+		"details": map[string]any{"kind": resource},
 	}
 }
