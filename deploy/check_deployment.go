@@ -19,6 +19,7 @@ func deploymentMissing() check {
 			"place that uses it",
 		run: func(c *cluster, r *reporter) {
 			switch {
+			case c.unread("deployments"):
 			case len(c.servers) == 0 && len(c.elsewhere) > 0:
 				r.error(c.hooks[0].ref, "it calls the namespace %s, and evergate serve runs elsewhere: %s", c.namespace,
 					refsOf(c.elsewhere))

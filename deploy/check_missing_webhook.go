@@ -30,7 +30,7 @@ func missingWebhook() check {
 					r.warning(c.anchor(), "there are no webhooks, and the native policies do not completely enforce these entries of "+
 						"the policy: %s", some(lost))
 				}
-			case len(c.servers) == 0:
+			case len(c.servers) == 0 || !c.knowsWebhooks():
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.mutating }):
 				// The component no-pods accepts it.
 				r.warning(c.hooks[0].ref.in(""), "no MutatingWebhookConfiguration of Evergate exists: no image is rewritten")

@@ -11,14 +11,14 @@ import (
 const enforceMountableSecrets = "kubernetes.io/enforce-mountable-secrets"
 
 // mountableSecrets checks that a ServiceAccount that enforces mountable secrets lists the pull secrets that mirrors
-// add to Pods. It runs if a webhook that rewrites Pods selects the namespace of the ServiceAccount.
+// add to Pods. It runs if a webhook or a native policy that rewrites Pods selects the namespace of the ServiceAccount.
 func mountableSecrets() check {
 	return check{
 		id: "mountable-secrets", severity: Error,
 		finds: "a ServiceAccount with " + enforceMountableSecrets + ": \"true\", in an opted-in namespace, that does not " +
 			"list the imagePullSecret of a mirrors entry in mode enforce",
-		why: "the API server validates Pods after the webhooks have patched them. It rejects each rewritten Pod " +
-			"of this ServiceAccount, because the Pod references a pull secret that the account does not list",
+		why: "the API server validates Pods after webhooks and native policies have patched them. It rejects each " +
+			"rewritten Pod of this ServiceAccount, because the Pod references a pull secret that the account does not list",
 		fix: "add the name to imagePullSecrets of the ServiceAccount, or exclude the namespace from the mirrors " +
 			"entry",
 		run: func(c *cluster, r *reporter) {
@@ -27,7 +27,7 @@ func mountableSecrets() check {
 				return
 			}
 			for _, a := range c.serviceAccounts {
-				if a.Annotations[enforceMountableSecrets] != "true" || !c.rewritesIn(a.Namespace) {
+				if a.Annotations[enforceMountableSecrets] != "true" || !c.rewrites(a.Namespace) {
 					continue
 				}
 				for _, name := range p.PullSecrets(a.Namespace) {
@@ -39,12 +39,4 @@ func mountableSecrets() check {
 			}
 		},
 	}
-}
-
-// rewritesIn reports whether a webhook that rewrites Pods selects a namespace.
-func (c *cluster) rewritesIn(namespace string) bool {
-	set := c.namespaceLabels(namespace)
-	return slices.ContainsFunc(c.hooks, func(h *hook) bool {
-		return h.ours && h.mutating && selects(h.NamespaceSelector, set)
-	})
 }

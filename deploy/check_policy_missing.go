@@ -55,7 +55,7 @@ func (c *cluster) checkPolicyOf(s *server, r *reporter) {
 		case elsewhere >= 0:
 			r.error(s.process, "the ConfigMap %s of its policy is in the namespace %s, from where no Pod of %s can mount it",
 				name, c.configMaps[elsewhere].Namespace, s.Namespace)
-		case c.live:
+		case c.live && !c.unread("configmaps"):
 			r.error(s.process, "there is no ConfigMap %s, which contains its policy", name)
 		}
 	}
@@ -67,7 +67,7 @@ func (c *cluster) checkPolicyOfNative(r *reporter) {
 	switch cm := c.policyMap(); {
 	case cm != nil:
 		c.checkPolicyIn(cm, r)
-	case c.live:
+	case c.live && !c.unread("configmaps"):
 		r.error(c.anchor(), "there is no ConfigMap evergate-policy with the policy that the native policies were exported "+
 			"from")
 	}

@@ -26,12 +26,14 @@ func templatesWebhook() check {
 			"longer has a templates block, remove the webhook",
 		run: func(c *cluster, r *reporter) {
 			p, ok := c.policy()
-			if !ok {
+			if !ok || len(c.servers) == 0 {
 				return
 			}
 			templates := p.Templates()
 			for i := range templates {
-				c.checkTemplate(&templates[i], r)
+				if c.knowsWebhooks() {
+					c.checkTemplate(&templates[i], r)
+				}
 			}
 			for _, h := range c.hooks {
 				if isWorkloads(h.path()) {

@@ -32,7 +32,7 @@ type cluster struct {
 	replaced  []replacement
 	dryRuns   []DryRun
 	live      bool
-	native    bool // only native policies enforce the policy: see nativeOnly
+	native    bool // only native policies enforce the policy: see checkNativeOnly
 }
 
 func newCluster(inv *Inventory, o Options) (*cluster, error) {
@@ -46,8 +46,8 @@ func newCluster(inv *Inventory, o Options) (*cluster, error) {
 	}
 	c.namespace = c.namespaceOfHooks()
 	if len(c.hooks) == 0 {
-		if !inv.nativeOnly() {
-			return nil, errNothing
+		if err := inv.checkNativeOnly(); err != nil {
+			return nil, err
 		}
 		c.native, c.namespace = true, inv.namespaceOfNative()
 		c.live = live(inv.backstop()[0])
@@ -56,7 +56,7 @@ func newCluster(inv *Inventory, o Options) (*cluster, error) {
 	servers := newServers(inv, c.namespace)
 	c.servers, c.replaced = lastOfEach(inv, servers)
 	for _, d := range inv.deployments {
-		if d.Namespace != c.namespace && slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe) {
+		if d.Namespace != c.namespace && Serves(d) {
 			c.elsewhere = append(c.elsewhere, inv.ref(d))
 		}
 	}

@@ -15,6 +15,16 @@ get() {
   kubectl get --ignore-not-found -o json "$@" || echo "collect.sh: left out: kubectl get $*" >&2
 }
 
+# need prints objects whose absence is a fault or another kind of installation. If kubectl cannot read them, need prints
+# their resource, so preflight does not take them for absent.
+need() {
+  kubectl get --ignore-not-found -o json "$@" && return
+  echo "collect.sh: left out: kubectl get $*" >&2
+  for resource; do :; done # the last argument
+  printf '{"apiVersion":"v1","kind":"Status","status":"Failure","message":"it could not be read",'
+  printf '"details":{"kind":"%s"}}\n' "${resource%%/*}"
+}
+
 # The resources that the API server serves, one on each line. kubectl reports an error if it cannot list all of them, for
 # example because an aggregated API does not answer. Then the script tries to read every resource.
 served=$(kubectl api-resources --verbs=list --output=name) || served=
@@ -71,8 +81,9 @@ files() {
 }
 
 # Objects of the whole cluster.
+need mutatingwebhookconfigurations
+need validatingwebhookconfigurations
 for kind in \
-  mutatingwebhookconfigurations validatingwebhookconfigurations \
   validatingadmissionpolicies validatingadmissionpolicybindings \
   namespaces nodes clusterroles clusterrolebindings; do
   get "$kind"
@@ -102,7 +113,12 @@ for kind in prometheuses prometheusagents podmonitors servicemonitors; do
 done
 
 # Objects in Evergate's namespace.
-get -n "$namespace" configmap evergate-policy
+#
+# kustomize may add a hash to the name of the policy, and the ConfigMaps of earlier policies stay in the cluster.
+policies=$(kubectl -n "$namespace" get configmaps --output=name |
+  sed -nE 's,^configmap(/evergate-policy(-[a-z0-9]{10})?)$,configmaps\1,p')
+# shellcheck disable=SC2086 # names do not contain blanks or wildcards
+need -n "$namespace" ${policies:-configmaps/evergate-policy}
 for kind in \
   pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
   networkpolicies endpointslices roles rolebindings; do
@@ -124,6 +140,9 @@ called='{range .items[*].webhooks[*]}{.clientConfig.service.namespace}{"\n"}{end
   kubectl get mutatingwebhookconfigurations -o jsonpath="$called"
   kubectl get validatingwebhookconfigurations -o jsonpath="$called"
 } | sort -u | while read -r ns; do
-  [ -n "$ns" ] || continue
-  get -n "$ns" deployments
+  if [ "$ns" = "$namespace" ]; then
+    need -n "$ns" deployments
+  elif [ -n "$ns" ]; then
+    get -n "$ns" deployments
+  fi
 done

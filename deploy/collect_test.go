@@ -129,6 +129,42 @@ func TestCollectFiles(t *testing.T) {
 	}
 }
 
+// collect.sh reads every ConfigMap that may contain the policy, also if kustomize has added a hash to its name.
+func TestCollectPolicies(t *testing.T) {
+	for configMaps, want := range map[string]string{
+		"evergate-policy evergate-policy-2b4c6d8f9g evergate-policy-5F evergate-policy.r7 kube-root-ca.crt": "" +
+			"configmaps/evergate-policy configmaps/evergate-policy-2b4c6d8f9g\n",
+		"evergate-policy-2b4c6d8f9g": "configmaps/evergate-policy-2b4c6d8f9g\n",
+		"kube-root-ca.crt":           "configmaps/evergate-policy\n",
+	} {
+		_, _, asked := collect(t, "SERVED=pods", "CONFIGMAPS="+configMaps)
+		text, err := os.ReadFile(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := "get --ignore-not-found -o json -n evergate-system " + want; !strings.Contains(string(text), line) {
+			t.Errorf("%s: kubectl was not called with %s", configMaps, line)
+		}
+	}
+}
+
+// collect.sh prints the resources that it may not read, if preflight would otherwise take their objects for absent.
+func TestCollectUnread(t *testing.T) {
+	want := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "configmaps", "deployments"}
+	stdout, said, _ := collect(t, "SERVED=pods", "FORBIDDEN=pods "+strings.Join(want, " "))
+	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, inv.notListed); diff != "" {
+		t.Error(diff)
+	}
+	const line = "collect.sh: left out: kubectl get -n evergate-system deployments\n"
+	if !strings.Contains(said.String(), line) {
+		t.Errorf("%q is not in %s", line, said.String())
+	}
+}
+
 // checkAsked checks that the script only reads, and that it reads only the certificates of Secrets.
 func checkAsked(t *testing.T, file string) {
 	t.Helper()

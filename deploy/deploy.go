@@ -39,8 +39,8 @@ type Options struct {
 	DryRuns []DryRun
 }
 
-// Check runs all checks. It returns an error if the inventory does not have an Evergate webhook and is not an
-// installation with only native policies, so there is nothing to check.
+// Check runs all checks. It returns an error if the inventory does not have an Evergate webhook and is not, or may not
+// be, an installation with only native policies, so there is nothing to check.
 func Check(inv *Inventory, o Options) (*Report, error) {
 	c, err := newCluster(inv, o)
 	if err != nil {

@@ -68,7 +68,8 @@ type Inventory struct {
 	podMonitors      []*unstructured.Unstructured
 	serviceMonitors  []*unstructured.Unstructured
 
-	filesPolicy string // the hash of the policy that the API server's files were exported from; "" if it is not known
+	notListed   []string // resources that could not be listed in the cluster
+	filesPolicy string   // the hash of the policy that the API server's files were exported from; "" if it is not known
 
 	sources map[apiObject]string // FILE:LINE
 }
@@ -190,7 +191,7 @@ func into[T any, P interface {
 }
 
 // addStatus reads an answer of the API server. The answer to the probe of its files contains the hash of their
-// policy, which no object contains.
+// policy, which no object contains. The details of an answer to a list contain the resource that could not be listed.
 func (inv *Inventory) addStatus(m manifest) error {
 	var status metav1.Status
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &status); err != nil {
@@ -198,6 +199,8 @@ func (inv *Inventory) addStatus(m manifest) error {
 	}
 	if hash, ok := export.ProbedPolicy(status.Message); ok {
 		inv.filesPolicy = hash
+	} else if status.Details != nil {
+		inv.notListed = append(inv.notListed, status.Details.Kind)
 	}
 	return nil
 }

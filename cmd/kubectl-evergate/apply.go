@@ -41,7 +41,7 @@ func (f *applyFlags) define(c *cobra.Command) {
 	flags.BoolVar(&f.wait, "wait", true, "wait until every replica reports the policy")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "maximum time to wait")
 	flags.BoolVar(&f.bestEffort, "best-effort", false,
-		"leave parts of the policy that a backstop cannot enforce to the webhooks")
+		"leave parts of the policy that a backstop cannot enforce to the webhooks, if there are any")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
 		"export from: mirrors to a backstop that does not rewrite. It denies Pods that no webhook has rewritten")
 	flags.BoolVar(&f.force, "force-conflicts", false, "take over the policy from another server-side apply manager")
@@ -61,12 +61,13 @@ this takes about a minute.
 
 If the cluster has a backstop (native policies from evergate export), apply renews it with the policy. If the native
 policies cannot enforce a part of the policy, apply does not change anything, unless --best-effort leaves this part to
-the webhooks.
+the webhooks. Without webhooks, nothing enforces this part, so --best-effort asks for confirmation.
 
 If the policy needs webhooks that are off, apply prints a warning and asks for confirmation. It does not change webhook
 configurations.
 
-If the cluster has native policies and neither webhooks nor replicas, apply does not wait for replicas.
+If the cluster has native policies and neither webhooks nor a Deployment of replicas, apply does not wait for replicas.
+Apply does not change anything if the webhooks call another namespace than --evergate-namespace.
 
 Apply does not change a ConfigMap that Argo CD or Flux manages, because they would undo the change.`,
 		Example: `  kubectl evergate apply -f policy.yaml
@@ -126,6 +127,9 @@ func (a *app) apply(
 	if err != nil {
 		return err
 	}
+	if err := requireNamespace(ctx, c, replicas, current); err != nil {
+		return err
+	}
 	native, required, err := a.renewal(ctx, f, c, current, to.files, is.Hash())
 	if err != nil {
 		return err
@@ -177,14 +181,10 @@ func (a *app) confirm(
 	if off {
 		reasons = append(reasons, "a part of the policy would not be enforced")
 	}
-	if f.yes || len(reasons) == 0 {
+	if len(reasons) == 0 {
 		return nil
 	}
-	why := strings.Join(reasons, ", and ")
-	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return &foundError{errors.New(why + ", and there is no terminal for a confirmation: add --yes")}
-	}
-	return a.ask(ctx, why)
+	return a.agree(ctx, f, strings.Join(reasons, ", and "))
 }
 
 // risk reports the changes of a policy. It returns a reason to ask for confirmation if objects would be newly denied,
@@ -210,6 +210,17 @@ func (a *app) risk(
 		return "some objects could not be validated", nil
 	}
 	return "", nil
+}
+
+// agree asks for confirmation, unless the user has agreed with --yes. It returns an error if there is no terminal.
+func (a *app) agree(ctx context.Context, f *applyFlags, why string) error {
+	if f.yes {
+		return nil
+	}
+	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return &foundError{errors.New(why + ", and there is no terminal for a confirmation: add --yes")}
+	}
+	return a.ask(ctx, why)
 }
 
 // enforces reports whether any entry of a policy is in mode enforce, in a rule set or outside of all rule sets.

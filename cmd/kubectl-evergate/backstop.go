@@ -57,7 +57,7 @@ func (a *app) renewal(
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := a.requireNative(f, r); err != nil {
+	if err := a.requireNative(ctx, f, c, r); err != nil {
 		return nil, nil, err
 	}
 	n := &needs{policy: is, uses: r.Uses, native: r.Coverage}
@@ -67,9 +67,9 @@ func (a *app) renewal(
 	return r, n, r.Try(ctx)
 }
 
-// requireNative returns an error if a part of the policy is not native and the user has not agreed to leave it to the
-// webhooks.
-func (a *app) requireNative(f *applyFlags, r *backstop.Renewal) error {
+// requireNative returns an error if a part of the policy would not be enforced: if it is not native and the user has
+// not agreed to leave it to the webhooks, or to nothing if there are no webhooks.
+func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
 	var omissions []error
 	for _, omission := range r.Omissions {
 		if f.bestEffort {
@@ -78,23 +78,22 @@ func (a *app) requireNative(f *applyFlags, r *backstop.Renewal) error {
 		}
 		omissions = append(omissions, errors.New(omission.String()))
 	}
-	if len(omissions) == 0 {
-		return nil
+	alone := len(r.Omissions) > 0 && noWebhooks(ctx, c)
+	if len(omissions) > 0 {
+		rest := "to leave the rest to the webhooks, add --best-effort"
+		if alone {
+			rest = "without webhooks, nothing would enforce the rest; to apply the policy nevertheless, add --best-effort"
+		}
+		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+rest))
+		return &foundError{errors.Join(omissions...)}
 	}
-	omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+
-		"to leave the rest to the webhooks, add --best-effort"))
-	return &foundError{errors.Join(omissions...)}
-}
-
-// nativeOnly reports whether the cluster has native policies and no webhooks of Evergate. It returns false if it cannot
-// read them.
-func (a *app) nativeOnly(ctx context.Context, c *live.Cluster) bool {
-	hooks, err := readHooks(ctx, c)
-	if err != nil || len(hooks) > 0 {
-		return false
+	if alone {
+		const why = "there are no webhooks, so nothing would enforce the parts that are not in the backstop"
+		if err := a.agree(ctx, f, why); err != nil {
+			return err
+		}
 	}
-	b, err := backstop.Read(ctx, c.Dynamic)
-	return err == nil && !b.Empty()
+	return nil
 }
 
 // renew renews the backstop and prints the result.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,14 +141,37 @@ func (e *explanation) webhooks(ctx context.Context) (sets []string) {
 			sets = append(sets, set)
 		}
 	}
+	native := e.nativePolicies(ctx, ns)
 	switch {
 	case len(e.Webhooks) > 0:
 		e.note("The namespace %s is matched by %s.", ns.Name, text.List(e.Webhooks))
+	case err == nil && len(native) > 0:
+		e.note("No webhook matches the namespace %s. It is matched by the native policies %s.", ns.Name, text.List(native))
 	case err == nil:
 		e.note("No webhook matches the namespace %s: its Pods are neither rewritten nor validated. To opt in, set the label "+
 			"evergate.dev/admission=enabled.", ns.Name)
 	}
 	return sets
+}
+
+// nativePolicies returns the bindings of native policies for Pods that match the namespace of the Pod. The result is
+// empty if a webhook matches it, or if the bindings cannot be read.
+func (e *explanation) nativePolicies(ctx context.Context, ns *corev1.Namespace) []string {
+	if len(e.Webhooks) > 0 {
+		return nil
+	}
+	bindings, err := readBindings(ctx, e.cluster)
+	if err != nil {
+		e.say("cannot determine which native policies match: %v", err)
+	}
+	var names []string
+	for _, b := range bindings {
+		pods := strings.HasPrefix(b.name, "evergate-pods-") || b.name == "evergate-mirrors"
+		if pods && b.selector.Matches(labels.Set(ns.Labels)) && !slices.Contains(names, b.name) {
+			names = append(names, b.name)
+		}
+	}
+	return names
 }
 
 // policy returns the policy in the ConfigMap. It adds notes about replicas with another policy.

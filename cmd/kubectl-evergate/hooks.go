@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,30 +21,51 @@ import (
 
 // hook is a webhook of Evergate.
 type hook struct {
-	name     string
-	policy   admissionv1.FailurePolicyType
-	path     string // of the server that it calls
-	url      string // if it calls a URL instead of a Service
-	never    string // the matchCondition that is always false, so the webhook is never called; may be empty
-	ca       []*x509.Certificate
-	selector labels.Selector
-	matches  int // number of namespaces
+	name      string
+	namespace string // of the Service that it calls; empty for a URL
+	policy    admissionv1.FailurePolicyType
+	path      string // of the server that it calls
+	url       string // if it calls a URL instead of a Service
+	never     string // the matchCondition that is always false, so the webhook is never called; may be empty
+	ca        []*x509.Certificate
+	selector  labels.Selector
+	matches   int // number of namespaces
 }
 
 // guardHook is the name of the webhook that matches the ConfigMap of the policy.
 const guardHook = "policy.validate" + deploy.WebhookSuffix
 
-// readHooks returns the webhooks of Evergate. If the error is not nil, the webhooks that could be read are still
-// returned.
+// readHooks returns the webhooks that call Evergate in its namespace. If the error is not nil, the webhooks that could
+// be read are still returned.
 func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
+	all, err := readAllHooks(ctx, c)
+	here, _ := split(all, c.Namespace)
+	return here, err
+}
+
+// split returns the webhooks that call a URL or a Service in a namespace, and the namespaces of the Services that the
+// others call.
+func split(all []hook, namespace string) (here []hook, elsewhere []string) {
+	for i := range all {
+		switch of := all[i].namespace; {
+		case of == "" || of == namespace: // a URL does not contain the namespace
+			here = append(here, all[i])
+		case !slices.Contains(elsewhere, of):
+			elsewhere = append(elsewhere, of)
+		}
+	}
+	return here, elsewhere
+}
+
+// readAllHooks returns the webhooks of Evergate, which it recognizes by their names. They may call any namespace. If
+// the error is not nil, the webhooks that could be read are still returned.
+func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	var all []hook
 	add := func(
 		name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, ns *metav1.LabelSelector,
 		conditions []admissionv1.MatchCondition,
 	) {
-		// A URL does not contain the namespace, so only the name is checked.
-		ours := client.Service == nil || client.Service.Namespace == c.Namespace
-		if ours && strings.HasSuffix(name, deploy.WebhookSuffix) {
+		if strings.HasSuffix(name, deploy.WebhookSuffix) {
 			h := newHook(name, p, client, ns)
 			h.never = neverCalled(conditions)
 			all = append(all, h)
@@ -80,6 +102,9 @@ func newHook(
 	h := hook{name: name, policy: admissionv1.Fail, ca: certificates(client.CABundle)}
 	if p != nil {
 		h.policy = *p
+	}
+	if client.Service != nil {
+		h.namespace = client.Service.Namespace
 	}
 	target := deploy.TargetOf(client)
 	h.path, h.url = target.Path, target.URL

@@ -38,9 +38,9 @@ a supported kind. It includes workloads with their Pod templates, but not the cu
 a policy. It reports the objects that would be newly denied, newly allowed, newly warned about or rewritten differently
 if they were created again.
 
-Plan reads objects page by page. It leaves out objects in namespaces that no webhook matches. Rule sets apply to objects
-in the namespaces that their webhooks match. For Pods that were rewritten, plan uses the original images in their
-annotation, which tenants may write.
+Plan reads objects page by page. It leaves out objects in namespaces that no webhook matches or, in a cluster without
+webhooks, no native policy. Rule sets apply to objects in the namespaces that their webhooks match. For Pods that were
+rewritten, plan uses the original images in their annotation, which tenants may write.
 
 Exit code 1 means that objects would be newly denied.`,
 		Args: cobra.NoArgs,
@@ -109,7 +109,7 @@ func (a *app) plan(
 	case f.all:
 		options.SetsOf = in.sets
 	default:
-		a.say("webhooks match %d of %d namespaces; objects in the others are left out", len(in.matched), len(in.labels))
+		a.say("%s match %d of %d namespaces; objects in the others are left out", in.by, len(in.matched), len(in.labels))
 		options.SetsOf, objects = in.sets, in.within(objects)
 	}
 	p := plan.New(options)

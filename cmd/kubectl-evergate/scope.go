@@ -14,10 +14,11 @@ import (
 	"github.com/evergate/evergate/review"
 )
 
-// scope describes which namespaces Evergate's webhooks match.
+// scope describes which namespaces Evergate's webhooks match or, in a cluster without webhooks, its native policies.
 type scope struct {
+	by      string                // webhooks or native policies
 	labels  map[string]labels.Set // of each namespace
-	matched map[string]bool       // by a webhook other than guardHook
+	matched map[string]bool       // by a webhook other than guardHook, or by a native policy
 	setsBy  []setHook
 }
 
@@ -28,17 +29,27 @@ type setHook struct {
 	matches labels.Selector // namespaces
 }
 
-// readScope reads the webhooks and the namespaces from a cluster.
+// readScope reads the webhooks and the namespaces from a cluster, and the native policies if there are no webhooks.
 func readScope(ctx context.Context, c *live.Cluster) (*scope, error) {
-	hooks, err := readHooks(ctx, c)
+	all, err := readAllHooks(ctx, c)
 	if err != nil {
 		return nil, err
+	}
+	hooks, _ := split(all, c.Namespace)
+	by := "webhooks"
+	if len(all) == 0 {
+		if hooks, err = readBindings(ctx, c); err != nil {
+			return nil, err
+		}
+		if len(hooks) > 0 {
+			by = "native policies"
+		}
 	}
 	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{labels: map[string]labels.Set{}, matched: map[string]bool{}}
+	s := &scope{by: by, labels: map[string]labels.Set{}, matched: map[string]bool{}}
 	for i := range list.Items {
 		s.labels[list.Items[i].Name] = list.Items[i].Labels
 	}

@@ -69,23 +69,28 @@ type status struct {
 	now       time.Time
 	namespace string
 
-	policy     *policy.Policy // in the ConfigMap; nil if it is unknown
-	configMap  string
-	applied    string // the field manager
-	appliedAt  time.Time
-	replicas   []live.Answer
-	listed     bool // the replicas could be listed
-	hooks      []hook
-	hooksRead  bool     // all webhook configurations could be read
-	native     int      // number of policies of the backstop
-	nativeOf   []string // the hashes of the policies from which they were exported
-	filesOf    string   // the same hash in files of the API server; may be empty
-	namespaces int      // -1 if unknown
-	matched    []string // by a webhook other than guardHook
-	failedOpen map[string]int
-	started    time.Time // start of the API server that answered
-	unread     []string
-	problems   []string
+	policy      *policy.Policy // in the ConfigMap; nil if it is unknown
+	configMap   string
+	found       bool   // the ConfigMap exists
+	missing     bool   // the ConfigMap does not exist
+	applied     string // the field manager
+	appliedAt   time.Time
+	replicas    []live.Answer
+	listed      bool // the replicas could be listed
+	hooks       []hook
+	elsewhere   []string // other namespaces that webhooks of Evergate call
+	hooksRead   bool     // all webhook configurations could be read
+	servers     []string // Deployments that run evergate serve; read only if there are no webhooks and no replicas
+	serversRead bool
+	native      int      // number of policies of the backstop
+	nativeOf    []string // the hashes of the policies from which they were exported
+	filesOf     string   // the same hash in files of the API server; may be empty
+	namespaces  int      // -1 if unknown
+	matched     []string // by a webhook other than guardHook
+	failedOpen  map[string]int
+	started     time.Time // start of the API server that answered
+	unread      []string
+	problems    []string
 }
 
 // collect reads everything that status shows, and records the parts that could not be read.
@@ -95,10 +100,16 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	s.note("replicas", err)
 	s.replicas = c.Ask(ctx, replicas, true)
 	s.readPolicy(ctx, policies(c, replicas))
-	s.hooks, err = readHooks(ctx, c)
+	all, err := readAllHooks(ctx, c)
+	s.hooks, s.elsewhere = split(all, c.Namespace)
 	s.hooksRead = err == nil
 	s.note("webhooks", err)
 	s.readBackstop(ctx, c)
+	if s.native > 0 && len(all)+len(s.replicas) == 0 {
+		s.servers, err = serving(ctx, c)
+		s.serversRead = err == nil
+		s.note("Deployments", err)
+	}
 	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	s.note("namespaces", err)
 	if err == nil {
@@ -127,6 +138,7 @@ func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
 	s.configMap = p.Name
 	cm, err := p.Current(ctx)
 	s.note("ConfigMap "+p.Name, err)
+	s.found, s.missing = cm != nil, cm == nil && err == nil
 	if cm == nil {
 		return
 	}
@@ -190,8 +202,14 @@ const soon = 7 * 24 * time.Hour
 // findProblems finds problems.
 func (s *status) findProblems() {
 	wrong := func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) }
-	if len(s.replicas) == 0 && s.listed && !s.nativeOnly() {
+	switch none := len(s.replicas) == 0 && s.listed && !s.nativeOnly(); {
+	case none && len(s.servers) > 0:
+		wrong("there are no replicas in %s, but the Deployment %s runs evergate serve", s.namespace, text.List(s.servers))
+	case none:
 		wrong("there are no replicas")
+	}
+	if s.native > 0 && s.missing {
+		wrong("there is no ConfigMap %s in %s, which contains the policy of the backstop", s.configMap, s.namespace)
 	}
 	for i := range s.replicas {
 		r := &s.replicas[i]
@@ -219,14 +237,21 @@ func (s *status) findProblems() {
 			"evergate export --target static", s.configMap)
 	}
 	s.checkCAs(wrong)
-	if len(s.hooks) == 0 && len(s.unread) == 0 && !s.nativeOnly() {
+	switch none := len(s.hooks) == 0 && s.hooksRead && !s.nativeOnly(); {
+	case none && len(s.elsewhere) > 0:
+		wrong("the webhooks of Evergate call Services in %s and not in %s: set the namespace of Evergate with "+
+			"--evergate-namespace", text.List(s.elsewhere), s.namespace)
+	case none:
 		wrong("there are no webhooks of Evergate that call a URL or a Service in %s", s.namespace)
 	}
 }
 
-// nativeOnly reports whether the cluster has native policies and neither webhooks nor replicas.
+// nativeOnly reports whether the cluster has native policies and their policy, and neither webhooks nor replicas nor a
+// Deployment for replicas.
 func (s *status) nativeOnly() bool {
-	return s.native > 0 && s.hooksRead && len(s.hooks) == 0 && s.listed && len(s.replicas) == 0
+	absent := s.hooksRead && len(s.hooks)+len(s.elsewhere) == 0 && s.listed && len(s.replicas) == 0 &&
+		s.serversRead && len(s.servers) == 0
+	return absent && s.native > 0 && s.found
 }
 
 // checkCAs finds webhooks without a CA, and webhooks whose CA expires soon. It reports each of the two in one

@@ -98,7 +98,10 @@ func TestStatusOfNativeOnly(t *testing.T) {
 		{0, []string{"there are no replicas", "there are no webhooks of Evergate that call a URL or a Service in " +
 			"evergate-system"}},
 	} {
-		s := &status{namespace: "evergate-system", namespaces: -1, listed: true, hooksRead: true, native: test.native}
+		s := &status{
+			namespace: "evergate-system", namespaces: -1, found: true, listed: true, hooksRead: true, serversRead: true,
+			native: test.native,
+		}
 		s.findProblems()
 		if diff := cmp.Diff(test.problems, s.problems); diff != "" {
 			t.Errorf("%d native policies (-want +got):\n%s", test.native, diff)

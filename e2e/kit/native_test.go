@@ -20,6 +20,12 @@ func TestNativeHasNoServer(t *testing.T) {
 		"the overlay": "resources: [../../" + native + "]",
 		"the component": "resources: [../../" + exampleBackstop + "]\ncomponents: [../../kustomize/components/audit, " +
 			"../../kustomize/components/preflight, ../../kustomize/components/native]",
+		"every component for the server": "resources: [../../" + exampleBackstop + "]\ncomponents: [" +
+			"../../kustomize/components/audit, ../../kustomize/components/autoscaling, " +
+			"../../kustomize/components/prometheus, ../../kustomize/components/jaeger, " +
+			"../../kustomize/components/client-certificate, ../../kustomize/components/native]",
+		"a collector": "resources: [../../" + exampleBackstop + "]\ncomponents: [../../kustomize/components/audit, " +
+			"../../kustomize/components/collector, ../../kustomize/components/native]",
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := read(t)

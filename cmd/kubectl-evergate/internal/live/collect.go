@@ -66,8 +66,17 @@ func byWebhooks() []of {
 	return []of{{"/apis/apps/v1", []string{"deployments"}}}
 }
 
+// isNeeded reports whether the absence of a resource is a fault or another kind of installation. Preflight has to know
+// that such a resource could not be listed, so it does not take the objects for absent.
+func isNeeded(resource string) bool {
+	return slices.Contains([]string{
+		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "configmaps", "deployments",
+	}, resource)
+}
+
 // Collect yields the objects that preflight reads, like deploy/collect.sh. From Secrets it yields only certificates.
-// It calls leftOut for resources that cannot be read or are not served.
+// It calls leftOut for resources that cannot be read or are not served. Like deploy/collect.sh, it yields a Status for
+// resources that preflight has to know.
 func (c *Cluster) Collect(ctx context.Context, leftOut func(what string, err error)) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
 		w := &collector{
@@ -99,7 +108,7 @@ func (w *collector) all(ctx context.Context, list []of, namespace string) bool {
 			if namespace != "" {
 				path = o.api + "/namespaces/" + url.PathEscape(namespace) + "/" + resource
 			}
-			if !w.list(ctx, path, resource) {
+			if !w.list(ctx, path, resource, isNeeded(resource) && (namespace == "" || namespace == w.Namespace)) {
 				return false
 			}
 		}
@@ -107,11 +116,11 @@ func (w *collector) all(ctx context.Context, list []of, namespace string) bool {
 	return true
 }
 
-func (w *collector) list(ctx context.Context, path, resource string) bool {
+func (w *collector) list(ctx context.Context, path, resource string, needed bool) bool {
 	for object, err := range w.Objects.List(ctx, path, nil) {
 		if apiserver.Answered(err) != 0 {
 			w.leftOut(resource, err)
-			return true
+			return !needed || w.yield(unread(resource, err))
 		}
 		if err == nil {
 			w.follow(object)
@@ -121,6 +130,17 @@ func (w *collector) list(ctx context.Context, path, resource string) bool {
 		}
 	}
 	return true
+}
+
+// unread returns a Status with a resource that could not be listed.
+func unread(resource string, err error) (offline.Object, error) {
+	data, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: err.Error(),
+		Details: &metav1.StatusDetails{Kind: resource},
+	})
+	return offline.Object{
+		Origin: offline.Origin{File: resource}, APIVersion: "v1", Kind: "Status", JSON: data,
+	}, err
 }
 
 // follow records further objects that have to be read because of an object.

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
+	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/internal/text"
+)
+
+// labelOfEvergate selects the objects of the manifests.
+const labelOfEvergate = "app.kubernetes.io/name=evergate"
+
+// serving returns the Deployments that run evergate serve, even if they do not have any Pods. It finds any Deployment
+// in Evergate's namespace, and Deployments with the label of the manifests in other namespaces, if the user may list
+// them.
+func serving(ctx context.Context, c *live.Cluster) ([]string, error) {
+	list, err := c.Client.AppsV1().Deployments(c.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the Deployments: %w", err)
+	}
+	all := list.Items
+	list, err = c.Client.AppsV1().Deployments("").List(ctx, metav1.ListOptions{LabelSelector: labelOfEvergate})
+	switch {
+	case err == nil:
+		all = append(all, list.Items...)
+	case !live.Forbidden(err):
+		return nil, fmt.Errorf("list the Deployments: %w", err)
+	}
+	var names []string
+	for i := range all {
+		name := all[i].Namespace + "/" + all[i].Name
+		if deploy.Serves(&all[i]) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// noWebhooks reports whether no webhook of Evergate exists in the cluster, for any namespace. It returns false if the
+// webhooks cannot be read.
+func noWebhooks(ctx context.Context, c *live.Cluster) bool {
+	all, err := readAllHooks(ctx, c)
+	return err == nil && len(all) == 0
+}
+
+// nativeOnly reports whether the cluster has native policies, no webhooks of Evergate and no Deployment that runs
+// evergate serve. It returns false if it cannot read them.
+func (a *app) nativeOnly(ctx context.Context, c *live.Cluster) bool {
+	if !noWebhooks(ctx, c) {
+		return false
+	}
+	if b, err := backstop.Read(ctx, c.Dynamic); err != nil || b.Empty() {
+		return false
+	}
+	servers, err := serving(ctx, c)
+	if err != nil {
+		a.say("cannot read whether a Deployment runs evergate serve: %v", err)
+	}
+	return err == nil && len(servers) == 0
+}
+
+// requireNamespace returns an error if a policy in the namespace would not have an effect, because the namespace is
+// probably wrong: if all webhooks of Evergate call Services in other namespaces, or if there are native policies and
+// neither webhooks nor the ConfigMap of the policy.
+func requireNamespace(
+	ctx context.Context, c *live.Cluster, replicas []live.Replica, current *corev1.ConfigMap,
+) error {
+	const flag = "set the namespace of Evergate with --evergate-namespace"
+	if len(replicas) > 0 {
+		return nil
+	}
+	all, err := readAllHooks(ctx, c)
+	if err != nil {
+		return nil //nolint:nilerr // the absence of webhooks is not known
+	}
+	here, elsewhere := split(all, c.Namespace)
+	switch {
+	case len(here) > 0:
+		return nil
+	case len(elsewhere) > 0:
+		return fmt.Errorf("nothing was applied: the webhooks of Evergate call Services in %s and not in %s: %s",
+			text.List(elsewhere), c.Namespace, flag)
+	case current != nil:
+		return nil
+	}
+	if b, err := backstop.Read(ctx, c.Dynamic); err != nil || b.Empty() {
+		return nil //nolint:nilerr // renewal reports the error
+	}
+	return fmt.Errorf("nothing was applied: the cluster has native policies, but the namespace %s does not have the "+
+		"ConfigMap %s with their policy: %s, or create the ConfigMap first", c.Namespace, defaultConfigMap, flag)
+}
+
+// readBindings returns the bindings of the native policies as webhooks without a path, to match namespaces.
+func readBindings(ctx context.Context, c *live.Cluster) ([]hook, error) {
+	b, err := backstop.Read(ctx, c.Dynamic)
+	if err != nil {
+		return nil, err
+	}
+	var all []hook
+	for _, o := range b.Objects() {
+		if !strings.HasSuffix(o.GetKind(), "Binding") {
+			continue
+		}
+		var binding admissionv1.ValidatingAdmissionPolicyBinding // mutating bindings have the same selector
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &binding); err != nil {
+			return nil, fmt.Errorf("read the %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+		namespaces := &metav1.LabelSelector{} // every namespace
+		if m := binding.Spec.MatchResources; m != nil && m.NamespaceSelector != nil {
+			namespaces = m.NamespaceSelector
+		}
+		all = append(all, newHook(o.GetName(), nil, admissionv1.WebhookClientConfig{}, namespaces))
+	}
+	return all, nil
+}
