@@ -44,7 +44,7 @@ func TestReadmeDenial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := review.Ingresses().Decode(examples.IngressReview())
+	r, err := review.Ingresses().Decode(must(os.ReadFile("../examples/reviews/ingress.json")))
 	if err != nil {
 		t.Fatal(err)
 	}

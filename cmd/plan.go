@@ -34,7 +34,7 @@ type planFlags struct {
 	output     output.Flag
 	limit      int
 	all        bool
-	failOn     planFailure
+	failOn     choice
 	text       *textFlags
 	ignore     []string
 }
@@ -44,7 +44,10 @@ type planFlags struct {
 const planGCPercent = 400
 
 func newPlanCommand(env settings.Environment) *cobra.Command {
-	f := planFlags{output: output.NewFlag(output.Values()...), text: newTextFlags(env, ""), failOn: failOnNone}
+	f := planFlags{
+		output: output.NewFlag(output.Values()...), text: newTextFlags(env, ""),
+		failOn: newChoice(failOnNone, failOnNewlyDenied, failOnNewlyWarned, failOnAny),
+	}
 	c := &cobra.Command{
 		Use:   "plan [--old POLICY] --new POLICY -f FILE",
 		Short: "Show which objects two policies decide differently",
@@ -150,7 +153,7 @@ func (f *planFlags) exit(r *plan.Report, stderr io.Writer) error {
 		return fmt.Errorf("and %s more errors in the input", text.Thousands(more))
 	case r.Summary.Errors > 0:
 		return &exitError{code: exitUsage}
-	case f.failOn.fails(r):
+	case f.fails(r):
 		return &exitError{code: exitFound}
 	}
 	return nil
@@ -231,20 +234,17 @@ func (f *planFlags) checkSets(known []string) error {
 	return nil
 }
 
-// planFailure is the value of --fail-on of evergate plan.
-type planFailure string
-
-// The values of planFailure. Each value includes the values before it.
+// The words for --fail-on of evergate plan. Each includes the words before it.
 const (
-	failOnNone        planFailure = "none"
-	failOnNewlyDenied planFailure = "newly-denied"
-	failOnNewlyWarned planFailure = "newly-warned"
-	failOnAny         planFailure = "any"
+	failOnNone        = "none"
+	failOnNewlyDenied = "newly-denied"
+	failOnNewlyWarned = "newly-warned"
+	failOnAny         = "any"
 )
 
 // fails reports whether a report contains a change for which the command fails.
-func (f *planFailure) fails(r *plan.Report) bool {
-	switch *f {
+func (f *planFlags) fails(r *plan.Report) bool {
+	switch f.failOn.word {
 	case failOnNewlyDenied:
 		return r.Denies()
 	case failOnNewlyWarned:
@@ -255,19 +255,3 @@ func (f *planFailure) fails(r *plan.Report) bool {
 		return false
 	}
 }
-
-// Set implements pflag.Value.
-func (f *planFailure) Set(name string) error {
-	switch failure := planFailure(name); failure {
-	case failOnNone, failOnNewlyDenied, failOnNewlyWarned, failOnAny:
-		*f = failure
-		return nil
-	}
-	return fmt.Errorf("%s is not known: write none, newly-denied, newly-warned or any", text.Quote(name))
-}
-
-// String implements pflag.Value.
-func (f *planFailure) String() string { return string(*f) }
-
-// Type returns the placeholder for a value in help texts.
-func (f *planFailure) Type() string { return "none|newly-denied|newly-warned|any" }

@@ -3,12 +3,12 @@ package cmd
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
@@ -144,16 +144,12 @@ func printWebhooks(path string, stdin io.Reader, stdout io.Writer) error {
 func counted(c policy.Counts, more policy.Additions) string {
 	var parts []string
 	for kind, n := range c.All() {
-		rules := kind + " rules"
+		rule := kind + " rule"
 		if kind == "mirrors" {
-			rules = kind
+			rule = "mirror"
 		}
-		switch n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+strings.TrimSuffix(rules, "s"))
-		default:
-			parts = append(parts, strconv.Itoa(n)+" "+rules)
+		if n > 0 {
+			parts = append(parts, text.Count(n, rule))
 		}
 	}
 	if len(parts) == 0 {
@@ -165,12 +161,8 @@ func counted(c policy.Counts, more policy.Additions) string {
 	}{
 		{more.Exceptions, "exception"}, {more.SharedNamespaces, "shared gateway namespace"}, {more.Templates, "template"},
 	} {
-		switch addition.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+addition.what)
-		default:
-			parts = append(parts, strconv.Itoa(addition.n)+" "+addition.what+"s")
+		if addition.n > 0 {
+			parts = append(parts, text.Count(addition.n, addition.what))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -136,10 +136,7 @@ func TestLogWithoutReader(t *testing.T) {
 
 // A client without a certificate does not get a decision on any path.
 func TestNoWayAroundClientAuthentication(t *testing.T) {
-	review, err := os.ReadFile("../examples/reviews/pod.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	review := exampleReview(t, "pod")
 	anyCA := filepath.Join(t.TempDir(), "clients.crt")
 	dev, err := certs.NewDev(nil, time.Now())
 	if err != nil {

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/evergate/evergate/examples"
 )
 
 // TestMessagesOfRunbooks checks that a server logs each message in the index of the runbooks, except for messages
@@ -74,7 +72,7 @@ func troubledServer(t *testing.T) string {
 	write(t, file("ca.crt"), nil)
 	logs("client CA failed to load")
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	if status, _ := call(t, client, "https://"+address+"/mutate/pods", examples.PodReview()); status != 401 {
+	if status, _ := call(t, client, "https://"+address+"/mutate/pods", exampleReview(t, "pod")); status != 401 {
 		t.Errorf("a client without a certificate: %d", status)
 	}
 	client.CloseIdleConnections()

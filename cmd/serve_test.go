@@ -172,6 +172,16 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
+// exampleReview returns one of the reviews in examples/reviews: of a pod, an ingress or a service.
+func exampleReview(t *testing.T, name string) []byte {
+	t.Helper()
+	review, err := os.ReadFile("../examples/reviews/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return review
+}
+
 // The greeting of --dev is correct: its commands work unchanged, and Ctrl-C ends the process cleanly.
 func TestServeDev(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.crt")
@@ -232,7 +242,7 @@ func TestServeByVariables(t *testing.T) {
 	s.await(t, s.stderr, `"to":"ready"`)
 	client := trusting(t, filepath.Join(dir, "tls.crt"))
 	services := "https://" + address + "/validate/services"
-	if status, answer := call(t, client, services, examples.ServiceReview()); status != 200 {
+	if status, answer := call(t, client, services, exampleReview(t, "service")); status != 200 {
 		t.Errorf("a Service: %d %s", status, answer)
 	}
 	s.await(t, s.stderr, `"level":"DEBUG","msg":"allowed"`)
@@ -245,7 +255,7 @@ func TestServeByVariables(t *testing.T) {
 	}
 	defer conn.Close()
 	req := httptest.NewRequest(http.MethodPost, "https://example.com/mutate/pods?timeout=30s",
-		bytes.NewReader(examples.PodReview()))
+		bytes.NewReader(exampleReview(t, "pod")))
 	req.Header.Set("Content-Type", "application/json")
 	var raw bytes.Buffer
 	if err := req.Write(&raw); err != nil {

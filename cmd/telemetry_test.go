@@ -20,8 +20,6 @@ import (
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/evergate/evergate/examples"
 )
 
 // The last spans of a process reach the collector before the process ends.
@@ -49,7 +47,7 @@ func TestServeIsTraced(t *testing.T) {
 	p, address, config := startDev(t)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+address+"/mutate/pods",
-		bytes.NewReader(examples.PodReview()))
+		bytes.NewReader(exampleReview(t, "pod")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +113,7 @@ func TestLogLevelChangesAtRunTime(t *testing.T) {
 		}
 		if change.to == "DEBUG" {
 			client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
-			allowed := bytes.Replace(examples.ServiceReview(), []byte(`"CREATE"`), []byte(`"CONNECT"`), 1) // no object
+			allowed := bytes.Replace(exampleReview(t, "service"), []byte(`"CREATE"`), []byte(`"CONNECT"`), 1) // no object
 			resp, err := client.Post("https://"+address+"/validate/services", "application/json", bytes.NewReader(allowed))
 			if err != nil {
 				t.Fatal(err)

@@ -3,6 +3,8 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -12,8 +14,8 @@ import (
 
 // textFlags say what of a report is written for users, and what counts as a failure.
 type textFlags struct {
-	color        colorMode
-	failOn       failure
+	color        choice
+	failOn       choice
 	onlyFailures bool
 	quiet        bool
 
@@ -25,7 +27,9 @@ func newTextFlags(env settings.Environment, failOn string) *textFlags {
 	// NO_COLOR disables colors for any value that is not empty: see https://no-color.org. A dumb terminal does not
 	// support colors.
 	noColor := env["NO_COLOR"] != "" || env["TERM"] == "dumb"
-	return &textFlags{color: colorAuto, failOn: failure{usual: failOn}, noColor: noColor}
+	return &textFlags{
+		color: newChoice(colorAuto, colorAlways, colorNever), failOn: newChoice(failOn, failOnWarn), noColor: noColor,
+	}
 }
 
 func (f *textFlags) define(flags *pflag.FlagSet) {
@@ -44,7 +48,7 @@ func (f *textFlags) defineQuiet(flags *pflag.FlagSet) {
 }
 
 // failOnWarnings reports whether the command fails because of warnings.
-func (f *textFlags) failOnWarnings() bool { return f.failOn.warn }
+func (f *textFlags) failOnWarnings() bool { return f.failOn.word == failOnWarn }
 
 // writer returns the writer for the report.
 func (f *textFlags) writer(w io.Writer) io.Writer {
@@ -56,7 +60,7 @@ func (f *textFlags) writer(w io.Writer) io.Writer {
 
 // colors returns the colors of text that is written to w.
 func (f *textFlags) colors(w io.Writer) text.Colors {
-	switch f.color {
+	switch f.color.word {
 	case colorAlways:
 		return true
 	case colorNever:
@@ -66,63 +70,42 @@ func (f *textFlags) colors(w io.Writer) text.Colors {
 	}
 }
 
-// colorMode controls when text is colored.
-type colorMode string
-
-// The modes.
+// The words for --color.
 const (
-	colorAuto   colorMode = "auto"
-	colorAlways colorMode = "always"
-	colorNever  colorMode = "never"
+	colorAuto   = "auto"
+	colorAlways = "always"
+	colorNever  = "never"
 )
 
-// Set implements pflag.Value.
-func (m *colorMode) Set(name string) error {
-	switch mode := colorMode(name); mode {
-	case colorAuto, colorAlways, colorNever:
-		*m = mode
-		return nil
-	}
-	return fmt.Errorf("%s is not known: write auto, always or never", text.Quote(name))
-}
-
-// String implements pflag.Value.
-func (m *colorMode) String() string { return string(*m) }
-
-// Type returns the placeholder for a value in help texts.
-func (m *colorMode) Type() string { return "auto|always|never" }
-
-// failure is the value of --fail-on: the default of the command, or warn to fail because of warnings too.
-type failure struct {
-	usual string
-	warn  bool
-}
-
-// The words for the defaults of --fail-on.
+// The words for --fail-on: one of the defaults, or warn to fail because of warnings too.
 const (
 	failOnDenied = "denied"
 	failOnError  = "error"
+	failOnWarn   = "warn"
 )
 
-// failOnWarn is the other value of --fail-on.
-const failOnWarn = "warn"
+// choice is a flag whose value is one of several words. It implements pflag.Value.
+type choice struct {
+	word  string
+	known []string
+}
 
-// Set implements pflag.Value. It accepts the default of the command, and warn.
-func (f *failure) Set(name string) error {
-	if name != f.usual && name != failOnWarn {
-		return fmt.Errorf("%s is not known: write %s or %s", text.Quote(name), f.usual, failOnWarn)
+// newChoice returns a flag that accepts the given words. Its default is the first word.
+func newChoice(known ...string) choice { return choice{known[0], known} }
+
+// Set implements pflag.Value.
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.known, word) {
+		last := len(c.known) - 1
+		return fmt.Errorf("%s is not known: write %s or %s", text.Quote(word), strings.Join(c.known[:last], ", "),
+			c.known[last])
 	}
-	f.warn = name == failOnWarn
+	c.word = word
 	return nil
 }
 
 // String implements pflag.Value.
-func (f *failure) String() string {
-	if f.warn {
-		return failOnWarn
-	}
-	return f.usual
-}
+func (c *choice) String() string { return c.word }
 
 // Type returns the placeholder for a value in help texts.
-func (f *failure) Type() string { return f.usual + "|" + failOnWarn }
+func (c *choice) Type() string { return strings.Join(c.known, "|") }

@@ -56,19 +56,12 @@ func (s *Summary) text() string {
 		what string
 	}{{s.Errors, "error"}, {s.Warnings, "warning"}, {s.Infos, "info"}} {
 		if c.n > 0 {
-			parts = append(parts, count(c.n, c.what))
+			parts = append(parts, text.Count(c.n, c.what))
 		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "nothing found")
 	}
-	return fmt.Sprintf("%s, %s: %s", count(s.Objects, "object"), count(len(checks()), "check"), strings.Join(parts,
-		", "))
-}
-
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return fmt.Sprintf("%s, %s: %s", text.Count(s.Objects, "object"), text.Count(len(checks()), "check"),
+		strings.Join(parts, ", "))
 }

@@ -52,7 +52,7 @@ func TestReviews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod, err := review.Pods().Decode(examples.PodReview())
+	pod, err := review.Pods().Decode(must(os.ReadFile("reviews/pod.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +62,14 @@ func TestReviews(t *testing.T) {
 	if findings := must(dev.EvaluatePod(pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Pod is denied: %v", findings)
 	}
-	ing, err := review.Ingresses().Decode(examples.IngressReview())
+	ing, err := review.Ingresses().Decode(must(os.ReadFile("reviews/ingress.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if findings := must(dev.EvaluateIngress(ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
 		t.Error("the Ingress is not denied")
 	}
-	svc, err := review.Services().Decode(examples.ServiceReview())
+	svc, err := review.Services().Decode(must(os.ReadFile("reviews/service.json")))
 	if err != nil {
 		t.Fatal(err)
 	}

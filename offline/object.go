@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -212,32 +211,14 @@ func field(value jsontext.Value, path ...string) (jsontext.Value, error) {
 
 // member returns a member of a JSON object, or nil if it is absent or null.
 func member(value jsontext.Value, name string) (jsontext.Value, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(value))
-	if dec.PeekKind() != '{' {
+	if value.Kind() != '{' {
 		return nil, errors.New("the parent of " + name + " must be an object")
 	}
-	if _, err := dec.ReadToken(); err != nil {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(value, &members); err != nil || members[name].Kind() == 'n' {
 		return nil, err
 	}
-	for dec.PeekKind() == '"' {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		if token.String() != name {
-			if err := dec.SkipValue(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		found, err := dec.ReadValue()
-		if err != nil || found.Kind() == 'n' {
-			return nil, err
-		}
-		return found.Clone(), nil
-	}
-	_, err := dec.ReadToken() // the closing brace, or an error
-	return nil, err
+	return members[name], nil
 }
 
 // describe returns the problem with JSON, in words for users that wrote YAML.

@@ -3,7 +3,6 @@ package offline
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/evergate/evergate/admission"
@@ -51,7 +50,7 @@ type SkippedFiles struct {
 // String returns the first names, and why the files were skipped.
 func (s SkippedFiles) String() string {
 	first := s.Names[:min(len(s.Names), skippedNames)]
-	return count(s.Count, "file") + ": " + text.AndMore(first, s.Count-len(first)) + " (" + s.Why + ")"
+	return text.Count(s.Count, "file") + ": " + text.AndMore(first, s.Count-len(first)) + " (" + s.Why + ")"
 }
 
 // SkipLines returns the lines of a text report about skipped objects and files: one line for each reason.
@@ -97,7 +96,7 @@ func skippedText(objects []Skipped) string {
 	}
 	s := text.Thousands(total) + " objects: " + strings.Join(kinds, ", ")
 	if more := len(objects) - len(kinds); more > 0 {
-		s += " and " + strconv.Itoa(more) + " more " + plural(more, "kind")
+		s += " and " + text.Count(more, "more kind")
 	}
 	return s
 }

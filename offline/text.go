@@ -79,7 +79,7 @@ func (r *Report) text(o TextOptions) []byte {
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}
-	validated := count(r.Summary.Validated, "object") + " validated against policy " + r.Policy.Hash
+	validated := text.Count(r.Summary.Validated, "object") + " validated against policy " + r.Policy.Hash
 	w.WriteString(validated + r.Summary.text(r.AsExisting) + "\n")
 	return w.Bytes()
 }
@@ -89,7 +89,7 @@ func (w *textWriter) result(r *Result, exists bool) {
 	if exists {
 		w.WriteString(reference(r.Kind, "", r.Name))
 		if r.Pods > 0 && r.Kind != "Pod" {
-			w.WriteString(" (" + count(r.Pods, "Pod") + ")")
+			w.WriteString(" (" + text.Count(r.Pods, "Pod") + ")")
 		}
 	} else {
 		w.WriteString(reference(r.Kind, r.Namespace, r.Name) + " (" + r.Source + ")")
@@ -197,7 +197,7 @@ func (i *Image) text(explain bool) string {
 func (r *Rule) text() string {
 	s := r.Rule + " (" + r.Mode + "): " + r.Why
 	if r.Applies {
-		s += ", " + count(r.Findings, "finding")
+		s += ", " + text.Count(r.Findings, "finding")
 		if r.Exempt > 0 {
 			s += ", " + strconv.Itoa(r.Exempt) + " exempt"
 		}
@@ -217,25 +217,25 @@ func (s *Summary) text(exists bool) string {
 		counted{s.Validated - s.Denied - s.PodsDenied - s.Warned, "allowed"},
 	)
 	images := tally(
-		counted{s.Rewritten, plural(s.Rewritten, "image") + " rewritten"},
-		counted{s.Outside, plural(s.Outside, "image") + " outside the mirrors"},
+		counted{s.Rewritten, text.Plural(s.Rewritten, "image") + " rewritten"},
+		counted{s.Outside, text.Plural(s.Outside, "image") + " outside the mirrors"},
 	)
 	left := tally(
-		counted{s.MirrorPods, plural(s.MirrorPods, "mirror Pod")},
-		counted{s.EndedPods, plural(s.EndedPods, "Pod") + " that ended"},
+		counted{s.MirrorPods, text.Plural(s.MirrorPods, "mirror Pod")},
+		counted{s.EndedPods, text.Plural(s.EndedPods, "Pod") + " that ended"},
 	)
-	var text strings.Builder
+	var b strings.Builder
 	for _, part := range []struct{ before, tally string }{
 		{": ", decisions},
 		{"; ", images},
 		{"; left out: ", left},
-		{"; ", tally(counted{s.Errors, plural(s.Errors, "error") + " in the input"})},
+		{"; ", tally(counted{s.Errors, text.Plural(s.Errors, "error") + " in the input"})},
 	} {
 		if part.tally != "" {
-			text.WriteString(part.before + part.tally)
+			b.WriteString(part.before + part.tally)
 		}
 	}
-	return text.String()
+	return b.String()
 }
 
 // counted is a number and the thing that it counts.
@@ -253,13 +253,4 @@ func tally(all ...counted) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func count(n int, thing string) string { return strconv.Itoa(n) + " " + plural(n, thing) }
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return thing
-	}
-	return thing + "s"
 }

@@ -186,17 +186,19 @@ func TestCollectors(t *testing.T) {
 
 // loss is a log that signals when spans are lost.
 type loss struct {
-	*logtest.Lines
+	slog.Handler
 	logged chan struct{}
 }
 
-func (l loss) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l loss) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return loss{l.Handler.WithAttrs(attrs), l.logged}
+}
 
 func (l loss) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "spans were dropped" {
 		l.logged <- struct{}{}
 	}
-	return l.Lines.Handle(ctx, r)
+	return l.Handler.Handle(ctx, r)
 }
 
 // With the worst collectors, reviews continue, the process ends in time, and every span is counted.
@@ -236,8 +238,10 @@ func TestBadCollectors(t *testing.T) {
 				t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
 				t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "300") // for all attempts together
 				t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
-				registry, log := prometheus.NewRegistry(), loss{&logtest.Lines{}, make(chan struct{}, 1)}
-				tr, err := telemetry.NewMetrics(registry).TracingFromEnvironment(t.Context(), "", slog.New(log))
+				registry, logged := prometheus.NewRegistry(), make(chan struct{}, 1)
+				log, lines := logtest.New()
+				log = slog.New(loss{log.Handler(), logged})
+				tr, err := telemetry.NewMetrics(registry).TracingFromEnvironment(t.Context(), "", log)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -245,7 +249,7 @@ func TestBadCollectors(t *testing.T) {
 				for range 10 {
 					tracing.review()
 				}
-				<-log.logged
+				<-logged
 				for range 10 {
 					tracing.review()
 				}
@@ -256,7 +260,7 @@ func TestBadCollectors(t *testing.T) {
 				if got["exported"] != 0 || got["export_failed"]+got["stopping"] != 40 {
 					t.Errorf("of 40 spans became %v", got)
 				}
-				if text := strings.Join(log.Take(), "\n"); strings.Count(text, "spans were dropped") != 1 {
+				if text := strings.Join(lines.Take(), "\n"); strings.Count(text, "spans were dropped") != 1 {
 					t.Errorf("the log is\n%s", text)
 				}
 			})

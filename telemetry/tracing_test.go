@@ -69,12 +69,12 @@ func hangs(ctx context.Context) error {
 type traced struct {
 	*telemetry.Tracing
 	registry *prometheus.Registry
-	log      *logtest.Lines
+	log      *logtest.Recorder
 }
 
 func newTraced(cfg telemetry.TracingConfig) traced {
-	t := traced{registry: prometheus.NewRegistry(), log: &logtest.Lines{}}
-	cfg.Log = slog.New(t.log)
+	t := traced{registry: prometheus.NewRegistry()}
+	cfg.Log, t.log = logtest.New()
 	t.Tracing = telemetry.NewMetrics(t.registry).NewTracing(cfg)
 	return t
 }
@@ -225,10 +225,10 @@ func TestCollectorIsAway(t *testing.T) {
 		time.Sleep(time.Millisecond) // no review ends at the moment of an export
 		minute("in good order")
 		away = errors.New("connection refused")
-		minute("away", "1 × WARN spans were dropped spans=10 error=connection refused")
-		minute("still away", "1 × WARN spans were dropped spans=120 error=connection refused")
+		minute("away", `level=WARN msg="spans were dropped" spans=10 error="connection refused"`)
+		minute("still away", `level=WARN msg="spans were dropped" spans=120 error="connection refused"`)
 		away = nil
-		minute("back", "1 × WARN spans were dropped spans=110")
+		minute("back", `level=WARN msg="spans were dropped" spans=110`)
 		minute("in good order again")
 		if err := tr.Stop(t.Context()); err != nil {
 			t.Error(err)

@@ -14,8 +14,24 @@ const connections = 8
 type cost struct {
 	review *review
 	// One value for each round, in microseconds: for the floor, for evergate, for evergate with many entries, and, for
-	// objects with hosts, for evergate with many owned hosts.
+	// objects with hosts, for evergate with many owned hosts. The values of the peer are in many.
 	floor, example, many, owned []float64
+}
+
+// figures returns the values of a server, or nil if the review is not sent to it.
+func (c *cost) figures(server string) *[]float64 {
+	switch {
+	case server == "floor":
+		return &c.floor
+	case server == "example":
+		return &c.example
+	case server == "owned" && !c.review.hosts:
+		return nil
+	case server == "owned":
+		return &c.owned
+	default:
+		return &c.many
+	}
 }
 
 // ratio returns the cost of evergate as a multiple of the floor's. It compares only values of the same round, because
@@ -29,17 +45,12 @@ func (c *cost) growth(larger []float64) float64 { return median(quotients(larger
 // percent for as long as they run.
 const sittings = 4
 
-// measureCosts sends the same reviews to the servers in turn, in short rounds, which it divides among sittings.
+// measureCosts measures the costs of evergate with all policies.
 func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, rounds int,
 	round int64) ([]*cost, error) {
-	var costs []*cost
-	for _, review := range reviews {
-		costs = append(costs, &cost{review: review})
-	}
-	for i := range sittings {
-		if err := r.sit(ctx, costs, (rounds+i)/sittings, round); err != nil {
-			return nil, err
-		}
+	costs, err := r.sitAll(ctx, reviews, rounds, round, "floor", "example", "many", "owned")
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range costs {
 		fmt.Fprintf(w, "  %-36s floor %6.1f µs, evergate %6.1f µs, ratio %.2f (%.2f to %.2f), many entries %+.0f %%",
@@ -53,41 +64,38 @@ func (r *rig) measureCosts(ctx context.Context, w io.Writer, reviews []*review, 
 	return costs, nil
 }
 
+// sitAll sends the same reviews to the servers in turn, in short rounds, which it divides among sittings.
+func (r *rig) sitAll(ctx context.Context, reviews []*review, rounds int, round int64,
+	names ...string) ([]*cost, error) {
+	var costs []*cost
+	for _, review := range reviews {
+		costs = append(costs, &cost{review: review})
+	}
+	for i := range sittings {
+		if err := r.sit(ctx, costs, (rounds+i)/sittings, round, names); err != nil {
+			return nil, err
+		}
+	}
+	return costs, nil
+}
+
 // sit starts the servers and adds the values of some rounds to all costs.
-func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64) error {
+func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, round int64, names []string) error {
 	if rounds == 0 {
 		return nil
 	}
-	floor, err := r.floor(ctx)
+	servers, stop, err := r.servers(ctx, names...)
 	if err != nil {
 		return err
 	}
-	defer floor.stop()
-	example, err := r.evergate(ctx, "evergate", "example")
-	if err != nil {
-		return err
-	}
-	defer example.stop()
-	many, err := r.evergate(ctx, "evergate", "many")
-	if err != nil {
-		return err
-	}
-	defer many.stop()
-	owned, err := r.evergate(ctx, "evergate", "owned")
-	if err != nil {
-		return err
-	}
-	defer owned.stop()
-
+	defer stop()
 	client := r.client()
 	for _, c := range costs {
-		turns := []turn{
-			{newSender(c.review, floor, client), floor, &c.floor},
-			{newSender(c.review, example, client), example, &c.example},
-			{newSender(c.review, many, client), many, &c.many},
-		}
-		if c.review.hosts {
-			turns = append(turns, turn{newSender(c.review, owned, client), owned, &c.owned})
+		var turns []turn
+		for _, name := range names {
+			if figures := c.figures(name); figures != nil {
+				turns = append(turns, turn{newSender(c.review, servers[name], client), servers[name], figures})
+			}
 		}
 		if err := takeTurns(ctx, turns, rounds, max(1, round/c.review.weight())); err != nil {
 			return fmt.Errorf("%s: %w", c.review.name, err)

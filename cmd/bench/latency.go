@@ -27,18 +27,13 @@ func (l *latencies) quiet() bool { return median(l.floor) <= 10 }
 // before, on the same number of connections.
 func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, rounds int,
 	round time.Duration) (*latencies, error) {
-	floor, err := r.floor(ctx)
+	servers, stop, err := r.servers(ctx, "floor", "example")
 	if err != nil {
 		return nil, err
 	}
-	defer floor.stop()
-	example, err := r.evergate(ctx, "evergate", "example")
-	if err != nil {
-		return nil, err
-	}
-	defer example.stop()
+	defer stop()
 	client := r.client()
-	ours, theirs := newSender(typical, example, client), newSender(typical, floor, client)
+	ours, theirs := newSender(typical, servers["example"], client), newSender(typical, servers["floor"], client)
 	if _, err := theirs.saturate(ctx, idleConnections, round); err != nil {
 		return nil, err
 	}

@@ -54,18 +54,30 @@ func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *rig) client() *http.Client { return newClient(r.certificate.roots) }
 
-// floor starts the floor server.
-func (r *rig) floor(ctx context.Context) (*server, error) {
-	s, err := start(ctx, "floor", r.path("floor"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
-	if s != nil {
-		s.floor = true
+// servers starts servers: the floor, the peer, or evergate with the policy of that name. stop stops all of them.
+func (r *rig) servers(ctx context.Context, names ...string) (all map[string]*server, stop func(), err error) {
+	all = map[string]*server{}
+	stop = func() {
+		for _, s := range all {
+			s.stop()
+		}
 	}
-	return s, err
+	for _, name := range names {
+		s, err := r.server(ctx, name)
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		all[name] = s
+	}
+	return all, stop, nil
 }
 
-// peer starts the webhook that uses controller-runtime.
-func (r *rig) peer(ctx context.Context) (*server, error) {
-	s, err := start(ctx, "peer", r.path("peer"), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
+func (r *rig) server(ctx context.Context, name string) (*server, error) {
+	if name != "floor" && name != "peer" {
+		return r.evergate(ctx, "evergate", name)
+	}
+	s, err := start(ctx, name, r.path(name), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
 	if s != nil {
 		s.floor = true
 	}

@@ -99,21 +99,12 @@ func (r *worstRow) String() string {
 // measureWorst measures the costliest reviews, prints the ten worst, and returns an error if a limit is exceeded. only
 // selects rows by their names, and every reduces their number.
 func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every int) error {
-	servers := map[string]*server{}
-	for _, policy := range []string{"one", "ten", "regexes"} {
-		s, err := r.evergate(ctx, "evergate", policy)
-		if err != nil {
-			return err
-		}
-		defer s.stop()
-		servers[policy] = s
-	}
-	floor, err := r.floor(ctx)
+	servers, stop, err := r.servers(ctx, "one", "ten", "regexes", "floor")
 	if err != nil {
 		return err
 	}
-	defer floor.stop()
-	m := &worstMeter{client: r.client(), floor: floor, servers: servers}
+	defer stop()
+	m := &worstMeter{client: r.client(), floor: servers["floor"], servers: servers}
 	var all []*worstRow
 	for _, size := range worstSizes() {
 		for row := range costliest.Rows(size.every*every, 0) {

@@ -8,18 +8,16 @@ package atomicdir
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// Dir is a volume. It must be written by one goroutine at a time.
+// Dir is a volume of a test. It must be written by one goroutine at a time.
 type Dir struct {
-	t        testing.TB
-	path     string
-	versions int
+	t    testing.TB
+	path string
 }
 
 // New creates a volume without any version.
@@ -33,50 +31,64 @@ func (d *Dir) Path(name ...string) string {
 	return filepath.Join(append([]string{d.path}, name...)...)
 }
 
-// Write replaces all files of the volume in one step, in the same order of operations as the kubelet's AtomicWriter.
+// Write replaces all files of the volume in one step.
 func (d *Dir) Write(files map[string]string) {
 	d.t.Helper()
-	d.versions++
-	version := fmt.Sprintf("..2026_11_03_09_00_00.%d", d.versions)
-	d.must(os.Mkdir(d.Path(version), 0o755))
-	for name, data := range files {
-		d.must(os.WriteFile(d.Path(version, name), []byte(data), 0o644))
-	}
-
-	old, err := os.Readlink(d.Path("..data"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := Write(d.path, files); err != nil {
 		d.t.Fatal(err)
-	}
-	d.must(os.Symlink(version, d.Path("..data_tmp")))
-	d.must(os.Rename(d.Path("..data_tmp"), d.Path("..data")))
-
-	d.link(files)
-	if old != "" {
-		d.must(os.RemoveAll(d.Path(old)))
 	}
 }
 
-// link creates the links to the files, and removes links to files that no longer exist.
-func (d *Dir) link(files map[string]string) {
-	d.t.Helper()
-	for name := range files {
-		err := os.Symlink(filepath.Join("..data", name), d.Path(name))
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			d.t.Fatal(err)
+// Write replaces all files of the volume in a directory in one step, in the same order of operations as the kubelet's
+// AtomicWriter. It creates the directory if necessary. A volume must be written by one goroutine at a time.
+func Write[T string | []byte](dir string, files map[string]T) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	version, err := os.MkdirTemp(dir, "..2026_11_03_09_00_00.")
+	if err != nil {
+		return err
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(version, name), []byte(data), 0o600); err != nil {
+			return err
 		}
 	}
-	shown, err := os.ReadDir(d.path)
-	d.must(err)
+	link := filepath.Join(dir, "..data")
+	old, err := os.Readlink(link)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Symlink(filepath.Base(version), link+"_tmp"); err != nil {
+		return err
+	}
+	if err := os.Rename(link+"_tmp", link); err != nil {
+		return err
+	}
+	if err := show(dir, files); err != nil || old == "" {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(dir, old))
+}
+
+// show creates the links to the files, and removes links to files that no longer exist.
+func show[T string | []byte](dir string, files map[string]T) error {
+	for name := range files {
+		err := os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	shown, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
 	for _, f := range shown {
 		if _, keep := files[f.Name()]; !keep && f.Name()[0] != '.' {
-			d.must(os.Remove(d.Path(f.Name())))
+			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+				return err
+			}
 		}
 	}
-}
-
-func (d *Dir) must(err error) {
-	d.t.Helper()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	return nil
 }

@@ -3,10 +3,7 @@ package logtest
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -47,48 +44,4 @@ func (r *Recorder) Take() []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-}
-
-// Lines is a slog.Handler that keeps each record as a string of one line.
-type Lines struct {
-	mu   sync.Mutex
-	kept []string
-}
-
-// Enabled implements slog.Handler.
-func (l *Lines) Enabled(context.Context, slog.Level) bool { return true }
-
-// WithAttrs implements slog.Handler. It ignores the attributes.
-func (l *Lines) WithAttrs([]slog.Attr) slog.Handler { return l }
-
-// WithGroup implements slog.Handler. It ignores the group.
-func (l *Lines) WithGroup(string) slog.Handler { return l }
-
-// Handle implements slog.Handler.
-func (l *Lines) Handle(_ context.Context, r slog.Record) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text := r.Level.String() + " " + r.Message
-	r.Attrs(func(a slog.Attr) bool {
-		text += " " + a.String()
-		return true
-	})
-	l.kept = append(l.kept, text)
-	return nil
-}
-
-// Take returns the lines since the last call. It combines equal neighbors into one line with their number.
-func (l *Lines) Take() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var got []string
-	for len(l.kept) > 0 {
-		n := slices.IndexFunc(l.kept, func(s string) bool { return s != l.kept[0] })
-		if n < 0 {
-			n = len(l.kept)
-		}
-		got = append(got, fmt.Sprintf("%d × %s", n, l.kept[0]))
-		l.kept = l.kept[n:]
-	}
-	return got
 }

@@ -1,6 +1,7 @@
 package logthrottle_test
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -25,10 +26,23 @@ func (c counters) of(l slog.Level) logthrottle.Counter {
 	return c[l]
 }
 
+// counted combines equal neighbors into one line with their number.
+func counted(lines []string) (got []string) {
+	for len(lines) > 0 {
+		n := 1
+		for n < len(lines) && lines[n] == lines[0] {
+			n++
+		}
+		got = append(got, fmt.Sprintf("%d × %s", n, lines[0]))
+		lines = lines[n:]
+	}
+	return got
+}
+
 func TestThrottle(t *testing.T) {
 	dropped := counters{}
-	written := &logtest.Lines{}
-	log := logthrottle.New(slog.New(written), dropped.of)
+	to, written := logtest.New()
+	log := logthrottle.New(to, dropped.of)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	write := func(h slog.Handler, n int, level slog.Level, msg string) {
 		t.Helper()
@@ -45,7 +59,7 @@ func TestThrottle(t *testing.T) {
 		do    func()
 		want  []string
 	}{
-		{"a burst", 0, func() { write(h, 150, slog.LevelInfo, "denied") }, []string{"100 × INFO denied"}},
+		{"a burst", 0, func() { write(h, 150, slog.LevelInfo, "denied") }, []string{"100 × level=INFO msg=denied"}},
 		{
 			"other levels meanwhile", 0,
 			func() {
@@ -53,7 +67,7 @@ func TestThrottle(t *testing.T) {
 				write(h, 101, slog.LevelError, "panic")
 				write(h, 500, slog.LevelDebug, "allowed")
 			},
-			[]string{"100 × WARN invalid", "100 × ERROR panic", "500 × DEBUG allowed"},
+			[]string{"100 × level=WARN msg=invalid", "100 × level=ERROR msg=panic", "500 × level=DEBUG msg=allowed"},
 		},
 		{
 			"a derived handler, which has the same allowance", 0,
@@ -66,33 +80,33 @@ func TestThrottle(t *testing.T) {
 		{
 			"the first that comes through", 20 * time.Millisecond,
 			func() { write(h, 2, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO log lines were dropped lines=70", "1 × INFO denied"},
+			[]string{`1 × level=INFO msg="log lines were dropped" lines=70`, "1 × level=INFO msg=denied"},
 		},
 		{
 			"within a second of the last report", 999 * time.Millisecond,
 			func() { write(h, 60, slog.LevelInfo, "denied") },
-			[]string{"49 × INFO denied"},
+			[]string{"49 × level=INFO msg=denied"},
 		},
 		{
 			"the flood goes on", time.Second,
 			func() { write(h, 1000, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO log lines were dropped lines=12", "50 × INFO denied"},
+			[]string{`1 × level=INFO msg="log lines were dropped" lines=12`, "50 × level=INFO msg=denied"},
 		},
 		{
 			"the flood is over", time.Hour,
 			func() { write(h, 99, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO log lines were dropped lines=950", "99 × INFO denied"},
+			[]string{`1 × level=INFO msg="log lines were dropped" lines=950`, "99 × level=INFO msg=denied"},
 		},
 		{
 			"a line that is late", -time.Minute,
 			func() { write(h, 1, slog.LevelInfo, "denied") },
-			[]string{"1 × INFO denied"},
+			[]string{"1 × level=INFO msg=denied"},
 		},
 		{"after which no time has passed", time.Minute, func() { write(h, 1, slog.LevelInfo, "denied") }, nil},
 	} {
 		now = now.Add(step.after)
 		step.do()
-		if diff := cmp.Diff(step.want, written.Take()); diff != "" {
+		if diff := cmp.Diff(step.want, counted(written.Take())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.what, diff)
 		}
 	}
@@ -106,8 +120,8 @@ func TestThrottle(t *testing.T) {
 // Goroutines that log never wait, and every dropped line is counted.
 func TestThrottleOfManyGoroutines(t *testing.T) {
 	dropped := counters{}
-	written := &logtest.Lines{}
-	h := logthrottle.New(slog.New(written), dropped.of).Handler()
+	to, written := logtest.New()
+	h := logthrottle.New(to, dropped.of).Handler()
 	now := time.Now()
 	var wg sync.WaitGroup
 	for range 8 {
@@ -118,7 +132,7 @@ func TestThrottleOfManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if diff := cmp.Diff([]string{"100 × INFO denied"}, written.Take()); diff != "" {
+	if diff := cmp.Diff([]string{"100 × level=INFO msg=denied"}, counted(written.Take())); diff != "" {
 		t.Error(diff)
 	}
 	if got := dropped[slog.LevelInfo].Load(); got != 700 {

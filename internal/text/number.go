@@ -10,3 +10,14 @@ func Thousands(n int) string {
 	}
 	return s
 }
+
+// Count returns a number with the thing that it counts: 1 object, 2 objects.
+func Count(n int, thing string) string { return strconv.Itoa(n) + " " + Plural(n, thing) }
+
+// Plural returns a word for n things: the word itself if n is 1, and otherwise the word with an s.
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return thing
+	}
+	return thing + "s"
+}

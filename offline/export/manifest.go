@@ -47,13 +47,16 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
+// Component is the value of the label app.kubernetes.io/component of exported objects: the backstop.
+const Component = "backstop"
+
 // HashAnnotation is the annotation with the hash of the policy from which an object was exported.
 const HashAnnotation = "evergate.dev/policy-hash"
 
 func (x *exporter) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{"app.kubernetes.io/name": "evergate",
-			"app.kubernetes.io/component": "backstop"},
+			"app.kubernetes.io/component": Component},
 		Annotations: map[string]string{HashAnnotation: x.Hash},
 	}
 }

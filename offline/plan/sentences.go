@@ -146,8 +146,5 @@ func by(entry, secret string) string {
 func objects(n int) string { return count(n, "object") }
 
 func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return text.Thousands(n) + " " + thing
+	return text.Thousands(n) + " " + text.Plural(n, thing)
 }

@@ -1,11 +1,11 @@
 package suiterunner
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/offline/linediff"
 	"github.com/evergate/evergate/policy/suite"
 )
 
@@ -117,32 +117,29 @@ func holds(field string, expected, decided *suite.Expect) bool {
 	}
 }
 
-// diff returns the difference between the expectation and the decision in the given fields.
+// diff returns the given fields of the expectation and of the decision. The decision is shown only for images that are
+// in the expectation.
 func diff(fields []string, expected, decided *suite.Expect) string {
-	return linediff.Unified("expected", "decided", textOf(fields, expected, nil), textOf(fields, decided, expected.Images))
+	shown := *decided
+	shown.Images = maps.Clone(decided.Images)
+	maps.DeleteFunc(shown.Images, func(place, _ string) bool { _, asked := expected.Images[place]; return !asked })
+	var b strings.Builder
+	b.WriteString("--- expected\n+++ decided\n")
+	for _, field := range fields {
+		for line := range strings.Lines(textOf(field, expected)) {
+			b.WriteString("-" + line)
+		}
+		for line := range strings.Lines(textOf(field, &shown)) {
+			b.WriteString("+" + line)
+		}
+	}
+	return b.String()
 }
 
-// textOf returns fields in the syntax of a suite. If asked is not nil, only the images in asked are included.
-func textOf(fields []string, e *suite.Expect, asked map[string]string) []byte {
-	shown := *e
-	if asked != nil {
-		shown.Images = map[string]string{}
-		for place, image := range e.Images {
-			if _, ok := asked[place]; ok {
-				shown.Images[place] = image
-			}
-		}
+// textOf returns a field in the syntax of a suite. The lines of a message are not quoted.
+func textOf(field string, e *suite.Expect) string {
+	if field == suite.FieldMessage {
+		return "message: " + strings.TrimSuffix(e.Message, "\n") + "\n"
 	}
-	var b strings.Builder
-	for _, field := range fields {
-		lines := shown.Lines(field)
-		if field == suite.FieldMessage {
-			lines = strings.SplitAfter(shown.Message, "\n")
-			lines[0] = "message: " + lines[0]
-		}
-		for _, line := range lines {
-			b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
-		}
-	}
-	return []byte(b.String())
+	return e.YAML(field)
 }

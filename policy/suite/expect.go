@@ -3,8 +3,6 @@ package suite
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,62 +71,23 @@ func (e *Expect) Says() []string {
 	return fields
 }
 
-// maxLine is the maximum length of a line with a list. Longer lists have one line per element.
-const maxLine = 100
-
-// Lines returns one of the fields in the syntax of a suite.
-func (e *Expect) Lines(field string) []string {
-	switch field {
-	case FieldAllowed:
-		return []string{fmt.Sprintf("allowed: %t", *e.Allowed)}
-	case FieldDenied:
-		return listLines(field, e.Denied)
-	case FieldWarned:
-		return listLines(field, e.Warned)
-	case FieldImages:
-		return e.imageLines()
-	default:
-		return []string{"message: " + scalar(e.Message)}
+// YAML returns one of the fields in the syntax of a suite. Each list, and each image, is on one line.
+func (e *Expect) YAML(field string) string {
+	values := map[string]any{
+		FieldAllowed: e.Allowed, FieldDenied: e.Denied, FieldWarned: e.Warned, FieldImages: e.Images, FieldMessage: e.Message,
 	}
-}
-
-func listLines(field string, ids []string) []string {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = scalar(id)
+	var n yaml.Node
+	_ = n.Encode(values[field]) // it does not fail for strings
+	if n.Kind == yaml.SequenceNode {
+		n.Style = yaml.FlowStyle
 	}
-	if line := field + ": [" + strings.Join(words, ", ") + "]"; len(line) <= maxLine {
-		return []string{line}
+	for _, value := range n.Content {
+		if strings.Contains(value.Value, "\n") {
+			value.Style = yaml.DoubleQuotedStyle
+		}
 	}
-	lines := []string{field + ":"}
-	for _, word := range words {
-		lines = append(lines, "- "+word)
-	}
-	return lines
-}
-
-func (e *Expect) imageLines() []string {
-	if len(e.Images) == 0 {
-		return []string{"images: {}"}
-	}
-	lines := []string{"images:"}
-	for _, place := range slices.Sorted(maps.Keys(e.Images)) {
-		lines = append(lines, "  "+scalar(place)+": "+scalar(e.Images[place]))
-	}
-	return lines
-}
-
-// scalar returns a string as YAML on one line. It quotes the string if this is necessary, also within brackets.
-func scalar(s string) string {
-	n := yaml.Node{Kind: yaml.ScalarNode, Value: s, Tag: "!!str"}
-	if strings.ContainsAny(s, ",[]{}#&*!|>'\"%@`\n") || strings.Contains(s, ": ") {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	data, err := yaml.Marshal(&n)
-	if err != nil {
-		return `""` // Marshal does not fail for strings
-	}
-	return strings.TrimSpace(string(data))
+	data, _ := yaml.Marshal(map[string]*yaml.Node{field: &n})
+	return string(data)
 }
 
 // ParseTime parses a date, which means its beginning in UTC, or a time in the format of RFC 3339.

@@ -2,11 +2,9 @@ package reviewtest
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // TemplateKind is a custom resource with templates. The templates block of a policy lists their paths. It is the kind
@@ -38,12 +36,6 @@ type TemplateKindPod struct {
 // TemplateKindRole is an entry of spec.roles.
 type TemplateKindRole struct {
 	Template corev1.PodTemplateSpec `json:"template"`
-}
-
-// DeepCopyObject implements runtime.Object.
-func (k *TemplateKind) DeepCopyObject() runtime.Object {
-	copied := *k
-	return &copied
 }
 
 // Templates returns a TemplateKind with a container in each of its templates.
@@ -93,14 +85,6 @@ type DNSProperty struct {
 	Value string `json:"value,omitempty"`
 }
 
-// DeepCopyObject implements runtime.Object.
-func (e *DNSEndpoint) DeepCopyObject() runtime.Object {
-	c := *e
-	c.ObjectMeta = *e.ObjectMeta.DeepCopy()
-	c.Spec.Endpoints = slices.Clone(e.Spec.Endpoints)
-	return &c
-}
-
 // DNSRecords returns a DNSEndpoint with the given number of records.
 func DNSRecords(records int) *DNSEndpoint {
 	e := &DNSEndpoint{
@@ -140,14 +124,6 @@ type OpenShiftBackend struct {
 	Kind   string `json:"kind"`
 	Name   string `json:"name"`
 	Weight int32  `json:"weight"`
-}
-
-// DeepCopyObject implements runtime.Object.
-func (r *OpenShiftRoute) DeepCopyObject() runtime.Object {
-	c := *r
-	c.ObjectMeta = *r.ObjectMeta.DeepCopy()
-	c.Spec.AlternateBackends = slices.Clone(r.Spec.AlternateBackends)
-	return &c
 }
 
 // Route returns an OpenShift Route.

@@ -5,18 +5,14 @@ package reviewtest
 
 import (
 	"encoding/json"
-	"fmt"
+	"strings"
 
-	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // UID is the uid of every review from this package.
@@ -44,12 +40,11 @@ func Bodies() []Body {
 	}
 }
 
-// Object is an object that a review can contain: a *Pod and a *Service of core/v1, a *Deployment of apps/v1, a
-// *TemplateKind, an *Ingress of networking/v1, a *Certificate of cert-manager, a *DNSEndpoint, an *OpenShiftRoute; a
-// route, a *Gateway, a *ReferenceGrant and an *XBackend of Gateway API.
+// Object is an object that a review can contain. Its kind and apiVersion must be set, as in the objects that this
+// package returns.
 type Object interface {
-	runtime.Object
 	metav1.Object
+	GetObjectKind() schema.ObjectKind
 }
 
 // Create returns the review of a creation of obj.
@@ -67,7 +62,8 @@ func request(op admissionv1.Operation, obj, old Object) *admissionv1.AdmissionRe
 	if subject == nil {
 		subject = old
 	}
-	kind, resource := identify(subject)
+	kind := metav1.GroupVersionKind(subject.GetObjectKind().GroupVersionKind())
+	resource := resourceOf(kind)
 	dryRun := false
 	return &admissionv1.AdmissionRequest{
 		UID:             UID,
@@ -102,55 +98,13 @@ func sender(obj Object) authenticationv1.UserInfo {
 	return user
 }
 
-func identify(obj Object) (metav1.GroupVersionKind, metav1.GroupVersionResource) {
-	switch obj.(type) {
-	case *corev1.Pod:
-		return gvk("", "Pod"), gvr("", "pods")
-	case *corev1.Service:
-		return gvk("", "Service"), gvr("", "services")
-	case *appsv1.Deployment:
-		return gvk("apps", "Deployment"), gvr("apps", "deployments")
-	case *TemplateKind:
-		return gvk("worst.example", "Worst"), gvr("worst.example", "worsts")
-	case *networkingv1.Ingress:
-		return gvk("networking.k8s.io", "Ingress"), gvr("networking.k8s.io", "ingresses")
-	case *gatewayv1.HTTPRoute:
-		return gvk(gatewayv1.GroupName, "HTTPRoute"), gvr(gatewayv1.GroupName, "httproutes")
-	case *gatewayv1.GRPCRoute:
-		return gvk(gatewayv1.GroupName, "GRPCRoute"), gvr(gatewayv1.GroupName, "grpcroutes")
-	case *gatewayv1.TLSRoute:
-		return gvk(gatewayv1.GroupName, "TLSRoute"), gvr(gatewayv1.GroupName, "tlsroutes")
-	case *gatewayv1.TCPRoute:
-		return gvk(gatewayv1.GroupName, "TCPRoute"), gvr(gatewayv1.GroupName, "tcproutes")
-	case *gatewayv1.UDPRoute:
-		return gvk(gatewayv1.GroupName, "UDPRoute"), gvr(gatewayv1.GroupName, "udproutes")
-	case *gatewayv1.Gateway:
-		return gvk(gatewayv1.GroupName, "Gateway"), gvr(gatewayv1.GroupName, "gateways")
-	case *gatewayv1.ReferenceGrant:
-		return gvk(gatewayv1.GroupName, "ReferenceGrant"), gvr(gatewayv1.GroupName, "referencegrants")
-	case *gatewayxv1alpha1.XBackend:
-		group := gatewayxv1alpha1.GroupName
-		kind, resource := gvk(group, "XBackend"), gvr(group, "xbackends")
-		kind.Version, resource.Version = "v1alpha1", "v1alpha1"
-		return kind, resource
-	case *certmanagerv1.Certificate:
-		return gvk("cert-manager.io", "Certificate"), gvr("cert-manager.io", "certificates")
-	case *OpenShiftRoute:
-		return gvk("route.openshift.io", "Route"), gvr("route.openshift.io", "routes")
-	case *DNSEndpoint:
-		kind, resource := gvk("externaldns.k8s.io", "DNSEndpoint"), gvr("externaldns.k8s.io", "dnsendpoints")
-		kind.Version, resource.Version = "v1alpha1", "v1alpha1"
-		return kind, resource
+// resourceOf returns the resource of a kind: its name in lower case and in the plural.
+func resourceOf(kind metav1.GroupVersionKind) metav1.GroupVersionResource {
+	name := strings.ToLower(kind.Kind)
+	if strings.HasSuffix(name, "s") {
+		name += "e"
 	}
-	panic(fmt.Sprintf("reviewtest: there is no review of a %T", obj))
-}
-
-func gvk(group, kind string) metav1.GroupVersionKind {
-	return metav1.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
-}
-
-func gvr(group, resource string) metav1.GroupVersionResource {
-	return metav1.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
+	return metav1.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: name + "s"}
 }
 
 func options(op admissionv1.Operation) runtime.RawExtension {

@@ -16,14 +16,6 @@ func (c *Cluster) RestartAPIServer(t testing.TB, flags ...string) {
 	c.script(t.Context(), t, "apiserver.sh", append([]string{"restart"}, flags...)...)
 }
 
-// StopAPIServer stops only the API server. RestartAPIServer starts it again, at the latest when the test ends.
-func (c *Cluster) StopAPIServer(t testing.TB) {
-	t.Helper()
-	c.NeedRig(t, "stops the API server")
-	t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, "apiserver.sh", "start") })
-	c.script(t.Context(), t, "apiserver.sh", "stop")
-}
-
 // StopAll simulates a power failure of the whole site: it kills the nodes immediately, and then the control plane. It
 // keeps the data of etcd and the disks of the nodes. StartAll is called at the latest when the test ends.
 func (c *Cluster) StopAll(t testing.TB) {

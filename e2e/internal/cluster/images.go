@@ -14,13 +14,6 @@ const Repository = "evergate.e2e/evergate"
 // Pause is the reference of an image that is on every node of the rig and does nothing, for Pods that only have to run.
 const Pause = "evergate.e2e/pause:1"
 
-// LoadImage loads an image from a Docker or OCI archive onto every node. Nodes that are switched off load it when they
-// start. The archive contains the name of the image.
-func (c *Cluster) LoadImage(t testing.TB, archive string) {
-	t.Helper()
-	c.script(t.Context(), t, "image.sh", "load", archive)
-}
-
 // LoadBinary creates an image of one static binary, which is its entry point, and loads it onto every node. It is for
 // servers and clients of a test. ref is the full name, such as evergate.e2e/server:1.
 func (c *Cluster) LoadBinary(t testing.TB, ref, binary string) {
@@ -33,13 +26,6 @@ func (c *Cluster) LoadBinary(t testing.TB, ref, binary string) {
 func (c *Cluster) TagImage(t testing.TB, ref, name string) {
 	t.Helper()
 	c.script(t.Context(), t, "image.sh", "tag", ref, name)
-}
-
-// BuildImage builds the product image from the Dockerfile of a source: a directory, or a commit of this repository. It
-// is then on every node as Repository:TAG.
-func (c *Cluster) BuildImage(t testing.TB, source, tag string) {
-	t.Helper()
-	c.script(t.Context(), t, "image.sh", "build", source, tag)
 }
 
 // AddRegistry makes every node of the rig pull images with names HOST/… from server until the test ends. server is an

@@ -65,13 +65,6 @@ func (c *Cluster) Apply(t testing.TB, p Product) {
 	c.Kubectl(t, "", "apply", "-k", c.overlay(t, p))
 }
 
-// Uninstall deletes the objects that Install created and waits until they are gone. Deleting the namespace also deletes
-// the policy.
-func (c *Cluster) Uninstall(t testing.TB, p Product) {
-	t.Helper()
-	c.Kubectl(t, "", "delete", "-k", c.overlay(t, p), "--ignore-not-found", "--timeout=5m")
-}
-
 // overlay writes a separate overlay for the test, as a user would: a base, the image and the patches.
 func (c *Cluster) overlay(t testing.TB, p Product) string {
 	t.Helper()
