@@ -62,6 +62,7 @@ func troubledServer(t *testing.T) string {
 	logs("waiting for a client CA")
 	write(t, file("ca.crt"), cert)
 	address := s.await(t, s.stderr, `"to":"listening".*"address":"([^"]+)"`)
+	s.await(t, s.stderr, `"to":"ready"`)
 
 	write(t, file("policy.yaml"), []byte("kind: Pod"))
 	logs("policy failed to load")

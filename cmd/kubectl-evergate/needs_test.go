@@ -135,8 +135,8 @@ func (w *writable) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(to, r.Body) // the object as it would be stored
 }
 
-// TestApplyWithoutWebhooks applies a policy to a cluster in which the only webhook matches Deployments.
-func TestApplyWithoutWebhooks(t *testing.T) {
+// TestApplyWithOneWebhook applies a policy to a cluster in which the only webhook matches Deployments.
+func TestApplyWithOneWebhook(t *testing.T) {
 	const (
 		configurations = "/apis/admissionregistration.k8s.io/v1/"
 		validating     = configurations + "validatingwebhookconfigurations"

@@ -107,7 +107,9 @@ func largePodReview(b *testing.B) *admissionv1.AdmissionReview {
 	must(b, json.Unmarshal(review.Request.Object.Raw, &pod))
 	pod.Spec.Containers = nil
 	for i := range largePod {
-		container := corev1.Container{Name: fmt.Sprintf("app-%02d", i), Image: fmt.Sprintf("docker.io/acme/shop-%02d:v1.0", i)}
+		container := corev1.Container{
+			Name: fmt.Sprintf("app-%02d", i), Image: fmt.Sprintf("docker.io/acme/shop-%02d:v1.0", i),
+		}
 		for n := range variables {
 			container.Env = append(container.Env,
 				corev1.EnvVar{Name: fmt.Sprintf("SHOP_SETTING_%02d", n), Value: strings.Repeat("v", length)})

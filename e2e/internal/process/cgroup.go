@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Cgroup is a limit like a container's. A memory limit includes the kernel's memory for sockets, which the memory of the
-// process itself does not.
+// Cgroup is a limit like a container's. A memory limit includes the kernel's memory for sockets, which the memory of
+// the process itself does not.
 type Cgroup struct {
 	dir string
 	v1  bool
