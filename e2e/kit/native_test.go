@@ -13,17 +13,21 @@ import (
 const native = "kustomize/overlays/native"
 
 // TestNativeHasNoServer checks that the overlay contains the native policies, the audit, the Role of the plugin and the
-// policy, and nothing that calls or runs a server. The component has the same effect in an overlay with a server.
+// policy, and nothing that calls or runs a server. The component has the same effect in an overlay with a server. It
+// also leaves out the Job of the component preflight, which connects to the server.
 func TestNativeHasNoServer(t *testing.T) {
 	for name, overlay := range map[string]string{
 		"the overlay": "resources: [../../" + native + "]",
 		"the component": "resources: [../../" + exampleBackstop + "]\ncomponents: [../../kustomize/components/audit, " +
-			"../../kustomize/components/native]",
+			"../../kustomize/components/preflight, ../../kustomize/components/native]",
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := read(t)
 			var got []string
 			for _, o := range objects(t, k.render(t, k.add(t, overlay))) {
+				if o.GetName() == "evergate-preflight" {
+					t.Errorf("it contains the %s evergate-preflight", o.GetKind())
+				}
 				if kind := o.GetKind(); !strings.HasPrefix(kind, "ValidatingAdmission") && kind != "ClusterRole" {
 					got = append(got, kind+" "+o.GetName())
 				}
