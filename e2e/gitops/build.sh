@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds the GitOps controllers for make test-gitops from Go modules, in the versions of their go.mod, and prints their
-# directories. Each directory also has manifests/ with the CRDs of the controller. The directories are in the cache of
-# e2e/rig/build.sh, with one directory per version.
+# directories. Each directory also has manifests/ with the CRDs and default settings of the controller. The
+# directories are in the cache of e2e/rig/build.sh, with one directory per version.
 #
 #   e2e/gitops/build.sh kustomize-controller    the controller of Flux: takes about 5 minutes of one core the first time
+#   e2e/gitops/build.sh argocd                  the processes of Argo CD that apply an Application: takes as long
 #
 # EVERGATE_E2E_CACHE is another place for the cache.
 set -euo pipefail
@@ -27,6 +28,10 @@ for program in "$@"; do
     kustomize-controller)
       build "$program" github.com/fluxcd/kustomize-controller github.com/fluxcd/kustomize-controller \
         config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml
+      ;;
+    argocd)
+      build "$program" github.com/argoproj/argo-cd/v3 . manifests/crds/{application,appproject}-crd.yaml \
+        manifests/base/config/argocd-{cm,secret}.yaml
       ;;
     *) echo "build.sh: unknown program $program" >&2 && exit 1 ;;
   esac

@@ -53,6 +53,15 @@ func TestFlux(t *testing.T) {
 		"--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0", "--requeue-dependency=1s")
 	g := &gitOps{cluster: c, controller: f, repo: f.repo, base: "resources: [../kustomize/overlays/fail-closed]\n"}
 	g.run(t)
+	// The control of the injected CA.
+	t.Run("a caBundle in the overlay replaces the CA", func(t *testing.T) {
+		injected := c.bundles(t)
+		g.push(t, newImage+withBundle("Cg=="))
+		g.apply(t)
+		if got := changes(injected, c.bundles(t)); !cmp.Equal(got, []string{"pods.validate.evergate.dev"}) {
+			t.Errorf("changed: %s", got)
+		}
+	})
 	t.Run("only Flux ignores an empty caBundle", func(t *testing.T) {
 		injected := c.inject(t)
 		all := g.push(t, newImage+withBundle(""))
