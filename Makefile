@@ -85,6 +85,12 @@ test-helm: helm ## install and upgrade the Helm chart with helm on a real API se
 helm: ## build helm for test-helm into the same cache
 	charts/test/build.sh
 
+test-gitops: kustomize-controller argocd ## apply the examples for Argo CD and Flux with their controllers on a real API server ("make rig")
+	cd e2e && EVERGATE_E2E_GITOPS=1 EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run '^Test(ArgoCD|Flux)$$' -v ./kit
+
+kustomize-controller argocd: ## build the controller of Flux or Argo CD for test-gitops into the same cache
+	e2e/gitops/build.sh $@
+
 registry: ## build the private registry of e2e/rig/registry for test-calls and the incidents into the same cache
 	e2e/rig/build.sh registry
 
@@ -298,5 +304,5 @@ bin/govulncheck:
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm \
+.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm test-gitops kustomize-controller argocd \
   apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/syft bin/govulncheck

@@ -29,7 +29,7 @@ run() {
     calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
     traces) make jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
     matrix) make matrix ;;
-    chart) make test-chart test-helm ;;
+    chart) make test-chart test-helm test-gitops ;;
     goodput) make goodput ;;
     worst) make worst ;;
     fuzz) make fuzz FUZZTIME=1m ;;

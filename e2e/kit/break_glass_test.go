@@ -100,12 +100,18 @@ func block(t *testing.T, page, language, text string) string {
 // shell runs the only block of a runbook that contains a text, with kubectl for the cluster, and returns its output.
 func (c *cluster) shell(t *testing.T, page, text string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-euc", block(t, page, "sh", text))
+	return c.bash(t, block(t, page, "sh", text))
+}
+
+// bash runs commands with kubectl for the cluster, and returns their output.
+func (c *cluster) bash(t *testing.T, commands string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-euc", commands)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+filepath.Dir(c.kubeconfig),
 		"PATH="+filepath.Dir(c.bin.Kubectl())+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, cmd.Args[2], out)
+		t.Fatalf("%v\n%s\n%s", err, commands, out)
 	}
 	return string(out)
 }
