@@ -136,8 +136,11 @@ func (e *exception) silences(rule string, id *identity) bool {
 // isImageOf reports whether a finding is about an image in set. A text that is not an image reference is not in any
 // set.
 func (id *identity) isImageOf(set match.ImageSet) bool {
+	if id.use == malformedImage { // it may be huge
+		return false
+	}
 	_, ok := set.Find(match.Reference{Name: id.value, Suffix: id.detail})
-	return ok && id.use != malformedImage
+	return ok
 }
 
 // imageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's

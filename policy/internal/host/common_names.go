@@ -2,6 +2,7 @@ package host
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/evergate/evergate/policy/internal/match"
 )
@@ -52,7 +53,8 @@ func endOfValue(s string) int {
 // attributeType reports whether an attribute type is the common name, and whether the type is known, by its name or its
 // number. Clients do not search for hosts in other types.
 func attributeType(name string) (isCommonName, isKnown bool) {
-	switch strings.ToUpper(name) {
+	const longest = len("SERIALNUMBER") * utf8.UTFMax // a longer text cannot be a name, and may be huge
+	switch strings.ToUpper(name[:min(longest, len(name))]) {
 	case "CN", "2.5.4.3":
 		return true, true
 	case "C", "O", "OU", "SERIALNUMBER", "L", "ST", "STREET", "DC", "UID":

@@ -97,13 +97,19 @@ func RecordNames(name string) iter.Seq[match.HostPattern] {
 // AboutName returns the part of a name after its last label that begins with _. special reports whether there is such a
 // label.
 func AboutName(name string) (about string, special bool) {
-	if i := strings.LastIndex(name, "._"); i >= 0 {
-		return match.ParentHost(name[i+1:]), true
+	if !strings.Contains(name, "_") { // the usual case, and much faster than the loop for a huge text
+		return "", false
 	}
-	if strings.HasPrefix(name, "_") {
-		return match.ParentHost(name), true
+	for end := len(name); ; {
+		i := strings.LastIndexByte(name[:end], '_')
+		switch {
+		case i < 0:
+			return "", false
+		case i == 0 || name[i-1] == '.':
+			return match.ParentHost(name[i:]), true
+		}
+		end = i
 	}
-	return "", false
 }
 
 // elements yields the elements of a comma-separated list. It trims white space and skips empty elements.
