@@ -29,6 +29,7 @@ const guides: Item[] = [
   'docs/plan.md',
   'docs/audit.md',
   ['docs/native.md', 'Native policies'],
+  'docs/runbooks/native-only.md',
   'docs/runbooks/gitops.md',
 ]
 
@@ -61,8 +62,6 @@ const operate: Item[] = [
 const reference: Item[] = [
   ['docs/denials.md', 'Denials and warnings'],
   ['docs/cli.md', 'Command line'],
-
-
   'docs/serve.md',
   'docs/metrics.md',
   ['docs/preflight.md', 'Preflight findings'],
