@@ -76,7 +76,7 @@ func MissingWebhooks(doc policy.Document, called func(path string) bool) []Missi
 	return all
 }
 
-// Groups returns the names of the groups of webhooks that evaluate the entries, and how to switch one of them on.
+// Groups returns the names of the groups of webhooks that evaluate the entries, and how to switch a group on.
 func (m *MissingWebhook) Groups() (names, on string) {
 	var named, fixes []string
 	for _, g := range webhookGroups() {

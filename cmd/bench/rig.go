@@ -54,7 +54,8 @@ func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *rig) client() *http.Client { return newClient(r.certificate.roots) }
 
-// servers starts servers: the floor, the peer, or evergate with the policy of that name. stop stops all of them.
+// servers starts a server for each name: the floor, the peer, or evergate with the policy of this name. stop stops the
+// servers.
 func (r *rig) servers(ctx context.Context, names ...string) (all map[string]*server, stop func(), err error) {
 	all = map[string]*server{}
 	stop = func() {

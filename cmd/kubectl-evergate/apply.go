@@ -212,7 +212,8 @@ func (a *app) risk(
 	return "", nil
 }
 
-// agree asks for confirmation, unless the user has agreed with --yes. It returns an error if there is no terminal.
+// agree asks for confirmation, unless the user has agreed with --yes. Without a terminal, it returns an
+// error.
 func (a *app) agree(ctx context.Context, f *applyFlags, why string) error {
 	if f.yes {
 		return nil

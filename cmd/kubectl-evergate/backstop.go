@@ -67,8 +67,8 @@ func (a *app) renewal(
 	return r, n, r.Try(ctx)
 }
 
-// requireNative returns an error if a part of the policy would not be enforced: if it is not native and the user has
-// not agreed to leave it to the webhooks, or to nothing if there are no webhooks.
+// requireNative returns an error if a part of the policy is not native, unless the user has agreed to leave this part
+// to the webhooks. In a cluster without webhooks, the user must agree that nothing enforces this part.
 func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
 	var omissions []error
 	for _, omission := range r.Omissions {

@@ -29,7 +29,8 @@ type setHook struct {
 	matches labels.Selector // namespaces
 }
 
-// readScope reads the webhooks and the namespaces from a cluster, and the native policies if there are no webhooks.
+// readScope reads the webhooks and the namespaces from a cluster. If the cluster does not have webhooks, it reads the
+// native policies too.
 func readScope(ctx context.Context, c *live.Cluster) (*scope, error) {
 	all, err := readAllHooks(ctx, c)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	maxPath   = 255 // in the grammar of references
 )
 
-// newMirrors returns the mirrors entries of the entries that current returned.
+// newMirrors selects the entries of the block mirrors. entries is a result of current.
 func newMirrors(entries []policy.Entry) *mirrors {
 	m := &mirrors{routes: map[string][]route{}}
 	for i := range entries {
