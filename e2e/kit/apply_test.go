@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"bytes"
 	"encoding/base64"
 	"path"
 	"path/filepath"
@@ -34,6 +35,7 @@ func TestApply(t *testing.T) {
 			c := start(t)
 			for _, overlay := range read(t).Overlays() {
 				t.Run(path.Base(overlay), func(t *testing.T) {
+					needsNative(t, overlay)
 					dir := filepath.Join(root, overlay)
 					apply := slices.Concat(mode.args, []string{"-k", dir})
 					c.kubectl(t, "", apply...)
@@ -48,6 +50,14 @@ func TestApply(t *testing.T) {
 			}
 			t.Run("what is injected stays", func(t *testing.T) { c.keepsBundle(t, mode.args) })
 		})
+	}
+}
+
+// needsNative skips the test if an overlay has native policies that the API server does not support.
+func needsNative(t *testing.T, overlay string) {
+	t.Helper()
+	if bytes.Contains(read(t).render(t, overlay), []byte("kind: MutatingAdmissionPolicy")) {
+		needs(t, mutatingVersion)
 	}
 }
 

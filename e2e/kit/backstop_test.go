@@ -178,6 +178,7 @@ func TestConditions(t *testing.T) {
 // webhooks fail closed here, because no replica runs. Without the conditions, the objects are rejected.
 func TestUncalled(t *testing.T) {
 	t.Parallel()
+	needs(t, mutatingVersion)
 	c := start(t)
 	c.installHostKinds(t)
 	k := read(t)
@@ -267,6 +268,7 @@ func validatedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unst
 // TestPluginBackstop renews a backstop as a user with only the permissions of two roles in the manifests.
 func TestPluginBackstop(t *testing.T) {
 	t.Parallel()
+	needs(t, mutatingVersion)
 	p := startPlugin(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {

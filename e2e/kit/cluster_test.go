@@ -58,6 +58,34 @@ func binaries(t testing.TB) controlplane.Binaries {
 	return bin
 }
 
+// The first versions of Kubernetes with a target of evergate export: ValidatingAdmissionPolicies with the list library,
+// MutatingAdmissionPolicies that are on by default, and files of manifest-based admission that are on by default.
+const (
+	validatingVersion = "1.35"
+	mutatingVersion   = "1.36"
+	staticVersion     = "1.37"
+)
+
+// needs skips the test if the API server is older than a version of Kubernetes.
+func needs(t testing.TB, version string) {
+	t.Helper()
+	if olderThan(t, version) {
+		t.Skip("this test is for Kubernetes " + version)
+	}
+}
+
+// olderThan reports whether the API server is older than a version of Kubernetes, for example 1.37. The minor numbers
+// have two digits.
+func olderThan(t testing.TB, version string) bool {
+	t.Helper()
+	program := filepath.Join(string(binaries(t)), "kube-apiserver")
+	out, err := exec.CommandContext(t.Context(), program, "--version").Output() // Kubernetes v1.37.2
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(string(out), "Kubernetes v") < version
+}
+
 // withTypes returns the directory of a control plane that has ended, with the types installed.
 func withTypes(t testing.TB, bin controlplane.Binaries) string {
 	t.Helper()

@@ -14,27 +14,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const exportedPolicy = `apiVersion: evergate.dev/v1alpha1
-kind: EvergatePolicy
-mirrors:
+const (
+	exportedHeader  = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
+	exportedMirrors = `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io, imagePullSecret: mirror-login}
 - {name: team, mode: enforce, sources: [ghcr.io/acme], mirror: mirror.corp.example/acme, match: {namespaces: [team-*]}}
 pods:
 - {name: only-mirrors, mode: enforce, images: {from: mirrors, allowed: [quay.io/acme/*]}}
-- {name: hygiene, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [latest, "dev-*"]}}
+`
+	exportedRules = `- {name: hygiene, mode: enforce, images: {denied: [docker.io/evil], deniedTags: [latest, "dev-*"]}}
 ingresses:
 - {name: tls, mode: enforce, tls: {required: true}}
 services:
 - {name: no-node-ports, mode: enforce, types: {denied: [NodePort]}, externalIPs: {allowed: []}}
 `
+	exportedPolicy   = exportedHeader + exportedMirrors + exportedRules
+	validatingPolicy = exportedHeader + "pods:\n" + exportedRules // exportedPolicy without its mirrors
+)
 
 // TestExported applies the output of evergate export to a real API server without replicas. Pods are rewritten and
-// denied in the same way as by evergate review.
+// denied in the same way as by evergate review. If the API server has no MutatingAdmissionPolicies, the policy has no
+// mirrors.
 func TestExported(t *testing.T) {
 	t.Parallel()
+	needs(t, validatingVersion)
+	policy, targets := exportedPolicy, "vap,map"
+	if olderThan(t, mutatingVersion) {
+		policy, targets = validatingPolicy, "vap"
+	}
 	c := start(t)
-	binary, path := build(t), policyFile(t, exportedPolicy)
-	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", "vap,map", "--policy", path).Output()
+	binary, path := build(t), policyFile(t, policy)
+	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", targets, "--policy", path).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +54,9 @@ func TestExported(t *testing.T) {
 	}
 	await(t, "the policies are active", func(ctx context.Context) bool {
 		p, err := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "nginx:1")), dryRun)
-		_, denied := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "evil.example/x:1")), dryRun)
-		return err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/") && denied != nil &&
+		_, denied := c.admin.CoreV1().Pods("other").Create(ctx, restricted(pod("p", "quay.io/acme/x:latest")), dryRun)
+		rewritten := err == nil && strings.HasPrefix(p.Spec.Containers[0].Image, "mirror.corp.example/")
+		return err == nil && rewritten == (policy == exportedPolicy) && denied != nil &&
 			createNodePort(ctx, c) != nil && createIngress("other", dryRun)(ctx, c.admin) != nil
 	})
 	for _, namespace := range []string{"team-a", "other"} {

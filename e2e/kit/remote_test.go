@@ -22,6 +22,7 @@ func TestRemoteURL(t *testing.T) {
 			continue
 		}
 		t.Run(path.Base(overlay), func(t *testing.T) {
+			needsNative(t, overlay)
 			remote := url + "//" + overlay + "?ref=v0.1.0"
 			if c.kubectl(t, "", "kustomize", remote) != c.kubectl(t, "", "kustomize", filepath.Join(root, overlay)) {
 				t.Errorf("%s renders other objects than the directory", remote)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,18 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
-
-	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
 // TestStatic starts an API server with the files from evergate export --target static. It must rewrite and deny Pods.
 // Only the exempt group may remove the enforcement, and kubectl evergate status must report the policy of the files.
 func TestStatic(t *testing.T) {
 	t.Parallel()
-	bin, err := controlplane.Find()
-	if err == nil && strings.Contains(versionOf(t, filepath.Join(string(bin), "kube-apiserver")), "v1.36.") {
-		t.Skip("files of manifest-based admission are for Kubernetes 1.37")
-	}
+	needs(t, staticVersion)
 	binary, path := build(t), policyFile(t, exportedPolicy)
 	manifests := exported(t, binary, path, "--target", "static")
 	c := start(t, "--admission-control-config-file="+admissionFiles(t, manifests))
@@ -123,14 +117,4 @@ func admissionFiles(t *testing.T, manifests string) string {
 		write(fmt.Sprintf("%s/%d.yaml", plugin[1], i), doc)
 	}
 	return write("configuration.yaml", configuration.String())
-}
-
-// versionOf returns the version that a program prints.
-func versionOf(t *testing.T, program string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), program, "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
 }
