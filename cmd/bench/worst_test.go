@@ -17,7 +17,7 @@ func TestWorstRows(t *testing.T) {
 		want  string
 	}{
 		"nothing":       {func(*worstRow) {}, ""},
-		"ratio":         {func(r *worstRow) { r.took = 81 * time.Millisecond }, "8.1 times the floor, at most 8"},
+		"ratio":         {func(r *worstRow) { r.took = 121 * time.Millisecond }, "12.1 times the floor, at most 12"},
 		"not the ratio": {func(r *worstRow) { r.Many, r.floor = true, time.Millisecond }, ""},
 		"ten rules": {func(r *worstRow) { r.policy, r.took = "ten", r.floor+51*time.Millisecond },
 			"51ms more than the floor, at most 50ms"},
