@@ -175,12 +175,9 @@ type exported struct {
 // exportAs exports the policy for the targets that the backstop uses, with or without --deny-unrewritten. It returns
 // false if the input does not have the policy.
 func (c *cluster) exportAs(backstop []nativePolicy, unrewritten bool) (exported, bool) {
-	p, ok := c.policy()
+	p, _ := c.policy()
+	doc, ok := c.policyDocument()
 	if !ok {
-		return exported{}, false
-	}
-	doc, err := policy.Describe(c.policyFiles()...)
-	if err != nil {
 		return exported{}, false
 	}
 	e := exported{document: doc, options: export.Options{
