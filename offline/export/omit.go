@@ -138,11 +138,10 @@ func (x *exporter) omitOpenShift(e *policy.Entry) {
 // omitFilters adds an omission for denied filters that do not refer to an object. CEL expressions cannot compare the
 // effects of two such filters, so they cannot determine whether an update changes them.
 func (x *exporter) omitFilters(e *policy.Entry) {
-	filters, _ := e.Fields["filters"].(policy.Fields)
 	if e.Block != "routes" || !x.nativeLater(e) {
 		return
 	}
-	for _, kind := range texts(filters["denied"]) {
+	for _, kind := range texts(blockOf(e, "filters")["denied"]) {
 		switch kind {
 		case "RequestMirror", "ExtensionRef", "ExternalAuth":
 		default:
@@ -181,7 +180,7 @@ func (x *exporter) omitHosts(e *policy.Entry) {
 // denies reports whether a rule denies an annotation in every object of a block.
 func (x *exporter) denies(block, key string) bool {
 	return slices.ContainsFunc(x.entries, func(e policy.Entry) bool {
-		annotations, _ := e.Fields["annotations"].(policy.Fields)
+		annotations := blockOf(&e, "annotations")
 		return e.Block == block && e.Mode == policy.Enforce && x.native(&e) && e.Fields["match"] == nil &&
 			e.Fields["exclude"] == nil && e.Fields["kinds"] == nil &&
 			slices.ContainsFunc(texts(annotations["denied"]), func(p string) bool { return matchesGlob(p, key) })
@@ -233,9 +232,8 @@ func (x *exporter) omitField(e *policy.Entry, path, name string, value any) {
 		return
 	}
 	block, _, _ := strings.Cut(path, ".")
-	fields, _ := e.Fields[block].(policy.Fields)
 	x.omitBlock(e, "", path+name, why, instead)
-	delete(fields, name)
+	delete(blockOf(e, block), name)
 }
 
 // omitUntil adds an omission for an entry, or its exclude, that ends.
