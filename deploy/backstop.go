@@ -155,14 +155,7 @@ func canonical(s *metav1.LabelSelector) string {
 }
 
 // neverCalled returns the name of a condition that is never true, or "" if the webhook may be called.
-func (h *hook) neverCalled() string {
-	for _, m := range h.MatchConditions {
-		if strings.TrimSpace(m.Expression) == export.NativeExpression {
-			return m.Name
-		}
-	}
-	return ""
-}
+func (h *hook) neverCalled() string { return export.NeverCalled(h.MatchConditions) }
 
 // exported is the export of the policy in the ConfigMap.
 type exported struct {
