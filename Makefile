@@ -179,9 +179,6 @@ PODS = 1000000
 bench-plan: ## run evergate plan on a dump of a million Pods, and fail if it is too slow or needs too much memory
 	$(GO) run ./cmd/bench -plan $(PODS)
 
-profile: ## write CPU and allocation profiles of each kind of review under load to dist/profiles
-	$(GO) run ./cmd/bench -profile dist/profiles
-
 bench-stages: ## measure decoding, deciding and encoding against the stored baseline
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
 	$(TOOL) benchstat cmd/bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
@@ -305,4 +302,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm test-gitops kustomize-controller argocd \
-  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst profile bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/syft bin/govulncheck
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/syft bin/govulncheck

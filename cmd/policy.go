@@ -65,8 +65,7 @@ there is a warning.`,
 }
 
 func newPolicyPrefixesCommand() *cobra.Command {
-	var path string
-	c := &cobra.Command{
+	return withPolicy(printPrefixes, &cobra.Command{
 		Use:   "prefixes --policy POLICY",
 		Short: "Print the prefixes of the mirrors for the settings of your overlay",
 		Long: `Prefixes prints the prefixes of all mirrors in a policy, in the form of the setting mirrors in the ConfigMap
@@ -75,36 +74,40 @@ does not begin with one of these prefixes.
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no active mirrors entry.`,
 		Example: "  evergate policy prefixes --policy policy.yaml",
-		Args:    noArgs(addPolicy),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if path == "" {
-				return errNoPolicy
-			}
-			return printPrefixes(path, c.InOrStdin(), c.OutOrStdout())
-		},
-	}
+	})
+}
+
+// withPolicy returns the command c, which reads one policy and prints something about it.
+func withPolicy(show func(w io.Writer, p *policy.Policy, path string) error, c *cobra.Command) *cobra.Command {
+	var path string
 	definePolicy(c.Flags(), &path)
+	c.Args = noArgs(addPolicy)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if path == "" {
+			return errNoPolicy
+		}
+		p, err := loadPolicy(path, c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		return show(c.OutOrStdout(), p, path)
+	}
 	return c
 }
 
 // printPrefixes prints the mirrors setting for an overlay: a CEL list on one line, in YAML quotes. A prefix never
 // contains a quote, because image names do not.
-func printPrefixes(path string, stdin io.Reader, stdout io.Writer) error {
-	p, err := loadPolicy(path, stdin)
-	if err != nil {
-		return err
-	}
+func printPrefixes(stdout io.Writer, p *policy.Policy, path string) error {
 	prefixes := p.MirrorPrefixes()
 	if len(prefixes) == 0 {
 		return fmt.Errorf("%s: no mirrors entry is active, so there are no prefixes", path)
 	}
-	_, err = fmt.Fprintf(stdout, "mirrors: '[\"%s\"]'\n", strings.Join(prefixes, `", "`))
+	_, err := fmt.Fprintf(stdout, "mirrors: '[\"%s\"]'\n", strings.Join(prefixes, `", "`))
 	return err
 }
 
 func newPolicyWebhooksCommand() *cobra.Command {
-	var path string
-	c := &cobra.Command{
+	return withPolicy(printWebhooks, &cobra.Command{
 		Use:   "webhooks --policy POLICY",
 		Short: "Print the webhook entry for the custom resources in the templates block",
 		Long: `Webhooks prints a patch for your overlay that adds a webhook entry for the custom resources in the templates
@@ -114,29 +117,16 @@ patches. Print the patch again if the templates block changes. Preflight reports
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates block.`,
 		Example: "  evergate policy webhooks --policy policy.yaml >templates-webhook.yaml",
-		Args:    noArgs(addPolicy),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if path == "" {
-				return errNoPolicy
-			}
-			return printWebhooks(path, c.InOrStdin(), c.OutOrStdout())
-		},
-	}
-	definePolicy(c.Flags(), &path)
-	return c
+	})
 }
 
 // printWebhooks prints the patch with the webhook entry for the templates block of a policy.
-func printWebhooks(path string, stdin io.Reader, stdout io.Writer) error {
-	p, err := loadPolicy(path, stdin)
-	if err != nil {
-		return err
-	}
+func printWebhooks(stdout io.Writer, p *policy.Policy, path string) error {
 	if len(p.Templates()) == 0 {
 		return fmt.Errorf(
 			"%s: no templates block, so no entry is needed: the base manifests have entries for all other kinds", path)
 	}
-	_, err = stdout.Write(deploy.TemplatesPatch(p.Templates()))
+	_, err := stdout.Write(deploy.TemplatesPatch(p.Templates()))
 	return err
 }
 

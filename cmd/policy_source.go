@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/policystore"
 )
 
 // maxPolicyInput limits the bytes that are read from standard input. It is many times the size of a policy. The

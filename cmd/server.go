@@ -18,8 +18,8 @@ import (
 	"github.com/evergate/evergate/handlers"
 	"github.com/evergate/evergate/handlers/selfprobe"
 	"github.com/evergate/evergate/lifecycle"
+	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/lifecycle/settings"
-	"github.com/evergate/evergate/policystore"
 	"github.com/evergate/evergate/telemetry"
 )
 

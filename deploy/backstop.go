@@ -155,14 +155,7 @@ func canonical(s *metav1.LabelSelector) string {
 }
 
 // neverCalled returns the name of a condition that is never true, or "" if the webhook may be called.
-func (h *hook) neverCalled() string {
-	for _, m := range h.MatchConditions {
-		if strings.TrimSpace(m.Expression) == export.NativeExpression {
-			return m.Name
-		}
-	}
-	return ""
-}
+func (h *hook) neverCalled() string { return export.NeverCalled(h.MatchConditions) }
 
 // exported is the export of the policy in the ConfigMap.
 type exported struct {
@@ -175,12 +168,9 @@ type exported struct {
 // exportAs exports the policy for the targets that the backstop uses, with or without --deny-unrewritten. It returns
 // false if the input does not have the policy.
 func (c *cluster) exportAs(backstop []nativePolicy, unrewritten bool) (exported, bool) {
-	p, ok := c.policy()
+	p, _ := c.policy()
+	doc, ok := c.policyDocument()
 	if !ok {
-		return exported{}, false
-	}
-	doc, err := policy.Describe(c.policyFiles()...)
-	if err != nil {
 		return exported{}, false
 	}
 	e := exported{document: doc, options: export.Options{

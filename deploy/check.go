@@ -23,6 +23,24 @@ type check struct {
 	run      func(*cluster, *reporter)
 }
 
+// eachServer returns the run function of a check that checks each Deployment on its own.
+func eachServer(run func(*cluster, *server, *reporter)) func(*cluster, *reporter) {
+	return func(c *cluster, r *reporter) {
+		for _, s := range c.servers {
+			run(c, s, r)
+		}
+	}
+}
+
+// eachHook returns the run function of a check that checks each Evergate webhook on its own.
+func eachHook(run func(*cluster, *hook, *reporter)) func(*cluster, *reporter) {
+	return func(c *cluster, r *reporter) {
+		for _, h := range c.hooks {
+			run(c, h, r)
+		}
+	}
+}
+
 // reporter collects the findings of one check.
 type reporter struct {
 	check *check

@@ -9,22 +9,20 @@ func certificateMissing() check {
 			"does not exist",
 		why: "the Pods wait for a Secret that is never created, or serve a certificate that is never renewed",
 		fix: "add the component cert-manager, or create the Secret with the keys tls.crt, tls.key and ca.crt",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
-					continue // see the check serve-flags
-				}
-				secret := s.tlsSecret()
-				crt := c.certificate(s.Namespace, secret)
-				switch {
-				case secret == "":
-					r.error(s.process, "--tls-cert=%s is not in a mounted Secret", s.settings.TLSCert)
-				case !c.hasSecret(s):
-					r.error(s.process, "no Certificate issues the Secret %s, which contains --tls-cert", secret)
-				case crt != nil && !c.mayHaveIssuer(crt):
-					r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
+				return // see the check serve-flags
 			}
-		},
+			secret := s.tlsSecret()
+			crt := c.certificate(s.Namespace, secret)
+			switch {
+			case secret == "":
+				r.error(s.process, "--tls-cert=%s is not in a mounted Secret", s.settings.TLSCert)
+			case !c.hasSecret(s):
+				r.error(s.process, "no Certificate issues the Secret %s, which contains --tls-cert", secret)
+			case crt != nil && !c.mayHaveIssuer(crt):
+				r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))
+			}
+		}),
 	}
 }

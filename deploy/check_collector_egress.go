@@ -18,13 +18,11 @@ func collectorEgress() check {
 		why: "every trace is dropped after a timeout, and only the log shows this",
 		fix: "use the component collector, whose NetworkPolicy allows the endpoint in the setting collector, or add " +
 			"a NetworkPolicy that allows the collector and DNS",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				if e, ok := newEndpoint(s); ok {
-					c.checkEgress(s, e, r)
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			if e, ok := newEndpoint(s); ok {
+				c.checkEgress(s, e, r)
 			}
-		},
+		}),
 	}
 }
 

@@ -19,17 +19,15 @@ func cpuLimit() check {
 		why: "a throttled process answers every request late. Probes time out, so the kubelet restarts replicas " +
 			"when they are needed most, and every matched write waits",
 		fix: "leave out resources.limits.cpu, and set resources.requests.cpu to the CPU that Evergate needs",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				limit, ok := s.container.Resources.Limits[corev1.ResourceCPU]
-				switch {
-				case !ok:
-				case limit.Cmp(*resource.NewMilliQuantity(leastCPU, resource.DecimalSI)) < 0:
-					r.error(s.process, "its CPU limit is %s, and below %dm its probes time out in a burst", limit.String(), leastCPU)
-				default:
-					r.info(s.process, "its CPU limit is %s: while it is throttled, every matched write waits", limit.String())
-				}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			limit, ok := s.container.Resources.Limits[corev1.ResourceCPU]
+			switch {
+			case !ok:
+			case limit.Cmp(*resource.NewMilliQuantity(leastCPU, resource.DecimalSI)) < 0:
+				r.error(s.process, "its CPU limit is %s, and below %dm its probes time out in a burst", limit.String(), leastCPU)
+			default:
+				r.info(s.process, "its CPU limit is %s: while it is throttled, every matched write waits", limit.String())
 			}
-		},
+		}),
 	}
 }

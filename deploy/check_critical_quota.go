@@ -16,16 +16,14 @@ func criticalQuota() check {
 		why: "GKE, and any API server with limitedResources in its configuration, rejects critical Pods outside " +
 			"kube-system if no quota allows them. The Deployment exists but does not get any replicas",
 		fix: "add a ResourceQuota with a scopeSelector for PriorityClass In [system-cluster-critical]",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				class := s.pod.PriorityClassName
-				critical := class == "system-cluster-critical" || class == "system-node-critical"
-				if critical && s.Namespace != metav1.NamespaceSystem && !c.allowsClass(s.Namespace, class) {
-					r.warning(s.ref, "its priorityClassName is %s, and no ResourceQuota in %s allows it", class,
-						s.Namespace)
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			class := s.pod.PriorityClassName
+			critical := class == "system-cluster-critical" || class == "system-node-critical"
+			if critical && s.Namespace != metav1.NamespaceSystem && !c.allowsClass(s.Namespace, class) {
+				r.warning(s.ref, "its priorityClassName is %s, and no ResourceQuota in %s allows it", class,
+					s.Namespace)
 			}
-		},
+		}),
 	}
 }
 

@@ -15,20 +15,18 @@ func disruptionBudget() check {
 			"any eviction holds up every drain forever, and with it every node upgrade. The API server does not " +
 			"evict a Pod that two budgets select",
 		fix: "use one PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				s.checkEvictable(r)
-				switch {
-				case s.replicas() < 2: // a budget for one replica blocks its drain: see the check single-replica
-				case len(s.budgets) == 0:
-					r.warning(s.ref, "no PodDisruptionBudget selects its Pods")
-				case len(s.budgets) > 1:
-					r.error(c.ref(s.budgets[1]), "its Pods are selected by %s too", c.ref(s.budgets[0]))
-				default:
-					s.checkBudget(c.ref(s.budgets[0]), &s.budgets[0].Spec, r)
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			s.checkEvictable(r)
+			switch {
+			case s.replicas() < 2: // a budget for one replica blocks its drain: see the check single-replica
+			case len(s.budgets) == 0:
+				r.warning(s.ref, "no PodDisruptionBudget selects its Pods")
+			case len(s.budgets) > 1:
+				r.error(c.ref(s.budgets[1]), "its Pods are selected by %s too", c.ref(s.budgets[0]))
+			default:
+				s.checkBudget(c.ref(s.budgets[0]), &s.budgets[0].Spec, r)
 			}
-		},
+		}),
 	}
 }
 

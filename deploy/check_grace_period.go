@@ -15,16 +15,14 @@ func gracePeriod() check {
 		why: "the kubelet kills the process while it still answers calls. During each rollout, drain and scale-down, " +
 			"some writes to the cluster fail",
 		fix: "set terminationGracePeriodSeconds to at least --drain-timeout + --shutdown-timeout + 5 s",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				need, ok := s.lifetime()
-				if grace := s.grace(); ok && grace < need {
-					r.error(s.ref, "terminationGracePeriodSeconds is %d, and the process may live %v after SIGTERM: "+
-						"--drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
-						s.settings.DrainTimeout, s.settings.ShutdownTimeout, exitMargin)
-				}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			need, ok := s.lifetime()
+			if grace := s.grace(); ok && grace < need {
+				r.error(s.ref, "terminationGracePeriodSeconds is %d, and the process may live %v after SIGTERM: "+
+					"--drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
+					s.settings.DrainTimeout, s.settings.ShutdownTimeout, exitMargin)
 			}
-		},
+		}),
 	}
 }
 

@@ -95,16 +95,6 @@ func checksHosts(doc *policy.Document) bool {
 	})
 }
 
-// policyDocument returns the text of the policy. ok is false if the input does not have the policy:
-// see policy.
-func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
-	if _, ok = c.policy(); !ok {
-		return doc, false
-	}
-	doc, err := policy.Describe(c.policyFiles()...)
-	return doc, err == nil
-}
-
 // namesNoHost reports whether a Kubernetes tool writes an annotation, or whether the annotation contains the target
 // of requests.
 func namesNoHost(key string) bool {

@@ -9,16 +9,14 @@ func hostNetwork() check {
 			"(bind: address already in use)",
 		fix: "set --listen, --ops-listen and the containerPorts to ports that are free on the nodes: see " +
 			"docs/runbooks/providers.md",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, name := range []string{"listen", "ops-listen"} {
-					port := s.listens(name)
-					if user := nodePorts()[port]; s.pod.HostNetwork && user != "" {
-						r.error(s.process, "hostNetwork is true, and --%s is port %d, which %s uses on every node", name, port, user)
-					}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			for _, name := range []string{"listen", "ops-listen"} {
+				port := s.listens(name)
+				if user := nodePorts()[port]; s.pod.HostNetwork && user != "" {
+					r.error(s.process, "hostNetwork is true, and --%s is port %d, which %s uses on every node", name, port, user)
 				}
 			}
-		},
+		}),
 	}
 }
 

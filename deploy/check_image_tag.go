@@ -11,20 +11,18 @@ func imageTag() check {
 			"and a rollback does not restore the old version",
 		fix: "set a version or a digest, for example with images: [{name: ghcr.io/evergate/evergate, newTag: " +
 			"v0.1.0}] in the overlay",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				named, err := reference.ParseNormalizedNamed(s.container.Image)
-				if err != nil {
-					r.error(s.process, "%q is not an image: %v", s.container.Image, err)
-					continue
-				}
-				if _, ok := named.(reference.Digested); ok {
-					continue
-				}
-				if tagged, ok := reference.TagNameOnly(named).(reference.Tagged); ok && tagged.Tag() == "latest" {
-					r.error(s.process, "its image is %s, which does not have a version", s.container.Image)
-				}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			named, err := reference.ParseNormalizedNamed(s.container.Image)
+			if err != nil {
+				r.error(s.process, "%q is not an image: %v", s.container.Image, err)
+				return
 			}
-		},
+			if _, ok := named.(reference.Digested); ok {
+				return
+			}
+			if tagged, ok := reference.TagNameOnly(named).(reference.Tagged); ok && tagged.Tag() == "latest" {
+				r.error(s.process, "its image is %s, which does not have a version", s.container.Image)
+			}
+		}),
 	}
 }

@@ -19,18 +19,16 @@ func limitRange() check {
 			"equal to). The Deployment exists but does not get any replicas, and only the events of its " +
 			"ReplicaSet show the reason",
 		fix: "change the LimitRange in Evergate's namespace, or the resources of the containers in your overlay",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, l := range c.limitRanges {
-					if l.Namespace != s.Namespace {
-						continue
-					}
-					for _, item := range l.Spec.Limits {
-						s.checkLimits(c.ref(l), item, r)
-					}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			for _, l := range c.limitRanges {
+				if l.Namespace != s.Namespace {
+					continue
+				}
+				for _, item := range l.Spec.Limits {
+					s.checkLimits(c.ref(l), item, r)
 				}
 			}
-		},
+		}),
 	}
 }
 

@@ -11,26 +11,24 @@ func listenAddress() check {
 		why: "programs outside the Pod cannot reach the listener. Probes fail, so the replica is never ready or restarts " +
 			"again and again, and no call arrives. The process cannot bind an address that the Pod does not have",
 		fix: "write only the port: --listen=:10250, --ops-listen=:8080",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				if s.settings.Dev {
-					r.error(s.process, "with --dev it serves on its own machine only, with a certificate that no API server trusts")
-					continue
-				}
-				for _, flag := range []string{"listen", "ops-listen"} {
-					l, ok := s.listener(flag)
-					switch {
-					case !ok || l.host == "":
-					case loopback(l.host):
-						r.error(s.process, "--%s is on %s, which nothing outside the container can reach: write --%s=:%d", flag,
-							printable(l.host), flag, l.port)
-					default:
-						r.error(s.process, "--%s is on %s, and each Pod has another address: write --%s=:%d", flag,
-							printable(l.host), flag, l.port)
-					}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			if s.settings.Dev {
+				r.error(s.process, "with --dev it serves on its own machine only, with a certificate that no API server trusts")
+				return
+			}
+			for _, flag := range []string{"listen", "ops-listen"} {
+				l, ok := s.listener(flag)
+				switch {
+				case !ok || l.host == "":
+				case loopback(l.host):
+					r.error(s.process, "--%s is on %s, which nothing outside the container can reach: write --%s=:%d", flag,
+						printable(l.host), flag, l.port)
+				default:
+					r.error(s.process, "--%s is on %s, and each Pod has another address: write --%s=:%d", flag,
+						printable(l.host), flag, l.port)
 				}
 			}
-		},
+		}),
 	}
 }
 

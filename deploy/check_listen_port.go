@@ -18,14 +18,12 @@ func listenPort() check {
 			"and the probe use",
 		fix: "use one port for --listen and for the containerPort of the Service, the probe and the " +
 			"NetworkPolicy (https in kustomize/base)",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				if port := c.listenElsewhere(s); port != nil {
-					r.error(s.process, "--listen is on port %d, and %s and its readinessProbe lead to %s",
-						s.listens("listen"), c.ref(port.service), s.portName(port.target))
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			if port := c.listenElsewhere(s); port != nil {
+				r.error(s.process, "--listen is on port %d, and %s and its readinessProbe lead to %s",
+					s.listens("listen"), c.ref(port.service), s.portName(port.target))
 			}
-		},
+		}),
 	}
 }
 

@@ -19,12 +19,10 @@ func liveness() check {
 			"readiness, or that uses the port that waits for a certificate, restarts all replicas together when a " +
 			"shared dependency fails",
 		fix: "probe httpGet: {path: /livez} with HTTP on the port of --ops-listen",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				s.checkLiveness(r)
-				s.checkStartup(r)
-			}
-		},
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			s.checkLiveness(r)
+			s.checkStartup(r)
+		}),
 	}
 }
 

@@ -13,20 +13,18 @@ func loadBalancerStatus() check {
 			"connect to",
 		fix: "set failurePolicy: Ignore, even if other webhooks fail closed, and match only UPDATE of " +
 			resource,
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if h.path() != pathValidateServiceStatus {
-					continue
-				}
-				if h.closed() {
-					r.error(h.ref, "its failurePolicy is Fail: while no replica answers, no load balancer gets an address")
-				}
-				for name := range h.resources {
-					if name != resource {
-						r.error(h.ref, "it matches %s, and its path evaluates only %s", name, resource)
-					}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			if h.path() != pathValidateServiceStatus {
+				return
+			}
+			if h.closed() {
+				r.error(h.ref, "its failurePolicy is Fail: while no replica answers, no load balancer gets an address")
+			}
+			for name := range h.resources {
+				if name != resource {
+					r.error(h.ref, "it matches %s, and its path evaluates only %s", name, resource)
 				}
 			}
-		},
+		}),
 	}
 }

@@ -9,12 +9,10 @@ func matchPolicy() check {
 		finds: "an Evergate webhook with matchPolicy: Exact",
 		why:   "Evergate does not receive an object that is written through an API version that the rules do not list",
 		fix:   "set matchPolicy: Equivalent",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if h.MatchPolicy != nil && *h.MatchPolicy == admissionv1.Exact {
-					r.warning(h.ref, "matchPolicy is Exact")
-				}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			if h.MatchPolicy != nil && *h.MatchPolicy == admissionv1.Exact {
+				r.warning(h.ref, "matchPolicy is Exact")
 			}
-		},
+		}),
 	}
 }

@@ -31,12 +31,10 @@ func memoryLimit() check {
 			"the unit in GOMEMLIMIT is not B, KiB, MiB, GiB or TiB, the process exits immediately",
 		fix: "set GOMEMLIMIT to about four fifths of resources.limits.memory, as kustomize/base does (400MiB for " +
 			"512Mi). If you raise the flags, raise both values too: see docs/runbooks/sizing.md",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				s.checkMemory(r)
-				s.checkBounds(r)
-			}
-		},
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			s.checkMemory(r)
+			s.checkBounds(r)
+		}),
 	}
 }
 

@@ -24,12 +24,9 @@ func mirrorNamespace() check {
 				return
 			}
 			for _, ns := range c.namespaces {
-				var places []string
-				for _, place := range p.MirrorPlaces() {
-					if slices.Contains(c.namespacesOf(place), ns.Name) {
-						places = append(places, place)
-					}
-				}
+				places := filter(p.MirrorPlaces(), func(place string) bool {
+					return slices.Contains(c.namespacesOf(place), ns.Name)
+				})
 				if len(places) > 0 && c.rewrites(ns.Name) {
 					r.error(c.ref(ns), "its images are rewritten to a registry that runs in this namespace: %s", some(places))
 				}

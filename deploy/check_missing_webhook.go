@@ -2,8 +2,6 @@ package deploy
 
 import (
 	"slices"
-
-	"github.com/evergate/evergate/policy"
 )
 
 // missingWebhook checks that an Evergate webhook calls a path that evaluates each block of the policy that has
@@ -37,10 +35,7 @@ func missingWebhook() check {
 			case !ok && !slices.ContainsFunc(c.hooks, func(h *hook) bool { return !h.mutating }):
 				r.warning(c.servers[0].ref, "no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
 			case ok:
-				doc, err := policy.Describe(c.policyFiles()...)
-				if err != nil {
-					return // c.policy has loaded it
-				}
+				doc, _ := c.policyDocument() // c.policy has loaded it
 				for _, m := range MissingWebhooks(doc, c.calls) {
 					r.error(c.servers[0].ref, "its policy has entries in %s, and no webhook calls %s", m.Block, oneOf(m.Paths))
 				}

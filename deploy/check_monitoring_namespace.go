@@ -20,13 +20,11 @@ func monitoringNamespace() check {
 		why: "Prometheus cannot scrape Evergate, so the only alert that fires is EvergateNotReady, although the " +
 			"cause is the network and not Evergate",
 		fix: "set monitoringNamespace in base/settings.yaml to the namespace of the Prometheus",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, m := range c.monitors(s) {
-					c.checkMonitor(s, m, r)
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			for _, m := range c.monitors(s) {
+				c.checkMonitor(s, m, r)
 			}
-		},
+		}),
 	}
 }
 

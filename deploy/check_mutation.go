@@ -12,18 +12,16 @@ func mutation() check {
 			"although the validating webhook could explain the problem. A mutating webhook that is not invoked again " +
 			"misses the sidecars that other webhooks add after it",
 		fix: "set failurePolicy: Ignore and reinvocationPolicy: IfNeeded",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if !h.mutating {
-					continue
-				}
-				if h.closed() {
-					r.warning(h.ref, "its failurePolicy is Fail")
-				}
-				if h.ReinvocationPolicy == nil || *h.ReinvocationPolicy != admissionv1.IfNeededReinvocationPolicy {
-					r.warning(h.ref, "its reinvocationPolicy is not IfNeeded")
-				}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			if !h.mutating {
+				return
 			}
-		},
+			if h.closed() {
+				r.warning(h.ref, "its failurePolicy is Fail")
+			}
+			if h.ReinvocationPolicy == nil || *h.ReinvocationPolicy != admissionv1.IfNeededReinvocationPolicy {
+				r.warning(h.ref, "its reinvocationPolicy is not IfNeeded")
+			}
+		}),
 	}
 }

@@ -18,11 +18,7 @@ func networkPolicy() check {
 			"admits it unchecked",
 		fix: "allow ingress to the port of --listen from everywhere (a rule without from), or from the addresses of " +
 			"the API servers (ipBlock)",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				c.checkIngress(s, r)
-			}
-		},
+		run: eachServer((*cluster).checkIngress),
 	}
 }
 

@@ -10,12 +10,10 @@ func noNamespaceSelector() check {
 			"and its own, so it can block the Pods that would answer it",
 		fix: "select namespaces by the label " + optInLabel + "=" + optInEnabled + ", and exclude the system namespaces " +
 			"with kubernetes.io/metadata.name NotIn",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if anything(h.NamespaceSelector) && !h.guardsPolicy() {
-					r.error(h.ref, "it has no namespaceSelector")
-				}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			if anything(h.NamespaceSelector) && !h.guardsPolicy() {
+				r.error(h.ref, "it has no namespaceSelector")
 			}
-		},
+		}),
 	}
 }

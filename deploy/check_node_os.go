@@ -14,18 +14,16 @@ func nodeOS() check {
 		finds: "Pods that may be scheduled to Windows nodes",
 		why:   "the image is built for Linux. Replicas on a Windows node never start, and a rollout stops",
 		fix:   "set nodeSelector: {" + corev1.LabelOSStable + ": linux} in the Pod template, as kustomize/base does",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				windows := slices.IndexFunc(c.nodes, func(n *corev1.Node) bool {
-					return n.Labels[corev1.LabelOSStable] == string(corev1.Windows) && s.tolerates(n)
-				})
-				linux := s.only(corev1.LabelOSStable) == string(corev1.Linux) ||
-					s.pod.OS != nil && s.pod.OS.Name == corev1.Linux
-				if windows >= 0 && !linux {
-					r.warning(s.ref, "its Pods may be scheduled to %s, which runs Windows", c.ref(c.nodes[windows]))
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			windows := slices.IndexFunc(c.nodes, func(n *corev1.Node) bool {
+				return n.Labels[corev1.LabelOSStable] == string(corev1.Windows) && s.tolerates(n)
+			})
+			linux := s.only(corev1.LabelOSStable) == string(corev1.Linux) ||
+				s.pod.OS != nil && s.pod.OS.Name == corev1.Linux
+			if windows >= 0 && !linux {
+				r.warning(s.ref, "its Pods may be scheduled to %s, which runs Windows", c.ref(c.nodes[windows]))
 			}
-		},
+		}),
 	}
 }
 

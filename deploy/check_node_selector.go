@@ -17,24 +17,22 @@ func nodeSelector() check {
 			"help, because the Pods can run in only one node or zone",
 		fix: "remove the requirement, or list the zones of the cluster. topologySpreadConstraints spread the " +
 			"replicas",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				if s.pod.NodeName != "" {
-					r.warning(s.ref, "its nodeName is %s: all its Pods run on one node", printable(s.pod.NodeName))
-					continue
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			if s.pod.NodeName != "" {
+				r.warning(s.ref, "its nodeName is %s: all its Pods run on one node", printable(s.pod.NodeName))
+				return
+			}
+			for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone} {
+				if place := s.only(key); place != "" {
+					r.warning(s.ref, "it selects only nodes with %s=%s: %s", key, printable(place), onePlace(key))
+					break // a node is in one zone
 				}
-				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone} {
-					if place := s.only(key); place != "" {
-						r.warning(s.ref, "it selects only nodes with %s=%s: %s", key, printable(place), onePlace(key))
-						break // a node is in one zone
-					}
-					if s.together(key) {
-						r.warning(s.ref, "a required podAffinity keeps its Pods together by %s: %s", key, onePlace(key))
-						break
-					}
+				if s.together(key) {
+					r.warning(s.ref, "a required podAffinity keeps its Pods together by %s: %s", key, onePlace(key))
+					break
 				}
 			}
-		},
+		}),
 	}
 }
 

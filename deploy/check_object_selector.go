@@ -13,13 +13,11 @@ func objectSelector() check {
 			"checks the object",
 		fix: "remove the objectSelector, and exempt objects in the policy or by namespace. The admission policy for the " +
 			"opt-in label restricts who may label a namespace",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if !h.guardsPolicy() && !anything(h.ObjectSelector) {
-					r.gap(h, "it has an objectSelector, %s: the author of an object decides by its labels whether Evergate checks it",
-						printable(metav1.FormatLabelSelector(h.ObjectSelector)))
-				}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			if !h.guardsPolicy() && !anything(h.ObjectSelector) {
+				r.gap(h, "it has an objectSelector, %s: the author of an object decides by its labels whether Evergate checks it",
+					printable(metav1.FormatLabelSelector(h.ObjectSelector)))
 			}
-		},
+		}),
 	}
 }

@@ -98,11 +98,5 @@ func (c *cluster) possibleLabels(requirements []labels.Requirement) []labels.Set
 
 // optInGuards returns the ValidatingAdmissionPolicies with an expression about the opt-in label.
 func (c *cluster) optInGuards() []*admissionv1.ValidatingAdmissionPolicy {
-	var guards []*admissionv1.ValidatingAdmissionPolicy
-	for _, p := range c.admissionPolicies {
-		if mentionsLabel(p) {
-			guards = append(guards, p)
-		}
-	}
-	return guards
+	return filter(c.admissionPolicies, mentionsLabel)
 }

@@ -46,7 +46,7 @@ func (c *cluster) reportURLs(r *reporter) {
 		}
 		reported[t.URL] = true
 		calls := "it calls"
-		if n := c.callers(t.URL); n > 1 {
+		if n := len(filter(c.hooks, func(h *hook) bool { return h.target().URL == t.URL })); n > 1 {
 			calls = fmt.Sprintf("it and %d other webhooks call", n-1)
 			if n == 2 {
 				calls = "it and another webhook call"
@@ -60,17 +60,6 @@ func (c *cluster) reportURLs(r *reporter) {
 				"whether it does while the cluster is down", calls, t.URL)
 		}
 	}
-}
-
-// callers returns how many Evergate webhooks call a URL.
-func (c *cluster) callers(url string) int {
-	n := 0
-	for _, h := range c.hooks {
-		if h.target().URL == url {
-			n++
-		}
-	}
-	return n
 }
 
 // isSetPath reports whether Evergate serves a path as the path of a rule set.

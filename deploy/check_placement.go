@@ -15,16 +15,14 @@ func placement() check {
 		why:   "if this node or zone fails, no replica is left",
 		fix: "spread the replicas. If the Deployment has topologySpreadConstraints, kubectl rollout restart is " +
 			"enough",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
-					values, pods := c.runsIn(s, key)
-					if pods > 1 && len(values) == 1 && c.domains(key) > 1 {
-						r.warning(s.ref, "all its %d Pods run on nodes with %s=%s", pods, key, strings.Join(values, ""))
-					}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+				values, pods := c.runsIn(s, key)
+				if pods > 1 && len(values) == 1 && c.domains(key) > 1 {
+					r.warning(s.ref, "all its %d Pods run on nodes with %s=%s", pods, key, strings.Join(values, ""))
 				}
 			}
-		},
+		}),
 	}
 }
 

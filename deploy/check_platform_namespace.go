@@ -26,20 +26,18 @@ func platformNamespace() check {
 		fix: "exempt these namespaces. If your namespaces opt out, add the label " + optInLabel + "=" + optInDisabled +
 			". If they opt in, remove the label. To exempt them by name, use the components openshift and " +
 			"match-all-namespaces or base/exempt-namespaces.yaml",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if !h.closed() || h.guardsPolicy() || anything(h.NamespaceSelector) { // see the check no-namespace-selector
-					continue
-				}
-				early, others := c.platformNamespaces(h)
-				if len(early) > 0 {
-					r.error(h.ref, "it fails closed and matches namespaces with run level 0 or 1 of OpenShift: %s", some(early))
-				}
-				if len(others) > 0 {
-					r.warning(h.ref, "it fails closed and matches namespaces of the platform: %s", some(others))
-				}
+		run: eachHook(func(c *cluster, h *hook, r *reporter) {
+			if !h.closed() || h.guardsPolicy() || anything(h.NamespaceSelector) { // see the check no-namespace-selector
+				return
 			}
-		},
+			early, others := c.platformNamespaces(h)
+			if len(early) > 0 {
+				r.error(h.ref, "it fails closed and matches namespaces with run level 0 or 1 of OpenShift: %s", some(early))
+			}
+			if len(others) > 0 {
+				r.warning(h.ref, "it fails closed and matches namespaces of the platform: %s", some(others))
+			}
+		}),
 	}
 }
 

@@ -21,19 +21,17 @@ func podRejected() check {
 		fix: "correct the cause that the API server's message shows: the Pod Security label of the namespace, a " +
 			"quota, a LimitRange, SecurityContextConstraints, a policy or webhook of another product, or the field " +
 			"of the Pod in your overlay",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				i := slices.IndexFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.Rejected != "" })
-				if i < 0 {
-					continue
-				}
-				report := r.error
-				if !c.dryRuns[i].AsController {
-					report = r.warning
-				}
-				report(s.ref, "the API server rejects its Pods in a dry run: %s",
-					text.Truncate(c.dryRuns[i].Rejected, maxRejection))
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			i := slices.IndexFunc(c.dryRuns, func(d DryRun) bool { return d.Deployment == s.Name && d.Rejected != "" })
+			if i < 0 {
+				return
 			}
-		},
+			report := r.error
+			if !c.dryRuns[i].AsController {
+				report = r.warning
+			}
+			report(s.ref, "the API server rejects its Pods in a dry run: %s",
+				text.Truncate(c.dryRuns[i].Rejected, maxRejection))
+		}),
 	}
 }

@@ -15,18 +15,16 @@ func podSecurity() check {
 			"any replicas, and only the events of its ReplicaSet show the reason",
 		fix: "set the fields as kustomize/base does. For the host network, which requires the profile " +
 			"privileged, see docs/runbooks/providers.md",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				profile := c.namespaceLabels(s.Namespace)[enforceLabel]
-				if !slices.Contains([]string{baseline, restricted}, profile) {
-					continue
-				}
-				if found := podViolations(profile, s.pod); len(found) > 0 {
-					r.error(s.ref, "the namespace %s has the label %s: %s, which does not allow its Pods because of "+
-						"spec.template.spec: %s",
-						s.Namespace, enforceLabel, profile, strings.Join(found, "; "))
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			profile := c.namespaceLabels(s.Namespace)[enforceLabel]
+			if !slices.Contains([]string{baseline, restricted}, profile) {
+				return
 			}
-		},
+			if found := podViolations(profile, s.pod); len(found) > 0 {
+				r.error(s.ref, "the namespace %s has the label %s: %s, which does not allow its Pods because of "+
+					"spec.template.spec: %s",
+					s.Namespace, enforceLabel, profile, strings.Join(found, "; "))
+			}
+		}),
 	}
 }

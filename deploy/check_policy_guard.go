@@ -19,13 +19,11 @@ func policyGuard() check {
 			"ConfigMap of the policy, or fails closed, replicas that do not answer prevent their own repair",
 		fix: "match only configmaps, only in Evergate's namespace (kubernetes.io/metadata.name In) and only the " +
 			"policy (an objectSelector, or a matchCondition on the name), and set failurePolicy: Ignore",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if h.guardsPolicy() {
-					c.checkGuard(h, r)
-				}
+		run: eachHook(func(c *cluster, h *hook, r *reporter) {
+			if h.guardsPolicy() {
+				c.checkGuard(h, r)
 			}
-		},
+		}),
 	}
 }
 

@@ -13,24 +13,22 @@ func preStop() check {
 			"calling over its open connections",
 		fix: "remove the preStop hook, because the process drains by itself, or add its duration to " +
 			"terminationGracePeriodSeconds",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				lc := s.container.Lifecycle
-				if lc == nil || lc.PreStop == nil {
-					continue
-				}
-				if lc.PreStop.Sleep == nil {
-					r.error(s.process, "it has a preStop hook of unknown duration")
-					continue
-				}
-				sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
-				need, ok := s.lifetime()
-				if grace := s.grace(); ok && grace >= need && grace < sleep+need { // for less, see the check grace-period
-					r.error(s.process,
-						"after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the process "+
-							"may live %v after SIGTERM", sleep, grace-sleep, need)
-				}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			lc := s.container.Lifecycle
+			if lc == nil || lc.PreStop == nil {
+				return
 			}
-		},
+			if lc.PreStop.Sleep == nil {
+				r.error(s.process, "it has a preStop hook of unknown duration")
+				return
+			}
+			sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
+			need, ok := s.lifetime()
+			if grace := s.grace(); ok && grace >= need && grace < sleep+need { // for less, see the check grace-period
+				r.error(s.process,
+					"after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the process "+
+						"may live %v after SIGTERM", sleep, grace-sleep, need)
+			}
+		}),
 	}
 }

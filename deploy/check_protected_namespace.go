@@ -20,23 +20,16 @@ func protectedNamespace() check {
 			"any user who may label a namespace can set it",
 		fix: "add {key: kubernetes.io/metadata.name, operator: NotIn, values: […]} with all these namespaces to " +
 			"namespaceSelector.matchExpressions",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if anything(h.NamespaceSelector) || h.guardsPolicy() {
-					continue // see the checks no-namespace-selector and policy-guard
-				}
-				var matched []string
-				for _, name := range c.protected() {
-					if canSelect(h.NamespaceSelector, name) {
-						matched = append(matched, name)
-					}
-				}
-				if len(matched) > 0 {
-					r.error(h.ref, "with failurePolicy %s its namespaceSelector can match %s%s", h.failurePolicy(),
-						strings.Join(matched, ", "), c.deadlock(h, matched))
-				}
+		run: eachHook(func(c *cluster, h *hook, r *reporter) {
+			if anything(h.NamespaceSelector) || h.guardsPolicy() {
+				return // see the checks no-namespace-selector and policy-guard
 			}
-		},
+			matched := filter(c.protected(), func(name string) bool { return canSelect(h.NamespaceSelector, name) })
+			if len(matched) > 0 {
+				r.error(h.ref, "with failurePolicy %s its namespaceSelector can match %s%s", h.failurePolicy(),
+					strings.Join(matched, ", "), c.deadlock(h, matched))
+			}
+		}),
 	}
 }
 

@@ -9,21 +9,19 @@ func readiness() check {
 			"port, the replica becomes ready before its TLS listener works. Such a race left 2% of Pods unchanged whenever " +
 			"a node pool was replaced",
 		fix: "probe httpGet: {path: /readyz, scheme: HTTPS} on the port of --listen",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				probe := s.container.ReadinessProbe
-				if probe == nil || probe.HTTPGet == nil {
-					r.error(s.process, "it has no readinessProbe by httpGet")
-					continue
-				}
-				get := probe.HTTPGet
-				if problem := s.misdirected(get, "listen"); problem != "" {
-					r.error(s.process, "its readinessProbe %s", problem)
-				}
-				if get.Path != "/readyz" {
-					r.error(s.process, "its readinessProbe uses the path %q, and /readyz reports whether it is ready", get.Path)
-				}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			probe := s.container.ReadinessProbe
+			if probe == nil || probe.HTTPGet == nil {
+				r.error(s.process, "it has no readinessProbe by httpGet")
+				return
 			}
-		},
+			get := probe.HTTPGet
+			if problem := s.misdirected(get, "listen"); problem != "" {
+				r.error(s.process, "its readinessProbe %s", problem)
+			}
+			if get.Path != "/readyz" {
+				r.error(s.process, "its readinessProbe uses the path %q, and /readyz reports whether it is ready", get.Path)
+			}
+		}),
 	}
 }

@@ -20,15 +20,13 @@ func resourceQuota() check {
 		why: "the API server rejects the Pods that exceed the quota (exceeded quota, must specify). Replicas are " +
 			"missing, and a rollout stops, including the rollout of a new certificate or a security fix",
 		fix: "raise the quota, or set requests and limits on the containers for the resources that the quota counts",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, q := range c.resourceQuotas {
-					if s.countedBy(q) {
-						c.checkQuota(q, s, r)
-					}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			for _, q := range c.resourceQuotas {
+				if s.countedBy(q) {
+					c.checkQuota(q, s, r)
 				}
 			}
-		},
+		}),
 	}
 }
 

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -42,33 +43,18 @@ func (h *hook) comparePrefixes(places []string, r *reporter) {
 		switch {
 		case !strings.HasSuffix(prefix, "/"):
 			r.warning(h.ref, "the prefix %s does not end with a slash, so it covers other registries too", prefix)
-		case !anyHasPrefix(places, prefix):
+		case !slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(place+"/", prefix) }):
 			r.warning(h.ref, "no mirror of the policy is under the prefix %s", prefix)
 		}
 	}
 	for _, place := range places {
-		if !anyIsPrefix(prefixes, place+"/") {
+		covers := func(prefix string) bool {
+			return strings.HasPrefix(place+"/", strings.TrimSuffix(prefix, "/")+"/")
+		}
+		if !slices.ContainsFunc(prefixes, covers) {
 			r.warning(h.ref, "the mirror %s is not under any of its prefixes", place)
 		}
 	}
-}
-
-func anyHasPrefix(places []string, prefix string) bool {
-	for _, place := range places {
-		if strings.HasPrefix(place+"/", prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-func anyIsPrefix(prefixes []string, place string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(place, strings.TrimSuffix(prefix, "/")+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 // Both patterns match CEL as people usually write it, not all of CEL.

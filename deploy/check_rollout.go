@@ -10,18 +10,16 @@ func rollout() check {
 		why: "each release and each change of the configuration interrupts the webhook, or leaves so few " +
 			"replicas that they are overloaded",
 		fix: "set strategy.rollingUpdate: {maxUnavailable: 0, maxSurge: 1}",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				unavailable, _ := s.rollout()
-				switch n := s.replicas(); {
-				case unavailable == 0 || n < 2:
-				case unavailable >= n:
-					r.error(s.ref, "its strategy may remove all %d replicas at the same time", n)
-				default:
-					r.warning(s.ref, "its strategy may remove %d of %d replicas before their replacements are ready",
-						unavailable, n)
-				}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			unavailable, _ := s.rollout()
+			switch n := s.replicas(); {
+			case unavailable == 0 || n < 2:
+			case unavailable >= n:
+				r.error(s.ref, "its strategy may remove all %d replicas at the same time", n)
+			default:
+				r.warning(s.ref, "its strategy may remove %d of %d replicas before their replacements are ready",
+					unavailable, n)
 			}
-		},
+		}),
 	}
 }

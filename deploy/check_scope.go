@@ -17,22 +17,20 @@ func scope() check {
 			"nodes and the control plane cannot write leases, nodes, endpoints, secrets and bindings, and " +
 			"cannot delete objects, while no replica answers",
 		fix: "match only CREATE and UPDATE of " + strings.Join(evaluated(), ", "),
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if h.guardsPolicy() {
-					continue
-				}
-				for resource, operations := range h.resources {
-					switch {
-					case strings.Contains(resource, "*"):
-					case isWorkloads(h.path()) && isCustom(resource): // see templatesWebhook
-					case !slices.Contains(evaluated(), resource):
-						r.call(h, "it matches %s, which Evergate does not evaluate", resource)
-					case matchesMore(operations):
-						r.call(h, "it matches operations other than CREATE and UPDATE on %s", resource)
-					}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			if h.guardsPolicy() {
+				return
+			}
+			for resource, operations := range h.resources {
+				switch {
+				case strings.Contains(resource, "*"):
+				case isWorkloads(h.path()) && isCustom(resource): // see templatesWebhook
+				case !slices.Contains(evaluated(), resource):
+					r.call(h, "it matches %s, which Evergate does not evaluate", resource)
+				case matchesMore(operations):
+					r.call(h, "it matches operations other than CREATE and UPDATE on %s", resource)
 				}
 			}
-		},
+		}),
 	}
 }

@@ -18,19 +18,17 @@ func serveFlags() check {
 		why: "a process with wrong settings exits immediately after each start. A rollout stops at its first " +
 			"replica, and a new installation never answers",
 		fix: "correct the setting as the finding suggests. docs/serve.md lists the flags and variables",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, problem := range s.env.problems {
-					r.error(s.process, "%s: the container is not started", problem)
-				}
-				for _, err := range s.rejected {
-					r.error(s.process, "%s", sentence(err))
-				}
-				for _, err := range s.env.vars.Ignored(settings.SetsFlag) {
-					r.warning(s.process, "%s", sentence(err))
-				}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			for _, problem := range s.env.problems {
+				r.error(s.process, "%s: the container is not started", problem)
 			}
-		},
+			for _, err := range s.rejected {
+				r.error(s.process, "%s", sentence(err))
+			}
+			for _, err := range s.env.vars.Ignored(settings.SetsFlag) {
+				r.warning(s.process, "%s", sentence(err))
+			}
+		}),
 	}
 }
 

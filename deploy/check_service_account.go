@@ -18,15 +18,13 @@ func serviceAccount() check {
 			"does not get any replicas, and only the events of its ReplicaSet show the reason",
 		fix: "add the ServiceAccount, or set spec.template.spec.serviceAccountName of the Deployment to an " +
 			"existing ServiceAccount",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				name, known := s.account(), c.accountsIn(s.Namespace)
-				if len(known) > 0 && name != defaultAccount && !slices.Contains(known, name) {
-					r.error(s.ref, "its serviceAccountName is %s, which does not exist in %s; the input has: %s", name,
-						s.Namespace, some(known))
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			name, known := s.account(), c.accountsIn(s.Namespace)
+			if len(known) > 0 && name != defaultAccount && !slices.Contains(known, name) {
+				r.error(s.ref, "its serviceAccountName is %s, which does not exist in %s; the input has: %s", name,
+					s.Namespace, some(known))
 			}
-		},
+		}),
 	}
 }
 

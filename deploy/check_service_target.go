@@ -49,13 +49,9 @@ func (c *cluster) checkTarget(svc *corev1.Service, port int32, r *reporter) {
 
 // behindService returns the Deployments whose Pods a Service selects.
 func (c *cluster) behindService(svc *corev1.Service) []*server {
-	var behind []*server
-	for _, s := range c.servers {
-		if s.Namespace == svc.Namespace && containsAll(s.templateLabels(), svc.Spec.Selector) {
-			behind = append(behind, s)
-		}
-	}
-	return behind
+	return filter(c.servers, func(s *server) bool {
+		return s.Namespace == svc.Namespace && containsAll(s.templateLabels(), svc.Spec.Selector)
+	})
 }
 
 // target returns the port of the container that a port of a Service leads to, or 0 if the container does not have

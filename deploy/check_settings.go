@@ -43,13 +43,7 @@ func wired() premise {
 
 // settings returns the ConfigMaps with settings. In an input with the manifests of one overlay there is one.
 func (c *cluster) settings() []*corev1.ConfigMap {
-	var found []*corev1.ConfigMap
-	for _, cm := range c.configMaps {
-		if cm.Name == settingsName {
-			found = append(found, cm)
-		}
-	}
-	return found
+	return filter(c.configMaps, func(cm *corev1.ConfigMap) bool { return cm.Name == settingsName })
 }
 
 // unused lists the settings that differ from the places that use them.

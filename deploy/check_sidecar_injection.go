@@ -29,20 +29,18 @@ func sidecarInjection() check {
 			"and istio.io/dataplane-mode: none. For Kuma, set the label kuma.io/sidecar-injection: disabled. For " +
 			"Linkerd, set the annotation linkerd.io/inject: disabled. For Consul, set the annotation " +
 			"consul.hashicorp.com/connect-inject: \"false\"",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				if s.pod.HostNetwork {
-					continue
-				}
-				before := len(r.found)
-				for _, m := range meshes() {
-					c.checkMesh(m, s, r)
-				}
-				if added := c.addedContainers(s); len(r.found) == before && len(added) > 0 {
-					r.warning(s.ref, "the API server adds containers to its Pods in a dry run: %s", some(added))
-				}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			if s.pod.HostNetwork {
+				return
 			}
-		},
+			before := len(r.found)
+			for _, m := range meshes() {
+				c.checkMesh(m, s, r)
+			}
+			if added := c.addedContainers(s); len(r.found) == before && len(added) > 0 {
+				r.warning(s.ref, "the API server adds containers to its Pods in a dry run: %s", some(added))
+			}
+		}),
 	}
 }
 

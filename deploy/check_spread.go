@@ -15,15 +15,13 @@ func spread() check {
 		why:   "all replicas may run on one node or in one zone. If this node or zone fails, no replica is left",
 		fix: "add topologySpreadConstraints for " + corev1.LabelTopologyZone + " and " + corev1.LabelHostname + " that " +
 			"select the Pods' own labels",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
-					if s.replicas() > 1 && !s.spreads(key) {
-						r.warning(s.ref, "its %d replicas are not spread across %s", s.replicas(), key)
-					}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
+				if s.replicas() > 1 && !s.spreads(key) {
+					r.warning(s.ref, "its %d replicas are not spread across %s", s.replicas(), key)
 				}
 			}
-		},
+		}),
 	}
 }
 

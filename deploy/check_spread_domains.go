@@ -20,15 +20,13 @@ func spreadDomains() check {
 			"constraints). Replicas are missing, and a rollout stops",
 		fix: "set nodeTaintsPolicy: Honor in the constraint, or whenUnsatisfiable: ScheduleAnyway if nodes do not " +
 			"have a zone label",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, t := range s.pod.TopologySpreadConstraints {
-					if t.WhenUnsatisfiable == corev1.DoNotSchedule && len(c.nodes) > 0 {
-						c.checkDomains(s, t, r)
-					}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			for _, t := range s.pod.TopologySpreadConstraints {
+				if t.WhenUnsatisfiable == corev1.DoNotSchedule && len(c.nodes) > 0 {
+					c.checkDomains(s, t, r)
 				}
 			}
-		},
+		}),
 	}
 }
 

@@ -14,17 +14,15 @@ func subPath() check {
 		why: "the kubelet never updates such a mount. The process serves its first certificate even after it has " +
 			"expired, and never loads a new policy",
 		fix: "mount the whole volume as a directory",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, m := range s.container.VolumeMounts {
-					updates := slices.ContainsFunc(s.pod.Volumes, func(v corev1.Volume) bool {
-						return v.Name == m.Name && (v.Secret != nil || v.ConfigMap != nil || v.Projected != nil)
-					})
-					if updates && m.SubPath+m.SubPathExpr != "" {
-						r.error(s.process, "%s is mounted by subPath: it is never updated", m.MountPath)
-					}
+		run: eachServer(func(_ *cluster, s *server, r *reporter) {
+			for _, m := range s.container.VolumeMounts {
+				updates := slices.ContainsFunc(s.pod.Volumes, func(v corev1.Volume) bool {
+					return v.Name == m.Name && (v.Secret != nil || v.ConfigMap != nil || v.Projected != nil)
+				})
+				if updates && m.SubPath+m.SubPathExpr != "" {
+					r.error(s.process, "%s is mounted by subPath: it is never updated", m.MountPath)
 				}
 			}
-		},
+		}),
 	}
 }

@@ -23,17 +23,15 @@ func surge() check {
 		fix: "spread Pods over zones with DoNotSchedule and over nodes with ScheduleAnyway, both with " +
 			"matchLabelKeys: [pod-template-hash], and do not use a required anti-affinity. In the host network, use " +
 			"more nodes than replicas",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, rule := range s.spreadRules(len(c.nodes) > 0) {
-					domains, need := c.domains(rule.topologyKey), s.atOnce(rule.perRevision)
-					if room := rule.room(domains); room < need {
-						r.error(s.ref, "%s lets %d Pods be scheduled on %d domains of %s, and a rollout needs %d",
-							rule.name, room, domains, rule.topologyKey, need)
-					}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			for _, rule := range s.spreadRules(len(c.nodes) > 0) {
+				domains, need := c.domains(rule.topologyKey), s.atOnce(rule.perRevision)
+				if room := rule.room(domains); room < need {
+					r.error(s.ref, "%s lets %d Pods be scheduled on %d domains of %s, and a rollout needs %d",
+						rule.name, room, domains, rule.topologyKey, need)
 				}
 			}
-		},
+		}),
 	}
 }
 

@@ -13,15 +13,13 @@ func timeout() check {
 			"once for each webhook that matches it. Controllers give up and retry, which increases the load. Failing " +
 			"open does not help, because the API server waits for the timeout first",
 		fix: "set timeoutSeconds: 3",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				switch {
-				case h.TimeoutSeconds == nil:
-					r.error(h.ref, "timeoutSeconds is not set, so it is 10")
-				case *h.TimeoutSeconds > maxTimeout:
-					r.error(h.ref, "timeoutSeconds is %d, and the maximum is %d", *h.TimeoutSeconds, maxTimeout)
-				}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			switch {
+			case h.TimeoutSeconds == nil:
+				r.error(h.ref, "timeoutSeconds is not set, so it is 10")
+			case *h.TimeoutSeconds > maxTimeout:
+				r.error(h.ref, "timeoutSeconds is %d, and the maximum is %d", *h.TimeoutSeconds, maxTimeout)
 			}
-		},
+		}),
 	}
 }

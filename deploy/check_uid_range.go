@@ -20,32 +20,30 @@ func uidRangeCheck() check {
 		why: "the SecurityContextConstraints restricted-v2 reject every Pod (unable to validate against any " +
 			"security context constraint). The Deployment exists but does not get any replicas",
 		fix: "add the component openshift, which removes runAsUser, runAsGroup and fsGroup, so OpenShift sets them",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				ns := find(c.namespaces, "", s.Namespace)
-				if ns == nil {
-					continue
-				}
-				report := func(at ref, field string, id *int64, annotation string) {
-					if first, last, ok := idRange(ns.Annotations[annotation]); ok && id != nil && (*id < first || *id > last) {
-						r.error(at, "its %s is %d, and %s has the range %d to %d (%s)", field, *id, c.ref(ns), first, last, annotation)
-					}
-				}
-				groups := groupRange
-				if ns.Annotations[groups] == "" {
-					groups = uidRange
-				}
-				if pod := s.pod.SecurityContext; pod != nil {
-					report(s.ref, "runAsUser", pod.RunAsUser, uidRange)
-					report(s.ref, "fsGroup", pod.FSGroup, groups)
-				}
-				for _, container := range s.allContainers() {
-					if own := container.SecurityContext; own != nil {
-						report(s.ref.in("container %s", container.Name), "runAsUser", own.RunAsUser, uidRange)
-					}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			ns := find(c.namespaces, "", s.Namespace)
+			if ns == nil {
+				return
+			}
+			report := func(at ref, field string, id *int64, annotation string) {
+				if first, last, ok := idRange(ns.Annotations[annotation]); ok && id != nil && (*id < first || *id > last) {
+					r.error(at, "its %s is %d, and %s has the range %d to %d (%s)", field, *id, c.ref(ns), first, last, annotation)
 				}
 			}
-		},
+			groups := groupRange
+			if ns.Annotations[groups] == "" {
+				groups = uidRange
+			}
+			if pod := s.pod.SecurityContext; pod != nil {
+				report(s.ref, "runAsUser", pod.RunAsUser, uidRange)
+				report(s.ref, "fsGroup", pod.FSGroup, groups)
+			}
+			for _, container := range s.allContainers() {
+				if own := container.SecurityContext; own != nil {
+					report(s.ref.in("container %s", container.Name), "runAsUser", own.RunAsUser, uidRange)
+				}
+			}
+		}),
 	}
 }
 

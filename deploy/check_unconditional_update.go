@@ -20,14 +20,12 @@ func unconditionalUpdate() check {
 			"collection and rollouts stop in the whole namespace",
 		fix: "add a matchCondition that is true for operations other than UPDATE and, for UPDATE, only if an " +
 			"evaluated field differs between object and oldObject",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				if h.guardsPolicy() || !h.matchesPlainUpdate() || slices.ContainsFunc(h.MatchConditions, comparesOld) {
-					continue
-				}
-				r.call(h, "it matches every UPDATE: no matchCondition compares with oldObject")
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			if h.guardsPolicy() || !h.matchesPlainUpdate() || slices.ContainsFunc(h.MatchConditions, comparesOld) {
+				return
 			}
-		},
+			r.call(h, "it matches every UPDATE: no matchCondition compares with oldObject")
+		}),
 	}
 }
 

@@ -44,13 +44,7 @@ func unneededWebhook() check {
 
 // hooksOf returns the webhooks that call a path.
 func (c *cluster) hooksOf(path string) []*hook {
-	var hooks []*hook
-	for _, h := range c.hooks {
-		if h.path() == path {
-			hooks = append(hooks, h)
-		}
-	}
-	return hooks
+	return filter(c.hooks, func(h *hook) bool { return h.path() == path })
 }
 
 // blocksOf lists the blocks of the policy that a path evaluates.

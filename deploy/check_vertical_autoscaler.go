@@ -29,15 +29,13 @@ func verticalAutoscaler() check {
 			"before Go collects garbage more often. Under load, all replicas are killed together",
 		fix: "set controlledValues: RequestsOnly in the container policy of the VerticalPodAutoscaler, or " +
 			"controlledResources: [cpu]",
-		run: func(c *cluster, r *reporter) {
-			for _, s := range c.servers {
-				for _, o := range c.verticalAutoscalers {
-					if v, ok := verticalSpecOf(o); ok && o.GetNamespace() == s.Namespace && v.scales(s) {
-						s.checkVertical(c.ref(o), v.policyOf(s.container.Name), r)
-					}
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			for _, o := range c.verticalAutoscalers {
+				if v, ok := verticalSpecOf(o); ok && o.GetNamespace() == s.Namespace && v.scales(s) {
+					s.checkVertical(c.ref(o), v.policyOf(s.container.Name), r)
 				}
 			}
-		},
+		}),
 	}
 }
 

@@ -17,18 +17,16 @@ func wildcardRule() check {
 			"rule once took down a managed control plane because it did not answer",
 		fix: "list each API group, version, resource and operation. The finding scope lists the resources that " +
 			"Evergate evaluates",
-		run: func(c *cluster, r *reporter) {
-			for _, h := range c.hooks {
-				for i, rule := range h.Rules {
-					if where := wildcardOf(&rule); coversEverything(rule) {
-						r.error(h.ref, "with failurePolicy %s rule %d matches every resource of every API group",
-							h.failurePolicy(), i+1)
-					} else if where != "" {
-						r.error(h.ref, "rule %d has a * in %s", i+1, where)
-					}
+		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
+			for i, rule := range h.Rules {
+				if where := wildcardOf(&rule); coversEverything(rule) {
+					r.error(h.ref, "with failurePolicy %s rule %d matches every resource of every API group",
+						h.failurePolicy(), i+1)
+				} else if where != "" {
+					r.error(h.ref, "rule %d has a * in %s", i+1, where)
 				}
 			}
-		},
+		}),
 	}
 }
 

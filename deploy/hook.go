@@ -56,14 +56,15 @@ func newHooks(inv *Inventory) []*hook {
 	for _, c := range inv.validatingWebhooks {
 		webhooks := make([]admissionv1.MutatingWebhook, len(c.Webhooks))
 		for i := range c.Webhooks {
-			webhooks[i] = asMutating(&c.Webhooks[i])
+			webhooks[i] = AsMutating(&c.Webhooks[i])
 		}
 		add(c, false, webhooks)
 	}
 	return hooks
 }
 
-func asMutating(w *admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
+// AsMutating returns a validating webhook as a mutating one, which has the same fields and one more.
+func AsMutating(w *admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
 	return admissionv1.MutatingWebhook{
 		Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy,
 		MatchPolicy: w.MatchPolicy, NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector,

@@ -24,7 +24,7 @@ func faultsOfHooks(o apiObject) []string {
 		}
 	case *admissionv1.ValidatingWebhookConfiguration:
 		for i := range c.Webhooks {
-			w := asMutating(&c.Webhooks[i])
+			w := AsMutating(&c.Webhooks[i])
 			f.add(i, &w)
 		}
 	}

@@ -244,5 +244,16 @@ func find[P apiObject](list []P, namespace, name string) P {
 	return list[i]
 }
 
+// filter returns the elements of a list that keep accepts.
+func filter[T any](list []T, keep func(T) bool) []T {
+	var kept []T
+	for _, element := range list {
+		if keep(element) {
+			kept = append(kept, element)
+		}
+	}
+	return kept
+}
+
 // live reports whether an object was read from a cluster and not from a manifest. Only the API server sets a UID.
 func live(o metav1.Object) bool { return o.GetUID() != "" }

@@ -62,16 +62,11 @@ var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)
 // mounts it, so it is found by its name. If kustomize adds a hash to the name, the ConfigMaps of earlier policies stay
 // in the cluster. policyMap prefers the policy that the native policies were exported from, and otherwise the newest.
 func (inv *Inventory) policyMap() *corev1.ConfigMap {
-	var all []*corev1.ConfigMap
-	for _, cm := range inv.configMaps {
-		if policyMapName.MatchString(cm.Name) {
-			all = append(all, cm)
-		}
-	}
+	all := filter(inv.configMaps, func(cm *corev1.ConfigMap) bool { return policyMapName.MatchString(cm.Name) })
 	if len(all) == 0 {
 		return nil
 	}
-	if exported := slices.DeleteFunc(slices.Clone(all), inv.notExported); len(exported) > 0 {
+	if exported := filter(all, inv.isExported); len(exported) > 0 {
 		all = exported
 	}
 	return slices.MaxFunc(all, func(a, b *corev1.ConfigMap) int {
@@ -79,10 +74,10 @@ func (inv *Inventory) policyMap() *corev1.ConfigMap {
 	})
 }
 
-// notExported reports whether no native policy was exported from the policy in a ConfigMap.
-func (inv *Inventory) notExported(cm *corev1.ConfigMap) bool {
+// isExported reports whether a native policy was exported from the policy in a ConfigMap.
+func (inv *Inventory) isExported(cm *corev1.ConfigMap) bool {
 	p, err := policy.Load(filesOf(cm)...)
-	return err != nil || !slices.ContainsFunc(inv.backstop(), func(n nativePolicy) bool { return n.hash() == p.Hash() })
+	return err == nil && slices.ContainsFunc(inv.backstop(), func(n nativePolicy) bool { return n.hash() == p.Hash() })
 }
 
 // namespaceOfNative returns Evergate's namespace in an installation with only native policies. It is the namespace of

@@ -11,14 +11,10 @@ import (
 // restricting returns the NetworkPolicies that restrict traffic to the Pods of a server (Ingress) or from them
 // (Egress). Without such a policy, all traffic passes. NetworkPolicies do not apply to Pods in the host network.
 func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*networkingv1.NetworkPolicy {
-	var policies []*networkingv1.NetworkPolicy
-	for _, p := range c.networkPolicies {
-		if p.Namespace == s.Namespace && restricts(p, direction) && !s.pod.HostNetwork &&
-			selects(&p.Spec.PodSelector, s.templateLabels()) {
-			policies = append(policies, p)
-		}
-	}
-	return policies
+	return filter(c.networkPolicies, func(p *networkingv1.NetworkPolicy) bool {
+		return p.Namespace == s.Namespace && restricts(p, direction) && !s.pod.HostNetwork &&
+			selects(&p.Spec.PodSelector, s.templateLabels())
+	})
 }
 
 // restricts reports whether a policy applies to a direction. Without policyTypes, it applies to ingress, and to

@@ -17,6 +17,15 @@ func (c *cluster) policy() (p *policy.Policy, ok bool) {
 	return p, err == nil && !p.Emptied()
 }
 
+// policyDocument returns the text of the policy. ok is false if the input does not have the policy: see policy.
+func (c *cluster) policyDocument() (doc policy.Document, ok bool) {
+	if _, ok = c.policy(); !ok {
+		return doc, false
+	}
+	doc, err := policy.Describe(c.policyFiles()...)
+	return doc, err == nil
+}
+
 // policyFiles returns the policy files that the Pods use. If there are several Deployments, it is the policy of
 // the Deployment to keep. In an installation with only native policies, it is the policy in the manifests.
 func (c *cluster) policyFiles() []policy.File {

@@ -49,12 +49,7 @@ func (t Target) service() (namespace, name string, ok bool) {
 
 // onlyURLs reports whether every Evergate webhook in a configuration calls a URL.
 func (c *cluster) onlyURLs(config apiObject) bool {
-	for _, h := range c.hooks {
-		if h.config == config && h.target().URL == "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.config == config && h.target().URL == "" })
 }
 
 // namespaceOfHooks returns the namespace that Evergate runs in. It is the namespace of the first Service that a
@@ -72,7 +67,7 @@ func (c *cluster) namespaceOfHooks() string {
 		}
 	}
 	for _, d := range c.deployments {
-		if slices.ContainsFunc(d.Spec.Template.Spec.Containers, runsServe) {
+		if Serves(d) {
 			return d.Namespace
 		}
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/push"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 )
 
 // Audit contains the metrics of one audit of a cluster. Unlike the metrics of a serving process, some of its series
 // have a namespace as a label. The caller limits the number of namespaces.
 type Audit struct {
-	reg        *prometheus.Registry
+	prometheus.Gatherer
+
 	objects    *prometheus.GaugeVec
 	findings   *prometheus.GaugeVec
 	images     *prometheus.GaugeVec
@@ -33,33 +33,22 @@ type Audit struct {
 // process that has ended, and metrics of a server do not apply to an audit.
 func NewAudit() *Audit {
 	reg := prometheus.NewRegistry()
-	f := promauto.With(reg)
+	f := factory{promauto.With(reg)}
 	return &Audit{
-		reg: reg,
-		objects: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_audit_objects",
-			Help: "Objects that the last audit evaluated, by kind and by decision.",
-		}, []string{"kind", "decision"}),
-		findings: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_audit_findings",
-			Help: "Findings of the last audit, once for each object.",
-		}, []string{"namespace", "rule", "check", "mode"}),
-		images: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_audit_images",
-			Help: "Pod images in the last audit, by the mirrors entry that covers them and by outcome.",
-		}, []string{"namespace", "entry", "outcome"}),
-		unreadable: f.NewGauge(prometheus.GaugeOpts{
-			Name: "evergate_audit_unreadable_objects",
-			Help: "Objects and files that the last audit could not read or understand.",
-		}),
-		policy: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_audit_policy_info",
-			Help: "1 for the hash of the policy that the last audit used.",
-		}, []string{"hash"}),
-		ended: f.NewGauge(prometheus.GaugeOpts{
-			Name: "evergate_audit_last_run_timestamp_seconds",
-			Help: "When the last audit ended, in seconds since 1970.",
-		}),
+		Gatherer: reg,
+		objects: f.gauges("evergate_audit_objects",
+			"Objects that the last audit evaluated, by kind and by decision.", "kind", "decision"),
+		findings: f.gauges("evergate_audit_findings",
+			"Findings of the last audit, once for each object.", "namespace", "rule", "check", "mode"),
+		images: f.gauges("evergate_audit_images",
+			"Pod images in the last audit, by the mirrors entry that covers them and by outcome.",
+			"namespace", "entry", "outcome"),
+		unreadable: f.gauge("evergate_audit_unreadable_objects",
+			"Objects and files that the last audit could not read or understand."),
+		policy: f.gauges("evergate_audit_policy_info",
+			"1 for the hash of the policy that the last audit used.", "hash"),
+		ended: f.gauge("evergate_audit_last_run_timestamp_seconds",
+			"When the last audit ended, in seconds since 1970."),
 	}
 }
 
@@ -85,9 +74,6 @@ func (a *Audit) Ended(at time.Time, policy string, unreadable int) {
 	a.policy.WithLabelValues(policy).Set(1)
 	a.unreadable.Set(float64(unreadable))
 }
-
-// Gather implements prometheus.Gatherer.
-func (a *Audit) Gather() ([]*dto.MetricFamily, error) { return a.reg.Gather() }
 
 // WriteFile writes the metrics in Prometheus' text format for the textfile collector of the node exporter. It replaces
 // the file atomically, so the collector never reads part of a file.

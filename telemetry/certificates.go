@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/evergate/evergate/certs"
 )
@@ -15,16 +14,12 @@ type certificateMetrics struct {
 	loads    *prometheus.CounterVec
 }
 
-func newCertificateMetrics(f promauto.Factory) certificateMetrics {
+func newCertificateMetrics(f factory) certificateMetrics {
 	m := certificateMetrics{
-		notAfter: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_certificate_not_after_timestamp_seconds",
-			Help: "Expiry of the active certificate, in seconds since 1970.",
-		}, []string{"use"}),
-		loads: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_certificate_loads_total",
-			Help: "Attempts to load a certificate, including the first one, by result.",
-		}, []string{"use", "result"}),
+		notAfter: f.gauges("evergate_certificate_not_after_timestamp_seconds",
+			"Expiry of the active certificate, in seconds since 1970.", "use"),
+		loads: f.counters("evergate_certificate_loads_total",
+			"Attempts to load a certificate, including the first one, by result.", "use", "result"),
 	}
 	for _, use := range []certs.Use{certs.Serving, certs.ClientCA} {
 		m.loads.WithLabelValues(string(use), "loaded")

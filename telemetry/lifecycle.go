@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // lifecycleMetrics counts the phases, self-probes and evicted connections of the process.
@@ -17,33 +16,23 @@ type lifecycleMetrics struct {
 	evicted   prometheus.Counter
 }
 
-func newLifecycleMetrics(f promauto.Factory) lifecycleMetrics {
+func newLifecycleMetrics(f factory) lifecycleMetrics {
 	m := lifecycleMetrics{
-		phase: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_phase",
-			Help: "1 for the current phase of the process, 0 for earlier phases.",
-		}, []string{"phase"}),
-		lasted: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_phase_duration_seconds",
-			Help: "Duration of a phase that has ended.",
-		}, []string{"phase"}),
-		open: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_phase_open_connections",
-			Help: "Connections that were open when a phase ended.",
-		}, []string{"phase"}),
-		probes: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_self_probes_total",
-			Help: "Self-probes through the real listener, by result.",
-		}, []string{"result"}),
+		phase: f.gauges("evergate_phase",
+			"1 for the current phase of the process, 0 for earlier phases.", "phase"),
+		lasted: f.gauges("evergate_phase_duration_seconds",
+			"Duration of a phase that has ended.", "phase"),
+		open: f.gauges("evergate_phase_open_connections",
+			"Connections that were open when a phase ended.", "phase"),
+		probes: f.counters("evergate_self_probes_total",
+			"Self-probes through the real listener, by result.", "result"),
 		probeTime: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "evergate_self_probe_duration_seconds",
 			Help:    "Duration of self-probes, including the TLS handshake.",
 			Buckets: reviewSeconds(),
 		}),
-		evicted: f.NewCounter(prometheus.CounterOpts{
-			Name: "evergate_connections_evicted_total",
-			Help: "Connections that were closed because too many were open.",
-		}),
+		evicted: f.counter("evergate_connections_evicted_total",
+			"Connections that were closed because too many were open."),
 	}
 	for _, result := range []string{"ok", "busy", "wrong", "hung"} { // the words of package lifecycle
 		m.probes.WithLabelValues(result)

@@ -63,12 +63,10 @@ func waitSeconds() []float64 {
 // Counters whose labels have fixed values begin at 0, because increase() and rate() ignore the first event of a new
 // series. The counters of findings and images do not, because their labels come from the policy.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
-	f := promauto.With(reg)
+	f := factory{promauto.With(reg)}
 	m := &Metrics{
-		reviews: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_reviews_total",
-			Help: "Reviews, by path, operation of the request and outcome.",
-		}, []string{"path", "operation", "outcome"}),
+		reviews: f.counters("evergate_reviews_total",
+			"Reviews, by path, operation of the request and outcome.", "path", "operation", "outcome"),
 		duration: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "evergate_review_duration_seconds",
 			Help:    "Time from a review's header to its response, including reading its body and waiting.",
@@ -79,34 +77,21 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help:    "Time that reviews waited for a slot, including reviews that did not get one. It is 0 if a slot was free.",
 			Buckets: waitSeconds(),
 		}),
-		inFlight: f.NewGauge(prometheus.GaugeOpts{
-			Name: "evergate_reviews_in_flight",
-			Help: "Reviews that are being decoded or decided now.",
-		}),
-		bytes: f.NewGauge(prometheus.GaugeOpts{
-			Name: "evergate_body_bytes_in_flight",
-			Help: "Bytes reserved now for the bodies of reviews.",
-		}),
-		rejected: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_reviews_rejected_total",
-			Help: "Reviews that were not started, by reason.",
-		}, []string{"reason"}),
-		findings: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_findings_total",
-			Help: "Findings of rules. If existed is true, the finding existed before the update and did not deny it.",
-		}, []string{"rule", "check", "mode", "existed"}),
-		images: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_images_total",
-			Help: "Pod images, by outcome and by the mirrors entry that covers them.",
-		}, []string{"entry", "outcome"}),
-		build: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_build_info",
-			Help: "1 for the running build.",
-		}, []string{"version", "revision", "goversion"}),
-		linesDropped: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_log_lines_dropped_total",
-			Help: "Log lines about reviews that were dropped because of the rate limit, by level.",
-		}, []string{"level"}),
+		inFlight: f.gauge("evergate_reviews_in_flight",
+			"Reviews that are being decoded or decided now."),
+		bytes: f.gauge("evergate_body_bytes_in_flight",
+			"Bytes reserved now for the bodies of reviews."),
+		rejected: f.counters("evergate_reviews_rejected_total",
+			"Reviews that were not started, by reason.", "reason"),
+		findings: f.counters("evergate_findings_total",
+			"Findings of rules. If existed is true, the finding existed before the update and did not deny it.",
+			"rule", "check", "mode", "existed"),
+		images: f.counters("evergate_images_total",
+			"Pod images, by outcome and by the mirrors entry that covers them.", "entry", "outcome"),
+		build: f.gauges("evergate_build_info",
+			"1 for the running build.", "version", "revision", "goversion"),
+		linesDropped: f.counters("evergate_log_lines_dropped_total",
+			"Log lines about reviews that were dropped because of the rate limit, by level.", "level"),
 		policy:       newPolicyMetrics(f),
 		lifecycle:    newLifecycleMetrics(f),
 		certificates: newCertificateMetrics(f),
@@ -116,6 +101,25 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		m.rejected.WithLabelValues(reason)
 	}
 	return m
+}
+
+// factory creates and registers instruments.
+type factory struct{ promauto.Factory }
+
+func (f factory) counter(name, help string) prometheus.Counter {
+	return f.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func (f factory) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func (f factory) gauge(name, help string) prometheus.Gauge {
+	return f.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+}
+
+func (f factory) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return f.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
 // rejectedReasons returns the reasons that package handlers uses for reviews that were not started.

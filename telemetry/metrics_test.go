@@ -16,9 +16,9 @@ import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/certs"
 	"github.com/evergate/evergate/lifecycle"
+	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
-	"github.com/evergate/evergate/policystore"
 	"github.com/evergate/evergate/telemetry"
 )
 

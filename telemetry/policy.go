@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -20,33 +19,21 @@ type policyMetrics struct {
 	hash    string // the hash that info shows
 }
 
-func newPolicyMetrics(f promauto.Factory) policyMetrics {
+func newPolicyMetrics(f factory) policyMetrics {
 	m := policyMetrics{
-		info: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_policy_info",
-			Help: "1 for the hash of the active policy.",
-		}, []string{"hash"}),
-		loaded: f.NewGauge(prometheus.GaugeOpts{
-			Name: "evergate_policy_loaded_timestamp_seconds",
-			Help: "Time at which the active policy was loaded, in seconds since 1970.",
-		}),
-		entries: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_policy_entries",
-			Help: "Entries in the active policy, by kind, without entries in mode off.",
-		}, []string{"kind"}),
-		loads: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_policy_loads_total",
-			Help: "Attempts to load a policy, including the first one, by result.",
-		}, []string{"result"}),
-		expiry: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "evergate_policy_exception_expiry_timestamp_seconds",
-			Help: "Earliest end of a part of the active policy, in seconds since 1970. The part is an exceptions entry, " +
-				"an exclude block, or an entry in mode warn or audit.",
-		}, []string{"rule"}),
-		current: f.NewGauge(prometheus.GaugeOpts{
-			Name: "evergate_policy_last_load_successful",
-			Help: "0 while the newest policy files fail to load and an older policy is active.",
-		}),
+		info: f.gauges("evergate_policy_info",
+			"1 for the hash of the active policy.", "hash"),
+		loaded: f.gauge("evergate_policy_loaded_timestamp_seconds",
+			"Time at which the active policy was loaded, in seconds since 1970."),
+		entries: f.gauges("evergate_policy_entries",
+			"Entries in the active policy, by kind, without entries in mode off.", "kind"),
+		loads: f.counters("evergate_policy_loads_total",
+			"Attempts to load a policy, including the first one, by result.", "result"),
+		expiry: f.gauges("evergate_policy_exception_expiry_timestamp_seconds",
+			"Earliest end of a part of the active policy, in seconds since 1970. The part is an exceptions entry, "+
+				"an exclude block, or an entry in mode warn or audit.", "rule"),
+		current: f.gauge("evergate_policy_last_load_successful",
+			"0 while the newest policy files fail to load and an older policy is active."),
 	}
 	m.loads.WithLabelValues("loaded")
 	m.loads.WithLabelValues("failed")

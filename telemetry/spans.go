@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
@@ -17,16 +16,12 @@ type spanMetrics struct {
 	dropped  *prometheus.CounterVec
 }
 
-func newSpanMetrics(f promauto.Factory) spanMetrics {
+func newSpanMetrics(f factory) spanMetrics {
 	return spanMetrics{
-		exported: f.NewCounter(prometheus.CounterOpts{
-			Name: "evergate_spans_exported_total",
-			Help: "Spans that the collector accepted.",
-		}),
-		dropped: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "evergate_spans_dropped_total",
-			Help: "Spans that never reached the collector, by reason. Reviews never wait for spans.",
-		}, []string{"reason"}),
+		exported: f.counter("evergate_spans_exported_total",
+			"Spans that the collector accepted."),
+		dropped: f.counters("evergate_spans_dropped_total",
+			"Spans that never reached the collector, by reason. Reviews never wait for spans.", "reason"),
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *rig) measureLatency(ctx context.Context, w io.Writer, typical *review, 
 // measureStart starts evergate several times and returns the times from exec to ready.
 func (r *rig) measureStart(ctx context.Context, w io.Writer, times int) (took []float64, err error) {
 	for range times {
-		s, err := r.evergate(ctx, "evergate", "example")
+		s, err := r.evergate(ctx, "example")
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@
 //	make bench-peer                                 the cost of Pods, next to a webhook with controller-runtime
 //	make bench-plan                                 evergate plan over a dump of a million Pods
 //	make worst                                      the costliest reviews and their limits
-//	make profile                                    CPU and allocation profiles
 //
 // It works only on Linux, because it reads processor time and memory from /proc.
 package main
@@ -32,7 +31,6 @@ type options struct {
 	reviews int64
 	only    string
 	write   string
-	profile string
 	worst   int
 	plan    int
 	peer    bool
@@ -45,7 +43,6 @@ func main() {
 	flag.Int64Var(&o.reviews, "reviews", 100_000, "number of reviews over which memory must not grow")
 	flag.StringVar(&o.only, "only", "", "measure only the costs of reviews whose name contains this `text`")
 	flag.StringVar(&o.write, "write", "", "write the results to this `file`, between the lines that mark their place")
-	flag.StringVar(&o.profile, "profile", "", "only write CPU and allocation profiles to this `directory`")
 	flag.IntVar(&o.worst, "worst", 0, "measure only the costliest reviews: one of every `n` rows")
 	flag.IntVar(&o.plan, "plan", 0, "measure only evergate plan, over a dump of this number of `Pods`")
 	flag.BoolVar(&o.peer, "peer", false, "measure only the costs of Pods, next to a webhook with controller-runtime")
@@ -71,9 +68,6 @@ func run(ctx context.Context, o options) error {
 	if o.plan > 0 {
 		binaries = map[string]string{"evergate": "."}
 	}
-	if o.profile != "" {
-		binaries = map[string]string{"profiled": "./cmd/bench/profiled"}
-	}
 	if o.peer {
 		binaries["peer"] = "./e2e/peer"
 	}
@@ -95,10 +89,7 @@ func run(ctx context.Context, o options) error {
 	if len(chosen) == 0 {
 		return fmt.Errorf("there is no review whose name contains %q", o.only)
 	}
-	switch {
-	case o.profile != "":
-		return r.profile(ctx, os.Stdout, chosen, o.profile, 10*time.Second)
-	case o.only != "":
+	if o.only != "" {
 		_, err := r.measureCosts(ctx, os.Stdout, chosen, o.rounds, o.round)
 		return err
 	}

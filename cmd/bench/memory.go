@@ -35,7 +35,7 @@ func (r *rig) measureMemory(ctx context.Context, w io.Writer, reviews []*review,
 
 func (r *rig) measureBodies(ctx context.Context, w io.Writer, reviews []*review, each time.Duration,
 	m *memories) error {
-	s, err := r.evergate(ctx, "evergate", "example")
+	s, err := r.evergate(ctx, "example")
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (r *rig) measureBodies(ctx context.Context, w io.Writer, reviews []*review,
 }
 
 func (r *rig) measureDrift(ctx context.Context, w io.Writer, typical *review, m *memories) error {
-	s, err := r.evergate(ctx, "evergate", "example")
+	s, err := r.evergate(ctx, "example")
 	if err != nil {
 		return err
 	}

@@ -18,12 +18,11 @@ import (
 
 // server is a measured process: the floor, or evergate with a policy.
 type server struct {
-	name     string
-	floor    bool
-	addr     string        // for reviews
-	profiles string        // of the pprof port of a profiled server
-	ops      string        // for metrics
-	took     time.Duration // from exec to ready
+	name  string
+	floor bool
+	addr  string        // for reviews
+	ops   string        // for metrics
+	took  time.Duration // from exec to ready
 
 	cmd *exec.Cmd
 	log *tail
@@ -71,8 +70,6 @@ func (s *server) follow(log io.Reader, ready func()) {
 			continue
 		}
 		switch {
-		case line.Msg == "profiles":
-			s.profiles = line.Address
 		case line.Msg == "ops port bound":
 			s.ops = line.Address
 		case line.Msg == "phase changed" && line.Address != "":

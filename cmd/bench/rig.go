@@ -76,7 +76,7 @@ func (r *rig) servers(ctx context.Context, names ...string) (all map[string]*ser
 
 func (r *rig) server(ctx context.Context, name string) (*server, error) {
 	if name != "floor" && name != "peer" {
-		return r.evergate(ctx, "evergate", name)
+		return r.evergate(ctx, name)
 	}
 	s, err := start(ctx, name, r.path(name), "--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key)
 	if s != nil {
@@ -85,10 +85,10 @@ func (r *rig) server(ctx context.Context, name string) (*server, error) {
 	return s, err
 }
 
-// evergate starts an evergate binary with a policy: example, many, owned, one or ten. All other settings have their
+// evergate starts evergate with a policy: example, many, owned, one or ten. All other settings have their
 // default values.
-func (r *rig) evergate(ctx context.Context, binary, policy string) (*server, error) {
-	return start(ctx, "evergate, "+policy+" policy", r.path(binary), "serve",
+func (r *rig) evergate(ctx context.Context, policy string) (*server, error) {
+	return start(ctx, "evergate, "+policy+" policy", r.path("evergate"), "serve",
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
 		"--tls-cert", r.certificate.cert, "--tls-key", r.certificate.key, "--policy", r.path(policy+".yaml"))
 }

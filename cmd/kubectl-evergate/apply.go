@@ -212,8 +212,7 @@ func (a *app) risk(
 	return "", nil
 }
 
-// agree asks for confirmation, unless the user has agreed with --yes. Without a terminal, it returns an
-// error.
+// agree asks for confirmation, unless the user has agreed with --yes. Without a terminal, it returns an error.
 func (a *app) agree(ctx context.Context, f *applyFlags, why string) error {
 	if f.yes {
 		return nil

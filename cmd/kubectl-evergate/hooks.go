@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -61,14 +62,9 @@ func split(all []hook, namespace string) (here []hook, elsewhere []string) {
 // the error is not nil, the webhooks that could be read are still returned.
 func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	var all []hook
-	add := func(
-		name string, p *admissionv1.FailurePolicyType, client admissionv1.WebhookClientConfig, ns *metav1.LabelSelector,
-		conditions []admissionv1.MatchCondition,
-	) {
-		if strings.HasSuffix(name, deploy.WebhookSuffix) {
-			h := newHook(name, p, client, ns)
-			h.never = neverCalled(conditions)
-			all = append(all, h)
+	add := func(w *admissionv1.MutatingWebhook) {
+		if strings.HasSuffix(w.Name, deploy.WebhookSuffix) {
+			all = append(all, newHook(w))
 		}
 	}
 	configs := c.Client.AdmissionregistrationV1()
@@ -76,8 +72,7 @@ func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	if errMutating == nil {
 		for _, config := range mutating.Items {
 			for i := range config.Webhooks {
-				w := &config.Webhooks[i]
-				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector, w.MatchConditions)
+				add(&config.Webhooks[i])
 			}
 		}
 	}
@@ -85,44 +80,28 @@ func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	if errValidating == nil {
 		for _, config := range validating.Items {
 			for i := range config.Webhooks {
-				w := &config.Webhooks[i]
-				add(w.Name, w.FailurePolicy, w.ClientConfig, w.NamespaceSelector, w.MatchConditions)
+				w := deploy.AsMutating(&config.Webhooks[i])
+				add(&w)
 			}
 		}
 	}
 	return all, errors.Join(errMutating, errValidating)
 }
 
-func newHook(
-	name string,
-	p *admissionv1.FailurePolicyType,
-	client admissionv1.WebhookClientConfig,
-	namespaces *metav1.LabelSelector,
-) hook {
-	h := hook{name: name, policy: admissionv1.Fail, ca: certificates(client.CABundle)}
-	if p != nil {
-		h.policy = *p
+func newHook(w *admissionv1.MutatingWebhook) hook {
+	target := deploy.TargetOf(w.ClientConfig)
+	h := hook{
+		name: w.Name, policy: *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)), path: target.Path, url: target.URL,
+		never: export.NeverCalled(w.MatchConditions), ca: certificates(w.ClientConfig.CABundle),
 	}
-	if client.Service != nil {
-		h.namespace = client.Service.Namespace
+	if s := w.ClientConfig.Service; s != nil {
+		h.namespace = s.Namespace
 	}
-	target := deploy.TargetOf(client)
-	h.path, h.url = target.Path, target.URL
 	var err error
-	if h.selector, err = metav1.LabelSelectorAsSelector(namespaces); err != nil {
+	if h.selector, err = metav1.LabelSelectorAsSelector(w.NamespaceSelector); err != nil {
 		h.selector = labels.Nothing() // the API server does not store invalid selectors
 	}
 	return h
-}
-
-// neverCalled returns the name of a condition that is never true, or an empty string.
-func neverCalled(conditions []admissionv1.MatchCondition) string {
-	for _, m := range conditions {
-		if strings.TrimSpace(m.Expression) == export.NativeExpression {
-			return m.Name
-		}
-	}
-	return ""
 }
 
 // certificates returns the valid certificates in a bundle.

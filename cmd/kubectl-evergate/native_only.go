@@ -119,7 +119,7 @@ func readBindings(ctx context.Context, c *live.Cluster) ([]hook, error) {
 		if m := binding.Spec.MatchResources; m != nil && m.NamespaceSelector != nil {
 			namespaces = m.NamespaceSelector
 		}
-		all = append(all, newHook(o.GetName(), nil, admissionv1.WebhookClientConfig{}, namespaces))
+		all = append(all, newHook(&admissionv1.MutatingWebhook{Name: o.GetName(), NamespaceSelector: namespaces}))
 	}
 	return all, nil
 }

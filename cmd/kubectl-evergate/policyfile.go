@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/policystore"
 )
 
 // maxPolicyInput limits the bytes that are read from standard input. The limits in package policy return better error

@@ -123,7 +123,9 @@ func TestHooksByURL(t *testing.T) {
 	service := &admissionv1.ServiceReference{Namespace: "evergate-system", Name: "evergate", Path: &path}
 	var s status
 	for _, client := range []admissionv1.WebhookClientConfig{{URL: &address}, {Service: service}} {
-		s.hooks = append(s.hooks, newHook("pods.validate.evergate.dev", nil, client, &metav1.LabelSelector{}))
+		s.hooks = append(s.hooks, newHook(&admissionv1.MutatingWebhook{
+			Name: "pods.validate.evergate.dev", ClientConfig: client, NamespaceSelector: &metav1.LabelSelector{},
+		}))
 	}
 	if got := []string{s.hooks[0].url, s.hooks[0].path, s.hooks[1].url, s.hooks[1].path}; !slices.Equal(got,
 		[]string{"https://evergate.example:8443", "/validate/pods", "", "/validate/services"}) {

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -44,7 +43,7 @@ func text(s string) (line string, block []string) {
 		strings.ToLower(s)) && fill(s) == s {
 		return s, nil
 	}
-	return fill(quote(s)), nil
+	return fill(inline(s)), nil
 }
 
 // safe matches strings that YAML does not read as another type or as an indicator.
@@ -52,22 +51,11 @@ func safe() *regexp.Regexp {
 	return regexp.MustCompile(`^((--)?[A-Za-z/]([A-Za-z0-9_./=:-]*[A-Za-z0-9_./=-])?|[0-9]+(m|[KMG]iB?))$`)
 }
 
-// quote returns a string in double quotes, in which JSON and YAML are the same.
-func quote(s string) string {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil { // strings have no error
-		panic(err)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 func quoteKey(key string) string {
 	if safe().MatchString(key) {
 		return key
 	}
-	return quote(key)
+	return inline(key)
 }
 
 // fill replaces marks by template actions. Other braces, such as in alerts, stay as they are in the rendered chart.

@@ -151,7 +151,7 @@ func (l valueList) markdown() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// inline returns a value as JSON on one line.
+// inline returns a value as JSON on one line, which is also YAML.
 func inline(content any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -19,6 +19,16 @@ const (
 	NativeExpression = "false"
 )
 
+// NeverCalled returns the name of a condition that is never true, or an empty string if the webhook may be called.
+func NeverCalled(conditions []admissionv1.MatchCondition) string {
+	for _, m := range conditions {
+		if strings.TrimSpace(m.Expression) == NativeExpression {
+			return m.Name
+		}
+	}
+	return ""
+}
+
 // Webhook is a webhook of the base manifests that native policies can replace.
 type Webhook struct {
 	Name, Path string

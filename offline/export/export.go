@@ -161,7 +161,7 @@ func current(entries []policy.Entry, now time.Time) []policy.Entry {
 	}
 	for i := range entries {
 		e := &entries[i]
-		if exclude, _ := e.Fields["exclude"].(policy.Fields); ended(exclude) {
+		if ended(blockOf(e, "exclude")) {
 			delete(e.Fields, "exclude")
 		}
 		switch {

@@ -43,12 +43,11 @@ func gatewayFields() known {
 
 // gatewayChecks returns the checks of an entry, in the order of policy/gateways.go.
 func gatewayChecks(e *policy.Entry) []check {
-	block := func(name string) policy.Fields { fields, _ := e.Fields[name].(policy.Fields); return fields }
 	return slices.Concat(
-		hostChecks(block("hosts"), "claims", "spec.listeners"),
-		gatewayClassChecks(e), listenerPortChecks(e), protocolChecks(e), gatewayTLSChecks(block("tls")),
-		allowedRouteChecks(block("allowedRoutes")), allowedListenerChecks(block("allowedListeners")),
-		annotationChecks(block("annotations")), gatewayAddressChecks(block("addresses")),
+		hostChecks(blockOf(e, "hosts"), "claims", "spec.listeners"),
+		gatewayClassChecks(e), listenerPortChecks(e), protocolChecks(e), gatewayTLSChecks(blockOf(e, "tls")),
+		allowedRouteChecks(blockOf(e, "allowedRoutes")), allowedListenerChecks(blockOf(e, "allowedListeners")),
+		annotationChecks(blockOf(e, "annotations")), gatewayAddressChecks(blockOf(e, "addresses")),
 	)
 }
 

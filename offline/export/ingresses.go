@@ -87,14 +87,11 @@ func (x *exporter) ingressClaims(s side) string {
 
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
 func ingressChecks(e *policy.Entry) []check {
-	hosts, _ := e.Fields["hosts"].(policy.Fields)
-	paths, _ := e.Fields["paths"].(policy.Fields)
-	ofPaths := pathChecks(paths, func(s side) string { return "variables.regexPaths" + s.suffix() },
+	ofPaths := pathChecks(blockOf(e, "paths"), func(s side) string { return "variables.regexPaths" + s.suffix() },
 		"write pathType Exact or Prefix, without use-regex and rewrite-target")
-	annotations, _ := e.Fields["annotations"].(policy.Fields)
-	all := slices.Concat(hostChecks(hosts, "claims", "spec.rules"),
+	all := slices.Concat(hostChecks(blockOf(e, "hosts"), "claims", "spec.rules"),
 		unlessSolvers(slices.Concat(tlsChecks(e), classNameChecks(e), ofPaths)),
-		unlessSolvers(annotationChecks(annotations), requiredAnnotation))
+		unlessSolvers(annotationChecks(blockOf(e, "annotations")), requiredAnnotation))
 	if e.Fields["defaultBackend"] != nil {
 		all = append(all, check{id: "defaultBackend", faults: func(s side) string {
 			return when("has("+string(s)+".spec.defaultBackend)", "'spec.defaultBackend'", "''",
@@ -106,7 +103,7 @@ func ingressChecks(e *policy.Entry) []check {
 
 func tlsChecks(e *policy.Entry) []check {
 	var all []check
-	tls, _ := e.Fields["tls"].(policy.Fields)
+	tls := blockOf(e, "tls")
 	list := func(s side) string { return string(s) + ".spec.?tls.orValue([])" }
 	if tls["required"] != nil {
 		all = append(all, check{id: "tls.required", faults: func(s side) string {

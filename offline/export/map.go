@@ -23,13 +23,7 @@ func (x *exporter) rewrites(e *policy.Entry) bool { return e.Mode == policy.Enfo
 // exportMirrors exports the mirrors entries as one policy that rewrites. Its table contains all entries, because an
 // entry does not rewrite an image that is at the mirror of another entry or that a weaker entry covers.
 func (x *exporter) exportMirrors() {
-	rewriting := 0
-	for _, e := range x.mirrors.entries {
-		if x.rewrites(e) {
-			rewriting++
-		}
-	}
-	if rewriting == 0 {
+	if !slices.ContainsFunc(x.mirrors.entries, x.rewrites) {
 		return
 	}
 	const name = "evergate-mirrors"

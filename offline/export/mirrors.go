@@ -53,7 +53,7 @@ func newMirrors(entries []policy.Entry) *mirrors {
 // add adds the end of a route and, if the entry is active, the route. If entries have the same source, the entries with
 // a match come first.
 func (m *mirrors) add(e *policy.Entry, source string) {
-	mirror, _ := e.Fields["mirror"].(policy.Fields)
+	mirror := blockOf(e, "mirror")
 	place, _ := mirror["place"].(string)
 	written, _ := mirror["written"].(string)
 	registry, _, _ := strings.Cut(source, "/")
@@ -138,7 +138,7 @@ func (m *mirrors) table() string {
 // length of the path of a rewritten image, and the pull secret.
 func (m *mirrors) perMirror(rewrites func(*policy.Entry) bool) string {
 	return m.perEntry(func(e *policy.Entry) string {
-		mirror, _ := e.Fields["mirror"].(policy.Fields)
+		mirror := blockOf(e, "mirror")
 		place, _ := mirror["place"].(string)
 		longest, mode := maxPath, ""
 		if registry, _, _ := strings.Cut(place, "/"); strings.Contains(registry, "_") {

@@ -28,7 +28,7 @@ func (x *exporter) plainImages(entries []*policy.Entry) string {
 	var tags []string
 	digest, version := false, false
 	for _, e := range entries {
-		images, _ := e.Fields["images"].(policy.Fields)
+		images := blockOf(e, "images")
 		if denied := texts(images["denied"]); denied != nil && (!limited || mayDeny(denied, places)) {
 			return ""
 		}
@@ -86,7 +86,7 @@ func plainRegex(places []string, digest, version bool) string {
 // at all.
 func (x *exporter) plainPlaces(entries []*policy.Entry) (places []string, limited bool) {
 	for _, e := range entries {
-		images, _ := e.Fields["images"].(policy.Fields)
+		images := blockOf(e, "images")
 		if images["from"] == nil && images["allowed"] == nil {
 			continue
 		}

@@ -75,18 +75,14 @@ func (x *exporter) pods() exportedKind {
 
 // usesMirrors reports whether a rule depends on the mirrors.
 func (x *exporter) usesMirrors() bool {
-	for i := range x.entries {
-		images, _ := x.entries[i].Fields["images"].(policy.Fields)
-		if x.entries[i].Block == "pods" && images["from"] != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.entries, func(e policy.Entry) bool {
+		return e.Block == "pods" && blockOf(&e, "images")["from"] != nil
+	})
 }
 
 // podChecks returns the checks of a pods entry, in the order of policy/pod_images.go.
 func (x *exporter) podChecks(e *policy.Entry) []check {
-	images, _ := e.Fields["images"].(policy.Fields)
+	images := blockOf(e, "images")
 	var all []check
 	add := func(id string, fails, sentence, malformed string) {
 		fails = unlessExcluded(e, fails)
@@ -167,7 +163,7 @@ func (x *exporter) deniedAsWritten() string {
 	by := "''"
 	for i := range slices.Backward(x.entries) {
 		e := &x.entries[i]
-		images, _ := e.Fields["images"].(policy.Fields)
+		images := blockOf(e, "images")
 		if e.Block != "pods" || e.Mode != policy.Enforce || !x.native(e) {
 			continue
 		}
@@ -198,7 +194,7 @@ func (m *mirrors) pass(allowed []string) string {
 	var known []string
 	seen := map[string]bool{}
 	for _, e := range m.all {
-		mirror, _ := e.Fields["mirror"].(policy.Fields)
+		mirror := blockOf(e, "mirror")
 		place, _ := mirror["place"].(string)
 		if mirror["keepRegistry"] != nil {
 			place += "/{registry}"

@@ -73,19 +73,18 @@ func routeFields() known {
 
 // routeChecks returns the checks of an entry, in the order of policy/routes.go.
 func routeChecks(e *policy.Entry) []check {
-	block := func(name string) policy.Fields { fields, _ := e.Fields[name].(policy.Fields); return fields }
 	claims := "claims"
-	if block("hosts")["meshHosts"] != nil {
+	if blockOf(e, "hosts")["meshHosts"] != nil {
 		claims = "meshClaims"
 	}
 	never := func(side) string { return "false" }
 	return slices.Concat(
-		hostChecks(block("hosts"), claims, "spec.hostnames"),
-		unlessSolvers(pathChecks(block("paths"), never, "write type Exact or PathPrefix")),
-		parentChecks(block("parents")),
-		backendChecks(block("backends")),
-		filterChecks(block("filters")),
-		unlessSolvers(annotationChecks(block("annotations")), requiredAnnotation),
+		hostChecks(blockOf(e, "hosts"), claims, "spec.hostnames"),
+		unlessSolvers(pathChecks(blockOf(e, "paths"), never, "write type Exact or PathPrefix")),
+		parentChecks(blockOf(e, "parents")),
+		backendChecks(blockOf(e, "backends")),
+		filterChecks(blockOf(e, "filters")),
+		unlessSolvers(annotationChecks(blockOf(e, "annotations")), requiredAnnotation),
 	)
 }
 

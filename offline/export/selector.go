@@ -32,8 +32,7 @@ func dimensions() []string {
 
 // selects returns a condition that an entry applies to an object.
 func selects(e *policy.Entry, s side, classes string) string {
-	match, _ := e.Fields["match"].(policy.Fields)
-	exclude, _ := e.Fields["exclude"].(policy.Fields)
+	match, exclude := blockOf(e, "match"), blockOf(e, "exclude")
 	var conditions, excluded []string
 	if kinds := texts(e.Fields["kinds"]); len(kinds) > 0 {
 		conditions = append(conditions, "request.resource.resource in "+set(resourcesOf(kinds)))
@@ -100,8 +99,11 @@ func texts(v any) []string {
 	return all
 }
 
-// imagesOf returns the patterns of exclude.images.
-func imagesOf(e *policy.Entry) []string {
-	exclude, _ := e.Fields["exclude"].(policy.Fields)
-	return texts(exclude["images"])
+// blockOf returns the fields in a field of an entry, or nil if the entry does not have the field.
+func blockOf(e *policy.Entry, name string) policy.Fields {
+	fields, _ := e.Fields[name].(policy.Fields)
+	return fields
 }
+
+// imagesOf returns the patterns of exclude.images.
+func imagesOf(e *policy.Entry) []string { return texts(blockOf(e, "exclude")["images"]) }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -48,16 +49,12 @@ func serviceFields() known {
 
 // serviceChecks returns the checks of an entry, in the order of policy/services.go.
 func serviceChecks(e *policy.Entry) []check {
-	hosts, _ := e.Fields["hosts"].(policy.Fields)
-	all := hostChecks(hosts, "claims", "metadata.annotations")
-	for _, checks := range [][]check{
-		unlessSolvers(typeChecks(e)), unlessSolvers(portChecks(e)), unlessSolvers(nodePortChecks(e), "nodePorts.allowed"),
-		classChecks(e), sourceRangeChecks(e), externalIPChecks(e),
-	} {
-		all = append(all, checks...)
-	}
-	annotations, _ := e.Fields["annotations"].(policy.Fields)
-	all = append(all, unlessSolvers(annotationChecks(annotations), requiredAnnotation)...)
+	annotations := blockOf(e, "annotations")
+	all := slices.Concat(
+		hostChecks(blockOf(e, "hosts"), "claims", "metadata.annotations"), unlessSolvers(typeChecks(e)),
+		unlessSolvers(portChecks(e)), unlessSolvers(nodePortChecks(e), "nodePorts.allowed"), classChecks(e),
+		sourceRangeChecks(e), externalIPChecks(e), unlessSolvers(annotationChecks(annotations), requiredAnnotation),
+	)
 	if required, ok := annotations["requiredForLoadBalancer"].([]any); ok {
 		all = append(all, check{id: "annotations.requiredForLoadBalancer", faults: func(s side) string {
 			return choose(isLoadBalancer(s), requiredAnnotations(required, s), "[]")
@@ -98,7 +95,7 @@ func quote(value string) string {
 func isLoadBalancer(s side) string { return "variables.type" + s.suffix() + "=='LoadBalancer'" }
 
 func typeChecks(e *policy.Entry) []check {
-	types, _ := e.Fields["types"].(policy.Fields)
+	types := blockOf(e, "types")
 	one := func(id, condition string, list []string, end string) check {
 		return check{id: id, faults: func(s side) string {
 			t := "variables.type" + s.suffix()
@@ -129,16 +126,12 @@ func inRanges(ranges []string) string {
 
 // allowedIn returns the allowed list of a block, and whether the block has one.
 func allowedIn(e *policy.Entry, block string) ([]string, bool) {
-	fields, _ := e.Fields[block].(policy.Fields)
-	allowed, ok := fields["allowed"]
+	allowed, ok := blockOf(e, block)["allowed"]
 	return texts(allowed), ok
 }
 
 // requires reports whether a block has required: true.
-func requires(e *policy.Entry, block string) bool {
-	fields, _ := e.Fields[block].(policy.Fields)
-	return fields["required"] != nil
-}
+func requires(e *policy.Entry, block string) bool { return blockOf(e, block)["required"] != nil }
 
 // portsOf returns an expression for the ports of an object, each with its path.
 func portsOf(s side, field string) string {

@@ -44,36 +44,23 @@ func (x *exporter) protect() {
 		"request.resource.resource=='configmaps'?request.namespace==" + str(own) + "&&" + old +
 		".startsWith('evergate-policy'):" +
 		old + "=='evergate'||" + old + ".startsWith('evergate-')"
-	x.add(Object{
-		Comment: []string{
-			"Only the group " + x.BreakGlass + " may delete or weaken the enforcement of the policy:",
-			"webhook configurations, policies and bindings named evergate or evergate-…,",
-			"the namespace " + own + ", and its ConfigMap evergate-policy.",
+	x.addValidating(name, []string{
+		"Only the group " + x.BreakGlass + " may delete or weaken the enforcement of the policy:",
+		"webhook configurations, policies and bindings named evergate or evergate-…,",
+		"the namespace " + own + ", and its ConfigMap evergate-policy.",
+	}, admissionv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionv1.MatchResources{ResourceRules: protectedResources()},
+		MatchConditions: []admissionv1.MatchCondition{
+			// The request to delete a collection does not contain a name.
+			{Name: "ours", Expression: ours},
+			{Name: "not-break-glass", Expression: "!(" + str(x.BreakGlass) + " in request.userInfo.?groups.orValue([]))"},
 		},
-		Object: &admissionv1.ValidatingAdmissionPolicy{
-			TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name),
-			Spec: admissionv1.ValidatingAdmissionPolicySpec{
-				FailurePolicy:    new(admissionv1.Fail),
-				MatchConstraints: &admissionv1.MatchResources{ResourceRules: protectedResources()},
-				MatchConditions: []admissionv1.MatchCondition{
-					// The request to delete a collection does not contain a name.
-					{Name: "ours", Expression: ours},
-					{Name: "not-break-glass", Expression: "!(" + str(x.BreakGlass) + " in request.userInfo.?groups.orValue([]))"},
-				},
-				Validations: []admissionv1.Validation{{
-					Expression: "request.operation=='UPDATE'&&" + notWeaker,
-					MessageExpression: "(request.operation=='DELETE'?'deleting ':'changing ')+request.resource.resource+' '+" + old +
-						"+" + str(" is denied: it enforces the policy; only the group "+x.BreakGlass+" may do this"),
-				}},
-			},
-		},
-	})
-	x.add(Object{Object: &admissionv1.ValidatingAdmissionPolicyBinding{
-		TypeMeta: typeMeta("ValidatingAdmissionPolicyBinding"), ObjectMeta: x.meta(name),
-		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-		},
-	}})
+		Validations: []admissionv1.Validation{{
+			Expression: "request.operation=='UPDATE'&&" + notWeaker,
+			MessageExpression: "(request.operation=='DELETE'?'deleting ':'changing ')+request.resource.resource+' '+" + old +
+				"+" + str(" is denied: it enforces the policy; only the group "+x.BreakGlass+" may do this"),
+		}},
+	}, admissionv1.Deny, nil)
 }
 
 // Probe is the name of a ConfigMap. If it is created as a dry run in Evergate's namespace, files of the API server
@@ -100,27 +87,16 @@ func ProbedPolicy(message string) (hash string, ok bool) {
 // probe adds the policy that reports the hash. It denies only dry runs with the name Probe.
 func (x *exporter) probe() {
 	name := strings.TrimSuffix(ProbePolicy, staticSuffix)
-	x.add(Object{
-		Comment: []string{"Shows preflight and kubectl evergate status from which policy these files were exported."},
-		Object: &admissionv1.ValidatingAdmissionPolicy{
-			TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name),
-			Spec: admissionv1.ValidatingAdmissionPolicySpec{
-				FailurePolicy: new(admissionv1.Fail),
-				MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{
-					rule("", []admissionv1.OperationType{admissionv1.Create}, "configmaps"),
-				}},
-				MatchConditions: []admissionv1.MatchCondition{{Name: "the-probe", Expression: "request.?dryRun.orValue(false)&&" +
-					"request.namespace==" + str(x.Exempt[0]) + "&&object.metadata.?name.orValue('')==" + str(Probe)}},
-				Validations: []admissionv1.Validation{{Expression: "false", Message: "exported from [policy " + x.Hash + "]"}},
-			},
-		},
-	})
-	x.add(Object{Object: &admissionv1.ValidatingAdmissionPolicyBinding{
-		TypeMeta: typeMeta("ValidatingAdmissionPolicyBinding"), ObjectMeta: x.meta(name),
-		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-		},
-	}})
+	x.addValidating(name, []string{
+		"Shows preflight and kubectl evergate status from which policy these files were exported.",
+	}, admissionv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{
+			rule("", []admissionv1.OperationType{admissionv1.Create}, "configmaps"),
+		}},
+		MatchConditions: []admissionv1.MatchCondition{{Name: "the-probe", Expression: "request.?dryRun.orValue(false)&&" +
+			"request.namespace==" + str(x.Exempt[0]) + "&&object.metadata.?name.orValue('')==" + str(Probe)}},
+		Validations: []admissionv1.Validation{{Expression: "false", Message: "exported from [policy " + x.Hash + "]"}},
+	}, admissionv1.Deny, nil)
 }
 
 // notWeaker is a condition that an update does not weaken the enforcement. It must not change the spec of policies

@@ -92,7 +92,6 @@ func (x *exporter) addVAP(
 		}
 	}
 	spec := admissionv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy:    new(admissionv1.Fail),
 		MatchConstraints: &admissionv1.MatchResources{ResourceRules: k.resources},
 		MatchConditions:  conditions,
 		Variables:        variablesOf(referenced(vars, passes, "variables.findings")),
@@ -102,13 +101,22 @@ func (x *exporter) addVAP(
 	if k.capacity != nil {
 		comment = append(comment, k.capacity(len(lists)))
 	}
+	x.addValidating(name, comment, spec, action, x.namespaces())
+}
+
+// addValidating adds a policy and its binding. namespaces is nil if the policy applies to all namespaces.
+func (x *exporter) addValidating(
+	name string, comment []string, spec admissionv1.ValidatingAdmissionPolicySpec, action admissionv1.ValidationAction,
+	namespaces *admissionv1.MatchResources,
+) {
+	spec.FailurePolicy = new(admissionv1.Fail)
 	x.add(Object{Comment: comment, Object: &admissionv1.ValidatingAdmissionPolicy{
 		TypeMeta: typeMeta("ValidatingAdmissionPolicy"), ObjectMeta: x.meta(name), Spec: spec,
 	}})
 	x.add(Object{Object: &admissionv1.ValidatingAdmissionPolicyBinding{
 		TypeMeta: typeMeta("ValidatingAdmissionPolicyBinding"), ObjectMeta: x.meta(name),
 		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name, ValidationActions: []admissionv1.ValidationAction{action}, MatchResources: x.namespaces(),
+			PolicyName: name, ValidationActions: []admissionv1.ValidationAction{action}, MatchResources: namespaces,
 		},
 	}})
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/evergate/evergate/offline"
@@ -36,38 +37,24 @@ func kinds() [numKinds]Kind {
 
 // String returns the words for the kind in texts.
 func (k Kind) String() string {
-	switch k {
-	case NewlyDenied:
-		return "newly denied"
-	case PodsNewlyDenied:
-		return "Pods newly denied"
-	case NewlyAllowed:
-		return "newly allowed"
-	case PodsNoLongerDenied:
-		return "Pods no longer denied"
-	case NewlyWarned:
-		return "newly warned"
-	case NoLongerWarned:
-		return "no longer warned"
-	case NewlyAudited:
-		return "newly audited"
-	case NoLongerAudited:
-		return "no longer audited"
-	case RewrittenDiffers:
-		return "rewritten differently"
-	default:
-		return "other findings"
-	}
+	return map[Kind]string{
+		NewlyDenied:        "newly denied",
+		PodsNewlyDenied:    "Pods newly denied",
+		NewlyAllowed:       "newly allowed",
+		PodsNoLongerDenied: "Pods no longer denied",
+		NewlyWarned:        "newly warned",
+		NoLongerWarned:     "no longer warned",
+		NewlyAudited:       "newly audited",
+		NoLongerAudited:    "no longer audited",
+		RewrittenDiffers:   "rewritten differently",
+		FindingsDiffer:     "other findings",
+	}[k]
 }
 
 // index returns the position of the kind in the order of kinds.
 func (k Kind) index() int {
-	for i, other := range kinds() {
-		if k == other {
-			return i
-		}
-	}
-	return numKinds - 1
+	all := kinds()
+	return slices.Index(all[:], k)
 }
 
 // Counts contains the numbers of changes, indexed by kind.

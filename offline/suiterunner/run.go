@@ -12,11 +12,11 @@ import (
 
 	"github.com/evergate/evergate/internal/input"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/policy/suite"
-	"github.com/evergate/evergate/policystore"
 )
 
 // Run runs the suites in files. It runs only the cases whose names match only, or all cases if only is nil. Errors in

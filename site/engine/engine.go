@@ -7,11 +7,11 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/policystore"
 )
 
 // The names that messages use for the two texts.

@@ -11,7 +11,7 @@ import (
 // seesOriginals reports whether a rule checks original images. If a native policy rewrites images, webhooks do not
 // see the original images.
 func (x *exporter) seesOriginals(e *policy.Entry) bool {
-	images, _ := e.Fields["images"].(policy.Fields)
+	images := blockOf(e, "images")
 	return e.Block == "pods" && (images["denied"] != nil || images["deniedTags"] != nil) && len(x.mirrors.entries) > 0 &&
 		slices.Contains(x.Targets, MAP)
 }
@@ -52,7 +52,7 @@ func (x *exporter) omitMirrors() {
 				}
 			}
 		}
-		if exclude, _ := e.Fields["exclude"].(policy.Fields); exclude["until"] != nil || e.Fields["until"] != nil {
+		if exclude := blockOf(e, "exclude"); exclude["until"] != nil || e.Fields["until"] != nil {
 			exact = false
 		}
 		if e.Mode != policy.Enforce && slices.Contains(x.Targets, MAP) {
@@ -68,7 +68,7 @@ func (x *exporter) omitMirrors() {
 	causes = append(causes, x.endedWildcards()...)
 	for i := range x.entries {
 		e := &x.entries[i]
-		images, _ := e.Fields["images"].(policy.Fields)
+		images := blockOf(e, "images")
 		if e.Block != "pods" || !x.nativeLater(e) || !x.exports("pods") {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/evergate/evergate/internal/reload"
-	"github.com/evergate/evergate/policystore"
+	"github.com/evergate/evergate/lifecycle/policystore"
 )
 
 func Example() {
