@@ -253,15 +253,17 @@ func TestEveryBlockIsCounted(t *testing.T) {
 	}
 }
 
-// A policy in UTF-16 without a byte order mark is not YAML, and the error contains the reason.
+// A policy in UTF-16 is rejected, with a byte order mark and without one.
 func TestLoadUTF16(t *testing.T) {
 	var data []byte
-	for _, c := range []byte("kind: EvergatePolicy\n") {
+	for _, c := range []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n") {
 		data = append(data, c, 0)
 	}
-	_, err := Load(File{Name: "p", Data: data})
-	if want := "p:1:1: not valid YAML: the input is UTF-16: save it as UTF-8"; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+	for _, mark := range []string{"", "\xff\xfe"} {
+		_, err := Load(File{Name: "p", Data: append([]byte(mark), data...)})
+		if want := "p:1:1: the input is UTF-16: save it as UTF-8"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

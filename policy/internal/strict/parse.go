@@ -40,6 +40,10 @@ func (d *Decoder) Documents(s Source) func(yield func(Document) bool) {
 			return
 		}
 		d.source = s
+		if text.IsUTF16(s.Data) { // the YAML library reads it, but kubectl cannot store it in data of a ConfigMap
+			d.errs.Add(s.Pos(1, 1).Errorf("the input is UTF-16: save it as UTF-8"))
+			return
+		}
 		m := &meter{ctx: d.ctx, data: s.Data, values: &d.values, limits: &d.limits, bol: true}
 		dec := yaml.NewDecoder(m)
 		for {
@@ -100,9 +104,6 @@ func isTruncatedJSON(data []byte) bool {
 
 // syntaxError returns the parser's error at its line. The parser does not report a column.
 func (d *Decoder) syntaxError(m *meter, err error) Error {
-	if text.IsUTF16(m.data) {
-		return d.source.Pos(1, 1).Errorf("not valid YAML: the input is UTF-16: save it as UTF-8")
-	}
 	if isTruncatedJSON(m.data) {
 		end := lineAt(m.data, len(trimRight(m.data)))
 		pos := Pos{File: d.source.File, Line: d.source.line(end)}
