@@ -20,7 +20,8 @@ die() { echo "nightly.sh: $*" >&2; exit 1; }
 git diff --quiet HEAD -- . "${reports[@]}" || die "commit your changes first: a report is about a revision"
 revision=$(git log -1 --format=%H -- . "${reports[@]}")
 
-# run PART: runs the commands of a part. Each command fails if its test fails.
+# run PART: runs the commands of a part. Each command fails if its test fails. A part builds all programs that its
+# tests need, because the workflow runs each part on a separate machine.
 run() {
   case $1 in
     incidents) make jaeger e2e-up e2e ;; # with controls and variants; writes e2e/report.md
@@ -28,9 +29,9 @@ run() {
     apiservers) make e2e-down && make e2e-apiservers && make e2e-down ;;
     # the hostile peers for five minutes without client certificates and for five minutes with them
     calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
-    traces) make jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
-    matrix) make matrix ;;
-    chart) make test-chart test-helm test-gitops ;;
+    traces) make rig jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
+    matrix) make promtool matrix ;;
+    chart) make rig test-chart test-helm test-gitops ;;
     goodput) make goodput ;;
     worst) make worst ;;
     fuzz) make fuzz FUZZTIME=1m ;;
