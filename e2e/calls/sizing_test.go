@@ -97,11 +97,11 @@ func cpuOf(b *testing.B, processes []*process.Process) (sum time.Duration) {
 	return sum
 }
 
-// largePodReview returns the review of a Pod with the containers and the size of the large Pod in docs/performance.md. A
-// mirror rewrites each image.
+// largePodReview returns the review of a Pod with as many containers as the large Pod in docs/performance.md. A mirror
+// rewrites each image.
 func largePodReview(b *testing.B) *admissionv1.AdmissionReview {
 	b.Helper()
-	const variables, length = 18, 200 // 97 KB in total
+	const variables, length = 18, 200 // 87 KB in total
 	review := podReview("nginx")
 	var pod corev1.Pod
 	must(b, json.Unmarshal(review.Request.Object.Raw, &pod))
