@@ -70,7 +70,7 @@ const (
 func needs(t testing.TB, version string) {
 	t.Helper()
 	if olderThan(t, version) {
-		t.Skip("this test is for Kubernetes " + version)
+		t.Skip("this test needs Kubernetes " + version + " or later")
 	}
 }
 
