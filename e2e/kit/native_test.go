@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +50,52 @@ func TestNativeHasNoServer(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMoveToNative checks that the runbook deletes every object that the component native leaves out, because applying
+// the overlay again does not delete it.
+func TestMoveToNative(t *testing.T) {
+	page := string(readFile(t, filepath.Join(runbooks, "native-only.md")))
+	_, section, _ := strings.Cut(page, "\n## Move from webhooks to native policies\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	section = strings.ReplaceAll(section, "\\\n", " ")
+	deleted := map[string]bool{}
+	for _, arguments := range regexp.MustCompile(`(?m)^ *kubectl .*\bdelete (.*)$`).FindAllStringSubmatch(section, -1) {
+		var kinds string // of the names after them
+		for argument := range strings.FieldsSeq(arguments[1]) {
+			kind, name, both := strings.Cut(argument, "/")
+			switch {
+			case strings.HasPrefix(argument, "--"):
+			case both:
+				deleted[kind+" "+name] = true
+			case kinds == "":
+				kinds = argument
+			default:
+				for kind := range strings.SplitSeq(kinds, ",") {
+					deleted[kind+" "+argument] = true
+				}
+			}
+		}
+	}
+	for _, traces := range []string{"jaeger", "jaeger-v1", "collector"} {
+		overlay := "resources: [../../" + exampleBackstop + "]\ncomponents:\n"
+		for _, component := range []string{
+			"audit", "autoscaling", "client-certificate", "host-kinds", "preflight", "prometheus", traces,
+		} {
+			overlay += "- ../../kustomize/components/" + component + "\n"
+		}
+		k := read(t)
+		stays := map[string]bool{}
+		for _, o := range objects(t, k.render(t, k.add(t, overlay+"- ../../kustomize/components/native\n"))) {
+			stays[o.GetKind()+" "+o.GetName()] = true
+		}
+		for _, o := range objects(t, k.render(t, k.add(t, overlay))) {
+			object := o.GetKind() + " " + o.GetName()
+			if !stays[object] && !deleted[strings.ToLower(object)] {
+				t.Errorf("with the component %s, native-only.md does not delete the %s", traces, object)
+			}
+		}
 	}
 }
 
