@@ -148,16 +148,16 @@ func (a *app) apply(
 			return err
 		}
 	}
+	noReplicas := f.wait && len(replicas) == 0 && a.nativeOnly(ctx, c) // before renew removes the last native policy
 	// Renew the backstop immediately, and not after all replicas have the policy: the backstop is for the case that
 	// they do not answer.
-	if err := a.renew(ctx, native, is.Hash()); err != nil {
+	if err := a.renew(ctx, native, is.Hash()); err != nil || !f.wait {
 		return err
 	}
-	if !f.wait {
-		return nil
-	}
-	if len(replicas) == 0 && a.nativeOnly(ctx, c) {
-		a.say("there are no webhooks and no replicas: only the native policies enforce the policy")
+	if noReplicas {
+		if a.nativeOnly(ctx, c) {
+			a.say("there are no webhooks and no replicas: only the native policies enforce the policy")
+		}
 		return nil
 	}
 	return a.await(ctx, f, c, p, is.Hash())

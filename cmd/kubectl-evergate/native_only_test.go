@@ -268,6 +268,34 @@ func TestApplyWithoutWebhooks(t *testing.T) {
 	}
 }
 
+// TestApplyRemovesNativePolicies applies a policy without any native part to a cluster with only native policies. Apply
+// does not wait for replicas after it has removed the native policies.
+func TestApplyRemovesNativePolicies(t *testing.T) {
+	cluster := nativeCluster(t, "evergate-system")
+	read := cluster.serve(t)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			read(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if r.Method == http.MethodDelete && !bytes.Contains(body, []byte("dryRun")) {
+			delete(cluster, path.Dir(r.URL.Path)) // each resource has only one object
+		}
+		(&writable{}).ServeHTTP(w, r)
+	}
+	only := strings.ReplaceAll(partlyNative, "types: {denied: [NodePort]}, ", "")
+	var out bytes.Buffer
+	code := run(t.Context(), []string{
+		"apply", "-f", "-", "--no-plan", "--best-effort", "--yes", "--kubeconfig", kubeconfig(t, handler),
+	}, strings.NewReader(only), &out, &out)
+	if code != exitOK || strings.Contains(out.String(), "no replicas") ||
+		!strings.Contains(out.String(), "no part of the policy is native, so the backstop was removed") {
+		t.Errorf("exit code %d:\n%s", code, &out)
+	}
+}
+
 // TestPreflightUnread checks that preflight does not take webhooks that may not be listed for absent.
 func TestPreflightUnread(t *testing.T) {
 	cluster := nativeCluster(t, "evergate-system")
