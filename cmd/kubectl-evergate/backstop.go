@@ -60,7 +60,7 @@ func (a *app) renewal(
 	if err := a.requireNative(ctx, f, c, r); err != nil {
 		return nil, nil, err
 	}
-	n := &needs{policy: is, uses: r.Uses, native: r.Coverage}
+	n := &needs{policy: is, uses: r.Uses, native: r.Coverage, agreed: true}
 	if r.Done() {
 		return nil, n, nil
 	}

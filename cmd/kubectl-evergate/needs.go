@@ -22,6 +22,7 @@ type needs struct {
 	policy policy.Document
 	uses   []export.WebhookUse // the webhooks that native policies can replace
 	native []export.Coverage   // nil if native policies do not enforce the policy
+	agreed bool                // the user has agreed to the parts that are not native
 	unread bool                // the user may not list native policies
 }
 
@@ -73,14 +74,14 @@ func (n *needs) uncalled(h *hook) string {
 }
 
 // warnOfGroups prints a warning for each group of webhooks that is off although the policy needs it. It reports whether
-// there is such a group. If there are only native policies, it does not print anything, because the user has agreed to
-// omissions with --best-effort, or apply has reported that it may not list native policies.
+// there is such a group. Without webhooks, it does not print anything if the user has agreed to the omissions of the
+// backstop with --best-effort, or if apply has reported that it may not list native policies.
 func (a *app) warnOfGroups(hooks []hook, n *needs) bool {
 	groups := n.groupsOff(hooks)
 	switch {
-	case len(groups) == 0 || len(hooks) == 0 && (n.native != nil || n.unread):
+	case len(groups) == 0 || len(hooks) == 0 && (n.agreed || n.unread):
 		return false
-	case len(hooks) == 0:
+	case len(hooks) == 0 && n.native == nil:
 		a.say("warning: there are no webhooks of Evergate and no native policies, so nothing enforces the policy. To " +
 			"install the webhooks, apply your overlay or chart")
 		return true

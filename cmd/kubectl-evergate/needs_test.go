@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,7 +91,7 @@ func TestWarnOfGroups(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := &needs{policy: doc, unread: test.unread}
+			n := &needs{policy: doc, unread: test.unread, agreed: test.native}
 			if test.native {
 				n.native = export.Export(doc, export.Options{Targets: []export.Target{export.VAP, export.MAP}}).Coverage
 			}
@@ -111,6 +112,44 @@ func TestWarnOfGroups(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWarnOfFiles checks the warning in a cluster without webhooks whose API server has native policies in files. apply
+// does not ask about the parts that are not in the files.
+func TestWarnOfFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		nativePolicy: "",
+		partlyNative: "evergate: warning: webhooks for Ingresses and Services are off, and the native policies do not " +
+			"completely enforce these entries of the policy: services types. To switch them on, remove the component " +
+			"no-ingresses or set the chart value webhooks.ingressesAndServices to true\n",
+	} {
+		cluster := objects{}.serve(t)
+		handler := func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost { // the probe for files
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusForbidden)
+				fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", `+
+					`"message": "evergate-probe.static.k8s.io: exported from [policy 0123456789ab]"}`)
+				return
+			}
+			cluster(w, r)
+		}
+		var stderr bytes.Buffer
+		a := &app{namespace: "evergate-system", stderr: &stderr}
+		a.kubeconfig.ExplicitPath = kubeconfig(t, handler)
+		c, err := a.connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := policy.Describe(policy.File{Name: "p.yaml", Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, err := a.requireCalled(t.Context(), c, needsOfFiles(t.Context(), c, doc, time.Time{}))
+		if diff := cmp.Diff(want, stderr.String()); err != nil || diff != "" || off != (want != "") {
+			t.Errorf("%t, %v, -want +got:\n%s", off, err, diff)
+		}
 	}
 }
 
