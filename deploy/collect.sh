@@ -21,8 +21,13 @@ need() {
   kubectl get --ignore-not-found -o json "$@" && return
   echo "collect.sh: left out: kubectl get $*" >&2
   for resource; do :; done # the last argument
+  unread "${resource%%/*}"
+}
+
+# unread prints a resource that kubectl cannot read.
+unread() {
   printf '{"apiVersion":"v1","kind":"Status","status":"Failure","message":"it could not be read",'
-  printf '"details":{"kind":"%s"}}\n' "${resource%%/*}"
+  printf '"details":{"kind":"%s"}}\n' "$1"
 }
 
 # The resources that the API server serves, one on each line. kubectl reports an error if it cannot list all of them, for
@@ -115,10 +120,14 @@ done
 # Objects in Evergate's namespace.
 #
 # kustomize may add a hash to the name of the policy, and the ConfigMaps of earlier policies stay in the cluster.
-policies=$(kubectl -n "$namespace" get configmaps --output=name |
-  sed -nE 's,^configmap(/evergate-policy(-[a-z0-9]{10})?)$,configmaps\1,p')
-# shellcheck disable=SC2086 # names do not contain blanks or wildcards
-need -n "$namespace" ${policies:-configmaps/evergate-policy}
+if policies=$(kubectl -n "$namespace" get configmaps --output=name); then
+  policies=$(echo "$policies" | sed -nE 's,^configmap(/evergate-policy(-[a-z0-9]{10})?)$,configmaps\1,p')
+  # shellcheck disable=SC2086 # names do not contain blanks or wildcards
+  need -n "$namespace" ${policies:-configmaps/evergate-policy}
+else
+  unread configmaps # there may be a policy with a hash in its name
+  get -n "$namespace" configmaps/evergate-policy
+fi
 for kind in \
   pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
   networkpolicies endpointslices roles rolebindings; do

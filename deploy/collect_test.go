@@ -165,6 +165,19 @@ func TestCollectUnread(t *testing.T) {
 	}
 }
 
+// collect.sh does not know whether there is a policy with a hash in its name if it may not list ConfigMaps.
+func TestCollectUnlisted(t *testing.T) {
+	stdout, _, asked := collect(t, "SERVED=pods", "UNLISTED=1")
+	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
+	if err != nil || !slices.Equal(inv.notListed, []string{"configmaps"}) {
+		t.Errorf("not listed: %q, %v", inv.notListed, err)
+	}
+	text, err := os.ReadFile(asked)
+	if err != nil || !strings.Contains(string(text), "-n evergate-system configmaps/evergate-policy\n") {
+		t.Errorf("it does not read the ConfigMap evergate-policy: %v", err)
+	}
+}
+
 // checkAsked checks that the script only reads, and that it reads only the certificates of Secrets.
 func checkAsked(t *testing.T, file string) {
 	t.Helper()
