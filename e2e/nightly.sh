@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 parts=(incidents apiservers calls traces matrix chart goodput worst fuzz vuln release)
 page=e2e/nightly.md
-reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md')
+reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md' ':!docs/compatibility.md')
 logs=build/nightly # release deletes dist
 mkdir -p "$logs"
 
