@@ -20,8 +20,8 @@ func viewCertificate(crt *object.Certificate) certificateView {
 // certificateRules compiles the rules for Certificates.
 func certificateRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule[certificateView] {
-		return rule[certificateView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, always))...)
+		return newRule(e.ruleHeader, e.checks())
+	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, always))...)
 }
 
 // EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.

@@ -12,6 +12,14 @@ type comparisons struct {
 	cancelled bool // the context is done
 }
 
+// newComparisons returns a count of comparisons that stops at limit, and when ctx is done.
+func newComparisons(ctx context.Context, limit int) *comparisons {
+	return &comparisons{ctx: ctx, limit: limit}
+}
+
+// tooMany reports whether the limit is exceeded, and returns the limit.
+func (e *comparisons) tooMany() (limit int, over bool) { return e.limit, e.over }
+
 // compare counts one comparison, and reports whether it may be made.
 func (e *comparisons) compare() bool { return e.spend(1) }
 

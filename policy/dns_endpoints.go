@@ -20,8 +20,8 @@ func viewDNSEndpoint(e *object.DNSEndpoint) dnsEndpointView { return dnsEndpoint
 // dnsEndpointRules compiles the rules for DNSEndpoints.
 func dnsEndpointRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.DNSEndpoints, c, func(e *dnsEndpointsEntry) rule[dnsEndpointView] {
-		return rule[dnsEndpointView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, (*dnsEndpointView).claims)...)
+		return newRule(e.ruleHeader, e.checks())
+	}, nil, ownerRules(c.owners, (*dnsEndpointView).claims)...)
 }
 
 // EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.

@@ -54,5 +54,12 @@ func (e *Effort) spend(n int) bool {
 	return e.err == nil
 }
 
+// spend counts n steps of an Effort. It returns the error of the Effort if the evaluation must end. It is a function,
+// because a method would be part of the API of package policy.
+func spend(e *Effort, n int) error {
+	e.spend(n)
+	return e.err
+}
+
 // stepsOf returns the number of steps for reading a value n times.
 func stepsOf(n int, value string) int { return n * (1 + len(value)/stepBytes) }

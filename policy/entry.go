@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -44,11 +45,11 @@ func (h *header) head() *header { return h }
 
 // applies reports whether the entry applies to s, and the reason if it does not. It counts the steps of its selectors.
 func (h *header) applies(s *subject) (why selectorResult, ok bool) {
-	if h.Until.hasEnded(s.now) {
+	if h.Until.hasEnded(s.Now) {
 		return selectorResult{dimension: untilDimension, value: h.Until.text}, false
 	}
-	if h.resources != nil && !slices.Contains(h.resources, s.resource) {
-		return selectorResult{dimension: kindsDimension, value: s.resource}, false
+	if h.resources != nil && !slices.Contains(h.resources, s.Resource) {
+		return selectorResult{dimension: kindsDimension, value: s.Resource}, false
 	}
 	if why, ok = h.Match.matches(s); !ok {
 		return why, false
@@ -64,6 +65,48 @@ func (h *header) applies(s *subject) (why selectorResult, ok bool) {
 func (h *header) appliesTo(s *subject) bool {
 	_, ok := h.applies(s)
 	return ok
+}
+
+// permanentExclude returns the exclude if it does not end. It returns nil if the entry has no such exclude.
+func (h *header) permanentExclude() *selector {
+	if h.exempt != nil {
+		return nil
+	}
+	return h.Exclude
+}
+
+// excludeReason returns why the entry excludes an image of a Pod. excluded contains the images of the exclude. It
+// returns an empty text if the entry does not exclude the image, or its exclude has ended.
+func (h *header) excludeReason(ref match.Reference, excluded match.ImageSet, s *subject) (why string) {
+	if h.Exclude == nil || h.exempt != nil && h.exempt.hasEnded(s.Now) {
+		return ""
+	}
+	if p, ok := excluded.Find(ref); ok {
+		why = "exclude.images has " + p.String()
+	} else if by, excluded := h.Exclude.excludes(s); excluded {
+		why = "exclude." + by.dimension + " has " + by.pattern
+	} else {
+		return ""
+	}
+	if h.exempt != nil {
+		why += " until " + h.exempt.Until
+	}
+	if h.Exclude.Reason != "" {
+		why += ": " + string(h.Exclude.Reason)
+	}
+	return why
+}
+
+// limitTo makes the entry apply only to objects of the given resources. It applies to all objects if resources is nil.
+func (h *header) limitTo(resources []string) { h.resources = resources }
+
+// weaken sets the mode of a rule about workloads. The findings of a rule in mode enforce report that Pods are denied.
+func (h *header) weaken(m Mode) { h.deniesPods, h.Mode = h.Mode == Enforce, m }
+
+// validateWithoutSelectors is like validate, without the errors about match and exclude.
+func (h *header) validateWithoutSelectors(d dimensions) error {
+	h.dimensions = d
+	return h.reject(h.Mode)
 }
 
 // validate returns an error for dimensions of selectors that have no meaning for the kind of the entry. The Validate
@@ -167,15 +210,6 @@ func passing[S ~string](allowed []S) string {
 	return "; allowed: " + text.List(allowed)
 }
 
-// stringsOf returns values in the form in which sentences list them.
-func stringsOf[T fmt.Stringer](values []T) []string {
-	s := make([]string, len(values))
-	for i, v := range values {
-		s[i] = v.String()
-	}
-	return s
-}
-
 // rejectEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
 // because [] denies every value there.
 func rejectEmpty[T any](field string, list []T) error {
@@ -183,17 +217,6 @@ func rejectEmpty[T any](field string, list []T) error {
 		return nil
 	}
 	return strict.Fieldf(field, "[] checks nothing: leave the field out")
-}
-
-// textsOf returns values as texts.
-func textsOf[S ~string](values []S) []string {
-	return slices.Collect(func(yield func(string) bool) {
-		for _, v := range values {
-			if !yield(string(v)) {
-				return
-			}
-		}
-	})
 }
 
 const (

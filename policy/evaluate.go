@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"strconv"
-
-	"github.com/evergate/evergate/policy/object"
-)
+import "github.com/evergate/evergate/policy/object"
 
 // check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
 // passes.
@@ -19,6 +15,9 @@ type rule[T any] struct {
 	checks []check[T]
 }
 
+// newRule returns a rule with the header of an entry.
+func newRule[T any](h ruleHeader, checks []check[T]) rule[T] { return rule[T]{h, checks} }
+
 // recorder collects the findings of checks in one object.
 type recorder struct {
 	effort  *Effort
@@ -28,9 +27,9 @@ type recorder struct {
 	// collect is called for each finding. It returns the finding for the check to fill in its path and reason, or nil if
 	// the sentence is not needed.
 	collect func(id identity) *Finding
-	// isExempt reports whether an exception silences a finding. In the object before an update, an exception that applies
-	// to either object silences it. isExempt is nil if the policy has no exceptions.
-	isExempt func(id identity) bool
+	// exempts reports whether an exception silences a finding. In the object before an update, an exception that applies
+	// to either object silences it. exempts is nil if the policy has no exceptions.
+	exempts func(id identity) bool
 }
 
 // spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
@@ -47,12 +46,17 @@ func (r *recorder) add(id identity, path, reason string) {
 	}
 }
 
+// isExempt reports whether an exception silences a finding. In the object before an update, an exception that applies to
+// either object silences it.
+func (r *recorder) isExempt(id identity) bool { return r.exempts != nil && r.exempts(id) }
+
 // viewOf is a pointer to the view of an object: the object and the values that checks parse from it.
 type viewOf[T any] interface {
 	*T
 	Metadata() *object.Meta
-	// classes returns the classes of the object, which select its implementation. Some objects do not have classes.
-	classes() classes
+	// classes returns the classes of the object, which select its implementation. A text is empty if the object does not
+	// have that class.
+	classes() [2]string
 }
 
 // evaluation is the evaluation of one object by the rules of its kind.
@@ -150,11 +154,11 @@ func (s *ruleset[T]) prepareViews(a object.Attributes, obj *T, r *recorder, old 
 	}
 }
 
-// nameExempt sets isExempt. Only policies with exceptions need it.
+// nameExempt sets exempts. Only policies with exceptions need it.
 func (j *evaluation[T]) nameExempt() {
-	j.isExempt = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
+	j.exempts = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
 	if old := j.old; old != nil {
-		old.isExempt = func(id identity) bool { return old.exempt.find(old.rule, &id) != nil || j.isExempt(id) }
+		old.exempts = func(id identity) bool { return old.exempt.find(old.rule, &id) != nil || j.exempts(id) }
 	}
 }
 
@@ -238,7 +242,7 @@ func explain[O, T any, P viewOf[T]](s *ruleset[T], a object.Attributes, see func
 				return &last
 			}
 			r := recorder{effort: new(Effort), subject: &sub, collect: count}
-			r.isExempt = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
+			r.exempts = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
 			s.prepareViews(a, &seen, &r, nil)
 			for _, c := range rule.checks {
 				c.find(&seen, &r)
@@ -262,6 +266,3 @@ func (s *ruleset[T]) notEvaluated(why string) []RuleTrace {
 func (h *header) trace(why string) RuleTrace {
 	return RuleTrace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }
-
-// elementPath returns the path of an element of a list.
-func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
@@ -72,9 +73,9 @@ const (
 // exceptionEntries is the exceptions block of a policy.
 type exceptionEntries []exceptionsEntry
 
-// compile compiles the entries. It checks that their rules exist in the policy, and that their match has a meaning for
-// these rules.
-func (es exceptionEntries) compile(b *blocks, c *comparisons, errs *strict.Collector) *exceptions {
+// compile compiles the entries. It checks that their rules exist among the entries with the given headers, and that
+// their match has a meaning for these rules.
+func (es exceptionEntries) compile(headers iter.Seq[*header], c *comparisons, errs *strict.Collector) *exceptions {
 	if len(es) == 0 {
 		return nil
 	}
@@ -83,7 +84,7 @@ func (es exceptionEntries) compile(b *blocks, c *comparisons, errs *strict.Colle
 		return nil
 	}
 	x := newExceptions()
-	named := newNamedRules(b)
+	named := newNamedRules(headers)
 	for i := range es {
 		e := &es[i]
 		named.check(e, c, errs)
@@ -103,17 +104,16 @@ type namedRules struct {
 	mirrors map[string]bool // the names of mirrors entries, which have no findings
 }
 
-func newNamedRules(b *blocks) *namedRules {
+func newNamedRules(headers iter.Seq[*header]) *namedRules {
 	n := &namedRules{byName: map[string]*header{}, mirrors: map[string]bool{}}
-	for i := range b.Mirrors {
-		n.mirrors[string(b.Mirrors[i].Name)] = true
-	}
-	b.headers(func(h *header) {
-		if !n.mirrors[string(h.Name)] {
+	for h := range headers {
+		if h.dimensions == mirrorDimensions() {
+			n.mirrors[string(h.Name)] = true
+		} else {
 			n.all = append(n.all, h)
 			n.byName[string(h.Name)] = h
 		}
-	})
+	}
 	return n
 }
 
@@ -181,8 +181,8 @@ func (n *namedRules) nearest(p rulePattern) string {
 }
 
 // warnings returns a warning for each entry that exempts every object, because its rules have no effect, and for each
-// pattern with a check that does not exist in any rule.
-func (es exceptionEntries) warnings() strict.Errors {
+// pattern with a check that does not exist in any rule. checkNames returns the names of all checks.
+func (es exceptionEntries) warnings(checkNames func() []string) strict.Errors {
 	if len(es) == 0 {
 		return nil
 	}

@@ -44,7 +44,7 @@ func (x *exemptions) spend(n int) bool { return x.subject.effort == nil || x.sub
 // isExcluded reports whether the exclude of a rule is active and covers the object or the image of a finding. The
 // exclude must have an end date.
 func (x *exemptions) isExcluded(h *header, id *identity) bool {
-	if h.exempt.hasEnded(x.subject.now) {
+	if h.exempt.hasEnded(x.subject.Now) {
 		return false
 	}
 	if x.excludeOf != h {
@@ -54,7 +54,7 @@ func (x *exemptions) isExcluded(h *header, id *identity) bool {
 	if x.excluded || h.Exclude.Images == nil {
 		return x.excluded
 	}
-	return x.spend(imageSteps) && id.isImageOf(h.exempt.images)
+	return x.spend(match.ImageSteps) && id.isImageOf(h.exempt.images)
 }
 
 // inForce returns the active exceptions whose match the object meets.
@@ -63,12 +63,12 @@ func (x *exemptions) inForce() []*exception {
 		return x.applicable
 	}
 	x.ready = true
-	for _, i := range x.exceptions.index.candidates(x.subject.namespace) {
+	for _, i := range x.exceptions.index.candidates(x.subject.Namespace) {
 		e := &x.exceptions.list[i]
 		if !x.spend(1) {
 			return nil
 		}
-		if e.hasEnded(x.subject.now) {
+		if e.hasEnded(x.subject.Now) {
 			continue
 		}
 		if e.covers(x.subject) {
@@ -142,10 +142,6 @@ func (id *identity) isImageOf(set match.ImageSet) bool {
 	_, ok := set.Find(match.Reference{Name: id.value, Suffix: id.detail})
 	return ok
 }
-
-// imageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's
-// name.
-const imageSteps = 4
 
 // malformedImage is the use in the identity of a finding about a text that is not an image reference.
 const malformedImage = "malformed"

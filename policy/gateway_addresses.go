@@ -31,7 +31,7 @@ func (b *gatewayAddressRules) checks() []check[gatewayView] {
 	}
 	return []check[gatewayView]{gatewayAddresses{
 		match.NewCIDRSet(b.Allowed), match.NewHostSet(b.Hostnames),
-		passing(append(stringsOf(b.Allowed), stringsOf(b.Hostnames)...)),
+		passing(append(text.Strings(b.Allowed), text.Strings(b.Hostnames)...)),
 	}}
 }
 

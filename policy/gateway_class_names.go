@@ -27,7 +27,7 @@ type gatewayClassesAllowed struct {
 }
 
 func (c gatewayClassesAllowed) find(g *gatewayView, r *recorder) {
-	if g.ClassName == "" || !r.spend(stepsOf(len(c.patterns), g.ClassName)) || matchesAny(c.patterns, g.ClassName) {
+	if g.ClassName == "" || !r.spend(stepsOf(len(c.patterns), g.ClassName)) || match.AnyGlob(c.patterns, g.ClassName) {
 		return
 	}
 	r.add(identity{check: "classNames.allowed", value: g.ClassName}, "spec.gatewayClassName",

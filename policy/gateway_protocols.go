@@ -35,7 +35,7 @@ func (c protocolsAllowed) find(g *gatewayView, r *recorder) {
 		if !r.spend(stepsOf(len(c.patterns), l.Protocol)) {
 			return
 		}
-		if matchesAny(c.patterns, l.Protocol) {
+		if match.AnyGlob(c.patterns, l.Protocol) {
 			continue
 		}
 		if f := r.tryAdd(listenerIdentity(l, "protocols.allowed", l.Protocol)); f != nil {

@@ -102,7 +102,7 @@ func (crossNamespaceRefs) find(g *gatewayView, r *recorder) {
 		if !r.spend(stepsOf(1, ref.Namespace)) {
 			return
 		}
-		if ref.Namespace == "" || ref.Namespace == r.subject.namespace {
+		if ref.Namespace == "" || ref.Namespace == r.subject.Namespace {
 			continue
 		}
 		id := identity{check: "tls.crossNamespaceRefs", value: ref.Namespace, detail: ref.Name}

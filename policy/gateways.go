@@ -87,8 +87,8 @@ func viewGateway(g *object.Gateway) gatewayView { return gatewayView{Gateway: g}
 // gatewayRules compiles the rules for Gateways and ListenerSets.
 func gatewayRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule[gatewayView] {
-		return rule[gatewayView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, always))...)
+		return newRule(e.ruleHeader, e.checks())
+	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, always))...)
 }
 
 // EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
@@ -121,4 +121,4 @@ func (g *gatewayView) listeners(r *recorder) iter.Seq2[int, *object.Listener] {
 }
 
 // classes returns spec.gatewayClassName.
-func (g *gatewayView) classes() classes { return classes{g.ClassName} }
+func (g *gatewayView) classes() [2]string { return [2]string{g.ClassName} }

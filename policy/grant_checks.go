@@ -118,7 +118,7 @@ func (c grantFromNamespaces) steps(f *object.GrantFrom) int {
 }
 
 func (c grantFromNamespaces) passes(f *object.GrantFrom) bool {
-	return matchesAny(c.patterns, f.Namespace)
+	return match.AnyGlob(c.patterns, f.Namespace)
 }
 
 func (c grantFromNamespaces) field(f *object.GrantFrom) (name, reason string) {
@@ -142,7 +142,7 @@ func (grantFromKinds) id() string { return "from.kinds" }
 func (c grantFromKinds) steps(f *object.GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
 
 func (c grantFromKinds) passes(f *object.GrantFrom) bool {
-	return matchesAny(c.kinds, grantFromKind(f))
+	return match.AnyGlob(c.kinds, grantFromKind(f))
 }
 
 func (c grantFromKinds) field(f *object.GrantFrom) (name, reason string) {
@@ -159,7 +159,7 @@ func (grantToKinds) id() string { return "to.kinds" }
 
 func (c grantToKinds) steps(t *object.GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
 
-func (c grantToKinds) passes(t *object.GrantTo) bool { return matchesAny(c.kinds, grantToKind(t)) }
+func (c grantToKinds) passes(t *object.GrantTo) bool { return match.AnyGlob(c.kinds, grantToKind(t)) }
 
 func (c grantToKinds) field(t *object.GrantTo) (name, reason string) {
 	return "kind", text.Quote(grantToKind(t)) + " is not allowed" + c.passing

@@ -21,8 +21,8 @@ func viewGrant(g *object.Grant) grantView { return grantView{Grant: g} }
 // grantRules compiles the rules for ReferenceGrants.
 func grantRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Grants, c, func(e *grantsEntry) rule[grantView] {
-		return rule[grantView]{e.ruleHeader, e.checks()}
-	})
+		return newRule(e.ruleHeader, e.checks())
+	}, nil)
 }
 
 // EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.

@@ -99,7 +99,7 @@ func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T]
 	var checks []check[T]
 	add := func(c hostCheck) { checks = append(checks, eachClaim[T]{c, claims}) }
 	if h.Allowed != nil {
-		add(hostsAllowed{match.NewHostTemplates(h.Allowed), passing(stringsOf(h.Allowed))})
+		add(hostsAllowed{match.NewHostTemplates(h.Allowed), passing(text.Strings(h.Allowed))})
 	}
 	if h.Denied != nil {
 		add(hostsDenied{match.NewHostOverlaps(h.Denied)})
@@ -131,7 +131,7 @@ type eachClaim[T any] struct {
 
 func (c eachClaim[T]) find(obj *T, r *recorder) {
 	claims := c.claims(obj, r)
-	claims.lookup = hostLookup{namespace: r.subject.namespace}
+	claims.lookup = hostLookup{namespace: r.subject.Namespace}
 	for i := range claims.list {
 		h := &claims.list[i]
 		if !r.spend(h.steps()) {
@@ -141,7 +141,7 @@ func (c eachClaim[T]) find(obj *T, r *recorder) {
 			continue
 		}
 		if f := r.tryAdd(h.identity(c.id())); f != nil {
-			f.Path, f.Reason = h.at.String(), c.reason(h, r.subject.namespace)
+			f.Path, f.Reason = h.at.String(), c.reason(h, r.subject.Namespace)
 		}
 	}
 }

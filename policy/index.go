@@ -24,9 +24,10 @@ type ruleset[T any] struct {
 func (s *ruleset[T]) strictestMode() Mode { return s.strictest }
 
 // compileRules compiles entries, except entries that are off, and adds more rules after them. It stops when isDone
-// returns true.
+// returns true. prepare completes the views of objects, see ruleset.
 func compileRules[E, T any](
-	entries []E, exceptions *exceptions, isDone func() bool, compile func(*E) rule[T], more []rule[T],
+	entries []E, exceptions *exceptions, isDone func() bool, compile func(*E) rule[T],
+	prepare func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder), more []rule[T],
 ) *ruleset[T] {
 	var rules []rule[T]
 	for i := range entries {
@@ -38,7 +39,7 @@ func compileRules[E, T any](
 		}
 	}
 	s := newRuleset(append(rules, more...))
-	s.exceptions = exceptions
+	s.exceptions, s.prepare = exceptions, prepare
 	return s
 }
 

@@ -71,8 +71,8 @@ func (ing *ingressView) classNames() iter.Seq2[string, string] {
 }
 
 // classes returns the class in the field and the class in the annotation.
-func (ing *ingressView) classes() classes {
-	c := classes{1: ing.Annotations[classAnnotation]}
+func (ing *ingressView) classes() [2]string {
+	c := [2]string{1: ing.Annotations[classAnnotation]}
 	if ing.ClassName != nil {
 		c[0] = *ing.ClassName
 	}

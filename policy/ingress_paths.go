@@ -86,7 +86,7 @@ func (p *pathRules) checks() []check[ingressView] {
 	var checks []check[ingressView]
 	source := ingressPathSource()
 	if p.Types != nil {
-		checks = append(checks, pathsTypes[ingressView]{source, textsOf(p.Types), passing(p.Types)})
+		checks = append(checks, pathsTypes[ingressView]{source, text.Plain(p.Types), passing(p.Types)})
 	}
 	if p.Denied != nil {
 		checks = append(checks, pathsDenied[ingressView]{source, p.Denied})

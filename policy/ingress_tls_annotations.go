@@ -1,8 +1,6 @@
 package policy
 
-import (
-	"strings"
-)
+import "strings"
 
 // tlsByAnnotation is the result of tlsAnnotations.
 type tlsByAnnotation struct {

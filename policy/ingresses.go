@@ -62,11 +62,9 @@ func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: 
 
 // ingressRules compiles the rules for Ingresses.
 func ingressRules(b *blocks, c *compilation) rules {
-	s := rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
-		return rule[ingressView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
-	s.prepare = prepareViews(c, (*ingressView).answersChallenges)
-	return s
+	return rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
+		return newRule(e.ruleHeader, e.checks())
+	}, (*ingressView).answersChallenges, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
 }
 
 // EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.

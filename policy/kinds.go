@@ -45,11 +45,13 @@ func headOf(entry reflect.Value) *header {
 	return e.head()
 }
 
-// headers calls yield for each entry.
-func (b *blocks) headers(yield func(*header)) {
+// headers yields the header of each entry.
+func (b *blocks) headers(yield func(*header) bool) {
 	for _, entries := range b.all() {
 		for i := range entries.Len() {
-			yield(headOf(entries.Index(i)))
+			if !yield(headOf(entries.Index(i))) {
+				return
+			}
 		}
 	}
 }

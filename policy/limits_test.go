@@ -281,8 +281,8 @@ services:
 	}{
 		"rules": {1, func(e *comparisons, _ *strict.Collector) int {
 			return len(rulesOf(doc.Services, &compilation{comparisons: e}, func(*servicesEntry) rule[serviceView] {
-				return rule[serviceView]{ruleHeader: ruleHeader{header: header{Mode: Warn}}}
-			}).rules)
+				return newRule[serviceView](ruleHeader{header: header{Mode: Warn}}, nil)
+			}, nil).rules)
 		}},
 		"mirrors": {4, func(e *comparisons, errs *strict.Collector) int { return compileMirrors(doc.Mirrors, e, errs).len() }},
 		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().rejectLoops(e, errs); return errs.Len() }},

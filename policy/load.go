@@ -131,7 +131,7 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 		}
 	}
 	var p *Policy
-	compare := &comparisons{ctx: ctx, limit: limits.Comparisons}
+	compare := newComparisons(ctx, limits.Comparisons)
 	if errs.Len() == 0 {
 		p = all.compile(compare, errs)
 	} else if !d.Stopped() {
@@ -265,12 +265,14 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
-	d.headers(func(*header) { p.entries++ })
+	for range d.headers {
+		p.entries++
+	}
 	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
 	c := compilation{
 		comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
 		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces,
-		exceptions: d.Exceptions.compile(&d.blocks, e, errs),
+		exceptions: d.Exceptions.compile(d.headers, e, errs),
 	}
 	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
@@ -279,7 +281,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
 			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
-			p.mirrors.warnDenied(deniedImagesIn(d.Pods)), d.Templates.warnings(p.counts), d.Exceptions.warnings())
+			p.mirrors.warnDenied(deniedImagesIn(d.Pods)), d.Templates.warnings(p.counts), d.Exceptions.warnings(checkNames))
 		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p
@@ -319,31 +321,32 @@ type compilation struct {
 	owners []ownerLevel // of the policy
 }
 
-// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them.
+// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them. isSolver is
+// as in prepareViews.
 func rulesOf[E, T any, P kindView[T]](
-	entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T],
+	entries []E, c *compilation, compile func(*E) rule[T], isSolver func(*T, *recorder) bool, more ...rule[T],
 ) *ruleset[T] {
-	s := compileRules(entries, c.exceptions, c.pollDone, compile, more)
-	s.prepare = prepareViews[T, P](c, nil)
-	return s
+	return compileRules(entries, c.exceptions, c.pollDone, compile, prepareViews[T, P](c, isSolver), more)
 }
 
 // uniqueNames adds an error for each name that two entries share, because findings, metrics and alerts could not
 // distinguish the entries.
 func (d *document) uniqueNames(errs *strict.Collector) {
-	first := map[entryName]strict.Pos{}
+	first := map[string]strict.Pos{}
 	see := func(h *header) {
 		if h.Name == "" { // there is already an error about it
 			return
 		}
-		if pos, again := first[h.Name]; again {
+		if pos, again := first[string(h.Name)]; again {
 			errs.Errorf(h.Pos, "the name %s is taken by %s: names must be unique in the whole policy",
 				text.Quote(h.Name), pos)
 			return
 		}
-		first[h.Name] = h.Pos
+		first[string(h.Name)] = h.Pos
 	}
-	d.headers(see)
+	for h := range d.headers {
+		see(h)
+	}
 	for i := range d.Exceptions {
 		see(&header{Name: d.Exceptions[i].Name, Pos: d.Exceptions[i].Pos})
 	}

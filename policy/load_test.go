@@ -219,7 +219,9 @@ func TestEveryBlockIsCounted(t *testing.T) {
 		names = append(names, name)
 	}
 	entries := 0
-	b.headers(func(*header) { entries++ })
+	for range b.headers {
+		entries++
+	}
 	if entries != len(names) {
 		t.Errorf("headers yields %d entries of %d blocks", entries, len(names))
 	}
@@ -242,7 +244,9 @@ func TestEveryBlockIsCounted(t *testing.T) {
 	if b.counts() != (Counts{}) {
 		t.Errorf("entries that are off are counted: %+v", b.counts())
 	}
-	b.headers(func(h *header) { h.Mode = Audit })
+	for h := range b.headers {
+		h.Mode = Audit
+	}
 	for name, n := range b.counts().All() {
 		if n != 1 {
 			t.Errorf("%d entries of %s are counted", n, name)

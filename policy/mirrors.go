@@ -169,7 +169,7 @@ func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
 
 // excludesPlace reports whether the entry permanently excludes every image at a place.
 func (m *mirror) excludesPlace(place string) bool {
-	if m.exempt != nil {
+	if m.permanentExclude() == nil {
 		return false
 	}
 	_, ok := m.excluded.FindPlace(place)
@@ -215,32 +215,10 @@ func (r *mirrorRoute) target(ref match.Reference) (normal, written string) {
 	return normal, r.to.registry + normal[len(registry):]
 }
 
-// excludes returns why the entry excludes an image of a Pod. It returns an empty text if the entry does not exclude the
-// image, or its exclude block has expired.
-func (m *mirror) excludes(ref match.Reference, s *subject) (why string) {
-	if m.Exclude == nil || m.exempt != nil && m.exempt.hasEnded(s.now) {
-		return ""
-	}
-	if p, ok := m.excluded.Find(ref); ok {
-		why = "exclude.images has " + p.String()
-	} else if by, excluded := m.Exclude.excludes(s); excluded {
-		why = "exclude." + by.dimension + " has " + by.pattern
-	} else {
-		return ""
-	}
-	if m.exempt != nil {
-		why += " until " + m.exempt.Until
-	}
-	if m.Exclude.Reason != "" {
-		why += ": " + string(m.Exclude.Reason)
-	}
-	return why
-}
-
 // follow returns the outcome for an image that the source of the route covers.
 func (r *mirrorRoute) follow(ref match.Reference, s *subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
-	if out.Detail = r.excludes(ref, s); out.Detail != "" {
+	if out.Detail = r.excludeReason(ref, r.excluded, s); out.Detail != "" {
 		out.Outcome = Excluded
 		return out
 	}

@@ -43,20 +43,21 @@ func (t *mirrorTable) rejectLoops(e *comparisons, errs *strict.Collector) {
 // forGood returns the end of a sentence that requires an exclude block. If the entry already has an exclude block that
 // expires, the end requires one without until.
 func (m *mirror) forGood() string {
-	if m.exempt == nil {
-		return ""
+	if m.Exclude != nil && m.permanentExclude() == nil {
+		return " without until"
 	}
-	return " without until"
+	return ""
 }
 
 // stopComparing reports whether to stop comparing entries. It adds an error if the reason is the limit on comparisons.
 func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Collector) bool {
-	if e.over && !t.limitFiled {
+	limit, over := e.tooMany()
+	if over && !t.limitFiled {
 		t.limitFiled = true
 		errs.Errorf(at.Pos, "comparing the mirrors entries takes more than %s comparisons, which is the limit: "+
-			"let fewer entries share sources, mirrors and namespaces with several *", text.Thousands(e.limit))
+			"let fewer entries share sources, mirrors and namespaces with several *", text.Thousands(limit))
 	}
-	return e.over || e.pollDone()
+	return over || e.pollDone()
 }
 
 // nextRoute returns a route that would rewrite the images at the place base again. It returns nil if there is no such

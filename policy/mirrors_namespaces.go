@@ -23,9 +23,9 @@ func (x namespaceIndex) find(s *subject) *mirror {
 	if len(x) == 0 {
 		return nil
 	}
-	for i := range len(s.namespace) + 1 {
-		for _, c := range x[s.namespace[:i]] {
-			if !c.pattern.Match(s.namespace) {
+	for i := range len(s.Namespace) + 1 {
+		for _, c := range x[s.Namespace[:i]] {
+			if !c.pattern.Match(s.Namespace) {
 				continue
 			}
 			if _, ok := c.mirror.Match.matches(s); !ok {

@@ -72,10 +72,11 @@ func (t *mirrorTable) pullSecrets(namespace string) []string {
 	var names []string
 	for i := range t.mirrors {
 		m := &t.mirrors[i]
+		exclude := m.permanentExclude()
 		switch {
 		case m.pullSecret == "" || m.Mode != Enforce:
-		case m.Match != nil && m.Match.Namespaces != nil && !matchesAny(m.Match.Namespaces, namespace):
-		case m.Exclude != nil && m.exempt == nil && matchesAny(m.Exclude.Namespaces, namespace):
+		case m.Match != nil && m.Match.Namespaces != nil && !match.AnyGlob(m.Match.Namespaces, namespace):
+		case exclude != nil && match.AnyGlob(exclude.Namespaces, namespace):
 		default:
 			names = append(names, m.pullSecret)
 		}

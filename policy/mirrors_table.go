@@ -212,11 +212,11 @@ func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
 	var out ImageOutcome
 	for o := range t.covering(ref.Name) {
 		r := o.route(s)
-		if r != nil && !r.Until.hasEnded(s.now) {
+		if r != nil && !r.Until.hasEnded(s.Now) {
 			return r.follow(ref, s)
 		}
 		if out.Detail == "" && r != nil {
-			out.Detail = "mirrors entry " + string(r.Name) + " ended, it has until: " + r.Until.text
+			out.Detail = "mirrors entry " + string(r.Name) + " ended, it has until: " + r.Until.String()
 		} else if out.Detail == "" {
 			out.Detail = "the match of no entry for " + o.source.String() + " is met"
 		}
@@ -238,7 +238,7 @@ func (o *origin) route(s *subject) *mirrorRoute {
 	if len(o.withMatch) == 0 {
 		return o.withoutMatch
 	}
-	if m := o.index.find(s); m != nil && (o.withoutMatch == nil || !m.Until.hasEnded(s.now)) {
+	if m := o.index.find(s); m != nil && (o.withoutMatch == nil || !m.Until.hasEnded(s.Now)) {
 		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *mirrorRoute, order int) int {
 			return cmp.Compare(r.order, order)
 		})

@@ -11,7 +11,7 @@ import (
 // the evaluated object.
 func namespaceOfRef(o *object.Reference, r *recorder) string {
 	if o.Namespace == "" {
-		return r.subject.namespace
+		return r.subject.Namespace
 	}
 	return o.Namespace
 }

@@ -26,7 +26,7 @@ func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 
 // openShiftRouteRules compiles the rules for OpenShift Routes.
 func openShiftRouteRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, openShiftOwners(c.owners, b.Routes)...)
+	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, nil, openShiftOwners(c.owners, b.Routes)...)
 }
 
 // EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
@@ -46,11 +46,11 @@ func (p *Policy) ExplainOpenShiftRoute(a object.Attributes, route *object.OpenSh
 // a prefix, and its backends are in its namespace. If the entry has no other checks, the returned rule is off.
 func (e *routesEntry) openShiftRule() rule[openShiftRouteView] {
 	h, checks := e.ruleHeader, e.openShiftChecks()
-	h.resources = textsOf(e.Kinds)
+	h.limitTo(text.Plain(e.Kinds))
 	if len(checks) == 0 {
 		h.Mode = Off
 	}
-	return rule[openShiftRouteView]{h, checks}
+	return newRule(h, checks)
 }
 
 func (e *routesEntry) openShiftChecks() []check[openShiftRouteView] {
@@ -124,7 +124,7 @@ type routerDomains struct{ names []string }
 
 // newRouterDomains returns the domains in a list, each once.
 func newRouterDomains(list []routerDomain) *routerDomains {
-	names := textsOf(list)
+	names := text.Plain(list)
 	slices.Sort(names)
 	return &routerDomains{slices.Compact(names)}
 }
@@ -213,7 +213,7 @@ func (c openShiftBackends) find(route *openShiftRouteView, r *recorder) {
 		if !r.spend(stepsOf(1+len(c.kinds), kind)) {
 			return
 		}
-		if matchesAny(c.kinds, kind) {
+		if match.AnyGlob(c.kinds, kind) {
 			continue
 		}
 		if f := r.tryAdd(identity{check: "backends.kinds", value: kind}); f != nil {

@@ -26,12 +26,13 @@ type ownersEntry struct {
 // Validate implements strict.Validator.
 func (e *ownersEntry) Validate() error {
 	var faults strict.Faults
-	e.dimensions = claimantDimensions()
-	faults.Add(e.reject(e.Mode))
-	for field, selector := range map[string]*selector{"match": e.Match, "exclude": e.Exclude} {
-		if selector != nil {
-			faults.Fieldf(field, "has no meaning here: namespaces lists the owners of the hosts")
-		}
+	faults.Add(e.validateWithoutSelectors(claimantDimensions()))
+	const noMeaning = "has no meaning here: namespaces lists the owners of the hosts"
+	if e.Match != nil {
+		faults.Fieldf("match", noMeaning)
+	}
+	if e.Exclude != nil {
+		faults.Fieldf("exclude", noMeaning)
 	}
 	if len(e.Hosts) == 0 {
 		faults.Fieldf("hosts", "[] owns nothing: leave the entry out")
@@ -96,7 +97,7 @@ func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule[T] {
 	var rules []rule[T]
 	for _, level := range levels {
 		h := ruleHeader{header: header{Name: ownersName, Mode: level.mode}}
-		rules = append(rules, rule[T]{h, []check[T]{ownedElsewhere[T]{level, claims}}})
+		rules = append(rules, newRule(h, []check[T]{ownedElsewhere[T]{level, claims}}))
 	}
 	return rules
 }
@@ -133,7 +134,7 @@ func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *recorder) {
 	var exempt map[*ownersEntry]struct{}
 	for by, entry := range c.level.hosts.Find(h.HostPattern) {
 		owner := c.level.entries[entry]
-		if !r.spend(stepsOf(1+len(owner.Namespaces), r.subject.namespace)) {
+		if !r.spend(stepsOf(1+len(owner.Namespaces), r.subject.Namespace)) {
 			return
 		}
 		if _, found := exempt[owner]; found || !c.level.isForeign(owner, r.subject) {
@@ -148,7 +149,7 @@ func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *recorder) {
 			f.Rule, f.Note = string(owner.Name), string(owner.Message)
 			f.Path, f.Reason = h.at.String(), owner.reason(h, by)
 		}
-		if r.isExempt == nil || !r.isExempt(id) || !r.spend(ledgerSteps) {
+		if !r.isExempt(id) || !r.spend(ledgerSteps) {
 			return
 		}
 		if exempt == nil {
@@ -161,8 +162,8 @@ func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *recorder) {
 // isForeign reports whether an entry has the mode of the level, has not expired, and does not list the namespace of the
 // object.
 func (l *ownerLevel) isForeign(e *ownersEntry, s *subject) bool {
-	return e.Mode == l.mode && !e.Until.hasEnded(s.now) &&
-		(s.namespace == "" || !matchesAny(e.Namespaces, s.namespace))
+	return e.Mode == l.mode && !e.Until.hasEnded(s.Now) &&
+		(s.Namespace == "" || !match.AnyGlob(e.Namespaces, s.Namespace))
 }
 
 // reason returns the sentence about a claim with a host that the entry owns. by is the pattern that covers the host.

@@ -12,6 +12,11 @@ type part[T any] struct {
 	exempt exemptions
 }
 
+// newPart returns the part at spec, with its view and its subject.
+func newPart[T any](view T, s *subject, spec string) part[T] {
+	return part[T]{view: view, subject: s, spec: spec}
+}
+
 // podsDenied is the end of the message of a finding in a template, if the rule will deny the Pods.
 const podsDenied = "; its Pods will be denied"
 

@@ -27,7 +27,9 @@ func (d *document) places() []EntryPlace {
 		at := Problem{File: h.Pos.File, Line: h.Pos.Line, Column: h.Pos.Column}
 		all = append(all, EntryPlace{string(h.Name), block, at})
 	}
-	d.headers(add)
+	for h := range d.headers {
+		add(h)
+	}
 	for i := range d.Exceptions {
 		add(&header{Name: d.Exceptions[i].Name, Mode: Enforce, Pos: d.Exceptions[i].Pos})
 	}

@@ -70,8 +70,8 @@ func acceptWord(b []byte, word string) error {
 // checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
 func (e *podsEntry) checks(p *Policy) []check[podView] {
 	var excluded match.ImageSet
-	if e.Exclude != nil && e.exempt == nil {
-		excluded = match.NewImageSet(e.Exclude.Images)
+	if exclude := e.permanentExclude(); exclude != nil {
+		excluded = match.NewImageSet(exclude.Images)
 	}
 	var checks []check[podView]
 	add := func(c imageCheck) { checks = append(checks, eachImage{c, excluded}) }
@@ -98,7 +98,7 @@ func (e *podsEntry) checks(p *Policy) []check[podView] {
 type imageCheck interface {
 	// id returns the field of the rule, for example images.digest.
 	id() string
-	// steps returns how many steps the method passes takes in addition to imageSteps.
+	// steps returns how many steps the method passes takes in addition to match.ImageSteps.
 	steps(img *podImage) int
 	// passes returns whether an image passes. s is the subject of its Pod.
 	passes(img *podImage, s *subject) bool
@@ -117,7 +117,7 @@ func (c eachImage) find(pod *podView, r *recorder) {
 	images := pod.images(r)
 	for i := range images {
 		img := &images[i]
-		if !r.spend(imageSteps + c.steps(img)) {
+		if !r.spend(match.ImageSteps + c.steps(img)) {
 			return
 		}
 		if c.passes(img, r.subject) {
@@ -230,7 +230,7 @@ type allowedImages struct {
 func newAllowedImages(patterns []match.ImagePattern) allowedImages {
 	c := allowedImages{match.NewImageSet(patterns), "no image is"}
 	if len(patterns) > 0 {
-		c.pass = "allowed are " + text.List(stringsOf(patterns))
+		c.pass = "allowed are " + text.List(text.Strings(patterns))
 	}
 	return c
 }

@@ -25,8 +25,8 @@ func (e *podsEntry) Validate() error { return e.validate(podDimensions()) }
 // podRules compiles the rules for Pods.
 func podRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] {
-		return rule[podView]{e.ruleHeader, e.checks(c.policy)}
-	})
+		return newRule(e.ruleHeader, e.checks(c.policy))
+	}, nil)
 }
 
 // EvaluatePod evaluates the images of a Pod as they will be pulled. old is the Pod before an update, and nil for other

@@ -12,6 +12,6 @@ func Recorded(p *object.Pod, a object.Attributes, by ...*Policy) (pod *object.Po
 	for i, q := range by {
 		tables[i] = q.whole().mirrors
 	}
-	s := newSubject(attributesOfPods(a), &p.Meta, classes{}, nil)
+	s := newSubject(attributesOfPods(a), &p.Meta, [2]string{}, nil)
 	return recorded(p, &s, tables)
 }

@@ -53,7 +53,7 @@ func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort
 	if e == nil {
 		e = new(Effort)
 	}
-	s := newSubject(a, &pod.Meta, classes{}, e)
+	s := newSubject(a, &pod.Meta, [2]string{}, e)
 	rw, err := p.rewriteImages(a, pod, old, &s, e)
 	if err == nil && rw.Changes() {
 		rw.PullSecrets = pullSecretsOf(a, pod, rw.Images)
@@ -69,8 +69,8 @@ func (p *Policy) rewriteImages(a object.Attributes, pod, old *object.Pod, s *sub
 	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
-		if !e.spend(1) {
-			return Rewriting{}, e.err
+		if err := spend(e, 1); err != nil {
+			return Rewriting{}, err
 		}
 		if !mutable {
 			out.Outcome, out.Image = Ignored, img
@@ -78,8 +78,8 @@ func (p *Policy) rewriteImages(a object.Attributes, pod, old *object.Pod, s *sub
 			out.Outcome, out.Image = Unchanged, img
 		} else if s.template && isPlaceholder(img.Ref, pod) {
 			out.Outcome, out.Image = Placeholder, img
-		} else if !e.spend(match.ReferenceSteps(img.Ref) + imageSteps) {
-			return Rewriting{}, e.err
+		} else if err := spend(e, match.ReferenceSteps(img.Ref)+match.ImageSteps); err != nil {
+			return Rewriting{}, err
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
 			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
 		} else {
@@ -94,8 +94,8 @@ func (p *Policy) rewriteImages(a object.Attributes, pod, old *object.Pod, s *sub
 			}
 		}
 	}
-	if e.err != nil {
-		return Rewriting{}, e.err
+	if err := spend(e, 0); err != nil {
+		return Rewriting{}, err
 	}
 	if len(originals) == 0 {
 		return rw, nil

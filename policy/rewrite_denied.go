@@ -111,7 +111,7 @@ func (p *Policy) deniedBy(img *podImage, s *subject) string {
 			continue
 		}
 		pod := &object.Pod{Meta: object.Meta{Labels: s.labels}}
-		found, _ := evaluateUncut(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
+		found, _ := evaluateUncut(q.denying, s.Attributes, withImages(pod, []podImage{*img}), pod, nil, s.effort)
 		for _, f := range found {
 			if f.Denies() {
 				return f.ID()

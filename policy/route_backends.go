@@ -119,7 +119,7 @@ type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
 func (c backendsCrossNamespace[T]) find(obj *T, r *recorder) {
 	for ref, place := range c.each(obj, r) {
-		if namespaceOfRef(ref, r) == r.subject.namespace {
+		if namespaceOfRef(ref, r) == r.subject.Namespace {
 			continue
 		}
 		if f := r.tryAdd(place.identity("backends.crossNamespace", ref, r)); f != nil {
@@ -140,7 +140,7 @@ func (c backendsKinds[T]) find(obj *T, r *recorder) {
 		if !r.spend(len(c.kinds) * refSteps(ref)) {
 			return
 		}
-		if matchesAny(c.kinds, ref.Kind) {
+		if match.AnyGlob(c.kinds, ref.Kind) {
 			continue
 		}
 		if f := r.tryAdd(place.identity("backends.kinds", ref, r)); f != nil {

@@ -74,13 +74,13 @@ func (route *routeView) findClaims(r *recorder) {
 		return
 	}
 	var hosts []hostClaim
-	switch r.subject.resource {
+	switch r.subject.Resource {
 	case httpRoutes, grpcRoutes, tlsRoutes:
 		if hosts = hostnames(route.Hostnames, r); hosts == nil {
 			return
 		}
 	}
-	kind := routeKind(r.subject.resource).String()
+	kind := routeKind(r.subject.Resource).String()
 	if !route.isMesh() {
 		route.claimed.list = route.annotationClaims(kind, &route.Meta, hosts, r)
 		route.claimedInMesh.list = route.claimed.list

@@ -93,7 +93,7 @@ func (p *routeParentRules) checks() []check[routeView] {
 	}
 	var checks []check[routeView]
 	if p.Allowed != nil {
-		checks = append(checks, parentsAllowed{p.Allowed, passing(stringsOf(p.Allowed))})
+		checks = append(checks, parentsAllowed{p.Allowed, passing(text.Strings(p.Allowed))})
 	}
 	if p.CrossNamespace {
 		checks = append(checks, parentsCrossNamespace{})
@@ -161,7 +161,7 @@ func (c parentsAllowed) find(route *routeView, r *recorder) {
 func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *recorder) bool {
 	namespace, kind := namespaceOfRef(&p.Reference, r), gatewayKindOf(&p.Reference)
 	for _, a := range c.allowed {
-		in := namespace == r.subject.namespace
+		in := namespace == r.subject.Namespace
 		if a.Namespace != "" {
 			in = a.Namespace.Match(namespace)
 		}
@@ -192,7 +192,7 @@ func (parentsCrossNamespace) find(route *routeView, r *recorder) {
 		if !r.spend(refSteps(&p.Reference)) {
 			return
 		}
-		if namespaceOfRef(&p.Reference, r) == r.subject.namespace {
+		if namespaceOfRef(&p.Reference, r) == r.subject.Namespace {
 			continue
 		}
 		if f := r.tryAdd(parentIdentity(p, "parents.crossNamespace", r)); f != nil {

@@ -65,7 +65,7 @@ func (p *routePathRules) checks() []check[routeView] {
 	var checks []check[routeView]
 	source := pathSource[routeView]{paths: (*routeView).allPaths, literal: "write type Exact or PathPrefix"}
 	if p.Types != nil {
-		checks = append(checks, pathsTypes[routeView]{source, textsOf(p.Types), passing(p.Types)})
+		checks = append(checks, pathsTypes[routeView]{source, text.Plain(p.Types), passing(p.Types)})
 	}
 	if p.Denied != nil {
 		checks = append(checks, pathsDenied[routeView]{source, p.Denied})
@@ -85,7 +85,7 @@ func (p *routePathRules) checks() []check[routeView] {
 // HTTPRoutes and GRPCRoutes have paths.
 func (route *routeView) allPaths(r *recorder) []pathPlace {
 	kind := routePath
-	switch r.subject.resource {
+	switch r.subject.Resource {
 	case httpRoutes:
 	case grpcRoutes:
 		kind = routeMethod

@@ -118,3 +118,6 @@ func unsafeReason(s string, isUnsafe func(rune) bool) string {
 func isUnsafeInText(c rune) bool {
 	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)
 }
+
+// elementPath returns the path of an element of a list.
+func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }

@@ -49,10 +49,8 @@ func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 
 // routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules {
-	s := rulesOf(b.Routes, c, (*routesEntry).rule,
+	return rulesOf(b.Routes, c, (*routesEntry).rule, (*routeView).answersChallenges,
 		ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*routeView).claims, (*routeView).isSolver))...)
-	s.prepare = prepareViews(c, (*routeView).answersChallenges)
-	return s
 }
 
 // EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
@@ -149,6 +147,6 @@ func (e *routesEntry) checks() []check[routeView] {
 // rule compiles the entry. The rule applies only to the kinds of the entry.
 func (e *routesEntry) rule() rule[routeView] {
 	h := e.ruleHeader
-	h.resources = textsOf(e.Kinds)
-	return rule[routeView]{h, e.checks()}
+	h.limitTo(text.Plain(e.Kinds))
+	return newRule(h, e.checks())
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -49,15 +48,12 @@ type selector struct {
 	Reason reason `yaml:"reason"`
 }
 
-// subject contains the values that selectors compare: the namespace and the user of a request, and the labels and
-// classes of an object.
+// subject contains the values that selectors compare: the attributes of a request, and the labels and classes of an
+// object.
 type subject struct {
-	resource        string
-	namespace, user string
-	groups          []string
-	labels          map[string]string
-	classes         classes
-	now             time.Time
+	object.Attributes
+	labels  map[string]string
+	classes [2]string // see viewOf
 
 	template bool // the object is a workload's template: a controller may fill in images before it creates a Pod
 
@@ -65,24 +61,13 @@ type subject struct {
 	effort     *Effort // counts the steps of selectors; nil does not count or limit them
 }
 
-// classes are the classes of an object, which select the implementation that serves it. A text is empty if the object
-// does not have that class.
-type classes [2]string
-
-func newSubject(a object.Attributes, m *object.Meta, c classes, e *Effort) subject {
-	s := subject{
-		resource: a.Resource, namespace: a.Namespace, user: a.User, groups: a.Groups, now: a.Now,
-		labels: m.Labels, classes: c, effort: e,
-	}
-	for _, g := range s.groups {
+// newSubject returns the subject of an object with the given metadata and classes.
+func newSubject(a object.Attributes, m *object.Meta, c [2]string, e *Effort) subject {
+	s := subject{Attributes: a, labels: m.Labels, classes: c, effort: e}
+	for _, g := range s.Groups {
 		s.groupBytes += len(g)
 	}
 	return s
-}
-
-// attributes returns the attributes of the request.
-func (s *subject) attributes() object.Attributes {
-	return object.Attributes{Resource: s.resource, Namespace: s.namespace, User: s.user, Groups: s.groups, Now: s.now}
 }
 
 // hasLabel reports whether one of the labels matches a pattern.
@@ -93,7 +78,7 @@ func (s *subject) hasLabel(l labelPattern) bool {
 
 // hasClass reports whether one of the classes matches a pattern.
 func (s *subject) hasClass(patterns []match.Glob) bool {
-	return slices.ContainsFunc(s.classes[:], func(c string) bool { return c != "" && matchesAny(patterns, c) })
+	return slices.ContainsFunc(s.classes[:], func(c string) bool { return c != "" && match.AnyGlob(patterns, c) })
 }
 
 // classExcludedBy returns a pattern that matches a class, if the patterns match every class of the object. If the
@@ -112,8 +97,8 @@ func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, exclude
 
 // spend counts the steps of matches or excludes, and reports whether they may be taken.
 func (sel *selector) spend(s *subject) bool {
-	n := stepsOf(len(sel.Namespaces), s.namespace) + stepsOf(len(sel.Users), s.user)
-	n += len(s.groups) + len(sel.Groups)*(len(s.groups)+s.groupBytes/stepBytes)
+	n := stepsOf(len(sel.Namespaces), s.Namespace) + stepsOf(len(sel.Users), s.User)
+	n += len(s.Groups) + len(sel.Groups)*(len(s.Groups)+s.groupBytes/stepBytes)
 	for _, labels := range [][]labelPattern{sel.PodLabels, sel.Labels} {
 		for _, l := range labels {
 			n += stepsOf(1, s.labels[l.key])
@@ -175,12 +160,12 @@ func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
 		return selectorResult{}, true
 	case !sel.spend(s):
 		return selectorResult{dimension: errDimension}, false
-	case sel.Namespaces != nil && !matchesAny(sel.Namespaces, s.namespace):
-		return selectorResult{dimension: "namespaces", value: s.namespace}, false
-	case sel.Users != nil && !matchesAny(sel.Users, s.user):
-		return selectorResult{dimension: "users", value: s.user}, false
-	case sel.Groups != nil && !slices.ContainsFunc(s.groups, func(g string) bool { return matchesAny(sel.Groups, g) }):
-		return selectorResult{dimension: "groups", groups: s.groups}, false
+	case sel.Namespaces != nil && !match.AnyGlob(sel.Namespaces, s.Namespace):
+		return selectorResult{dimension: "namespaces", value: s.Namespace}, false
+	case sel.Users != nil && !match.AnyGlob(sel.Users, s.User):
+		return selectorResult{dimension: "users", value: s.User}, false
+	case sel.Groups != nil && !slices.ContainsFunc(s.Groups, func(g string) bool { return match.AnyGlob(sel.Groups, g) }):
+		return selectorResult{dimension: "groups", groups: s.Groups}, false
 	case sel.PodLabels != nil && !slices.ContainsFunc(sel.PodLabels, s.hasLabel):
 		return selectorResult{dimension: "podLabels"}, false
 	case sel.Labels != nil && !slices.ContainsFunc(sel.Labels, s.hasLabel):
@@ -193,12 +178,6 @@ func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
 		return selectorResult{dimension: "gatewayClassNames", value: s.classes[0]}, false
 	}
 	return selectorResult{}, true
-}
-
-// matchesAny reports whether one of the patterns matches a value.
-func matchesAny(patterns []match.Glob, value string) bool {
-	_, ok := match.FirstGlob(patterns, value)
-	return ok
 }
 
 // excludes reports whether an exclude applies to s, and returns the first dimension by which it does. Images are not
@@ -214,13 +193,13 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 	excludedBy := func(dimension, pattern string) selectorResult {
 		return selectorResult{excluded: true, dimension: dimension, pattern: pattern, why: string(sel.Reason)}
 	}
-	if g, ok := match.FirstGlob(sel.Namespaces, s.namespace); ok {
+	if g, ok := match.FirstGlob(sel.Namespaces, s.Namespace); ok {
 		return excludedBy("namespaces", string(g)), true
 	}
-	if g, ok := match.FirstGlob(sel.Users, s.user); ok {
+	if g, ok := match.FirstGlob(sel.Users, s.User); ok {
 		return excludedBy("users", string(g)), true
 	}
-	for _, group := range s.groups {
+	for _, group := range s.Groups {
 		if g, ok := match.FirstGlob(sel.Groups, group); ok {
 			return excludedBy("groups", string(g)), true
 		}
@@ -251,5 +230,5 @@ func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
 func (sel *selector) isEverything() bool {
 	only := *sel
 	only.Namespaces = nil
-	return !only.hasDimension() && matchesAny(sel.Namespaces, "") // only patterns of stars match the empty name
+	return !only.hasDimension() && match.AnyGlob(sel.Namespaces, "") // only patterns of stars match the empty name
 }

@@ -60,3 +60,22 @@ func (l labelPattern) String() string {
 	}
 	return l.key + "=" + string(l.value)
 }
+
+// labelGlobs returns the labels of a selector as patterns for key=value.
+func (sel *selector) labelGlobs() []match.Glob { return globsOf(sel.Labels) }
+
+// podLabelGlobs is like labelGlobs, for podLabels.
+func (sel *selector) podLabelGlobs() []match.Glob { return globsOf(sel.PodLabels) }
+
+// globsOf returns patterns for labels as patterns for key=value. A key without a value is key=*.
+func globsOf(labels []labelPattern) []match.Glob {
+	var globs []match.Glob
+	for _, l := range labels {
+		value := l.value
+		if l.anyValue {
+			value = "*"
+		}
+		globs = append(globs, match.Glob(l.key)+"="+value)
+	}
+	return globs
+}

@@ -19,8 +19,8 @@ func mustLabel(t *testing.T, text string) labelPattern {
 }
 
 var jane = subject{
-	namespace: "team-a", user: "jane", groups: []string{"devs", "system:authenticated"},
-	labels: map[string]string{"app": "web-1", "empty": ""}, classes: classes{"public-eu"},
+	Attributes: object.Attributes{Namespace: "team-a", User: "jane", Groups: []string{"devs", "system:authenticated"}},
+	labels:     map[string]string{"app": "web-1", "empty": ""}, classes: [2]string{"public-eu"},
 }
 
 // A match needs one element of every dimension that it has.
@@ -55,7 +55,7 @@ func TestMatch(t *testing.T) {
 	}
 	hostile := &selector{Namespaces: []match.Glob{"x"}}
 	want := `not matched: match.namespaces does not cover "\x1b[2J"`
-	if got, _ := hostile.matches(&subject{namespace: "\x1b[2J"}); got.String() != want {
+	if got, _ := hostile.matches(&subject{Attributes: object.Attributes{Namespace: "\x1b[2J"}}); got.String() != want {
 		t.Errorf("a terminal's escape sequence: %s", got)
 	}
 }

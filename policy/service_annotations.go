@@ -1,8 +1,6 @@
 package policy
 
-import (
-	"errors"
-)
+import "errors"
 
 // serviceAnnotationRules is the annotations block of a services entry: the rules for all objects, and a rule only for
 // load balancers.

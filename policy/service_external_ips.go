@@ -18,7 +18,7 @@ func (b *externalIPRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	return []check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
+	return []check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(text.Strings(b.Allowed))}}
 }
 
 // externalIPsAllowed is the check externalIPs.allowed. It finds each element of spec.externalIPs that is not in any of

@@ -52,7 +52,7 @@ func (b *externalNameRules) checks() []check[serviceView] {
 		denied:        match.NewHostSet(b.Denied),
 		limited:       b.Allowed != nil,
 		allowed:       match.NewHostSet(b.Allowed),
-		passing:       passing(stringsOf(b.Allowed)),
+		passing:       passing(text.Strings(b.Allowed)),
 	}}
 }
 
@@ -79,12 +79,12 @@ func (e *servicesEntry) backendRule() rule[serviceView] {
 	if len(checks) == 0 {
 		h.Mode = Off
 	}
-	return rule[serviceView]{h, checks}
+	return newRule(h, checks)
 }
 
 // xBackendRules compiles the rules for XBackends.
 func xBackendRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Services, c, (*servicesEntry).backendRule)
+	return rulesOf(b.Services, c, (*servicesEntry).backendRule, nil)
 }
 
 // externalNames finds a Service of type ExternalName whose spec.externalName does not pass, and an XBackend whose
@@ -102,7 +102,7 @@ type externalNames struct {
 
 func (c *externalNames) find(svc *serviceView, r *recorder) {
 	name, field := svc.ExternalName, "spec.externalName"
-	if r.subject.resource == xBackends {
+	if r.subject.Resource == xBackends {
 		name, field = svc.ExternalHostname, "spec.externalHostname.hostname"
 		if name == "" {
 			return

@@ -84,9 +84,9 @@ func (c loadBalancerClassAllowed) find(svc *serviceView, r *recorder) {
 }
 
 // classes returns spec.loadBalancerClass.
-func (svc *serviceView) classes() classes {
+func (svc *serviceView) classes() [2]string {
 	if svc.LoadBalancerClass == nil {
-		return classes{}
+		return [2]string{}
 	}
-	return classes{*svc.LoadBalancerClass}
+	return [2]string{*svc.LoadBalancerClass}
 }

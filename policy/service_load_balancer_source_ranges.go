@@ -61,7 +61,7 @@ func (b *sourceRangeRules) checks() []check[serviceView] {
 		cs = append(cs, sourceRangesRequired{})
 	}
 	if b != nil && b.Allowed != nil {
-		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
+		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), passing(text.Strings(b.Allowed))})
 		cs = append(cs, otherClients(clientAnnotations()))
 	}
 	return cs

@@ -55,10 +55,10 @@ func (b *loadBalancerStatusRules) checks() []check[serviceView] {
 	}
 	var cs []check[serviceView]
 	if b.Allowed != nil {
-		cs = append(cs, statusAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
+		cs = append(cs, statusAllowed{match.NewCIDRSet(b.Allowed), passing(text.Strings(b.Allowed))})
 	}
 	if b.Hostnames != nil {
-		cs = append(cs, statusHostnames{match.NewHostSet(b.Hostnames), passing(stringsOf(b.Hostnames))})
+		cs = append(cs, statusHostnames{match.NewHostSet(b.Hostnames), passing(text.Strings(b.Hostnames))})
 	}
 	if b.Writers != nil {
 		cs = append(cs, statusWriters{b.Writers, passing(slices.Concat(b.Writers.Users, b.Writers.Groups))})
@@ -174,11 +174,11 @@ func (c statusWriters) find(svc *serviceView, r *recorder) {
 // includes reports whether the user of the request is a writer.
 func (c statusWriters) includes(r *recorder) bool {
 	s := r.subject
-	if !r.spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.groups)) {
+	if !r.spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.Groups)) {
 		return true
 	}
-	return matchesAny(c.writers.Users, s.user) ||
-		slices.ContainsFunc(s.groups, func(g string) bool { return matchesAny(c.writers.Groups, g) })
+	return match.AnyGlob(c.writers.Users, s.User) ||
+		slices.ContainsFunc(s.Groups, func(g string) bool { return match.AnyGlob(c.writers.Groups, g) })
 }
 
 // add adds a finding about a field of an element, unless the value is empty.
@@ -188,6 +188,6 @@ func (c statusWriters) add(in *object.LoadBalancerIngress, value string, i int, 
 	}
 	if f := r.tryAdd(statusIdentity(in, "loadBalancerStatus.writers", value)); f != nil {
 		f.Path = statusPath(i, field)
-		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.subject.user) + ", who may not" + c.passing
+		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.subject.User) + ", who may not" + c.passing
 	}
 }

@@ -17,7 +17,7 @@ func (b *nodePortRules) checks() []check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	return []check[serviceView]{nodePortsAllowed{b.Allowed, text.List(stringsOf(b.Allowed))}}
+	return []check[serviceView]{nodePortsAllowed{b.Allowed, text.List(text.Strings(b.Allowed))}}
 }
 
 // nodePortsAllowed is the check nodePorts.allowed. It finds each node port outside the ranges: spec.ports[].nodePort of

@@ -60,7 +60,7 @@ func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, boo
 	if b == nil {
 		return nil
 	}
-	return []check[T]{portsAllowed[T]{b.Allowed, passing(stringsOf(b.Allowed)), list, port}}
+	return []check[T]{portsAllowed[T]{b.Allowed, passing(text.Strings(b.Allowed)), list, port}}
 }
 
 // portsAllowed is the check ports.allowed. It finds each spec.ports[].port of a Service, and each spec.listeners[].port

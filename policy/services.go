@@ -66,11 +66,9 @@ func viewService(svc *object.Service) serviceView { return serviceView{Service: 
 
 // serviceRules compiles the rules for Services.
 func serviceRules(b *blocks, c *compilation) rules {
-	s := rulesOf(b.Services, c, func(e *servicesEntry) rule[serviceView] {
-		return rule[serviceView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, (*serviceView).claims)...)
-	s.prepare = prepareViews(c, (*serviceView).answersChallenges)
-	return s
+	return rulesOf(b.Services, c, func(e *servicesEntry) rule[serviceView] {
+		return newRule(e.ruleHeader, e.checks())
+	}, (*serviceView).answersChallenges, ownerRules(c.owners, (*serviceView).claims)...)
 }
 
 // serviceKind returns the kind of object in a request: Services or XBackends.

@@ -50,7 +50,7 @@ func (c sharedNamespaces) warnings(at strict.Pos, owners int) strict.Errors {
 
 // include reports whether the object is in a shared gateway namespace. It is false if the Effort is exceeded.
 func (c sharedNamespaces) include(r *recorder) bool {
-	namespace := r.subject.namespace
+	namespace := r.subject.Namespace
 	if namespace == "" || !r.spend(stepsOf(len(c), namespace)) {
 		return false
 	}

@@ -74,7 +74,7 @@ func (a solverAccounts) users() []string {
 	if a == nil {
 		return SolverAccounts(nil)
 	}
-	return textsOf(a)
+	return text.Plain(a)
 }
 
 // SolverAnnotations returns the annotations that cert-manager adds to the solvers that it creates

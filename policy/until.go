@@ -47,6 +47,9 @@ const (
 // hasEnded reports whether now is at or after the end. A nil moment never ends. At the zero time, nothing has ended.
 func (m *moment) hasEnded(now time.Time) bool { return m != nil && !now.Before(m.ends) }
 
+// end returns the first time after m, in UTC.
+func (m *moment) end() time.Time { return m.ends }
+
 // EndOf returns the first time after until, in UTC. until is the value of a field as Describe returns it. EndOf returns
 // the zero time for any other text.
 func EndOf(until string) time.Time {

@@ -18,7 +18,7 @@ type view struct {
 func (v *view) base() *view { return v }
 
 // classes returns no classes. Kinds whose objects have classes define their own method.
-func (*view) classes() classes { return classes{} }
+func (*view) classes() [2]string { return [2]string{} }
 
 // kindView is a pointer to the view of an object of a kind.
 type kindView[T any] interface {

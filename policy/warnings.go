@@ -17,7 +17,9 @@ type entryWarnings struct {
 // warnings returns warnings about the policy's entries, in the same order.
 func (b *blocks) warnings(t *mirrorTable) strict.Errors {
 	w := entryWarnings{remaining: maxCompared}
-	b.headers(w.checkReach)
+	for h := range b.headers {
+		w.checkReach(h)
+	}
 	for i := range b.Mirrors {
 		w.checkSources(&b.Mirrors[i])
 	}
@@ -41,7 +43,7 @@ func (w *entryWarnings) warn(h *header, format string, args ...any) {
 
 // checkReach warns about an entry whose exclude covers its whole match.
 func (w *entryWarnings) checkReach(h *header) {
-	if h.Exclude == nil || h.exempt != nil { // an exclude that ends does not exclude anything later
+	if h.permanentExclude() == nil { // an exclude that ends does not exclude anything later
 		return
 	}
 	for _, dimension := range []struct {
@@ -64,8 +66,8 @@ func (w *entryWarnings) checkReach(h *header) {
 		{"namespaces", h.Match.Namespaces, h.Exclude.Namespaces},
 		{"users", h.Match.Users, h.Exclude.Users},
 		{"groups", h.Match.Groups, h.Exclude.Groups},
-		{"podLabels", labelGlobs(h.Match.PodLabels), labelGlobs(h.Exclude.PodLabels)},
-		{"labels", labelGlobs(h.Match.Labels), labelGlobs(h.Exclude.Labels)},
+		{"podLabels", h.Match.podLabelGlobs(), h.Exclude.podLabelGlobs()},
+		{"labels", h.Match.labelGlobs(), h.Exclude.labelGlobs()},
 		{"loadBalancerClasses", h.Match.LoadBalancerClasses, h.Exclude.LoadBalancerClasses},
 	} {
 		excluded := func(g match.Glob) bool { return w.excludes(dimension.exclude, g) }
@@ -74,19 +76,6 @@ func (w *entryWarnings) checkReach(h *header) {
 			return
 		}
 	}
-}
-
-// labelGlobs returns patterns for labels as patterns for key=value. A key without a value is key=*.
-func labelGlobs(labels []labelPattern) []match.Glob {
-	var globs []match.Glob
-	for _, l := range labels {
-		value := l.value
-		if l.anyValue {
-			value = "*"
-		}
-		globs = append(globs, match.Glob(l.key)+"="+value)
-	}
-	return globs
 }
 
 func not[T any](f func(T) bool) func(T) bool { return func(v T) bool { return !f(v) } }
@@ -156,7 +145,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 		})
 		if len(denied) > 0 {
 			w.warn(&e.header, "images.from denies the images of %s that are not written with the name of their mirror: "+
-				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(stringsOf(denied)), m.Name, m.Mode)
+				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(text.Strings(denied)), m.Name, m.Mode)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
@@ -41,13 +42,13 @@ func (w *entryWarnings) checkDisjoint(b *blocks) {
 		if e.Types == nil {
 			return &e.ruleHeader, nil
 		}
-		return &e.ruleHeader, textsOf(e.Types.Allowed)
+		return &e.ruleHeader, text.Plain(e.Types.Allowed)
 	}, same)
 	checkDisjoint(w, b.Services, "loadBalancerClass.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
 		if e.LoadBalancerClass == nil {
 			return &e.ruleHeader, nil
 		}
-		return &e.ruleHeader, textsOf(e.LoadBalancerClass.Allowed)
+		return &e.ruleHeader, text.Plain(e.LoadBalancerClass.Allowed)
 	}, same)
 }
 

@@ -41,14 +41,14 @@ func (e *podsEntry) modeOfWorkloads() Mode {
 
 // workloadRules compiles the rules for workloads.
 func workloadRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] { return e.workloadRule(c.policy) })
+	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] { return e.workloadRule(c.policy) }, nil)
 }
 
 // workloadRule returns the rule for Pod templates in workloads.
 func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
 	h := e.ruleHeader
-	h.deniesPods, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
-	return rule[podView]{h, e.checks(p)}
+	h.weaken(e.modeOfWorkloads())
+	return newRule(h, e.checks(p))
 }
 
 // WorkloadResult is the result of ReviewWorkload.
@@ -127,7 +127,7 @@ func (p *Policy) templateViews(
 		if !canChangeImages(a, &t.Pod) {
 			continue
 		}
-		s := new(newSubject(a, &t.Meta, classes{}, e))
+		s := new(newSubject(a, &t.Meta, [2]string{}, e))
 		s.template = true
 		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, s, e)
 		if err != nil {
@@ -135,7 +135,7 @@ func (p *Policy) templateViews(
 		}
 		rewritings[i] = rw
 		pod := podView{Pod: &t.Pod, outcome: rw.Images}
-		all = append(all, part[podView]{view: pod, subject: s, spec: t.Path})
+		all = append(all, newPart(pod, s, t.Path))
 	}
 	return all, rewritings, nil
 }
@@ -179,7 +179,7 @@ func (p *Policy) RewriteTemplates(a object.Attributes, w *object.Workload) ([]Te
 	for i := range w.Templates {
 		t := &w.Templates[i]
 		e := new(Effort)
-		s := newSubject(a, &t.Pod.Meta, classes{}, e)
+		s := newSubject(a, &t.Pod.Meta, [2]string{}, e)
 		s.template = true
 		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &s, e)
 		if err != nil {
