@@ -40,8 +40,11 @@ var errTooCostly = fmt.Errorf(
 // Steps returns the number of steps taken so far.
 func (e *Effort) Steps() int { return e.steps }
 
-// spend counts n steps and reports whether the evaluation may continue.
+// spend counts n steps and reports whether the evaluation may continue. A nil Effort neither counts nor limits steps.
 func (e *Effort) spend(n int) bool {
+	if e == nil {
+		return true
+	}
 	before := e.steps
 	e.steps += n
 	switch {

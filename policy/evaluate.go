@@ -46,8 +46,8 @@ func (r *recorder) add(id identity, path, reason string) {
 	}
 }
 
-// isExempt reports whether an exception silences a finding. In the object before an update, an exception that applies to
-// either object silences it.
+// isExempt reports whether an exception silences a finding. In the object before an update, an exception that applies
+// to either object silences it.
 func (r *recorder) isExempt(id identity) bool { return r.exempts != nil && r.exempts(id) }
 
 // viewOf is a pointer to the view of an object: the object and the values that checks parse from it.

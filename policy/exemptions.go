@@ -39,7 +39,7 @@ func (x *exemptions) find(h *header, id *identity) *Exemption {
 	return nil
 }
 
-func (x *exemptions) spend(n int) bool { return x.subject.effort == nil || x.subject.effort.spend(n) }
+func (x *exemptions) spend(n int) bool { return x.subject.effort.spend(n) }
 
 // isExcluded reports whether the exclude of a rule is active and covers the object or the image of a finding. The
 // exclude must have an end date.

@@ -161,6 +161,9 @@ type identity struct {
 	prefix netip.Prefix
 }
 
+// identityOf returns the identity of a finding. Only tests need it.
+func identityOf(f Finding) identity { return f.id }
+
 // ledger contains the identities of the findings of one check in the object before an update.
 type ledger struct {
 	values   map[valueKey]struct{}

@@ -64,7 +64,8 @@ func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: 
 func ingressRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
 		return newRule(e.ruleHeader, e.checks())
-	}, (*ingressView).answersChallenges, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
+	}, (*ingressView).answersChallenges,
+		ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
 }
 
 // EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.

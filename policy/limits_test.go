@@ -218,27 +218,12 @@ func TestTooLargeIsNotParsed(t *testing.T) {
 	}
 }
 
-// Comparisons are counted, and a context that is done is not polled again.
-func TestComparisons(t *testing.T) {
-	ctx := &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}
-	e := &comparisons{ctx: ctx, limit: 2}
-	for i, want := range []bool{true, true, false} {
-		if e.compare() != want || e.made != i+1 || e.over == want {
-			t.Errorf("with a limit of 2: %+v", e)
-		}
-	}
-	e = &comparisons{ctx: ctx, limit: 9}
-	for range 2 {
-		if e.compare() || !e.pollDone() || e.over {
-			t.Errorf("out of time: %+v", e)
-		}
-	}
-	if ctx.last, ctx.polls = 1, 0; !e.pollDone() || ctx.polls > 0 {
-		t.Error("a context that is done was polled again")
-	}
+// The limit on comparisons has one error.
+func TestStopComparing(t *testing.T) {
 	var errs strict.Collector
 	m := newMirrorTable(nil)
-	e = &comparisons{ctx: t.Context(), over: true}
+	e := newComparisons(t.Context(), -1)
+	e.compare()
 	for range 2 {
 		if !m.stopComparing(&mirror{}, e, &errs) || errs.Len() != 1 {
 			t.Errorf("above the limit it continues, or files %d errors", errs.Len())
@@ -282,7 +267,7 @@ services:
 		"rules": {1, func(e *comparisons, _ *strict.Collector) int {
 			return len(rulesOf(doc.Services, &compilation{comparisons: e}, func(*servicesEntry) rule[serviceView] {
 				return newRule[serviceView](ruleHeader{header: header{Mode: Warn}}, nil)
-			}, nil).rules)
+			}, nil).notEvaluated(""))
 		}},
 		"mirrors": {4, func(e *comparisons, errs *strict.Collector) int { return compileMirrors(doc.Mirrors, e, errs).len() }},
 		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().rejectLoops(e, errs); return errs.Len() }},
@@ -304,21 +289,21 @@ services:
 		"overlaps": {2, overlapping},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.find(&comparisons{ctx: t.Context(), limit: 1000}, new(strict.Collector)); got != test.want {
+			if got := test.find(newComparisons(t.Context(), 1000), new(strict.Collector)); got != test.want {
 				t.Errorf("with time: %d, want %d", got, test.want)
 			}
-			if got := test.find(&comparisons{ctx: done, limit: 1000}, new(strict.Collector)); got != 0 {
+			if got := test.find(newComparisons(done, 1000), new(strict.Collector)); got != 0 {
 				t.Errorf("without: %d", got)
 			}
 		})
 	}
 	// The third poll of the context is in the comparison of the second of three patterns with the first.
-	if got := overlapping(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}, limit: 1000}, new(strict.Collector)); got != 0 {
+	if got := overlapping(newComparisons(&countedContext{Context: t.Context(), cause: context.Canceled, last: 3}, 1000), new(strict.Collector)); got != 0 {
 		t.Errorf("a name: %d", got)
 	}
 	// The fourth route is a copy of the first route with another end.
 	errs := new(strict.Collector)
-	table().rejectCollisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
+	table().rejectCollisions(newComparisons(&countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, 1000), errs)
 	if errs.Len() > 0 {
 		t.Error(errs.Errors())
 	}
@@ -329,7 +314,7 @@ func TestNamespaceIndexIsShared(t *testing.T) {
 	var doc document
 	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
 	doc.merge(dec, policyFile("p", entry("a", "x.example, y.example, z.example", "m.example/{registry}", "a, b")))
-	e := &comparisons{ctx: t.Context(), limit: 1000}
+	e := newComparisons(t.Context(), 1000)
 	m := newMirrorTable(doc.Mirrors)
 	m.add(&doc.Mirrors[0], dec.Errors())
 	m.indexNamespaces(e, dec.Errors())

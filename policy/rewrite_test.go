@@ -385,14 +385,17 @@ func BenchmarkCompileMirrors(b *testing.B) {
 		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
 			entries := make([]mirrorEntry, n)
 			for i := range entries {
-				entries[i].Name, entries[i].Mode = entryName(fmt.Sprint(i)), Enforce
+				entries[i].Mode = Enforce
+				if err := entries[i].Name.UnmarshalText([]byte(fmt.Sprint(i))); err != nil {
+					b.Fatal(err)
+				}
 				entries[i].Sources = []source{{place: fmt.Sprintf("registry-%d.example", i)}}
 				entries[i].Mirror.place = fmt.Sprintf("m.example/%d", i)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs strict.Collector
-				compileMirrors(entries, &comparisons{ctx: b.Context(), limit: fileLimits().Comparisons}, &errs)
+				compileMirrors(entries, newComparisons(b.Context(), fileLimits().Comparisons), &errs)
 				if errs.Len() > 0 {
 					b.Fatal(errs.Errors())
 				}

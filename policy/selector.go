@@ -107,7 +107,7 @@ func (sel *selector) spend(s *subject) bool {
 	for _, c := range s.classes {
 		n += stepsOf(len(sel.ClassNames)+len(sel.LoadBalancerClasses)+len(sel.GatewayClassNames), c)
 	}
-	return s.effort == nil || s.effort.spend(n)
+	return s.effort.spend(n)
 }
 
 // selectorResult is why an entry does not apply to an object. It is formatted only when it is shown. The zero value
