@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -158,7 +159,7 @@ func TestCertificateClaims(t *testing.T) {
 		"no address":            {object.Certificate{IPAddresses: []string{"a.example"}}, "spec.ipAddresses[0] **"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claims := new(viewCertificate(&test.crt)).claims(new(recorder)).list
+			claims := new(viewCertificate(&test.crt)).claims(new(rule.Recorder)).list
 			var got []string
 			for i := range claims {
 				got = append(got, claims[i].at.String()+" "+claims[i].String())

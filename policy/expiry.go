@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -38,10 +39,10 @@ func (p *Policy) Expiries() []Expiry { return p.expiries }
 // expiries lists the parts of the document with an end date.
 func (d *document) expiries() []Expiry {
 	var all []Expiry
-	add := func(name string, what ExpiryWhat, m *moment, why string, at strict.Pos) {
+	add := func(name string, what ExpiryWhat, m *rule.Moment, why string, at strict.Pos) {
 		if m != nil {
 			place := Problem{File: at.File, Line: at.Line, Column: at.Column, Path: at.Path}
-			all = append(all, Expiry{name, what, m.String(), m.end(), why, place})
+			all = append(all, Expiry{name, what, m.String(), m.End(), why, place})
 		}
 	}
 	for h := range d.headers {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -156,12 +157,14 @@ func TestLoadDuplicateNames(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	at := func(line int) header { return header{Name: "same", Pos: strict.Pos{File: "a", Line: line, Column: 3}} }
+	at := func(line int) rule.Header {
+		return rule.Header{Name: "same", Pos: strict.Pos{File: "a", Line: line, Column: 3}}
+	}
 	all := document{blocks: blocks{
-		Mirrors:   []mirrorEntry{{header: at(1)}},
-		Pods:      []podsEntry{{ruleHeader: ruleHeader{header: at(2)}}},
-		Ingresses: []ingressesEntry{{ruleHeader: ruleHeader{header: at(3)}}},
-		Services:  []servicesEntry{{ruleHeader: ruleHeader{header: at(4)}}},
+		Mirrors:   []mirrorEntry{{Header: at(1)}},
+		Pods:      []podsEntry{{RuleHeader: rule.RuleHeader{Header: at(2)}}},
+		Ingresses: []ingressesEntry{{RuleHeader: rule.RuleHeader{Header: at(3)}}},
+		Services:  []servicesEntry{{RuleHeader: rule.RuleHeader{Header: at(4)}}},
 	}}
 	var lines []int
 	var errs strict.Collector

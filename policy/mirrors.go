@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // mirrorEntry is an entry of the mirrors block. Images from its sources are pulled from its mirror instead.
 type mirrorEntry struct {
-	header
+	rule.Header
 	// Sources lists the mirrored places. Each source is a registry, a registry and a path, or a wildcard such as *.gcr.io.
 	// If there are several sources, they must have the same content.
 	Sources []source `yaml:"sources,required"`
@@ -24,12 +25,12 @@ type mirrorEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *mirrorEntry) Suggest(field string) []string { return mirrorDimensions().suggest(field) }
+func (e *mirrorEntry) Suggest(field string) []string { return rule.MirrorDimensions().Suggest(field) }
 
 // Validate implements strict.Validator.
 func (e *mirrorEntry) Validate() error {
 	var faults strict.Faults
-	faults.Add(e.validate(mirrorDimensions()))
+	faults.Add(e.ValidateFor(rule.MirrorDimensions()))
 	if len(e.Sources) == 0 {
 		faults.Fieldf("sources", "[] does not cover any image: list at least one source, such as docker.io")
 	}
@@ -148,7 +149,7 @@ func (d destination) suits(s source) error {
 
 // mirror is a compiled entry. Entries in mode off are not compiled.
 type mirror struct {
-	header
+	rule.Header
 	to       destination
 	order    int            // index of the entry among the compiled entries
 	excluded match.ImageSet // exclude.images
@@ -157,7 +158,7 @@ type mirror struct {
 }
 
 func newMirror(e *mirrorEntry, order int) mirror {
-	m := mirror{header: e.header, to: e.Mirror, order: order, pullSecret: string(e.ImagePullSecret)}
+	m := mirror{Header: e.Header, to: e.Mirror, order: order, pullSecret: string(e.ImagePullSecret)}
 	if e.Exclude != nil {
 		m.excluded = match.NewImageSet(e.Exclude.Images)
 	}
@@ -169,7 +170,7 @@ func (m *mirror) where() string { return fmt.Sprintf("%s (%s)", m.Name, m.Pos) }
 
 // excludesPlace reports whether the entry permanently excludes every image at a place.
 func (m *mirror) excludesPlace(place string) bool {
-	if m.permanentExclude() == nil {
+	if m.PermanentExclude() == nil {
 		return false
 	}
 	_, ok := m.excluded.FindPlace(place)
@@ -216,9 +217,9 @@ func (r *mirrorRoute) target(ref match.Reference) (normal, written string) {
 }
 
 // follow returns the outcome for an image that the source of the route covers.
-func (r *mirrorRoute) follow(ref match.Reference, s *subject) ImageOutcome {
+func (r *mirrorRoute) follow(ref match.Reference, s *rule.Subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
-	if out.Detail = r.excludeReason(ref, r.excluded, s); out.Detail != "" {
+	if out.Detail = r.ExcludeReason(ref, r.excluded, s); out.Detail != "" {
 		out.Outcome = Excluded
 		return out
 	}

@@ -5,13 +5,14 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // rejectLoops adds an error for each mirror that a source covers, because its images would be rewritten again. It also
 // adds an error for each source at a mirror. Such a source would not have any effect, because an image at a mirror is
 // never rewritten. If the entry of the source excludes the place, rejectLoops does not add an error.
-func (t *mirrorTable) rejectLoops(e *comparisons, errs *strict.Collector) {
+func (t *mirrorTable) rejectLoops(e *rule.Comparisons, errs *strict.Collector) {
 	type loop struct {
 		of, by *mirror
 		base   string
@@ -43,32 +44,32 @@ func (t *mirrorTable) rejectLoops(e *comparisons, errs *strict.Collector) {
 // forGood returns the end of a sentence that requires an exclude block. If the entry already has an exclude block that
 // expires, the end requires one without until.
 func (m *mirror) forGood() string {
-	if m.Exclude != nil && m.permanentExclude() == nil {
+	if m.Exclude != nil && m.PermanentExclude() == nil {
 		return " without until"
 	}
 	return ""
 }
 
 // stopComparing reports whether to stop comparing entries. It adds an error if the reason is the limit on comparisons.
-func (t *mirrorTable) stopComparing(at *mirror, e *comparisons, errs *strict.Collector) bool {
-	limit, over := e.tooMany()
+func (t *mirrorTable) stopComparing(at *mirror, e *rule.Comparisons, errs *strict.Collector) bool {
+	limit, over := e.Limit()
 	if over && !t.limitFiled {
 		t.limitFiled = true
 		errs.Errorf(at.Pos, "comparing the mirrors entries takes more than %s comparisons, which is the limit: "+
 			"let fewer entries share sources, mirrors and namespaces with several *", text.Thousands(limit))
 	}
-	return over || e.pollDone()
+	return over || e.PollDone()
 }
 
 // nextRoute returns a route that would rewrite the images at the place base again. It returns nil if there is no such
 // route.
-func (t *mirrorTable) nextRoute(base string, e *comparisons) *mirrorRoute {
+func (t *mirrorTable) nextRoute(base string, e *rule.Comparisons) *mirrorRoute {
 	for o := range t.covering(base) {
 		if o.source.place == base {
 			continue // a source at a mirror; rejectLoops adds an error for its entry
 		}
 		for by := range o.routes() {
-			if !e.compare() {
+			if !e.Compare() {
 				return nil
 			}
 			if !by.excludesPlace(base) {
@@ -87,12 +88,12 @@ func (t *mirrorTable) nextRoute(base string, e *comparisons) *mirrorRoute {
 // above this one by the path p, then the images of d/p are rewritten to the same names. This is harmless if d/p is s
 // itself. It is also harmless if d does not rewrite any image of d/p, because a longer source covers them all or
 // exclude.images excludes them all.
-func (t *mirrorTable) rejectCollisions(e *comparisons, errs *strict.Collector) {
+func (t *mirrorTable) rejectCollisions(e *rule.Comparisons, errs *strict.Collector) {
 	known := groupByEnd(t.routes)
 	for i := range t.routes {
 		r := &t.routes[i]
 		for other, from := range known.colliding(r) {
-			if !e.compare() {
+			if !e.Compare() {
 				break
 			}
 			if from == r.source.place || other.excludesPlace(from) || t.hasLongerSource(from, other.source) {

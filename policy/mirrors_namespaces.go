@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -19,7 +20,7 @@ type namespacePattern struct {
 
 // find returns the entry whose match block s meets. It returns nil if there is no such entry. Entries do not have
 // overlapping namespaces, so the first pattern that matches is the only one.
-func (x namespaceIndex) find(s *subject) *mirror {
+func (x namespaceIndex) find(s *rule.Subject) *mirror {
 	if len(x) == 0 {
 		return nil
 	}
@@ -28,7 +29,7 @@ func (x namespaceIndex) find(s *subject) *mirror {
 			if !c.pattern.Match(s.Namespace) {
 				continue
 			}
-			if _, ok := c.mirror.Match.matches(s); !ok {
+			if _, ok := c.mirror.Match.Matches(s); !ok {
 				return nil
 			}
 			return c.mirror
@@ -40,7 +41,7 @@ func (x namespaceIndex) find(s *subject) *mirror {
 // indexNamespaces builds the indexes of the origins. It adds an error if the namespaces of two entries for one source
 // overlap, because it would be undefined which of the entries applies. Sources with the same entries share an index.
 // Otherwise an entry with ten thousand sources and ten thousand namespaces would need a hundred million pairs.
-func (t *mirrorTable) indexNamespaces(e *comparisons, errs *strict.Collector) {
+func (t *mirrorTable) indexNamespaces(e *rule.Comparisons, errs *strict.Collector) {
 	shared := map[string]namespaceIndex{}
 	var key []byte
 	for i := range t.origins {
@@ -74,12 +75,12 @@ const comparisonsPerPattern = 4
 
 // namespacePatterns returns the patterns of the entries of an origin. A match block without namespaces has the pattern
 // *.
-func (o *origin) namespacePatterns(e *comparisons) []namespacePattern {
+func (o *origin) namespacePatterns(e *rule.Comparisons) []namespacePattern {
 	n := 0
 	for _, r := range o.withMatch {
 		n += max(1, len(r.Match.Namespaces))
 	}
-	if !e.spend(n * comparisonsPerPattern) {
+	if !e.Spend(n * comparisonsPerPattern) {
 		return nil
 	}
 	all := make([]namespacePattern, 0, n)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -22,7 +23,7 @@ import (
 // it ends with, within the limit on comparisons.
 type overlaps struct {
 	source source
-	effort *comparisons
+	effort *rule.Comparisons
 	errs   *strict.Collector
 
 	all    []namespacePattern // sorted by head; with the same head, patterns with * come first
@@ -40,13 +41,13 @@ type opened struct {
 
 // findOverlaps adds an error for each pattern that overlaps with a pattern in another entry of the source. It sorts
 // all.
-func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) {
+func findOverlaps(s source, all []namespacePattern, e *rule.Comparisons, errs *strict.Collector) {
 	if !slices.ContainsFunc(all, func(c namespacePattern) bool { return c.mirror != all[0].mirror }) {
 		return // patterns in the same entry may overlap
 	}
 	x := newOverlaps(s, all, e, errs)
 	for i, c := range all {
-		if e.over || e.pollDone() {
+		if e.Over || e.PollDone() {
 			return
 		}
 		x.compare(i, c)
@@ -54,7 +55,7 @@ func findOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict
 }
 
 // newOverlaps returns the overlaps of a source. It sorts all, but does not compare patterns.
-func newOverlaps(s source, all []namespacePattern, e *comparisons, errs *strict.Collector) *overlaps {
+func newOverlaps(s source, all []namespacePattern, e *rule.Comparisons, errs *strict.Collector) *overlaps {
 	slices.SortStableFunc(all, func(a, b namespacePattern) int {
 		switch {
 		case a.pattern.Head() != b.pattern.Head():
@@ -110,7 +111,7 @@ func (x *overlaps) compareName(i int, c namespacePattern, rank int) {
 			continue
 		}
 		for _, o := range x.byTail[rank] {
-			if !x.effort.compare() {
+			if !x.effort.Compare() {
 				return
 			}
 			if o.mirror != c.mirror && o.pattern.Match(string(c.pattern)) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -26,7 +27,7 @@ func TestFindOverlapsEqualsPairwise(t *testing.T) {
 			}
 		}
 		var errs strict.Collector
-		findOverlaps(source{place: "x"}, slices.Clone(all), newComparisons(t.Context(), 1000), &errs)
+		findOverlaps(source{place: "x"}, slices.Clone(all), rule.NewComparisons(t.Context(), 1000), &errs)
 		if got := errs.Len() > 0; got != want {
 			t.Fatalf("%v: got %v, want %v", all, got, want)
 		}
@@ -55,7 +56,7 @@ func TestOverlapsRemovesClosed(t *testing.T) {
 	closed := 0
 	for range 1000 {
 		var errs strict.Collector
-		x := newOverlaps(source{place: "x"}, randomPatterns(random, 10), newComparisons(t.Context(), 1000), &errs)
+		x := newOverlaps(source{place: "x"}, randomPatterns(random, 10), rule.NewComparisons(t.Context(), 1000), &errs)
 		opened := 0
 		for i, c := range x.all {
 			x.compare(i, c)

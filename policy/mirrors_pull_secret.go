@@ -72,7 +72,7 @@ func (t *mirrorTable) pullSecrets(namespace string) []string {
 	var names []string
 	for i := range t.mirrors {
 		m := &t.mirrors[i]
-		exclude := m.permanentExclude()
+		exclude := m.PermanentExclude()
 		switch {
 		case m.pullSecret == "" || m.Mode != Enforce:
 		case m.Match != nil && m.Match.Namespaces != nil && !match.AnyGlob(m.Match.Namespaces, namespace):

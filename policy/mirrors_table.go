@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -35,10 +36,10 @@ type mirrorTable struct {
 }
 
 // compileMirrors builds the table of the entries that are not off, and adds errors about conflicts between them.
-func compileMirrors(entries []mirrorEntry, e *comparisons, errs *strict.Collector) *mirrorTable {
+func compileMirrors(entries []mirrorEntry, e *rule.Comparisons, errs *strict.Collector) *mirrorTable {
 	t := newMirrorTable(entries)
 	for i := range entries {
-		if e.pollDone() {
+		if e.PollDone() {
 			return t
 		}
 		if entries[i].Mode != Off {
@@ -95,8 +96,8 @@ func (t *mirrorTable) rewritesDockerHub() string {
 	return ""
 }
 
-// strictestMode implements rules.
-func (t *mirrorTable) strictestMode() Mode { return t.strictest }
+// StrictestMode implements rules.
+func (t *mirrorTable) StrictestMode() Mode { return t.strictest }
 
 // mirrorPlaces returns the places of the mirrors, each once, in the order of their names.
 func (t *mirrorTable) mirrorPlaces() []string {
@@ -205,14 +206,14 @@ func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 }
 
 // decide returns the outcome for an image. It does not set the field Image of the outcome.
-func (t *mirrorTable) decide(ref match.Reference, s *subject) ImageOutcome {
+func (t *mirrorTable) decide(ref match.Reference, s *rule.Subject) ImageOutcome {
 	if m, _ := t.standsAt(ref.Name); m != nil {
 		return ImageOutcome{Outcome: AtMirror, Entry: string(m.Name), Mode: m.Mode}
 	}
 	var out ImageOutcome
 	for o := range t.covering(ref.Name) {
 		r := o.route(s)
-		if r != nil && !r.Until.hasEnded(s.Now) {
+		if r != nil && !r.Until.HasEnded(s.Now) {
 			return r.follow(ref, s)
 		}
 		if out.Detail == "" && r != nil {
@@ -234,11 +235,11 @@ type origin struct {
 
 // route returns the route for the origin's images, or nil if no entry matches. It returns the route of an expired entry
 // only if no other entry applies.
-func (o *origin) route(s *subject) *mirrorRoute {
+func (o *origin) route(s *rule.Subject) *mirrorRoute {
 	if len(o.withMatch) == 0 {
 		return o.withoutMatch
 	}
-	if m := o.index.find(s); m != nil && (o.withoutMatch == nil || !m.Until.hasEnded(s.Now)) {
+	if m := o.index.find(s); m != nil && (o.withoutMatch == nil || !m.Until.HasEnded(s.Now)) {
 		i, _ := slices.BinarySearchFunc(o.withMatch, m.order, func(r *mirrorRoute, order int) int {
 			return cmp.Compare(r.order, order)
 		})

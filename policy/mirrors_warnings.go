@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -38,7 +39,7 @@ func (t *mirrorTable) warnDenied(entries []deniedImagesOf) strict.Errors {
 			}
 		}
 	}
-	w := mirrorWarnings{remaining: maxCompared}
+	w := mirrorWarnings{remaining: rule.MaxCompared}
 	for _, d := range places {
 		for _, name := range d.names() {
 			t.warnDeniedPlace(d, name, &w)
@@ -90,7 +91,7 @@ func (t *mirrorTable) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarn
 // mirrorWarnings collects the warnings of one policy.
 type mirrorWarnings struct {
 	errs      strict.Collector
-	more      bool // there are more than maxWarnings, or some pairs were not compared
+	more      bool // there are more than rule.MaxWarnings, or some pairs were not compared
 	remaining int  // number of pairs that may still be compared
 }
 
@@ -105,7 +106,7 @@ func (w *mirrorWarnings) compare(d *deniedPlace, r *mirrorRoute, at match.ImageP
 		return true
 	}
 	d.warned = true
-	if w.errs.Len() == maxWarnings {
+	if w.errs.Len() == rule.MaxWarnings {
 		w.more = true
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -83,7 +84,7 @@ func TestOpenShiftRouteClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claimed := func(domains ...string) string {
 				var all []string
-				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), new(recorder)).list
+				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), new(rule.Recorder)).list
 				for i := range claims {
 					all = append(all, claims[i].at.String()+" "+claims[i].String())
 				}

@@ -14,16 +14,9 @@
 //
 //	load.go      files → entries → Policy
 //	limits.go    limits on the cost of loading a policy
-//	entry.go     name, mode and message of an entry
 //	sets.go      rule sets: the entries that one webhook path evaluates
-//	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, the fields of
-//	             match and exclude that each kind has
 //	kinds.go     the blocks of a policy, and the kinds of objects to which they apply
 //	object/      the evaluated objects; object_ref.go, references in them
-//	evaluate.go  rules and checks, and their evaluation
-//	index.go     the rules that can match a namespace
-//	finding.go   findings, and the ratchet: only introduced findings deny an update
-//	effort.go    limits on the cost of evaluating an object
 //	rewrite.go   the outcome of each image of a Pod
 //
 // # Blocks of a policy file
@@ -82,14 +75,15 @@
 //	dnsEndpoints                          dns_endpoints.go, with its claims
 //	owners                                owners.go
 //	sharedGatewayNamespaces               shared_gateway_namespaces.go
-//	exceptions                            exceptions.go; exemptions.go, the exemption of findings
-//	until, reason                         until.go; expiry.go, the list of everything that expires
+//	exceptions                            internal/rule/exceptions.go
+//	until, reason                         internal/rule/until.go; expiry.go, the list of everything that expires
 //	annotationPrefixes                    annotation_prefixes.go
 //	globbingClasses                       globbing_classes.go
 //	hostAnnotations                       host_annotation_rows.go
 //	solverAccounts                        solvers.go, with the shapes of solver objects
 //	templates                             templates.go
 //
+// internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and limits.
 // internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
 // expressions. internal/host reads host names, and the annotations that claim hosts. internal/strict decodes YAML.
 package policy
@@ -99,6 +93,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -107,7 +102,7 @@ type Policy struct {
 	hash string
 	compiled
 
-	denying  *ruleset[podView] // see denyingRules
+	denying  *rule.Ruleset[podView] // see denyingRules
 	warnings strict.Errors
 	expiries []Expiry
 	places   []EntryPlace

@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
 // evaluateUpdate returns the introduced and the pre-existing findings of an update to svc, as checks and values.
 func evaluateUpdate(p *Policy, a object.Attributes, svc, old *object.Service) (introduced, existed []string) {
 	for _, f := range must(p.EvaluateService(a, svc, old, nil)) {
-		s := f.Check + " " + offender(identityOf(f))
+		s := f.Check + " " + offender(rule.IdentityOf(f))
 		if f.Existed {
 			existed = append(existed, s)
 		} else {
@@ -27,18 +28,18 @@ func evaluateUpdate(p *Policy, a object.Attributes, svc, old *object.Service) (i
 }
 
 // offender returns the value of the identity of a finding.
-func offender(id identity) string {
+func offender(id rule.Identity) string {
 	switch {
-	case id.prefix.IsValid():
-		return id.prefix.String()
-	case strings.HasPrefix(id.check, "annotations.") && id.detail != "":
-		return id.value + "=" + id.detail
-	case id.depth != match.HostItself:
-		return match.HostPattern{Name: id.value, Depth: id.depth}.String()
-	case id.use != "":
-		return id.use + " " + id.value
+	case id.Prefix.IsValid():
+		return id.Prefix.String()
+	case strings.HasPrefix(id.Check, "annotations.") && id.Detail != "":
+		return id.Value + "=" + id.Detail
+	case id.Depth != match.HostItself:
+		return match.HostPattern{Name: id.Value, Depth: id.Depth}.String()
+	case id.Use != "":
+		return id.Use + " " + id.Value
 	}
-	return id.value + id.detail
+	return id.Value + id.Detail
 }
 
 // Introduced findings deny an update, and pre-existing findings never do. There is one row for each kind of finding and
@@ -145,7 +146,7 @@ func TestRatchetServices(t *testing.T) {
 
 // A limited number of findings is kept, and pre-existing findings do not displace introduced findings.
 func TestFindingsAreBounded(t *testing.T) {
-	const n = 5 * maxFindings
+	const n = 5 * rule.MaxFindings
 	p := mustLoad(t, servicesRule("ports: {allowed: []}"))
 	service := func(ports ...int32) *object.Service {
 		svc := &object.Service{}
@@ -161,10 +162,10 @@ func TestFindingsAreBounded(t *testing.T) {
 
 	var e Effort
 	created := must(p.EvaluateService(object.Attributes{Operation: object.Create}, service(old...), nil, &e))
-	if len(created) != maxFindings {
-		t.Fatalf("%d findings are kept, want %d", len(created), maxFindings)
+	if len(created) != rule.MaxFindings {
+		t.Fatalf("%d findings are kept, want %d", len(created), rule.MaxFindings)
 	}
-	if e.Steps() != 2+maxFindings { // the rule, its check and each port up to the last finding
+	if e.Steps() != 2+rule.MaxFindings { // the rule, its check and each port up to the last finding
 		t.Errorf("evaluation went on for %d steps", e.Steps())
 	}
 	const first = "r/ports.allowed: spec.ports[0].port: 1 is not allowed; the policy allows none"
@@ -172,7 +173,7 @@ func TestFindingsAreBounded(t *testing.T) {
 	if got := created[0].String(); got != first {
 		t.Errorf("the first: %s", got)
 	}
-	if got := created[maxFindings-1].String(); got != last {
+	if got := created[rule.MaxFindings-1].String(); got != last {
 		t.Errorf("the last: %s", got)
 	}
 
@@ -186,7 +187,7 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 	updated := must(p.EvaluateService(object.Attributes{Operation: object.Update}, service(append(old, n+1)...), service(old...), nil))
 	const introduced = "r/ports.allowed: spec.ports[5000].port: 5001 is not allowed; the policy allows none; and 4000 more that existed before"
-	if got := updated[len(updated)-1]; len(updated) != maxFindings+1 || !got.Denies() || got.String() != introduced {
+	if got := updated[len(updated)-1]; len(updated) != rule.MaxFindings+1 || !got.Denies() || got.String() != introduced {
 		t.Errorf("%d findings, the last: %s, denies %t", len(updated), got, got.Denies())
 	}
 }
@@ -196,15 +197,15 @@ func TestFindingsAreBounded(t *testing.T) {
 func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: loud, mode: audit, ports: {allowed: []}}\n- {name: told, mode: warn, ports: {allowed: []}}\n"+
 		"- {name: denies, mode: enforce, types: {allowed: []}}\n")
-	svc := &object.Service{Ports: make([]object.ServicePort, 2*maxFindings)}
+	svc := &object.Service{Ports: make([]object.ServicePort, 2*rule.MaxFindings)}
 	for i := range svc.Ports {
 		svc.Ports[i].Port = int32(i + 1)
 	}
 	findings := must(p.EvaluateService(object.Attributes{Operation: object.Create}, svc, nil, nil))
-	if len(findings) != maxFindings || findings[0].Rule != "told" || findings[maxFindings-1].Rule != "denies" {
+	if len(findings) != rule.MaxFindings || findings[0].Rule != "told" || findings[rule.MaxFindings-1].Rule != "denies" {
 		t.Fatalf("%d findings, the first %s, the last %s", len(findings), findings[0], findings[len(findings)-1])
 	}
-	if !findings[maxFindings-1].Denies() {
+	if !findings[rule.MaxFindings-1].Denies() {
 		t.Error("it does not deny")
 	}
 }

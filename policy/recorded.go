@@ -1,6 +1,9 @@
 package policy
 
-import "github.com/evergate/evergate/policy/object"
+import (
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
+)
 
 // Recorded returns a copy of a Pod with the original images from its record and without the record. An entry of the
 // record counts only if one of the policies rewrites the original image to the Pod's current image. An image that was
@@ -12,6 +15,6 @@ func Recorded(p *object.Pod, a object.Attributes, by ...*Policy) (pod *object.Po
 	for i, q := range by {
 		tables[i] = q.whole().mirrors
 	}
-	s := newSubject(attributesOfPods(a), &p.Meta, [2]string{}, nil)
+	s := rule.NewSubject(attributesOfPods(a), &p.Meta, [2]string{}, nil)
 	return recorded(p, &s, tables)
 }

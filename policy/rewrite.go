@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -53,7 +54,7 @@ func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort
 	if e == nil {
 		e = new(Effort)
 	}
-	s := newSubject(a, &pod.Meta, [2]string{}, e)
+	s := rule.NewSubject(a, &pod.Meta, [2]string{}, e)
 	rw, err := p.rewriteImages(a, pod, old, &s, e)
 	if err == nil && rw.Changes() {
 		rw.PullSecrets = pullSecretsOf(a, pod, rw.Images)
@@ -63,22 +64,24 @@ func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort
 }
 
 // rewriteImages is RewritePod without the pull secrets and the record. s is the subject of the Pod.
-func (p *Policy) rewriteImages(a object.Attributes, pod, old *object.Pod, s *subject, e *Effort) (Rewriting, error) {
+func (p *Policy) rewriteImages(
+	a object.Attributes, pod, old *object.Pod, s *rule.Subject, e *Effort,
+) (Rewriting, error) {
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	var originals []podImage // the images that are rewritten or would be rewritten
 	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
-		if err := spend(e, 1); err != nil {
+		if err := rule.Spend(e, 1); err != nil {
 			return Rewriting{}, err
 		}
 		if !mutable {
 			out.Outcome, out.Image = Ignored, img
 		} else if was, ok := before[imageKey{img.Place, img.Name}]; ok && was == img.Ref {
 			out.Outcome, out.Image = Unchanged, img
-		} else if s.template && isPlaceholder(img.Ref, pod) {
+		} else if s.Template && isPlaceholder(img.Ref, pod) {
 			out.Outcome, out.Image = Placeholder, img
-		} else if err := spend(e, match.ReferenceSteps(img.Ref)+match.ImageSteps); err != nil {
+		} else if err := rule.Spend(e, match.ReferenceSteps(img.Ref)+match.ImageSteps); err != nil {
 			return Rewriting{}, err
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
 			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
@@ -89,12 +92,12 @@ func (p *Policy) rewriteImages(a object.Attributes, pod, old *object.Pod, s *sub
 				out.Outcome, out.To, out.PullSecret = NeverPulled, "", ""
 				continue
 			}
-			if !p.denying.isEmpty() && (out.Outcome == Rewritten || out.Outcome == WouldRewrite) {
+			if !p.denying.IsEmpty() && (out.Outcome == Rewritten || out.Outcome == WouldRewrite) {
 				originals = append(originals, podImage{Image: img, ref: ref})
 			}
 		}
 	}
-	if err := spend(e, 0); err != nil {
+	if err := rule.Spend(e, 0); err != nil {
 		return Rewriting{}, err
 	}
 	if len(originals) == 0 {

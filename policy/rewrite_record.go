@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -26,7 +27,7 @@ const (
 // record returns the record of a Pod's original images. It returns an empty string if the record does not fit. The Pod
 // may already have a record, from an earlier review of the same request or from its creation. record keeps the entries
 // of that record that it can verify: their original image is rewritten to the Pod's image.
-func (t *mirrorTable) record(pod *object.Pod, s *subject, images []ImageOutcome) string {
+func (t *mirrorTable) record(pod *object.Pod, s *rule.Subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[object.OriginalsAnnotation])
 	originals := make([]original, 0, len(images))
 	most := min(maxRecord, maxAnnotations-annotationBytes(pod))
@@ -92,7 +93,7 @@ func parseRecord(text string) map[string]string {
 // recorded returns a copy of a Pod with the original images from its record and without the record. An entry of the
 // record counts only if one of the tables rewrites the original image to the Pod's current image. stale is the number
 // of entries that do not count. If the Pod does not have a valid record, recorded returns p itself.
-func recorded(p *object.Pod, s *subject, by []*mirrorTable) (pod *object.Pod, stale int) {
+func recorded(p *object.Pod, s *rule.Subject, by []*mirrorTable) (pod *object.Pod, stale int) {
 	originals := parseRecord(p.Annotations[object.OriginalsAnnotation])
 	if len(originals) == 0 {
 		return p, 0
@@ -116,13 +117,13 @@ func recorded(p *object.Pod, s *subject, by []*mirrorTable) (pod *object.Pod, st
 }
 
 // leadsTo reports whether an entry, in any mode, rewrites an original image to this image.
-func (t *mirrorTable) leadsTo(original, image string, s *subject) bool {
+func (t *mirrorTable) leadsTo(original, image string, s *rule.Subject) bool {
 	ref, err := match.ParseReference(original)
 	return err == nil && t.decide(ref, s).To == image
 }
 
 // rewritesTo reports whether an original image is rewritten to exactly this image.
-func (t *mirrorTable) rewritesTo(original, image string, s *subject) bool {
+func (t *mirrorTable) rewritesTo(original, image string, s *rule.Subject) bool {
 	ref, err := match.ParseReference(original)
 	if err != nil {
 		return false

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -395,7 +396,7 @@ func BenchmarkCompileMirrors(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs strict.Collector
-				compileMirrors(entries, newComparisons(b.Context(), fileLimits().Comparisons), &errs)
+				compileMirrors(entries, rule.NewComparisons(b.Context(), fileLimits().Comparisons), &errs)
 				if errs.Len() > 0 {
 					b.Fatal(errs.Errors())
 				}

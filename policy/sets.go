@@ -15,7 +15,7 @@ const maxSets = 100
 func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*blocks) {
 	named := map[string]bool{}
 	for h := range b.headers {
-		if s := h.set(); s != "" && !named[s] {
+		if s := h.Set(); s != "" && !named[s] {
 			if named[s] = true; len(named) == maxSets+1 {
 				errs.Errorf(h.Pos, "match.set: %s is one rule set too many: a policy has at most %d", s, maxSets)
 			}

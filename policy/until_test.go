@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -384,10 +385,10 @@ func TestManyFindings(t *testing.T) {
 		existed bool
 		want    string // the end of the last sentence
 	}{
-		{maxFindings - 1, false, "; the policy allows none"},
-		{maxFindings, false, "; the evaluation stopped at 1000 findings"},
-		{maxFindings, true, "; the policy allows none"},
-		{maxFindings + 1, true, "; and 1 more that existed before"},
+		{rule.MaxFindings - 1, false, "; the policy allows none"},
+		{rule.MaxFindings, false, "; the evaluation stopped at 1000 findings"},
+		{rule.MaxFindings, true, "; the policy allows none"},
+		{rule.MaxFindings + 1, true, "; and 1 more that existed before"},
 	} {
 		svc, a := new(object.Service), object.Attributes{Operation: object.Create, Namespace: "shop"}
 		for i := range test.n {
@@ -409,12 +410,12 @@ func TestManyExemptFindings(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n- {name: z, mode: enforce, types: {allowed: [ClusterIP]}}\n"+
 		"exceptions:\n- {name: e, rules: [a], match: {namespaces: [shop]}, until: 2027-01-31, reason: x}\n")
 	svc := &object.Service{Type: "NodePort"}
-	for i := range maxFindings + 10 {
+	for i := range rule.MaxFindings + 10 {
 		svc.Ports = append(svc.Ports, object.ServicePort{Port: int32(i + 1)})
 	}
 	findings := must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, nil))
 	last := findings[len(findings)-1]
-	if len(findings) != maxFindings+1 || !last.Denies() {
+	if len(findings) != rule.MaxFindings+1 || !last.Denies() {
 		t.Errorf("%d findings, the last one %+v", len(findings), last)
 	}
 	if want := "; and 10 more that are exempt"; !strings.HasSuffix(last.Reason, want) {

@@ -5,18 +5,19 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // entryWarnings are warnings about entries that load but do not match any object, or do not let any object pass.
 type entryWarnings struct {
 	errs      strict.Collector
-	remaining int // the number of pattern comparisons that are left of maxCompared
+	remaining int // the number of pattern comparisons that are left of rule.MaxCompared
 }
 
 // warnings returns warnings about the policy's entries, in the same order.
 func (b *blocks) warnings(t *mirrorTable) strict.Errors {
-	w := entryWarnings{remaining: maxCompared}
+	w := entryWarnings{remaining: rule.MaxCompared}
 	for h := range b.headers {
 		w.checkReach(h)
 	}
@@ -34,16 +35,16 @@ func (b *blocks) warnings(t *mirrorTable) strict.Errors {
 	return w.errs.Errors()
 }
 
-// warn adds a warning about an entry, unless the entry is off or there are maxWarnings already.
-func (w *entryWarnings) warn(h *header, format string, args ...any) {
-	if h.Mode != Off && w.errs.Len() < maxWarnings {
+// warn adds a warning about an entry, unless the entry is off or there are rule.MaxWarnings already.
+func (w *entryWarnings) warn(h *rule.Header, format string, args ...any) {
+	if h.Mode != Off && w.errs.Len() < rule.MaxWarnings {
 		w.errs.Errorf(h.Pos, format, args...)
 	}
 }
 
 // checkReach warns about an entry whose exclude covers its whole match.
-func (w *entryWarnings) checkReach(h *header) {
-	if h.permanentExclude() == nil { // an exclude that ends does not exclude anything later
+func (w *entryWarnings) checkReach(h *rule.Header) {
+	if h.PermanentExclude() == nil { // an exclude that ends does not exclude anything later
 		return
 	}
 	for _, dimension := range []struct {
@@ -66,8 +67,8 @@ func (w *entryWarnings) checkReach(h *header) {
 		{"namespaces", h.Match.Namespaces, h.Exclude.Namespaces},
 		{"users", h.Match.Users, h.Exclude.Users},
 		{"groups", h.Match.Groups, h.Exclude.Groups},
-		{"podLabels", h.Match.podLabelGlobs(), h.Exclude.podLabelGlobs()},
-		{"labels", h.Match.labelGlobs(), h.Exclude.labelGlobs()},
+		{"podLabels", h.Match.PodLabelGlobs(), h.Exclude.PodLabelGlobs()},
+		{"labels", h.Match.LabelGlobs(), h.Exclude.LabelGlobs()},
 		{"loadBalancerClasses", h.Match.LoadBalancerClasses, h.Exclude.LoadBalancerClasses},
 	} {
 		excluded := func(g match.Glob) bool { return w.excludes(dimension.exclude, g) }
@@ -112,7 +113,7 @@ func (w *entryWarnings) checkSources(e *mirrorEntry) {
 	excluded := match.NewImageSet(e.Exclude.Images)
 	for _, s := range e.Sources {
 		if excluded.Covers(match.ImagePattern{Name: s.place}) {
-			w.warn(&e.header, "exclude.images covers the source %s: no image of it is rewritten", s)
+			w.warn(&e.Header, "exclude.images covers the source %s: no image of it is rewritten", s)
 		}
 	}
 }
@@ -124,7 +125,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 		return
 	}
 	if t.strictest < Enforce {
-		w.warn(&e.header, "images.from denies every image that is not written with the name of a mirror: "+
+		w.warn(&e.Header, "images.from denies every image that is not written with the name of a mirror: "+
 			"no mirrors entry is in mode enforce, so no image is rewritten")
 		return
 	}
@@ -144,7 +145,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 			return s.place != "" && passing.Covers(match.ImagePattern{Name: s.place})
 		})
 		if len(denied) > 0 {
-			w.warn(&e.header, "images.from denies the images of %s that are not written with the name of their mirror: "+
+			w.warn(&e.Header, "images.from denies the images of %s that are not written with the name of their mirror: "+
 				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(text.Strings(denied)), m.Name, m.Mode)
 		}
 	}
@@ -156,14 +157,14 @@ func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
 	allowed, denied := match.NewImageSet(e.Images.Allowed), match.NewImageSet(e.Images.Denied)
 	for _, p := range e.Images.Allowed {
 		if denied.Covers(p) {
-			w.warn(&e.header, "images.allowed has %s, and images.denied covers it: no image of it passes", p)
+			w.warn(&e.Header, "images.allowed has %s, and images.denied covers it: no image of it passes", p)
 			continue
 		}
 		if e.Images.From != nil {
 			continue // images at a mirror pass
 		}
 		if r, at := t.rewrites(p); r != nil && !allowed.Covers(at) {
-			w.warn(&e.header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
+			w.warn(&e.Header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
 				"allow %[3]s too, or write from: mirrors", p, r.Name, at)
 		}
 	}

@@ -25,6 +25,9 @@ type field struct {
 
 func (f field) id() string { return f.owner + "." + f.goName }
 
+// nameOf returns the name of a struct in the schema. It begins with a lower case letter, even if the Go type is exported.
+func nameOf(goName string) string { return strings.ToLower(goName[:1]) + goName[1:] }
+
 // fieldsOf returns the fields of a struct in their order, as the decoder reads them.
 func fieldsOf(typ reflect.Type) []field {
 	var fields []field
@@ -40,12 +43,12 @@ func fieldsOf(typ reflect.Type) []field {
 			}
 		case name != "" && name != "-":
 			fields = append(fields, field{
-				owner: typ.Name(), goName: f.Name, name: name, typ: f.Type, required: options == "required",
+				owner: nameOf(typ.Name()), goName: f.Name, name: name, typ: f.Type, required: options == "required",
 			})
 		}
 	}
 	for i := range fields {
-		if fields[i].owner == typ.Name() {
+		if fields[i].owner == nameOf(typ.Name()) {
 			fields[i].beside = fields
 		}
 	}
@@ -89,7 +92,7 @@ func addComments(comments map[string]string, spec *ast.TypeSpec) {
 	for _, f := range s.Fields.List {
 		for _, name := range f.Names {
 			if comment := commentOf(f); comment != "" {
-				comments[spec.Name.Name+"."+name.Name] = comment
+				comments[nameOf(spec.Name.Name)+"."+name.Name] = comment
 			}
 		}
 	}

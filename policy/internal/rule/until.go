@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"errors"
@@ -10,16 +10,16 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// moment is the value of a field until: the end of an entry or an exclude. It is a date, 2027-01-31, which ends with
+// Moment is the value of a field until: the end of an entry or an exclude. It is a date, 2027-01-31, which ends with
 // that day in UTC, or a time in RFC 3339 format, 2027-01-31T18:00:00+01:00.
-type moment struct {
+type Moment struct {
 	ends time.Time // the first time after the end, in UTC
 	text string    // as it is written
 }
 
 // UnmarshalText parses a date or a time. It returns an error for years that are surely mistyped, because an entry
 // without an end does not need until.
-func (m *moment) UnmarshalText(b []byte) error {
+func (m *Moment) UnmarshalText(b []byte) error {
 	s := string(b)
 	ends, err := time.Parse(time.DateOnly, s)
 	if err == nil {
@@ -31,12 +31,12 @@ func (m *moment) UnmarshalText(b []byte) error {
 	if year := ends.UTC().Year(); year < firstYear || year > lastYear {
 		return fmt.Errorf("%s is not in the years from %d to %d", text.Quote(b), firstYear, lastYear)
 	}
-	*m = moment{ends.UTC(), s}
+	*m = Moment{ends.UTC(), s}
 	return nil
 }
 
 // Dated implements strict.Dated: dates need no quotes.
-func (*moment) Dated() {}
+func (*Moment) Dated() {}
 
 // The years that until may have. No policy existed before the first year, and no policy will exist in a thousand years.
 const (
@@ -44,22 +44,22 @@ const (
 	lastYear  = 2999
 )
 
-// hasEnded reports whether now is at or after the end. A nil moment never ends. At the zero time, nothing has ended.
-func (m *moment) hasEnded(now time.Time) bool { return m != nil && !now.Before(m.ends) }
+// HasEnded reports whether now is at or after the end. A nil moment never ends. At the zero time, nothing has ended.
+func (m *Moment) HasEnded(now time.Time) bool { return m != nil && !now.Before(m.ends) }
 
-// end returns the first time after m, in UTC.
-func (m *moment) end() time.Time { return m.ends }
+// End returns the first time after m, in UTC.
+func (m *Moment) End() time.Time { return m.ends }
 
 // EndOf returns the first time after until, in UTC. until is the value of a field as Describe returns it. EndOf returns
 // the zero time for any other text.
 func EndOf(until string) time.Time {
-	var m moment
+	var m Moment
 	_ = m.UnmarshalText([]byte(until)) // after an error, m is still zero
 	return m.ends
 }
 
 // String returns the moment as it is written in the policy.
-func (m *moment) String() string { return m.text }
+func (m *Moment) String() string { return m.text }
 
 // reason is why an entry ends or why an exclude exists: a ticket, a contact or a sentence. It is one line, because
 // findings and logs show it.
@@ -82,7 +82,7 @@ type ending struct {
 	// Until is when an entry in mode warn or audit ends: a date, which ends with that day in UTC, or a time in RFC 3339
 	// format. An entry that has ended does not report anything. Absent: the entry does not end. In mode enforce, until is
 	// an error.
-	Until *moment `yaml:"until"`
+	Until *Moment `yaml:"until"`
 	// Reason is why the entry ends, in one line. Reports show it.
 	Reason reason `yaml:"reason"`
 }

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"fmt"
@@ -61,11 +61,11 @@ func (l labelPattern) String() string {
 	return l.key + "=" + string(l.value)
 }
 
-// labelGlobs returns the labels of a selector as patterns for key=value.
-func (sel *selector) labelGlobs() []match.Glob { return globsOf(sel.Labels) }
+// LabelGlobs returns the labels of a selector as patterns for key=value.
+func (sel *selector) LabelGlobs() []match.Glob { return globsOf(sel.Labels) }
 
-// podLabelGlobs is like labelGlobs, for podLabels.
-func (sel *selector) podLabelGlobs() []match.Glob { return globsOf(sel.PodLabels) }
+// PodLabelGlobs is like labelGlobs, for podLabels.
+func (sel *selector) PodLabelGlobs() []match.Glob { return globsOf(sel.PodLabels) }
 
 // globsOf returns patterns for labels as patterns for key=value. A key without a value is key=*.
 func globsOf(labels []labelPattern) []match.Glob {

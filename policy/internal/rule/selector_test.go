@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"testing"
@@ -18,9 +18,9 @@ func mustLabel(t *testing.T, text string) labelPattern {
 	return l
 }
 
-var jane = subject{
+var jane = Subject{
 	Attributes: object.Attributes{Namespace: "team-a", User: "jane", Groups: []string{"devs", "system:authenticated"}},
-	labels:     map[string]string{"app": "web-1", "empty": ""}, classes: [2]string{"public-eu"},
+	Labels:     map[string]string{"app": "web-1", "empty": ""}, classes: [2]string{"public-eu"},
 }
 
 // A match needs one element of every dimension that it has.
@@ -45,17 +45,17 @@ func TestMatch(t *testing.T) {
 		"not empty value":   {&selector{PodLabels: label("app=")}, "not matched by match.podLabels"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, ok := test.match.matches(&jane); got.String() != test.want || ok != (test.want == "applies") {
+			if got, ok := test.match.Matches(&jane); got.String() != test.want || ok != (test.want == "applies") {
 				t.Errorf("got  %s, %t\nwant %s", got, ok, test.want)
 			}
 		})
 	}
-	if got, _ := (&selector{Users: []match.Glob{"x"}}).matches(&subject{}); got.String() != "not matched by match.users" {
+	if got, _ := (&selector{Users: []match.Glob{"x"}}).Matches(&Subject{}); got.String() != "not matched by match.users" {
 		t.Errorf("no user: %s", got)
 	}
 	hostile := &selector{Namespaces: []match.Glob{"x"}}
 	want := `not matched: match.namespaces does not cover "\x1b[2J"`
-	if got, _ := hostile.matches(&subject{Attributes: object.Attributes{Namespace: "\x1b[2J"}}); got.String() != want {
+	if got, _ := hostile.Matches(&Subject{Attributes: object.Attributes{Namespace: "\x1b[2J"}}); got.String() != want {
 		t.Errorf("a terminal's escape sequence: %s", got)
 	}
 }
@@ -87,7 +87,7 @@ func TestExclude(t *testing.T) {
 }
 
 func TestExcludeWinsOverMatch(t *testing.T) {
-	h := header{Match: &selector{Namespaces: []match.Glob{"*"}}, Exclude: &selector{Users: []match.Glob{"jane"}}}
+	h := Header{Match: &selector{Namespaces: []match.Glob{"*"}}, Exclude: &selector{Users: []match.Glob{"jane"}}}
 	if got, ok := h.applies(&jane); ok || got.String() != "excluded: exclude.users has jane" {
 		t.Error(got, ok)
 	}

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import "github.com/evergate/evergate/policy/internal/match"
 
@@ -6,18 +6,18 @@ import "github.com/evergate/evergate/policy/internal/match"
 // date, or an entry of exceptions. Policies without either have no extra cost. The zero value does not silence
 // anything.
 type exemptions struct {
-	exceptions *exceptions
-	subject    *subject
+	exceptions *Exceptions
+	subject    *Subject
 
 	applicable []*exception // active exceptions whose match the object meets; see inForce
 	ready      bool
 
-	excludeOf *header // the entry to which excluded applies
+	excludeOf *Header // the entry to which excluded applies
 	excluded  bool    // the active exclude of excludeOf covers the object by a dimension other than images
 }
 
 // find returns the exemption that silences a finding of a rule, or nil if the finding is not silenced.
-func (x *exemptions) find(h *header, id *identity) *Exemption {
+func (x *exemptions) find(h *Header, id *Identity) *Exemption {
 	if h.exempt != nil && x.isExcluded(h, id) {
 		return &h.exempt.Exemption
 	}
@@ -25,8 +25,8 @@ func (x *exemptions) find(h *header, id *identity) *Exemption {
 		return nil
 	}
 	rule := string(h.Name)
-	if id.check == ownersCheck {
-		rule = id.detail // the name of the entry, because the rule represents all owners of a mode
+	if id.Check == OwnersCheck {
+		rule = id.Detail // the name of the entry, because the rule represents all owners of a mode
 	}
 	for _, e := range x.inForce() {
 		if !x.spend(len(e.rules)) {
@@ -39,11 +39,11 @@ func (x *exemptions) find(h *header, id *identity) *Exemption {
 	return nil
 }
 
-func (x *exemptions) spend(n int) bool { return x.subject.effort.spend(n) }
+func (x *exemptions) spend(n int) bool { return x.subject.Effort.spend(n) }
 
 // isExcluded reports whether the exclude of a rule is active and covers the object or the image of a finding. The
 // exclude must have an end date.
-func (x *exemptions) isExcluded(h *header, id *identity) bool {
+func (x *exemptions) isExcluded(h *Header, id *Identity) bool {
 	if h.exempt.hasEnded(x.subject.Now) {
 		return false
 	}
@@ -78,8 +78,8 @@ func (x *exemptions) inForce() []*exception {
 	return x.applicable
 }
 
-// exceptions contains the compiled entries, with an index by namespace. A nil value has no entries.
-type exceptions struct {
+// Exceptions contains the compiled entries, with an index by namespace. A nil value has no entries.
+type Exceptions struct {
 	list  []exception
 	index ruleIndex
 }
@@ -93,21 +93,21 @@ type exception struct {
 }
 
 // newExceptions returns an empty list of exceptions.
-func newExceptions() *exceptions {
-	return &exceptions{index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+func newExceptions() *Exceptions {
+	return &Exceptions{index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 }
 
 // add adds an exception. It silences findings of the rules that the patterns match, in the objects that the selector
 // matches.
-func (x *exceptions) add(e Exemption, rules []rulePattern, of *selector) {
+func (x *Exceptions) add(e Exemption, rules []rulePattern, of *selector) {
 	x.index.add(len(x.list), of)
 	x.list = append(x.list, exception{e, rules, of, match.NewImageSet(of.Images)})
 }
 
 // covers reports whether an object meets the match of the exception. Classes are compared as in an exclude. An object
 // is not exempt if it also has another class, or if it has no class, such as a ListenerSet.
-func (e *exception) covers(s *subject) bool {
-	if _, ok := e.match.matches(s); !ok {
+func (e *exception) covers(s *Subject) bool {
+	if _, ok := e.match.Matches(s); !ok {
 		return false
 	}
 	for _, names := range [][]match.Glob{e.match.ClassNames, e.match.LoadBalancerClasses, e.match.GatewayClassNames} {
@@ -123,9 +123,9 @@ func (e *exception) covers(s *subject) bool {
 
 // silences reports whether the exception silences a finding of an object. The exception is active and covers the
 // object.
-func (e *exception) silences(rule string, id *identity) bool {
+func (e *exception) silences(rule string, id *Identity) bool {
 	for _, p := range e.rules {
-		if !p.matches(rule, id.check) {
+		if !p.matches(rule, id.Check) {
 			continue
 		}
 		return e.match.Images == nil || id.isImageOf(e.images)
@@ -135,16 +135,16 @@ func (e *exception) silences(rule string, id *identity) bool {
 
 // isImageOf reports whether a finding is about an image in set. A text that is not an image reference is not in any
 // set.
-func (id *identity) isImageOf(set match.ImageSet) bool {
-	if id.use == malformedImage { // it may be huge
+func (id *Identity) isImageOf(set match.ImageSet) bool {
+	if id.Use == MalformedImage { // it may be huge
 		return false
 	}
-	_, ok := set.Find(match.Reference{Name: id.value, Suffix: id.detail})
+	_, ok := set.Find(match.Reference{Name: id.Value, Suffix: id.Detail})
 	return ok
 }
 
-// malformedImage is the use in the identity of a finding about a text that is not an image reference.
-const malformedImage = "malformed"
+// MalformedImage is the use in the identity of a finding about a text that is not an image reference.
+const MalformedImage = "malformed"
 
-// ownersCheck is the check in findings about owners. The detail in the identity of such a finding is the entry.
-const ownersCheck = "owners"
+// OwnersCheck is the check in findings about owners. The detail in the identity of such a finding is the entry.
+const OwnersCheck = "owners"

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"fmt"
@@ -43,27 +43,27 @@ type selector struct {
 	// Until is when an exclude ends: a date, which ends with that day in UTC, or a time in RFC 3339 format. Until then,
 	// excluded objects are evaluated, and their findings are exempt. Absent: the exclude does not end, and excluded
 	// objects are not evaluated.
-	Until *moment `yaml:"until"`
+	Until *Moment `yaml:"until"`
 	// Reason is why the exclude exists, in one line. Reports show it.
 	Reason reason `yaml:"reason"`
 }
 
-// subject contains the values that selectors compare: the attributes of a request, and the labels and classes of an
+// Subject contains the values that selectors compare: the attributes of a request, and the labels and classes of an
 // object.
-type subject struct {
+type Subject struct {
 	object.Attributes
-	labels  map[string]string
-	classes [2]string // see viewOf
+	Labels  map[string]string
+	classes [2]string // see ViewOf
 
-	template bool // the object is a workload's template: a controller may fill in images before it creates a Pod
+	Template bool // the object is a workload's template: a controller may fill in images before it creates a Pod
 
 	groupBytes int     // the total length of all groups
-	effort     *Effort // counts the steps of selectors; nil does not count or limit them
+	Effort     *Effort // counts the steps of selectors; nil does not count or limit them
 }
 
-// newSubject returns the subject of an object with the given metadata and classes.
-func newSubject(a object.Attributes, m *object.Meta, c [2]string, e *Effort) subject {
-	s := subject{Attributes: a, labels: m.Labels, classes: c, effort: e}
+// NewSubject returns the subject of an object with the given metadata and classes.
+func NewSubject(a object.Attributes, m *object.Meta, c [2]string, e *Effort) Subject {
+	s := Subject{Attributes: a, Labels: m.Labels, classes: c, Effort: e}
 	for _, g := range s.Groups {
 		s.groupBytes += len(g)
 	}
@@ -71,19 +71,19 @@ func newSubject(a object.Attributes, m *object.Meta, c [2]string, e *Effort) sub
 }
 
 // hasLabel reports whether one of the labels matches a pattern.
-func (s *subject) hasLabel(l labelPattern) bool {
-	v, ok := s.labels[l.key]
+func (s *Subject) hasLabel(l labelPattern) bool {
+	v, ok := s.Labels[l.key]
 	return ok && (l.anyValue || l.value.Match(v))
 }
 
 // hasClass reports whether one of the classes matches a pattern.
-func (s *subject) hasClass(patterns []match.Glob) bool {
+func (s *Subject) hasClass(patterns []match.Glob) bool {
 	return slices.ContainsFunc(s.classes[:], func(c string) bool { return c != "" && match.AnyGlob(patterns, c) })
 }
 
 // classExcludedBy returns a pattern that matches a class, if the patterns match every class of the object. If the
 // patterns match only the first of two classes, the second may be the active class.
-func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, excluded bool) {
+func (s *Subject) classExcludedBy(patterns []match.Glob) (by match.Glob, excluded bool) {
 	for _, c := range s.classes {
 		if c == "" {
 			continue
@@ -96,18 +96,18 @@ func (s *subject) classExcludedBy(patterns []match.Glob) (by match.Glob, exclude
 }
 
 // spend counts the steps of matches or excludes, and reports whether they may be taken.
-func (sel *selector) spend(s *subject) bool {
-	n := stepsOf(len(sel.Namespaces), s.Namespace) + stepsOf(len(sel.Users), s.User)
-	n += len(s.Groups) + len(sel.Groups)*(len(s.Groups)+s.groupBytes/stepBytes)
+func (sel *selector) spend(s *Subject) bool {
+	n := StepsOf(len(sel.Namespaces), s.Namespace) + StepsOf(len(sel.Users), s.User)
+	n += len(s.Groups) + len(sel.Groups)*(len(s.Groups)+s.groupBytes/StepBytes)
 	for _, labels := range [][]labelPattern{sel.PodLabels, sel.Labels} {
 		for _, l := range labels {
-			n += stepsOf(1, s.labels[l.key])
+			n += StepsOf(1, s.Labels[l.key])
 		}
 	}
 	for _, c := range s.classes {
-		n += stepsOf(len(sel.ClassNames)+len(sel.LoadBalancerClasses)+len(sel.GatewayClassNames), c)
+		n += StepsOf(len(sel.ClassNames)+len(sel.LoadBalancerClasses)+len(sel.GatewayClassNames), c)
 	}
-	return s.effort.spend(n)
+	return s.Effort.spend(n)
 }
 
 // selectorResult is why an entry does not apply to an object. It is formatted only when it is shown. The zero value
@@ -152,9 +152,9 @@ const (
 	untilDimension = "until"
 )
 
-// matches reports whether a match applies to s. If it does not, matches also returns the first dimension that does not
+// Matches reports whether a match applies to s. If it does not, matches also returns the first dimension that does not
 // match. A nil selector matches every subject.
-func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
+func (sel *selector) Matches(s *Subject) (why selectorResult, ok bool) {
 	switch {
 	case sel == nil:
 		return selectorResult{}, true
@@ -183,7 +183,7 @@ func (sel *selector) matches(s *subject) (why selectorResult, ok bool) {
 // excludes reports whether an exclude applies to s, and returns the first dimension by which it does. Images are not
 // compared, because an entry that excludes an image still applies to the other images. A nil selector does not exclude
 // anything.
-func (sel *selector) excludes(s *subject) (why selectorResult, excluded bool) {
+func (sel *selector) excludes(s *Subject) (why selectorResult, excluded bool) {
 	if sel == nil {
 		return selectorResult{}, false
 	}

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"fmt"
@@ -32,8 +32,8 @@ func IsSet(s string) bool {
 	})
 }
 
-// set returns the rule set that the entry is in, or an empty string if it is not in a set.
-func (h *header) set() string {
+// Set returns the rule set that the entry is in, or an empty string if it is not in a set.
+func (h *Header) Set() string {
 	if h.Match == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// header contains the fields that every entry of a policy has.
-type header struct {
+// Header contains the fields that every entry of a policy has.
+type Header struct {
 	// Name is unique in the whole policy: lower case letters, digits, - and ., at most 63 characters. Findings and metrics
 	// contain it.
 	Name entryName `yaml:"name,required"`
@@ -40,18 +40,18 @@ type header struct {
 	deniesPods bool
 }
 
-// head returns the header of an entry of any block.
-func (h *header) head() *header { return h }
+// Head returns the header of an entry of any block.
+func (h *Header) Head() *Header { return h }
 
 // applies reports whether the entry applies to s, and the reason if it does not. It counts the steps of its selectors.
-func (h *header) applies(s *subject) (why selectorResult, ok bool) {
-	if h.Until.hasEnded(s.Now) {
+func (h *Header) applies(s *Subject) (why selectorResult, ok bool) {
+	if h.Until.HasEnded(s.Now) {
 		return selectorResult{dimension: untilDimension, value: h.Until.text}, false
 	}
 	if h.resources != nil && !slices.Contains(h.resources, s.Resource) {
 		return selectorResult{dimension: kindsDimension, value: s.Resource}, false
 	}
-	if why, ok = h.Match.matches(s); !ok {
+	if why, ok = h.Match.Matches(s); !ok {
 		return why, false
 	}
 	if h.exempt != nil {
@@ -62,22 +62,22 @@ func (h *header) applies(s *subject) (why selectorResult, ok bool) {
 }
 
 // appliesTo is like applies, without the reason.
-func (h *header) appliesTo(s *subject) bool {
+func (h *Header) appliesTo(s *Subject) bool {
 	_, ok := h.applies(s)
 	return ok
 }
 
-// permanentExclude returns the exclude if it does not end. It returns nil if the entry has no such exclude.
-func (h *header) permanentExclude() *selector {
+// PermanentExclude returns the exclude if it does not end. It returns nil if the entry has no such exclude.
+func (h *Header) PermanentExclude() *selector {
 	if h.exempt != nil {
 		return nil
 	}
 	return h.Exclude
 }
 
-// excludeReason returns why the entry excludes an image of a Pod. excluded contains the images of the exclude. It
+// ExcludeReason returns why the entry excludes an image of a Pod. excluded contains the images of the exclude. It
 // returns an empty text if the entry does not exclude the image, or its exclude has ended.
-func (h *header) excludeReason(ref match.Reference, excluded match.ImageSet, s *subject) (why string) {
+func (h *Header) ExcludeReason(ref match.Reference, excluded match.ImageSet, s *Subject) (why string) {
 	if h.Exclude == nil || h.exempt != nil && h.exempt.hasEnded(s.Now) {
 		return ""
 	}
@@ -97,21 +97,21 @@ func (h *header) excludeReason(ref match.Reference, excluded match.ImageSet, s *
 	return why
 }
 
-// limitTo makes the entry apply only to objects of the given resources. It applies to all objects if resources is nil.
-func (h *header) limitTo(resources []string) { h.resources = resources }
+// LimitTo makes the entry apply only to objects of the given resources. It applies to all objects if resources is nil.
+func (h *Header) LimitTo(resources []string) { h.resources = resources }
 
-// weaken sets the mode of a rule about workloads. The findings of a rule in mode enforce report that Pods are denied.
-func (h *header) weaken(m Mode) { h.deniesPods, h.Mode = h.Mode == Enforce, m }
+// Weaken sets the mode of a rule about workloads. The findings of a rule in mode enforce report that Pods are denied.
+func (h *Header) Weaken(m Mode) { h.deniesPods, h.Mode = h.Mode == Enforce, m }
 
-// validateWithoutSelectors is like validate, without the errors about match and exclude.
-func (h *header) validateWithoutSelectors(d dimensions) error {
+// ValidateWithoutSelectors is like ValidateFor, without the errors about match and exclude.
+func (h *Header) ValidateWithoutSelectors(d dimensions) error {
 	h.dimensions = d
 	return h.reject(h.Mode)
 }
 
-// validate returns an error for dimensions of selectors that have no meaning for the kind of the entry. The Validate
+// ValidateFor returns an error for dimensions of selectors that have no meaning for the kind of the entry. The Validate
 // methods of the entries call it.
-func (h *header) validate(d dimensions) error {
+func (h *Header) ValidateFor(d dimensions) error {
 	h.dimensions, h.exempt = d, newEndingExclude(h.Exclude)
 	errs := slices.Concat(d.reject(h.Match, true), d.reject(h.Exclude, false))
 	return errors.Join(append(errs, h.reject(h.Mode))...)
@@ -135,9 +135,9 @@ func (n *entryName) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ruleHeader is the header of the entries that check objects: pods, ingresses, services, routes, owners.
-type ruleHeader struct {
-	header
+// RuleHeader is the header of the entries that check objects: pods, ingresses, services, routes, owners.
+type RuleHeader struct {
+	Header
 	// Message is added to each finding in parentheses, for example a contact or a link. It is one line. Absent: nothing is
 	// added.
 	Message note `yaml:"message"`
@@ -186,11 +186,11 @@ func (m *Mode) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%s is not a mode: write off, audit, warn or enforce", text.Quote(b))
 }
 
-// denial is a field whose only value is deny. Objects must not use the feature after which the field is named.
-type denial bool
+// Denial is a field whose only value is deny. Objects must not use the feature after which the field is named.
+type Denial bool
 
 // UnmarshalText accepts the word deny.
-func (d *denial) UnmarshalText(b []byte) error {
+func (d *Denial) UnmarshalText(b []byte) error {
 	if string(b) != "deny" {
 		return fmt.Errorf("%s is not known here: write deny, or leave the field out to allow it", text.Quote(b))
 	}
@@ -198,21 +198,21 @@ func (d *denial) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// errNoCheck returns an error for a rule or a block that would not check anything, because it would look like
+// ErrNoCheck returns an error for a rule or a block that would not check anything, because it would look like
 // protection.
-func errNoCheck(fields string) error { return fmt.Errorf("checks nothing: write %s", fields) }
+func ErrNoCheck(fields string) error { return fmt.Errorf("checks nothing: write %s", fields) }
 
-// passing returns the end of a sentence. It lists the values that would pass.
-func passing[S ~string](allowed []S) string {
+// Passing returns the end of a sentence. It lists the values that would pass.
+func Passing[S ~string](allowed []S) string {
 	if len(allowed) == 0 {
 		return "; the policy allows none"
 	}
 	return "; allowed: " + text.List(allowed)
 }
 
-// rejectEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
+// RejectEmpty returns an error for an empty list that would not check anything. It is not for lists of allowed values,
 // because [] denies every value there.
-func rejectEmpty[T any](field string, list []T) error {
+func RejectEmpty[T any](field string, list []T) error {
 	if list == nil || len(list) > 0 {
 		return nil
 	}
@@ -220,9 +220,9 @@ func rejectEmpty[T any](field string, list []T) error {
 }
 
 const (
-	maxWarnings = 100 // more than a person reads
-	// maxCompared limits how many pairs of a denied place and a route are compared, which bounds the time to a tenth of a
+	MaxWarnings = 100 // more than a person reads
+	// MaxCompared limits how many pairs of a denied place and a route are compared, which bounds the time to a tenth of a
 	// second. The number of pairs can be large, because entries of one source with different match blocks each have a
 	// mirror. The remaining pairs are not checked.
-	maxCompared = 200_000
+	MaxCompared = 200_000
 )

@@ -1,67 +1,67 @@
-package policy
+package rule
 
 import "github.com/evergate/evergate/policy/object"
 
-// check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
+// Check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
 // passes.
-type check[T any] interface {
-	// find reports the fields and values of obj that do not pass.
-	find(obj *T, r *recorder)
+type Check[T any] interface {
+	// Find reports the fields and values of obj that do not pass.
+	Find(obj *T, r *Recorder)
 }
 
-// rule is a compiled entry of a block that contains rules for objects.
-type rule[T any] struct {
-	ruleHeader
-	checks []check[T]
+// Rule is a compiled entry of a block that contains rules for objects.
+type Rule[T any] struct {
+	RuleHeader
+	checks []Check[T]
 }
 
-// newRule returns a rule with the header of an entry.
-func newRule[T any](h ruleHeader, checks []check[T]) rule[T] { return rule[T]{h, checks} }
+// New returns a rule with the header of an entry.
+func New[T any](h RuleHeader, checks []Check[T]) Rule[T] { return Rule[T]{h, checks} }
 
-// recorder collects the findings of checks in one object.
-type recorder struct {
+// Recorder collects the findings of checks in one object.
+type Recorder struct {
 	effort  *Effort
-	subject *subject // the object and the user of the request, as selectors see them
+	Subject *Subject // the object and the user of the request, as selectors see them
 	// done ends the loops of checks, because the evaluation has ended.
 	done bool
 	// collect is called for each finding. It returns the finding for the check to fill in its path and reason, or nil if
 	// the sentence is not needed.
-	collect func(id identity) *Finding
+	collect func(id Identity) *Finding
 	// exempts reports whether an exception silences a finding. In the object before an update, an exception that applies
 	// to either object silences it. exempts is nil if the policy has no exceptions.
-	exempts func(id identity) bool
+	exempts func(id Identity) bool
 }
 
-// spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
-func (r *recorder) spend(n int) bool { return !r.done && r.effort.spend(n) }
+// Spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
+func (r *Recorder) Spend(n int) bool { return !r.done && r.effort.spend(n) }
 
-// tryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence is
+// TryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence is
 // not needed.
-func (r *recorder) tryAdd(id identity) *Finding { return r.collect(id) }
+func (r *Recorder) TryAdd(id Identity) *Finding { return r.collect(id) }
 
-// add is like tryAdd, for a finding whose sentence costs little to format.
-func (r *recorder) add(id identity, path, reason string) {
+// Add is like tryAdd, for a finding whose sentence costs little to format.
+func (r *Recorder) Add(id Identity, path, reason string) {
 	if f := r.collect(id); f != nil {
 		f.Path, f.Reason = path, reason
 	}
 }
 
-// isExempt reports whether an exception silences a finding. In the object before an update, an exception that applies
+// IsExempt reports whether an exception silences a finding. In the object before an update, an exception that applies
 // to either object silences it.
-func (r *recorder) isExempt(id identity) bool { return r.exempts != nil && r.exempts(id) }
+func (r *Recorder) IsExempt(id Identity) bool { return r.exempts != nil && r.exempts(id) }
 
-// viewOf is a pointer to the view of an object: the object and the values that checks parse from it.
-type viewOf[T any] interface {
+// ViewOf is a pointer to the view of an object: the object and the values that checks parse from it.
+type ViewOf[T any] interface {
 	*T
 	Metadata() *object.Meta
-	// classes returns the classes of the object, which select its implementation. A text is empty if the object does not
+	// Classes returns the classes of the object, which select its implementation. A text is empty if the object does not
 	// have that class.
-	classes() [2]string
+	Classes() [2]string
 }
 
 // evaluation is the evaluation of one object by the rules of its kind.
 type evaluation[T any] struct {
-	recorder
+	Recorder
 	obj      T
 	old      *before[T] // nil if there is no old object
 	findings findings
@@ -69,43 +69,43 @@ type evaluation[T any] struct {
 
 	// The rule and the check that are running.
 	at    int // index of the rule in its ruleset
-	rule  *rule[T]
-	check check[T]
+	rule  *Rule[T]
+	check Check[T]
 
 	ledgerReady bool // the ledger of old contains the findings of check
 }
 
 // before is the object that an update replaces.
 type before[T any] struct {
-	recorder
+	Recorder
 	obj     T
-	subject subject
+	subject Subject
 	ledger  ledger // the findings of a check in obj
 	exempt  exemptions
-	rule    *header // the rule that is running
+	rule    *Header // the rule that is running
 }
 
-// evaluate evaluates obj, in the view that see returns, against every rule that applies to it. If old is not nil, obj
+// Evaluate evaluates obj, in the view that see returns, against every rule that applies to it. If old is not nil, obj
 // replaces it in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it
 // in old and does not silence it in obj. An error means that the evaluation did not finish. See Effort for the errors.
-func evaluate[O, T any, P viewOf[T]](
-	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
+func Evaluate[O, T any, P ViewOf[T]](
+	s *Ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
 	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
 	return all.list(), err
 }
 
-// evaluateUncut is like evaluate, without the note in the last finding that reports omitted findings.
-func evaluateUncut[O, T any, P viewOf[T]](
-	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
+// EvaluateUncut is like evaluate, without the note in the last finding that reports omitted findings.
+func EvaluateUncut[O, T any, P ViewOf[T]](
+	s *Ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
 	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
 	return all.sorted(), err
 }
 
 // evaluateAll is like evaluate, but returns the findings in the order in which they were collected.
-func evaluateAll[O, T any, P viewOf[T]](
-	s *ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
+func evaluateAll[O, T any, P ViewOf[T]](
+	s *Ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
 ) (findings, error) {
 	if e == nil {
 		e = new(Effort)
@@ -114,23 +114,23 @@ func evaluateAll[O, T any, P viewOf[T]](
 	if len(candidates) == 0 {
 		return findings{}, nil
 	}
-	j := evaluation[T]{recorder: recorder{effort: e}, obj: see(obj)}
+	j := evaluation[T]{Recorder: Recorder{effort: e}, obj: see(obj)}
 	sub := subjectOf[T, P](a, &j.obj, e)
-	j.collect, j.subject = j.keep, &sub
+	j.collect, j.Subject = j.keep, &sub
 	j.exempt = exemptions{exceptions: s.exceptions, subject: &sub}
 	if old != nil {
 		j.old = &before[T]{obj: see(old)}
 		j.old.subject = subjectOf[T, P](a, &j.old.obj, e)
 		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
-		j.old.recorder = recorder{effort: e, collect: j.old.record, subject: &j.old.subject}
+		j.old.Recorder = Recorder{effort: e, collect: j.old.record, Subject: &j.old.subject}
 	}
 	if s.exceptions != nil {
 		j.nameExempt()
 	}
-	s.prepareViews(a, &j.obj, &j.recorder, j.old)
+	s.prepareViews(a, &j.obj, &j.Recorder, j.old)
 	for mode := s.strictest; mode > Off && !j.done; mode-- {
 		for _, i := range candidates {
-			if rule := &s.rules[i]; rule.Mode == mode && j.spend(1) && rule.appliesTo(&sub) {
+			if rule := &s.rules[i]; rule.Mode == mode && j.Spend(1) && rule.appliesTo(&sub) {
 				j.run(i, rule)
 			}
 		}
@@ -139,48 +139,48 @@ func evaluateAll[O, T any, P viewOf[T]](
 }
 
 // subjectOf returns the subject of an object.
-func subjectOf[T any, P viewOf[T]](a object.Attributes, obj P, e *Effort) subject {
-	return newSubject(a, obj.Metadata(), obj.classes(), e)
+func subjectOf[T any, P ViewOf[T]](a object.Attributes, obj P, e *Effort) Subject {
+	return NewSubject(a, obj.Metadata(), obj.Classes(), e)
 }
 
 // prepareViews calls prepare for an object and the object before an update, if there is one.
-func (s *ruleset[T]) prepareViews(a object.Attributes, obj *T, r *recorder, old *before[T]) {
+func (s *Ruleset[T]) prepareViews(a object.Attributes, obj *T, r *Recorder, old *before[T]) {
 	switch {
 	case s.prepare == nil:
 	case old == nil:
 		s.prepare(a, obj, r, nil, nil)
 	default:
-		s.prepare(a, obj, r, &old.obj, &old.recorder)
+		s.prepare(a, obj, r, &old.obj, &old.Recorder)
 	}
 }
 
 // nameExempt sets exempts. Only policies with exceptions need it.
 func (j *evaluation[T]) nameExempt() {
-	j.exempts = func(id identity) bool { return j.exempt.find(&j.rule.header, &id) != nil }
+	j.exempts = func(id Identity) bool { return j.exempt.find(&j.rule.Header, &id) != nil }
 	if old := j.old; old != nil {
-		old.exempts = func(id identity) bool { return old.exempt.find(old.rule, &id) != nil || j.exempts(id) }
+		old.exempts = func(id Identity) bool { return old.exempt.find(old.rule, &id) != nil || j.exempts(id) }
 	}
 }
 
 // run runs all checks of a rule on the object.
-func (j *evaluation[T]) run(at int, rule *rule[T]) {
+func (j *evaluation[T]) run(at int, rule *Rule[T]) {
 	j.at, j.rule = at, rule
 	for _, c := range rule.checks {
-		if !j.spend(1) {
+		if !j.Spend(1) {
 			return
 		}
 		j.check, j.ledgerReady = c, false
-		c.find(&j.obj, &j.recorder)
+		c.Find(&j.obj, &j.Recorder)
 	}
 }
 
 // keep adds a finding of the object.
-func (j *evaluation[T]) keep(id identity) *Finding {
-	h := &j.rule.ruleHeader
-	exempt := j.exempt.find(&h.header, &id)
+func (j *evaluation[T]) keep(id Identity) *Finding {
+	h := &j.rule.RuleHeader
+	exempt := j.exempt.find(&h.Header, &id)
 	f := j.findings.tryAdd(j.at, id, exempt == nil && j.old != nil && j.findInOld(id), exempt)
 	if f != nil {
-		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.check, h.Mode, string(h.Message)
+		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.Check, h.Mode, string(h.Message)
 	}
 	j.done = j.findings.full()
 	return f
@@ -188,13 +188,13 @@ func (j *evaluation[T]) keep(id identity) *Finding {
 
 // findInOld looks up a finding in the object before the update. The check runs on that object on first use, because
 // most updates have no findings.
-func (j *evaluation[T]) findInOld(id identity) bool {
+func (j *evaluation[T]) findInOld(id Identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		j.old.ledger.clear()
-		j.old.rule = &j.rule.header
+		j.old.rule = &j.rule.Header
 		if j.rule.appliesTo(&j.old.subject) {
-			j.check.find(&j.old.obj, &j.old.recorder)
+			j.check.Find(&j.old.obj, &j.old.Recorder)
 		}
 	}
 	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
@@ -203,15 +203,15 @@ func (j *evaluation[T]) findInOld(id identity) bool {
 // record adds a finding to the ledger unless an exception silences it. If an update makes the exception stop matching,
 // for example by changing a label, the update introduces the finding. A finding whose exception has expired is
 // pre-existing.
-func (b *before[T]) record(id identity) *Finding {
-	if b.effort.spend(ledgerSteps) && b.exempt.find(b.rule, &id) == nil {
+func (b *before[T]) record(id Identity) *Finding {
+	if b.effort.spend(LedgerSteps) && b.exempt.find(b.rule, &id) == nil {
 		b.ledger.add(id)
 	}
 	return nil
 }
 
-// ledgerSteps is the number of steps for adding a finding to the ledger.
-const ledgerSteps = 3
+// LedgerSteps is the number of steps for adding a finding to the ledger.
+const LedgerSteps = 3
 
 // RuleTrace shows whether a rule applies to an object, for review --explain.
 type RuleTrace struct {
@@ -223,8 +223,8 @@ type RuleTrace struct {
 	Exempt   int    // the number of silenced findings among them
 }
 
-// explain returns a trace of every rule for an object.
-func explain[O, T any, P viewOf[T]](s *ruleset[T], a object.Attributes, see func(*O) T, obj *O) []RuleTrace {
+// Explain returns a trace of every rule for an object.
+func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, see func(*O) T, obj *O) []RuleTrace {
 	seen := see(obj)
 	sub := subjectOf[T, P](a, &seen, nil)
 	traces := make([]RuleTrace, len(s.rules))
@@ -235,17 +235,17 @@ func explain[O, T any, P viewOf[T]](s *ruleset[T], a object.Attributes, see func
 		if t.Applies = applies; applies {
 			var last Finding // its sentence is not shown
 			exempt := exemptions{exceptions: s.exceptions, subject: &sub}
-			count := func(id identity) *Finding {
-				if t.Findings++; exempt.find(&rule.header, &id) != nil {
+			count := func(id Identity) *Finding {
+				if t.Findings++; exempt.find(&rule.Header, &id) != nil {
 					t.Exempt++
 				}
 				return &last
 			}
-			r := recorder{effort: new(Effort), subject: &sub, collect: count}
-			r.exempts = func(id identity) bool { return exempt.find(&rule.header, &id) != nil }
+			r := Recorder{effort: new(Effort), Subject: &sub, collect: count}
+			r.exempts = func(id Identity) bool { return exempt.find(&rule.Header, &id) != nil }
 			s.prepareViews(a, &seen, &r, nil)
 			for _, c := range rule.checks {
-				c.find(&seen, &r)
+				c.Find(&seen, &r)
 			}
 		}
 		traces[i] = t
@@ -253,8 +253,8 @@ func explain[O, T any, P viewOf[T]](s *ruleset[T], a object.Attributes, see func
 	return traces
 }
 
-// notEvaluated returns the traces of an object against which no rule is evaluated.
-func (s *ruleset[T]) notEvaluated(why string) []RuleTrace {
+// NotEvaluated returns the traces of an object against which no rule is evaluated.
+func (s *Ruleset[T]) NotEvaluated(why string) []RuleTrace {
 	traces := make([]RuleTrace, len(s.rules))
 	for i := range s.rules {
 		traces[i] = s.rules[i].trace(why)
@@ -263,6 +263,6 @@ func (s *ruleset[T]) notEvaluated(why string) []RuleTrace {
 }
 
 // trace returns a trace of the entry with the reason why.
-func (h *header) trace(why string) RuleTrace {
+func (h *Header) trace(why string) RuleTrace {
 	return RuleTrace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }

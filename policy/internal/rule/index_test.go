@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 )
 
 // indexed returns a ruleset with a rule for each match, which is a list of namespaces.
-func indexed(matches ...[]match.Glob) *ruleset[testView] {
-	var rules []rule[testView]
+func indexed(matches ...[]match.Glob) *Ruleset[testView] {
+	var rules []Rule[testView]
 	for _, namespaces := range matches {
-		rules = append(rules, newRule[testView](ruleHeader{header: header{Match: &selector{Namespaces: namespaces}}}, nil))
+		rules = append(rules, New[testView](RuleHeader{Header: Header{Match: &selector{Namespaces: namespaces}}}, nil))
 	}
 	return newRuleset(rules)
 }

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"iter"
@@ -21,7 +21,7 @@ type exceptionsEntry struct {
 	// meaning for all of the rules. The images dimension selects findings by their images.
 	Match *selector `yaml:"match,required"`
 	// Until is the end of the exception: a date, which includes the whole day in UTC, or an RFC 3339 time.
-	Until moment `yaml:"until,required"`
+	Until Moment `yaml:"until,required"`
 	// Reason explains why the exception exists: a ticket, a contact, or one line of text. Reports show it.
 	Reason reason     `yaml:"reason,required"`
 	Pos    strict.Pos `yaml:"-"`
@@ -70,12 +70,12 @@ const (
 	maxExceptionRules = 100
 )
 
-// exceptionEntries is the exceptions block of a policy.
-type exceptionEntries []exceptionsEntry
+// ExceptionEntries is the exceptions block of a policy.
+type ExceptionEntries []exceptionsEntry
 
-// compile compiles the entries. It checks that their rules exist among the entries with the given headers, and that
+// Compile compiles the entries. It checks that their rules exist among the entries with the given headers, and that
 // their match has a meaning for these rules.
-func (es exceptionEntries) compile(headers iter.Seq[*header], c *comparisons, errs *strict.Collector) *exceptions {
+func (es ExceptionEntries) Compile(headers iter.Seq[*Header], c *Comparisons, errs *strict.Collector) *Exceptions {
 	if len(es) == 0 {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (es exceptionEntries) compile(headers iter.Seq[*header], c *comparisons, er
 	for i := range es {
 		e := &es[i]
 		named.check(e, c, errs)
-		if c.over || c.pollDone() {
+		if c.Over || c.PollDone() {
 			break
 		}
 		ends := Exemption{Name: string(e.Name), Until: e.Until.text, Ends: e.Until.ends, Reason: string(e.Reason)}
@@ -99,15 +99,15 @@ func (es exceptionEntries) compile(headers iter.Seq[*header], c *comparisons, er
 
 // namedRules contains the entries to which the exceptions of a policy can refer.
 type namedRules struct {
-	all     []*header
-	byName  map[string]*header
+	all     []*Header
+	byName  map[string]*Header
 	mirrors map[string]bool // the names of mirrors entries, which have no findings
 }
 
-func newNamedRules(headers iter.Seq[*header]) *namedRules {
-	n := &namedRules{byName: map[string]*header{}, mirrors: map[string]bool{}}
+func newNamedRules(headers iter.Seq[*Header]) *namedRules {
+	n := &namedRules{byName: map[string]*Header{}, mirrors: map[string]bool{}}
 	for h := range headers {
-		if h.dimensions == mirrorDimensions() {
+		if h.dimensions == MirrorDimensions() {
 			n.mirrors[string(h.Name)] = true
 		} else {
 			n.all = append(n.all, h)
@@ -119,7 +119,7 @@ func newNamedRules(headers iter.Seq[*header]) *namedRules {
 
 // check adds an error for each pattern of an entry that does not match a rule. It also adds an error for each dimension
 // of the entry's match that has no meaning for a matching rule.
-func (n *namedRules) check(e *exceptionsEntry, c *comparisons, errs *strict.Collector) {
+func (n *namedRules) check(e *exceptionsEntry, c *Comparisons, errs *strict.Collector) {
 	filed := map[meaninglessDimension]bool{} // each dimension has one error, for any number of rules
 	for _, p := range e.Rules {
 		found := false
@@ -133,7 +133,7 @@ func (n *namedRules) check(e *exceptionsEntry, c *comparisons, errs *strict.Coll
 			}
 		}
 		switch {
-		case c.over:
+		case c.Over:
 			errs.Errorf(e.Pos, "finding the rules of exceptions takes more than %s comparisons, which is the limit: write "+
 				"fewer patterns with *", text.Thousands(c.limit))
 			return
@@ -148,8 +148,8 @@ func (n *namedRules) check(e *exceptionsEntry, c *comparisons, errs *strict.Coll
 }
 
 // find yields the rules that match a pattern.
-func (n *namedRules) find(p rulePattern, c *comparisons) func(yield func(*header) bool) {
-	return func(yield func(*header) bool) {
+func (n *namedRules) find(p rulePattern, c *Comparisons) func(yield func(*Header) bool) {
+	return func(yield func(*Header) bool) {
 		if !p.entry.IsWild() {
 			if h := n.byName[string(p.entry)]; h != nil {
 				yield(h)
@@ -157,7 +157,7 @@ func (n *namedRules) find(p rulePattern, c *comparisons) func(yield func(*header
 			return
 		}
 		for _, h := range n.all {
-			if !c.compare() {
+			if !c.Compare() {
 				return
 			}
 			if p.entry.Match(string(h.Name)) && !yield(h) {
@@ -180,16 +180,16 @@ func (n *namedRules) nearest(p rulePattern) string {
 	return ""
 }
 
-// warnings returns a warning for each entry that exempts every object, because its rules have no effect, and for each
+// Warnings returns a warning for each entry that exempts every object, because its rules have no effect, and for each
 // pattern with a check that does not exist in any rule. checkNames returns the names of all checks.
-func (es exceptionEntries) warnings(checkNames func() []string) strict.Errors {
+func (es ExceptionEntries) Warnings(checkNames func() []string) strict.Errors {
 	if len(es) == 0 {
 		return nil
 	}
 	var errs strict.Collector
-	checks, remaining := checkNames(), maxCompared
+	checks, remaining := checkNames(), MaxCompared
 	for i := range es {
-		if errs.Len() >= maxWarnings {
+		if errs.Len() >= MaxWarnings {
 			break
 		}
 		if es[i].Match.isEverything() {

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 // Comparisons are counted, and a context that is done is not polled again.
 func TestComparisons(t *testing.T) {
 	ctx := &polledContext{Context: t.Context(), cause: context.Canceled, last: 3}
-	e := newComparisons(ctx, 2)
+	e := NewComparisons(ctx, 2)
 	for i, want := range []bool{true, true, false} {
-		if e.compare() != want || e.made != i+1 || e.over == want {
+		if e.Compare() != want || e.made != i+1 || e.Over == want {
 			t.Errorf("with a limit of 2: %+v", e)
 		}
 	}
-	e = newComparisons(ctx, 9)
+	e = NewComparisons(ctx, 9)
 	for range 2 {
-		if e.compare() || !e.pollDone() || e.over {
+		if e.Compare() || !e.PollDone() || e.Over {
 			t.Errorf("out of time: %+v", e)
 		}
 	}
-	if ctx.last, ctx.polls = 1, 0; !e.pollDone() || ctx.polls > 0 {
+	if ctx.last, ctx.polls = 1, 0; !e.PollDone() || ctx.polls > 0 {
 		t.Error("a context that is done was polled again")
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"slices"
@@ -15,27 +15,27 @@ type dimensions struct {
 
 // These are the dimensions of each kind of entry. Entries about Pods do not have users and groups, because controllers
 // create Pods.
-func podDimensions() dimensions { return dimensions{podLabels: true, images: true} }
-func mirrorDimensions() dimensions {
+func PodDimensions() dimensions { return dimensions{podLabels: true, images: true} }
+func MirrorDimensions() dimensions {
 	return dimensions{podLabels: true, images: true, noSet: true}
 }
-func ingressDimensions() dimensions {
+func IngressDimensions() dimensions {
 	return dimensions{requester: true, labels: true, classNames: true}
 }
-func serviceDimensions() dimensions {
+func ServiceDimensions() dimensions {
 	return dimensions{requester: true, labels: true, loadBalancerClasses: true}
 }
-func grantDimensions() dimensions { return dimensions{requester: true, labels: true} }
-func gatewayDimensions() dimensions {
+func GrantDimensions() dimensions { return dimensions{requester: true, labels: true} }
+func GatewayDimensions() dimensions {
 	return dimensions{requester: true, labels: true, gatewayClassNames: true}
 }
 
-// claimantDimensions are the dimensions for kinds that claim hosts and do not have a class.
-func claimantDimensions() dimensions { return dimensions{requester: true, labels: true} }
+// ClaimantDimensions are the dimensions for kinds that claim hosts and do not have a class.
+func ClaimantDimensions() dimensions { return dimensions{requester: true, labels: true} }
 
-// suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
+// Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
 // other fields.
-func (d dimensions) suggest(field string) []string {
+func (d dimensions) Suggest(field string) []string {
 	if field != selectorName(true) && field != selectorName(false) {
 		return nil
 	}

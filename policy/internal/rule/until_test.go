@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"strings"
@@ -30,7 +30,7 @@ func TestMoment(t *testing.T) {
 		"9999-12-31T23:59:59-23:00":      "",
 		strings.Repeat("2027-01-31", 99): "",
 	} {
-		var m moment
+		var m Moment
 		err := m.UnmarshalText([]byte(text))
 		got := ""
 		if err == nil {
@@ -47,7 +47,7 @@ func FuzzMoment(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var m moment
+		var m Moment
 		if err := m.UnmarshalText([]byte(text)); err != nil {
 			if msg := err.Error(); len(msg) > 512 || strings.ContainsFunc(msg, func(c rune) bool { return c < ' ' }) {
 				t.Errorf("a sentence of %d bytes, or with control characters: %q", len(msg), msg)
@@ -57,10 +57,10 @@ func FuzzMoment(f *testing.F) {
 		if y := m.ends.Year(); y < firstYear || y > lastYear || m.ends.Location() != time.UTC || m.String() != text {
 			t.Errorf("%q ends at %s", text, m.ends)
 		}
-		if m.hasEnded(m.ends.Add(-1)) || !m.hasEnded(m.ends) {
+		if m.HasEnded(m.ends.Add(-1)) || !m.HasEnded(m.ends) {
 			t.Errorf("%q does not end at %s", text, m.ends)
 		}
-		var again moment
+		var again Moment
 		if err := again.UnmarshalText([]byte(m.ends.Format(time.RFC3339Nano))); err != nil || !again.ends.Equal(m.ends) {
 			t.Errorf("%q: %s, again %s (%v)", text, m.ends, again.ends, err)
 		}

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"errors"
@@ -25,9 +25,9 @@ const (
 	maxSteps = 1_000_000
 	// stepsBetween is the number of steps, about 100 µs, between two calls of Expired.
 	stepsBetween = 4096
-	// stepBytes is the number of bytes of a value that one step reads. Searching, comparing and hashing take less than a
+	// StepBytes is the number of bytes of a value that one step reads. Searching, comparing and hashing take less than a
 	// nanosecond per byte.
-	stepBytes = 32
+	StepBytes = 32
 )
 
 // ErrExpired means that the evaluation of an object did not finish, because the Effort expired.
@@ -57,12 +57,12 @@ func (e *Effort) spend(n int) bool {
 	return e.err == nil
 }
 
-// spend counts n steps of an Effort. It returns the error of the Effort if the evaluation must end. It is a function,
+// Spend counts n steps of an Effort. It returns the error of the Effort if the evaluation must end. It is a function,
 // because a method would be part of the API of package policy.
-func spend(e *Effort, n int) error {
+func Spend(e *Effort, n int) error {
 	e.spend(n)
 	return e.err
 }
 
-// stepsOf returns the number of steps for reading a value n times.
-func stepsOf(n int, value string) int { return n * (1 + len(value)/stepBytes) }
+// StepsOf returns the number of steps for reading a value n times.
+func StepsOf(n int, value string) int { return n * (1 + len(value)/StepBytes) }

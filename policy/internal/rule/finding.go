@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type Finding struct {
 	// not silenced.
 	Exempt *Exemption
 
-	id identity
+	id Identity
 }
 
 // ID returns the rule and its check, for grep and for alerts: team-hosts/hosts.allowed.
@@ -65,14 +65,14 @@ func (f Finding) String() string {
 	return s
 }
 
-// maxFindings is the number of introduced findings at which the evaluation of an object ends, and the maximum number of
+// MaxFindings is the number of introduced findings at which the evaluation of an object ends, and the maximum number of
 // pre-existing findings that are kept. Users do not read more, and the limit suffices for the largest realistic object.
-const maxFindings = 1000
+const MaxFindings = 1000
 
 // findings contains the findings of one object. Pre-existing findings are marked. If they denied an update, no client
 // could remove a finalizer from an object that is older than the policy, or fix the object step by step.
 //
-// Rules are evaluated in the order of their modes, the strictest first. If the evaluation ends at maxFindings, either
+// Rules are evaluated in the order of their modes, the strictest first. If the evaluation ends at MaxFindings, either
 // one of these findings denies the request, or all rules that could deny it have been evaluated. Pre-existing findings
 // never end the evaluation, because an introduced finding may follow any number of them. Exempt findings never end it
 // either.
@@ -90,11 +90,11 @@ type keptFinding struct {
 }
 
 // full reports whether there are so many introduced findings that the evaluation must end.
-func (fs *findings) full() bool { return fs.introduced >= maxFindings }
+func (fs *findings) full() bool { return fs.introduced >= MaxFindings }
 
 // tryAdd counts a finding and returns it for the caller to fill in. It returns nil if the finding is not kept, so
 // callers never format sentences that are not shown. The pointer is valid until the next call.
-func (fs *findings) tryAdd(rule int, id identity, existed bool, exempt *Exemption) *Finding {
+func (fs *findings) tryAdd(rule int, id Identity, existed bool, exempt *Exemption) *Finding {
 	n := &fs.introduced
 	switch {
 	case exempt != nil:
@@ -102,7 +102,7 @@ func (fs *findings) tryAdd(rule int, id identity, existed bool, exempt *Exemptio
 	case existed:
 		n = &fs.existed
 	}
-	if *n++; *n > maxFindings {
+	if *n++; *n > MaxFindings {
 		return nil
 	}
 	fs.kept = append(fs.kept, keptFinding{Finding{Existed: existed, Exempt: exempt, id: id}, rule})
@@ -129,40 +129,40 @@ func (fs *findings) list() []Finding {
 		return nil
 	}
 	last := &list[len(list)-1]
-	if more := fs.existed - maxFindings; more > 0 {
+	if more := fs.existed - MaxFindings; more > 0 {
 		last.Reason += "; and " + strconv.Itoa(more) + " more that existed before"
 	}
-	if more := fs.exempt - maxFindings; more > 0 {
+	if more := fs.exempt - MaxFindings; more > 0 {
 		last.Reason += "; and " + strconv.Itoa(more) + " more that are exempt"
 	}
 	if fs.full() {
-		last.Reason += "; the evaluation stopped at " + strconv.Itoa(maxFindings) + " findings"
+		last.Reason += "; the evaluation stopped at " + strconv.Itoa(MaxFindings) + " findings"
 	}
 	return list
 }
 
-// identity identifies a finding across an update. It does not contain an index, so reordering a list does not introduce
+// Identity identifies a finding across an update. It does not contain an index, so reordering a list does not introduce
 // a finding. The texts are parts of the object, not copies.
-type identity struct {
-	check  string          // the field of the rule that is violated: hosts.allowed
-	value  string          // the value that violates it
-	detail string          // more of the value: the value of an annotation, the path of a host
-	use    string          // the use of the value: a node port for health checks, the type of a path
-	depth  match.HostDepth // the depth of a host
-	// idle is true if the value has no effect in its field. If an update makes the value effective, the finding is
+type Identity struct {
+	Check  string          // the field of the rule that is violated: hosts.allowed
+	Value  string          // the value that violates it
+	Detail string          // more of the value: the value of an annotation, the path of a host
+	Use    string          // the use of the value: a node port for health checks, the type of a path
+	Depth  match.HostDepth // the depth of a host
+	// Idle is true if the value has no effect in its field. If an update makes the value effective, the finding is
 	// introduced.
-	idle bool
-	// part is the part or kind of a reference: the port of a parent, the kind of a filter.
-	part int32
+	Idle bool
+	// Part is the part or kind of a reference: the port of a parent, the kind of a filter.
+	Part int32
 
-	// count is set by checks that count (at most N hosts). A larger count is introduced, a smaller count is pre-existing.
-	count int
-	// prefix is set by checks of address ranges. A range inside a pre-existing range is pre-existing.
-	prefix netip.Prefix
+	// Count is set by checks that count (at most N hosts). A larger count is introduced, a smaller count is pre-existing.
+	Count int
+	// Prefix is set by checks of address ranges. A range inside a pre-existing range is pre-existing.
+	Prefix netip.Prefix
 }
 
-// identityOf returns the identity of a finding. Only tests need it.
-func identityOf(f Finding) identity { return f.id }
+// IdentityOf returns the identity of a finding. Only tests need it.
+func IdentityOf(f Finding) Identity { return f.id }
 
 // ledger contains the identities of the findings of one check in the object before an update.
 type ledger struct {
@@ -188,8 +188,8 @@ type prefixKey struct {
 }
 
 // key returns the key of an identity without a prefix.
-func (id *identity) key() valueKey {
-	return valueKey{id.check, id.value, id.detail, id.use, id.depth, id.idle, id.part}
+func (id *Identity) key() valueKey {
+	return valueKey{id.Check, id.Value, id.Detail, id.Use, id.Depth, id.Idle, id.Part}
 }
 
 // clear empties the ledger for the next check.
@@ -201,20 +201,20 @@ func (l *ledger) clear() {
 }
 
 // add adds a finding.
-func (l *ledger) add(id identity) {
+func (l *ledger) add(id Identity) {
 	switch {
-	case id.count > 0:
+	case id.Count > 0:
 		if l.counts == nil {
 			l.counts = map[valueKey]int{}
 		}
 		key := id.key()
-		l.counts[key] = max(l.counts[key], id.count)
-	case id.prefix.IsValid():
+		l.counts[key] = max(l.counts[key], id.Count)
+	case id.Prefix.IsValid():
 		if l.prefixes == nil {
 			l.prefixes = map[prefixKey]struct{}{}
 		}
-		l.bits[id.prefix.Bits()] = true
-		l.prefixes[prefixKey{id.check, id.prefix.Masked(), id.idle}] = struct{}{}
+		l.bits[id.Prefix.Bits()] = true
+		l.prefixes[prefixKey{id.Check, id.Prefix.Masked(), id.Idle}] = struct{}{}
 	default:
 		if l.values == nil {
 			l.values = map[valueKey]struct{}{}
@@ -225,22 +225,22 @@ func (l *ledger) add(id identity) {
 
 // find reports whether a finding is pre-existing. An effective value may become idle, but not the reverse. The lookup
 // of prefixes counts steps.
-func (l *ledger) find(id identity, e *Effort) bool {
-	idle := id.idle
-	id.idle = false
+func (l *ledger) find(id Identity, e *Effort) bool {
+	idle := id.Idle
+	id.Idle = false
 	if l.findExact(id, e) {
 		return true
 	}
-	id.idle = true
+	id.Idle = true
 	return idle && l.findExact(id, e)
 }
 
 // findExact is like find, but compares idle exactly.
-func (l *ledger) findExact(id identity, e *Effort) bool {
+func (l *ledger) findExact(id Identity, e *Effort) bool {
 	switch {
-	case id.count > 0:
-		return l.counts[id.key()] >= id.count
-	case id.prefix.IsValid():
+	case id.Count > 0:
+		return l.counts[id.key()] >= id.Count
+	case id.Prefix.IsValid():
 		return l.findPrefix(id, e)
 	default:
 		_, ok := l.values[id.key()]
@@ -249,13 +249,13 @@ func (l *ledger) findExact(id identity, e *Effort) bool {
 }
 
 // findPrefix reports whether the ledger has a prefix that contains the prefix of the finding.
-func (l *ledger) findPrefix(id identity, e *Effort) bool {
-	for bits := id.prefix.Bits(); bits >= 0; bits-- {
+func (l *ledger) findPrefix(id Identity, e *Effort) bool {
+	for bits := id.Prefix.Bits(); bits >= 0; bits-- {
 		if !l.bits[bits] || !e.spend(1) {
 			continue
 		}
-		wider := netip.PrefixFrom(id.prefix.Addr(), bits).Masked()
-		if _, ok := l.prefixes[prefixKey{id.check, wider, id.idle}]; ok {
+		wider := netip.PrefixFrom(id.Prefix.Addr(), bits).Masked()
+		if _, ok := l.prefixes[prefixKey{id.Check, wider, id.Idle}]; ok {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func TestEffortSpend(t *testing.T) {
 	if !e.spend(stepsBetween-1) || e.spend(1) || e.spend(maxSteps) || !errors.Is(e.err, ErrExpired) {
 		t.Errorf("out of time: %v", e.err)
 	}
-	if got := stepsOf(2, strings.Repeat("x", 64)); got != 6 {
+	if got := StepsOf(2, strings.Repeat("x", 64)); got != 6 {
 		t.Errorf("to go twice through 64 bytes takes %d steps", got)
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"slices"
@@ -6,30 +6,30 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// ruleset contains the rules of one kind, in the order of the policy, with an index by namespace. A platform team
+// Ruleset contains the rules of one kind, in the order of the policy, with an index by namespace. A platform team
 // writes one or more rules for each tenant. The cost of evaluating an object must not depend on the rules for other
 // tenants.
-type ruleset[T any] struct {
-	rules     []rule[T]
+type Ruleset[T any] struct {
+	rules     []Rule[T]
 	index     ruleIndex
 	strictest Mode // of the rules; Off without rules
 
-	exceptions *exceptions // of the policy; nil without exceptions
+	exceptions *Exceptions // of the policy; nil without exceptions
 	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old
 	// and before are nil if there is no such object. prepare is nil if the views are complete.
-	prepare func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder)
+	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder)
 }
 
-// strictestMode implements rules.
-func (s *ruleset[T]) strictestMode() Mode { return s.strictest }
+// StrictestMode implements rules.
+func (s *Ruleset[T]) StrictestMode() Mode { return s.strictest }
 
-// compileRules compiles entries, except entries that are off, and adds more rules after them. It stops when isDone
+// CompileRules compiles entries, except entries that are off, and adds more rules after them. It stops when isDone
 // returns true. prepare completes the views of objects, see ruleset.
-func compileRules[E, T any](
-	entries []E, exceptions *exceptions, isDone func() bool, compile func(*E) rule[T],
-	prepare func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder), more []rule[T],
-) *ruleset[T] {
-	var rules []rule[T]
+func CompileRules[E, T any](
+	entries []E, exceptions *Exceptions, isDone func() bool, compile func(*E) Rule[T],
+	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder), more []Rule[T],
+) *Ruleset[T] {
+	var rules []Rule[T]
 	for i := range entries {
 		if isDone() {
 			break
@@ -44,8 +44,8 @@ func compileRules[E, T any](
 }
 
 // newRuleset returns a ruleset of the rules, with their index.
-func newRuleset[T any](rules []rule[T]) *ruleset[T] {
-	s := &ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
+func newRuleset[T any](rules []Rule[T]) *Ruleset[T] {
+	s := &Ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 	for i := range rules {
 		s.index.add(i, rules[i].Match)
 		s.strictest = max(s.strictest, rules[i].Mode)
@@ -53,21 +53,21 @@ func newRuleset[T any](rules []rule[T]) *ruleset[T] {
 	return s
 }
 
-// isEmpty reports whether there are no rules.
-func (s *ruleset[T]) isEmpty() bool { return len(s.rules) == 0 }
+// IsEmpty reports whether there are no rules.
+func (s *Ruleset[T]) IsEmpty() bool { return len(s.rules) == 0 }
 
-// only returns the rules with only the checks for which keep returns true, without rules that have no such check.
-func (s *ruleset[T]) only(keep func(check[T]) bool) *ruleset[T] {
-	var rules []rule[T]
+// Only returns the rules with only the checks for which keep returns true, without rules that have no such check.
+func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
+	var rules []Rule[T]
 	for i := range s.rules {
-		var checks []check[T]
+		var checks []Check[T]
 		for _, c := range s.rules[i].checks {
 			if keep(c) {
 				checks = append(checks, c)
 			}
 		}
 		if len(checks) > 0 {
-			rules = append(rules, rule[T]{s.rules[i].ruleHeader, checks})
+			rules = append(rules, Rule[T]{s.rules[i].RuleHeader, checks})
 		}
 	}
 	kept := newRuleset(rules)
