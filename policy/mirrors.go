@@ -47,6 +47,32 @@ func (e *mirrorEntry) Validate() error {
 	return faults.Err()
 }
 
+// excludedSources returns the sources whose images the exclude of the entry covers.
+func (e *mirrorEntry) excludedSources() []string {
+	if e.Exclude == nil || len(e.Exclude.Images) == 0 {
+		return nil
+	}
+	excluded := match.NewImageSet(e.Exclude.Images)
+	var all []string
+	for _, s := range e.Sources {
+		if excluded.Covers(match.ImagePattern{Name: s.place}) {
+			all = append(all, s.String())
+		}
+	}
+	return all
+}
+
+// sourcesExcept returns the sources with images that passing does not cover.
+func (e *mirrorEntry) sourcesExcept(passing match.ImageSet) []string {
+	var all []string
+	for _, s := range e.Sources {
+		if s.place == "" || !passing.Covers(match.ImagePattern{Name: s.place}) {
+			all = append(all, s.String())
+		}
+	}
+	return all
+}
+
 // source is a set of images that an entry rewrites. It is all images at a place, which is a registry or a path in a
 // registry. If place is empty, it is all images from the registries that the wildcard covers.
 type source struct {
@@ -231,7 +257,7 @@ func (r *mirrorRoute) follow(ref match.Reference, s *rule.Subject) ImageOutcome 
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)
 	case !got.Is(normal):
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s, which is read as %s", to, got)
-	case r.Mode == Enforce:
+	case r.Mode == rule.Enforce:
 		out.Outcome, out.To, out.PullSecret = Rewritten, to, r.pullSecret
 	default:
 		out.Outcome, out.To, out.PullSecret = WouldRewrite, to, r.pullSecret

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -74,7 +75,7 @@ func (t *mirrorTable) pullSecrets(namespace string) []string {
 		m := &t.mirrors[i]
 		exclude := m.PermanentExclude()
 		switch {
-		case m.pullSecret == "" || m.Mode != Enforce:
+		case m.pullSecret == "" || m.Mode != rule.Enforce:
 		case m.Match != nil && m.Match.Namespaces != nil && !match.AnyGlob(m.Match.Namespaces, namespace):
 		case exclude != nil && match.AnyGlob(exclude.Namespaces, namespace):
 		default:

@@ -24,7 +24,7 @@ type mirrorTable struct {
 	routes     []mirrorRoute
 	origins    []origin
 	texts      strings.Builder // the places of sources and mirrors
-	strictest  Mode            // of the mirrors; Off without mirrors
+	strictest  rule.Mode       // of the mirrors; rule.Off without mirrors
 	slashes    int             // most slashes in a source or mirror; look-ups of deeper names begin there
 	dots       int             // most dots in the domain of a wildcard
 	limitFiled bool            // the error about too many comparisons was added
@@ -42,7 +42,7 @@ func compileMirrors(entries []mirrorEntry, e *rule.Comparisons, errs *strict.Col
 		if e.PollDone() {
 			return t
 		}
-		if entries[i].Mode != Off {
+		if entries[i].Mode != rule.Off {
 			t.add(&entries[i], errs)
 		}
 	}
@@ -84,20 +84,17 @@ func (t *mirrorTable) intern(s string) string {
 	return t.texts.String()[start:]
 }
 
-// len returns the number of compiled entries.
-func (t *mirrorTable) len() int { return len(t.mirrors) }
-
 // rewritesDockerHub returns the name of the entry in mode enforce that has the source docker.io and no match block. It
 // returns an empty name if there is no such entry.
 func (t *mirrorTable) rewritesDockerHub() string {
-	if o := t.places[match.DockerHub]; o != nil && o.withoutMatch != nil && o.withoutMatch.Mode == Enforce {
+	if o := t.places[match.DockerHub]; o != nil && o.withoutMatch != nil && o.withoutMatch.Mode == rule.Enforce {
 		return string(o.withoutMatch.Name)
 	}
 	return ""
 }
 
 // StrictestMode implements rules.
-func (t *mirrorTable) StrictestMode() Mode { return t.strictest }
+func (t *mirrorTable) StrictestMode() rule.Mode { return t.strictest }
 
 // mirrorPlaces returns the places of the mirrors, each once, in the order of their names.
 func (t *mirrorTable) mirrorPlaces() []string {
@@ -107,6 +104,19 @@ func (t *mirrorTable) mirrorPlaces() []string {
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
+}
+
+// destinations returns the mirrors as policies write them, each once, in the order of the entries.
+func (t *mirrorTable) destinations() []string {
+	var all []string
+	seen := map[string]bool{}
+	for i := range t.mirrors {
+		if to := t.mirrors[i].to.String(); !seen[to] {
+			seen[to] = true
+			all = append(all, to)
+		}
+	}
+	return all
 }
 
 // add adds an entry that is not off.
@@ -290,19 +300,19 @@ func endsAtUpTo(place string, n int) iter.Seq[end] {
 	}
 }
 
-// rewrites returns the route that rewrites all images of a place, for any Pod, and the place that they are rewritten
-// to. It returns nil if there is no such route.
-func (t *mirrorTable) rewrites(p match.ImagePattern) (*mirrorRoute, match.ImagePattern) {
+// rewrites returns the name of the entry that rewrites all images of a place, for any Pod, and the place that they are
+// rewritten to. It returns false if there is no such entry.
+func (t *mirrorTable) rewrites(p match.ImagePattern) (entry string, to match.ImagePattern, ok bool) {
 	for o := range t.covering(p.Name) {
 		r := o.withoutMatch
 		if r == nil {
 			continue
 		}
-		if r.Mode != Enforce || r.excludesPlace(p.Name) {
+		if r.Mode != rule.Enforce || r.excludesPlace(p.Name) {
 			break
 		}
 		name := r.prefix() + p.Name[len(r.source.place):]
-		return r, match.ImagePattern{Name: name, Version: p.Version, Beneath: p.Beneath}
+		return string(r.Name), match.ImagePattern{Name: name, Version: p.Version, Beneath: p.Beneath}, true
 	}
-	return nil, match.ImagePattern{}
+	return "", match.ImagePattern{}, false
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -8,12 +9,6 @@ import (
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
-
-// deniedImagesOf is the field images.denied of an entry, and the position of the entry.
-type deniedImagesOf struct {
-	pos      strict.Pos
-	patterns []match.ImagePattern
-}
 
 // deniedPlace is one pattern in images.denied.
 type deniedPlace struct {
@@ -24,15 +19,15 @@ type deniedPlace struct {
 }
 
 // warnDenied returns warnings about patterns in images.denied if a mirror serves the denied images under names that the
-// entry does not deny. A Pod that uses the name at the mirror would pass.
-func (t *mirrorTable) warnDenied(entries []deniedImagesOf) strict.Errors {
+// entry does not deny. A Pod that uses the name at the mirror would pass. denied yields the position and images.denied
+// of each entry.
+func (t *mirrorTable) warnDenied(denied iter.Seq2[strict.Pos, []match.ImagePattern]) strict.Errors {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
-	for i := range entries {
-		e := &entries[i]
-		all := match.NewImageSet(e.patterns)
-		for _, p := range e.patterns {
-			d := &deniedPlace{pos: e.pos, all: all, pattern: p}
+	for pos, patterns := range denied {
+		all := match.NewImageSet(patterns)
+		for _, p := range patterns {
+			d := &deniedPlace{pos: pos, all: all, pattern: p}
 			places = append(places, d)
 			if p.Version == "" {
 				byName[p.Name] = append(byName[p.Name], d)

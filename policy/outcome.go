@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -9,9 +10,9 @@ import (
 type ImageOutcome struct {
 	Image   object.Image
 	Outcome Outcome
-	Entry   string // the mirrors entry that decides; empty if no entry does
-	Mode    Mode   // mode of that entry
-	To      string // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
+	Entry   string    // the mirrors entry that decides; empty if no entry does
+	Mode    rule.Mode // mode of that entry
+	To      string    // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
 	// PullSecret is the imagePullSecret of the entry. It is set when To is set, and empty if the entry has no pull
 	// secret.
 	PullSecret string

@@ -166,14 +166,7 @@ type fromMirrors struct {
 
 func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
 	t := p.mirrors
-	var known []string
-	seen := map[string]bool{}
-	for i := range t.mirrors {
-		if place := t.mirrors[i].to.String(); !seen[place] {
-			seen[place] = true
-			known = append(known, place)
-		}
-	}
+	known := t.destinations()
 	for _, p := range allowed {
 		known = append(known, p.String())
 	}

@@ -83,7 +83,8 @@
 //	solverAccounts                        solvers.go, with the shapes of solver objects
 //	templates                             templates.go
 //
-// internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and limits.
+// internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
+// limits.
 // internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
 // expressions. internal/host reads host names, and the annotations that claim hosts. internal/strict decodes YAML.
 package policy

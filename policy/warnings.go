@@ -94,27 +94,19 @@ func (w *entryWarnings) excludes(patterns []match.Glob, g match.Glob) bool {
 	return false
 }
 
-// deniedImagesIn returns images.denied of the entries that are not off.
-func deniedImagesIn(entries []podsEntry) []deniedImagesOf {
-	var all []deniedImagesOf
-	for i := range entries {
-		if e := &entries[i]; e.Mode != Off {
-			all = append(all, deniedImagesOf{e.Pos, e.Images.Denied})
+// deniedImages yields images.denied of the pods entries that are not off, with the positions of the entries.
+func (b *blocks) deniedImages(yield func(strict.Pos, []match.ImagePattern) bool) {
+	for i := range b.Pods {
+		if e := &b.Pods[i]; e.Mode != Off && !yield(e.Pos, e.Images.Denied) {
+			return
 		}
 	}
-	return all
 }
 
 // checkSources warns about a mirror whose exclude covers one of its sources.
 func (w *entryWarnings) checkSources(e *mirrorEntry) {
-	if e.Exclude == nil || len(e.Exclude.Images) == 0 {
-		return
-	}
-	excluded := match.NewImageSet(e.Exclude.Images)
-	for _, s := range e.Sources {
-		if excluded.Covers(match.ImagePattern{Name: s.place}) {
-			w.warn(&e.Header, "exclude.images covers the source %s: no image of it is rewritten", s)
-		}
+	for _, s := range e.excludedSources() {
+		w.warn(&e.Header, "exclude.images covers the source %s: no image of it is rewritten", s)
 	}
 }
 
@@ -124,7 +116,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 	if e.Images.From == nil {
 		return
 	}
-	if t.strictest < Enforce {
+	if t.StrictestMode() < Enforce {
 		w.warn(&e.Header, "images.from denies every image that is not written with the name of a mirror: "+
 			"no mirrors entry is in mode enforce, so no image is rewritten")
 		return
@@ -141,12 +133,9 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 		if m.Mode == Off || m.Mode == Enforce || m.Match != nil {
 			continue
 		}
-		denied := slices.DeleteFunc(slices.Clone(m.Sources), func(s source) bool {
-			return s.place != "" && passing.Covers(match.ImagePattern{Name: s.place})
-		})
-		if len(denied) > 0 {
+		if denied := m.sourcesExcept(passing); len(denied) > 0 {
 			w.warn(&e.Header, "images.from denies the images of %s that are not written with the name of their mirror: "+
-				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(text.Strings(denied)), m.Name, m.Mode)
+				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(denied), m.Name, m.Mode)
 		}
 	}
 }
@@ -163,9 +152,9 @@ func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
 		if e.Images.From != nil {
 			continue // images at a mirror pass
 		}
-		if r, at := t.rewrites(p); r != nil && !allowed.Covers(at) {
+		if by, at, ok := t.rewrites(p); ok && !allowed.Covers(at) {
 			w.warn(&e.Header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
-				"allow %[3]s too, or write from: mirrors", p, r.Name, at)
+				"allow %[3]s too, or write from: mirrors", p, by, at)
 		}
 	}
 }

@@ -40,16 +40,16 @@ func (w *entryWarnings) checkImages(e *podsEntry, t *mirrorTable) {
 			w.warn(&e.Header, "images.allowed has %s, and images.deniedTags denies its tag, by %s: it does not pass", p, g)
 		}
 	}
-	if rule.From == nil || rule.Denied == nil || t.len() == 0 {
+	if rule.From == nil || rule.Denied == nil {
 		return
 	}
-	denied := match.NewImageSet(rule.Denied)
-	for i := range t.mirrors {
-		if _, ok := denied.FindPlace(t.mirrors[i].to.place); !ok {
-			return
-		}
+	places, denied := t.mirrorPlaces(), match.NewImageSet(rule.Denied)
+	if slices.ContainsFunc(places, func(place string) bool { _, ok := denied.FindPlace(place); return !ok }) {
+		return
 	}
-	w.warn(&e.Header, "images.denied covers all mirrors, and images.from demands one: no image passes")
+	if len(places) > 0 {
+		w.warn(&e.Header, "images.denied covers all mirrors, and images.from demands one: no image passes")
+	}
 }
 
 // checkIngresses warns about a field that is required but does not allow any value.
