@@ -3,6 +3,7 @@ package policy
 import (
 	"time"
 
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 )
 
@@ -43,3 +44,30 @@ func EndOf(until string) time.Time { return rule.EndOf(until) }
 
 // IsSet reports whether a text can be the name of a rule set: whether it is a DNS label (RFC 1123).
 func IsSet(s string) bool { return rule.IsSet(s) }
+
+// ImageOutcome is what happens to one image, and why.
+type ImageOutcome = mirror.ImageOutcome
+
+// Outcome is what happens to an image.
+type Outcome = mirror.Outcome
+
+// The outcomes of an image.
+const (
+	NoMirror     = mirror.NoMirror     // no source covers it
+	Rewritten    = mirror.Rewritten    // an entry in mode enforce rewrites it
+	WouldRewrite = mirror.WouldRewrite // an entry in mode warn or audit covers it: reported only
+	AtMirror     = mirror.AtMirror     // it is already at a mirror
+	Excluded     = mirror.Excluded     // the entry that covers it excludes it
+	Unchanged    = mirror.Unchanged    // the update does not change this image
+	Malformed    = mirror.Malformed    // the image or its rewritten form is not a valid image reference
+	Denied       = mirror.Denied       // a rule in mode enforce denies the original image, so it is not rewritten
+	Ignored      = mirror.Ignored      // a mirror Pod, or a subresource that cannot change an image
+	NeverPulled  = mirror.NeverPulled  // imagePullPolicy is Never: kubelet looks the image up on the node by its name
+	Placeholder  = mirror.Placeholder  // the image of a template, which a controller fills in before it creates a Pod
+	// Outcomes is the number of outcomes.
+	Outcomes = mirror.Outcomes
+)
+
+// PullSecrets contains the names of Secrets that a Pod needs for the mirrors of its rewritten images, but that are
+// missing in spec.imagePullSecrets. They are in the order of the images.
+type PullSecrets = mirror.PullSecrets

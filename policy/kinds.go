@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -14,7 +15,7 @@ import (
 type blocks struct {
 	// Mirrors: the mirrors from which images are pulled. If several sources cover an image, the longest source applies.
 	// Absent: images are not rewritten.
-	Mirrors []mirrorEntry `yaml:"mirrors"`
+	Mirrors []mirror.Entry `yaml:"mirrors"`
 	// Pods: rules for the images in Pods. Absent: every image is allowed.
 	Pods []podsEntry `yaml:"pods"`
 	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
@@ -169,7 +170,7 @@ type rules interface {
 
 // compiled contains a policy's compiled entries, without entries that are off.
 type compiled struct {
-	mirrors *mirrorTable
+	mirrors *mirror.Table
 	rules   [kinds]rules
 	counts  Counts
 }
@@ -183,7 +184,7 @@ func rulesFor[T any](p *Policy, k Kind) *rule.Ruleset[T] {
 // compile compiles the entries into a policy.
 func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 	if p.mirrors == nil { // the policy of a rule set has the mirrors of the whole policy
-		p.mirrors = compileMirrors(b.Mirrors, c.Comparisons, errs)
+		p.mirrors = mirror.Compile(b.Mirrors, c.Comparisons, errs)
 	}
 	c.policy, c.owners = p, compileOwners(b.Owners, errs)
 	for k, row := range kindRows() {

@@ -282,7 +282,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
 			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
-			p.mirrors.warnDenied(d.deniedImages), d.Templates.warnings(p.counts), d.Exceptions.Warnings(checkNames))
+			p.mirrors.WarnDenied(d.deniedImages), d.Templates.warnings(p.counts), d.Exceptions.Warnings(checkNames))
 		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
@@ -161,7 +162,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 		return rule.Header{Name: "same", Pos: strict.Pos{File: "a", Line: line, Column: 3}}
 	}
 	all := document{blocks: blocks{
-		Mirrors:   []mirrorEntry{{Header: at(1)}},
+		Mirrors:   []mirror.Entry{{Header: at(1)}},
 		Pods:      []podsEntry{{RuleHeader: rule.RuleHeader{Header: at(2)}}},
 		Ingresses: []ingressesEntry{{RuleHeader: rule.RuleHeader{Header: at(3)}}},
 		Services:  []servicesEntry{{RuleHeader: rule.RuleHeader{Header: at(4)}}},

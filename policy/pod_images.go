@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -156,7 +157,7 @@ func (c eachImage) reason(img *podImage, s *rule.Subject) string {
 // with another host of Docker Hub and an entry rewrites all of docker.io, the sentence contains the image on docker.io.
 // The image is not rewritten, because a runtime may not pull the same image from both hosts.
 type fromMirrors struct {
-	mirrors *mirrorTable
+	mirrors *mirror.Table
 	hub     string // the entry that rewrites all of docker.io for every Pod; empty without such an entry
 	// deniedBy returns the check that denies an image wherever it is pulled from. See Policy.deniedBy.
 	deniedBy func(img *podImage, s *rule.Subject) string
@@ -166,12 +167,12 @@ type fromMirrors struct {
 
 func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
 	t := p.mirrors
-	known := t.destinations()
+	known := t.Destinations()
 	for _, p := range allowed {
 		known = append(known, p.String())
 	}
 	c := fromMirrors{
-		mirrors: t, hub: t.rewritesDockerHub(), deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed),
+		mirrors: t, hub: t.RewritesDockerHub(), deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed),
 		pass: "; allowed are " + text.List(known),
 	}
 	if len(known) == 0 {
@@ -198,7 +199,7 @@ func (c fromMirrors) fault(img *podImage, s *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("is not pulled from a mirror")
 	}
-	if out := c.mirrors.decide(img.ref, s); out.To != "" {
+	if out := c.mirrors.Decide(img.ref, s); out.To != "" {
 		if by := c.deniedBy(img, s); by != "" {
 			return "is not pulled from a mirror, because " + by + " denies it"
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -108,10 +109,10 @@ func newPodImage(img object.Image) podImage {
 }
 
 // mirrorState returns the state of the image. It is looked up on first use. s is the subject of its Pod.
-func (i *podImage) mirrorState(t *mirrorTable, s *rule.Subject) mirrorState {
+func (i *podImage) mirrorState(t *mirror.Table, s *rule.Subject) mirrorState {
 	if i.state == mirrorUnknown {
 		i.state = notMirrored
-		if out := t.decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
+		if out := t.Decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
 			i.state = mirroredOrExcluded
 		}
 	}

@@ -24,11 +24,7 @@
 // Each block of the YAML has one Go file with its fields, its checks and its sentences. The doc comment of a check is
 // its specification.
 //
-//	mirrors                               mirrors.go, the entry; mirrors_table.go, the look-up of a mirror
-//	  namespaces of entries of a source   mirrors_namespaces.go, the look-up; mirrors_overlaps.go, the errors
-//	  errors between entries              mirrors_conflicts.go
-//	  warnings about images.denied        mirrors_warnings.go; warnings.go, all other warnings
-//	  the annotation with the originals   rewrite_record.go
+//	mirrors                               internal/mirror, its entry and the look-up of a mirror
 //	pods                                  pods.go
 //	  images                              pod_images.go; pod_digest.go, its digest
 //	  images about to be rewritten        rewrite_denied.go
@@ -85,7 +81,7 @@
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
 // limits.
-// internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
+// internal/mirror rewrites images. internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
 // expressions. internal/host reads host names, and the annotations that claim hosts. internal/strict decodes YAML.
 package policy
 
@@ -160,7 +156,7 @@ func (p *Policy) WarningProblems() []Problem { return problemsOf(p.warnings) }
 
 // MirrorPlaces returns the places to which images are rewritten, each once. A place is a registry, or a registry and a
 // path, such as mirror.example/docker.io. For a mirror that ends with {registry}, it is the place above this segment.
-func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
+func (p *Policy) MirrorPlaces() []string { return p.mirrors.Places() }
 
 // MirrorPrefixes returns the prefixes of all images at mirrors, each with a slash at the end. It leaves out a prefix
 // that begins with another prefix.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -11,10 +12,10 @@ import (
 // for reports, because tenants can write the record. If the Pod does not have a valid record, Recorded returns p
 // itself.
 func Recorded(p *object.Pod, a object.Attributes, by ...*Policy) (pod *object.Pod, stale int) {
-	tables := make([]*mirrorTable, len(by))
+	tables := make([]*mirror.Table, len(by))
 	for i, q := range by {
 		tables[i] = q.whole().mirrors
 	}
 	s := rule.NewSubject(attributesOfPods(a), &p.Meta, [2]string{}, nil)
-	return recorded(p, &s, tables)
+	return mirror.Recorded(p, &s, tables)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -57,8 +58,8 @@ func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort
 	s := rule.NewSubject(a, &pod.Meta, [2]string{}, e)
 	rw, err := p.rewriteImages(a, pod, old, &s, e)
 	if err == nil && rw.Changes() {
-		rw.PullSecrets = pullSecretsOf(a, pod, rw.Images)
-		rw.Record = p.mirrors.record(pod, &s, rw.Images)
+		rw.PullSecrets = mirror.PullSecretsOf(a, pod, rw.Images)
+		rw.Record = p.mirrors.Record(pod, &s, rw.Images)
 	}
 	return rw, err
 }
@@ -86,7 +87,7 @@ func (p *Policy) rewriteImages(
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
 			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
 		} else {
-			*out = p.mirrors.decide(ref, s)
+			*out = p.mirrors.Decide(ref, s)
 			out.Image = img
 			if img.Never && out.To != "" {
 				out.Outcome, out.To, out.PullSecret = NeverPulled, "", ""
@@ -144,4 +145,4 @@ func imagesByPlace(old *object.Pod) map[imageKey]string {
 
 // PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
 // names in the mirrors entries in mode enforce that can apply to Pods in this namespace.
-func (p *Policy) PullSecrets(namespace string) []string { return p.mirrors.pullSecrets(namespace) }
+func (p *Policy) PullSecrets(namespace string) []string { return p.mirrors.PullSecrets(namespace) }

@@ -55,7 +55,7 @@ func (p routeParent) String() string {
 }
 
 // describe implements describer.
-func (p routeParent) describe() map[string]any {
+func (p routeParent) Describe() map[string]any {
 	fields := map[string]any{"text": p.String()}
 	for name, pattern := range map[string]match.Glob{
 		"kind": p.Kind, "namespace": p.Namespace, "name": p.Name, "sectionName": p.SectionName,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -16,7 +17,7 @@ type entryWarnings struct {
 }
 
 // warnings returns warnings about the policy's entries, in the same order.
-func (b *blocks) warnings(t *mirrorTable) strict.Errors {
+func (b *blocks) warnings(t *mirror.Table) strict.Errors {
 	w := entryWarnings{remaining: rule.MaxCompared}
 	for h := range b.headers {
 		w.checkReach(h)
@@ -104,15 +105,15 @@ func (b *blocks) deniedImages(yield func(strict.Pos, []match.ImagePattern) bool)
 }
 
 // checkSources warns about a mirror whose exclude covers one of its sources.
-func (w *entryWarnings) checkSources(e *mirrorEntry) {
-	for _, s := range e.excludedSources() {
+func (w *entryWarnings) checkSources(e *mirror.Entry) {
+	for _, s := range e.ExcludedSources() {
 		w.warn(&e.Header, "exclude.images covers the source %s: no image of it is rewritten", s)
 	}
 }
 
 // checkFrom warns about a rule that requires mirrors if no mirror is in mode enforce, and about each mirror that does
 // not rewrite images yet.
-func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirrorTable) {
+func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirror.Entry, t *mirror.Table) {
 	if e.Images.From == nil {
 		return
 	}
@@ -133,7 +134,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 		if m.Mode == Off || m.Mode == Enforce || m.Match != nil {
 			continue
 		}
-		if denied := m.sourcesExcept(passing); len(denied) > 0 {
+		if denied := m.SourcesExcept(passing); len(denied) > 0 {
 			w.warn(&e.Header, "images.from denies the images of %s that are not written with the name of their mirror: "+
 				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(denied), m.Name, m.Mode)
 		}
@@ -142,7 +143,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 
 // checkAllowed warns about places in images.allowed that images.denied covers, and about allowed places that a mirror
 // rewrites to a place that is not allowed.
-func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
+func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirror.Table) {
 	allowed, denied := match.NewImageSet(e.Images.Allowed), match.NewImageSet(e.Images.Denied)
 	for _, p := range e.Images.Allowed {
 		if denied.Covers(p) {
@@ -152,7 +153,7 @@ func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
 		if e.Images.From != nil {
 			continue // images at a mirror pass
 		}
-		if by, at, ok := t.rewrites(p); ok && !allowed.Covers(at) {
+		if by, at, ok := t.Rewrites(p); ok && !allowed.Covers(at) {
 			w.warn(&e.Header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
 				"allow %[3]s too, or write from: mirrors", p, by, at)
 		}

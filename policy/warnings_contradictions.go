@@ -6,12 +6,13 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
 // checkContradictions warns about contradictory fields in an entry that do not let any object pass.
-func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
+func (w *entryWarnings) checkContradictions(b *blocks, t *mirror.Table) {
 	for i := range b.Pods {
 		w.checkImages(&b.Pods[i], t)
 	}
@@ -31,7 +32,7 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
 
 // checkImages warns about allowed images whose tag is denied, and about a rule that requires a mirror but denies all
 // mirrors.
-func (w *entryWarnings) checkImages(e *podsEntry, t *mirrorTable) {
+func (w *entryWarnings) checkImages(e *podsEntry, t *mirror.Table) {
 	rule := &e.Images
 	for _, p := range rule.Allowed {
 		tag, isTag := strings.CutPrefix(p.Version, ":")
@@ -43,7 +44,7 @@ func (w *entryWarnings) checkImages(e *podsEntry, t *mirrorTable) {
 	if rule.From == nil || rule.Denied == nil {
 		return
 	}
-	places, denied := t.mirrorPlaces(), match.NewImageSet(rule.Denied)
+	places, denied := t.Places(), match.NewImageSet(rule.Denied)
 	if slices.ContainsFunc(places, func(place string) bool { _, ok := denied.FindPlace(place); return !ok }) {
 		return
 	}

@@ -180,7 +180,7 @@ func (m *maker) partOf(owner reflect.Type, f field, only []string) *schema.Schem
 			return &schema.Schema{Ref: schema.RefPrefix + name}
 		}
 	}
-	name := nameOf(owner.Name()) + "." + f.name
+	name := nameOfType(owner) + "." + f.name
 	m.defs[name] = part
 	return &schema.Schema{Ref: schema.RefPrefix + name}
 }
@@ -200,7 +200,7 @@ func (m *maker) value(typ reflect.Type) *schema.Schema {
 	case reflect.Slice:
 		return &schema.Schema{Type: "array", Items: m.value(typ.Elem())}
 	case reflect.Struct:
-		name := nameOf(typ.Name())
+		name := nameOfType(typ)
 		if m.defs[name] == nil {
 			m.defs[name] = m.object(typ)
 		}

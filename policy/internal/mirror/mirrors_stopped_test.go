@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 )
 
 // decoded returns the mirrors entries of a document.
-func decoded(t *testing.T, text string) []mirrorEntry {
+func decoded(t *testing.T, text string) []Entry {
 	t.Helper()
 	var doc struct {
-		Mirrors []mirrorEntry `yaml:"mirrors"`
+		Mirrors []Entry `yaml:"mirrors"`
 	}
 	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
 	for d := range dec.Documents(strict.Source{File: "p", Data: []byte(text)}) {
@@ -50,7 +50,7 @@ mirrors:
 `)
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	table := func() *mirrorTable {
+	table := func() *Table {
 		m := newMirrorTable(doc)
 		for i := range doc {
 			m.add(&doc[i], new(strict.Collector))
@@ -66,7 +66,7 @@ mirrors:
 		find func(e *rule.Comparisons, errs *strict.Collector) int
 	}{
 		"mirrors": {4, func(e *rule.Comparisons, errs *strict.Collector) int {
-			return len(compileMirrors(doc, e, errs).mirrors)
+			return len(Compile(doc, e, errs).mirrors)
 		}},
 		"loops": {3, func(e *rule.Comparisons, errs *strict.Collector) int { table().rejectLoops(e, errs); return errs.Len() }},
 		"covered": {1, func(e *rule.Comparisons, _ *strict.Collector) int {
@@ -153,7 +153,7 @@ func (c *polledContext) Err() error {
 func BenchmarkCompileMirrors(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
-			entries := make([]mirrorEntry, n)
+			entries := make([]Entry, n)
 			for i := range entries {
 				entries[i].Mode = rule.Enforce
 				if err := entries[i].Name.UnmarshalText([]byte(fmt.Sprint(i))); err != nil {
@@ -165,7 +165,7 @@ func BenchmarkCompileMirrors(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs strict.Collector
-				compileMirrors(entries, rule.NewComparisons(b.Context(), 1_000_000), &errs)
+				Compile(entries, rule.NewComparisons(b.Context(), 1_000_000), &errs)
 				if errs.Len() > 0 {
 					b.Fatal(errs.Errors())
 				}

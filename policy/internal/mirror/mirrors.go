@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// mirrorEntry is an entry of the mirrors block. Images from its sources are pulled from its mirror instead.
-type mirrorEntry struct {
+// Entry is an entry of the mirrors block. Images from its sources are pulled from its mirror instead.
+type Entry struct {
 	rule.Header
 	// Sources lists the mirrored places. Each source is a registry, a registry and a path, or a wildcard such as *.gcr.io.
 	// If there are several sources, they must have the same content.
@@ -25,10 +25,10 @@ type mirrorEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *mirrorEntry) Suggest(field string) []string { return rule.MirrorDimensions().Suggest(field) }
+func (e *Entry) Suggest(field string) []string { return rule.MirrorDimensions().Suggest(field) }
 
 // Validate implements strict.Validator.
-func (e *mirrorEntry) Validate() error {
+func (e *Entry) Validate() error {
 	var faults strict.Faults
 	faults.Add(e.ValidateFor(rule.MirrorDimensions()))
 	if len(e.Sources) == 0 {
@@ -47,8 +47,8 @@ func (e *mirrorEntry) Validate() error {
 	return faults.Err()
 }
 
-// excludedSources returns the sources whose images the exclude of the entry covers.
-func (e *mirrorEntry) excludedSources() []string {
+// ExcludedSources returns the sources whose images the exclude of the entry covers.
+func (e *Entry) ExcludedSources() []string {
 	if e.Exclude == nil || len(e.Exclude.Images) == 0 {
 		return nil
 	}
@@ -62,8 +62,8 @@ func (e *mirrorEntry) excludedSources() []string {
 	return all
 }
 
-// sourcesExcept returns the sources with images that passing does not cover.
-func (e *mirrorEntry) sourcesExcept(passing match.ImageSet) []string {
+// SourcesExcept returns the sources with images that passing does not cover.
+func (e *Entry) SourcesExcept(passing match.ImageSet) []string {
 	var all []string
 	for _, s := range e.Sources {
 		if s.place == "" || !passing.Covers(match.ImagePattern{Name: s.place}) {
@@ -145,8 +145,8 @@ func (d destination) String() string {
 	return d.place
 }
 
-// describe returns the parts of the mirror for programs that translate policies.
-func (d destination) describe() map[string]any {
+// Describe returns the parts of the mirror for programs that translate policies.
+func (d destination) Describe() map[string]any {
 	written := d.place
 	if d.registry != "" {
 		registry, _, _ := strings.Cut(d.place, "/")
@@ -183,7 +183,7 @@ type mirror struct {
 	pullSecret string // imagePullSecret; empty if absent
 }
 
-func newMirror(e *mirrorEntry, order int) mirror {
+func newMirror(e *Entry, order int) mirror {
 	m := mirror{Header: e.Header, to: e.Mirror, order: order, pullSecret: string(e.ImagePullSecret)}
 	if e.Exclude != nil {
 		m.excluded = match.NewImageSet(e.Exclude.Images)

@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// mirrorTable finds the route of an image. The cost depends on the length of the image's name, not on the number of
+// Table finds the route of an image. The cost depends on the length of the image's name, not on the number of
 // routes.
 //
 // Each garbage collection follows all pointers in a policy. If ten thousand mirrors were a hundred thousand
@@ -19,7 +19,7 @@ import (
 // allocation, and so are all routes and all origins. They are slices with their final capacity, so pointers to their
 // elements stay valid. The texts of places are one string. Entry names are not part of this string, because metrics
 // keep a name forever and would keep the whole string with it.
-type mirrorTable struct {
+type Table struct {
 	mirrors    []mirror
 	routes     []mirrorRoute
 	origins    []origin
@@ -35,8 +35,8 @@ type mirrorTable struct {
 	wildcardEnds map[end]*mirror            // by the end of routes with a wildcard; the first entry if there are several
 }
 
-// compileMirrors builds the table of the entries that are not off, and adds errors about conflicts between them.
-func compileMirrors(entries []mirrorEntry, e *rule.Comparisons, errs *strict.Collector) *mirrorTable {
+// Compile builds the table of the entries that are not off, and adds errors about conflicts between them.
+func Compile(entries []Entry, e *rule.Comparisons, errs *strict.Collector) *Table {
 	t := newMirrorTable(entries)
 	for i := range entries {
 		if e.PollDone() {
@@ -56,7 +56,7 @@ func compileMirrors(entries []mirrorEntry, e *rule.Comparisons, errs *strict.Col
 }
 
 // newMirrorTable returns an empty table with room for entries.
-func newMirrorTable(entries []mirrorEntry) *mirrorTable {
+func newMirrorTable(entries []Entry) *Table {
 	sources, texts := 0, 0
 	for i := range entries {
 		e := &entries[i]
@@ -66,7 +66,7 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 			texts += len(s.place)
 		}
 	}
-	t := &mirrorTable{
+	t := &Table{
 		mirrors: make([]mirror, 0, len(entries)),
 		routes:  make([]mirrorRoute, 0, sources),
 		origins: make([]origin, 0, sources),
@@ -78,15 +78,15 @@ func newMirrorTable(entries []mirrorEntry) *mirrorTable {
 }
 
 // intern returns a copy of s that is part of texts.
-func (t *mirrorTable) intern(s string) string {
+func (t *Table) intern(s string) string {
 	start := t.texts.Len()
 	t.texts.WriteString(s)
 	return t.texts.String()[start:]
 }
 
-// rewritesDockerHub returns the name of the entry in mode enforce that has the source docker.io and no match block. It
+// RewritesDockerHub returns the name of the entry in mode enforce that has the source docker.io and no match block. It
 // returns an empty name if there is no such entry.
-func (t *mirrorTable) rewritesDockerHub() string {
+func (t *Table) RewritesDockerHub() string {
 	if o := t.places[match.DockerHub]; o != nil && o.withoutMatch != nil && o.withoutMatch.Mode == rule.Enforce {
 		return string(o.withoutMatch.Name)
 	}
@@ -94,10 +94,10 @@ func (t *mirrorTable) rewritesDockerHub() string {
 }
 
 // StrictestMode implements rules.
-func (t *mirrorTable) StrictestMode() rule.Mode { return t.strictest }
+func (t *Table) StrictestMode() rule.Mode { return t.strictest }
 
-// mirrorPlaces returns the places of the mirrors, each once, in the order of their names.
-func (t *mirrorTable) mirrorPlaces() []string {
+// Places returns the places of the mirrors, each once, in the order of their names.
+func (t *Table) Places() []string {
 	var places []string
 	for i := range t.mirrors {
 		places = append(places, t.mirrors[i].to.place)
@@ -106,8 +106,8 @@ func (t *mirrorTable) mirrorPlaces() []string {
 	return slices.Compact(places)
 }
 
-// destinations returns the mirrors as policies write them, each once, in the order of the entries.
-func (t *mirrorTable) destinations() []string {
+// Destinations returns the mirrors as policies write them, each once, in the order of the entries.
+func (t *Table) Destinations() []string {
 	var all []string
 	seen := map[string]bool{}
 	for i := range t.mirrors {
@@ -120,7 +120,7 @@ func (t *mirrorTable) destinations() []string {
 }
 
 // add adds an entry that is not off.
-func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
+func (t *Table) add(e *Entry, errs *strict.Collector) {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
 	m.to.place = t.intern(m.to.place)
@@ -146,7 +146,7 @@ func (t *mirrorTable) add(e *mirrorEntry, errs *strict.Collector) {
 }
 
 // addEnd adds the end of a route, unless an earlier entry has the same end.
-func (t *mirrorTable) addEnd(e end, m *mirror) {
+func (t *Table) addEnd(e end, m *mirror) {
 	switch {
 	case e.wild != (match.Wildcard{}):
 		if t.wildcardEnds[e] == nil {
@@ -158,7 +158,7 @@ func (t *mirrorTable) addEnd(e end, m *mirror) {
 }
 
 // origin returns the origin of a source. It adds the origin if the table does not contain it.
-func (t *mirrorTable) origin(s source) *origin {
+func (t *Table) origin(s source) *origin {
 	o := t.places[s.place]
 	if s.place == "" {
 		o = t.wildcards[s.wild]
@@ -177,7 +177,7 @@ func (t *mirrorTable) origin(s source) *origin {
 }
 
 // covering yields the origins that cover a name. The longest source comes first, and wildcards come last.
-func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
+func (t *Table) covering(name string) iter.Seq[*origin] {
 	return func(yield func(*origin) bool) {
 		for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
 			if o := t.places[place]; o != nil && !yield(o) {
@@ -198,7 +198,7 @@ func (t *mirrorTable) covering(name string) iter.Seq[*origin] {
 
 // standsAt returns the entry whose mirror contains an image with the given name, and the mirror's place. It returns nil
 // if the image is not at a mirror.
-func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
+func (t *Table) standsAt(name string) (m *mirror, place string) {
 	for place := range match.Ancestors(match.UpToSlash(name, t.slashes)) {
 		if m := t.ends[place]; m != nil {
 			return m, place
@@ -215,8 +215,8 @@ func (t *mirrorTable) standsAt(name string) (m *mirror, place string) {
 	return nil, ""
 }
 
-// decide returns the outcome for an image. It does not set the field Image of the outcome.
-func (t *mirrorTable) decide(ref match.Reference, s *rule.Subject) ImageOutcome {
+// Decide returns the outcome for an image. It does not set the field Image of the outcome.
+func (t *Table) Decide(ref match.Reference, s *rule.Subject) ImageOutcome {
 	if m, _ := t.standsAt(ref.Name); m != nil {
 		return ImageOutcome{Outcome: AtMirror, Entry: string(m.Name), Mode: m.Mode}
 	}
@@ -300,9 +300,9 @@ func endsAtUpTo(place string, n int) iter.Seq[end] {
 	}
 }
 
-// rewrites returns the name of the entry that rewrites all images of a place, for any Pod, and the place that they are
+// Rewrites returns the name of the entry that rewrites all images of a place, for any Pod, and the place that they are
 // rewritten to. It returns false if there is no such entry.
-func (t *mirrorTable) rewrites(p match.ImagePattern) (entry string, to match.ImagePattern, ok bool) {
+func (t *Table) Rewrites(p match.ImagePattern) (entry string, to match.ImagePattern, ok bool) {
 	for o := range t.covering(p.Name) {
 		r := o.withoutMatch
 		if r == nil {

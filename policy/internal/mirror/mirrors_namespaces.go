@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"encoding/binary"
@@ -41,7 +41,7 @@ func (x namespaceIndex) find(s *rule.Subject) *mirror {
 // indexNamespaces builds the indexes of the origins. It adds an error if the namespaces of two entries for one source
 // overlap, because it would be undefined which of the entries applies. Sources with the same entries share an index.
 // Otherwise an entry with ten thousand sources and ten thousand namespaces would need a hundred million pairs.
-func (t *mirrorTable) indexNamespaces(e *rule.Comparisons, errs *strict.Collector) {
+func (t *Table) indexNamespaces(e *rule.Comparisons, errs *strict.Collector) {
 	shared := map[string]namespaceIndex{}
 	var key []byte
 	for i := range t.origins {

@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"cmp"
@@ -24,10 +24,10 @@ const (
 	maxRecord = 16 << 10
 )
 
-// record returns the record of a Pod's original images. It returns an empty string if the record does not fit. The Pod
+// Record returns the record of a Pod's original images. It returns an empty string if the record does not fit. The Pod
 // may already have a record, from an earlier review of the same request or from its creation. record keeps the entries
 // of that record that it can verify: their original image is rewritten to the Pod's image.
-func (t *mirrorTable) record(pod *object.Pod, s *rule.Subject, images []ImageOutcome) string {
+func (t *Table) Record(pod *object.Pod, s *rule.Subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[object.OriginalsAnnotation])
 	originals := make([]original, 0, len(images))
 	most := min(maxRecord, maxAnnotations-annotationBytes(pod))
@@ -90,10 +90,10 @@ func parseRecord(text string) map[string]string {
 	return originals
 }
 
-// recorded returns a copy of a Pod with the original images from its record and without the record. An entry of the
+// Recorded returns a copy of a Pod with the original images from its record and without the record. An entry of the
 // record counts only if one of the tables rewrites the original image to the Pod's current image. stale is the number
 // of entries that do not count. If the Pod does not have a valid record, recorded returns p itself.
-func recorded(p *object.Pod, s *rule.Subject, by []*mirrorTable) (pod *object.Pod, stale int) {
+func Recorded(p *object.Pod, s *rule.Subject, by []*Table) (pod *object.Pod, stale int) {
 	originals := parseRecord(p.Annotations[object.OriginalsAnnotation])
 	if len(originals) == 0 {
 		return p, 0
@@ -108,7 +108,7 @@ func recorded(p *object.Pod, s *rule.Subject, by []*mirrorTable) (pod *object.Po
 			continue
 		}
 		image, ok := originals[img.Place.String()+"/"+img.Name]
-		if ok && slices.ContainsFunc(by, func(t *mirrorTable) bool { return t.leadsTo(image, img.Ref, s) }) {
+		if ok && slices.ContainsFunc(by, func(t *Table) bool { return t.leadsTo(image, img.Ref, s) }) {
 			img.Ref = image
 			valid++
 		}
@@ -117,18 +117,18 @@ func recorded(p *object.Pod, s *rule.Subject, by []*mirrorTable) (pod *object.Po
 }
 
 // leadsTo reports whether an entry, in any mode, rewrites an original image to this image.
-func (t *mirrorTable) leadsTo(original, image string, s *rule.Subject) bool {
+func (t *Table) leadsTo(original, image string, s *rule.Subject) bool {
 	ref, err := match.ParseReference(original)
-	return err == nil && t.decide(ref, s).To == image
+	return err == nil && t.Decide(ref, s).To == image
 }
 
 // rewritesTo reports whether an original image is rewritten to exactly this image.
-func (t *mirrorTable) rewritesTo(original, image string, s *rule.Subject) bool {
+func (t *Table) rewritesTo(original, image string, s *rule.Subject) bool {
 	ref, err := match.ParseReference(original)
 	if err != nil {
 		return false
 	}
-	out := t.decide(ref, s)
+	out := t.Decide(ref, s)
 	return out.Outcome == Rewritten && out.To == image
 }
 

@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"iter"
@@ -12,7 +12,7 @@ import (
 // rejectLoops adds an error for each mirror that a source covers, because its images would be rewritten again. It also
 // adds an error for each source at a mirror. Such a source would not have any effect, because an image at a mirror is
 // never rewritten. If the entry of the source excludes the place, rejectLoops does not add an error.
-func (t *mirrorTable) rejectLoops(e *rule.Comparisons, errs *strict.Collector) {
+func (t *Table) rejectLoops(e *rule.Comparisons, errs *strict.Collector) {
 	type loop struct {
 		of, by *mirror
 		base   string
@@ -51,7 +51,7 @@ func (m *mirror) forGood() string {
 }
 
 // stopComparing reports whether to stop comparing entries. It adds an error if the reason is the limit on comparisons.
-func (t *mirrorTable) stopComparing(at *mirror, e *rule.Comparisons, errs *strict.Collector) bool {
+func (t *Table) stopComparing(at *mirror, e *rule.Comparisons, errs *strict.Collector) bool {
 	limit, over := e.Limit()
 	if over && !t.limitFiled {
 		t.limitFiled = true
@@ -63,7 +63,7 @@ func (t *mirrorTable) stopComparing(at *mirror, e *rule.Comparisons, errs *stric
 
 // nextRoute returns a route that would rewrite the images at the place base again. It returns nil if there is no such
 // route.
-func (t *mirrorTable) nextRoute(base string, e *rule.Comparisons) *mirrorRoute {
+func (t *Table) nextRoute(base string, e *rule.Comparisons) *mirrorRoute {
 	for o := range t.covering(base) {
 		if o.source.place == base {
 			continue // a source at a mirror; rejectLoops adds an error for its entry
@@ -88,7 +88,7 @@ func (t *mirrorTable) nextRoute(base string, e *rule.Comparisons) *mirrorRoute {
 // above this one by the path p, then the images of d/p are rewritten to the same names. This is harmless if d/p is s
 // itself. It is also harmless if d does not rewrite any image of d/p, because a longer source covers them all or
 // exclude.images excludes them all.
-func (t *mirrorTable) rejectCollisions(e *rule.Comparisons, errs *strict.Collector) {
+func (t *Table) rejectCollisions(e *rule.Comparisons, errs *strict.Collector) {
 	known := groupByEnd(t.routes)
 	for i := range t.routes {
 		r := &t.routes[i]
@@ -111,7 +111,7 @@ func (t *mirrorTable) rejectCollisions(e *rule.Comparisons, errs *strict.Collect
 }
 
 // hasLongerSource reports whether a source longer than s covers all images below a name that s covers.
-func (t *mirrorTable) hasLongerSource(name string, s source) bool {
+func (t *Table) hasLongerSource(name string, s source) bool {
 	for o := range t.covering(name) {
 		if o.source == s {
 			return false

@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"errors"
@@ -41,8 +41,8 @@ type PullSecrets struct {
 	Missing []string
 }
 
-// pullSecretsOf returns the names that a Pod lacks for its images.
-func pullSecretsOf(a object.Attributes, pod *object.Pod, images []ImageOutcome) PullSecrets {
+// PullSecretsOf returns the names that a Pod lacks for its images.
+func PullSecretsOf(a object.Attributes, pod *object.Pod, images []ImageOutcome) PullSecrets {
 	var lacking []string
 	var there map[string]bool // made only if an image needs a name, because a Pod may reference thousands
 	for i := range images {
@@ -67,9 +67,9 @@ func pullSecretsOf(a object.Attributes, pod *object.Pod, images []ImageOutcome) 
 	return PullSecrets{Missing: lacking}
 }
 
-// pullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
+// PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
 // names in the entries in mode enforce that can apply to Pods in this namespace.
-func (t *mirrorTable) pullSecrets(namespace string) []string {
+func (t *Table) PullSecrets(namespace string) []string {
 	var names []string
 	for i := range t.mirrors {
 		m := &t.mirrors[i]

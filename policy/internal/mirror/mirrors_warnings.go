@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"iter"
@@ -18,10 +18,10 @@ type deniedPlace struct {
 	warned  bool
 }
 
-// warnDenied returns warnings about patterns in images.denied if a mirror serves the denied images under names that the
+// WarnDenied returns warnings about patterns in images.denied if a mirror serves the denied images under names that the
 // entry does not deny. A Pod that uses the name at the mirror would pass. denied yields the position and images.denied
 // of each entry.
-func (t *mirrorTable) warnDenied(denied iter.Seq2[strict.Pos, []match.ImagePattern]) strict.Errors {
+func (t *Table) WarnDenied(denied iter.Seq2[strict.Pos, []match.ImagePattern]) strict.Errors {
 	var places []*deniedPlace
 	byName := map[string][]*deniedPlace{}
 	for pos, patterns := range denied {
@@ -64,7 +64,7 @@ func (d *deniedPlace) names() []string {
 }
 
 // warnDeniedPlace adds warnings about the mirrors of a denied place.
-func (t *mirrorTable) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarnings) {
+func (t *Table) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarnings) {
 	if m, _ := t.standsAt(name); m != nil {
 		return // images at a mirror are not rewritten
 	}

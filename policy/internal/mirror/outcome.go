@@ -1,4 +1,4 @@
-package policy
+package mirror
 
 import (
 	"github.com/evergate/evergate/policy/internal/match"
