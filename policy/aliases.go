@@ -18,7 +18,7 @@ const ExemptWord = rule.ExemptWord
 type Exemption = rule.Exemption
 
 // RuleTrace shows whether a rule applies to an object, for review --explain.
-type RuleTrace = rule.RuleTrace
+type RuleTrace = rule.Trace
 
 // Effort counts the steps of evaluating one object, and ends the evaluation at a limit.
 type Effort = rule.Effort

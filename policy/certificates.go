@@ -45,12 +45,12 @@ type certificatesEntry struct {
 
 // Suggest implements strict.Suggester.
 func (e *certificatesEntry) Suggest(field string) []string {
-	return rule.ClaimantDimensions().Suggest(field)
+	return rule.ClasslessDimensions().Suggest(field)
 }
 
 // Validate implements strict.Validator.
 func (e *certificatesEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ClaimantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if len(e.checks()) == 0 {
 		return errors.Join(err, rule.ErrNoCheck("hosts"))
 	}

@@ -46,12 +46,12 @@ type dnsEndpointsEntry struct {
 
 // Suggest implements strict.Suggester.
 func (e *dnsEndpointsEntry) Suggest(field string) []string {
-	return rule.ClaimantDimensions().Suggest(field)
+	return rule.ClasslessDimensions().Suggest(field)
 }
 
 // Validate implements strict.Validator.
 func (e *dnsEndpointsEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ClaimantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if len(e.checks()) == 0 {
 		return errors.Join(err, rule.ErrNoCheck("hosts"))
 	}

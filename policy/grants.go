@@ -92,11 +92,13 @@ func kindBeside(usual, group, kind string) string {
 }
 
 // Suggest implements strict.Suggester.
-func (e *grantsEntry) Suggest(field string) []string { return rule.GrantDimensions().Suggest(field) }
+func (e *grantsEntry) Suggest(field string) []string {
+	return rule.ClasslessDimensions().Suggest(field)
+}
 
 // Validate implements strict.Validator.
 func (e *grantsEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.GrantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if e.From == nil && e.To == nil {
 		return errors.Join(err, rule.ErrNoCheck("from or to"))
 	}

@@ -27,7 +27,7 @@ type ownersEntry struct {
 // Validate implements strict.Validator.
 func (e *ownersEntry) Validate() error {
 	var faults strict.Faults
-	faults.Add(e.ValidateWithoutSelectors(rule.ClaimantDimensions()))
+	faults.Add(e.ValidateWithoutSelectors(rule.ClasslessDimensions()))
 	const noMeaning = "has no meaning here: namespaces lists the owners of the hosts"
 	if e.Match != nil {
 		faults.Fieldf("match", noMeaning)

@@ -80,9 +80,9 @@
 //	templates                             templates.go
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
-// limits.
-// internal/mirror rewrites images. internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
-// expressions. internal/host reads host names, and the annotations that claim hosts. internal/strict decodes YAML.
+// limits. internal/mirror rewrites images. internal/match compares values with patterns for hosts, addresses and
+// images, with globs and with regular expressions. internal/host reads host names, and the annotations that claim
+// hosts. internal/strict decodes YAML.
 package policy
 
 import (

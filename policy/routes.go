@@ -113,11 +113,13 @@ func (k routeKind) String() string {
 }
 
 // Suggest implements strict.Suggester.
-func (e *routesEntry) Suggest(field string) []string { return rule.ClaimantDimensions().Suggest(field) }
+func (e *routesEntry) Suggest(field string) []string {
+	return rule.ClasslessDimensions().Suggest(field)
+}
 
 // Validate implements strict.Validator.
 func (e *routesEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ClaimantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if e.Kinds != nil && len(e.Kinds) == 0 {
 		err = errors.Join(err, strict.Fieldf("kinds", "[] does not list any kind, so the entry does not "+
 			"apply to any object: leave the field out"))

@@ -26,8 +26,8 @@ type field struct {
 
 func (f field) id() string { return f.owner + "." + f.goName }
 
-// nameOf returns the name of a struct in the schema. It begins with a lower case letter, even if the Go type is exported.
-// The name of a type Entry begins with its package.
+// nameOf returns the name of a struct in the schema. It begins with a lower case letter, even if the Go type is
+// exported. The name of a type Entry begins with its package.
 func nameOf(pkg, goName string) string {
 	if goName == "Entry" {
 		return pkg + goName

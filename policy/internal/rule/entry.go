@@ -23,17 +23,17 @@ type Header struct {
 	Mode Mode `yaml:"mode,required"`
 	// Match selects the objects to which the entry applies. Each of its fields must cover the object, and a field covers
 	// it if any of its elements does. Absent: the entry applies to every object.
-	Match *selector `yaml:"match"`
+	Match *Selector `yaml:"match"`
 	// Exclude selects objects to which the entry does not apply, even if they match. One covering field is enough. Absent:
 	// no object is excluded.
-	Exclude *selector  `yaml:"exclude"`
+	Exclude *Selector  `yaml:"exclude"`
 	Pos     strict.Pos `yaml:"-"`
 	ending
 
 	// resources lists the kinds that an entry for several kinds checks. It is nil if the entry checks every kind.
 	resources []string
 	// dimensions contains the dimensions of selectors that have a meaning for the entry.
-	dimensions dimensions
+	dimensions Dimensions
 	// exempt is set if the exclude has an end date. Excluded objects are then evaluated, and their findings are silenced.
 	exempt *endingExclude
 	// deniesPods reports, for a rule about workloads, whether the rule denies their Pods in its own mode.
@@ -68,7 +68,7 @@ func (h *Header) appliesTo(s *Subject) bool {
 }
 
 // PermanentExclude returns the exclude if it does not end. It returns nil if the entry has no such exclude.
-func (h *Header) PermanentExclude() *selector {
+func (h *Header) PermanentExclude() *Selector {
 	if h.exempt != nil {
 		return nil
 	}
@@ -104,14 +104,14 @@ func (h *Header) LimitTo(resources []string) { h.resources = resources }
 func (h *Header) Weaken(m Mode) { h.deniesPods, h.Mode = h.Mode == Enforce, m }
 
 // ValidateWithoutSelectors is like ValidateFor, without the errors about match and exclude.
-func (h *Header) ValidateWithoutSelectors(d dimensions) error {
+func (h *Header) ValidateWithoutSelectors(d Dimensions) error {
 	h.dimensions = d
 	return h.reject(h.Mode)
 }
 
 // ValidateFor returns an error for dimensions of selectors that have no meaning for the kind of the entry. The Validate
 // methods of the entries call it.
-func (h *Header) ValidateFor(d dimensions) error {
+func (h *Header) ValidateFor(d Dimensions) error {
 	h.dimensions, h.exempt = d, newEndingExclude(h.Exclude)
 	errs := slices.Concat(d.reject(h.Match, true), d.reject(h.Exclude, false))
 	return errors.Join(append(errs, h.reject(h.Mode))...)
@@ -136,7 +136,7 @@ func (n *entryName) UnmarshalText(b []byte) error {
 }
 
 // RuleHeader is the header of the entries that check objects: pods, ingresses, services, routes, owners.
-type RuleHeader struct {
+type RuleHeader struct { //nolint:revive // the schema of policies has definitions with this name
 	Header
 	// Message is added to each finding in parentheses, for example a contact or a link. It is one line. Absent: nothing is
 	// added.
@@ -220,7 +220,8 @@ func RejectEmpty[T any](field string, list []T) error {
 }
 
 const (
-	MaxWarnings = 100 // more than a person reads
+	// MaxWarnings is the number of warnings of one kind that are kept, which is more than a person reads.
+	MaxWarnings = 100
 	// MaxCompared limits how many pairs of a denied place and a route are compared, which bounds the time to a tenth of a
 	// second. The number of pairs can be large, because entries of one source with different match blocks each have a
 	// mirror. The remaining pairs are not checked.

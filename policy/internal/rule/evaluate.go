@@ -213,8 +213,8 @@ func (b *before[T]) record(id Identity) *Finding {
 // LedgerSteps is the number of steps for adding a finding to the ledger.
 const LedgerSteps = 3
 
-// RuleTrace shows whether a rule applies to an object, for review --explain.
-type RuleTrace struct {
+// Trace shows whether a rule applies to an object, for review --explain.
+type Trace struct {
 	Rule     string
 	Mode     Mode
 	Applies  bool
@@ -224,10 +224,10 @@ type RuleTrace struct {
 }
 
 // Explain returns a trace of every rule for an object.
-func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, see func(*O) T, obj *O) []RuleTrace {
+func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, see func(*O) T, obj *O) []Trace {
 	seen := see(obj)
 	sub := subjectOf[T, P](a, &seen, nil)
-	traces := make([]RuleTrace, len(s.rules))
+	traces := make([]Trace, len(s.rules))
 	for i := range s.rules {
 		rule := &s.rules[i]
 		why, applies := rule.applies(&sub)
@@ -254,8 +254,8 @@ func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, see func
 }
 
 // NotEvaluated returns the traces of an object against which no rule is evaluated.
-func (s *Ruleset[T]) NotEvaluated(why string) []RuleTrace {
-	traces := make([]RuleTrace, len(s.rules))
+func (s *Ruleset[T]) NotEvaluated(why string) []Trace {
+	traces := make([]Trace, len(s.rules))
 	for i := range s.rules {
 		traces[i] = s.rules[i].trace(why)
 	}
@@ -263,6 +263,6 @@ func (s *Ruleset[T]) NotEvaluated(why string) []RuleTrace {
 }
 
 // trace returns a trace of the entry with the reason why.
-func (h *Header) trace(why string) RuleTrace {
-	return RuleTrace{Rule: string(h.Name), Mode: h.Mode, Why: why}
+func (h *Header) trace(why string) Trace {
+	return Trace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }

@@ -19,7 +19,7 @@ type exceptionsEntry struct {
 	Rules []rulePattern `yaml:"rules,required"`
 	// Match selects the objects that are exempt. An object must meet every dimension of match. Each dimension must have a
 	// meaning for all of the rules. The images dimension selects findings by their images.
-	Match *selector `yaml:"match,required"`
+	Match *Selector `yaml:"match,required"`
 	// Until is the end of the exception: a date, which includes the whole day in UTC, or an RFC 3339 time.
 	Until Moment `yaml:"until,required"`
 	// Reason explains why the exception exists: a ticket, a contact, or one line of text. Reports show it.

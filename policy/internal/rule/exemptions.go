@@ -88,7 +88,7 @@ type Exceptions struct {
 type exception struct {
 	Exemption
 	rules  []rulePattern
-	match  *selector
+	match  *Selector
 	images match.ImageSet // match.images
 }
 
@@ -99,7 +99,7 @@ func newExceptions() *Exceptions {
 
 // add adds an exception. It silences findings of the rules that the patterns match, in the objects that the selector
 // matches.
-func (x *Exceptions) add(e Exemption, rules []rulePattern, of *selector) {
+func (x *Exceptions) add(e Exemption, rules []rulePattern, of *Selector) {
 	x.index.add(len(x.list), of)
 	x.list = append(x.list, exception{e, rules, of, match.NewImageSet(of.Images)})
 }

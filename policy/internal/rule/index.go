@@ -85,7 +85,7 @@ type ruleIndex struct {
 
 // add adds rule i. Rules must be added in order. A match without namespaces matches all namespaces. A match with an
 // empty list of namespaces does not match any.
-func (x *ruleIndex) add(i int, match *selector) {
+func (x *ruleIndex) add(i int, match *Selector) {
 	if match == nil || match.Namespaces == nil {
 		x.addPrefix("", i)
 		return

@@ -12,7 +12,7 @@ import (
 func indexed(matches ...[]match.Glob) *Ruleset[testView] {
 	var rules []Rule[testView]
 	for _, namespaces := range matches {
-		rules = append(rules, New[testView](RuleHeader{Header: Header{Match: &selector{Namespaces: namespaces}}}, nil))
+		rules = append(rules, New[testView](RuleHeader{Header: Header{Match: &Selector{Namespaces: namespaces}}}, nil))
 	}
 	return newRuleset(rules)
 }

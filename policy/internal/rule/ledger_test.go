@@ -78,7 +78,7 @@ func evaluated(t *testing.T) func([]Finding, error) []Finding {
 // If the labels of a Pod no longer exclude it, its findings are introduced.
 func TestRatchetLeavingAnExclusion(t *testing.T) {
 	rules := newRuleset([]Rule[testView]{{
-		RuleHeader{Header: Header{Name: "r", Mode: Enforce, Exclude: &selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},
+		RuleHeader{Header: Header{Name: "r", Mode: Enforce, Exclude: &Selector{PodLabels: []labelPattern{mustLabel(t, "free")}}}},
 		[]Check[testView]{labelled{}},
 	}})
 	free := &object.Pod{Meta: object.Meta{Labels: map[string]string{"bad": "1", "free": ""}}}

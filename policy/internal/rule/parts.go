@@ -147,9 +147,9 @@ func (j *partsEvaluation[T]) record(id Identity) *Finding {
 
 // ExplainParts returns, for every rule, whether it applies to at least one of the parts. why is the trace of rules
 // whose mode is weaker than weakest, which do not evaluate the parts.
-func ExplainParts[T any](s *Ruleset[T], parts []Part[T], weakest Mode, why string) []RuleTrace {
+func ExplainParts[T any](s *Ruleset[T], parts []Part[T], weakest Mode, why string) []Trace {
 	s.setExemptions(parts)
-	traces := make([]RuleTrace, len(s.rules))
+	traces := make([]Trace, len(s.rules))
 	for i := range s.rules {
 		rule := &s.rules[i]
 		if rule.Mode < weakest {

@@ -9,9 +9,9 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// selector is the match or the exclude block of an entry. Within one dimension, one matching element suffices. A match
+// Selector is the match or the exclude block of an entry. Within one dimension, one matching element suffices. A match
 // applies if all of its dimensions match. An exclude applies if one of its dimensions matches.
-type selector struct {
+type Selector struct {
 	// Namespaces lists namespaces, with * for any run of characters.
 	Namespaces []match.Glob `yaml:"namespaces"`
 	// Users lists users that send the request, as the API server writes them, with * for any run of characters.
@@ -96,7 +96,7 @@ func (s *Subject) classExcludedBy(patterns []match.Glob) (by match.Glob, exclude
 }
 
 // spend counts the steps of matches or excludes, and reports whether they may be taken.
-func (sel *selector) spend(s *Subject) bool {
+func (sel *Selector) spend(s *Subject) bool {
 	n := StepsOf(len(sel.Namespaces), s.Namespace) + StepsOf(len(sel.Users), s.User)
 	n += len(s.Groups) + len(sel.Groups)*(len(s.Groups)+s.groupBytes/StepBytes)
 	for _, labels := range [][]labelPattern{sel.PodLabels, sel.Labels} {
@@ -154,7 +154,7 @@ const (
 
 // Matches reports whether a match applies to s. If it does not, matches also returns the first dimension that does not
 // match. A nil selector matches every subject.
-func (sel *selector) Matches(s *Subject) (why selectorResult, ok bool) {
+func (sel *Selector) Matches(s *Subject) (why selectorResult, ok bool) {
 	switch {
 	case sel == nil:
 		return selectorResult{}, true
@@ -183,7 +183,7 @@ func (sel *selector) Matches(s *Subject) (why selectorResult, ok bool) {
 // excludes reports whether an exclude applies to s, and returns the first dimension by which it does. Images are not
 // compared, because an entry that excludes an image still applies to the other images. A nil selector does not exclude
 // anything.
-func (sel *selector) excludes(s *Subject) (why selectorResult, excluded bool) {
+func (sel *Selector) excludes(s *Subject) (why selectorResult, excluded bool) {
 	if sel == nil {
 		return selectorResult{}, false
 	}
@@ -227,7 +227,7 @@ func (sel *selector) excludes(s *Subject) (why selectorResult, excluded bool) {
 }
 
 // isEverything reports whether the only dimension of a match is namespaces, and namespaces contains *.
-func (sel *selector) isEverything() bool {
+func (sel *Selector) isEverything() bool {
 	only := *sel
 	only.Namespaces = nil
 	return !only.hasDimension() && match.AnyGlob(sel.Namespaces, "") // only patterns of stars match the empty name

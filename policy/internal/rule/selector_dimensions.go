@@ -7,35 +7,42 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// dimensions are the dimensions of a selector that have a meaning for a kind of entry. The dimension namespaces is not
+// Dimensions are the dimensions of a selector that have a meaning for a kind of entry. The dimension namespaces is not
 // listed, because it has a meaning for every kind.
-type dimensions struct {
+type Dimensions struct {
 	requester, podLabels, images, labels, classNames, loadBalancerClasses, gatewayClassNames, noSet bool
 }
 
-// These are the dimensions of each kind of entry. Entries about Pods do not have users and groups, because controllers
+// PodDimensions are the dimensions of entries about Pods. They do not contain users and groups, because controllers
 // create Pods.
-func PodDimensions() dimensions { return dimensions{podLabels: true, images: true} }
-func MirrorDimensions() dimensions {
-	return dimensions{podLabels: true, images: true, noSet: true}
-}
-func IngressDimensions() dimensions {
-	return dimensions{requester: true, labels: true, classNames: true}
-}
-func ServiceDimensions() dimensions {
-	return dimensions{requester: true, labels: true, loadBalancerClasses: true}
-}
-func GrantDimensions() dimensions { return dimensions{requester: true, labels: true} }
-func GatewayDimensions() dimensions {
-	return dimensions{requester: true, labels: true, gatewayClassNames: true}
+func PodDimensions() Dimensions { return Dimensions{podLabels: true, images: true} }
+
+// MirrorDimensions are the dimensions of mirrors entries.
+func MirrorDimensions() Dimensions {
+	return Dimensions{podLabels: true, images: true, noSet: true}
 }
 
-// ClaimantDimensions are the dimensions for kinds that claim hosts and do not have a class.
-func ClaimantDimensions() dimensions { return dimensions{requester: true, labels: true} }
+// IngressDimensions are the dimensions of entries about Ingresses.
+func IngressDimensions() Dimensions {
+	return Dimensions{requester: true, labels: true, classNames: true}
+}
+
+// ServiceDimensions are the dimensions of entries about Services.
+func ServiceDimensions() Dimensions {
+	return Dimensions{requester: true, labels: true, loadBalancerClasses: true}
+}
+
+// GatewayDimensions are the dimensions of entries about Gateways.
+func GatewayDimensions() Dimensions {
+	return Dimensions{requester: true, labels: true, gatewayClassNames: true}
+}
+
+// ClasslessDimensions are the dimensions of entries about objects without a class.
+func ClasslessDimensions() Dimensions { return Dimensions{requester: true, labels: true} }
 
 // Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
 // other fields.
-func (d dimensions) Suggest(field string) []string {
+func (d Dimensions) Suggest(field string) []string {
 	if field != selectorName(true) && field != selectorName(false) {
 		return nil
 	}
@@ -65,7 +72,7 @@ func (d dimensions) Suggest(field string) []string {
 type meaninglessDimension struct{ dimension, why string }
 
 // meaningless returns the dimensions of a selector that do not have a meaning for the kind of entry.
-func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
+func (d Dimensions) meaningless(sel *Selector) []meaninglessDimension {
 	const (
 		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
 		pods      = "only mirrors and pods entries match Pods"
@@ -97,7 +104,7 @@ func (d dimensions) meaningless(sel *selector) []meaninglessDimension {
 }
 
 // reject returns an error, with the reason, for each dimension of a selector that does not have a meaning.
-func (d dimensions) reject(sel *selector, isMatch bool) []error {
+func (d Dimensions) reject(sel *Selector, isMatch bool) []error {
 	if sel == nil {
 		return nil
 	}
@@ -127,7 +134,7 @@ func (d dimensions) reject(sel *selector, isMatch bool) []error {
 }
 
 // rejectEnd returns an error for each field of a match that only an exclude may have.
-func (sel *selector) rejectEnd() []error {
+func (sel *Selector) rejectEnd() []error {
 	var errs []error
 	if sel.Until != nil {
 		errs = append(errs, strict.Fieldf(selectorName(true), "until has no meaning in match: write it in exclude, or "+
@@ -141,13 +148,13 @@ func (sel *selector) rejectEnd() []error {
 }
 
 // hasDimension reports whether a selector has at least one dimension.
-func (sel *selector) hasDimension() bool {
+func (sel *Selector) hasDimension() bool {
 	return sel.Namespaces != nil || sel.Users != nil || sel.Groups != nil || sel.PodLabels != nil || sel.Images != nil ||
 		sel.Labels != nil || sel.ClassNames != nil || sel.LoadBalancerClasses != nil || sel.GatewayClassNames != nil
 }
 
 // rejectNamespaces returns an error for each pattern that does not match any valid namespace name.
-func (sel *selector) rejectNamespaces(isMatch bool) []error {
+func (sel *Selector) rejectNamespaces(isMatch bool) []error {
 	var errs []error
 	for _, g := range sel.Namespaces {
 		if err := match.Namespaces().Check(g); err != nil {
@@ -159,7 +166,7 @@ func (sel *selector) rejectNamespaces(isMatch bool) []error {
 
 // rejectEmpty returns an error for each empty list. With an empty list, an exclude excludes nothing and a match matches
 // nothing.
-func (sel *selector) rejectEmpty(isMatch bool) []error {
+func (sel *Selector) rejectEmpty(isMatch bool) []error {
 	field, does := selectorName(isMatch), "excludes"
 	if isMatch {
 		does = "matches"

@@ -62,10 +62,10 @@ func (l labelPattern) String() string {
 }
 
 // LabelGlobs returns the labels of a selector as patterns for key=value.
-func (sel *selector) LabelGlobs() []match.Glob { return globsOf(sel.Labels) }
+func (sel *Selector) LabelGlobs() []match.Glob { return globsOf(sel.Labels) }
 
 // PodLabelGlobs is like labelGlobs, for podLabels.
-func (sel *selector) PodLabelGlobs() []match.Glob { return globsOf(sel.PodLabels) }
+func (sel *Selector) PodLabelGlobs() []match.Glob { return globsOf(sel.PodLabels) }
 
 // globsOf returns patterns for labels as patterns for key=value. A key without a value is key=*.
 func globsOf(labels []labelPattern) []match.Glob {

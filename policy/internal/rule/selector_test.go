@@ -27,22 +27,22 @@ var jane = Subject{
 func TestMatch(t *testing.T) {
 	label := func(text string) []labelPattern { return []labelPattern{mustLabel(t, text)} }
 	for name, test := range map[string]struct {
-		match *selector
+		match *Selector
 		want  string
 	}{
 		"none":              {nil, "applies"},
-		"empty":             {&selector{}, "applies"},
-		"one element of it": {&selector{Namespaces: []match.Glob{"x", "team-*"}}, "applies"},
-		"all dimensions":    {&selector{Namespaces: []match.Glob{"team-a"}, Users: []match.Glob{"j*"}, Groups: []match.Glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
-		"no namespace":      {&selector{Namespaces: []match.Glob{}}, `not matched: match.namespaces does not cover "team-a"`},
-		"namespace":         {&selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}}, `not matched: match.namespaces does not cover "team-a"`},
-		"user":              {&selector{Namespaces: []match.Glob{"*"}, Users: []match.Glob{"joe"}}, `not matched: match.users does not cover "jane"`},
-		"groups":            {&selector{Groups: []match.Glob{"ops", "dev"}}, `not matched: match.groups does not cover "devs, system:authenticated"`},
-		"labels":            {&selector{PodLabels: label("app=db")}, "not matched by match.podLabels"},
-		"label key":         {&selector{PodLabels: label("app")}, "applies"},
-		"absent label":      {&selector{PodLabels: label("tier")}, "not matched by match.podLabels"},
-		"empty value":       {&selector{PodLabels: label("empty=")}, "applies"},
-		"not empty value":   {&selector{PodLabels: label("app=")}, "not matched by match.podLabels"},
+		"empty":             {&Selector{}, "applies"},
+		"one element of it": {&Selector{Namespaces: []match.Glob{"x", "team-*"}}, "applies"},
+		"all dimensions":    {&Selector{Namespaces: []match.Glob{"team-a"}, Users: []match.Glob{"j*"}, Groups: []match.Glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
+		"no namespace":      {&Selector{Namespaces: []match.Glob{}}, `not matched: match.namespaces does not cover "team-a"`},
+		"namespace":         {&Selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}}, `not matched: match.namespaces does not cover "team-a"`},
+		"user":              {&Selector{Namespaces: []match.Glob{"*"}, Users: []match.Glob{"joe"}}, `not matched: match.users does not cover "jane"`},
+		"groups":            {&Selector{Groups: []match.Glob{"ops", "dev"}}, `not matched: match.groups does not cover "devs, system:authenticated"`},
+		"labels":            {&Selector{PodLabels: label("app=db")}, "not matched by match.podLabels"},
+		"label key":         {&Selector{PodLabels: label("app")}, "applies"},
+		"absent label":      {&Selector{PodLabels: label("tier")}, "not matched by match.podLabels"},
+		"empty value":       {&Selector{PodLabels: label("empty=")}, "applies"},
+		"not empty value":   {&Selector{PodLabels: label("app=")}, "not matched by match.podLabels"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, ok := test.match.Matches(&jane); got.String() != test.want || ok != (test.want == "applies") {
@@ -50,10 +50,10 @@ func TestMatch(t *testing.T) {
 			}
 		})
 	}
-	if got, _ := (&selector{Users: []match.Glob{"x"}}).Matches(&Subject{}); got.String() != "not matched by match.users" {
+	if got, _ := (&Selector{Users: []match.Glob{"x"}}).Matches(&Subject{}); got.String() != "not matched by match.users" {
 		t.Errorf("no user: %s", got)
 	}
-	hostile := &selector{Namespaces: []match.Glob{"x"}}
+	hostile := &Selector{Namespaces: []match.Glob{"x"}}
 	want := `not matched: match.namespaces does not cover "\x1b[2J"`
 	if got, _ := hostile.Matches(&Subject{Attributes: object.Attributes{Namespace: "\x1b[2J"}}); got.String() != want {
 		t.Errorf("a terminal's escape sequence: %s", got)
@@ -63,20 +63,20 @@ func TestMatch(t *testing.T) {
 // An exclude needs only one of its dimensions.
 func TestExclude(t *testing.T) {
 	for name, test := range map[string]struct {
-		exclude *selector
+		exclude *Selector
 		want    string
 	}{
 		"none":      {nil, "applies"},
-		"nothing":   {&selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}, Groups: []match.Glob{"x"}, PodLabels: []labelPattern{mustLabel(t, "x")}}, "applies"},
-		"namespace": {&selector{Namespaces: []match.Glob{"x", "team-*"}, Users: []match.Glob{"x"}}, "excluded: exclude.namespaces has team-*"},
-		"user":      {&selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"j*"}}, "excluded: exclude.users has j*"},
-		"group":     {&selector{Users: []match.Glob{"x"}, Groups: []match.Glob{"system:*"}}, "excluded: exclude.groups has system:*"},
-		"label":     {&selector{PodLabels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.podLabels has app=web-*"},
-		"label key": {&selector{PodLabels: []labelPattern{mustLabel(t, "app")}}, "excluded: exclude.podLabels has app"},
-		"images":    {&selector{Images: make([]match.ImagePattern, 1)}, "applies"},
-		"labels":    {&selector{Labels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.labels has app=web-*"},
-		"class":     {&selector{ClassNames: []match.Glob{"x", "public*"}}, "excluded: exclude.classNames has public*"},
-		"no class":  {&selector{LoadBalancerClasses: []match.Glob{"other"}}, "applies"},
+		"nothing":   {&Selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}, Groups: []match.Glob{"x"}, PodLabels: []labelPattern{mustLabel(t, "x")}}, "applies"},
+		"namespace": {&Selector{Namespaces: []match.Glob{"x", "team-*"}, Users: []match.Glob{"x"}}, "excluded: exclude.namespaces has team-*"},
+		"user":      {&Selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"j*"}}, "excluded: exclude.users has j*"},
+		"group":     {&Selector{Users: []match.Glob{"x"}, Groups: []match.Glob{"system:*"}}, "excluded: exclude.groups has system:*"},
+		"label":     {&Selector{PodLabels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.podLabels has app=web-*"},
+		"label key": {&Selector{PodLabels: []labelPattern{mustLabel(t, "app")}}, "excluded: exclude.podLabels has app"},
+		"images":    {&Selector{Images: make([]match.ImagePattern, 1)}, "applies"},
+		"labels":    {&Selector{Labels: []labelPattern{mustLabel(t, "app=web-*")}}, "excluded: exclude.labels has app=web-*"},
+		"class":     {&Selector{ClassNames: []match.Glob{"x", "public*"}}, "excluded: exclude.classNames has public*"},
+		"no class":  {&Selector{LoadBalancerClasses: []match.Glob{"other"}}, "applies"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, excluded := test.exclude.excludes(&jane); got.String() != test.want || excluded != (test.want != "applies") {
@@ -87,7 +87,7 @@ func TestExclude(t *testing.T) {
 }
 
 func TestExcludeWinsOverMatch(t *testing.T) {
-	h := Header{Match: &selector{Namespaces: []match.Glob{"*"}}, Exclude: &selector{Users: []match.Glob{"jane"}}}
+	h := Header{Match: &Selector{Namespaces: []match.Glob{"*"}}, Exclude: &Selector{Users: []match.Glob{"jane"}}}
 	if got, ok := h.applies(&jane); ok || got.String() != "excluded: exclude.users has jane" {
 		t.Error(got, ok)
 	}
@@ -100,34 +100,34 @@ func TestSelectorErrors(t *testing.T) {
 		pods   = "podLabels has no meaning here: only mirrors and pods entries match Pods"
 		images = "images has no meaning here: only mirrors and pods entries match images"
 	)
-	full := &selector{
+	full := &Selector{
 		Namespaces: []match.Glob{"a"}, Users: []match.Glob{"a"}, Groups: []match.Glob{"a"}, PodLabels: []labelPattern{{}}, Images: make([]match.ImagePattern, 1),
 		Labels: []labelPattern{{}}, ClassNames: []match.Glob{"a"}, LoadBalancerClasses: []match.Glob{"a"},
 		GatewayClassNames: []match.Glob{"a"},
 	}
-	empty := &selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
-	all := dimensions{
+	empty := &Selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
+	all := Dimensions{
 		requester: true, podLabels: true, images: true, labels: true, classNames: true, loadBalancerClasses: true,
 		gatewayClassNames: true,
 	}
 	for name, test := range map[string]struct {
-		allowed dimensions
-		sel     *selector
+		allowed Dimensions
+		sel     *Selector
 		isMatch bool
 		want    []string
 	}{
-		"absent":     {dimensions{}, nil, true, nil},
-		"namespaces": {dimensions{}, &selector{Namespaces: []match.Glob{"a"}}, true, nil},
-		"nothing else": {dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
+		"absent":     {Dimensions{}, nil, true, nil},
+		"namespaces": {Dimensions{}, &Selector{Namespaces: []match.Glob{"a"}}, true, nil},
+		"nothing else": {Dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
 			"labels has no meaning here: mirrors and pods entries match podLabels instead",
 			"classNames has no meaning here: only ingresses entries match Ingress classes",
 			"loadBalancerClasses has no meaning here: only services entries match load balancer classes",
 			"gatewayClassNames has no meaning here: only gateways entries match Gateway classes"}},
 		"everything":        {all, full, false, nil},
 		"images in a match": {all, full, true, []string{"images has no meaning in match: other fields of the entry select its images"}},
-		"a match of nothing": {all, &selector{Namespaces: []match.Glob{}}, true, []string{
+		"a match of nothing": {all, &Selector{Namespaces: []match.Glob{}}, true, []string{
 			"namespaces: [] matches nothing: leave the field out"}},
-		"a namespace that cannot be": {all, &selector{Namespaces: []match.Glob{"team-*", "^team-.*$"}}, false, []string{
+		"a namespace that cannot be": {all, &Selector{Namespaces: []match.Glob{"team-*", "^team-.*$"}}, false, []string{
 			`namespaces: "^team-.*$" matches nothing: a namespace is written with lower case letters, digits and -, at most 63` +
 				"; write team-*"}},
 		"an exclude of nothing": {all, empty, false, []string{

@@ -136,7 +136,7 @@ type endingExclude struct {
 
 // newEndingExclude returns the exemption of an exclude that has until. It returns nil if the exclude is nil or does not
 // have until.
-func newEndingExclude(exclude *selector) *endingExclude {
+func newEndingExclude(exclude *Selector) *endingExclude {
 	if exclude == nil || exclude.Until == nil {
 		return nil
 	}
