@@ -39,7 +39,7 @@ func (r *Recorder) Spend(n int) bool { return !r.done && r.effort.spend(n) }
 // not needed.
 func (r *Recorder) TryAdd(id Identity) *Finding { return r.collect(id) }
 
-// Add is like tryAdd, for a finding whose sentence costs little to format.
+// Add is like TryAdd, for a finding whose sentence costs little to format.
 func (r *Recorder) Add(id Identity, path, reason string) {
 	if f := r.collect(id); f != nil {
 		f.Path, f.Reason = path, reason

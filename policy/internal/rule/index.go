@@ -24,7 +24,7 @@ type Ruleset[T any] struct {
 func (s *Ruleset[T]) StrictestMode() Mode { return s.strictest }
 
 // CompileRules compiles entries, except entries that are off, and adds more rules after them. It stops when isDone
-// returns true. prepare completes the views of objects, see ruleset.
+// returns true. prepare completes the views of objects, see Ruleset.
 func CompileRules[E, T any](
 	entries []E, exceptions *Exceptions, isDone func() bool, compile func(*E) Rule[T],
 	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder), more []Rule[T],
@@ -43,7 +43,7 @@ func CompileRules[E, T any](
 	return s
 }
 
-// newRuleset returns a ruleset of the rules, with their index.
+// newRuleset returns a Ruleset of the rules, with their index.
 func newRuleset[T any](rules []Rule[T]) *Ruleset[T] {
 	s := &Ruleset[T]{rules: rules, index: ruleIndex{names: map[string][]int{}, prefixes: map[string][]int{}}}
 	for i := range rules {
