@@ -8,6 +8,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -50,10 +51,10 @@ func (p *annotationPrefixes) fields() []prefixField {
 func (p *annotationPrefixes) Validate() error {
 	var faults strict.Faults
 	if p.ExternalDNS == nil && p.IngressNginx == nil && p.HAProxyIngress == nil {
-		return errNoCheck("externalDNS, ingressNginx or haproxyIngress")
+		return rule.ErrNoCheck("externalDNS, ingressNginx or haproxyIngress")
 	}
 	for _, f := range p.fields() {
-		faults.Add(rejectEmpty(f.name, *f.list))
+		faults.Add(rule.RejectEmpty(f.name, *f.list))
 		if len(*f.list) > maxAnnotationPrefixes {
 			faults.Fieldf(f.name, "has %d prefixes; at most %d are read", len(*f.list), maxAnnotationPrefixes)
 			continue

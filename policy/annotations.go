@@ -8,6 +8,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -60,10 +61,10 @@ func (k *annotationKey) UnmarshalText(b []byte) error {
 // Validate implements strict.Validator.
 func (a *annotationRules) Validate() error {
 	var faults strict.Faults
-	faults.Add(rejectEmpty("denied", a.Denied))
-	faults.Add(rejectEmpty("required", a.Required))
-	faults.Add(rejectEmpty("values", a.Values))
-	faults.Add(rejectEmpty("deniedValues", a.DeniedValues))
+	faults.Add(rule.RejectEmpty("denied", a.Denied))
+	faults.Add(rule.RejectEmpty("required", a.Required))
+	faults.Add(rule.RejectEmpty("values", a.Values))
+	faults.Add(rule.RejectEmpty("deniedValues", a.DeniedValues))
 	faults.Add(a.rejectDenied("required", a.Required, "no object can pass"))
 	return faults.Err()
 }
@@ -131,11 +132,11 @@ func (p *keyPatterns) find(key string) (match.Glob, bool) {
 }
 
 // annotationChecks compiles rules. It returns nil if rules is nil.
-func annotationChecks[T any, P kindView[T]](rules *annotationRules) []check[T] {
+func annotationChecks[T any, P kindView[T]](rules *annotationRules) []rule.Check[T] {
 	if rules == nil {
 		return nil
 	}
-	var checks []check[T]
+	var checks []rule.Check[T]
 	add := func(given bool, c metaCheck) {
 		if given {
 			checks = append(checks, checkOfMeta[T, P]{c})
@@ -152,21 +153,23 @@ func annotationChecks[T any, P kindView[T]](rules *annotationRules) []check[T] {
 
 // metaCheck is a check of metadata, which objects of every kind have.
 type metaCheck interface {
-	findIn(m *object.Meta, v *view, r *recorder)
+	findIn(m *object.Meta, v *view, r *rule.Recorder)
 }
 
 // checkOfMeta runs a metaCheck on an object.
 type checkOfMeta[T any, P kindView[T]] struct{ metaCheck }
 
-func (c checkOfMeta[T, P]) find(obj *T, r *recorder) { c.findIn(P(obj).Metadata(), P(obj).base(), r) }
+func (c checkOfMeta[T, P]) Find(obj *T, r *rule.Recorder) {
+	c.findIn(P(obj).Metadata(), P(obj).base(), r)
+}
 
 // annotation is one annotation of an object.
 type annotation struct{ key, value string }
 
 // sortedAnnotations returns the annotations in m, sorted by key. The same object therefore always has the same findings
 // in the same order.
-func (v *view) sortedAnnotations(m *object.Meta, r *recorder) []annotation {
-	if v.annotations == nil && len(m.Annotations) > 0 && r.spend(2*len(m.Annotations)) {
+func (v *view) sortedAnnotations(m *object.Meta, r *rule.Recorder) []annotation {
+	if v.annotations == nil && len(m.Annotations) > 0 && r.Spend(2*len(m.Annotations)) {
 		v.annotations = make([]annotation, 0, len(m.Annotations))
 		for key, value := range m.Annotations {
 			if v.solver && addedToSolver(key, value) {
@@ -181,8 +184,8 @@ func (v *view) sortedAnnotations(m *object.Meta, r *recorder) []annotation {
 
 // identity returns the identity of a finding about the annotation. It includes the value, because a pre-existing
 // snippet must not exempt a different one.
-func (a annotation) identity(check string) identity {
-	return identity{check: check, value: a.key, detail: a.value}
+func (a annotation) identity(check string) rule.Identity {
+	return rule.Identity{Check: check, Value: a.key, Detail: a.value}
 }
 
 // annotationPath returns the path of an annotation, as users write it.
@@ -193,16 +196,16 @@ func annotationPath(key string) string {
 // annotationsDenied is annotations.denied. It finds each annotation whose key matches one of the patterns.
 type annotationsDenied struct{ keys []match.Glob }
 
-func (c annotationsDenied) findIn(m *object.Meta, v *view, r *recorder) {
+func (c annotationsDenied) findIn(m *object.Meta, v *view, r *rule.Recorder) {
 	for _, a := range v.sortedAnnotations(m, r) {
-		if !r.spend(stepsOf(len(c.keys), a.key)) {
+		if !r.Spend(rule.StepsOf(len(c.keys), a.key)) {
 			return
 		}
 		g, denied := match.FirstGlob(c.keys, a.key)
 		if !denied {
 			continue
 		}
-		if f := r.tryAdd(a.identity("annotations.denied")); f != nil {
+		if f := r.TryAdd(a.identity("annotations.denied")); f != nil {
 			f.Path, f.Reason = annotationPath(a.key), "is denied by "+string(g)+"; remove it"
 		}
 	}
@@ -212,7 +215,7 @@ func (c annotationsDenied) findIn(m *object.Meta, v *view, r *recorder) {
 // not match its regular expression.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
-func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *recorder) {
+func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *rule.Recorder) {
 	for i := range c.requirements {
 		if !c.requirements[i].check("annotations.required", m, r) {
 			return
@@ -222,22 +225,22 @@ func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *recorder) {
 
 // check adds a finding of the given check if m does not meet the requirement. It reports whether the caller may
 // continue.
-func (q *annotationRequirement) check(check string, m *object.Meta, r *recorder) bool {
+func (q *annotationRequirement) check(check string, m *object.Meta, r *rule.Recorder) bool {
 	key := string(q.Key)
 	value, set := m.Annotations[key]
-	if !r.spend(1) || set && q.Value != nil && !r.spend(q.Value.Steps(value)) {
+	if !r.Spend(1) || set && q.Value != nil && !r.Spend(q.Value.Steps(value)) {
 		return false
 	}
 	switch {
 	case !set:
-		if f := r.tryAdd(identity{check: check, value: key}); f != nil {
+		if f := r.TryAdd(rule.Identity{Check: check, Value: key}); f != nil {
 			f.Path, f.Reason = annotationPath(key), "is required; set it"
 			if q.Value != nil {
 				f.Reason += " to a value that matches " + q.Value.String()
 			}
 		}
 	case q.Value != nil && !q.Value.Match(value):
-		if f := r.tryAdd(annotation{key, value}.identity(check)); f != nil {
+		if f := r.TryAdd(annotation{key, value}.identity(check)); f != nil {
 			f.Path, f.Reason = annotationPath(key), text.Quote(value)+" does not match "+q.Value.String()
 		}
 	}
@@ -248,9 +251,9 @@ func (q *annotationRequirement) check(check string, m *object.Meta, r *recorder)
 // for its key. An absent annotation passes.
 type annotationsValues struct{ values []annotationValue }
 
-func (c annotationsValues) findIn(m *object.Meta, v *view, r *recorder) {
+func (c annotationsValues) findIn(m *object.Meta, v *view, r *rule.Recorder) {
 	for a, unmatched := range annotationsWhere(v.sortedAnnotations(m, r), c.values, false, r) {
-		if f := r.tryAdd(a.identity("annotations.values")); f != nil {
+		if f := r.TryAdd(a.identity("annotations.values")); f != nil {
 			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+unmatched.String()
 		}
 	}
@@ -260,9 +263,9 @@ func (c annotationsValues) findIn(m *object.Meta, v *view, r *recorder) {
 // expression for its key.
 type annotationsDeniedValues struct{ values []annotationValue }
 
-func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *recorder) {
+func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *rule.Recorder) {
 	for a, denied := range annotationsWhere(v.sortedAnnotations(m, r), c.values, true, r) {
-		if f := r.tryAdd(a.identity("annotations.deniedValues")); f != nil {
+		if f := r.TryAdd(a.identity("annotations.deniedValues")); f != nil {
 			f.Path = annotationPath(a.key)
 			f.Reason = text.Quote(a.value) + " matches " + denied.String() + ", which is denied"
 		}
@@ -272,19 +275,19 @@ func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *recorder) {
 // annotationsWhere yields each annotation that has an expression for its key with Match(value) == want, together with
 // the first such expression.
 func annotationsWhere(
-	all []annotation, values []annotationValue, want bool, r *recorder,
+	all []annotation, values []annotationValue, want bool, r *rule.Recorder,
 ) iter.Seq2[annotation, *match.Regex] {
 	return func(yield func(annotation, *match.Regex) bool) {
 		for _, a := range all {
 			for i := range values {
 				v := &values[i]
-				if !r.spend(stepsOf(1, a.key)) {
+				if !r.Spend(rule.StepsOf(1, a.key)) {
 					return
 				}
 				if !v.Key.Match(a.key) {
 					continue
 				}
-				if !r.spend(v.Value.Steps(a.value)) {
+				if !r.Spend(v.Value.Steps(a.value)) {
 					return
 				}
 				if v.Value.Match(a.value) == want {

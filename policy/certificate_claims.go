@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 func dnsNameHost() claimField        { return claimField{path: "spec.dnsNames[%d]"} }
@@ -15,7 +16,7 @@ func ipAddressHost() claimField      { return claimField{path: "spec.ipAddresses
 // which all become part of the certificate. otherNames and emailAddresses identify users and do not claim hosts. isCA
 // allows the certificate to sign others. It does not claim a host either, because the issuer decides whether to issue
 // such a certificate.
-func (crt *certificateView) claims(r *recorder) *claimSet {
+func (crt *certificateView) claims(r *rule.Recorder) *claimSet {
 	if crt.claimed.list != nil {
 		return &crt.claimed
 	}
@@ -31,7 +32,7 @@ func (crt *certificateView) claims(r *recorder) *claimSet {
 
 // certificateNames collects the claims of one Certificate.
 type certificateNames struct {
-	r      *recorder
+	r      *rule.Recorder
 	claims []hostClaim
 }
 
@@ -42,7 +43,7 @@ type nameReader func(text string) (p match.HostPattern, ok bool)
 func (n *certificateNames) each(in func() claimField, list []string, read nameReader) {
 	for i, s := range list {
 		if i > 0 && s == list[i-1] {
-			n.r.spend(stepsOf(1, s))
+			n.r.Spend(rule.StepsOf(1, s))
 			continue
 		}
 		n.add(in, i, s, read)
@@ -52,7 +53,7 @@ func (n *certificateNames) each(in func() claimField, list []string, read nameRe
 // add adds the claim of one text. An empty text does not claim anything.
 func (n *certificateNames) add(in func() claimField, i int, s string, read nameReader) {
 	// A text is read rune by rune. One step covers about four bytes.
-	if s == "" || !n.r.spend(1+len(s)/4) {
+	if s == "" || !n.r.Spend(1+len(s)/4) {
 		return
 	}
 	p, ok := read(s)
@@ -69,7 +70,7 @@ func oneName(s string) (match.HostPattern, bool) { return host.OneLabel(s), true
 
 // addSubject adds the common names of a literal subject.
 func (n *certificateNames) addSubject(subject string) {
-	if !n.r.spend(len(subject) / 4) { // byte by byte
+	if !n.r.Spend(len(subject) / 4) { // byte by byte
 		return
 	}
 	names, ok := host.CommonNames(subject)

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -19,24 +20,24 @@ func viewCertificate(crt *object.Certificate) certificateView {
 
 // certificateRules compiles the rules for Certificates.
 func certificateRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule[certificateView] {
-		return rule[certificateView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, always))...)
+	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule.Rule[certificateView] {
+		return rule.New(e.RuleHeader, e.checks())
+	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, always))...)
 }
 
 // EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
 func (p *Policy) EvaluateCertificate(a object.Attributes, crt, old *object.Certificate, e *Effort) ([]Finding, error) {
-	return evaluate(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
+	return rule.Evaluate(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
 }
 
 // ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
 func (p *Policy) ExplainCertificate(a object.Attributes, crt *object.Certificate) []RuleTrace {
-	return explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
+	return rule.Explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
 }
 
 // certificatesEntry is an entry of certificates: a rule for cert-manager Certificates.
 type certificatesEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Hosts restricts the hosts for which a certificate may be ordered. It has no required field: cert-manager rejects a
 	// Certificate without a name, and a Certificate for an address or a user does not need a host.
 	Hosts *hostRules `yaml:"hosts"`
@@ -44,19 +45,19 @@ type certificatesEntry struct {
 
 // Suggest implements strict.Suggester.
 func (e *certificatesEntry) Suggest(field string) []string {
-	return claimantDimensions().suggest(field)
+	return rule.ClasslessDimensions().Suggest(field)
 }
 
 // Validate implements strict.Validator.
 func (e *certificatesEntry) Validate() error {
-	err := e.header.validate(claimantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if len(e.checks()) == 0 {
-		return errors.Join(err, errNoCheck("hosts"))
+		return errors.Join(err, rule.ErrNoCheck("hosts"))
 	}
 	return err
 }
 
 // checks compiles the entry.
-func (e *certificatesEntry) checks() []check[certificateView] {
+func (e *certificatesEntry) checks() []rule.Check[certificateView] {
 	return hostChecks(e.Hosts, (*certificateView).claims, "spec")
 }

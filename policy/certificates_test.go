@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Every directory in testdata/certificates has a policy.yaml and manifests, with the expected sentences at the top of
@@ -157,7 +159,7 @@ func TestCertificateClaims(t *testing.T) {
 		"no address":            {object.Certificate{IPAddresses: []string{"a.example"}}, "spec.ipAddresses[0] **"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claims := new(viewCertificate(&test.crt)).claims(&recorder{effort: new(Effort)}).list
+			claims := new(viewCertificate(&test.crt)).claims(new(rule.Recorder)).list
 			var got []string
 			for i := range claims {
 				got = append(got, claims[i].at.String()+" "+claims[i].String())

@@ -121,7 +121,7 @@ func describeEntry(block string, v reflect.Value) Entry {
 }
 
 // describer is implemented by values whose String method omits something.
-type describer interface{ describe() map[string]any }
+type describer interface{ Describe() map[string]any }
 
 // describe returns a value of a file as Fields, a []any or a string, or nil if the value is not set.
 func describe(v reflect.Value) any {
@@ -157,7 +157,7 @@ func describeText(v reflect.Value) (any, bool) {
 	}
 	switch x := v.Interface().(type) {
 	case describer:
-		return Fields(x.describe()), true
+		return Fields(x.Describe()), true
 	case fmt.Stringer:
 		return x.String(), true
 	case encoding.TextUnmarshaler:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -19,46 +20,46 @@ func viewDNSEndpoint(e *object.DNSEndpoint) dnsEndpointView { return dnsEndpoint
 
 // dnsEndpointRules compiles the rules for DNSEndpoints.
 func dnsEndpointRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.DNSEndpoints, c, func(e *dnsEndpointsEntry) rule[dnsEndpointView] {
-		return rule[dnsEndpointView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, (*dnsEndpointView).claims)...)
+	return rulesOf(b.DNSEndpoints, c, func(e *dnsEndpointsEntry) rule.Rule[dnsEndpointView] {
+		return rule.New(e.RuleHeader, e.checks())
+	}, nil, ownerRules(c.owners, (*dnsEndpointView).claims)...)
 }
 
 // EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
 func (p *Policy) EvaluateDNSEndpoint(
 	a object.Attributes, endpoint, old *object.DNSEndpoint, e *Effort,
 ) ([]Finding, error) {
-	return evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
+	return rule.Evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
 }
 
 // ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
 func (p *Policy) ExplainDNSEndpoint(a object.Attributes, endpoint *object.DNSEndpoint) []RuleTrace {
-	return explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
+	return rule.Explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
 }
 
 // dnsEndpointsEntry is an entry of dnsEndpoints: a rule for external-dns DNSEndpoints.
 type dnsEndpointsEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Hosts restricts the names for which records may be created.
 	Hosts *hostRules `yaml:"hosts"`
 }
 
 // Suggest implements strict.Suggester.
 func (e *dnsEndpointsEntry) Suggest(field string) []string {
-	return claimantDimensions().suggest(field)
+	return rule.ClasslessDimensions().Suggest(field)
 }
 
 // Validate implements strict.Validator.
 func (e *dnsEndpointsEntry) Validate() error {
-	err := e.header.validate(claimantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if len(e.checks()) == 0 {
-		return errors.Join(err, errNoCheck("hosts"))
+		return errors.Join(err, rule.ErrNoCheck("hosts"))
 	}
 	return err
 }
 
 // checks compiles the entry.
-func (e *dnsEndpointsEntry) checks() []check[dnsEndpointView] {
+func (e *dnsEndpointsEntry) checks() []rule.Check[dnsEndpointView] {
 	return hostChecks(e.Hosts, (*dnsEndpointView).claims, "spec.endpoints")
 }
 
@@ -86,14 +87,14 @@ func propertyHost(name string) func() claimField {
 // claims returns the claims of a DNSEndpoint. Each record makes claims (external-dns v0.23.0, source/crd.go), and so
 // does each property that contains further hosts. external-dns does not check that a record has a name, so an absent
 // name may mean every host.
-func (e *dnsEndpointView) claims(r *recorder) *claimSet {
+func (e *dnsEndpointView) claims(r *rule.Recorder) *claimSet {
 	if e.claimed.list != nil {
 		return &e.claimed
 	}
 	claims := make([]hostClaim, 0, len(e.Endpoints))
 	for i := range e.Endpoints {
 		endpoint := &e.Endpoints[i]
-		if !r.spend(1 + len(endpoint.DNSName)/4) { // rune by rune
+		if !r.Spend(1 + len(endpoint.DNSName)/4) { // rune by rune
 			return &e.claimed
 		}
 		claims = appendEndpointClaims(endpoint, claims, int32(i))
@@ -136,17 +137,17 @@ func controlsBelow(e *object.Endpoint) bool {
 }
 
 // propertyClaims appends the claims of properties, which external-dns copies from annotations with the same names.
-func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *recorder) []hostClaim {
+func (e *dnsEndpointView) propertyClaims(claims []hostClaim, r *rule.Recorder) []hostClaim {
 	table, records := e.known.hostTable("DNSEndpoint"), claims
 	for i := range e.Endpoints {
 		properties := e.Endpoints[i].Properties
 		for j := range properties {
 			a := annotation{properties[j].Name, properties[j].Value}
-			if !r.spend(stepsOf(2+len(table.globs), a.key)) {
+			if !r.Spend(rule.StepsOf(2+len(table.globs), a.key)) {
 				return claims
 			}
 			grammar := table.grammar(a.key)
-			if grammar == nil || !r.spend(len(a.value)) {
+			if grammar == nil || !r.Spend(len(a.value)) {
 				continue
 			}
 			at := claimPlace{in: propertyHost(a.key), i: int32(i), j: int32(j)}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -233,9 +234,9 @@ func meaningless(field string) bool {
 	}
 	switch kind {
 	case "pods":
-		return !slices.Contains(podDimensions().suggest(selector), dimension)
+		return !slices.Contains(rule.PodDimensions().Suggest(selector), dimension)
 	case "ingresses":
-		return !slices.Contains(ingressDimensions().suggest(selector), dimension)
+		return !slices.Contains(rule.IngressDimensions().Suggest(selector), dimension)
 	case "services":
 		return dimension != "loadBalancerClasses"
 	default:

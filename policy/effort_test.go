@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,29 +8,6 @@ import (
 
 	"github.com/evergate/evergate/policy/object"
 )
-
-// The last allowed step and the first step above the limit. The first error is kept.
-func TestEffortSpend(t *testing.T) {
-	var e Effort
-	if !e.spend(maxSteps-1) || !e.spend(1) || e.spend(1) || !errors.Is(e.err, errTooCostly) {
-		t.Errorf("%d steps: %v", e.Steps(), e.err)
-	}
-	e.Expired = func() bool { return true }
-	if e.spend(stepsBetween) || !errors.Is(e.err, errTooCostly) {
-		t.Errorf("after the first error: %v", e.err)
-	}
-	if e.Steps() != 1_000_001+stepsBetween || errTooCostly.Error() != "the rules that apply to this object need more than 1000000 "+
-		"comparisons: make the object smaller" {
-		t.Errorf("%d steps: %v", e.Steps(), errTooCostly)
-	}
-	e = Effort{Expired: func() bool { return true }}
-	if !e.spend(stepsBetween-1) || e.spend(1) || e.spend(maxSteps) || !errors.Is(e.err, ErrExpired) {
-		t.Errorf("out of time: %v", e.err)
-	}
-	if got := stepsOf(2, strings.Repeat("x", 64)); got != 6 {
-		t.Errorf("to go twice through 64 bytes takes %d steps", got)
-	}
-}
 
 // reviewed is the object that a row of TestStepsOfElements evaluates.
 type reviewed struct {

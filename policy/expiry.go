@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -38,24 +39,24 @@ func (p *Policy) Expiries() []Expiry { return p.expiries }
 // expiries lists the parts of the document with an end date.
 func (d *document) expiries() []Expiry {
 	var all []Expiry
-	add := func(name entryName, what ExpiryWhat, m *moment, why reason, at strict.Pos) {
+	add := func(name string, what ExpiryWhat, m *rule.Moment, why string, at strict.Pos) {
 		if m != nil {
 			place := Problem{File: at.File, Line: at.Line, Column: at.Column, Path: at.Path}
-			all = append(all, Expiry{string(name), what, m.text, m.ends, string(why), place})
+			all = append(all, Expiry{name, what, m.String(), m.End(), why, place})
 		}
 	}
-	d.headers(func(h *header) {
+	for h := range d.headers {
 		if h.Mode == Off {
-			return
+			continue
 		}
 		if h.Exclude != nil {
-			add(h.Name, ExpiryExclude, h.Exclude.Until, h.Exclude.Reason, h.Pos)
+			add(string(h.Name), ExpiryExclude, h.Exclude.Until, string(h.Exclude.Reason), h.Pos)
 		}
-		add(h.Name, ExpiryEntry, h.Until, h.Reason, h.Pos)
-	})
+		add(string(h.Name), ExpiryEntry, h.Until, string(h.Reason), h.Pos)
+	}
 	for i := range d.Exceptions {
 		e := &d.Exceptions[i]
-		add(e.Name, ExpiryException, &e.Until, e.Reason, e.Pos)
+		add(string(e.Name), ExpiryException, &e.Until, string(e.Reason), e.Pos)
 	}
 	slices.SortStableFunc(all, func(a, b Expiry) int {
 		return cmp.Or(a.Ends.Compare(b.Ends), cmp.Compare(a.Rule, b.Rule))

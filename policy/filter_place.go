@@ -3,6 +3,7 @@ package policy
 import (
 	"strconv"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -47,10 +48,10 @@ func (p filterPlace) backendField() string {
 // identityOf returns the identity of a finding about an object that a filter or a rule refers to. The identity is the
 // same for all rules of a route, and different for each listener: a pre-existing filter of an internal listener does
 // not exempt the same filter of a public listener.
-func (p filterPlace) identityOf(check string, ref *object.Reference, r *recorder) identity {
+func (p filterPlace) identityOf(check string, ref *object.Reference, r *rule.Recorder) rule.Identity {
 	id := refIdentity(ref, check, r)
 	if p.within == listenersField { // truncated to the longest values that the API server stores
-		id.use = id.use[:min(len(id.use), maxParentKind)] + " " + p.name[:min(len(p.name), maxSectionName)]
+		id.Use = id.Use[:min(len(id.Use), maxParentKind)] + " " + p.name[:min(len(p.name), maxSectionName)]
 	}
 	return id
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -20,18 +21,18 @@ type gatewayAddressRules struct {
 // Validate implements strict.Validator.
 func (b *gatewayAddressRules) Validate() error {
 	if b.Allowed == nil && b.Hostnames == nil {
-		return errNoCheck("allowed or hostnames")
+		return rule.ErrNoCheck("allowed or hostnames")
 	}
 	return nil
 }
 
-func (b *gatewayAddressRules) checks() []check[gatewayView] {
+func (b *gatewayAddressRules) checks() []rule.Check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[gatewayView]{gatewayAddresses{
+	return []rule.Check[gatewayView]{gatewayAddresses{
 		match.NewCIDRSet(b.Allowed), match.NewHostSet(b.Hostnames),
-		passing(append(stringsOf(b.Allowed), stringsOf(b.Hostnames)...)),
+		rule.Passing(append(text.Strings(b.Allowed), text.Strings(b.Hostnames)...)),
 	}}
 }
 
@@ -45,17 +46,17 @@ type gatewayAddresses struct {
 	passing   string
 }
 
-func (c gatewayAddresses) find(g *gatewayView, r *recorder) {
+func (c gatewayAddresses) Find(g *gatewayView, r *rule.Recorder) {
 	ips := g.gatewayIPs(r)
 	for i := range ips {
 		a := &g.Addresses[i]
-		if !r.spend(2 + stepsOf(2, a.Value)) {
+		if !r.Spend(2 + rule.StepsOf(2, a.Value)) {
 			return
 		}
 		if c.passes(a, &ips[i]) {
 			continue
 		}
-		if f := r.tryAdd(addressIdentity(a, &ips[i])); f != nil {
+		if f := r.TryAdd(addressIdentity(a, &ips[i])); f != nil {
 			field, reason := describeAddress(a, &ips[i])
 			f.Path, f.Reason = "spec.addresses["+strconv.Itoa(i)+"]."+field, reason+c.passing
 		}
@@ -79,8 +80,8 @@ func (c gatewayAddresses) passes(a *object.GatewayAddress, ip *address) bool {
 
 // gatewayIPs returns the parsed elements of spec.addresses. An element of another type or without a value is a zero
 // value.
-func (g *gatewayView) gatewayIPs(r *recorder) []address {
-	if g.addresses == nil && r.spend(2*len(g.Addresses)) {
+func (g *gatewayView) gatewayIPs(r *rule.Recorder) []address {
+	if g.addresses == nil && r.Spend(2*len(g.Addresses)) {
 		g.addresses = make([]address, len(g.Addresses))
 		for i := range g.Addresses {
 			if a := &g.Addresses[i]; a.Value != "" && isIPAddress(a) {
@@ -94,11 +95,11 @@ func (g *gatewayView) gatewayIPs(r *recorder) []address {
 // isIPAddress reports whether the type is IPAddress, which is the default of the API.
 func isIPAddress(a *object.GatewayAddress) bool { return a.Type == "" || a.Type == "IPAddress" }
 
-func addressIdentity(a *object.GatewayAddress, ip *address) identity {
+func addressIdentity(a *object.GatewayAddress, ip *address) rule.Identity {
 	if a.Value != "" && isIPAddress(a) {
 		return ip.identity("addresses")
 	}
-	return identity{check: "addresses", value: a.Value, detail: a.Type}
+	return rule.Identity{Check: "addresses", Value: a.Value, Detail: a.Type}
 }
 
 // describeAddress returns the field that does not pass in an address, and the beginning of the sentence about it.

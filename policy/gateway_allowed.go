@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -39,11 +40,11 @@ type allowedRouteRules struct {
 // Validate implements strict.Validator.
 func (b *allowedRouteRules) Validate() error { return rejectNoFrom(b.From, fromSame) }
 
-func (b *allowedRouteRules) checks() []check[gatewayView] {
+func (b *allowedRouteRules) checks() []rule.Check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[gatewayView]{allowedRoutesFrom{b.From, passing(b.From)}}
+	return []rule.Check[gatewayView]{allowedRoutesFrom{b.From, rule.Passing(b.From)}}
 }
 
 // allowedListenerRules is the allowedListeners field of a gateways entry: {from: [None, Same]}.
@@ -55,11 +56,11 @@ type allowedListenerRules struct {
 // Validate implements strict.Validator.
 func (b *allowedListenerRules) Validate() error { return rejectNoFrom(b.From, fromNone) }
 
-func (b *allowedListenerRules) checks() []check[gatewayView] {
+func (b *allowedListenerRules) checks() []rule.Check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[gatewayView]{allowedListenersFrom{b.From, passing(b.From)}}
+	return []rule.Check[gatewayView]{allowedListenersFrom{b.From, rule.Passing(b.From)}}
 }
 
 // rejectNoFrom returns an error for an empty list. The error suggests least, the value that was probably meant.
@@ -78,13 +79,13 @@ type allowedRoutesFrom struct {
 	passing string
 }
 
-func (c allowedRoutesFrom) find(g *gatewayView, r *recorder) {
+func (c allowedRoutesFrom) Find(g *gatewayView, r *rule.Recorder) {
 	for i, l := range g.listeners(r) {
 		from, ok := effectiveNamespaces(l.AllowedRoutes, fromSame, r)
 		if !ok || slices.Contains(c.from, from) {
 			continue
 		}
-		if f := r.tryAdd(listenerIdentity(l, "allowedRoutes.from", string(from))); f != nil {
+		if f := r.TryAdd(listenerIdentity(l, "allowedRoutes.from", string(from))); f != nil {
 			f.Path = listenerPath(i, "allowedRoutes.namespaces.from")
 			f.Reason = namespacesReason(l.AllowedRoutes, from) + c.passing
 		}
@@ -99,26 +100,26 @@ type allowedListenersFrom struct {
 	passing string
 }
 
-func (c allowedListenersFrom) find(g *gatewayView, r *recorder) {
+func (c allowedListenersFrom) Find(g *gatewayView, r *rule.Recorder) {
 	from, ok := effectiveNamespaces(g.AllowedListeners, fromNone, r)
 	if !ok || from == fromNone || slices.Contains(c.from, from) {
 		return
 	}
-	r.add(identity{check: "allowedListeners.from", value: string(from)}, "spec.allowedListeners.namespaces.from",
+	r.Add(rule.Identity{Check: "allowedListeners.from", Value: string(from)}, "spec.allowedListeners.namespaces.from",
 		namespacesReason(g.AllowedListeners, from)+c.passing)
 }
 
 // effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is
 // false if the Effort is exceeded.
 func effectiveNamespaces(
-	n *object.ListenerNamespaces, absent fromNamespaces, r *recorder,
+	n *object.ListenerNamespaces, absent fromNamespaces, r *rule.Recorder,
 ) (from fromNamespaces, ok bool) {
 	switch {
 	case n == nil, n.From == "":
 		return absent, true
 	case n.From != string(fromSelector):
 		return fromNamespaces(n.From), true
-	case n.Selector != nil && !r.spend(1+len(n.Selector.MatchExpressions)):
+	case n.Selector != nil && !r.Spend(1+len(n.Selector.MatchExpressions)):
 		return "", false
 	case selectsAll(n.Selector):
 		return fromAll, true

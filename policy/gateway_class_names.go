@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // gatewayClassRules is the classNames field of a gateways entry: {allowed: [internal, "public-*"]}.
@@ -11,11 +12,11 @@ type gatewayClassRules struct {
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
-func (b *gatewayClassRules) checks() []check[gatewayView] {
+func (b *gatewayClassRules) checks() []rule.Check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[gatewayView]{gatewayClassesAllowed{b.Allowed, passing(b.Allowed)}}
+	return []rule.Check[gatewayView]{gatewayClassesAllowed{b.Allowed, rule.Passing(b.Allowed)}}
 }
 
 // gatewayClassesAllowed (classNames.allowed) finds a spec.gatewayClassName that no pattern matches. A ListenerSet does
@@ -26,10 +27,11 @@ type gatewayClassesAllowed struct {
 	passing  string // the end of its sentences
 }
 
-func (c gatewayClassesAllowed) find(g *gatewayView, r *recorder) {
-	if g.ClassName == "" || !r.spend(stepsOf(len(c.patterns), g.ClassName)) || matchesAny(c.patterns, g.ClassName) {
+func (c gatewayClassesAllowed) Find(g *gatewayView, r *rule.Recorder) {
+	if g.ClassName == "" || !r.Spend(rule.StepsOf(len(c.patterns), g.ClassName)) ||
+		match.AnyGlob(c.patterns, g.ClassName) {
 		return
 	}
-	r.add(identity{check: "classNames.allowed", value: g.ClassName}, "spec.gatewayClassName",
+	r.Add(rule.Identity{Check: "classNames.allowed", Value: g.ClassName}, "spec.gatewayClassName",
 		text.Quote(g.ClassName)+" is not allowed"+c.passing)
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -14,7 +15,7 @@ import (
 type listenerBackendRules struct {
 	// CrossNamespace: deny means that backends must be in the namespace of the Gateway or the ListenerSet. Without it, a
 	// ReferenceGrant in the other namespace is enough.
-	CrossNamespace denial `yaml:"crossNamespace"`
+	CrossNamespace rule.Denial `yaml:"crossNamespace"`
 	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
 	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] means that no kind passes.
 	Kinds []match.Glob `yaml:"kinds"`
@@ -23,13 +24,13 @@ type listenerBackendRules struct {
 // Validate implements strict.Validator.
 func (b *listenerBackendRules) Validate() error {
 	if len(b.checks()) == 0 {
-		return errNoCheck("crossNamespace or kinds")
+		return rule.ErrNoCheck("crossNamespace or kinds")
 	}
 	return nil
 }
 
 // checks compiles the rules. It returns nil if b is nil.
-func (b *listenerBackendRules) checks() []check[gatewayView] {
+func (b *listenerBackendRules) checks() []rule.Check[gatewayView] {
 	if b == nil {
 		return nil
 	}
@@ -37,7 +38,7 @@ func (b *listenerBackendRules) checks() []check[gatewayView] {
 }
 
 // eachListenerBackend yields the backends of the filters of listeners.
-func (g *gatewayView) eachListenerBackend(r *recorder) iter.Seq2[*object.Reference, filterPlace] {
+func (g *gatewayView) eachListenerBackend(r *rule.Recorder) iter.Seq2[*object.Reference, filterPlace] {
 	return func(yield func(*object.Reference, filterPlace) bool) {
 		for f, place := range g.eachListenerFilter(r) {
 			if !eachBackendOf(f, place, r, yield) {
@@ -55,25 +56,25 @@ type listenerFilterRules struct {
 	Denied []routeFilterType `yaml:"denied"`
 	// UnsafeCharacters: deny means that the texts of filters must not contain characters that can inject configuration
 	// into a controller, as in paths.unsafeCharacters of routes.
-	UnsafeCharacters denial `yaml:"unsafeCharacters"`
+	UnsafeCharacters rule.Denial `yaml:"unsafeCharacters"`
 }
 
 // Validate implements strict.Validator.
 func (f *listenerFilterRules) Validate() error {
 	var faults strict.Faults
-	faults.Add(rejectEmpty("denied", f.Denied))
+	faults.Add(rule.RejectEmpty("denied", f.Denied))
 	if len(f.checks()) == 0 {
-		faults.Add(errNoCheck("denied or unsafeCharacters"))
+		faults.Add(rule.ErrNoCheck("denied or unsafeCharacters"))
 	}
 	return faults.Err()
 }
 
 // checks compiles the rules. It returns nil if f is nil.
-func (f *listenerFilterRules) checks() []check[gatewayView] {
+func (f *listenerFilterRules) checks() []rule.Check[gatewayView] {
 	if f == nil {
 		return nil
 	}
-	var checks []check[gatewayView]
+	var checks []rule.Check[gatewayView]
 	if f.Denied != nil {
 		checks = append(checks, filtersDenied[gatewayView]{(*gatewayView).eachListenerFilter, f.Denied})
 	}
@@ -85,7 +86,7 @@ func (f *listenerFilterRules) checks() []check[gatewayView] {
 }
 
 // eachListenerFilter yields the filters of the listeners of a Gateway or a ListenerSet.
-func (g *gatewayView) eachListenerFilter(r *recorder) iter.Seq2[*object.RouteFilter, filterPlace] {
+func (g *gatewayView) eachListenerFilter(r *rule.Recorder) iter.Seq2[*object.RouteFilter, filterPlace] {
 	return func(yield func(*object.RouteFilter, filterPlace) bool) {
 		for i, l := range g.listeners(r) {
 			place := filterPlace{within: listenersField, element: i, name: l.Name, backend: -1, list: "filters.requests"}

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // listenerHost is the host of a listener.
@@ -14,7 +15,7 @@ func listenerHost() claimField {
 // annotations in spec.infrastructure. If that field is absent, Istio
 // (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service. Evergate
 // therefore also evaluates the Gateway's annotations as Service annotations.
-func (g *gatewayView) annotationClaims(claims []hostClaim, r *recorder) []hostClaim {
+func (g *gatewayView) annotationClaims(claims []hostClaim, r *rule.Recorder) []hostClaim {
 	service := g.known.hostTable("Service")
 	claims = claimsOf(g.Annotations, annotationHost, claims, r, g.known.hostTable("Gateway"), service)
 	return claimsOf(g.InfrastructureAnnotations, infrastructureHost, claims, r, service)
@@ -22,14 +23,14 @@ func (g *gatewayView) annotationClaims(claims []hostClaim, r *recorder) []hostCl
 
 // claims returns the claims of a Gateway or a ListenerSet, which its listeners and its annotations make. The * of
 // *.example in a listener represents any number of labels.
-func (g *gatewayView) claims(r *recorder) *claimSet {
+func (g *gatewayView) claims(r *rule.Recorder) *claimSet {
 	if g.claimed.list != nil {
 		return &g.claimed
 	}
 	claims := make([]hostClaim, 0, len(g.Listeners))
 	for i := range g.Listeners {
 		name, at := g.Listeners[i].Hostname, claimPlace{in: listenerHost, i: int32(i)}
-		if !r.spend(stepsOf(1, name)) {
+		if !r.Spend(rule.StepsOf(1, name)) {
 			break
 		}
 		c := claimOf(match.EveryHost(), at)

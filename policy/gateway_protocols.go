@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -16,11 +17,11 @@ type protocolRules struct {
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
-func (b *protocolRules) checks() []check[gatewayView] {
+func (b *protocolRules) checks() []rule.Check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	return []check[gatewayView]{protocolsAllowed{b.Allowed, passing(b.Allowed)}}
+	return []rule.Check[gatewayView]{protocolsAllowed{b.Allowed, rule.Passing(b.Allowed)}}
 }
 
 // protocolsAllowed (protocols.allowed) finds each spec.listeners[].protocol that no pattern matches. An absent protocol
@@ -30,23 +31,23 @@ type protocolsAllowed struct {
 	passing  string
 }
 
-func (c protocolsAllowed) find(g *gatewayView, r *recorder) {
+func (c protocolsAllowed) Find(g *gatewayView, r *rule.Recorder) {
 	for i, l := range g.listeners(r) {
-		if !r.spend(stepsOf(len(c.patterns), l.Protocol)) {
+		if !r.Spend(rule.StepsOf(len(c.patterns), l.Protocol)) {
 			return
 		}
-		if matchesAny(c.patterns, l.Protocol) {
+		if match.AnyGlob(c.patterns, l.Protocol) {
 			continue
 		}
-		if f := r.tryAdd(listenerIdentity(l, "protocols.allowed", l.Protocol)); f != nil {
+		if f := r.TryAdd(listenerIdentity(l, "protocols.allowed", l.Protocol)); f != nil {
 			f.Path, f.Reason = listenerPath(i, "protocol"), text.Quote(l.Protocol)+" is not allowed"+c.passing
 		}
 	}
 }
 
 // listenerIdentity returns the identity of a finding about a value of the listener.
-func listenerIdentity(l *object.Listener, check, value string) identity {
-	return identity{check: check, value: value, detail: l.Name}
+func listenerIdentity(l *object.Listener, check, value string) rule.Identity {
+	return rule.Identity{Check: check, Value: value, Detail: l.Name}
 }
 
 // listenerPath returns the path of a field of listener i in the object.

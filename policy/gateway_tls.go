@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -36,24 +37,24 @@ type gatewayTLSRules struct {
 	Modes []tlsMode `yaml:"modes"`
 	// CrossNamespaceRefs: deny means that certificates and authorities must be in the namespace of the object. A
 	// ReferenceGrant does not change this.
-	CrossNamespaceRefs denial `yaml:"crossNamespaceRefs"`
+	CrossNamespaceRefs rule.Denial `yaml:"crossNamespaceRefs"`
 }
 
 // Validate implements strict.Validator.
 func (b *gatewayTLSRules) Validate() error {
 	if len(b.checks()) == 0 {
-		return errNoCheck("modes or crossNamespaceRefs: deny")
+		return rule.ErrNoCheck("modes or crossNamespaceRefs: deny")
 	}
 	return nil
 }
 
-func (b *gatewayTLSRules) checks() []check[gatewayView] {
+func (b *gatewayTLSRules) checks() []rule.Check[gatewayView] {
 	if b == nil {
 		return nil
 	}
-	var cs []check[gatewayView]
+	var cs []rule.Check[gatewayView]
 	if b.Modes != nil {
-		cs = append(cs, tlsModes{b.Modes, passing(b.Modes)})
+		cs = append(cs, tlsModes{b.Modes, rule.Passing(b.Modes)})
 	}
 	if b.CrossNamespaceRefs {
 		cs = append(cs, crossNamespaceRefs{})
@@ -69,13 +70,13 @@ type tlsModes struct {
 	passing string
 }
 
-func (c tlsModes) find(g *gatewayView, r *recorder) {
+func (c tlsModes) Find(g *gatewayView, r *rule.Recorder) {
 	for i, l := range g.listeners(r) {
 		mode, ok := tlsModeOf(l)
 		if !ok || slices.Contains(c.modes, mode) {
 			continue
 		}
-		if f := r.tryAdd(listenerIdentity(l, "tls.modes", string(mode))); f != nil {
+		if f := r.TryAdd(listenerIdentity(l, "tls.modes", string(mode))); f != nil {
 			f.Path, f.Reason = listenerPath(i, "tls.mode"), text.Quote(string(mode))+" is not allowed"+c.passing
 		}
 	}
@@ -97,16 +98,16 @@ func tlsModeOf(l *object.Listener) (mode tlsMode, ok bool) {
 // request has no namespace, it finds every reference with a namespace.
 type crossNamespaceRefs struct{}
 
-func (crossNamespaceRefs) find(g *gatewayView, r *recorder) {
+func (crossNamespaceRefs) Find(g *gatewayView, r *rule.Recorder) {
 	for path, ref := range g.certificateRefs() {
-		if !r.spend(stepsOf(1, ref.Namespace)) {
+		if !r.Spend(rule.StepsOf(1, ref.Namespace)) {
 			return
 		}
-		if ref.Namespace == "" || ref.Namespace == r.subject.namespace {
+		if ref.Namespace == "" || ref.Namespace == r.Subject.Namespace {
 			continue
 		}
-		id := identity{check: "tls.crossNamespaceRefs", value: ref.Namespace, detail: ref.Name}
-		if f := r.tryAdd(id); f != nil {
+		id := rule.Identity{Check: "tls.crossNamespaceRefs", Value: ref.Namespace, Detail: ref.Name}
+		if f := r.TryAdd(id); f != nil {
 			f.Path = path.String() + ".namespace"
 			f.Reason = text.Quote(ref.Namespace) + " is another namespace, which is denied; refer to one of the same namespace"
 		}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -15,7 +16,7 @@ import (
 // A ListenerSet does not contain a class. It has the class of its parent, which is not part of the object. A match by
 // gatewayClassNames therefore covers every ListenerSet, and an exclude by gatewayClassNames does not cover any.
 type gatewaysEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Hosts restricts the hosts that the listeners and the annotations may claim.
 	Hosts *fieldHostRules `yaml:"hosts"`
 	// ClassNames restricts the classes, and thereby the controllers, that may serve the object.
@@ -41,24 +42,26 @@ type gatewaysEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *gatewaysEntry) Suggest(field string) []string { return gatewayDimensions().suggest(field) }
+func (e *gatewaysEntry) Suggest(field string) []string {
+	return rule.GatewayDimensions().Suggest(field)
+}
 
 // Validate implements strict.Validator.
 func (e *gatewaysEntry) Validate() error {
-	err := e.header.validate(gatewayDimensions())
+	err := e.Header.ValidateFor(rule.GatewayDimensions())
 	switch {
 	case e.Annotations != nil && len(annotationChecks[gatewayView](e.Annotations)) == 0:
-		none := errNoCheck("denied, required, values or deniedValues")
+		none := rule.ErrNoCheck("denied, required, values or deniedValues")
 		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
 	case len(e.checks()) == 0:
-		return errors.Join(err, errNoCheck("hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, "+
+		return errors.Join(err, rule.ErrNoCheck("hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, "+
 			"backends, filters, annotations or addresses"))
 	}
 	return err
 }
 
 // checks compiles the entry. Findings have the order of its fields.
-func (e *gatewaysEntry) checks() []check[gatewayView] {
+func (e *gatewaysEntry) checks() []rule.Check[gatewayView] {
 	return slices.Concat(
 		fieldHostChecks(e.Hosts, (*gatewayView).claims, "spec.listeners"),
 		e.ClassNames.checks(),
@@ -86,19 +89,19 @@ func viewGateway(g *object.Gateway) gatewayView { return gatewayView{Gateway: g}
 
 // gatewayRules compiles the rules for Gateways and ListenerSets.
 func gatewayRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule[gatewayView] {
-		return rule[gatewayView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, always))...)
+	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule.Rule[gatewayView] {
+		return rule.New(e.RuleHeader, e.checks())
+	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, always))...)
 }
 
 // EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
 func (p *Policy) EvaluateGateway(a object.Attributes, g, old *object.Gateway, e *Effort) ([]Finding, error) {
-	return evaluate(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
+	return rule.Evaluate(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
 }
 
 // ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.
 func (p *Policy) ExplainGateway(a object.Attributes, g *object.Gateway) []RuleTrace {
-	return explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
+	return rule.Explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
 }
 
 // port returns the port of listener i. ok is false if there is no such listener.
@@ -110,15 +113,15 @@ func (g *gatewayView) port(i int) (int32, bool) {
 }
 
 // listeners yields the listeners until the Effort is exceeded.
-func (g *gatewayView) listeners(r *recorder) iter.Seq2[int, *object.Listener] {
+func (g *gatewayView) listeners(r *rule.Recorder) iter.Seq2[int, *object.Listener] {
 	return func(yield func(int, *object.Listener) bool) {
 		for i := range g.Listeners {
-			if !r.spend(1) || !yield(i, &g.Listeners[i]) {
+			if !r.Spend(1) || !yield(i, &g.Listeners[i]) {
 				return
 			}
 		}
 	}
 }
 
-// classes returns spec.gatewayClassName.
-func (g *gatewayView) classes() classes { return classes{g.ClassName} }
+// Classes returns spec.gatewayClassName.
+func (g *gatewayView) Classes() [2]string { return [2]string{g.ClassName} }

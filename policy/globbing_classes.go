@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -50,8 +51,8 @@ func (k *knownAnnotations) hasGlobbing() bool { return k != nil && len(k.globbin
 
 // isGlobbing reports whether the controllers of a class match *.example with names at any depth. It is true if the
 // Effort is exceeded, because the wider claim is the safe answer.
-func (k *knownAnnotations) isGlobbing(class string, r *recorder) bool {
-	if !r.spend(stepsOf(len(k.globbing), class)) {
+func (k *knownAnnotations) isGlobbing(class string, r *rule.Recorder) bool {
+	if !r.Spend(rule.StepsOf(len(k.globbing), class)) {
 		return true
 	}
 	for _, g := range k.globbing {

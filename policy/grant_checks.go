@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -28,7 +29,7 @@ type grantCheck struct {
 	to   grantSide[object.GrantTo]
 }
 
-func (c grantCheck) find(g *grantView, r *recorder) {
+func (c grantCheck) Find(g *grantView, r *rule.Recorder) {
 	switch {
 	case c.from != nil:
 		if first := failing(c.from, "spec.from", g.From, grantFromIdentity, r); first != nil {
@@ -48,18 +49,18 @@ func (c grantCheck) find(g *grantView, r *recorder) {
 }
 
 // grantIdentity returns the identity of a finding about an element of spec.from or spec.to.
-type grantIdentity[E any] func(e *E, check string) identity
+type grantIdentity[E any] func(e *E, check string) rule.Identity
 
 // failing adds a finding for each element that does not pass, and returns the first such element. It returns nil if
 // every element passes. It also returns nil if a finding is introduced, because the other side then does not need a
 // sentence.
 func failing[E any](
-	c grantSide[E], list string, elements []E, of grantIdentity[E], r *recorder,
+	c grantSide[E], list string, elements []E, of grantIdentity[E], r *rule.Recorder,
 ) (first *E) {
 	introduced := false
 	for i := range elements {
 		e := &elements[i]
-		if !r.spend(c.steps(e)) {
+		if !r.Spend(c.steps(e)) {
 			break
 		}
 		if c.passes(e) {
@@ -68,7 +69,7 @@ func failing[E any](
 		if first == nil {
 			first = e
 		}
-		if f := r.tryAdd(of(e, c.id())); f != nil {
+		if f := r.TryAdd(of(e, c.id())); f != nil {
 			field, reason := c.field(e)
 			f.Path, f.Reason = list+"["+strconv.Itoa(i)+"]."+field, reason
 			introduced = introduced || !f.Existed
@@ -82,27 +83,27 @@ func failing[E any](
 
 // reportOther adds a finding for each element of the other side.
 func reportOther[E any](
-	check, list string, elements []E, of grantIdentity[E], r *recorder, reason func(*E) string,
+	check, list string, elements []E, of grantIdentity[E], r *rule.Recorder, reason func(*E) string,
 ) {
 	widened := check + " of the other side" // an element that itself does not pass has a different identity
 	for i := range elements {
 		e := &elements[i]
 		id := of(e, widened)
-		if !r.spend(stepsOf(1, id.value)) {
+		if !r.Spend(rule.StepsOf(1, id.Value)) {
 			return
 		}
-		if f := r.tryAdd(id); f != nil {
+		if f := r.TryAdd(id); f != nil {
 			f.Check, f.Path, f.Reason = check, list+"["+strconv.Itoa(i)+"]", reason(e)
 		}
 	}
 }
 
-func grantFromIdentity(f *object.GrantFrom, check string) identity {
-	return identity{check: check, value: f.Namespace, detail: f.Kind, use: f.Group}
+func grantFromIdentity(f *object.GrantFrom, check string) rule.Identity {
+	return rule.Identity{Check: check, Value: f.Namespace, Detail: f.Kind, Use: f.Group}
 }
 
-func grantToIdentity(t *object.GrantTo, check string) identity {
-	return identity{check: check, value: t.Name, detail: t.Kind, use: t.Group}
+func grantToIdentity(t *object.GrantTo, check string) rule.Identity {
+	return rule.Identity{Check: check, Value: t.Name, Detail: t.Kind, Use: t.Group}
 }
 
 // grantFromNamespaces (from.namespaces) finds each spec.from[].namespace that no pattern matches.
@@ -114,11 +115,11 @@ type grantFromNamespaces struct {
 func (grantFromNamespaces) id() string { return "from.namespaces" }
 
 func (c grantFromNamespaces) steps(f *object.GrantFrom) int {
-	return stepsOf(1+len(c.patterns), f.Namespace)
+	return rule.StepsOf(1+len(c.patterns), f.Namespace)
 }
 
 func (c grantFromNamespaces) passes(f *object.GrantFrom) bool {
-	return matchesAny(c.patterns, f.Namespace)
+	return match.AnyGlob(c.patterns, f.Namespace)
 }
 
 func (c grantFromNamespaces) field(f *object.GrantFrom) (name, reason string) {
@@ -128,7 +129,7 @@ func (c grantFromNamespaces) field(f *object.GrantFrom) (name, reason string) {
 // kindSteps returns the number of steps for comparing a kind with patterns.
 func kindSteps(patterns []match.Glob, kind, group string) int {
 	n := 1 + len(patterns)
-	return stepsOf(n, kind) + stepsOf(n, group)
+	return rule.StepsOf(n, kind) + rule.StepsOf(n, group)
 }
 
 // grantFromKinds (from.kinds) finds each element of spec.from whose kind is not listed.
@@ -142,7 +143,7 @@ func (grantFromKinds) id() string { return "from.kinds" }
 func (c grantFromKinds) steps(f *object.GrantFrom) int { return kindSteps(c.kinds, f.Kind, f.Group) }
 
 func (c grantFromKinds) passes(f *object.GrantFrom) bool {
-	return matchesAny(c.kinds, grantFromKind(f))
+	return match.AnyGlob(c.kinds, grantFromKind(f))
 }
 
 func (c grantFromKinds) field(f *object.GrantFrom) (name, reason string) {
@@ -159,7 +160,7 @@ func (grantToKinds) id() string { return "to.kinds" }
 
 func (c grantToKinds) steps(t *object.GrantTo) int { return kindSteps(c.kinds, t.Kind, t.Group) }
 
-func (c grantToKinds) passes(t *object.GrantTo) bool { return matchesAny(c.kinds, grantToKind(t)) }
+func (c grantToKinds) passes(t *object.GrantTo) bool { return match.AnyGlob(c.kinds, grantToKind(t)) }
 
 func (c grantToKinds) field(t *object.GrantTo) (name, reason string) {
 	return "kind", text.Quote(grantToKind(t)) + " is not allowed" + c.passing

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -20,19 +21,19 @@ func viewGrant(g *object.Grant) grantView { return grantView{Grant: g} }
 
 // grantRules compiles the rules for ReferenceGrants.
 func grantRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Grants, c, func(e *grantsEntry) rule[grantView] {
-		return rule[grantView]{e.ruleHeader, e.checks()}
-	})
+	return rulesOf(b.Grants, c, func(e *grantsEntry) rule.Rule[grantView] {
+		return rule.New(e.RuleHeader, e.checks())
+	}, nil)
 }
 
 // EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.
 func (p *Policy) EvaluateGrant(a object.Attributes, g, old *object.Grant, e *Effort) ([]Finding, error) {
-	return evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
+	return rule.Evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
 }
 
 // ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
 func (p *Policy) ExplainGrant(a object.Attributes, g *object.Grant) []RuleTrace {
-	return explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
+	return rule.Explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
 }
 
 // grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block does not check anything. At least one
@@ -41,7 +42,7 @@ func (p *Policy) ExplainGrant(a object.Attributes, g *object.Grant) []RuleTrace 
 // A grant is a pair of an element of spec.from and an element of spec.to, and findings are about pairs. An update that
 // adds an element creates a grant with every existing element of the other side.
 type grantsEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// From restricts the objects that may receive a grant.
 	From *grantFromRules `yaml:"from"`
 	// To restricts the objects to which a grant may give access.
@@ -91,13 +92,15 @@ func kindBeside(usual, group, kind string) string {
 }
 
 // Suggest implements strict.Suggester.
-func (e *grantsEntry) Suggest(field string) []string { return grantDimensions().suggest(field) }
+func (e *grantsEntry) Suggest(field string) []string {
+	return rule.ClasslessDimensions().Suggest(field)
+}
 
 // Validate implements strict.Validator.
 func (e *grantsEntry) Validate() error {
-	err := e.header.validate(grantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if e.From == nil && e.To == nil {
-		return errors.Join(err, errNoCheck("from or to"))
+		return errors.Join(err, rule.ErrNoCheck("from or to"))
 	}
 	return err
 }
@@ -105,7 +108,7 @@ func (e *grantsEntry) Validate() error {
 // Validate implements strict.Validator.
 func (b *grantFromRules) Validate() error {
 	if b.Namespaces == nil && b.Kinds == nil {
-		return errNoCheck("namespaces or kinds")
+		return rule.ErrNoCheck("namespaces or kinds")
 	}
 	var faults strict.Faults
 	for _, g := range b.Namespaces {
@@ -119,22 +122,22 @@ func (b *grantFromRules) Validate() error {
 // Validate implements strict.Validator.
 func (b *grantToRules) Validate() error {
 	if b.Kinds == nil && !bool(b.Names) {
-		return errNoCheck("kinds or names: required")
+		return rule.ErrNoCheck("kinds or names: required")
 	}
 	return nil
 }
 
 // checks compiles the entry. Findings have the order of its fields.
-func (e *grantsEntry) checks() []check[grantView] {
-	var cs []check[grantView]
+func (e *grantsEntry) checks() []rule.Check[grantView] {
+	var cs []rule.Check[grantView]
 	if e.From != nil && e.From.Namespaces != nil {
-		cs = append(cs, grantCheck{from: grantFromNamespaces{e.From.Namespaces, passing(e.From.Namespaces)}})
+		cs = append(cs, grantCheck{from: grantFromNamespaces{e.From.Namespaces, rule.Passing(e.From.Namespaces)}})
 	}
 	if e.From != nil && e.From.Kinds != nil {
-		cs = append(cs, grantCheck{from: grantFromKinds{e.From.Kinds, passing(e.From.Kinds)}})
+		cs = append(cs, grantCheck{from: grantFromKinds{e.From.Kinds, rule.Passing(e.From.Kinds)}})
 	}
 	if e.To != nil && e.To.Kinds != nil {
-		cs = append(cs, grantCheck{to: grantToKinds{e.To.Kinds, passing(e.To.Kinds)}})
+		cs = append(cs, grantCheck{to: grantToKinds{e.To.Kinds, rule.Passing(e.To.Kinds)}})
 	}
 	if e.To != nil && bool(e.To.Names) {
 		cs = append(cs, grantCheck{to: grantToNames{}})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // hostAnnotations has a line for each annotation that claims host names. A line contains the key, the kinds that can
@@ -154,20 +155,20 @@ func infrastructureHost(key string) func() claimField {
 // claimsOf appends the claims in annotations, according to the given tables. of returns the field of an annotation.
 // claims are the claims in the object's other fields.
 func claimsOf(
-	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *recorder,
+	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *rule.Recorder,
 	tables ...*hostAnnotationTable,
 ) []hostClaim {
 	rules := claims
 	for _, table := range tables {
 		for key := range all {
-			if !r.spend(stepsOf(1+len(table.globs), key)) {
+			if !r.Spend(rule.StepsOf(1+len(table.globs), key)) {
 				return claims
 			}
 		}
 		for _, key := range table.find(all) {
 			value := all[key]
 			// A list takes 6 ns per byte, and conditions take about 45 ns per byte.
-			if r.spend(len(value)) {
+			if r.Spend(len(value)) {
 				claims = appendClaims(claims, rules, table.grammar(key), value, claimPlace{in: of(key)})
 			}
 			if len(claims) > len(rules)+maxAnnotationHosts {

@@ -4,6 +4,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // hostClaim is the set of hosts that one field of an object claims. It is one name, every name one label below a name,
@@ -73,7 +74,7 @@ type claimSet struct {
 // repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier field claims the
 // same hosts. Users get only one sentence about these hosts. A text that cannot be parsed as a name repeats only the
 // same text directly before it, because a different text may be a different claim.
-func (c *claimSet) repeated(i int, r *recorder) bool {
+func (c *claimSet) repeated(i int, r *rule.Recorder) bool {
 	claims := c.list
 	switch {
 	case claims[i].at.in().class == mainField:
@@ -85,7 +86,7 @@ func (c *claimSet) repeated(i int, r *recorder) bool {
 	if c.first == nil {
 		c.first = make(map[match.HostPattern]int, 1+named(claims))
 		for j := range claims {
-			if !r.spend(ledgerSteps) {
+			if !r.Spend(rule.LedgerSteps) {
 				break
 			}
 			if claims[j].at.unreadable {
@@ -112,11 +113,11 @@ func named(claims []hostClaim) (n int) {
 }
 
 // differentHosts returns the number of different sets of hosts that an object claims.
-func (c *claimSet) differentHosts(r *recorder) int {
+func (c *claimSet) differentHosts(r *rule.Recorder) int {
 	if c.different == 0 {
 		different := make(map[match.HostPattern]struct{}, 1+named(c.list))
 		for i := range c.list {
-			if !r.spend(ledgerSteps) {
+			if !r.Spend(rule.LedgerSteps) {
 				break
 			}
 			different[c.list[i].HostPattern] = struct{}{}
@@ -136,7 +137,7 @@ func (h *hostClaim) carries() bool {
 // be parsed as a name is hashed.
 func (h *hostClaim) steps() int {
 	if h.at.unreadable {
-		return stepsOf(1, h.at.text)
+		return rule.StepsOf(1, h.at.text)
 	}
 	return 1 + len(h.Name)/8
 }
@@ -147,21 +148,21 @@ func (h *hostClaim) steps() int {
 // annotation, because two regular expressions are different claims even if both may match every host. A DNS name that
 // controls another name is also part of the identity, so a finding about _dmarc.example does not exempt
 // _acme-challenge.example.
-func (h *hostClaim) identity(check string) identity {
+func (h *hostClaim) identity(check string) rule.Identity {
 	id, field := hostIdentity(check, h.HostPattern), h.at.in()
-	id.idle = field.class == tlsField
+	id.Idle = field.class == tlsField
 	switch {
 	case h.at.unreadable:
-		id.value, id.use = h.at.text, field.key
+		id.Value, id.Use = h.at.text, field.key
 	case h.at.speaks:
-		id.use = h.at.text
+		id.Use = h.at.text
 	}
 	return id
 }
 
 // hostIdentity returns the identity of a finding about a host.
-func hostIdentity(check string, host match.HostPattern) identity {
-	return identity{check: check, value: host.Name, depth: host.Depth}
+func hostIdentity(check string, host match.HostPattern) rule.Identity {
+	return rule.Identity{Check: check, Value: host.Name, Depth: host.Depth}
 }
 
 // hostLookup looks up the claims of an object in a set, one after the other.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -111,7 +112,7 @@ func TestHostClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			claims := new(viewIngress(test.ing)).claims(&recorder{effort: new(Effort)}).list
+			claims := new(viewIngress(test.ing)).claims(new(rule.Recorder)).list
 			for i := range claims[1:] {
 				got = append(got, claims[i+1].at.String()+" "+claims[i+1].String())
 			}
@@ -131,7 +132,7 @@ func TestServiceHostClaims(t *testing.T) {
 		"nginx.ingress.kubernetes.io/server-alias":                     "d.example", // of Ingresses alone
 	}}}
 	var got []string
-	for _, c := range new(viewService(svc)).claims(&recorder{effort: new(Effort)}).list {
+	for _, c := range new(viewService(svc)).claims(new(rule.Recorder)).list {
 		got = append(got, c.String())
 	}
 	if diff := cmp.Diff([]string{"b.example", "a.example", "*.c.example"}, got); diff != "" {
@@ -286,7 +287,7 @@ func TestManyAnnotationHosts(t *testing.T) {
 	names := strings.TrimSuffix(strings.Repeat("a.example,", maxAnnotationHosts), ",")
 	for more, want := range map[string]bool{"": false, ",b.example": true} {
 		ing := &object.Ingress{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": names + more}}, Rules: []object.IngressRule{{Host: "a.example"}}}
-		claims := new(viewIngress(ing)).claims(&recorder{effort: new(Effort)}).list
+		claims := new(viewIngress(ing)).claims(new(rule.Recorder)).list
 		last := claims[len(claims)-1]
 		if got := last.IsEvery(); got != want {
 			t.Errorf("%d names: every host is %t, want %t", strings.Count(names+more, ",")+1, got, want)

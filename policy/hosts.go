@@ -8,6 +8,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -24,7 +25,7 @@ type hostRules struct {
 	// denied.
 	Denied []match.HostPattern `yaml:"denied"`
 	// Wildcards: deny means that a host must not be a wildcard. An absent host counts as a wildcard.
-	Wildcards denial `yaml:"wildcards"`
+	Wildcards rule.Denial `yaml:"wildcards"`
 	// Max is the maximum number of different hosts in an object.
 	Max *int `yaml:"max"`
 }
@@ -37,7 +38,7 @@ func (h *hostRules) Validate() error {
 // faults returns the mistakes in the fields that are set.
 func (h *hostRules) faults() error {
 	var faults strict.Faults
-	faults.Add(rejectEmpty("denied", h.Denied))
+	faults.Add(rule.RejectEmpty("denied", h.Denied))
 	denied := match.NewHostSet(h.Denied)
 	for _, p := range h.Allowed {
 		if by, ok := denied.Covers(p.Widest()); ok {
@@ -53,7 +54,7 @@ func (h *hostRules) faults() error {
 // rejectNothing returns an error if the rules do not check anything.
 func (h *hostRules) rejectNothing(fields string) error {
 	if h.Allowed == nil && h.Denied == nil && !bool(h.Wildcards) && h.Max == nil {
-		return errNoCheck(fields)
+		return rule.ErrNoCheck(fields)
 	}
 	return nil
 }
@@ -76,30 +77,30 @@ func (h *fieldHostRules) Validate() error {
 
 // fieldHostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that
 // contains the hosts.
-func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) []check[T] {
+func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil
 	}
 	checks := hostChecks(&h.hostRules, claims, list)
 	if h.Required {
-		checks = slices.Insert(checks, 0, check[T](eachClaim[T]{hostsRequired{}, claims}))
+		checks = slices.Insert(checks, 0, rule.Check[T](eachClaim[T]{hostsRequired{}, claims}))
 	}
 	return checks
 }
 
 // claimant returns the claims of an object. The view of the object keeps them.
-type claimant[T any] func(obj *T, r *recorder) *claimSet
+type claimant[T any] func(obj *T, r *rule.Recorder) *claimSet
 
 // hostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
 // the hosts.
-func hostChecks[T any](h *hostRules, claims claimant[T], list string) []check[T] {
+func hostChecks[T any](h *hostRules, claims claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil
 	}
-	var checks []check[T]
+	var checks []rule.Check[T]
 	add := func(c hostCheck) { checks = append(checks, eachClaim[T]{c, claims}) }
 	if h.Allowed != nil {
-		add(hostsAllowed{match.NewHostTemplates(h.Allowed), passing(stringsOf(h.Allowed))})
+		add(hostsAllowed{match.NewHostTemplates(h.Allowed), rule.Passing(text.Strings(h.Allowed))})
 	}
 	if h.Denied != nil {
 		add(hostsDenied{match.NewHostOverlaps(h.Denied)})
@@ -129,19 +130,19 @@ type eachClaim[T any] struct {
 	claims claimant[T]
 }
 
-func (c eachClaim[T]) find(obj *T, r *recorder) {
+func (c eachClaim[T]) Find(obj *T, r *rule.Recorder) {
 	claims := c.claims(obj, r)
-	claims.lookup = hostLookup{namespace: r.subject.namespace}
+	claims.lookup = hostLookup{namespace: r.Subject.Namespace}
 	for i := range claims.list {
 		h := &claims.list[i]
-		if !r.spend(h.steps()) {
+		if !r.Spend(h.steps()) {
 			return
 		}
 		if c.passes(h, &claims.lookup) || claims.repeated(i, r) {
 			continue
 		}
-		if f := r.tryAdd(h.identity(c.id())); f != nil {
-			f.Path, f.Reason = h.at.String(), c.reason(h, r.subject.namespace)
+		if f := r.TryAdd(h.identity(c.id())); f != nil {
+			f.Path, f.Reason = h.at.String(), c.reason(h, r.Subject.Namespace)
 		}
 	}
 }
@@ -231,13 +232,13 @@ type hostsMax[T any] struct {
 	list   string // the field that contains the hosts
 }
 
-func (c hostsMax[T]) find(obj *T, r *recorder) {
+func (c hostsMax[T]) Find(obj *T, r *rule.Recorder) {
 	claims := c.claims(obj, r)
 	if len(claims.list) <= c.most {
 		return // no need to count
 	}
 	if n := claims.differentHosts(r); n > c.most {
-		r.add(identity{check: "hosts.max", count: n}, c.list,
+		r.Add(rule.Identity{Check: "hosts.max", Count: n}, c.list,
 			fmt.Sprintf("has %d different hosts; at most %d are allowed", n, c.most))
 	}
 }

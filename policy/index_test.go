@@ -2,12 +2,12 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // The index returns every rule that applies, each once, in the order of the policy.
@@ -35,34 +35,6 @@ func TestIndexFindsEveryRule(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("namespace %q: %s", namespace, diff)
-		}
-	}
-}
-
-func TestIndexExcludesOtherNamespaces(t *testing.T) {
-	p := mustLoad(t, tenants(1000))
-	got := rulesFor[serviceView](p, Services).index.candidates("team-7")
-	if len(got) != matching || !slices.IsSorted(got) {
-		t.Errorf("got %d candidates, want %d in order: %v", len(got), matching, got)
-	}
-	if everywhere := rulesFor[serviceView](p, Services).index.candidates("elsewhere"); len(everywhere) != 0 {
-		t.Errorf("rules that cannot match: %v", everywhere)
-	}
-}
-
-// A rule that lists a namespace twice is evaluated once, with or without other rules.
-func TestIndexHasEachRuleOnce(t *testing.T) {
-	for match, others := range map[string]string{
-		"[team-a, team-a]":      "",
-		`["team-*", "team-*a"]`: "",
-		`[team-a, "team-*"]`:    "",
-		`[team-a, "team-*", x]`: "- {name: other, mode: audit, types: {allowed: []}, match: {namespaces: [team-a]}}\n",
-		`["team-*", "t*"]`:      "- {name: other, mode: audit, types: {allowed: []}}\n",
-	} {
-		p := mustLoad(t, "services:\n- {name: r, mode: audit, types: {allowed: []}, match: {namespaces: "+match+"}}\n"+others)
-		want := []int{0, 1}[:p.Counts().Services]
-		if got := rulesFor[serviceView](p, Services).index.candidates("team-a"); !slices.Equal(got, want) {
-			t.Errorf("%s: candidates are %v, want %v", match, got, want)
 		}
 	}
 }

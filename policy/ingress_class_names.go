@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // classNameRules is the classNames field of an ingresses entry. An Ingress sets its class in spec.ingressClassName or
@@ -21,16 +22,16 @@ type classNameRules struct {
 // Validate implements strict.Validator.
 func (c *classNameRules) Validate() error {
 	if len(c.checks()) == 0 {
-		return errNoCheck("required or allowed")
+		return rule.ErrNoCheck("required or allowed")
 	}
 	return nil
 }
 
-func (c *classNameRules) checks() []check[ingressView] {
+func (c *classNameRules) checks() []rule.Check[ingressView] {
 	if c == nil {
 		return nil
 	}
-	var checks []check[ingressView]
+	var checks []rule.Check[ingressView]
 	if c.Required {
 		checks = append(checks, classNamesRequired{c.passing("; set one")})
 	}
@@ -49,7 +50,7 @@ func (c *classNameRules) passing(otherwise string) string {
 	if c.Allowed == nil {
 		return otherwise
 	}
-	return passing(c.Allowed)
+	return rule.Passing(c.Allowed)
 }
 
 const (
@@ -70,9 +71,9 @@ func (ing *ingressView) classNames() iter.Seq2[string, string] {
 	}
 }
 
-// classes returns the class in the field and the class in the annotation.
-func (ing *ingressView) classes() classes {
-	c := classes{1: ing.Annotations[classAnnotation]}
+// Classes returns the class in the field and the class in the annotation.
+func (ing *ingressView) Classes() [2]string {
+	c := [2]string{1: ing.Annotations[classAnnotation]}
 	if ing.ClassName != nil {
 		c[0] = *ing.ClassName
 	}
@@ -84,11 +85,11 @@ type classNamesRequired struct {
 	passing string // the end of its sentences
 }
 
-func (c classNamesRequired) find(ing *ingressView, r *recorder) {
+func (c classNamesRequired) Find(ing *ingressView, r *rule.Recorder) {
 	for range ing.classNames() {
 		return
 	}
-	r.add(identity{check: "classNames.required"}, classField, "no class is set"+c.passing)
+	r.Add(rule.Identity{Check: "classNames.required"}, classField, "no class is set"+c.passing)
 }
 
 // classNamesAllowed is classNames.allowed. It finds each class in spec.ingressClassName or in the annotation that no
@@ -98,13 +99,13 @@ type classNamesAllowed struct {
 	passing  string // the end of its sentences
 }
 
-func (c classNamesAllowed) find(ing *ingressView, r *recorder) {
+func (c classNamesAllowed) Find(ing *ingressView, r *rule.Recorder) {
 	for path, name := range ing.classNames() {
-		if !r.spend(stepsOf(len(c.patterns), name)) {
+		if !r.Spend(rule.StepsOf(len(c.patterns), name)) {
 			return
 		}
 		if _, ok := match.FirstGlob(c.patterns, name); !ok {
-			r.add(identity{check: "classNames.allowed", value: name}, path,
+			r.Add(rule.Identity{Check: "classNames.allowed", Value: name}, path,
 				text.Quote(name)+" is not allowed"+c.passing)
 		}
 	}
@@ -117,13 +118,13 @@ const contradictionCheck = "classNames.contradiction"
 // classes. The API server rejects a CREATE with both, but accepts an UPDATE that adds the second one.
 type classNamesContradiction struct{}
 
-func (classNamesContradiction) find(ing *ingressView, r *recorder) {
+func (classNamesContradiction) Find(ing *ingressView, r *rule.Recorder) {
 	var first string
 	for path, name := range ing.classNames() {
 		if first == "" {
 			first = name
 		} else if name != first {
-			r.add(identity{check: contradictionCheck, value: first, detail: name}, path,
+			r.Add(rule.Identity{Check: contradictionCheck, Value: first, Detail: name}, path,
 				text.Quote(name)+" contradicts "+classField+", which is "+text.Quote(first)+"; remove the annotation")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -26,13 +27,13 @@ func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", cl
 
 // ruleHosts returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
 // serves the hosts that are not in any rule.
-func (ing *ingressView) ruleHosts(r *recorder) []hostClaim {
+func (ing *ingressView) ruleHosts(r *rule.Recorder) []hostClaim {
 	if ing.hosts == nil {
 		steps := 1
 		for i := range ing.Rules {
-			steps += stepsOf(1, ing.Rules[i].Host)
+			steps += rule.StepsOf(1, ing.Rules[i].Host)
 		}
-		if r.spend(steps) {
+		if r.Spend(steps) {
 			ing.hosts = ruleHosts(ing.Ingress, ing.globs(r))
 		}
 	}
@@ -60,7 +61,7 @@ func ruleHosts(ing *object.Ingress, globs bool) []hostClaim {
 }
 
 // globs reports whether *.example in a rule of the Ingress covers names at any depth.
-func (ing *ingressView) globs(r *recorder) bool {
+func (ing *ingressView) globs(r *rule.Recorder) bool {
 	if !ing.known.hasGlobbing() {
 		return false
 	}
@@ -74,14 +75,14 @@ func (ing *ingressView) globs(r *recorder) bool {
 
 // claims returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are ordered,
 // and in its annotations.
-func (ing *ingressView) claims(r *recorder) *claimSet {
+func (ing *ingressView) claims(r *rule.Recorder) *claimSet {
 	if ing.claimed.list != nil {
 		return &ing.claimed
 	}
 	claims, rules := ing.ruleHosts(r), ing.Rules
 	for i := range ing.TLS {
 		for j, host := range ing.TLS[i].Hosts {
-			if !r.spend(stepsOf(1, host)) {
+			if !r.Spend(rule.StepsOf(1, host)) {
 				return &ing.claimed
 			}
 			// Most lists of TLS hosts repeat the hosts in the rules in the same order. One claim is enough for both.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -25,18 +26,18 @@ type ingressNginxRules struct {
 func (n *ingressNginxRules) Validate() error {
 	switch {
 	case n.MaxRisk == nil && !bool(n.RewriteTarget):
-		return errNoCheck("maxRisk or rewriteTarget")
+		return rule.ErrNoCheck("maxRisk or rewriteTarget")
 	case n.MaxRisk != nil && *n.MaxRisk == nginxCritical:
 		return strict.Fieldf("maxRisk", "Critical lets every annotation pass: leave it out")
 	}
 	return nil
 }
 
-func (n *ingressNginxRules) checks() []check[ingressView] {
+func (n *ingressNginxRules) checks() []rule.Check[ingressView] {
 	if n == nil {
 		return nil
 	}
-	var checks []check[ingressView]
+	var checks []rule.Check[ingressView]
 	if n.MaxRisk != nil {
 		checks = append(checks, ingressNginxMaxRisk{*n.MaxRisk})
 	}
@@ -63,20 +64,20 @@ func (s *safety) UnmarshalText(b []byte) error {
 // limit. If an update changes the value of such an annotation, the finding is introduced.
 type ingressNginxMaxRisk struct{ limit nginxRisk }
 
-func (c ingressNginxMaxRisk) find(ing *ingressView, r *recorder) {
+func (c ingressNginxMaxRisk) Find(ing *ingressView, r *rule.Recorder) {
 	for _, a := range ing.sortedAnnotations(&ing.Meta, r) {
-		if !r.spend(len(ing.known.nginxPrefixes())) {
+		if !r.Spend(len(ing.known.nginxPrefixes())) {
 			return
 		}
 		name, ours := ing.known.nginxName(a.key)
-		if !ours || !r.spend(1) {
+		if !ours || !r.Spend(1) {
 			continue
 		}
 		risk, known := nginxRiskOf(name)
 		if risk <= c.limit {
 			continue
 		}
-		if f := r.tryAdd(a.identity("ingressNginx.maxRisk")); f != nil {
+		if f := r.TryAdd(a.identity("ingressNginx.maxRisk")); f != nil {
 			found := "has the risk " + risk.String()
 			if !known {
 				found = "is not in ingress-nginx's list of risks, so it counts as " + risk.String()
@@ -98,17 +99,17 @@ func (c ingressNginxMaxRisk) find(ing *ingressView, r *recorder) {
 // users to inject configuration into nginx. This check does not find it.
 type ingressNginxRewriteTarget struct{}
 
-func (ingressNginxRewriteTarget) find(ing *ingressView, r *recorder) {
+func (ingressNginxRewriteTarget) Find(ing *ingressView, r *rule.Recorder) {
 	for _, prefix := range ing.known.nginxPrefixes() {
 		key := prefix + "rewrite-target"
 		a := annotation{key: key, value: ing.Meta.Annotations[key]}
-		if !r.spend(stepsOf(1, a.value)) {
+		if !r.Spend(rule.StepsOf(1, a.value)) {
 			return
 		}
 		if !strings.Contains(a.value, "?") {
 			continue
 		}
-		if f := r.tryAdd(a.identity("ingressNginx.rewriteTarget")); f != nil {
+		if f := r.TryAdd(a.identity("ingressNginx.rewriteTarget")); f != nil {
 			f.Path = annotationPath(a.key)
 			f.Reason = text.Quote(a.value) + " contains '?', which can make nginx up to 1.30.0 write beyond a buffer " +
 				"(CVE-2026-42945); leave it out"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -27,7 +28,7 @@ type pathRules struct {
 	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a controller
 	// (CVE-2026-24512 and similar). These are quotes, backquotes, backslashes, braces, semicolons, number signs, white
 	// space and control characters.
-	UnsafeCharacters denial `yaml:"unsafeCharacters"`
+	UnsafeCharacters rule.Denial `yaml:"unsafeCharacters"`
 }
 
 // pathType is the type of a path, as networking.k8s.io/v1 has it.
@@ -60,15 +61,15 @@ func (p *pathRules) Validate() error {
 	var faults strict.Faults
 	rejectDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
 	if len(p.checks()) == 0 {
-		faults.Add(errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
+		faults.Add(rule.ErrNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
 	}
 	return faults.Err()
 }
 
 // rejectDeniedPaths adds faults for lists of denied paths that cannot deny any path.
 func rejectDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []match.Regex) {
-	faults.Add(rejectEmpty("denied", denied))
-	faults.Add(rejectEmpty("deniedPatterns", patterns))
+	faults.Add(rule.RejectEmpty("denied", denied))
+	faults.Add(rule.RejectEmpty("deniedPatterns", patterns))
 	for i := range patterns {
 		// A user who writes _by_lua means .*_by_lua.*. Without this error, the entry would load and never deny a path.
 		if prefix := patterns[i].Prefix(); prefix != "" && prefix[0] != '/' {
@@ -79,14 +80,14 @@ func rejectDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []matc
 }
 
 // checks compiles the rules. It returns no checks if p is nil.
-func (p *pathRules) checks() []check[ingressView] {
+func (p *pathRules) checks() []rule.Check[ingressView] {
 	if p == nil {
 		return nil
 	}
-	var checks []check[ingressView]
+	var checks []rule.Check[ingressView]
 	source := ingressPathSource()
 	if p.Types != nil {
-		checks = append(checks, pathsTypes[ingressView]{source, textsOf(p.Types), passing(p.Types)})
+		checks = append(checks, pathsTypes[ingressView]{source, text.Plain(p.Types), rule.Passing(p.Types)})
 	}
 	if p.Denied != nil {
 		checks = append(checks, pathsDenied[ingressView]{source, p.Denied})
@@ -102,10 +103,10 @@ func (p *pathRules) checks() []check[ingressView] {
 
 // pathSource provides the paths of one kind of object to the checks.
 type pathSource[T any] struct {
-	paths func(obj *T, r *recorder) []pathPlace
+	paths func(obj *T, r *rule.Recorder) []pathPlace
 	// allRegex reports whether a controller may read all paths of an object as regular expressions. It is nil if no
 	// controller does.
-	allRegex func(obj *T, r *recorder) bool
+	allRegex func(obj *T, r *rule.Recorder) bool
 	// literal is the end of a sentence. It describes how to write a path that cannot be a regular expression.
 	literal string
 }
@@ -113,13 +114,13 @@ type pathSource[T any] struct {
 func ingressPathSource() pathSource[ingressView] {
 	return pathSource[ingressView]{
 		paths:    (*ingressView).allPaths,
-		allRegex: func(ing *ingressView, r *recorder) bool { return ing.pathSyntax(r) == regexPaths },
+		allRegex: func(ing *ingressView, r *rule.Recorder) bool { return ing.pathSyntax(r) == regexPaths },
 		literal:  "write pathType Exact or Prefix, without use-regex and rewrite-target",
 	}
 }
 
 // allPaths returns all paths of an Ingress.
-func (ing *ingressView) allPaths(r *recorder) []pathPlace {
+func (ing *ingressView) allPaths(r *rule.Recorder) []pathPlace {
 	if ing.paths != nil {
 		return ing.paths
 	}
@@ -132,7 +133,7 @@ func (ing *ingressView) allPaths(r *recorder) []pathPlace {
 		paths := ing.Rules[i].Paths
 		for j := range paths {
 			p := &paths[j]
-			if !r.spend(stepsOf(1, p.Path)) {
+			if !r.Spend(rule.StepsOf(1, p.Path)) {
 				return nil
 			}
 			ing.paths = append(ing.paths, pathPlace{Path: p.Path, Type: p.Type, host: hosts[i].HostPattern, rule: i, match: j})
@@ -214,20 +215,20 @@ func (p *pathPlace) routeField(name string) string {
 
 // identity returns the identity of a finding about the path. An exact path is idle, because a prefix matches more
 // requests. An update may change a prefix into an exact path, but not the reverse.
-func (p *pathPlace) identity(check string) identity {
+func (p *pathPlace) identity(check string) rule.Identity {
 	id := hostIdentity(check, p.host)
-	id.detail, id.idle = p.Path, p.Type == "Exact"
+	id.Detail, id.Idle = p.Path, p.Type == "Exact"
 	if !p.isLiteral() {
-		id.use = p.Type
+		id.Use = p.Type
 	}
 	return id
 }
 
 // identityOfType returns the identity of a finding about the type of the path. The identity contains the path too, so a
 // pre-existing path of a denied type does not exempt other paths.
-func (p *pathPlace) identityOfType(check string) identity {
+func (p *pathPlace) identityOfType(check string) rule.Identity {
 	id := hostIdentity(check, p.host)
-	id.detail, id.use = p.Path, p.Type
+	id.Detail, id.Use = p.Path, p.Type
 	return id
 }
 
@@ -238,17 +239,17 @@ type pathsTypes[T any] struct {
 	passing string // the end of its sentences
 }
 
-func (c pathsTypes[T]) find(obj *T, r *recorder) {
+func (c pathsTypes[T]) Find(obj *T, r *rule.Recorder) {
 	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
-		if !r.spend(1) {
+		if !r.Spend(1) {
 			return
 		}
 		if slices.Contains(c.allowed, p.Type) {
 			continue
 		}
-		if f := r.tryAdd(p.identityOfType("paths.types")); f != nil {
+		if f := r.TryAdd(p.identityOfType("paths.types")); f != nil {
 			f.Path, f.Reason = p.typeField(), "no type is set"+c.passing
 			if p.Type != "" {
 				f.Reason = text.Quote(p.Type) + " is not allowed" + c.passing
@@ -264,19 +265,19 @@ type pathsDeniedPatterns[T any] struct {
 	patterns []match.Regex
 }
 
-func (c pathsDeniedPatterns[T]) find(obj *T, r *recorder) {
+func (c pathsDeniedPatterns[T]) Find(obj *T, r *rule.Recorder) {
 	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
 		for j := range c.patterns {
 			x := &c.patterns[j]
-			if !r.spend(x.Steps(p.Path)) {
+			if !r.Spend(x.Steps(p.Path)) {
 				return
 			}
 			if !x.Match(p.Path) {
 				continue
 			}
-			if f := r.tryAdd(p.identity("paths.deniedPatterns")); f != nil {
+			if f := r.TryAdd(p.identity("paths.deniedPatterns")); f != nil {
 				f.Path, f.Reason = p.field(), text.Quote(p.Path)+" matches "+x.String()+", which is denied"
 			}
 			break
@@ -304,17 +305,17 @@ func (c pathsDeniedPatterns[T]) find(obj *T, r *recorder) {
 // type.
 type pathsUnsafeCharacters[T any] struct{ pathSource[T] }
 
-func (c pathsUnsafeCharacters[T]) find(obj *T, r *recorder) {
+func (c pathsUnsafeCharacters[T]) Find(obj *T, r *rule.Recorder) {
 	paths := c.paths(obj, r)
 	for i := range paths {
 		p := &paths[i]
-		if !r.spend(stepsOfRunes(p.Path)) {
+		if !r.Spend(stepsOfRunes(p.Path)) {
 			return
 		}
 		if !strings.ContainsFunc(p.Path, isUnsafeInPath) {
 			continue
 		}
-		if f := r.tryAdd(p.identity("paths.unsafeCharacters")); f != nil {
+		if f := r.TryAdd(p.identity("paths.unsafeCharacters")); f != nil {
 			f.Path, f.Reason = p.field(), unsafeReason(p.Path, isUnsafeInPath)
 		}
 	}

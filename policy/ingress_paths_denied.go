@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // pathsDenied is paths.denied. It finds each path that contains one of the parts. Case does not matter, because some
@@ -20,16 +21,16 @@ type pathsDenied[T any] struct {
 	parts []pathPart
 }
 
-func (c pathsDenied[T]) find(obj *T, r *recorder) {
+func (c pathsDenied[T]) Find(obj *T, r *rule.Recorder) {
 	paths := c.paths(obj, r)
 	allRegex := c.allRegex != nil && c.allRegex(obj, r)
 	for i := range paths {
 		p := &paths[i]
-		if !r.spend(stepsOf(len(c.parts), p.Path)) {
+		if !r.Spend(rule.StepsOf(len(c.parts), p.Path)) {
 			return
 		}
 		if part, denied := c.partOf(p.lower()); denied {
-			if f := r.tryAdd(p.identity("paths.denied")); f != nil {
+			if f := r.TryAdd(p.identity("paths.denied")); f != nil {
 				f.Path = p.field()
 				f.Reason = text.Quote(p.Path) + " contains " + text.Quote(string(part)) + ", which is denied"
 			}
@@ -52,10 +53,10 @@ func (c pathsDenied[T]) partOf(path string) (pathPart, bool) {
 }
 
 // findRegex finds a path that may match a denied part if it is treated as a regular expression.
-func (c pathsDenied[T]) findRegex(p *pathPlace, r *recorder) {
+func (c pathsDenied[T]) findRegex(p *pathPlace, r *rule.Recorder) {
 	const special = `[](){}*+?|^$\`
 	if i := strings.IndexAny(p.Path, special); i >= 0 {
-		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
+		if f := r.TryAdd(p.identity("paths.denied")); f != nil {
 			f.Path, f.Reason = p.field(), text.Quote(p.Path)+" may be read as a pattern, because of "+
 				text.QuoteRune(rune(p.Path[i]))+", so it cannot be distinguished from "+text.Quote(string(c.parts[0]))+
 				", which is denied; "+c.literal
@@ -66,13 +67,13 @@ func (c pathsDenied[T]) findRegex(p *pathPlace, r *recorder) {
 		return
 	}
 	for _, part := range c.parts {
-		if !r.spend(1 + len(p.Path)*len(part)/stepBytes) {
+		if !r.Spend(1 + len(p.Path)*len(part)/rule.StepBytes) {
 			return
 		}
 		if !containsWithDots(p.lower(), string(part)) {
 			continue
 		}
-		if f := r.tryAdd(p.identity("paths.denied")); f != nil {
+		if f := r.TryAdd(p.identity("paths.denied")); f != nil {
 			f.Path = p.field()
 			f.Reason = text.Quote(p.Path) + " as a pattern, in which a dot is any character, contains " +
 				text.Quote(string(part)) + ", which is denied"
@@ -92,8 +93,8 @@ const (
 
 // pathSyntax returns how ingress-nginx interprets all paths of an Ingress. It depends only on the keys of the
 // annotations. The prefix of these annotations is an option of the controller, so any prefix counts.
-func (ing *ingressView) pathSyntax(r *recorder) pathSyntax {
-	if ing.syntax == unknownPaths && r.spend(len(ing.Annotations)) {
+func (ing *ingressView) pathSyntax(r *rule.Recorder) pathSyntax {
+	if ing.syntax == unknownPaths && r.Spend(len(ing.Annotations)) {
 		ing.syntax = literalPaths
 		for key := range ing.Annotations {
 			if strings.HasSuffix(key, "/use-regex") || strings.HasSuffix(key, "/rewrite-target") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -21,22 +22,22 @@ type tlsRules struct {
 	CoversHosts bool `yaml:"coversHosts"`
 	// AllowHTTP: deny means that the annotation kubernetes.io/ingress.allow-http: "false" must disable plain HTTP. Some
 	// controllers support this annotation, for example the controller of GKE. Others ignore it.
-	AllowHTTP denial `yaml:"allowHTTP"`
+	AllowHTTP rule.Denial `yaml:"allowHTTP"`
 }
 
 // Validate implements strict.Validator.
 func (t *tlsRules) Validate() error {
 	if len(t.checks()) == 0 {
-		return errNoCheck("required, coversHosts or allowHTTP")
+		return rule.ErrNoCheck("required, coversHosts or allowHTTP")
 	}
 	return nil
 }
 
-func (t *tlsRules) checks() []check[ingressView] {
+func (t *tlsRules) checks() []rule.Check[ingressView] {
 	if t == nil {
 		return nil
 	}
-	var checks []check[ingressView]
+	var checks []rule.Check[ingressView]
 	if t.Required {
 		checks = append(checks, tlsRequired{})
 	}
@@ -54,9 +55,9 @@ func (t *tlsRules) checks() []check[ingressView] {
 // annotations make the controller serve only TLS. See tlsAnnotations.
 type tlsRequired struct{}
 
-func (tlsRequired) find(ing *ingressView, r *recorder) {
+func (tlsRequired) Find(ing *ingressView, r *rule.Recorder) {
 	for i := range ing.TLS {
-		if !r.spend(1+len(ing.TLS[i].Hosts)) || namesSomething(&ing.TLS[i]) {
+		if !r.Spend(1+len(ing.TLS[i].Hosts)) || namesSomething(&ing.TLS[i]) {
 			return
 		}
 	}
@@ -71,7 +72,7 @@ func (tlsRequired) find(ing *ingressView, r *recorder) {
 	if by.lacks != "" {
 		fault += ", or " + by.lacks
 	}
-	r.add(identity{check: "tls.required"}, "spec.tls", fault)
+	r.Add(rule.Identity{Check: "tls.required"}, "spec.tls", fault)
 }
 
 // namesSomething reports whether the element contains a host or a Secret.
@@ -87,7 +88,7 @@ func namesSomething(t *object.IngressTLS) bool {
 // certificate are unknown too. An absent host and a default backend are never covered.
 type tlsCoversHosts struct{}
 
-func (tlsCoversHosts) find(ing *ingressView, r *recorder) {
+func (tlsCoversHosts) Find(ing *ingressView, r *rule.Recorder) {
 	if len(ing.TLS) == 0 && ing.tlsAnnotations(r).served {
 		return
 	}
@@ -95,13 +96,13 @@ func (tlsCoversHosts) find(ing *ingressView, r *recorder) {
 	certificates := ing.tlsCoverage(r)
 	for i := range hosts {
 		h := &hosts[i]
-		if !r.spend(h.steps()) {
+		if !r.Spend(h.steps()) {
 			return
 		}
 		if _, ok := certificates.hosts.Covers(h.asCertified()); ok {
 			continue
 		}
-		if f := r.tryAdd(h.identity("tls.coversHosts")); f != nil {
+		if f := r.TryAdd(h.identity("tls.coversHosts")); f != nil {
 			f.Path, f.Reason = h.at.String(), certificates.uncovered(h)
 		}
 	}
@@ -124,7 +125,7 @@ type tlsCoverage struct {
 }
 
 // tlsCoverage returns the hosts that spec.tls of an Ingress covers, computed on first use.
-func (ing *ingressView) tlsCoverage(r *recorder) *tlsCoverage {
+func (ing *ingressView) tlsCoverage(r *rule.Recorder) *tlsCoverage {
 	if ing.coverage != nil {
 		return ing.coverage
 	}
@@ -139,7 +140,7 @@ func (ing *ingressView) tlsCoverage(r *recorder) *tlsCoverage {
 	c.hosts = match.MakeHostSet(n)
 	for i := range ing.TLS {
 		for _, h := range ing.TLS[i].Hosts {
-			if !r.spend(ledgerSteps + stepsOf(1, h)) {
+			if !r.Spend(rule.LedgerSteps + rule.StepsOf(1, h)) {
 				return c
 			}
 			// Certificates cannot contain ** or an empty name.
@@ -172,7 +173,7 @@ const allowHTTPAnnotation = "kubernetes.io/ingress.allow-http"
 // "false". Controllers serve plain HTTP if the annotation is absent, and they treat other spellings differently.
 type tlsAllowHTTP struct{}
 
-func (tlsAllowHTTP) find(ing *ingressView, r *recorder) {
+func (tlsAllowHTTP) Find(ing *ingressView, r *rule.Recorder) {
 	value, set := ing.Annotations[allowHTTPAnnotation]
 	if value == "false" {
 		return
@@ -182,6 +183,6 @@ func (tlsAllowHTTP) find(ing *ingressView, r *recorder) {
 		found = "is " + text.Quote(value)
 	}
 	// The identity does not contain the value, because every value other than "false" is the same finding.
-	r.add(identity{check: "tls.allowHTTP"}, annotationPath(allowHTTPAnnotation),
+	r.Add(rule.Identity{Check: "tls.allowHTTP"}, annotationPath(allowHTTPAnnotation),
 		found+`; set it to "false" so that plain HTTP is not served`)
 }

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"strings"
+
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // tlsByAnnotation is the result of tlsAnnotations.
@@ -38,8 +40,8 @@ const maxListenPorts = 2048
 //   - gce, gce-internal (GKE): managed-certificates or pre-shared-cert, and allow-http "false".
 //   - traefik: router.tls "true". The router then ignores plain HTTP.
 //   - kong: protocols with only https. Kong answers plain HTTP requests with an error or a redirect.
-func (ing *ingressView) tlsAnnotations(r *recorder) (tls tlsByAnnotation) {
-	if len(ing.Annotations) == 0 || !r.spend(1) {
+func (ing *ingressView) tlsAnnotations(r *rule.Recorder) (tls tlsByAnnotation) {
+	if len(ing.Annotations) == 0 || !r.Spend(1) {
 		return tls
 	}
 	all := true

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -13,7 +14,7 @@ import (
 // fault. Otherwise, after a fix of only one of two faults, the ratchet could treat the finding about the other as
 // introduced.
 type ingressesEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Hosts: which hosts an Ingress may claim.
 	Hosts *fieldHostRules `yaml:"hosts"`
 	// TLS: whether an Ingress must be served over TLS.
@@ -27,21 +28,23 @@ type ingressesEntry struct {
 	// IngressNginx: checks that apply only to the controller ingress-nginx.
 	IngressNginx *ingressNginxRules `yaml:"ingressNginx"`
 	// DefaultBackend: deny means that spec.defaultBackend must be absent.
-	DefaultBackend denial `yaml:"defaultBackend"`
+	DefaultBackend rule.Denial `yaml:"defaultBackend"`
 }
 
 // Suggest implements strict.Suggester.
-func (e *ingressesEntry) Suggest(field string) []string { return ingressDimensions().suggest(field) }
+func (e *ingressesEntry) Suggest(field string) []string {
+	return rule.IngressDimensions().Suggest(field)
+}
 
 // Validate implements strict.Validator.
 func (e *ingressesEntry) Validate() error {
-	err := e.header.validate(ingressDimensions())
+	err := e.Header.ValidateFor(rule.IngressDimensions())
 	switch {
 	case e.Annotations != nil && len(annotationChecks[ingressView](e.Annotations)) == 0:
-		none := errNoCheck("denied, required, values or deniedValues")
+		none := rule.ErrNoCheck("denied, required, values or deniedValues")
 		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
 	case len(e.checks()) == 0:
-		none := errNoCheck("hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend")
+		none := rule.ErrNoCheck("hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend")
 		return errors.Join(err, none)
 	}
 	return err
@@ -62,26 +65,25 @@ func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: 
 
 // ingressRules compiles the rules for Ingresses.
 func ingressRules(b *blocks, c *compilation) rules {
-	s := rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule[ingressView] {
-		return rule[ingressView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
-	s.prepare = prepareViews(c, (*ingressView).answersChallenges)
-	return s
+	return rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule.Rule[ingressView] {
+		return rule.New(e.RuleHeader, e.checks())
+	}, (*ingressView).answersChallenges,
+		ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
 }
 
 // EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.
 func (p *Policy) EvaluateIngress(a object.Attributes, ing, old *object.Ingress, e *Effort) ([]Finding, error) {
-	return evaluate(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
+	return rule.Evaluate(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
 }
 
 // ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
 func (p *Policy) ExplainIngress(a object.Attributes, ing *object.Ingress) []RuleTrace {
-	return explain(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing)
+	return rule.Explain(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing)
 }
 
 // checks compiles the entry. Findings are in the order of its fields.
-func (e *ingressesEntry) checks() []check[ingressView] {
-	var backend []check[ingressView]
+func (e *ingressesEntry) checks() []rule.Check[ingressView] {
+	var backend []rule.Check[ingressView]
 	if e.DefaultBackend {
 		backend = append(backend, defaultBackendDenied{})
 	}
@@ -99,9 +101,9 @@ func (e *ingressesEntry) checks() []check[ingressView] {
 // and paths of other teams.
 type defaultBackendDenied struct{}
 
-func (defaultBackendDenied) find(ing *ingressView, r *recorder) {
+func (defaultBackendDenied) Find(ing *ingressView, r *rule.Recorder) {
 	if ing.DefaultBackend {
-		r.add(identity{check: "defaultBackend"}, "spec.defaultBackend",
+		r.Add(rule.Identity{Check: "defaultBackend"}, "spec.defaultBackend",
 			"gets every request that no rule matches, and is denied; list hosts in spec.rules instead")
 	}
 }

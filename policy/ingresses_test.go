@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Sentences that do not appear in the manifests of testdata/ingresses.
@@ -129,7 +131,7 @@ func TestIngressOfManyHosts(t *testing.T) {
 	}
 	p := mustLoadIngressRule(t, "hosts: {allowed: [ok.example], denied: [bad.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}")
 	findings := must(p.EvaluateIngress(updating, ing, ing, nil))
-	if want := maxFindings; len(findings) != want {
+	if want := rule.MaxFindings; len(findings) != want {
 		t.Errorf("%d findings, want %d", len(findings), want)
 	}
 	for _, f := range findings {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -13,7 +15,7 @@ import (
 type blocks struct {
 	// Mirrors: the mirrors from which images are pulled. If several sources cover an image, the longest source applies.
 	// Absent: images are not rewritten.
-	Mirrors []mirrorEntry `yaml:"mirrors"`
+	Mirrors []mirror.Entry `yaml:"mirrors"`
 	// Pods: rules for the images in Pods. Absent: every image is allowed.
 	Pods []podsEntry `yaml:"pods"`
 	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
@@ -40,16 +42,18 @@ func (b *blocks) all() iter.Seq2[reflect.StructField, reflect.Value] {
 }
 
 // headOf returns the header of an entry of a block.
-func headOf(entry reflect.Value) *header {
-	e, _ := reflect.TypeAssert[interface{ head() *header }](entry.Addr()) // TestEveryBlockIsCounted tries all
-	return e.head()
+func headOf(entry reflect.Value) *rule.Header {
+	e, _ := reflect.TypeAssert[interface{ Head() *rule.Header }](entry.Addr()) // TestEveryBlockIsCounted tries all
+	return e.Head()
 }
 
-// headers calls yield for each entry.
-func (b *blocks) headers(yield func(*header)) {
+// headers yields the header of each entry.
+func (b *blocks) headers(yield func(*rule.Header) bool) {
 	for _, entries := range b.all() {
 		for i := range entries.Len() {
-			yield(headOf(entries.Index(i)))
+			if !yield(headOf(entries.Index(i))) {
+				return
+			}
 		}
 	}
 }
@@ -61,7 +65,7 @@ func (b *blocks) append(more *blocks) { more.addTo(func(string) *blocks { return
 func (b *blocks) addTo(of func(set string) *blocks) {
 	for field, entries := range b.all() {
 		for i := range entries.Len() {
-			to := of(headOf(entries.Index(i)).set())
+			to := of(headOf(entries.Index(i)).Set())
 			list := reflect.ValueOf(to).Elem().FieldByIndex(field.Index)
 			list.Set(reflect.Append(list, entries.Index(i)))
 		}
@@ -159,28 +163,28 @@ func kindRows() [kinds]kindRow {
 // Blocks returns the names of the blocks of a policy whose entries apply to objects of the kind, its own block first.
 func (k Kind) Blocks() []string { return kindRows()[k].blocks }
 
-// rules contains the compiled entries for one kind. It is a *ruleset of the kind's view, or the mirrors.
+// rules contains the compiled entries for one kind. It is a *rule.Ruleset of the kind's view, or the mirrors.
 type rules interface {
-	strictestMode() Mode
+	StrictestMode() Mode
 }
 
 // compiled contains a policy's compiled entries, without entries that are off.
 type compiled struct {
-	mirrors *mirrorTable
+	mirrors *mirror.Table
 	rules   [kinds]rules
 	counts  Counts
 }
 
 // rulesFor returns the rules of a policy for a kind whose view is T.
-func rulesFor[T any](p *Policy, k Kind) *ruleset[T] {
-	s, _ := p.rules[k].(*ruleset[T])
+func rulesFor[T any](p *Policy, k Kind) *rule.Ruleset[T] {
+	s, _ := p.rules[k].(*rule.Ruleset[T])
 	return s
 }
 
 // compile compiles the entries into a policy.
 func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 	if p.mirrors == nil { // the policy of a rule set has the mirrors of the whole policy
-		p.mirrors = compileMirrors(b.Mirrors, c.comparisons, errs)
+		p.mirrors = mirror.Compile(b.Mirrors, c.Comparisons, errs)
 	}
 	c.policy, c.owners = p, compileOwners(b.Owners, errs)
 	for k, row := range kindRows() {
@@ -199,7 +203,7 @@ func (m Modes) Max() Mode { return slices.Max(m[:]) }
 // cannot be parsed, because it is unknown which entries match it.
 func (p *Policy) Strictest() (m Modes) {
 	for k, rules := range p.rules {
-		m[k] = rules.strictestMode()
+		m[k] = rules.StrictestMode()
 	}
 	return m
 }

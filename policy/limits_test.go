@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -218,127 +218,18 @@ func TestTooLargeIsNotParsed(t *testing.T) {
 	}
 }
 
-// Comparisons are counted, and a context that is done is not polled again.
-func TestComparisons(t *testing.T) {
-	ctx := &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}
-	e := &comparisons{ctx: ctx, limit: 2}
-	for i, want := range []bool{true, true, false} {
-		if e.compare() != want || e.made != i+1 || e.over == want {
-			t.Errorf("with a limit of 2: %+v", e)
-		}
-	}
-	e = &comparisons{ctx: ctx, limit: 9}
-	for range 2 {
-		if e.compare() || !e.pollDone() || e.over {
-			t.Errorf("out of time: %+v", e)
-		}
-	}
-	if ctx.last, ctx.polls = 1, 0; !e.pollDone() || ctx.polls > 0 {
-		t.Error("a context that is done was polled again")
-	}
-	var errs strict.Collector
-	m := newMirrorTable(nil)
-	e = &comparisons{ctx: t.Context(), over: true}
-	for range 2 {
-		if !m.stopComparing(&mirror{}, e, &errs) || errs.Len() != 1 {
-			t.Errorf("above the limit it continues, or files %d errors", errs.Len())
-		}
-	}
-}
-
-// No loop that compares entries reports an error after the context is done.
-func TestComparingIsStopped(t *testing.T) {
-	var doc document
-	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
-	doc.merge(dec, policyFile("p", `
-mirrors:
-- {name: a, mode: enforce, sources: [x.example, y.example], mirror: "m.example/{registry}", match: {namespaces: [a, b]}}
-- {name: at, mode: enforce, sources: [m.example/x.example/z], mirror: n.example}
-- {name: at2, mode: enforce, sources: [m.example/y.example/z], mirror: n.example}
-- {name: loop, mode: enforce, sources: [n.example], mirror: o.example}
-services:
-- {name: r, mode: enforce, types: {allowed: []}}
-`))
-	if err := dec.Errors().Errors(); err != nil {
-		t.Fatal(err)
-	}
+// Compiling rules stops when the context is done.
+func TestCompilingRulesIsStopped(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	table := func() *mirrorTable {
-		m := newMirrorTable(doc.Mirrors)
-		for i := range doc.Mirrors {
-			m.add(&doc.Mirrors[i], new(strict.Collector))
-		}
-		return m
-	}
-	overlapping := func(e *comparisons, errs *strict.Collector) int {
-		findOverlaps(source{}, []namespacePattern{{"a*", &mirror{order: 0}}, {"ab", &mirror{order: 1}}, {"ac", &mirror{order: 2}}}, e, errs)
-		return errs.Len()
-	}
-	for name, test := range map[string]struct {
-		want int // of the findings if there is time
-		find func(e *comparisons, errs *strict.Collector) int
-	}{
-		"rules": {1, func(e *comparisons, _ *strict.Collector) int {
-			return len(rulesOf(doc.Services, &compilation{comparisons: e}, func(*servicesEntry) rule[serviceView] {
-				return rule[serviceView]{ruleHeader: ruleHeader{header: header{Mode: Warn}}}
-			}).rules)
-		}},
-		"mirrors": {4, func(e *comparisons, errs *strict.Collector) int { return compileMirrors(doc.Mirrors, e, errs).len() }},
-		"loops":   {3, func(e *comparisons, errs *strict.Collector) int { table().rejectLoops(e, errs); return errs.Len() }},
-		"covered": {1, func(e *comparisons, _ *strict.Collector) int {
-			if table().nextRoute("n.example/x", e) == nil {
-				return 0
-			}
-			return 1
-		}},
-		"collisions": {1, func(e *comparisons, errs *strict.Collector) int { table().rejectCollisions(e, errs); return errs.Len() }},
-		"namespaces": {4, func(e *comparisons, errs *strict.Collector) int {
-			m := table()
-			m.indexNamespaces(e, errs)
-			if e.cancelled && m.origins[1].index != nil {
-				t.Error("the next source was looked at")
-			}
-			return len(m.origins[0].index) + len(m.origins[1].index)
-		}},
-		"overlaps": {2, overlapping},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := test.find(&comparisons{ctx: t.Context(), limit: 1000}, new(strict.Collector)); got != test.want {
-				t.Errorf("with time: %d, want %d", got, test.want)
-			}
-			if got := test.find(&comparisons{ctx: done, limit: 1000}, new(strict.Collector)); got != 0 {
-				t.Errorf("without: %d", got)
-			}
-		})
-	}
-	// The third poll of the context is in the comparison of the second of three patterns with the first.
-	if got := overlapping(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 3}, limit: 1000}, new(strict.Collector)); got != 0 {
-		t.Errorf("a name: %d", got)
-	}
-	// The fourth route is a copy of the first route with another end.
-	errs := new(strict.Collector)
-	table().rejectCollisions(&comparisons{ctx: &countedContext{Context: t.Context(), cause: context.Canceled, last: 4}, limit: 1000}, errs)
-	if errs.Len() > 0 {
-		t.Error(errs.Errors())
-	}
-}
-
-// Sources of the same entries share one index.
-func TestNamespaceIndexIsShared(t *testing.T) {
-	var doc document
-	dec := strict.NewDecoder(t.Context(), strict.Limits{Values: 1e6, Entries: 1e6, Texts: 1e6, Cost: 1e6})
-	doc.merge(dec, policyFile("p", entry("a", "x.example, y.example, z.example", "m.example/{registry}", "a, b")))
-	e := &comparisons{ctx: t.Context(), limit: 1000}
-	m := newMirrorTable(doc.Mirrors)
-	m.add(&doc.Mirrors[0], dec.Errors())
-	m.indexNamespaces(e, dec.Errors())
-	if want := 2 * comparisonsPerPattern; dec.Errors().Len() > 0 || e.made != want {
-		t.Errorf("%d comparisons, want %d (%v)", e.made, want, dec.Errors().Errors())
-	}
-	for i := range m.origins {
-		if reflect.ValueOf(m.origins[i].index).Pointer() != reflect.ValueOf(m.origins[0].index).Pointer() {
-			t.Errorf("%s has an index of its own", m.origins[i].source)
+	entries := make([]servicesEntry, 2)
+	for ctx, want := range map[context.Context]int{t.Context(): 2, done: 0} {
+		c := &compilation{Comparisons: rule.NewComparisons(ctx, 1000)}
+		rules := rulesOf(entries, c, func(*servicesEntry) rule.Rule[serviceView] {
+			return rule.New[serviceView](rule.RuleHeader{Header: rule.Header{Mode: Warn}}, nil)
+		}, nil)
+		if got := len(rules.NotEvaluated("")); got != want {
+			t.Errorf("%d rules, want %d", got, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -84,7 +85,7 @@ type document struct {
 	// resources are not evaluated.
 	Templates templates `yaml:"templates"`
 	// Exceptions: which findings are exempt, and until when. Absent: findings are never exempt.
-	Exceptions exceptionEntries `yaml:"exceptions"`
+	Exceptions rule.ExceptionEntries `yaml:"exceptions"`
 	blocks
 }
 
@@ -131,7 +132,7 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 		}
 	}
 	var p *Policy
-	compare := &comparisons{ctx: ctx, limit: limits.Comparisons}
+	compare := rule.NewComparisons(ctx, limits.Comparisons)
 	if errs.Len() == 0 {
 		p = all.compile(compare, errs)
 	} else if !d.Stopped() {
@@ -262,15 +263,17 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 }
 
 // compile compares entries with each other and compiles them.
-func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
+func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
 	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
-	d.headers(func(*header) { p.entries++ })
+	for range d.headers {
+		p.entries++
+	}
 	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
 	c := compilation{
-		comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
+		Comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
 		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces,
-		exceptions: d.Exceptions.compile(&d.blocks, e, errs),
+		exceptions: d.Exceptions.Compile(d.headers, e, errs),
 	}
 	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
@@ -279,7 +282,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
 			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
-			p.mirrors.warnDenied(deniedImagesIn(d.Pods)), d.Templates.warnings(p.counts), d.Exceptions.warnings())
+			p.mirrors.WarnDenied(d.deniedImages), d.Templates.warnings(p.counts), d.Exceptions.Warnings(checkNames))
 		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p
@@ -287,7 +290,7 @@ func (d *document) compile(e *comparisons, errs *strict.Collector) *Policy {
 
 // compare adds errors about conflicts between entries even if the files also have other errors, because a user should
 // see all errors together. Of an entry that already has an error, compare checks only the name.
-func (d *document) compare(e *comparisons, errs *strict.Collector) {
+func (d *document) compare(e *rule.Comparisons, errs *strict.Collector) {
 	failed := errs.Errors()
 	d.uniqueNames(errs)
 	if len(failed) > strict.MaxErrors {
@@ -304,48 +307,50 @@ func (d *document) compare(e *comparisons, errs *strict.Collector) {
 		entries.Set(kept)
 	}
 	plain, _ := d.bySet(errs)
-	plain.compile(new(Policy), compilation{comparisons: e, known: defaultAnnotations()}, errs)
+	plain.compile(new(Policy), compilation{Comparisons: e, known: defaultAnnotations()}, errs)
 }
 
 // compilation contains the values that the compilation needs in addition to the entries.
 type compilation struct {
-	*comparisons
+	*rule.Comparisons
 	known            *knownAnnotations
 	solvers          []string // the users that create solvers
 	sharedNamespaces sharedNamespaces
-	exceptions       *exceptions
+	exceptions       *rule.Exceptions
 
 	policy *Policy      // the policy that is being compiled; its mirrors are set
 	owners []ownerLevel // of the policy
 }
 
-// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them.
+// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them. isSolver is
+// as in prepareViews.
 func rulesOf[E, T any, P kindView[T]](
-	entries []E, c *compilation, compile func(*E) rule[T], more ...rule[T],
-) *ruleset[T] {
-	s := compileRules(entries, c.exceptions, c.pollDone, compile, more)
-	s.prepare = prepareViews[T, P](c, nil)
-	return s
+	entries []E, c *compilation, compile func(*E) rule.Rule[T], isSolver func(*T, *rule.Recorder) bool,
+	more ...rule.Rule[T],
+) *rule.Ruleset[T] {
+	return rule.CompileRules(entries, c.exceptions, c.PollDone, compile, prepareViews[T, P](c, isSolver), more)
 }
 
 // uniqueNames adds an error for each name that two entries share, because findings, metrics and alerts could not
 // distinguish the entries.
 func (d *document) uniqueNames(errs *strict.Collector) {
-	first := map[entryName]strict.Pos{}
-	see := func(h *header) {
+	first := map[string]strict.Pos{}
+	see := func(h *rule.Header) {
 		if h.Name == "" { // there is already an error about it
 			return
 		}
-		if pos, again := first[h.Name]; again {
+		if pos, again := first[string(h.Name)]; again {
 			errs.Errorf(h.Pos, "the name %s is taken by %s: names must be unique in the whole policy",
 				text.Quote(h.Name), pos)
 			return
 		}
-		first[h.Name] = h.Pos
+		first[string(h.Name)] = h.Pos
 	}
-	d.headers(see)
+	for h := range d.headers {
+		see(h)
+	}
 	for i := range d.Exceptions {
-		see(&header{Name: d.Exceptions[i].Name, Pos: d.Exceptions[i].Pos})
+		see(&rule.Header{Name: d.Exceptions[i].Name, Pos: d.Exceptions[i].Pos})
 	}
 }
 

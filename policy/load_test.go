@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -156,12 +158,14 @@ func TestLoadDuplicateNames(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	at := func(line int) header { return header{Name: "same", Pos: strict.Pos{File: "a", Line: line, Column: 3}} }
+	at := func(line int) rule.Header {
+		return rule.Header{Name: "same", Pos: strict.Pos{File: "a", Line: line, Column: 3}}
+	}
 	all := document{blocks: blocks{
-		Mirrors:   []mirrorEntry{{header: at(1)}},
-		Pods:      []podsEntry{{ruleHeader: ruleHeader{header: at(2)}}},
-		Ingresses: []ingressesEntry{{ruleHeader: ruleHeader{header: at(3)}}},
-		Services:  []servicesEntry{{ruleHeader: ruleHeader{header: at(4)}}},
+		Mirrors:   []mirror.Entry{{Header: at(1)}},
+		Pods:      []podsEntry{{RuleHeader: rule.RuleHeader{Header: at(2)}}},
+		Ingresses: []ingressesEntry{{RuleHeader: rule.RuleHeader{Header: at(3)}}},
+		Services:  []servicesEntry{{RuleHeader: rule.RuleHeader{Header: at(4)}}},
 	}}
 	var lines []int
 	var errs strict.Collector
@@ -219,7 +223,9 @@ func TestEveryBlockIsCounted(t *testing.T) {
 		names = append(names, name)
 	}
 	entries := 0
-	b.headers(func(*header) { entries++ })
+	for range b.headers {
+		entries++
+	}
 	if entries != len(names) {
 		t.Errorf("headers yields %d entries of %d blocks", entries, len(names))
 	}
@@ -242,7 +248,9 @@ func TestEveryBlockIsCounted(t *testing.T) {
 	if b.counts() != (Counts{}) {
 		t.Errorf("entries that are off are counted: %+v", b.counts())
 	}
-	b.headers(func(h *header) { h.Mode = Audit })
+	for h := range b.headers {
+		h.Mode = Audit
+	}
 	for name, n := range b.counts().All() {
 		if n != 1 {
 			t.Errorf("%d entries of %s are counted", n, name)

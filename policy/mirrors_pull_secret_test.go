@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 const secretsText = `

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // Each sentence about rewriting in docs/policy/mirrors.md has a row.

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
 // namespaceOfRef returns the namespace of the referenced object. If it is not set, namespace returns the namespace of
 // the evaluated object.
-func namespaceOfRef(o *object.Reference, r *recorder) string {
+func namespaceOfRef(o *object.Reference, r *rule.Recorder) string {
 	if o.Namespace == "" {
-		return r.subject.namespace
+		return r.Subject.Namespace
 	}
 	return o.Namespace
 }
@@ -21,21 +22,21 @@ func gatewayKindOf(o *object.Reference) string { return strings.TrimSuffix(o.Kin
 
 // refSteps returns how many steps it takes to compare the reference and the texts in more with a pattern.
 func refSteps(o *object.Reference, more ...string) int {
-	n := stepsOf(1, o.Kind) + stepsOf(1, o.Namespace) + stepsOf(1, o.Name)
+	n := rule.StepsOf(1, o.Kind) + rule.StepsOf(1, o.Namespace) + rule.StepsOf(1, o.Name)
 	for _, s := range more {
-		n += stepsOf(1, s)
+		n += rule.StepsOf(1, s)
 	}
 	return n
 }
 
 // describeRef returns the reference as sentences show it, for example Service "shop/cart".
-func describeRef(o *object.Reference, r *recorder) string {
+func describeRef(o *object.Reference, r *rule.Recorder) string {
 	return text.Name(gatewayKindOf(o)) + " " + text.Quote(refInNamespace(o, r))
 }
 
 // refInNamespace returns namespace/name, or only the name if the namespace is empty. The length of the result is
 // bounded.
-func refInNamespace(o *object.Reference, r *recorder) string {
+func refInNamespace(o *object.Reference, r *rule.Recorder) string {
 	const most = 4 * text.Short // a sentence shows only a part of the text
 	namespace, name := text.Truncate(namespaceOfRef(o, r), most), text.Truncate(o.Name, most)
 	if namespace == "" {
@@ -46,6 +47,6 @@ func refInNamespace(o *object.Reference, r *recorder) string {
 
 // refIdentity returns the identity of a finding about the referenced object. It does not depend on which list element
 // contains the reference.
-func refIdentity(o *object.Reference, check string, r *recorder) identity {
-	return identity{check: check, value: o.Name, detail: namespaceOfRef(o, r), use: o.Kind}
+func refIdentity(o *object.Reference, check string, r *rule.Recorder) rule.Identity {
+	return rule.Identity{Check: check, Value: o.Name, Detail: namespaceOfRef(o, r), Use: o.Kind}
 }

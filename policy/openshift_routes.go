@@ -8,6 +8,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -26,35 +27,35 @@ func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 
 // openShiftRouteRules compiles the rules for OpenShift Routes.
 func openShiftRouteRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, openShiftOwners(c.owners, b.Routes)...)
+	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, nil, openShiftOwners(c.owners, b.Routes)...)
 }
 
 // EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
 func (p *Policy) EvaluateOpenShiftRoute(
 	a object.Attributes, route, old *object.OpenShiftRoute, e *Effort,
 ) ([]Finding, error) {
-	return evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
+	return rule.Evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
 }
 
 // ExplainOpenShiftRoute returns for every routes rule with checks for OpenShift Routes whether it applies to the Route.
 func (p *Policy) ExplainOpenShiftRoute(a object.Attributes, route *object.OpenShiftRoute) []RuleTrace {
-	return explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
+	return rule.Explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
 }
 
 // openShiftRule compiles the entry for OpenShift Routes. The fields parents, filters, paths.types and
 // backends.crossNamespace do not apply to them. An OpenShift Route has neither parents nor filters, its path is always
 // a prefix, and its backends are in its namespace. If the entry has no other checks, the returned rule is off.
-func (e *routesEntry) openShiftRule() rule[openShiftRouteView] {
-	h, checks := e.ruleHeader, e.openShiftChecks()
-	h.resources = textsOf(e.Kinds)
+func (e *routesEntry) openShiftRule() rule.Rule[openShiftRouteView] {
+	h, checks := e.RuleHeader, e.openShiftChecks()
+	h.LimitTo(text.Plain(e.Kinds))
 	if len(checks) == 0 {
 		h.Mode = Off
 	}
-	return rule[openShiftRouteView]{h, checks}
+	return rule.New(h, checks)
 }
 
-func (e *routesEntry) openShiftChecks() []check[openShiftRouteView] {
-	var checks []check[openShiftRouteView]
+func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
+	var checks []rule.Check[openShiftRouteView]
 	if e.Hosts != nil {
 		domains := newRouterDomains(e.SubdomainDomains)
 		checks = fieldHostChecks(&e.Hosts.fieldHostRules, domains.claims, "spec.host")
@@ -72,7 +73,7 @@ func (e *routesEntry) openShiftChecks() []check[openShiftRouteView] {
 		}
 	}
 	if e.Backends != nil && e.Backends.Kinds != nil {
-		checks = append(checks, openShiftBackends{e.Backends.Kinds, passing(e.Backends.Kinds)})
+		checks = append(checks, openShiftBackends{e.Backends.Kinds, rule.Passing(e.Backends.Kinds)})
 	}
 	return slices.Concat(checks, annotationChecks[openShiftRouteView](e.Annotations))
 }
@@ -80,8 +81,8 @@ func (e *routesEntry) openShiftChecks() []check[openShiftRouteView] {
 // openShiftOwners returns the rules that check the owners of hosts in OpenShift Routes. The domains of routers come
 // from the subdomainDomains of routes entries. An entry in a weaker mode does not provide domains for owners in a
 // stricter mode.
-func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule[openShiftRouteView] {
-	var rules []rule[openShiftRouteView]
+func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule.Rule[openShiftRouteView] {
+	var rules []rule.Rule[openShiftRouteView]
 	for i := range levels {
 		var all []routerDomain
 		for j := range entries {
@@ -124,20 +125,20 @@ type routerDomains struct{ names []string }
 
 // newRouterDomains returns the domains in a list, each once.
 func newRouterDomains(list []routerDomain) *routerDomains {
-	names := textsOf(list)
+	names := text.Plain(list)
 	slices.Sort(names)
 	return &routerDomains{slices.Compact(names)}
 }
 
 // claims returns the claims of a Route. They are in its host and its annotations. If the host is empty, its subdomain
 // is used instead.
-func (d *routerDomains) claims(route *openShiftRouteView, r *recorder) *claimSet {
+func (d *routerDomains) claims(route *openShiftRouteView, r *rule.Recorder) *claimSet {
 	below := route.Host == "" && route.Subdomain != ""
 	if route.claimed.list != nil && (!below || route.below == d) {
 		return &route.claimed
 	}
 	route.claimed, route.below = claimSet{}, d
-	if !r.spend(stepsOf(2, route.Host) + stepsOf(1+len(d.names), route.Subdomain)) {
+	if !r.Spend(rule.StepsOf(2, route.Host) + rule.StepsOf(1+len(d.names), route.Subdomain)) {
 		return &route.claimed
 	}
 	claims := route.hostClaims()
@@ -193,8 +194,8 @@ func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
 }
 
 // allPaths returns the path of a Route, which is a prefix. An absent path means /.
-func (route *openShiftRouteView) allPaths(r *recorder) []pathPlace {
-	if route.paths == nil && r.spend(stepsOf(2, route.Path)) {
+func (route *openShiftRouteView) allPaths(r *rule.Recorder) []pathPlace {
+	if route.paths == nil && r.Spend(rule.StepsOf(2, route.Path)) {
 		route.paths = []pathPlace{{Path: cmp.Or(route.Path, "/"), Type: pathPrefix, kind: openShiftPath}}
 	}
 	return route.paths
@@ -207,16 +208,16 @@ type openShiftBackends struct {
 	passing string // the end of its sentences
 }
 
-func (c openShiftBackends) find(route *openShiftRouteView, r *recorder) {
+func (c openShiftBackends) Find(route *openShiftRouteView, r *rule.Recorder) {
 	for i, kind := range route.Backends {
 		kind = cmp.Or(kind, "Service")
-		if !r.spend(stepsOf(1+len(c.kinds), kind)) {
+		if !r.Spend(rule.StepsOf(1+len(c.kinds), kind)) {
 			return
 		}
-		if matchesAny(c.kinds, kind) {
+		if match.AnyGlob(c.kinds, kind) {
 			continue
 		}
-		if f := r.tryAdd(identity{check: "backends.kinds", value: kind}); f != nil {
+		if f := r.TryAdd(rule.Identity{Check: "backends.kinds", Value: kind}); f != nil {
 			f.Path, f.Reason = "spec.to.kind", text.Quote(kind)+" is not allowed"+c.passing
 			if i > 0 {
 				f.Path = elementPath("spec.alternateBackends", int32(i-1)) + ".kind"

@@ -4,10 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 var creatingOpenShiftRoute = object.Attributes{Operation: object.Create, Namespace: "team", Resource: openShiftRoutes}
@@ -82,7 +84,7 @@ func TestOpenShiftRouteClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claimed := func(domains ...string) string {
 				var all []string
-				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), &recorder{effort: new(Effort)}).list
+				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), new(rule.Recorder)).list
 				for i := range claims {
 					all = append(all, claims[i].at.String()+" "+claims[i].String())
 				}

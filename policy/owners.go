@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -15,7 +16,7 @@ import (
 // host from an entry in a stricter mode. An expired entry does not cause findings, but its hosts still do not belong to
 // entries that are less exact.
 type ownersEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Hosts lists the hosts that the entry owns, for example ["shop.example.com", "**.shop.example.com"].
 	Hosts []match.HostPattern `yaml:"hosts,required"`
 	// Namespaces lists the namespaces that may claim the hosts. A * matches any run of characters. [] means that the hosts
@@ -26,12 +27,13 @@ type ownersEntry struct {
 // Validate implements strict.Validator.
 func (e *ownersEntry) Validate() error {
 	var faults strict.Faults
-	e.dimensions = claimantDimensions()
-	faults.Add(e.reject(e.Mode))
-	for field, selector := range map[string]*selector{"match": e.Match, "exclude": e.Exclude} {
-		if selector != nil {
-			faults.Fieldf(field, "has no meaning here: namespaces lists the owners of the hosts")
-		}
+	faults.Add(e.ValidateWithoutSelectors(rule.ClasslessDimensions()))
+	const noMeaning = "has no meaning here: namespaces lists the owners of the hosts"
+	if e.Match != nil {
+		faults.Fieldf("match", noMeaning)
+	}
+	if e.Exclude != nil {
+		faults.Fieldf("exclude", noMeaning)
 	}
 	if len(e.Hosts) == 0 {
 		faults.Fieldf("hosts", "[] owns nothing: leave the entry out")
@@ -92,11 +94,11 @@ func newOwnerLevel(mode Mode, entries []*ownersEntry) ownerLevel {
 }
 
 // ownerRules returns a rule for each level, which reports its findings under the names of the entries.
-func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule[T] {
-	var rules []rule[T]
+func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule.Rule[T] {
+	var rules []rule.Rule[T]
 	for _, level := range levels {
-		h := ruleHeader{header: header{Name: ownersName, Mode: level.mode}}
-		rules = append(rules, rule[T]{h, []check[T]{ownedElsewhere[T]{level, claims}}})
+		h := rule.RuleHeader{Header: rule.Header{Name: ownersName, Mode: level.mode}}
+		rules = append(rules, rule.New(h, []rule.Check[T]{ownedElsewhere[T]{level, claims}}))
 	}
 	return rules
 }
@@ -112,14 +114,14 @@ type ownedElsewhere[T any] struct {
 	claims claimant[T]
 }
 
-func (c ownedElsewhere[T]) find(obj *T, r *recorder) {
+func (c ownedElsewhere[T]) Find(obj *T, r *rule.Recorder) {
 	claims := c.claims(obj, r)
 	for i := range claims.list {
 		h := &claims.list[i]
 		if h.carries() {
 			continue
 		}
-		if !r.spend(h.steps()) {
+		if !r.Spend(h.steps()) {
 			return
 		}
 		c.findOwner(claims, i, r)
@@ -128,27 +130,27 @@ func (c ownedElsewhere[T]) find(obj *T, r *recorder) {
 
 // findOwner finds an entry that owns some of the hosts in claim i. It skips entries from which the object is exempt,
 // but it adds the findings about them too. An exception for one entry does not open the hosts of another entry.
-func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *recorder) {
+func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *rule.Recorder) {
 	h := &claims.list[i]
 	var exempt map[*ownersEntry]struct{}
 	for by, entry := range c.level.hosts.Find(h.HostPattern) {
 		owner := c.level.entries[entry]
-		if !r.spend(stepsOf(1+len(owner.Namespaces), r.subject.namespace)) {
+		if !r.Spend(rule.StepsOf(1+len(owner.Namespaces), r.Subject.Namespace)) {
 			return
 		}
-		if _, found := exempt[owner]; found || !c.level.isForeign(owner, r.subject) {
+		if _, found := exempt[owner]; found || !c.level.isForeign(owner, r.Subject) {
 			continue
 		}
 		if exempt == nil && claims.repeated(i, r) {
 			return
 		}
-		id := h.identity(ownersCheck)
-		id.detail = string(owner.Name)
-		if f := r.tryAdd(id); f != nil {
+		id := h.identity(rule.OwnersCheck)
+		id.Detail = string(owner.Name)
+		if f := r.TryAdd(id); f != nil {
 			f.Rule, f.Note = string(owner.Name), string(owner.Message)
 			f.Path, f.Reason = h.at.String(), owner.reason(h, by)
 		}
-		if r.isExempt == nil || !r.isExempt(id) || !r.spend(ledgerSteps) {
+		if !r.IsExempt(id) || !r.Spend(rule.LedgerSteps) {
 			return
 		}
 		if exempt == nil {
@@ -160,9 +162,9 @@ func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *recorder) {
 
 // isForeign reports whether an entry has the mode of the level, has not expired, and does not list the namespace of the
 // object.
-func (l *ownerLevel) isForeign(e *ownersEntry, s *subject) bool {
-	return e.Mode == l.mode && !e.Until.hasEnded(s.now) &&
-		(s.namespace == "" || !matchesAny(e.Namespaces, s.namespace))
+func (l *ownerLevel) isForeign(e *ownersEntry, s *rule.Subject) bool {
+	return e.Mode == l.mode && !e.Until.HasEnded(s.Now) &&
+		(s.Namespace == "" || !match.AnyGlob(e.Namespaces, s.Namespace))
 }
 
 // reason returns the sentence about a claim with a host that the entry owns. by is the pattern that covers the host.

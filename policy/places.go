@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+)
 
 // EntryPlace is the place of a policy entry that is not off, or of an exception.
 type EntryPlace struct {
@@ -17,7 +21,7 @@ func (p *Policy) EntryPlaces() []EntryPlace { return p.places }
 func (d *document) places() []EntryPlace {
 	var all []EntryPlace
 	var block string // of the last entry; cloned, because a substring would keep the whole path of each entry in memory
-	add := func(h *header) {
+	add := func(h *rule.Header) {
 		if h.Mode == Off {
 			return
 		}
@@ -27,9 +31,11 @@ func (d *document) places() []EntryPlace {
 		at := Problem{File: h.Pos.File, Line: h.Pos.Line, Column: h.Pos.Column}
 		all = append(all, EntryPlace{string(h.Name), block, at})
 	}
-	d.headers(add)
+	for h := range d.headers {
+		add(h)
+	}
 	for i := range d.Exceptions {
-		add(&header{Name: d.Exceptions[i].Name, Mode: Enforce, Pos: d.Exceptions[i].Pos})
+		add(&rule.Header{Name: d.Exceptions[i].Name, Mode: Enforce, Pos: d.Exceptions[i].Pos})
 	}
 	return all
 }

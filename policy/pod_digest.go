@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/evergate/evergate/policy/internal/rule"
+
 // digestRequired is images.digest: required. An image passes if it is pinned by a digest, with or without a tag. A tag
 // can be moved to other content, but a digest cannot. A text that is not an image reference does not pass.
 //
@@ -11,9 +13,9 @@ func (digestRequired) id() string { return "images.digest" }
 
 func (digestRequired) steps(*podImage) int { return 0 }
 
-func (digestRequired) passes(img *podImage, _ *subject) bool { return img.ref.Digest() != "" }
+func (digestRequired) passes(img *podImage, _ *rule.Subject) bool { return img.ref.Digest() != "" }
 
-func (digestRequired) fault(img *podImage, _ *subject) string {
+func (digestRequired) fault(img *podImage, _ *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("has no digest")
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -68,12 +70,12 @@ func acceptWord(b []byte, word string) error {
 }
 
 // checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
-func (e *podsEntry) checks(p *Policy) []check[podView] {
+func (e *podsEntry) checks(p *Policy) []rule.Check[podView] {
 	var excluded match.ImageSet
-	if e.Exclude != nil && e.exempt == nil {
-		excluded = match.NewImageSet(e.Exclude.Images)
+	if exclude := e.PermanentExclude(); exclude != nil {
+		excluded = match.NewImageSet(exclude.Images)
 	}
-	var checks []check[podView]
+	var checks []rule.Check[podView]
 	add := func(c imageCheck) { checks = append(checks, eachImage{c, excluded}) }
 	rule := &e.Images
 	switch {
@@ -98,12 +100,12 @@ func (e *podsEntry) checks(p *Policy) []check[podView] {
 type imageCheck interface {
 	// id returns the field of the rule, for example images.digest.
 	id() string
-	// steps returns how many steps the method passes takes in addition to imageSteps.
+	// steps returns how many steps the method passes takes in addition to match.ImageSteps.
 	steps(img *podImage) int
 	// passes returns whether an image passes. s is the subject of its Pod.
-	passes(img *podImage, s *subject) bool
+	passes(img *podImage, s *rule.Subject) bool
 	// fault returns why an image does not pass. The text is the rest of a sentence that begins with the image.
-	fault(img *podImage, s *subject) string
+	fault(img *podImage, s *rule.Subject) string
 }
 
 // eachImage runs an imageCheck on each image in a Pod, except images that exclude.images of the entry excludes
@@ -113,24 +115,24 @@ type eachImage struct {
 	excluded match.ImageSet
 }
 
-func (c eachImage) find(pod *podView, r *recorder) {
+func (c eachImage) Find(pod *podView, r *rule.Recorder) {
 	images := pod.images(r)
 	for i := range images {
 		img := &images[i]
-		if !r.spend(imageSteps + c.steps(img)) {
+		if !r.Spend(match.ImageSteps + c.steps(img)) {
 			return
 		}
-		if c.passes(img, r.subject) {
+		if c.passes(img, r.Subject) {
 			continue
 		}
-		if f := r.tryAdd(img.identity(c.id())); f != nil {
-			f.Path, f.Reason = img.Path(), c.reason(img, r.subject)
+		if f := r.TryAdd(img.identity(c.id())); f != nil {
+			f.Path, f.Reason = img.Path(), c.reason(img, r.Subject)
 		}
 	}
 }
 
 // passes returns whether the entry excludes an image, or the image passes the check.
-func (c eachImage) passes(img *podImage, s *subject) bool {
+func (c eachImage) passes(img *podImage, s *rule.Subject) bool {
 	if _, excluded := c.excluded.Find(img.ref); excluded {
 		return true
 	}
@@ -138,7 +140,7 @@ func (c eachImage) passes(img *podImage, s *subject) bool {
 }
 
 // reason returns the sentence about an image that does not pass.
-func (c eachImage) reason(img *podImage, s *subject) string {
+func (c eachImage) reason(img *podImage, s *rule.Subject) string {
 	return match.QuoteImage(img.Ref) + " " + c.fault(img, s)
 }
 
@@ -155,29 +157,22 @@ func (c eachImage) reason(img *podImage, s *subject) string {
 // with another host of Docker Hub and an entry rewrites all of docker.io, the sentence contains the image on docker.io.
 // The image is not rewritten, because a runtime may not pull the same image from both hosts.
 type fromMirrors struct {
-	mirrors *mirrorTable
+	mirrors *mirror.Table
 	hub     string // the entry that rewrites all of docker.io for every Pod; empty without such an entry
 	// deniedBy returns the check that denies an image wherever it is pulled from. See Policy.deniedBy.
-	deniedBy func(img *podImage, s *subject) string
+	deniedBy func(img *podImage, s *rule.Subject) string
 	allowed  match.ImageSet
 	pass     string // the end of the sentence about an image without a mirror
 }
 
 func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
 	t := p.mirrors
-	var known []string
-	seen := map[string]bool{}
-	for i := range t.mirrors {
-		if place := t.mirrors[i].to.String(); !seen[place] {
-			seen[place] = true
-			known = append(known, place)
-		}
-	}
+	known := t.Destinations()
 	for _, p := range allowed {
 		known = append(known, p.String())
 	}
 	c := fromMirrors{
-		mirrors: t, hub: t.rewritesDockerHub(), deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed),
+		mirrors: t, hub: t.RewritesDockerHub(), deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed),
 		pass: "; allowed are " + text.List(known),
 	}
 	if len(known) == 0 {
@@ -190,7 +185,7 @@ func (c fromMirrors) id() string { return "images.from" }
 
 func (fromMirrors) steps(*podImage) int { return 0 }
 
-func (c fromMirrors) passes(img *podImage, s *subject) bool {
+func (c fromMirrors) passes(img *podImage, s *rule.Subject) bool {
 	if img.err != nil {
 		return false
 	}
@@ -200,11 +195,11 @@ func (c fromMirrors) passes(img *podImage, s *subject) bool {
 	return img.mirrorState(c.mirrors, s) == mirroredOrExcluded
 }
 
-func (c fromMirrors) fault(img *podImage, s *subject) string {
+func (c fromMirrors) fault(img *podImage, s *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("is not pulled from a mirror")
 	}
-	if out := c.mirrors.decide(img.ref, s); out.To != "" {
+	if out := c.mirrors.Decide(img.ref, s); out.To != "" {
 		if by := c.deniedBy(img, s); by != "" {
 			return "is not pulled from a mirror, because " + by + " denies it"
 		}
@@ -230,7 +225,7 @@ type allowedImages struct {
 func newAllowedImages(patterns []match.ImagePattern) allowedImages {
 	c := allowedImages{match.NewImageSet(patterns), "no image is"}
 	if len(patterns) > 0 {
-		c.pass = "allowed are " + text.List(stringsOf(patterns))
+		c.pass = "allowed are " + text.List(text.Strings(patterns))
 	}
 	return c
 }
@@ -239,12 +234,12 @@ func (c allowedImages) id() string { return "images.allowed" }
 
 func (allowedImages) steps(*podImage) int { return 0 }
 
-func (c allowedImages) passes(img *podImage, _ *subject) bool {
+func (c allowedImages) passes(img *podImage, _ *rule.Subject) bool {
 	_, ok := c.allowed.Find(img.ref)
 	return ok && img.err == nil
 }
 
-func (c allowedImages) fault(img *podImage, _ *subject) string {
+func (c allowedImages) fault(img *podImage, _ *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("is not allowed")
 	}
@@ -264,12 +259,12 @@ func (c deniedImages) id() string { return "images.denied" }
 
 func (deniedImages) steps(*podImage) int { return 0 }
 
-func (c deniedImages) passes(img *podImage, _ *subject) bool {
+func (c deniedImages) passes(img *podImage, _ *rule.Subject) bool {
 	_, denied := c.denied.FindUnderAnyName(img.ref)
 	return img.err == nil && !denied
 }
 
-func (c deniedImages) fault(img *podImage, _ *subject) string {
+func (c deniedImages) fault(img *podImage, _ *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("counts as denied")
 	}
@@ -284,14 +279,14 @@ type deniedTags struct{ denied []match.Glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }
 
-func (c deniedTags) steps(img *podImage) int { return stepsOf(len(c.denied), img.ref.Tag()) }
+func (c deniedTags) steps(img *podImage) int { return rule.StepsOf(len(c.denied), img.ref.Tag()) }
 
-func (c deniedTags) passes(img *podImage, _ *subject) bool {
+func (c deniedTags) passes(img *podImage, _ *rule.Subject) bool {
 	_, _, denied := c.by(img)
 	return img.err == nil && !denied
 }
 
-func (c deniedTags) fault(img *podImage, _ *subject) string {
+func (c deniedTags) fault(img *podImage, _ *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("counts as having a denied tag")
 	}

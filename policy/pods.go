@@ -2,13 +2,15 @@ package policy
 
 import (
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
 // podsEntry is an entry of the pods block. It is a rule for the images in a Pod as they will be pulled, after all
 // rewriting.
 type podsEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Images: the places from which images may be pulled, and their tags and digests.
 	Images imagesRule `yaml:"images,required"`
 	// Workloads: what Evergate does if the rule finds something in the Pod template of a Deployment, a Job or another
@@ -17,16 +19,16 @@ type podsEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *podsEntry) Suggest(field string) []string { return podDimensions().suggest(field) }
+func (e *podsEntry) Suggest(field string) []string { return rule.PodDimensions().Suggest(field) }
 
 // Validate implements strict.Validator.
-func (e *podsEntry) Validate() error { return e.validate(podDimensions()) }
+func (e *podsEntry) Validate() error { return e.ValidateFor(rule.PodDimensions()) }
 
 // podRules compiles the rules for Pods.
 func podRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] {
-		return rule[podView]{e.ruleHeader, e.checks(c.policy)}
-	})
+	return rulesOf(b.Pods, c, func(e *podsEntry) rule.Rule[podView] {
+		return rule.New(e.RuleHeader, e.checks(c.policy))
+	}, nil)
 }
 
 // EvaluatePod evaluates the images of a Pod as they will be pulled. old is the Pod before an update, and nil for other
@@ -38,16 +40,16 @@ func (p *Policy) EvaluatePod(a object.Attributes, pod, old *object.Pod, e *Effor
 	if !canChangeImages(a, pod) {
 		return nil, nil
 	}
-	return evaluate(rulesFor[podView](p, Pods), a, viewPod, pod, old, e)
+	return rule.Evaluate(rulesFor[podView](p, Pods), a, viewPod, pod, old, e)
 }
 
 // ExplainPod returns for every pods rule whether it applies to the Pod.
 func (p *Policy) ExplainPod(a object.Attributes, pod *object.Pod) []RuleTrace {
 	if !canChangeImages(a, pod) {
-		return rulesFor[podView](p, Pods).notEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
+		return rulesFor[podView](p, Pods).NotEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
 			"or the request cannot change an image")
 	}
-	return explain(rulesFor[podView](p, Pods), a, viewPod, pod)
+	return rule.Explain(rulesFor[podView](p, Pods), a, viewPod, pod)
 }
 
 // podView is a Pod with its images parsed, on first use and once for all rules.
@@ -61,7 +63,7 @@ type podView struct {
 func viewPod(pod *object.Pod) podView { return podView{Pod: pod} }
 
 // images returns the parsed images. It returns nil if the effort is exhausted.
-func (p *podView) images(r *recorder) []podImage {
+func (p *podView) images(r *rule.Recorder) []podImage {
 	if p.parsed != nil {
 		return p.parsed
 	}
@@ -73,7 +75,7 @@ func (p *podView) images(r *recorder) []podImage {
 		if p.outcome != nil && p.outcome[i].Outcome == Rewritten {
 			img.Ref = p.outcome[i].To
 		}
-		if !r.spend(match.ReferenceSteps(img.Ref)) {
+		if !r.Spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}
 		parsed = append(parsed, newPodImage(img))
@@ -107,10 +109,10 @@ func newPodImage(img object.Image) podImage {
 }
 
 // mirrorState returns the state of the image. It is looked up on first use. s is the subject of its Pod.
-func (i *podImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
+func (i *podImage) mirrorState(t *mirror.Table, s *rule.Subject) mirrorState {
 	if i.state == mirrorUnknown {
 		i.state = notMirrored
-		if out := t.decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
+		if out := t.Decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
 			i.state = mirroredOrExcluded
 		}
 	}
@@ -119,11 +121,11 @@ func (i *podImage) mirrorState(t *mirrorTable, s *subject) mirrorState {
 
 // identity returns the identity of a finding about an image. All spellings of an image have the same identity, so a
 // change of the spelling does not introduce a finding.
-func (i *podImage) identity(check string) identity {
+func (i *podImage) identity(check string) rule.Identity {
 	if i.err != nil {
-		return identity{check: check, value: i.Ref, use: malformedImage}
+		return rule.Identity{Check: check, Value: i.Ref, Use: rule.MalformedImage}
 	}
-	return identity{check: check, value: i.ref.Name, detail: i.ref.Suffix}
+	return rule.Identity{Check: check, Value: i.ref.Name, Detail: i.ref.Suffix}
 }
 
 // malformed returns the sentence about a text that is not an image reference. so is the consequence at the end of the

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // podsRule is a policy with hubText's mirrors and one pods entry with the given images block.
@@ -71,7 +73,7 @@ func TestPodsFindings(t *testing.T) {
 	}}
 	var got []string
 	for _, f := range must(p.EvaluatePod(createPod, pod, nil, nil)) {
-		got = append(got, f.String()+" → "+offender(f.id))
+		got = append(got, f.String()+" → "+offender(rule.IdentityOf(f)))
 	}
 	want := []string{
 		`r/images.from: spec.initContainers[1].image: "quay.io/evil/x" is not pulled from a mirror, because r/images.denied denies it (ask the platform team) → quay.io/evil/x`,

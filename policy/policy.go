@@ -14,16 +14,9 @@
 //
 //	load.go      files → entries → Policy
 //	limits.go    limits on the cost of loading a policy
-//	entry.go     name, mode and message of an entry
 //	sets.go      rule sets: the entries that one webhook path evaluates
-//	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, the fields of
-//	             match and exclude that each kind has
 //	kinds.go     the blocks of a policy, and the kinds of objects to which they apply
 //	object/      the evaluated objects; object_ref.go, references in them
-//	evaluate.go  rules and checks, and their evaluation
-//	index.go     the rules that can match a namespace
-//	finding.go   findings, and the ratchet: only introduced findings deny an update
-//	effort.go    limits on the cost of evaluating an object
 //	rewrite.go   the outcome of each image of a Pod
 //
 // # Blocks of a policy file
@@ -31,11 +24,7 @@
 // Each block of the YAML has one Go file with its fields, its checks and its sentences. The doc comment of a check is
 // its specification.
 //
-//	mirrors                               mirrors.go, the entry; mirrors_table.go, the look-up of a mirror
-//	  namespaces of entries of a source   mirrors_namespaces.go, the look-up; mirrors_overlaps.go, the errors
-//	  errors between entries              mirrors_conflicts.go
-//	  warnings about images.denied        mirrors_warnings.go; warnings.go, all other warnings
-//	  the annotation with the originals   rewrite_record.go
+//	mirrors                               internal/mirror, its entry and the look-up of a mirror
 //	pods                                  pods.go
 //	  images                              pod_images.go; pod_digest.go, its digest
 //	  images about to be rewritten        rewrite_denied.go
@@ -82,16 +71,18 @@
 //	dnsEndpoints                          dns_endpoints.go, with its claims
 //	owners                                owners.go
 //	sharedGatewayNamespaces               shared_gateway_namespaces.go
-//	exceptions                            exceptions.go; exemptions.go, the exemption of findings
-//	until, reason                         until.go; expiry.go, the list of everything that expires
+//	exceptions                            internal/rule/exceptions.go
+//	until, reason                         internal/rule/until.go; expiry.go, the list of everything that expires
 //	annotationPrefixes                    annotation_prefixes.go
 //	globbingClasses                       globbing_classes.go
 //	hostAnnotations                       host_annotation_rows.go
 //	solverAccounts                        solvers.go, with the shapes of solver objects
 //	templates                             templates.go
 //
-// internal/match compares values with patterns for hosts, addresses and images, with globs and with regular
-// expressions. internal/host reads host names, and the annotations that claim hosts. internal/strict decodes YAML.
+// internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
+// limits. internal/mirror rewrites images. internal/match compares values with patterns for hosts, addresses and
+// images, with globs and with regular expressions. internal/host reads host names, and the annotations that claim
+// hosts. internal/strict decodes YAML.
 package policy
 
 import (
@@ -99,6 +90,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -107,7 +99,7 @@ type Policy struct {
 	hash string
 	compiled
 
-	denying  *ruleset[podView] // see denyingRules
+	denying  *rule.Ruleset[podView] // see denyingRules
 	warnings strict.Errors
 	expiries []Expiry
 	places   []EntryPlace
@@ -164,7 +156,7 @@ func (p *Policy) WarningProblems() []Problem { return problemsOf(p.warnings) }
 
 // MirrorPlaces returns the places to which images are rewritten, each once. A place is a registry, or a registry and a
 // path, such as mirror.example/docker.io. For a mirror that ends with {registry}, it is the place above this segment.
-func (p *Policy) MirrorPlaces() []string { return p.mirrors.mirrorPlaces() }
+func (p *Policy) MirrorPlaces() []string { return p.mirrors.Places() }
 
 // MirrorPrefixes returns the prefixes of all images at mirrors, each with a slash at the end. It leaves out a prefix
 // that begins with another prefix.

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -53,49 +55,51 @@ func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort
 	if e == nil {
 		e = new(Effort)
 	}
-	s := newSubject(a, &pod.Meta, classes{}, e)
+	s := rule.NewSubject(a, &pod.Meta, [2]string{}, e)
 	rw, err := p.rewriteImages(a, pod, old, &s, e)
 	if err == nil && rw.Changes() {
-		rw.PullSecrets = pullSecretsOf(a, pod, rw.Images)
-		rw.Record = p.mirrors.record(pod, &s, rw.Images)
+		rw.PullSecrets = mirror.PullSecretsOf(a, pod, rw.Images)
+		rw.Record = p.mirrors.Record(pod, &s, rw.Images)
 	}
 	return rw, err
 }
 
 // rewriteImages is RewritePod without the pull secrets and the record. s is the subject of the Pod.
-func (p *Policy) rewriteImages(a object.Attributes, pod, old *object.Pod, s *subject, e *Effort) (Rewriting, error) {
+func (p *Policy) rewriteImages(
+	a object.Attributes, pod, old *object.Pod, s *rule.Subject, e *Effort,
+) (Rewriting, error) {
 	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
 	var originals []podImage // the images that are rewritten or would be rewritten
 	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
-		if !e.spend(1) {
-			return Rewriting{}, e.err
+		if err := rule.Spend(e, 1); err != nil {
+			return Rewriting{}, err
 		}
 		if !mutable {
 			out.Outcome, out.Image = Ignored, img
 		} else if was, ok := before[imageKey{img.Place, img.Name}]; ok && was == img.Ref {
 			out.Outcome, out.Image = Unchanged, img
-		} else if s.template && isPlaceholder(img.Ref, pod) {
+		} else if s.Template && isPlaceholder(img.Ref, pod) {
 			out.Outcome, out.Image = Placeholder, img
-		} else if !e.spend(match.ReferenceSteps(img.Ref) + imageSteps) {
-			return Rewriting{}, e.err
+		} else if err := rule.Spend(e, match.ReferenceSteps(img.Ref)+match.ImageSteps); err != nil {
+			return Rewriting{}, err
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
 			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
 		} else {
-			*out = p.mirrors.decide(ref, s)
+			*out = p.mirrors.Decide(ref, s)
 			out.Image = img
 			if img.Never && out.To != "" {
 				out.Outcome, out.To, out.PullSecret = NeverPulled, "", ""
 				continue
 			}
-			if !p.denying.isEmpty() && (out.Outcome == Rewritten || out.Outcome == WouldRewrite) {
+			if !p.denying.IsEmpty() && (out.Outcome == Rewritten || out.Outcome == WouldRewrite) {
 				originals = append(originals, podImage{Image: img, ref: ref})
 			}
 		}
 	}
-	if e.err != nil {
-		return Rewriting{}, e.err
+	if err := rule.Spend(e, 0); err != nil {
+		return Rewriting{}, err
 	}
 	if len(originals) == 0 {
 		return rw, nil
@@ -141,4 +145,4 @@ func imagesByPlace(old *object.Pod) map[imageKey]string {
 
 // PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
 // names in the mirrors entries in mode enforce that can apply to Pods in this namespace.
-func (p *Policy) PullSecrets(namespace string) []string { return p.mirrors.pullSecrets(namespace) }
+func (p *Policy) PullSecrets(namespace string) []string { return p.mirrors.PullSecrets(namespace) }

@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
 // denyingRules returns the rules for Pods, each with only its checks that deny images by name or by tag.
-func denyingRules(pods *ruleset[podView]) *ruleset[podView] {
-	return pods.only(deniesImages)
+func denyingRules(pods *rule.Ruleset[podView]) *rule.Ruleset[podView] {
+	return pods.Only(deniesImages)
 }
 
 // deniesImages reports whether a check denies images by name or by tag.
-func deniesImages(c check[podView]) bool {
+func deniesImages(c rule.Check[podView]) bool {
 	if each, ok := c.(eachImage); ok {
 		switch each.imageCheck.(type) {
 		case deniedImages, deniedTags:
@@ -39,7 +40,7 @@ func deniesImages(c check[podView]) bool {
 func (p *Policy) denyOriginals(
 	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
 ) ([]Finding, error) {
-	found, err := evaluateUncut(p.denying, a, withImages(pod, originals), pod, old, e)
+	found, err := rule.EvaluateUncut(p.denying, a, withImages(pod, originals), pod, old, e)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (p *Policy) denyOriginals(
 		return f.Existed || outcomes[indexes[f.Path]].Outcome != Rewritten
 	})
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(indexes[a.Path], indexes[b.Path]) })
-	return p.unlessPulled(a, pod, found[:min(len(found), maxFindings)], outcomes, indexes, e)
+	return p.unlessPulled(a, pod, found[:min(len(found), rule.MaxFindings)], outcomes, indexes, e)
 }
 
 // unlessPulled returns the findings about original images, except findings that the same rule also reports about the
@@ -76,7 +77,7 @@ func (p *Policy) unlessPulled(
 	if len(pulled) == 0 {
 		return nil, nil
 	}
-	all, err := evaluateUncut(p.denying, a, withImages(pod, pulled), pod, nil, e)
+	all, err := rule.EvaluateUncut(p.denying, a, withImages(pod, pulled), pod, nil, e)
 	type key struct{ id, path string }
 	again := make(map[key]bool, len(all))
 	for i := range all {
@@ -104,14 +105,14 @@ func withImages(pod *object.Pod, images []podImage) func(*object.Pod) podView {
 // or tag. It returns an empty string if no check does. Evergate does not rewrite such an image. It also must not advise
 // users to write the image at its mirror, because that would bypass the rule or lead to the next denial. s is the
 // subject of the Pod.
-func (p *Policy) deniedBy(img *podImage, s *subject) string {
+func (p *Policy) deniedBy(img *podImage, s *rule.Subject) string {
 	policies := []*Policy{p.whole(), p}
 	for _, q := range slices.Compact(policies) {
-		if q.denying.isEmpty() {
+		if q.denying.IsEmpty() {
 			continue
 		}
-		pod := &object.Pod{Meta: object.Meta{Labels: s.labels}}
-		found, _ := evaluateUncut(q.denying, s.attributes(), withImages(pod, []podImage{*img}), pod, nil, s.effort)
+		pod := &object.Pod{Meta: object.Meta{Labels: s.Labels}}
+		found, _ := rule.EvaluateUncut(q.denying, s.Attributes, withImages(pod, []podImage{*img}), pod, nil, s.Effort)
 		for _, f := range found {
 			if f.Denies() {
 				return f.ID()

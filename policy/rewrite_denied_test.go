@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 const deniedText = hubText + `
@@ -96,10 +98,10 @@ func TestDeniedInWarn(t *testing.T) {
 		}
 	}
 	pod := imagePod()
-	for range 3 * maxFindings {
+	for range 3 * rule.MaxFindings {
 		pod.Images = append(pod.Images, object.Image{Ref: "told/x"})
 	}
-	if n := len(must(p.RewritePod(createPod, pod, nil, nil)).Findings); n != maxFindings {
+	if n := len(must(p.RewritePod(createPod, pod, nil, nil)).Findings); n != rule.MaxFindings {
 		t.Errorf("%d findings", n)
 	}
 }
@@ -257,7 +259,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		t.Error(diff)
 	}
 	p = mustLoad(t, mirrors+"pods:\n- {name: r, mode: enforce, images: {denied: ["+strings.TrimPrefix(denied, "m.example, ")+"]}}\n")
-	if w := p.Warnings(); len(w) != maxWarnings+1 || w[maxWarnings] != "and there may be more of these" {
+	if w := p.Warnings(); len(w) != rule.MaxWarnings+1 || w[rule.MaxWarnings] != "and there may be more of these" {
 		t.Errorf("%d warnings, the last: %s", len(w), w[len(w)-1])
 	}
 }

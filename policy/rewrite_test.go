@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -151,7 +150,7 @@ func TestRecord(t *testing.T) {
 		{"malformed", `{"containers/a":"nginx:1"`, `{"containers/b":"busybox"}`},
 		{"of other types", `{"containers/a":["nginx:1"]}`, `{"containers/b":"busybox"}`},
 		{"malformed image", `{"containers/a":"NGINX"}`, `{"containers/b":"busybox"}`},
-		{"too long", `{"containers/a":"nginx:1","x":"` + strings.Repeat("y", maxRecord) + `"}`, `{"containers/b":"busybox"}`},
+		{"too long", `{"containers/a":"nginx:1","x":"` + strings.Repeat("y", 16<<10) + `"}`, `{"containers/b":"busybox"}`},
 	} {
 		pod := imagePod(at, sidecar)
 		if test.earlier != "" {
@@ -170,7 +169,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	for room, want := range map[int]bool{record: true, record - 1: false} {
 		pod := imagePod("nginx")
 		pod.Annotations = map[string]string{
-			"k":                        strings.Repeat("v", maxAnnotations-len(object.OriginalsAnnotation)-len("k")-room),
+			"k":                        strings.Repeat("v", 256<<10-len(object.OriginalsAnnotation)-len("k")-room),
 			object.OriginalsAnnotation: "this one is replaced",
 		}
 		if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || (rw.Record != "") != want {
@@ -178,7 +177,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 		}
 	}
 	pod := imagePod()
-	for i := range maxRecord / 10 {
+	for i := range 16 << 10 / 10 {
 		pod.Images = append(pod.Images, object.Image{Place: object.Containers, Index: i, Name: fmt.Sprint(i), Ref: "nginx", Never: false})
 	}
 	if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || rw.Record != "" {
@@ -195,7 +194,7 @@ func TestLongNameIsNotRecorded(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		rw := must(p.RewritePod(createPod, pod, nil, nil))
 		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; !rw.Changes() || rw.Record != "" || n > maxRecord {
+		if n := after.TotalAlloc - before.TotalAlloc; !rw.Changes() || rw.Record != "" || n > 16<<10 {
 			t.Errorf("%s: a record of %d bytes, for which %d were allocated", ref, len(rw.Record), n)
 		}
 	}
@@ -379,28 +378,6 @@ func BenchmarkRewritePod(b *testing.B) {
 	}
 }
 
-// The cost of compiling is the cost of a change of the ConfigMap.
-func BenchmarkCompileMirrors(b *testing.B) {
-	for _, n := range []int{10, 1_000, 10_000} {
-		b.Run(fmt.Sprint("mirrors=", n), func(b *testing.B) {
-			entries := make([]mirrorEntry, n)
-			for i := range entries {
-				entries[i].Name, entries[i].Mode = entryName(fmt.Sprint(i)), Enforce
-				entries[i].Sources = []source{{place: fmt.Sprintf("registry-%d.example", i)}}
-				entries[i].Mirror.place = fmt.Sprintf("m.example/%d", i)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				var errs strict.Collector
-				compileMirrors(entries, &comparisons{ctx: b.Context(), limit: fileLimits().Comparisons}, &errs)
-				if errs.Len() > 0 {
-					b.Fatal(errs.Errors())
-				}
-			}
-		})
-	}
-}
-
 // If entries share a mirror, images at the mirror belong to the first entry.
 func TestSharedMirror(t *testing.T) {
 	p := mustLoad(t, `
@@ -447,7 +424,7 @@ func TestRecorded(t *testing.T) {
 	if pod.Images[0].Ref != "m.example/library/nginx" || len(pod.Annotations) != 2 {
 		t.Errorf("the Pod itself has changed: %+v", pod)
 	}
-	for _, record := range []string{"", "[]", "{}", "null", `{"containers/app":5}`, "{" + strings.Repeat(" ", maxRecord) + "}"} {
+	for _, record := range []string{"", "[]", "{}", "null", `{"containers/app":5}`, "{" + strings.Repeat(" ", 16<<10) + "}"} {
 		pod := &object.Pod{Meta: object.Meta{Annotations: map[string]string{object.OriginalsAnnotation: record}}, Images: pod.Images}
 		got, _ := Recorded(pod, createPod, by)
 		if diff := cmp.Diff(pod, got); diff != "" {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -14,7 +15,7 @@ import (
 type routeBackendRules struct {
 	// CrossNamespace: deny means that backends must be in the namespace of the route. If it is absent, a ReferenceGrant
 	// in the other namespace decides.
-	CrossNamespace denial `yaml:"crossNamespace"`
+	CrossNamespace rule.Denial `yaml:"crossNamespace"`
 	// Kinds lists the kinds of backends that pass, with * for any run of characters: [Service,
 	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] denies every backend.
 	Kinds []match.Glob `yaml:"kinds"`
@@ -23,13 +24,13 @@ type routeBackendRules struct {
 // Validate implements strict.Validator.
 func (b *routeBackendRules) Validate() error {
 	if len(b.checks()) == 0 {
-		return errNoCheck("crossNamespace or kinds")
+		return rule.ErrNoCheck("crossNamespace or kinds")
 	}
 	return nil
 }
 
 // checks compiles the rules. It returns nil if b is nil.
-func (b *routeBackendRules) checks() []check[routeView] {
+func (b *routeBackendRules) checks() []rule.Check[routeView] {
 	if b == nil {
 		return nil
 	}
@@ -37,30 +38,30 @@ func (b *routeBackendRules) checks() []check[routeView] {
 }
 
 // backendChecks compiles rules for the backends that the function each yields.
-func backendChecks[T any](crossNamespace denial, kinds []match.Glob, each eachBackend[T]) []check[T] {
-	var checks []check[T]
+func backendChecks[T any](crossNamespace rule.Denial, kinds []match.Glob, each eachBackend[T]) []rule.Check[T] {
+	var checks []rule.Check[T]
 	if crossNamespace {
 		checks = append(checks, backendsCrossNamespace[T]{each})
 	}
 	if kinds != nil {
-		checks = append(checks, backendsKinds[T]{each, kinds, passing(kinds)})
+		checks = append(checks, backendsKinds[T]{each, kinds, rule.Passing(kinds)})
 	}
 	return checks
 }
 
 // eachBackend yields every backend of an object and its place. It stops if there are not enough steps left for the next
 // backend.
-type eachBackend[T any] = func(obj *T, r *recorder) iter.Seq2[*object.Reference, filterPlace]
+type eachBackend[T any] = func(obj *T, r *rule.Recorder) iter.Seq2[*object.Reference, filterPlace]
 
 // eachBackend yields the backends of a route: the backends of its rules first, and then the backends of its filters.
-func (route *routeView) eachBackend(r *recorder) iter.Seq2[*object.Reference, filterPlace] {
+func (route *routeView) eachBackend(r *rule.Recorder) iter.Seq2[*object.Reference, filterPlace] {
 	return func(yield func(*object.Reference, filterPlace) bool) {
 		for i := range route.Rules {
 			backends := route.Rules[i].Backends
 			for j := range backends {
 				ref := &backends[j].Reference
 				place := filterPlace{within: rulesField, element: i, backend: j, filter: -1, port: backends[j].Port}
-				if !r.spend(refSteps(ref)) || !yield(ref, place) {
+				if !r.Spend(refSteps(ref)) || !yield(ref, place) {
 					return
 				}
 			}
@@ -75,7 +76,7 @@ func (route *routeView) eachBackend(r *recorder) iter.Seq2[*object.Reference, fi
 
 // eachBackendOf yields the backends of a filter, and reports whether the caller may continue.
 func eachBackendOf(
-	f *object.RouteFilter, at filterPlace, r *recorder, yield func(*object.Reference, filterPlace) bool,
+	f *object.RouteFilter, at filterPlace, r *rule.Recorder, yield func(*object.Reference, filterPlace) bool,
 ) bool {
 	for _, to := range []struct {
 		ref   *object.Reference
@@ -83,7 +84,7 @@ func eachBackendOf(
 		port  int32
 	}{{f.Mirror, mirrorField, f.MirrorPort}, {f.Auth, authField, f.AuthPort}} {
 		at.field, at.port = to.field, to.port
-		if to.ref != nil && (!r.spend(refSteps(to.ref)) || !yield(to.ref, at)) {
+		if to.ref != nil && (!r.Spend(refSteps(to.ref)) || !yield(to.ref, at)) {
 			return false
 		}
 	}
@@ -99,16 +100,16 @@ const (
 // identity returns the identity of a finding about the backend. The identity contains the use and the port, so a
 // pre-existing finding does not cover another use or port of the same backend. The uses are: the backend receives
 // requests, receives copies of requests, or authorizes requests.
-func (p filterPlace) identity(check string, backend *object.Reference, r *recorder) identity {
+func (p filterPlace) identity(check string, backend *object.Reference, r *rule.Recorder) rule.Identity {
 	id := p.identityOf(check, backend, r)
 	const uses = 3
-	id.part = p.port * uses // a port has 16 bits
+	id.Part = p.port * uses // a port has 16 bits
 	switch {
 	case p.filter < 0:
 	case p.field == mirrorField:
-		id.part++
+		id.Part++
 	default:
-		id.part += 2
+		id.Part += 2
 	}
 	return id
 }
@@ -117,12 +118,12 @@ func (p filterPlace) identity(check string, backend *object.Reference, r *record
 // object.
 type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
-func (c backendsCrossNamespace[T]) find(obj *T, r *recorder) {
+func (c backendsCrossNamespace[T]) Find(obj *T, r *rule.Recorder) {
 	for ref, place := range c.each(obj, r) {
-		if namespaceOfRef(ref, r) == r.subject.namespace {
+		if namespaceOfRef(ref, r) == r.Subject.Namespace {
 			continue
 		}
-		if f := r.tryAdd(place.identity("backends.crossNamespace", ref, r)); f != nil {
+		if f := r.TryAdd(place.identity("backends.crossNamespace", ref, r)); f != nil {
 			f.Path, f.Reason = place.backendField()+".namespace", describeRef(ref, r)+" is in another namespace"
 		}
 	}
@@ -135,15 +136,15 @@ type backendsKinds[T any] struct {
 	passing string // the end of its messages
 }
 
-func (c backendsKinds[T]) find(obj *T, r *recorder) {
+func (c backendsKinds[T]) Find(obj *T, r *rule.Recorder) {
 	for ref, place := range c.each(obj, r) {
-		if !r.spend(len(c.kinds) * refSteps(ref)) {
+		if !r.Spend(len(c.kinds) * refSteps(ref)) {
 			return
 		}
-		if matchesAny(c.kinds, ref.Kind) {
+		if match.AnyGlob(c.kinds, ref.Kind) {
 			continue
 		}
-		if f := r.tryAdd(place.identity("backends.kinds", ref, r)); f != nil {
+		if f := r.TryAdd(place.identity("backends.kinds", ref, r)); f != nil {
 			f.Path, f.Reason = place.backendField()+".kind", text.Quote(ref.Kind)+" is not allowed"+c.passing
 		}
 	}

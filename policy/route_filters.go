@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -37,22 +38,22 @@ func (t *routeFilterType) UnmarshalText(b []byte) error {
 }
 
 // Validate implements strict.Validator.
-func (f *routeFilterRules) Validate() error { return rejectEmpty("denied", f.Denied) }
+func (f *routeFilterRules) Validate() error { return rule.RejectEmpty("denied", f.Denied) }
 
 // checks compiles the rules. It returns nil if f is nil.
-func (f *routeFilterRules) checks() []check[routeView] {
+func (f *routeFilterRules) checks() []rule.Check[routeView] {
 	if f == nil {
 		return nil
 	}
-	return []check[routeView]{filtersDenied[routeView]{(*routeView).eachFilter, f.Denied}}
+	return []rule.Check[routeView]{filtersDenied[routeView]{(*routeView).eachFilter, f.Denied}}
 }
 
 // eachFilter yields every filter of an object and its place. It stops if there are not enough steps left for the next
 // filter.
-type eachFilter[T any] = func(obj *T, r *recorder) iter.Seq2[*object.RouteFilter, filterPlace]
+type eachFilter[T any] = func(obj *T, r *rule.Recorder) iter.Seq2[*object.RouteFilter, filterPlace]
 
 // eachFilter yields the filters of a route: the filters of each rule, and then the filters of the rule's backends.
-func (route *routeView) eachFilter(r *recorder) iter.Seq2[*object.RouteFilter, filterPlace] {
+func (route *routeView) eachFilter(r *rule.Recorder) iter.Seq2[*object.RouteFilter, filterPlace] {
 	return func(yield func(*object.RouteFilter, filterPlace) bool) {
 		for i := range route.Rules {
 			rule := &route.Rules[i]
@@ -72,15 +73,15 @@ func (route *routeView) eachFilter(r *recorder) iter.Seq2[*object.RouteFilter, f
 
 // eachOf yields the filters of one list, and reports whether the caller may continue.
 func eachOf(
-	filters []object.RouteFilter, at filterPlace, r *recorder, yield func(*object.RouteFilter, filterPlace) bool,
+	filters []object.RouteFilter, at filterPlace, r *rule.Recorder, yield func(*object.RouteFilter, filterPlace) bool,
 ) bool {
 	for k := range filters {
 		at.filter = k
-		if !r.spend(stepsOf(1, filters[k].Type)) || !yield(&filters[k], at) {
+		if !r.Spend(rule.StepsOf(1, filters[k].Type)) || !yield(&filters[k], at) {
 			return false
 		}
 	}
-	return r.spend(1)
+	return r.Spend(1)
 }
 
 // filtersDenied is the check filters.denied. It finds each filter with a type in the list. A RequestMirror,
@@ -92,18 +93,18 @@ type filtersDenied[T any] struct {
 	denied []routeFilterType
 }
 
-func (c filtersDenied[T]) find(obj *T, r *recorder) {
+func (c filtersDenied[T]) Find(obj *T, r *rule.Recorder) {
 	for f, place := range c.each(obj, r) {
 		i := slices.Index(c.denied, routeFilterType(f.Type))
 		if i < 0 {
 			continue
 		}
-		id := identity{check: "filters.denied", value: f.Type, detail: f.Content, use: place.name}
+		id := rule.Identity{Check: "filters.denied", Value: f.Type, Detail: f.Content, Use: place.name}
 		if ref := cmp.Or(f.Mirror, f.Extension, f.Auth); ref != nil {
 			id = place.identityOf("filters.denied", ref, r)
-			id.part = int32(1+i) + (f.MirrorPort+f.AuthPort)<<4 // a filter has at most one of the two ports
+			id.Part = int32(1+i) + (f.MirrorPort+f.AuthPort)<<4 // a filter has at most one of the two ports
 		}
-		if found := r.tryAdd(id); found != nil {
+		if found := r.TryAdd(id); found != nil {
 			found.Path, found.Reason = place.String()+".type", text.Quote(f.Type)+" is denied; remove the filter"
 		}
 	}

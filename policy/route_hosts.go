@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -27,12 +28,13 @@ type routeHostRules struct {
 // Validate implements strict.Validator.
 func (h *routeHostRules) Validate() error {
 	if h.MeshHosts && !h.Required && h.rejectNothing("") != nil {
-		return errors.Join(h.faults(), errNoCheck("required, allowed, denied, wildcards or max in addition to meshHosts"))
+		return errors.Join(h.faults(),
+			rule.ErrNoCheck("required, allowed, denied, wildcards or max in addition to meshHosts"))
 	}
 	return h.fieldHostRules.Validate()
 }
 
-func (h *routeHostRules) checks() []check[routeView] {
+func (h *routeHostRules) checks() []rule.Check[routeView] {
 	switch {
 	case h == nil:
 		return nil
@@ -57,30 +59,30 @@ func (route *routeView) isMesh() bool {
 
 // claims returns the claims of a route's annotations and hostnames. It omits the hostnames of a route that belongs to a
 // mesh.
-func (route *routeView) claims(r *recorder) *claimSet {
+func (route *routeView) claims(r *rule.Recorder) *claimSet {
 	route.findClaims(r)
 	return &route.claimed
 }
 
 // claimsInMesh returns the claims of a route's annotations and hostnames, also if the route belongs to a mesh.
-func (route *routeView) claimsInMesh(r *recorder) *claimSet {
+func (route *routeView) claimsInMesh(r *rule.Recorder) *claimSet {
 	route.findClaims(r)
 	return &route.claimedInMesh
 }
 
 // findClaims fills claimed and claimedInMesh.
-func (route *routeView) findClaims(r *recorder) {
+func (route *routeView) findClaims(r *rule.Recorder) {
 	if route.claimedInMesh.list != nil {
 		return
 	}
 	var hosts []hostClaim
-	switch r.subject.resource {
+	switch r.Subject.Resource {
 	case httpRoutes, grpcRoutes, tlsRoutes:
 		if hosts = hostnames(route.Hostnames, r); hosts == nil {
 			return
 		}
 	}
-	kind := routeKind(r.subject.resource).String()
+	kind := routeKind(r.Subject.Resource).String()
 	if !route.isMesh() {
 		route.claimed.list = route.annotationClaims(kind, &route.Meta, hosts, r)
 		route.claimedInMesh.list = route.claimed.list
@@ -94,13 +96,13 @@ func (route *routeView) findClaims(r *recorder) {
 }
 
 // hostnames returns the claims of spec.hostnames. It returns nil if there are not enough steps left.
-func hostnames(names []string, r *recorder) []hostClaim {
+func hostnames(names []string, r *rule.Recorder) []hostClaim {
 	if len(names) == 0 {
 		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noHostnames})}
 	}
 	claims := make([]hostClaim, 0, len(names)+1)
 	for i, name := range names {
-		if !r.spend(stepsOf(1, name)) {
+		if !r.Spend(rule.StepsOf(1, name)) {
 			return nil
 		}
 		c := claimOfText(name, host.AnyDepth(name), claimPlace{in: hostname, i: int32(i)})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -18,7 +19,7 @@ type routeParentRules struct {
 	Allowed []routeParent `yaml:"allowed"`
 	// CrossNamespace: deny means that parents must be in the namespace of the route, and that useDefaultGateways must not
 	// be set.
-	CrossNamespace denial `yaml:"crossNamespace"`
+	CrossNamespace rule.Denial `yaml:"crossNamespace"`
 }
 
 // routeParent is an allowed parent: {namespace: edge, name: "public-*", sectionName: https}, with * for any run of
@@ -54,7 +55,7 @@ func (p routeParent) String() string {
 }
 
 // describe implements describer.
-func (p routeParent) describe() map[string]any {
+func (p routeParent) Describe() map[string]any {
 	fields := map[string]any{"text": p.String()}
 	for name, pattern := range map[string]match.Glob{
 		"kind": p.Kind, "namespace": p.Namespace, "name": p.Name, "sectionName": p.SectionName,
@@ -70,7 +71,7 @@ func (p routeParent) describe() map[string]any {
 func (p *routeParent) Validate() error {
 	var faults strict.Faults
 	if *p == (routeParent{}) {
-		faults.Add(errNoCheck("kind, namespace, name or sectionName"))
+		faults.Add(rule.ErrNoCheck("kind, namespace, name or sectionName"))
 	}
 	if err := match.Namespaces().Check(p.Namespace); p.Namespace != "" && err != nil {
 		faults.Fieldf("namespace", "%v", err)
@@ -81,19 +82,19 @@ func (p *routeParent) Validate() error {
 // Validate implements strict.Validator.
 func (p *routeParentRules) Validate() error {
 	if len(p.checks()) == 0 {
-		return errNoCheck("allowed or crossNamespace")
+		return rule.ErrNoCheck("allowed or crossNamespace")
 	}
 	return nil
 }
 
 // checks compiles the rules. It returns nil if p is nil.
-func (p *routeParentRules) checks() []check[routeView] {
+func (p *routeParentRules) checks() []rule.Check[routeView] {
 	if p == nil {
 		return nil
 	}
-	var checks []check[routeView]
+	var checks []rule.Check[routeView]
 	if p.Allowed != nil {
-		checks = append(checks, parentsAllowed{p.Allowed, passing(stringsOf(p.Allowed))})
+		checks = append(checks, parentsAllowed{p.Allowed, rule.Passing(text.Strings(p.Allowed))})
 	}
 	if p.CrossNamespace {
 		checks = append(checks, parentsCrossNamespace{})
@@ -112,15 +113,15 @@ func (route *routeView) attachesByDefault() bool {
 const defaultGatewaysField = "spec.useDefaultGateways"
 
 // parentIdentity returns the identity of a finding about the parent. It does not depend on the position in the list.
-func parentIdentity(p *object.RouteParent, check string, r *recorder) identity {
+func parentIdentity(p *object.RouteParent, check string, r *rule.Recorder) rule.Identity {
 	id := refIdentity(&p.Reference, check, r)
-	id.part = p.Port
+	id.Part = p.Port
 	switch {
 	case p.SectionName == "":
 	case p.Kind == "Gateway."+gatewayGroup: // true for nearly all parents; no copy is needed
-		id.use = p.SectionName
+		id.Use = p.SectionName
 	default: // a copy, not longer than the API server allows
-		id.use = p.Kind[:min(len(p.Kind), maxParentKind)] + " " + p.SectionName[:min(len(p.SectionName), maxSectionName)]
+		id.Use = p.Kind[:min(len(p.Kind), maxParentKind)] + " " + p.SectionName[:min(len(p.SectionName), maxSectionName)]
 	}
 	return id
 }
@@ -139,29 +140,29 @@ type parentsAllowed struct {
 	passing string // the end of its messages
 }
 
-func (c parentsAllowed) find(route *routeView, r *recorder) {
+func (c parentsAllowed) Find(route *routeView, r *rule.Recorder) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
-		if !r.spend(len(c.allowed) * refSteps(&p.Reference, p.SectionName)) {
+		if !r.Spend(len(c.allowed) * refSteps(&p.Reference, p.SectionName)) {
 			return
 		}
 		if c.passes(p, route.solver, r) {
 			continue
 		}
-		if f := r.tryAdd(parentIdentity(p, "parents.allowed", r)); f != nil {
+		if f := r.TryAdd(parentIdentity(p, "parents.allowed", r)); f != nil {
 			f.Path, f.Reason = "spec.parentRefs["+strconv.Itoa(i)+"]", describeParent(p, r)+" is not allowed"+c.passing
 		}
 	}
 	if route.attachesByDefault() {
-		r.add(identity{check: "parents.allowed", value: defaultGatewaysField}, defaultGatewaysField,
+		r.Add(rule.Identity{Check: "parents.allowed", Value: defaultGatewaysField}, defaultGatewaysField,
 			"attaches to Gateways that the route does not list"+c.passing)
 	}
 }
 
-func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *recorder) bool {
+func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *rule.Recorder) bool {
 	namespace, kind := namespaceOfRef(&p.Reference, r), gatewayKindOf(&p.Reference)
 	for _, a := range c.allowed {
-		in := namespace == r.subject.namespace
+		in := namespace == r.Subject.Namespace
 		if a.Namespace != "" {
 			in = a.Namespace.Match(namespace)
 		}
@@ -174,7 +175,7 @@ func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *recorder) 
 }
 
 // describeParent returns the parent for messages.
-func describeParent(p *object.RouteParent, r *recorder) string {
+func describeParent(p *object.RouteParent, r *rule.Recorder) string {
 	s := describeRef(&p.Reference, r)
 	if p.SectionName != "" {
 		s += ", sectionName " + text.Quote(p.SectionName)
@@ -186,21 +187,21 @@ func describeParent(p *object.RouteParent, r *recorder) string {
 // and useDefaultGateways.
 type parentsCrossNamespace struct{}
 
-func (parentsCrossNamespace) find(route *routeView, r *recorder) {
+func (parentsCrossNamespace) Find(route *routeView, r *rule.Recorder) {
 	for i := range route.Parents {
 		p := &route.Parents[i]
-		if !r.spend(refSteps(&p.Reference)) {
+		if !r.Spend(refSteps(&p.Reference)) {
 			return
 		}
-		if namespaceOfRef(&p.Reference, r) == r.subject.namespace {
+		if namespaceOfRef(&p.Reference, r) == r.Subject.Namespace {
 			continue
 		}
-		if f := r.tryAdd(parentIdentity(p, "parents.crossNamespace", r)); f != nil {
+		if f := r.TryAdd(parentIdentity(p, "parents.crossNamespace", r)); f != nil {
 			f.Path, f.Reason = "spec.parentRefs["+strconv.Itoa(i)+"].namespace", describeParent(p, r)+" is in another namespace"
 		}
 	}
 	if route.attachesByDefault() {
-		r.add(identity{check: "parents.crossNamespace", value: defaultGatewaysField}, defaultGatewaysField,
+		r.Add(rule.Identity{Check: "parents.crossNamespace", Value: defaultGatewaysField}, defaultGatewaysField,
 			"attaches to Gateways of other namespaces; list parents in spec.parentRefs instead")
 	}
 }

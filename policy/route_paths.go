@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -29,7 +30,7 @@ type routePathRules struct {
 	// of headers, and to sessionPersistence.sessionName. The values of headers that filters set, and the names and values
 	// of headers and query parameters in matches, must not contain double quotes, backquotes, backslashes or control
 	// characters.
-	UnsafeCharacters denial `yaml:"unsafeCharacters"`
+	UnsafeCharacters rule.Denial `yaml:"unsafeCharacters"`
 }
 
 // routePathType is the type of a match in gateway.networking.k8s.io/v1.
@@ -52,20 +53,20 @@ func (p *routePathRules) Validate() error {
 	var faults strict.Faults
 	rejectDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
 	if len(p.checks()) == 0 {
-		faults.Add(errNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
+		faults.Add(rule.ErrNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
 	}
 	return faults.Err()
 }
 
 // checks compiles the rules. It returns nil if p is nil.
-func (p *routePathRules) checks() []check[routeView] {
+func (p *routePathRules) checks() []rule.Check[routeView] {
 	if p == nil {
 		return nil
 	}
-	var checks []check[routeView]
+	var checks []rule.Check[routeView]
 	source := pathSource[routeView]{paths: (*routeView).allPaths, literal: "write type Exact or PathPrefix"}
 	if p.Types != nil {
-		checks = append(checks, pathsTypes[routeView]{source, textsOf(p.Types), passing(p.Types)})
+		checks = append(checks, pathsTypes[routeView]{source, text.Plain(p.Types), rule.Passing(p.Types)})
 	}
 	if p.Denied != nil {
 		checks = append(checks, pathsDenied[routeView]{source, p.Denied})
@@ -83,9 +84,9 @@ func (p *routePathRules) checks() []check[routeView] {
 
 // allPaths returns the path of every match of a route. It returns nil if there are not enough steps left. Only
 // HTTPRoutes and GRPCRoutes have paths.
-func (route *routeView) allPaths(r *recorder) []pathPlace {
+func (route *routeView) allPaths(r *rule.Recorder) []pathPlace {
 	kind := routePath
-	switch r.subject.resource {
+	switch r.Subject.Resource {
 	case httpRoutes:
 	case grpcRoutes:
 		kind = routeMethod
@@ -106,12 +107,12 @@ func (route *routeView) allPaths(r *recorder) []pathPlace {
 	}
 	for i := range route.Rules {
 		matches := route.Rules[i].Matches
-		if every.rule = i; len(matches) == 0 && r.spend(1) {
+		if every.rule = i; len(matches) == 0 && r.Spend(1) {
 			route.paths = append(route.paths, every)
 		}
 		for j := range matches {
 			m := &matches[j]
-			if !r.spend(stepsOf(2, m.Path.Value) + stepsOf(2, m.Method.Service) + stepsOf(2, m.Method.Method)) {
+			if !r.Spend(rule.StepsOf(2, m.Path.Value) + rule.StepsOf(2, m.Method.Service) + rule.StepsOf(2, m.Method.Method)) {
 				return nil
 			}
 			place := placeOfMatch(m, kind)

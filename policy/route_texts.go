@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -15,12 +16,12 @@ import (
 // replace \. and [0-9] can replace \d.
 type matchesUnsafeCharacters struct{}
 
-func (matchesUnsafeCharacters) find(route *routeView, r *recorder) {
+func (matchesUnsafeCharacters) Find(route *routeView, r *rule.Recorder) {
 	for i := range route.Rules {
 		for j := range route.Rules[i].Matches {
 			m := &route.Rules[i].Matches[j]
 			at := pathPlace{kind: routePath, rule: i, match: j}
-			if !r.spend(1) || !unsafeTexts(m.Headers, at, "headers", r) || !unsafeTexts(m.QueryParams, at, "queryParams", r) {
+			if !r.Spend(1) || !unsafeTexts(m.Headers, at, "headers", r) || !unsafeTexts(m.QueryParams, at, "queryParams", r) {
 				return
 			}
 		}
@@ -29,17 +30,17 @@ func (matchesUnsafeCharacters) find(route *routeView, r *recorder) {
 
 // unsafeTexts adds a finding for each name and each value in a list that contains an unsafe character. It reports
 // whether the check may continue.
-func unsafeTexts(list []object.MatchText, at pathPlace, name string, r *recorder) bool {
+func unsafeTexts(list []object.MatchText, at pathPlace, name string, r *rule.Recorder) bool {
 	for i := range list {
 		for _, part := range [...]struct{ field, text string }{{"name", list[i].Name}, {"value", list[i].Value}} {
 			field, s := part.field, part.text
-			if !r.spend(stepsOfRunes(s)) {
+			if !r.Spend(stepsOfRunes(s)) {
 				return false
 			}
 			if !strings.ContainsFunc(s, isUnsafeInText) {
 				continue
 			}
-			if f := r.tryAdd(identity{check: "paths.unsafeCharacters", value: s, use: field}); f != nil {
+			if f := r.TryAdd(rule.Identity{Check: "paths.unsafeCharacters", Value: s, Use: field}); f != nil {
 				f.Path, f.Reason = elementPath(at.routeField(name), int32(i))+"."+field, unsafeReason(s, isUnsafeInText)
 			}
 		}
@@ -59,11 +60,11 @@ type filtersUnsafeCharacters[T any] struct {
 	each eachFilter[T]
 }
 
-func (c filtersUnsafeCharacters[T]) find(obj *T, r *recorder) {
+func (c filtersUnsafeCharacters[T]) Find(obj *T, r *rule.Recorder) {
 	for f, place := range c.each(obj, r) {
 		for i := range f.Texts {
 			t := &f.Texts[i]
-			if !r.spend(stepsOfRunes(t.Value)) {
+			if !r.Spend(stepsOfRunes(t.Value)) {
 				return
 			}
 			isUnsafe := isUnsafeInPath
@@ -73,8 +74,8 @@ func (c filtersUnsafeCharacters[T]) find(obj *T, r *recorder) {
 			if !strings.ContainsFunc(t.Value, isUnsafe) {
 				continue
 			}
-			id := identity{check: c.id, value: t.Value, detail: place.name, use: t.Field + "." + t.In}
-			if found := r.tryAdd(id); found != nil {
+			id := rule.Identity{Check: c.id, Value: t.Value, Detail: place.name, Use: t.Field + "." + t.In}
+			if found := r.TryAdd(id); found != nil {
 				found.Path, found.Reason = place.String()+"."+pathOfText(t), unsafeReason(t.Value, isUnsafe)
 			}
 		}
@@ -91,16 +92,16 @@ func pathOfText(t *object.FilterText) string {
 // without quotes.
 type sessionsUnsafeCharacters struct{}
 
-func (sessionsUnsafeCharacters) find(route *routeView, r *recorder) {
+func (sessionsUnsafeCharacters) Find(route *routeView, r *rule.Recorder) {
 	for i := range route.Rules {
 		s := route.Rules[i].SessionName
-		if !r.spend(stepsOfRunes(s)) {
+		if !r.Spend(stepsOfRunes(s)) {
 			return
 		}
 		if !strings.ContainsFunc(s, isUnsafeInPath) {
 			continue
 		}
-		if f := r.tryAdd(identity{check: "paths.unsafeCharacters", value: s, use: "sessionName"}); f != nil {
+		if f := r.TryAdd(rule.Identity{Check: "paths.unsafeCharacters", Value: s, Use: "sessionName"}); f != nil {
 			f.Path = rulesField + "[" + strconv.Itoa(i) + "].sessionPersistence.sessionName"
 			f.Reason = unsafeReason(s, isUnsafeInPath)
 		}
@@ -118,3 +119,6 @@ func unsafeReason(s string, isUnsafe func(rune) bool) string {
 func isUnsafeInText(c rune) bool {
 	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)
 }
+
+// elementPath returns the path of an element of a list.
+func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -14,7 +15,7 @@ import (
 // subdomainDomains is a block of checks. At least one block is required, and an absent block does not check anything.
 // Checks are independent, so several checks can report the same fault.
 type routesEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Kinds lists the kinds that the entry applies to: [HTTPRoute, GRPCRoute]. Absent: all kinds. Route is the OpenShift
 	// Route.
 	Kinds []routeKind `yaml:"kinds"`
@@ -49,21 +50,19 @@ func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 
 // routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules {
-	s := rulesOf(b.Routes, c, (*routesEntry).rule,
+	return rulesOf(b.Routes, c, (*routesEntry).rule, (*routeView).answersChallenges,
 		ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*routeView).claims, (*routeView).isSolver))...)
-	s.prepare = prepareViews(c, (*routeView).answersChallenges)
-	return s
 }
 
 // EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
 // returns the error of e if e exceeds its limit or expires.
 func (p *Policy) EvaluateRoute(a object.Attributes, route, old *object.Route, e *Effort) ([]Finding, error) {
-	return evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
+	return rule.Evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
 }
 
 // ExplainRoute returns, for every rule of routes, whether it applies to the route.
 func (p *Policy) ExplainRoute(a object.Attributes, route *object.Route) []RuleTrace {
-	return explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
+	return rule.Explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
 }
 
 // gatewayGroup is the API group of Gateway API.
@@ -114,28 +113,30 @@ func (k routeKind) String() string {
 }
 
 // Suggest implements strict.Suggester.
-func (e *routesEntry) Suggest(field string) []string { return claimantDimensions().suggest(field) }
+func (e *routesEntry) Suggest(field string) []string {
+	return rule.ClasslessDimensions().Suggest(field)
+}
 
 // Validate implements strict.Validator.
 func (e *routesEntry) Validate() error {
-	err := e.header.validate(claimantDimensions())
+	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if e.Kinds != nil && len(e.Kinds) == 0 {
 		err = errors.Join(err, strict.Fieldf("kinds", "[] does not list any kind, so the entry does not "+
 			"apply to any object: leave the field out"))
 	}
-	err = errors.Join(err, rejectEmpty("subdomainDomains", e.SubdomainDomains))
+	err = errors.Join(err, rule.RejectEmpty("subdomainDomains", e.SubdomainDomains))
 	switch {
 	case e.Annotations != nil && len(annotationChecks[routeView](e.Annotations)) == 0:
-		none := errNoCheck("denied, required, values or deniedValues")
+		none := rule.ErrNoCheck("denied, required, values or deniedValues")
 		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
 	case len(e.checks()) == 0:
-		return errors.Join(err, errNoCheck("hosts, paths, parents, backends, filters or annotations"))
+		return errors.Join(err, rule.ErrNoCheck("hosts, paths, parents, backends, filters or annotations"))
 	}
 	return err
 }
 
 // checks compiles the entry. Findings are in the order of its fields.
-func (e *routesEntry) checks() []check[routeView] {
+func (e *routesEntry) checks() []rule.Check[routeView] {
 	return slices.Concat(
 		e.Hosts.checks(),
 		unlessSolvers(e.Paths.checks()),
@@ -147,8 +148,8 @@ func (e *routesEntry) checks() []check[routeView] {
 }
 
 // rule compiles the entry. The rule applies only to the kinds of the entry.
-func (e *routesEntry) rule() rule[routeView] {
-	h := e.ruleHeader
-	h.resources = textsOf(e.Kinds)
-	return rule[routeView]{h, e.checks()}
+func (e *routesEntry) rule() rule.Rule[routeView] {
+	h := e.RuleHeader
+	h.LimitTo(text.Plain(e.Kinds))
+	return rule.New(h, e.checks())
 }

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"errors"
+
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // serviceAnnotationRules is the annotations block of a services entry: the rules for all objects, and a rule only for
@@ -16,16 +18,16 @@ type serviceAnnotationRules struct {
 // Validate implements strict.Validator.
 func (b *serviceAnnotationRules) Validate() error {
 	errs := []error{
-		b.annotationRules.Validate(), rejectEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer),
+		b.annotationRules.Validate(), rule.RejectEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer),
 		b.rejectDenied("requiredForLoadBalancer", b.RequiredForLoadBalancer, "no LoadBalancer can pass"),
 	}
 	if len(b.checks()) == 0 {
-		errs = append(errs, errNoCheck("denied, required, requiredForLoadBalancer, values or deniedValues"))
+		errs = append(errs, rule.ErrNoCheck("denied, required, requiredForLoadBalancer, values or deniedValues"))
 	}
 	return errors.Join(errs...)
 }
 
-func (b *serviceAnnotationRules) checks() []check[serviceView] {
+func (b *serviceAnnotationRules) checks() []rule.Check[serviceView] {
 	if b == nil {
 		return nil
 	}
@@ -40,7 +42,7 @@ func (b *serviceAnnotationRules) checks() []check[serviceView] {
 // each listed annotation that is missing or has a value that its regular expression does not match.
 type loadBalancerAnnotations []annotationRequirement
 
-func (c loadBalancerAnnotations) find(svc *serviceView, r *recorder) {
+func (c loadBalancerAnnotations) Find(svc *serviceView, r *rule.Recorder) {
 	if svc.effectiveType() != loadBalancer {
 		return
 	}

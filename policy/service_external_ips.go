@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // externalIPRules is the externalIPs block: {allowed: [203.0.113.0/24, "2001:db8::/32"]}.
@@ -14,11 +15,12 @@ type externalIPRules struct {
 	Allowed []match.CIDR `yaml:"allowed,required"`
 }
 
-func (b *externalIPRules) checks() []check[serviceView] {
+func (b *externalIPRules) checks() []rule.Check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	return []check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))}}
+	passing := rule.Passing(text.Strings(b.Allowed))
+	return []rule.Check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing}}
 }
 
 // externalIPsAllowed is the check externalIPs.allowed. It finds each element of spec.externalIPs that is not in any of
@@ -30,25 +32,25 @@ type externalIPsAllowed struct {
 	passing string
 }
 
-func (c externalIPsAllowed) find(svc *serviceView, r *recorder) {
+func (c externalIPsAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	ips := svc.externalIPs(r)
 	for i := range ips {
 		a := &ips[i]
-		if !r.spend(1) {
+		if !r.Spend(1) {
 			return
 		}
 		if a.err == nil && c.ranges.Covers(a.prefix) {
 			continue
 		}
-		if f := r.tryAdd(a.identity("externalIPs.allowed")); f != nil {
+		if f := r.TryAdd(a.identity("externalIPs.allowed")); f != nil {
 			f.Path, f.Reason = fmt.Sprintf("spec.externalIPs[%d]", i), a.reason(c.passing)
 		}
 	}
 }
 
 // externalIPs returns the elements of spec.externalIPs.
-func (svc *serviceView) externalIPs(r *recorder) []address {
-	if svc.externalAddresses == nil && r.spend(2*len(svc.ExternalIPs)) {
+func (svc *serviceView) externalIPs(r *rule.Recorder) []address {
+	if svc.externalAddresses == nil && r.Spend(2*len(svc.ExternalIPs)) {
 		svc.externalAddresses = make([]address, len(svc.ExternalIPs))
 		for i, s := range svc.ExternalIPs {
 			svc.externalAddresses[i] = newAddress(s)
@@ -70,11 +72,11 @@ func newAddress(s string) address {
 }
 
 // identity returns the identity of a finding about the address. Equal addresses have equal identities.
-func (a *address) identity(check string) identity {
+func (a *address) identity(check string) rule.Identity {
 	if a.err != nil {
-		return identity{check: check, value: a.written}
+		return rule.Identity{Check: check, Value: a.written}
 	}
-	return identity{check: check, prefix: a.prefix}
+	return rule.Identity{Check: check, Prefix: a.prefix}
 }
 
 // reason returns the message about an address that does not pass.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -32,7 +33,7 @@ type externalNameRules struct {
 // Validate implements strict.Validator.
 func (b *externalNameRules) Validate() error {
 	var faults strict.Faults
-	faults.Add(rejectEmpty("denied", b.Denied))
+	faults.Add(rule.RejectEmpty("denied", b.Denied))
 	denied := match.NewHostSet(b.Denied)
 	for _, a := range b.Allowed {
 		if d, also := denied.Covers(a); also {
@@ -42,17 +43,17 @@ func (b *externalNameRules) Validate() error {
 	return faults.Err()
 }
 
-func (b *externalNameRules) checks() []check[serviceView] {
+func (b *externalNameRules) checks() []rule.Check[serviceView] {
 	if b == nil {
 		return nil
 	}
 	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p match.HostPattern) bool { return !allowsUnsafe(p) })
-	return []check[serviceView]{&externalNames{
+	return []rule.Check[serviceView]{&externalNames{
 		unsafeAllowed: match.NewHostSet(meant),
 		denied:        match.NewHostSet(b.Denied),
 		limited:       b.Allowed != nil,
 		allowed:       match.NewHostSet(b.Allowed),
-		passing:       passing(stringsOf(b.Allowed)),
+		passing:       rule.Passing(text.Strings(b.Allowed)),
 	}}
 }
 
@@ -74,17 +75,17 @@ const xBackends = "xbackends"
 
 // backendRule compiles the entry for XBackends. Only the externalNames block applies to them, so an entry without the
 // block is off for XBackends.
-func (e *servicesEntry) backendRule() rule[serviceView] {
-	h, checks := e.ruleHeader, e.ExternalNames.checks()
+func (e *servicesEntry) backendRule() rule.Rule[serviceView] {
+	h, checks := e.RuleHeader, e.ExternalNames.checks()
 	if len(checks) == 0 {
 		h.Mode = Off
 	}
-	return rule[serviceView]{h, checks}
+	return rule.New(h, checks)
 }
 
 // xBackendRules compiles the rules for XBackends.
 func xBackendRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Services, c, (*servicesEntry).backendRule)
+	return rulesOf(b.Services, c, (*servicesEntry).backendRule, nil)
 }
 
 // externalNames finds a Service of type ExternalName whose spec.externalName does not pass, and an XBackend whose
@@ -100,9 +101,9 @@ type externalNames struct {
 	passing       string
 }
 
-func (c *externalNames) find(svc *serviceView, r *recorder) {
+func (c *externalNames) Find(svc *serviceView, r *rule.Recorder) {
 	name, field := svc.ExternalName, "spec.externalName"
-	if r.subject.resource == xBackends {
+	if r.Subject.Resource == xBackends {
 		name, field = svc.ExternalHostname, "spec.externalHostname.hostname"
 		if name == "" {
 			return
@@ -110,12 +111,12 @@ func (c *externalNames) find(svc *serviceView, r *recorder) {
 	} else if svc.effectiveType() != externalName {
 		return
 	}
-	if !r.spend(stepsOf(4, name)) {
+	if !r.Spend(rule.StepsOf(4, name)) {
 		return
 	}
 	host := svc.externalTarget(name)
 	if check, reason := c.evaluate(host); check != "" {
-		r.add(hostIdentity(check, host), field, text.Quote(name)+" "+reason)
+		r.Add(hostIdentity(check, host), field, text.Quote(name)+" "+reason)
 	}
 }
 

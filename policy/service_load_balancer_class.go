@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // loadBalancerClassRules is the loadBalancerClass block: {required: true, allowed: [example.com/internal]}.
@@ -33,15 +34,15 @@ func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 func (b *loadBalancerClassRules) Validate() error {
 	switch {
 	case !b.Required && b.Allowed == nil:
-		return errNoCheck("required: true or allowed")
+		return rule.ErrNoCheck("required: true or allowed")
 	case b.Required && b.Allowed != nil && len(b.Allowed) == 0:
 		return errNothingPasses("a class")
 	}
 	return nil
 }
 
-func (b *loadBalancerClassRules) checks() []check[serviceView] {
-	var cs []check[serviceView]
+func (b *loadBalancerClassRules) checks() []rule.Check[serviceView] {
+	var cs []rule.Check[serviceView]
 	if b != nil && b.Required {
 		cs = append(cs, loadBalancerClassRequired(b.Allowed))
 	}
@@ -56,7 +57,7 @@ func (b *loadBalancerClassRules) checks() []check[serviceView] {
 // which the message lists.
 type loadBalancerClassRequired []loadBalancerClass
 
-func (c loadBalancerClassRequired) find(svc *serviceView, r *recorder) {
+func (c loadBalancerClassRequired) Find(svc *serviceView, r *rule.Recorder) {
 	if svc.effectiveType() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
 		return
 	}
@@ -64,29 +65,29 @@ func (c loadBalancerClassRequired) find(svc *serviceView, r *recorder) {
 	if len(c) > 0 {
 		reason = "is required for a LoadBalancer; allowed: " + text.List(c)
 	}
-	r.add(identity{check: "loadBalancerClass.required"}, "spec.loadBalancerClass", reason)
+	r.Add(rule.Identity{Check: "loadBalancerClass.required"}, "spec.loadBalancerClass", reason)
 }
 
 // loadBalancerClassAllowed is the check loadBalancerClass.allowed. It finds a spec.loadBalancerClass that is not
 // listed.
 type loadBalancerClassAllowed []loadBalancerClass
 
-func (c loadBalancerClassAllowed) find(svc *serviceView, r *recorder) {
+func (c loadBalancerClassAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" {
 		return
 	}
 	class := *svc.LoadBalancerClass
-	if !r.spend(len(c)) || slices.Contains(c, loadBalancerClass(class)) {
+	if !r.Spend(len(c)) || slices.Contains(c, loadBalancerClass(class)) {
 		return
 	}
-	r.add(identity{check: "loadBalancerClass.allowed", value: class}, "spec.loadBalancerClass",
-		text.Quote(class)+" is not allowed"+passing(c))
+	r.Add(rule.Identity{Check: "loadBalancerClass.allowed", Value: class}, "spec.loadBalancerClass",
+		text.Quote(class)+" is not allowed"+rule.Passing(c))
 }
 
-// classes returns spec.loadBalancerClass.
-func (svc *serviceView) classes() classes {
+// Classes returns spec.loadBalancerClass.
+func (svc *serviceView) Classes() [2]string {
 	if svc.LoadBalancerClass == nil {
-		return classes{}
+		return [2]string{}
 	}
-	return classes{*svc.LoadBalancerClass}
+	return [2]string{*svc.LoadBalancerClass}
 }

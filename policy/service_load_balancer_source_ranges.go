@@ -9,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges. Cloud providers read it if the field is
@@ -48,20 +49,20 @@ type sourceRangeRules struct {
 func (b *sourceRangeRules) Validate() error {
 	switch {
 	case !b.Required && b.Allowed == nil:
-		return errNoCheck("required: true or allowed")
+		return rule.ErrNoCheck("required: true or allowed")
 	case b.Required && b.Allowed != nil && len(b.Allowed) == 0:
 		return errNothingPasses("a range")
 	}
 	return nil
 }
 
-func (b *sourceRangeRules) checks() []check[serviceView] {
-	var cs []check[serviceView]
+func (b *sourceRangeRules) checks() []rule.Check[serviceView] {
+	var cs []rule.Check[serviceView]
 	if b != nil && b.Required {
 		cs = append(cs, sourceRangesRequired{})
 	}
 	if b != nil && b.Allowed != nil {
-		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
+		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), rule.Passing(text.Strings(b.Allowed))})
 		cs = append(cs, otherClients(clientAnnotations()))
 	}
 	return cs
@@ -107,18 +108,18 @@ var errManyRanges = fmt.Errorf("it lists more than %d ranges", maxAnnotationRang
 // includes the ranges of the annotation even if the field is set and the cloud provider ignores the annotation, because
 // they would become active if the field was removed. Spaces around a range are ignored. sourceRanges returns nil if
 // there are not enough steps left.
-func (svc *serviceView) sourceRanges(r *recorder) []sourceRange {
+func (svc *serviceView) sourceRanges(r *rule.Recorder) []sourceRange {
 	if svc.ranges != nil {
 		return svc.ranges
 	}
 	list := strings.TrimSpace(svc.Annotations[sourceRangesAnnotation])
 	azure := strings.TrimSpace(svc.Annotations[azureRangesAnnotation])
-	if !r.spend(stepsOf(1, list) + stepsOf(1, azure)) {
+	if !r.Spend(rule.StepsOf(1, list) + rule.StepsOf(1, azure)) {
 		return nil
 	}
 	all := make([]sourceRange, 0, len(svc.LoadBalancerSourceRanges)+rangesIn(list)+rangesIn(azure))
 	for i, s := range svc.LoadBalancerSourceRanges {
-		if !r.spend(stepsOf(2, s)) {
+		if !r.Spend(rule.StepsOf(2, s)) {
 			return nil
 		}
 		all = append(all, newSourceRange(s, i, false))
@@ -145,7 +146,9 @@ func rangesIn(list string) int {
 }
 
 // annotationRanges appends the ranges of an annotation. ok is false if there are not enough steps left.
-func annotationRanges(all []sourceRange, list string, index int, hidden bool, r *recorder) (_ []sourceRange, ok bool) {
+func annotationRanges(
+	all []sourceRange, list string, index int, hidden bool, r *rule.Recorder,
+) (_ []sourceRange, ok bool) {
 	switch {
 	case list == "":
 		return all, true
@@ -153,7 +156,7 @@ func annotationRanges(all []sourceRange, list string, index int, hidden bool, r 
 		return append(all, sourceRange{written: list, index: index, hidden: hidden, err: errManyRanges}), true
 	}
 	for s := range strings.SplitSeq(list, ",") {
-		if !r.spend(stepsOf(2, s)) {
+		if !r.Spend(rule.StepsOf(2, s)) {
 			return nil, false
 		}
 		all = append(all, newSourceRange(s, index, hidden))
@@ -182,11 +185,11 @@ func (svc *serviceView) hasSourceRanges() bool {
 // an explicit choice.
 type sourceRangesRequired struct{}
 
-func (sourceRangesRequired) find(svc *serviceView, r *recorder) {
+func (sourceRangesRequired) Find(svc *serviceView, r *rule.Recorder) {
 	if svc.effectiveType() != loadBalancer || svc.hasSourceRanges() {
 		return
 	}
-	r.add(identity{check: "loadBalancerSourceRanges.required"}, "spec.loadBalancerSourceRanges",
+	r.Add(rule.Identity{Check: "loadBalancerSourceRanges.required"}, "spec.loadBalancerSourceRanges",
 		"is required for a LoadBalancer; list the address ranges that may call it")
 }
 
@@ -199,23 +202,23 @@ type sourceRangesAllowed struct {
 	passing string
 }
 
-func (c sourceRangesAllowed) find(svc *serviceView, r *recorder) {
+func (c sourceRangesAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	ranges := svc.sourceRanges(r)
 	for i := range ranges {
 		s := &ranges[i]
-		if !r.spend(1) {
+		if !r.Spend(1) {
 			return
 		}
-		id := identity{check: "loadBalancerSourceRanges.allowed", idle: s.hidden}
+		id := rule.Identity{Check: "loadBalancerSourceRanges.allowed", Idle: s.hidden}
 		switch {
 		case s.err != nil:
-			id.value = s.written
+			id.Value = s.written
 		case c.ranges.Covers(s.prefix):
 			continue
 		default:
-			id.prefix = s.prefix.Masked()
+			id.Prefix = s.prefix.Masked()
 		}
-		if f := r.tryAdd(id); f != nil {
+		if f := r.TryAdd(id); f != nil {
 			f.Path, f.Reason = s.path(), text.Quote(s.written)+" is not allowed"+c.passing
 			if s.err != nil {
 				f.Reason = text.Quote(s.written) + " is not an address range: " + match.AddrReason(s.err).Error()
@@ -228,16 +231,16 @@ func (c sourceRangesAllowed) find(svc *serviceView, r *recorder) {
 // that has a value.
 type otherClients []string
 
-func (c otherClients) find(svc *serviceView, r *recorder) {
+func (c otherClients) Find(svc *serviceView, r *rule.Recorder) {
 	for _, key := range c {
 		value := svc.Annotations[key]
-		if !r.spend(stepsOf(1, value)) {
+		if !r.Spend(rule.StepsOf(1, value)) {
 			return
 		}
 		if strings.TrimSpace(value) == "" {
 			continue
 		}
-		if f := r.tryAdd(annotation{key, value}.identity("loadBalancerSourceRanges.allowed")); f != nil {
+		if f := r.TryAdd(annotation{key, value}.identity("loadBalancerSourceRanges.allowed")); f != nil {
 			f.Path = annotationPath(key)
 			f.Reason = "lets in clients whose address ranges are not known here; remove it, and list ranges in " +
 				"spec.loadBalancerSourceRanges"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -44,24 +45,24 @@ func (w *writers) Validate() error {
 // Validate implements strict.Validator.
 func (b *loadBalancerStatusRules) Validate() error {
 	if b.Allowed == nil && b.Hostnames == nil && b.Writers == nil {
-		return errNoCheck("allowed, hostnames or writers")
+		return rule.ErrNoCheck("allowed, hostnames or writers")
 	}
 	return nil
 }
 
-func (b *loadBalancerStatusRules) checks() []check[serviceView] {
+func (b *loadBalancerStatusRules) checks() []rule.Check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	var cs []check[serviceView]
+	var cs []rule.Check[serviceView]
 	if b.Allowed != nil {
-		cs = append(cs, statusAllowed{match.NewCIDRSet(b.Allowed), passing(stringsOf(b.Allowed))})
+		cs = append(cs, statusAllowed{match.NewCIDRSet(b.Allowed), rule.Passing(text.Strings(b.Allowed))})
 	}
 	if b.Hostnames != nil {
-		cs = append(cs, statusHostnames{match.NewHostSet(b.Hostnames), passing(stringsOf(b.Hostnames))})
+		cs = append(cs, statusHostnames{match.NewHostSet(b.Hostnames), rule.Passing(text.Strings(b.Hostnames))})
 	}
 	if b.Writers != nil {
-		cs = append(cs, statusWriters{b.Writers, passing(slices.Concat(b.Writers.Users, b.Writers.Groups))})
+		cs = append(cs, statusWriters{b.Writers, rule.Passing(slices.Concat(b.Writers.Users, b.Writers.Groups))})
 	}
 	return cs
 }
@@ -78,17 +79,17 @@ type statusAllowed struct {
 	passing string
 }
 
-func (c statusAllowed) find(svc *serviceView, r *recorder) {
+func (c statusAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	ips := svc.statusIPs(r)
 	for i := range ips {
 		a := &ips[i]
-		if !r.spend(1) {
+		if !r.Spend(1) {
 			return
 		}
 		if a.written == "" || a.err == nil && c.ranges.Covers(a.prefix) {
 			continue
 		}
-		if f := r.tryAdd(statusIdentity(&svc.LoadBalancerIngress[i], "loadBalancerStatus.allowed", a.normal())); f != nil {
+		if f := r.TryAdd(statusIdentity(&svc.LoadBalancerIngress[i], "loadBalancerStatus.allowed", a.normal())); f != nil {
 			f.Path, f.Reason = statusPath(i, "ip"), a.reason(c.passing)
 		}
 	}
@@ -96,8 +97,8 @@ func (c statusAllowed) find(svc *serviceView, r *recorder) {
 
 // statusIdentity returns the identity of a finding about an address or a host name of the element. It contains the mode
 // and the ports too. For example, nodes intercept traffic to an address with the mode VIP, but not with the mode Proxy.
-func statusIdentity(in *object.LoadBalancerIngress, check, value string) identity {
-	return identity{check: check, value: value, detail: in.Ports, use: cmp.Or(in.IPMode, "VIP")}
+func statusIdentity(in *object.LoadBalancerIngress, check, value string) rule.Identity {
+	return rule.Identity{Check: check, Value: value, Detail: in.Ports, Use: cmp.Or(in.IPMode, "VIP")}
 }
 
 // normal returns the canonical form of the address, or its text if it is not a valid address.
@@ -110,8 +111,8 @@ func (a *address) normal() string {
 
 // statusIPs returns an address for each element of status.loadBalancer.ingress. The address is empty if the element has
 // no IP.
-func (svc *serviceView) statusIPs(r *recorder) []address {
-	if svc.statusAddresses == nil && r.spend(2*len(svc.LoadBalancerIngress)) {
+func (svc *serviceView) statusIPs(r *rule.Recorder) []address {
+	if svc.statusAddresses == nil && r.Spend(2*len(svc.LoadBalancerIngress)) {
 		svc.statusAddresses = make([]address, len(svc.LoadBalancerIngress))
 		for i := range svc.LoadBalancerIngress {
 			if ip := svc.LoadBalancerIngress[i].IP; ip != "" {
@@ -129,10 +130,10 @@ type statusHostnames struct {
 	passing  string
 }
 
-func (c statusHostnames) find(svc *serviceView, r *recorder) {
+func (c statusHostnames) Find(svc *serviceView, r *rule.Recorder) {
 	for i := range svc.LoadBalancerIngress {
 		name := svc.LoadBalancerIngress[i].Hostname
-		if !r.spend(stepsOf(2, name)) {
+		if !r.Spend(rule.StepsOf(2, name)) {
 			return
 		}
 		if name == "" {
@@ -143,8 +144,8 @@ func (c statusHostnames) find(svc *serviceView, r *recorder) {
 			continue
 		}
 		id := statusIdentity(&svc.LoadBalancerIngress[i], "loadBalancerStatus.hostnames", host.Name)
-		id.depth = host.Depth
-		if f := r.tryAdd(id); f != nil {
+		id.Depth = host.Depth
+		if f := r.TryAdd(id); f != nil {
 			f.Path, f.Reason = statusPath(i, "hostname"), text.Quote(name)+" is not allowed"+c.passing
 		}
 	}
@@ -157,13 +158,13 @@ type statusWriters struct {
 	passing string
 }
 
-func (c statusWriters) find(svc *serviceView, r *recorder) {
+func (c statusWriters) Find(svc *serviceView, r *rule.Recorder) {
 	if len(svc.LoadBalancerIngress) == 0 || c.includes(r) {
 		return
 	}
 	for i := range svc.LoadBalancerIngress {
 		in := &svc.LoadBalancerIngress[i]
-		if !r.spend(1) {
+		if !r.Spend(1) {
 			return
 		}
 		c.add(in, in.IP, i, "ip", r)
@@ -172,22 +173,22 @@ func (c statusWriters) find(svc *serviceView, r *recorder) {
 }
 
 // includes reports whether the user of the request is a writer.
-func (c statusWriters) includes(r *recorder) bool {
-	s := r.subject
-	if !r.spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.groups)) {
+func (c statusWriters) includes(r *rule.Recorder) bool {
+	s := r.Subject
+	if !r.Spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.Groups)) {
 		return true
 	}
-	return matchesAny(c.writers.Users, s.user) ||
-		slices.ContainsFunc(s.groups, func(g string) bool { return matchesAny(c.writers.Groups, g) })
+	return match.AnyGlob(c.writers.Users, s.User) ||
+		slices.ContainsFunc(s.Groups, func(g string) bool { return match.AnyGlob(c.writers.Groups, g) })
 }
 
 // add adds a finding about a field of an element, unless the value is empty.
-func (c statusWriters) add(in *object.LoadBalancerIngress, value string, i int, field string, r *recorder) {
+func (c statusWriters) add(in *object.LoadBalancerIngress, value string, i int, field string, r *rule.Recorder) {
 	if value == "" {
 		return
 	}
-	if f := r.tryAdd(statusIdentity(in, "loadBalancerStatus.writers", value)); f != nil {
+	if f := r.TryAdd(statusIdentity(in, "loadBalancerStatus.writers", value)); f != nil {
 		f.Path = statusPath(i, field)
-		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.subject.user) + ", who may not" + c.passing
+		f.Reason = text.Quote(value) + " is written by " + text.Quote(r.Subject.User) + ", who may not" + c.passing
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -69,7 +70,7 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 // An annotation with too many ranges takes a limited amount of memory.
 func TestManySourceRanges(t *testing.T) {
 	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
-	r := recorder{effort: new(Effort)}
+	var r rule.Recorder
 	if got := new(viewService(svc)).sourceRanges(&r); len(got) != 1 || cap(got) > maxAnnotationRanges+1 {
 		t.Errorf("%d ranges, room for %d", len(got), cap(got))
 	}

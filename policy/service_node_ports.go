@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // nodePortRules is the nodePorts block: {allowed: []} or {allowed: ["30000-30999"]}.
@@ -13,11 +14,11 @@ type nodePortRules struct {
 	Allowed portRanges `yaml:"allowed,required"`
 }
 
-func (b *nodePortRules) checks() []check[serviceView] {
+func (b *nodePortRules) checks() []rule.Check[serviceView] {
 	if b == nil {
 		return nil
 	}
-	return []check[serviceView]{nodePortsAllowed{b.Allowed, text.List(stringsOf(b.Allowed))}}
+	return []rule.Check[serviceView]{nodePortsAllowed{b.Allowed, text.List(text.Strings(b.Allowed))}}
 }
 
 // nodePortsAllowed is the check nodePorts.allowed. It finds each node port outside the ranges: spec.ports[].nodePort of
@@ -32,22 +33,22 @@ type nodePortsAllowed struct {
 	allowed string // the ranges, for messages
 }
 
-func (c nodePortsAllowed) find(svc *serviceView, r *recorder) {
+func (c nodePortsAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	for i := range svc.Ports {
-		if !r.spend(c.ranges.steps()) {
+		if !r.Spend(c.ranges.steps()) {
 			return
 		}
 		port := svc.Ports[i].NodePort
 		if port == 0 || c.ranges.contains(port) {
 			continue
 		}
-		if f := r.tryAdd(identity{check: "nodePorts.allowed", value: portText(port)}); f != nil {
+		if f := r.TryAdd(rule.Identity{Check: "nodePorts.allowed", Value: portText(port)}); f != nil {
 			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].nodePort", i), c.reason(port, portFix(svc.effectiveType()))
 		}
 	}
 	if port := svc.HealthCheckNodePort; port != 0 && !c.ranges.contains(port) {
-		id := identity{check: "nodePorts.allowed", value: portText(port), use: "health checks"}
-		r.add(id, "spec.healthCheckNodePort", c.reason(port, "set spec.externalTrafficPolicy to Cluster"))
+		id := rule.Identity{Check: "nodePorts.allowed", Value: portText(port), Use: "health checks"}
+		r.Add(id, "spec.healthCheckNodePort", c.reason(port, "set spec.externalTrafficPolicy to Cluster"))
 	}
 }
 
@@ -74,11 +75,11 @@ func portFix(t serviceType) string {
 // traffic directly to Pods, node ports are not needed and only provide a way around it.
 type serviceAllocation struct{}
 
-func (serviceAllocation) find(svc *serviceView, r *recorder) {
+func (serviceAllocation) Find(svc *serviceView, r *rule.Recorder) {
 	allocate := svc.AllocateLoadBalancerNodePorts
 	if svc.effectiveType() != loadBalancer || allocate != nil && !*allocate {
 		return
 	}
-	r.add(identity{check: "allocateLoadBalancerNodePorts", value: "true"}, "spec.allocateLoadBalancerNodePorts",
+	r.Add(rule.Identity{Check: "allocateLoadBalancerNodePorts", Value: "true"}, "spec.allocateLoadBalancerNodePorts",
 		"node ports are allocated to this LoadBalancer, which is denied; set it to false")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // portRange is a range of ports in a policy file that includes both ends: "443" or "8000-8999".
@@ -56,11 +57,11 @@ type portRules struct {
 
 // portChecks compiles rules for one kind of object. It returns nil if b is nil. list is the path of the list whose
 // elements have the ports. port returns the port of one element.
-func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, bool)) []check[T] {
+func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, bool)) []rule.Check[T] {
 	if b == nil {
 		return nil
 	}
-	return []check[T]{portsAllowed[T]{b.Allowed, passing(stringsOf(b.Allowed)), list, port}}
+	return []rule.Check[T]{portsAllowed[T]{b.Allowed, rule.Passing(text.Strings(b.Allowed)), list, port}}
 }
 
 // portsAllowed is the check ports.allowed. It finds each spec.ports[].port of a Service, and each spec.listeners[].port
@@ -73,16 +74,16 @@ type portsAllowed[T any] struct {
 	port    func(obj *T, i int) (port int32, ok bool)
 }
 
-func (c portsAllowed[T]) find(obj *T, r *recorder) {
+func (c portsAllowed[T]) Find(obj *T, r *rule.Recorder) {
 	for i := 0; ; i++ {
 		port, ok := c.port(obj, i)
-		if !ok || !r.spend(c.ranges.steps()) {
+		if !ok || !r.Spend(c.ranges.steps()) {
 			return
 		}
 		if c.ranges.contains(port) {
 			continue
 		}
-		if f := r.tryAdd(identity{check: "ports.allowed", value: portText(port)}); f != nil {
+		if f := r.TryAdd(rule.Identity{Check: "ports.allowed", Value: portText(port)}); f != nil {
 			f.Path, f.Reason = fmt.Sprintf("%s[%d].port", c.list, i), portText(port)+" is not allowed"+c.passing
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -55,42 +56,44 @@ func (b *serviceTypeRules) Validate() error {
 	}
 	switch {
 	case b.Allowed == nil && b.Denied == nil:
-		return errNoCheck("allowed or denied")
+		return rule.ErrNoCheck("allowed or denied")
 	case b.Allowed != nil && b.Denied != nil:
 		return strict.Fieldf("denied",
 			"has no effect next to allowed, which already denies every other type: write only one of them")
 	}
-	return rejectEmpty("denied", b.Denied)
+	return rule.RejectEmpty("denied", b.Denied)
 }
 
-func (b *serviceTypeRules) checks() []check[serviceView] {
+func (b *serviceTypeRules) checks() []rule.Check[serviceView] {
 	switch {
 	case b == nil:
 		return nil
 	case b.Allowed != nil:
-		return []check[serviceView]{serviceTypesAllowed(b.Allowed)}
+		return []rule.Check[serviceView]{serviceTypesAllowed(b.Allowed)}
 	default:
-		return []check[serviceView]{serviceTypesDenied(b.Denied)}
+		return []rule.Check[serviceView]{serviceTypesDenied(b.Denied)}
 	}
 }
 
 // serviceTypesAllowed is the check types.allowed. It finds a spec.type that is not listed. An empty type is ClusterIP.
 type serviceTypesAllowed []serviceType
 
-func (c serviceTypesAllowed) find(svc *serviceView, r *recorder) {
+func (c serviceTypesAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	if t := svc.effectiveType(); !slices.Contains(c, t) {
-		r.add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+passing(c))
+		r.Add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+rule.Passing(c))
 	}
 }
 
 // serviceTypesDenied is the check types.denied. It finds a spec.type that is listed. An empty type is ClusterIP.
 type serviceTypesDenied []serviceType
 
-func (c serviceTypesDenied) find(svc *serviceView, r *recorder) {
+func (c serviceTypesDenied) Find(svc *serviceView, r *rule.Recorder) {
 	if t := svc.effectiveType(); slices.Contains(c, t) {
-		r.add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
+		r.Add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
 	}
 }
 
 // identity returns the identity of a finding about a type.
-func (t serviceType) identity(check string) identity { return identity{check: check, value: string(t)} }
+func (t serviceType) identity(check string) rule.Identity {
+	return rule.Identity{Check: check, Value: string(t)}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -13,7 +14,7 @@ import (
 // is required, and an absent block does not check anything. Only the externalNames block applies to Gateway API
 // XBackends.
 type servicesEntry struct {
-	ruleHeader
+	rule.RuleHeader
 	// Hosts: which hosts its annotations may claim, for example for external-dns or for certificates.
 	Hosts *hostRules `yaml:"hosts"`
 	// Types: which spec.type a Service may have.
@@ -23,7 +24,7 @@ type servicesEntry struct {
 	// NodePorts: which node ports it may have.
 	NodePorts *nodePortRules `yaml:"nodePorts"`
 	// AllocateLoadBalancerNodePorts: deny means that a LoadBalancer must set spec.allocateLoadBalancerNodePorts to false.
-	AllocateLoadBalancerNodePorts denial `yaml:"allocateLoadBalancerNodePorts"`
+	AllocateLoadBalancerNodePorts rule.Denial `yaml:"allocateLoadBalancerNodePorts"`
 	// LoadBalancerClass: which load balancer implementation it may choose.
 	LoadBalancerClass *loadBalancerClassRules `yaml:"loadBalancerClass"`
 	// LoadBalancerSourceRanges: which clients its load balancer may accept connections from.
@@ -39,13 +40,15 @@ type servicesEntry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *servicesEntry) Suggest(field string) []string { return serviceDimensions().suggest(field) }
+func (e *servicesEntry) Suggest(field string) []string {
+	return rule.ServiceDimensions().Suggest(field)
+}
 
 // Validate implements strict.Validator.
 func (e *servicesEntry) Validate() error {
-	err := e.header.validate(serviceDimensions())
+	err := e.Header.ValidateFor(rule.ServiceDimensions())
 	if len(e.checks()) == 0 {
-		return errors.Join(err, errNoCheck("hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
+		return errors.Join(err, rule.ErrNoCheck("hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))
 	}
 	return err
@@ -66,11 +69,9 @@ func viewService(svc *object.Service) serviceView { return serviceView{Service: 
 
 // serviceRules compiles the rules for Services.
 func serviceRules(b *blocks, c *compilation) rules {
-	s := rulesOf(b.Services, c, func(e *servicesEntry) rule[serviceView] {
-		return rule[serviceView]{e.ruleHeader, e.checks()}
-	}, ownerRules(c.owners, (*serviceView).claims)...)
-	s.prepare = prepareViews(c, (*serviceView).answersChallenges)
-	return s
+	return rulesOf(b.Services, c, func(e *servicesEntry) rule.Rule[serviceView] {
+		return rule.New(e.RuleHeader, e.checks())
+	}, (*serviceView).answersChallenges, ownerRules(c.owners, (*serviceView).claims)...)
 }
 
 // serviceKind returns the kind of object in a request: Services or XBackends.
@@ -84,17 +85,17 @@ func serviceKind(a object.Attributes) Kind {
 // EvaluateService evaluates a Service or an XBackend. old is the object before an update, or nil. It returns the error
 // of e if e exceeds its limit or expires.
 func (p *Policy) EvaluateService(a object.Attributes, svc, old *object.Service, e *Effort) ([]Finding, error) {
-	return evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
+	return rule.Evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
 }
 
 // ExplainService returns, for every rule of services, whether it applies to the Service. For an XBackend, it leaves out
 // rules that do not check XBackends.
 func (p *Policy) ExplainService(a object.Attributes, svc *object.Service) []RuleTrace {
-	return explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
+	return rule.Explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
 }
 
 // claims returns the claims in a Service's annotations.
-func (svc *serviceView) claims(r *recorder) *claimSet {
+func (svc *serviceView) claims(r *rule.Recorder) *claimSet {
 	if svc.claimed.list == nil { // an empty list is not nil, so the annotations are read once
 		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
 	}
@@ -102,8 +103,8 @@ func (svc *serviceView) claims(r *recorder) *claimSet {
 }
 
 // checks compiles the entry. Findings are in the order of its fields.
-func (e *servicesEntry) checks() []check[serviceView] {
-	var allocation []check[serviceView]
+func (e *servicesEntry) checks() []rule.Check[serviceView] {
+	var allocation []rule.Check[serviceView]
 	if e.AllocateLoadBalancerNodePorts {
 		allocation = append(allocation, serviceAllocation{})
 	}

@@ -14,13 +14,13 @@ const maxSets = 100
 // bySet returns the entries that are not in a rule set, and a map of the other entries by the name of their rule set.
 func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*blocks) {
 	named := map[string]bool{}
-	b.headers(func(h *header) {
-		if s := h.set(); s != "" && !named[s] {
+	for h := range b.headers {
+		if s := h.Set(); s != "" && !named[s] {
 			if named[s] = true; len(named) == maxSets+1 {
 				errs.Errorf(h.Pos, "match.set: %s is one rule set too many: a policy has at most %d", s, maxSets)
 			}
 		}
-	})
+	}
 	if len(named) == 0 || len(named) > maxSets {
 		return b, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -49,9 +50,9 @@ func (c sharedNamespaces) warnings(at strict.Pos, owners int) strict.Errors {
 }
 
 // include reports whether the object is in a shared gateway namespace. It is false if the Effort is exceeded.
-func (c sharedNamespaces) include(r *recorder) bool {
-	namespace := r.subject.namespace
-	if namespace == "" || !r.spend(stepsOf(len(c), namespace)) {
+func (c sharedNamespaces) include(r *rule.Recorder) bool {
+	namespace := r.Subject.Namespace
+	if namespace == "" || !r.Spend(rule.StepsOf(len(c), namespace)) {
 		return false
 	}
 	for _, n := range c {
@@ -63,15 +64,15 @@ func (c sharedNamespaces) include(r *recorder) bool {
 }
 
 // always exempts every object of its kind.
-func always[T any](*T, *recorder) bool { return true }
+func always[T any](*T, *rule.Recorder) bool { return true }
 
 // claimsUnless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have
 // any.
-func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T, *recorder) bool) claimant[T] {
+func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T, *rule.Recorder) bool) claimant[T] {
 	if len(c) == 0 {
 		return claims
 	}
-	return func(obj *T, r *recorder) *claimSet {
+	return func(obj *T, r *rule.Recorder) *claimSet {
 		if c.include(r) && exempt(obj, r) {
 			return new(claimSet)
 		}
@@ -80,7 +81,7 @@ func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T,
 }
 
 // areInAnnotations reports whether an annotation makes one of the claims. It is true if the Effort is exceeded.
-func (c *claimSet) areInAnnotations(r *recorder) bool {
-	return !r.spend(1+len(c.list)/stepBytes) ||
+func (c *claimSet) areInAnnotations(r *rule.Recorder) bool {
+	return !r.Spend(1+len(c.list)/rule.StepBytes) ||
 		slices.ContainsFunc(c.list, func(h hostClaim) bool { return h.at.in().class == annotationField })
 }

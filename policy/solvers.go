@@ -6,6 +6,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -74,7 +75,7 @@ func (a solverAccounts) users() []string {
 	if a == nil {
 		return SolverAccounts(nil)
 	}
-	return textsOf(a)
+	return text.Plain(a)
 }
 
 // SolverAnnotations returns the annotations that cert-manager adds to the solvers that it creates
@@ -105,17 +106,17 @@ const (
 const solverPort = 8089
 
 // unlessSolver runs a check on objects other than solvers.
-type unlessSolver[T any, P kindView[T]] struct{ check[T] }
+type unlessSolver[T any, P kindView[T]] struct{ rule.Check[T] }
 
-func (c unlessSolver[T, P]) find(obj *T, r *recorder) {
+func (c unlessSolver[T, P]) Find(obj *T, r *rule.Recorder) {
 	if !P(obj).base().solver {
-		c.check.find(obj, r)
+		c.Check.Find(obj, r)
 	}
 }
 
 // unlessSolvers returns checks that do not apply to solvers.
-func unlessSolvers[T any, P kindView[T]](checks []check[T]) []check[T] {
-	all := make([]check[T], len(checks))
+func unlessSolvers[T any, P kindView[T]](checks []rule.Check[T]) []rule.Check[T] {
+	all := make([]rule.Check[T], len(checks))
 	for i, c := range checks {
 		all[i] = unlessSolver[T, P]{c}
 	}
@@ -127,12 +128,12 @@ func hasSolverLabel(m *object.Meta) bool { return m.Labels[solverLabel] == "true
 
 // answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, no TLS, no
 // default backend, and only paths below challengePath.
-func (ing *ingressView) answersChallenges(r *recorder) bool {
+func (ing *ingressView) answersChallenges(r *rule.Recorder) bool {
 	if !hasSolverLabel(&ing.Meta) || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
 		return false
 	}
 	for i := range ing.Rules {
-		if !r.spend(1+len(ing.Rules[i].Paths)) || len(ing.Rules[i].Paths) == 0 {
+		if !r.Spend(1+len(ing.Rules[i].Paths)) || len(ing.Rules[i].Paths) == 0 {
 			return false
 		}
 		for _, p := range ing.Rules[i].Paths {
@@ -146,13 +147,13 @@ func (ing *ingressView) answersChallenges(r *recorder) bool {
 
 // answersChallenges reports whether a route can only answer ACME challenges: it has cert-manager's label, and each
 // match is an exact path below challengePath.
-func (route *routeView) answersChallenges(r *recorder) bool {
+func (route *routeView) answersChallenges(r *rule.Recorder) bool {
 	if !hasSolverLabel(&route.Meta) || len(route.Rules) == 0 {
 		return false
 	}
 	for i := range route.Rules {
 		matches := route.Rules[i].Matches
-		if !r.spend(1+len(matches)) || len(matches) == 0 {
+		if !r.Spend(1+len(matches)) || len(matches) == 0 {
 			return false
 		}
 		for _, m := range matches {
@@ -166,7 +167,7 @@ func (route *routeView) answersChallenges(r *recorder) bool {
 
 // answersChallenges reports whether a Service has the shape that cert-manager gives to the Service of a solver: its
 // label, only the port of the solver, and the type ClusterIP or NodePort.
-func (svc *serviceView) answersChallenges(*recorder) bool {
+func (svc *serviceView) answersChallenges(*rule.Recorder) bool {
 	t := svc.effectiveType()
 	return hasSolverLabel(&svc.Meta) && (t == clusterIP || t == nodePort) &&
 		len(svc.Ports) == 1 && svc.Ports[0].Port == solverPort
@@ -186,11 +187,11 @@ func isChallenge(path string) bool {
 // These conditions do not prove that cert-manager created the Ingress. Anyone who can create Ingresses in a shared
 // gateway namespace can answer the challenges for any host there, and so obtain a certificate for it. The namespace is
 // the reason for the exemption. The conditions only keep ordinary Ingresses from being exempt.
-func (ing *ingressView) isSolver(r *recorder) bool {
+func (ing *ingressView) isSolver(r *rule.Recorder) bool {
 	return ing.answersChallenges(r) && !ing.claims(r).areInAnnotations(r)
 }
 
 // isSolver reports the same for a route.
-func (route *routeView) isSolver(r *recorder) bool {
+func (route *routeView) isSolver(r *rule.Recorder) bool {
 	return route.answersChallenges(r) && !route.claims(r).areInAnnotations(r)
 }

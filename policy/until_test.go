@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // at parses a time in RFC 3339.
@@ -20,70 +22,6 @@ func at(t testing.TB, s string) time.Time {
 		t.Fatal(err)
 	}
 	return v
-}
-
-func TestMoment(t *testing.T) {
-	for text, want := range map[string]string{
-		"2027-01-31":                     "2027-02-01T00:00:00Z", // the end of the day, in UTC
-		"2028-02-28":                     "2028-02-29T00:00:00Z",
-		"2027-12-31":                     "2028-01-01T00:00:00Z",
-		"2027-01-31T18:00:00Z":           "2027-01-31T18:00:00Z",
-		"2027-01-31T18:00:00+01:00":      "2027-01-31T17:00:00Z",
-		"2027-01-31T18:00:00.5Z":         "2027-01-31T18:00:00Z", // shown without the fraction
-		"2027-02-30":                     "",
-		"2027-1-31":                      "",
-		"31.01.2027":                     "",
-		"20270131":                       "",
-		"2027-01-31 18:00:00":            "",
-		"2027-01-31T18:00Z":              "",
-		"2027-01-31T18:00:00":            "",
-		"2027-01-31T24:00:00Z":           "",
-		"tomorrow":                       "",
-		"":                               "",
-		"0227-01-31":                     "",
-		"2999-12-30":                     "2999-12-31T00:00:00Z",
-		"2999-12-31":                     "",
-		"9999-12-31T23:59:59-23:00":      "",
-		strings.Repeat("2027-01-31", 99): "",
-	} {
-		var m moment
-		err := m.UnmarshalText([]byte(text))
-		got := ""
-		if err == nil {
-			got = m.ends.Format(time.RFC3339)
-		}
-		if got != want {
-			t.Errorf("%.30q: got %q (%v), want %q", text, got, err, want)
-		}
-	}
-}
-
-func FuzzMoment(f *testing.F) {
-	for _, text := range []string{"2027-01-31", "2027-01-31T18:00:00+01:00", "2027-02-30", "2999-12-30T23:59:59.999-12:00", "0000-00-00"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var m moment
-		if err := m.UnmarshalText([]byte(text)); err != nil {
-			if msg := err.Error(); len(msg) > 512 || strings.ContainsFunc(msg, func(c rune) bool { return c < ' ' }) {
-				t.Errorf("a sentence of %d bytes, or with control characters: %q", len(msg), msg)
-			}
-			return
-		}
-		if y := m.ends.Year(); y < firstYear || y > lastYear || m.ends.Location() != time.UTC || m.String() != text {
-			t.Errorf("%q ends at %s", text, m.ends)
-		}
-		if m.hasEnded(m.ends.Add(-1)) || !m.hasEnded(m.ends) {
-			t.Errorf("%q does not end at %s", text, m.ends)
-		}
-		var again moment
-		if err := again.UnmarshalText([]byte(m.ends.Format(time.RFC3339Nano))); err != nil || !again.ends.Equal(m.ends) {
-			t.Errorf("%q: %s, again %s (%v)", text, m.ends, again.ends, err)
-		}
-		if day, err := time.Parse(time.DateOnly, text); err == nil && m.ends.Sub(day) != 24*time.Hour {
-			t.Errorf("the day %q ends at %s", text, m.ends)
-		}
-	})
 }
 
 // The exceptions that silence a finding, and their end. There is one row for each place of until, before and after the
@@ -447,10 +385,10 @@ func TestManyFindings(t *testing.T) {
 		existed bool
 		want    string // the end of the last sentence
 	}{
-		{maxFindings - 1, false, "; the policy allows none"},
-		{maxFindings, false, "; the evaluation stopped at 1000 findings"},
-		{maxFindings, true, "; the policy allows none"},
-		{maxFindings + 1, true, "; and 1 more that existed before"},
+		{rule.MaxFindings - 1, false, "; the policy allows none"},
+		{rule.MaxFindings, false, "; the evaluation stopped at 1000 findings"},
+		{rule.MaxFindings, true, "; the policy allows none"},
+		{rule.MaxFindings + 1, true, "; and 1 more that existed before"},
 	} {
 		svc, a := new(object.Service), object.Attributes{Operation: object.Create, Namespace: "shop"}
 		for i := range test.n {
@@ -472,12 +410,12 @@ func TestManyExemptFindings(t *testing.T) {
 	p := mustLoad(t, "services:\n- {name: a, mode: enforce, ports: {allowed: []}}\n- {name: z, mode: enforce, types: {allowed: [ClusterIP]}}\n"+
 		"exceptions:\n- {name: e, rules: [a], match: {namespaces: [shop]}, until: 2027-01-31, reason: x}\n")
 	svc := &object.Service{Type: "NodePort"}
-	for i := range maxFindings + 10 {
+	for i := range rule.MaxFindings + 10 {
 		svc.Ports = append(svc.Ports, object.ServicePort{Port: int32(i + 1)})
 	}
 	findings := must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, nil))
 	last := findings[len(findings)-1]
-	if len(findings) != maxFindings+1 || !last.Denies() {
+	if len(findings) != rule.MaxFindings+1 || !last.Denies() {
 		t.Errorf("%d findings, the last one %+v", len(findings), last)
 	}
 	if want := "; and 10 more that are exempt"; !strings.HasSuffix(last.Reason, want) {
@@ -648,7 +586,7 @@ func TestCostOfExceptions(t *testing.T) {
 		must(mustLoad(t, text).EvaluateService(object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, e))
 		return e.Steps()
 	}
-	few, many := steps(exceptions(1, "r", "shop, other-N")), steps(exceptions(maxExceptions, "r", "other-N"))
+	few, many := steps(exceptions(1, "r", "shop, other-N")), steps(exceptions(1000, "r", "other-N"))
 	if many > few {
 		t.Errorf("%d steps with exceptions for other namespaces, %d with one", many, few)
 	}
@@ -656,8 +594,8 @@ func TestCostOfExceptions(t *testing.T) {
 		t.Errorf("%d steps with ten exceptions, %d with one", ten, one)
 	}
 	for text, want := range map[string]string{
-		exceptions(maxExceptions+1, "r", "shop"):                          "exceptions has 1001 entries; at most 1000 are read",
-		exceptions(1, strings.Repeat("r, ", maxExceptionRules+1), "shop"): "has 101 elements; at most 100 are read",
+		exceptions(1001, "r", "shop"):                     "exceptions has 1001 entries; at most 1000 are read",
+		exceptions(1, strings.Repeat("r, ", 101), "shop"): "has 101 elements; at most 100 are read",
 	} {
 		if _, err := Load(policyFile("p", text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %.200v, want %s", err, want)
@@ -729,8 +667,8 @@ exceptions:
 				if f.Denies() {
 					got = "denies"
 				}
-				if strings.HasSuffix(f.Reason, podsDenied) {
-					got += podsDenied
+				if end := "; its Pods will be denied"; strings.HasSuffix(f.Reason, end) {
+					got += end
 				}
 			}
 			if got != test.want {

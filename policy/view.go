@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -17,12 +18,12 @@ type view struct {
 
 func (v *view) base() *view { return v }
 
-// classes returns no classes. Kinds whose objects have classes define their own method.
-func (*view) classes() classes { return classes{} }
+// Classes returns no classes. Kinds whose objects have classes define their own method.
+func (*view) Classes() [2]string { return [2]string{} }
 
 // kindView is a pointer to the view of an object of a kind.
 type kindView[T any] interface {
-	viewOf[T]
+	rule.ViewOf[T]
 	base() *view
 }
 
@@ -33,10 +34,10 @@ type kindView[T any] interface {
 // into something else, checks skip the old object, so its findings do not count as pre-existing. Otherwise, a tenant
 // could turn a solver into an ordinary Ingress without TLS.
 func prepareViews[T any, P kindView[T]](
-	c *compilation, isSolver func(*T, *recorder) bool,
-) func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder) {
+	c *compilation, isSolver func(*T, *rule.Recorder) bool,
+) func(a object.Attributes, obj *T, r *rule.Recorder, old *T, before *rule.Recorder) {
 	known, solvers := c.known, c.solvers
-	return func(a object.Attributes, obj *T, r *recorder, old *T, before *recorder) {
+	return func(a object.Attributes, obj *T, r *rule.Recorder, old *T, before *rule.Recorder) {
 		P(obj).base().known = known
 		if old != nil {
 			P(old).base().known = known
@@ -53,6 +54,6 @@ func prepareViews[T any, P kindView[T]](
 }
 
 // annotationClaims appends the claims in an object's annotations. claims are the claims in its other fields.
-func (v *view) annotationClaims(kind string, m *object.Meta, claims []hostClaim, r *recorder) []hostClaim {
+func (v *view) annotationClaims(kind string, m *object.Meta, claims []hostClaim, r *rule.Recorder) []hostClaim {
 	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }

@@ -5,19 +5,23 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
 // entryWarnings are warnings about entries that load but do not match any object, or do not let any object pass.
 type entryWarnings struct {
 	errs      strict.Collector
-	remaining int // the number of pattern comparisons that are left of maxCompared
+	remaining int // the number of pattern comparisons that are left of rule.MaxCompared
 }
 
 // warnings returns warnings about the policy's entries, in the same order.
-func (b *blocks) warnings(t *mirrorTable) strict.Errors {
-	w := entryWarnings{remaining: maxCompared}
-	b.headers(w.checkReach)
+func (b *blocks) warnings(t *mirror.Table) strict.Errors {
+	w := entryWarnings{remaining: rule.MaxCompared}
+	for h := range b.headers {
+		w.checkReach(h)
+	}
 	for i := range b.Mirrors {
 		w.checkSources(&b.Mirrors[i])
 	}
@@ -32,16 +36,16 @@ func (b *blocks) warnings(t *mirrorTable) strict.Errors {
 	return w.errs.Errors()
 }
 
-// warn adds a warning about an entry, unless the entry is off or there are maxWarnings already.
-func (w *entryWarnings) warn(h *header, format string, args ...any) {
-	if h.Mode != Off && w.errs.Len() < maxWarnings {
+// warn adds a warning about an entry, unless the entry is off or there are rule.MaxWarnings already.
+func (w *entryWarnings) warn(h *rule.Header, format string, args ...any) {
+	if h.Mode != Off && w.errs.Len() < rule.MaxWarnings {
 		w.errs.Errorf(h.Pos, format, args...)
 	}
 }
 
 // checkReach warns about an entry whose exclude covers its whole match.
-func (w *entryWarnings) checkReach(h *header) {
-	if h.Exclude == nil || h.exempt != nil { // an exclude that ends does not exclude anything later
+func (w *entryWarnings) checkReach(h *rule.Header) {
+	if h.PermanentExclude() == nil { // an exclude that ends does not exclude anything later
 		return
 	}
 	for _, dimension := range []struct {
@@ -64,8 +68,8 @@ func (w *entryWarnings) checkReach(h *header) {
 		{"namespaces", h.Match.Namespaces, h.Exclude.Namespaces},
 		{"users", h.Match.Users, h.Exclude.Users},
 		{"groups", h.Match.Groups, h.Exclude.Groups},
-		{"podLabels", labelGlobs(h.Match.PodLabels), labelGlobs(h.Exclude.PodLabels)},
-		{"labels", labelGlobs(h.Match.Labels), labelGlobs(h.Exclude.Labels)},
+		{"podLabels", h.Match.PodLabelGlobs(), h.Exclude.PodLabelGlobs()},
+		{"labels", h.Match.LabelGlobs(), h.Exclude.LabelGlobs()},
 		{"loadBalancerClasses", h.Match.LoadBalancerClasses, h.Exclude.LoadBalancerClasses},
 	} {
 		excluded := func(g match.Glob) bool { return w.excludes(dimension.exclude, g) }
@@ -74,19 +78,6 @@ func (w *entryWarnings) checkReach(h *header) {
 			return
 		}
 	}
-}
-
-// labelGlobs returns patterns for labels as patterns for key=value. A key without a value is key=*.
-func labelGlobs(labels []labelPattern) []match.Glob {
-	var globs []match.Glob
-	for _, l := range labels {
-		value := l.value
-		if l.anyValue {
-			value = "*"
-		}
-		globs = append(globs, match.Glob(l.key)+"="+value)
-	}
-	return globs
 }
 
 func not[T any](f func(T) bool) func(T) bool { return func(v T) bool { return !f(v) } }
@@ -104,38 +95,30 @@ func (w *entryWarnings) excludes(patterns []match.Glob, g match.Glob) bool {
 	return false
 }
 
-// deniedImagesIn returns images.denied of the entries that are not off.
-func deniedImagesIn(entries []podsEntry) []deniedImagesOf {
-	var all []deniedImagesOf
-	for i := range entries {
-		if e := &entries[i]; e.Mode != Off {
-			all = append(all, deniedImagesOf{e.Pos, e.Images.Denied})
+// deniedImages yields images.denied of the pods entries that are not off, with the positions of the entries.
+func (b *blocks) deniedImages(yield func(strict.Pos, []match.ImagePattern) bool) {
+	for i := range b.Pods {
+		if e := &b.Pods[i]; e.Mode != Off && !yield(e.Pos, e.Images.Denied) {
+			return
 		}
 	}
-	return all
 }
 
 // checkSources warns about a mirror whose exclude covers one of its sources.
-func (w *entryWarnings) checkSources(e *mirrorEntry) {
-	if e.Exclude == nil || len(e.Exclude.Images) == 0 {
-		return
-	}
-	excluded := match.NewImageSet(e.Exclude.Images)
-	for _, s := range e.Sources {
-		if excluded.Covers(match.ImagePattern{Name: s.place}) {
-			w.warn(&e.header, "exclude.images covers the source %s: no image of it is rewritten", s)
-		}
+func (w *entryWarnings) checkSources(e *mirror.Entry) {
+	for _, s := range e.ExcludedSources() {
+		w.warn(&e.Header, "exclude.images covers the source %s: no image of it is rewritten", s)
 	}
 }
 
 // checkFrom warns about a rule that requires mirrors if no mirror is in mode enforce, and about each mirror that does
 // not rewrite images yet.
-func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirrorTable) {
+func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirror.Entry, t *mirror.Table) {
 	if e.Images.From == nil {
 		return
 	}
-	if t.strictest < Enforce {
-		w.warn(&e.header, "images.from denies every image that is not written with the name of a mirror: "+
+	if t.StrictestMode() < Enforce {
+		w.warn(&e.Header, "images.from denies every image that is not written with the name of a mirror: "+
 			"no mirrors entry is in mode enforce, so no image is rewritten")
 		return
 	}
@@ -151,31 +134,28 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirrorEntry, t *mirror
 		if m.Mode == Off || m.Mode == Enforce || m.Match != nil {
 			continue
 		}
-		denied := slices.DeleteFunc(slices.Clone(m.Sources), func(s source) bool {
-			return s.place != "" && passing.Covers(match.ImagePattern{Name: s.place})
-		})
-		if len(denied) > 0 {
-			w.warn(&e.header, "images.from denies the images of %s that are not written with the name of their mirror: "+
-				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(stringsOf(denied)), m.Name, m.Mode)
+		if denied := m.SourcesExcept(passing); len(denied) > 0 {
+			w.warn(&e.Header, "images.from denies the images of %s that are not written with the name of their mirror: "+
+				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(denied), m.Name, m.Mode)
 		}
 	}
 }
 
 // checkAllowed warns about places in images.allowed that images.denied covers, and about allowed places that a mirror
 // rewrites to a place that is not allowed.
-func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirrorTable) {
+func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirror.Table) {
 	allowed, denied := match.NewImageSet(e.Images.Allowed), match.NewImageSet(e.Images.Denied)
 	for _, p := range e.Images.Allowed {
 		if denied.Covers(p) {
-			w.warn(&e.header, "images.allowed has %s, and images.denied covers it: no image of it passes", p)
+			w.warn(&e.Header, "images.allowed has %s, and images.denied covers it: no image of it passes", p)
 			continue
 		}
 		if e.Images.From != nil {
 			continue // images at a mirror pass
 		}
-		if r, at := t.rewrites(p); r != nil && !allowed.Covers(at) {
-			w.warn(&e.header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
-				"allow %[3]s too, or write from: mirrors", p, r.Name, at)
+		if by, at, ok := t.Rewrites(p); ok && !allowed.Covers(at) {
+			w.warn(&e.Header, "images.allowed has %s, and mirrors entry %s rewrites its images to %s, which is not allowed: "+
+				"allow %[3]s too, or write from: mirrors", p, by, at)
 		}
 	}
 }

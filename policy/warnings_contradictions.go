@@ -6,11 +6,13 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
 // checkContradictions warns about contradictory fields in an entry that do not let any object pass.
-func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
+func (w *entryWarnings) checkContradictions(b *blocks, t *mirror.Table) {
 	for i := range b.Pods {
 		w.checkImages(&b.Pods[i], t)
 	}
@@ -30,40 +32,40 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirrorTable) {
 
 // checkImages warns about allowed images whose tag is denied, and about a rule that requires a mirror but denies all
 // mirrors.
-func (w *entryWarnings) checkImages(e *podsEntry, t *mirrorTable) {
+func (w *entryWarnings) checkImages(e *podsEntry, t *mirror.Table) {
 	rule := &e.Images
 	for _, p := range rule.Allowed {
 		tag, isTag := strings.CutPrefix(p.Version, ":")
 		tag, _, _ = strings.Cut(tag, "@")
 		if g, denied := match.FirstGlob(rule.DeniedTags, tag); isTag && denied {
-			w.warn(&e.header, "images.allowed has %s, and images.deniedTags denies its tag, by %s: it does not pass", p, g)
+			w.warn(&e.Header, "images.allowed has %s, and images.deniedTags denies its tag, by %s: it does not pass", p, g)
 		}
 	}
-	if rule.From == nil || rule.Denied == nil || t.len() == 0 {
+	if rule.From == nil || rule.Denied == nil {
 		return
 	}
-	denied := match.NewImageSet(rule.Denied)
-	for i := range t.mirrors {
-		if _, ok := denied.FindPlace(t.mirrors[i].to.place); !ok {
-			return
-		}
+	places, denied := t.Places(), match.NewImageSet(rule.Denied)
+	if slices.ContainsFunc(places, func(place string) bool { _, ok := denied.FindPlace(place); return !ok }) {
+		return
 	}
-	w.warn(&e.header, "images.denied covers all mirrors, and images.from demands one: no image passes")
+	if len(places) > 0 {
+		w.warn(&e.Header, "images.denied covers all mirrors, and images.from demands one: no image passes")
+	}
 }
 
 // checkIngresses warns about a field that is required but does not allow any value.
 func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
 	const nothing = "%s is required, and allowed: [] lets no value pass: no Ingress passes"
 	if h := e.Hosts; h != nil && h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
-		w.warn(&e.header, nothing, "hosts")
+		w.warn(&e.Header, nothing, "hosts")
 	}
 	if c := e.ClassNames; c != nil && c.Required && c.Allowed != nil && len(c.Allowed) == 0 {
-		w.warn(&e.header, nothing, "classNames")
+		w.warn(&e.Header, nothing, "classNames")
 	}
 	if e.Hosts != nil {
-		w.checkSharedHosts(&e.header, e.Hosts.Allowed)
+		w.checkSharedHosts(&e.Header, e.Hosts.Allowed)
 	}
-	w.checkAnnotations(&e.header, e.Annotations)
+	w.checkAnnotations(&e.Header, e.Annotations)
 }
 
 // checkServices warns about an entry that denies all types.
@@ -71,13 +73,13 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 	all := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
 	missing := func(t serviceType) bool { return !slices.Contains(e.Types.Denied, t) }
 	if e.Types != nil && !slices.ContainsFunc(all, missing) {
-		w.warn(&e.header, "types.denied has all types: no Service passes; if that is meant, write types: {allowed: []}")
+		w.warn(&e.Header, "types.denied has all types: no Service passes; if that is meant, write types: {allowed: []}")
 	}
 	if e.Hosts != nil {
-		w.checkSharedHosts(&e.header, e.Hosts.Allowed)
+		w.checkSharedHosts(&e.Header, e.Hosts.Allowed)
 	}
 	if e.Annotations != nil {
-		w.checkAnnotations(&e.header, &e.Annotations.annotationRules)
+		w.checkAnnotations(&e.Header, &e.Annotations.annotationRules)
 	}
 }
 
@@ -85,28 +87,28 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 func (w *entryWarnings) checkRoutes(e *routesEntry) {
 	if h := e.Hosts; h != nil {
 		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
-			w.warn(&e.header, "hosts is required, and allowed: [] lets no value pass: "+
+			w.warn(&e.Header, "hosts is required, and allowed: [] lets no value pass: "+
 				"no HTTPRoute, GRPCRoute or TLSRoute passes")
 		}
-		w.checkSharedHosts(&e.header, h.Allowed)
+		w.checkSharedHosts(&e.Header, h.Allowed)
 	}
-	w.checkAnnotations(&e.header, e.Annotations)
+	w.checkAnnotations(&e.Header, e.Annotations)
 }
 
 // checkGateways warns about an entry that requires hosts but does not allow any host.
 func (w *entryWarnings) checkGateways(e *gatewaysEntry) {
 	if h := e.Hosts; h != nil {
 		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
-			w.warn(&e.header, "hosts is required, and allowed: [] lets no value pass: no Gateway passes")
+			w.warn(&e.Header, "hosts is required, and allowed: [] lets no value pass: no Gateway passes")
 		}
-		w.checkSharedHosts(&e.header, h.Allowed)
+		w.checkSharedHosts(&e.Header, h.Allowed)
 	}
-	w.checkAnnotations(&e.header, e.Annotations)
+	w.checkAnnotations(&e.Header, e.Annotations)
 }
 
 // checkSharedHosts warns about each template of hosts.allowed that lets a namespace use hosts that belong to another
 // namespace by an earlier template.
-func (w *entryWarnings) checkSharedHosts(h *header, allowed []match.HostTemplate) {
+func (w *entryWarnings) checkSharedHosts(h *rule.Header, allowed []match.HostTemplate) {
 	templates := slices.DeleteFunc(slices.Clone(allowed), not(match.HostTemplate.HasPlaceholder))
 	for i, t := range templates {
 		for _, before := range templates[:i] {
@@ -124,7 +126,7 @@ func (w *entryWarnings) checkSharedHosts(h *header, allowed []match.HostTemplate
 
 // checkAnnotations warns about values that one field requires and another field denies with the same regular
 // expression.
-func (w *entryWarnings) checkAnnotations(h *header, rules *annotationRules) {
+func (w *entryWarnings) checkAnnotations(h *rule.Header, rules *annotationRules) {
 	if rules == nil || len(rules.DeniedValues) == 0 {
 		return
 	}

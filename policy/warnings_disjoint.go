@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 )
 
 // checkDisjoint warns about two entries in mode enforce that apply to the same objects, because their match and exclude
@@ -13,51 +15,51 @@ import (
 // patterns are not compared.
 func (w *entryWarnings) checkDisjoint(b *blocks) {
 	same := func(a, b string) bool { return a == b }
-	checkDisjoint(w, b.Pods, "images.allowed", func(e *podsEntry) (*ruleHeader, []match.ImagePattern) {
+	checkDisjoint(w, b.Pods, "images.allowed", func(e *podsEntry) (*rule.RuleHeader, []match.ImagePattern) {
 		if e.Images.From != nil {
-			return &e.ruleHeader, nil // mirrors pass too
+			return &e.RuleHeader, nil // mirrors pass too
 		}
-		return &e.ruleHeader, e.Images.Allowed
+		return &e.RuleHeader, e.Images.Allowed
 	}, imagesMeet)
-	checkDisjoint(w, b.Ingresses, "hosts.allowed", func(e *ingressesEntry) (*ruleHeader, []match.HostPattern) {
+	checkDisjoint(w, b.Ingresses, "hosts.allowed", func(e *ingressesEntry) (*rule.RuleHeader, []match.HostPattern) {
 		if e.Hosts == nil {
-			return &e.ruleHeader, nil
+			return &e.RuleHeader, nil
 		}
-		return &e.ruleHeader, widest(e.Hosts.Allowed)
+		return &e.RuleHeader, widest(e.Hosts.Allowed)
 	}, hostsMeet)
-	checkDisjoint(w, b.Routes, "hosts.allowed", func(e *routesEntry) (*ruleHeader, []match.HostPattern) {
+	checkDisjoint(w, b.Routes, "hosts.allowed", func(e *routesEntry) (*rule.RuleHeader, []match.HostPattern) {
 		if e.Hosts == nil || e.Kinds != nil {
-			return &e.ruleHeader, nil // lists of kinds are not compared
+			return &e.RuleHeader, nil // lists of kinds are not compared
 		}
-		return &e.ruleHeader, widest(e.Hosts.Allowed)
+		return &e.RuleHeader, widest(e.Hosts.Allowed)
 	}, hostsMeet)
-	checkDisjoint(w, b.Gateways, "hosts.allowed", func(e *gatewaysEntry) (*ruleHeader, []match.HostPattern) {
+	checkDisjoint(w, b.Gateways, "hosts.allowed", func(e *gatewaysEntry) (*rule.RuleHeader, []match.HostPattern) {
 		if e.Hosts == nil {
-			return &e.ruleHeader, nil
+			return &e.RuleHeader, nil
 		}
-		return &e.ruleHeader, widest(e.Hosts.Allowed)
+		return &e.RuleHeader, widest(e.Hosts.Allowed)
 	}, hostsMeet)
-	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
+	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) (*rule.RuleHeader, []string) {
 		if e.Types == nil {
-			return &e.ruleHeader, nil
+			return &e.RuleHeader, nil
 		}
-		return &e.ruleHeader, textsOf(e.Types.Allowed)
+		return &e.RuleHeader, text.Plain(e.Types.Allowed)
 	}, same)
-	checkDisjoint(w, b.Services, "loadBalancerClass.allowed", func(e *servicesEntry) (*ruleHeader, []string) {
+	checkDisjoint(w, b.Services, "loadBalancerClass.allowed", func(e *servicesEntry) (*rule.RuleHeader, []string) {
 		if e.LoadBalancerClass == nil {
-			return &e.ruleHeader, nil
+			return &e.RuleHeader, nil
 		}
-		return &e.ruleHeader, textsOf(e.LoadBalancerClass.Allowed)
+		return &e.RuleHeader, text.Plain(e.LoadBalancerClass.Allowed)
 	}, same)
 }
 
 // checkDisjoint compares the list of each entry with the list of the first earlier entry that applies to the same
 // objects.
 func checkDisjoint[E, T any](
-	w *entryWarnings, entries []E, field string, list func(*E) (*ruleHeader, []T), meet func(a, b T) bool,
+	w *entryWarnings, entries []E, field string, list func(*E) (*rule.RuleHeader, []T), meet func(a, b T) bool,
 ) {
 	type first struct {
-		*ruleHeader
+		*rule.RuleHeader
 		allowed []T
 	}
 	firsts := map[string]first{}
@@ -76,7 +78,7 @@ func checkDisjoint[E, T any](
 			firsts[key] = first{h, allowed}
 		case reflect.DeepEqual(h.Match, before.Match) && reflect.DeepEqual(h.Exclude, before.Exclude) &&
 			disjoint(w, before.allowed, allowed, meet):
-			w.warn(&h.header, "%s has nothing in common with the list of %s (%s), which applies to the same objects: "+
+			w.warn(&h.Header, "%s has nothing in common with the list of %s (%s), which applies to the same objects: "+
 				"all rules must pass, so no value can; write one rule with both lists", field, before.Name, before.Pos)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -41,14 +42,14 @@ func (e *podsEntry) modeOfWorkloads() Mode {
 
 // workloadRules compiles the rules for workloads.
 func workloadRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Pods, c, func(e *podsEntry) rule[podView] { return e.workloadRule(c.policy) })
+	return rulesOf(b.Pods, c, func(e *podsEntry) rule.Rule[podView] { return e.workloadRule(c.policy) }, nil)
 }
 
 // workloadRule returns the rule for Pod templates in workloads.
-func (e *podsEntry) workloadRule(p *Policy) rule[podView] {
-	h := e.ruleHeader
-	h.deniesPods, h.Mode = h.Mode == Enforce, e.modeOfWorkloads()
-	return rule[podView]{h, e.checks(p)}
+func (e *podsEntry) workloadRule(p *Policy) rule.Rule[podView] {
+	h := e.RuleHeader
+	h.Weaken(e.modeOfWorkloads())
+	return rule.New(h, e.checks(p))
 }
 
 // WorkloadResult is the result of ReviewWorkload.
@@ -88,15 +89,15 @@ func (p *Policy) ReviewWorkload(a object.Attributes, w, old *object.Workload, e 
 	if w.Owner != "" && isKubernetesController(a.User) {
 		return result, nil
 	}
-	var templatesOfOld func() []part[podView]
+	var templatesOfOld func() []rule.Part[podView]
 	if old != nil {
-		templatesOfOld = func() []part[podView] {
+		templatesOfOld = func() []rule.Part[podView] {
 			of, _, _ := p.templateViews(a, old, e) // the Effort has the error
 			return of
 		}
 	}
 	rules := rulesFor[podView](p, Workloads)
-	result.Findings, err = evaluateParts(rules, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
+	result.Findings, err = rule.EvaluateParts(rules, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
 	return result, err
 }
 
@@ -118,24 +119,24 @@ func isKubernetesController(user string) bool {
 // also returns what happens to the images of each template.
 func (p *Policy) templateViews(
 	a object.Attributes, w *object.Workload, e *Effort,
-) ([]part[podView], []Rewriting, error) {
+) ([]rule.Part[podView], []Rewriting, error) {
 	a = attributesOfPods(a)
-	var all []part[podView]
+	var all []rule.Part[podView]
 	rewritings := make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
 		t := &w.Templates[i]
 		if !canChangeImages(a, &t.Pod) {
 			continue
 		}
-		s := new(newSubject(a, &t.Meta, classes{}, e))
-		s.template = true
+		s := new(rule.NewSubject(a, &t.Meta, [2]string{}, e))
+		s.Template = true
 		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, s, e)
 		if err != nil {
 			return nil, nil, err
 		}
 		rewritings[i] = rw
 		pod := podView{Pod: &t.Pod, outcome: rw.Images}
-		all = append(all, part[podView]{view: pod, subject: s, spec: t.Path})
+		all = append(all, rule.NewPart(pod, s, t.Path))
 	}
 	return all, rewritings, nil
 }
@@ -179,8 +180,8 @@ func (p *Policy) RewriteTemplates(a object.Attributes, w *object.Workload) ([]Te
 	for i := range w.Templates {
 		t := &w.Templates[i]
 		e := new(Effort)
-		s := newSubject(a, &t.Pod.Meta, classes{}, e)
-		s.template = true
+		s := rule.NewSubject(a, &t.Pod.Meta, [2]string{}, e)
+		s.Template = true
 		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &s, e)
 		if err != nil {
 			return nil, err
@@ -197,11 +198,11 @@ func (p *Policy) ExplainWorkload(a object.Attributes, w *object.Workload) []Rule
 	rules := rulesFor[podView](p, Workloads)
 	templates, _, err := p.templateViews(a, w, new(Effort))
 	if err != nil || len(templates) == 0 {
-		return rules.notEvaluated("not evaluated: it has no template with an image that can be evaluated")
+		return rules.NotEvaluated("not evaluated: it has no template with an image that can be evaluated")
 	}
 	if w.Owner != "" && isKubernetesController(a.User) {
-		return rules.notEvaluated("not evaluated: a Kubernetes controller owns it and has written it")
+		return rules.NotEvaluated("not evaluated: a Kubernetes controller owns it and has written it")
 	}
-	return explainParts(rules, templates, weakestMode(w),
+	return rule.ExplainParts(rules, templates, weakestMode(w),
 		"not evaluated: a controller owns it, and only rules with workloads: enforce apply to such a template")
 }

@@ -179,8 +179,8 @@ func TestExplainWorkload(t *testing.T) {
 	legacy.Labels = map[string]string{"legacy": ""}
 	got := p.ExplainWorkload(createWorkload, workload(legacy, template("ghcr.io/a/b:latest")))
 	want := []RuleTrace{
-		{"no-evil", Warn, true, "applies", 0, 0}, {"mirrors", Enforce, true, "applies", 1, 0}, {"tags", Warn, true, "applies", 2, 0},
-		{"watched", Audit, true, "applies", 0, 0},
+		{Rule: "no-evil", Mode: Warn, Applies: true, Why: "applies"}, {Rule: "mirrors", Mode: Enforce, Applies: true, Why: "applies", Findings: 1}, {Rule: "tags", Mode: Warn, Applies: true, Why: "applies", Findings: 2},
+		{Rule: "watched", Mode: Audit, Applies: true, Why: "applies"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -203,12 +203,12 @@ func TestExplainOwnedWorkload(t *testing.T) {
 	)
 	for user, want := range map[string][]RuleTrace{
 		"jane": {
-			{"no-evil", Warn, false, owned, 0, 0}, {"mirrors", Enforce, true, "applies", 1, 0}, {"tags", Warn, false, owned, 0, 0},
-			{"watched", Audit, false, owned, 0, 0},
+			{Rule: "no-evil", Mode: Warn, Why: owned}, {Rule: "mirrors", Mode: Enforce, Applies: true, Why: "applies", Findings: 1}, {Rule: "tags", Mode: Warn, Why: owned},
+			{Rule: "watched", Mode: Audit, Why: owned},
 		},
 		"system:serviceaccount:kube-system:cronjob-controller": {
-			{"no-evil", Warn, false, byIt, 0, 0}, {"mirrors", Enforce, false, byIt, 0, 0}, {"tags", Warn, false, byIt, 0, 0},
-			{"watched", Audit, false, byIt, 0, 0},
+			{Rule: "no-evil", Mode: Warn, Why: byIt}, {Rule: "mirrors", Mode: Enforce, Why: byIt}, {Rule: "tags", Mode: Warn, Why: byIt},
+			{Rule: "watched", Mode: Audit, Why: byIt},
 		},
 	} {
 		a := createWorkload

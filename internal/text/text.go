@@ -4,6 +4,7 @@
 package text
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -124,6 +125,24 @@ func prefix(s string, n int) string {
 		}
 	}
 	return s[:n] // not UTF-8
+}
+
+// Strings returns values in the form in which sentences list them.
+func Strings[T fmt.Stringer](values []T) []string {
+	s := make([]string, len(values))
+	for i, v := range values {
+		s[i] = v.String()
+	}
+	return s
+}
+
+// Plain converts values to strings. It returns nil for an empty list.
+func Plain[S ~string](values []S) []string {
+	var s []string
+	for _, v := range values {
+		s = append(s, string(v))
+	}
+	return s
 }
 
 // List formats values for a sentence: "a", or "a, b, c". If there are more than five, it lists the first five and a

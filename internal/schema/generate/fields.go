@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -25,6 +26,18 @@ type field struct {
 
 func (f field) id() string { return f.owner + "." + f.goName }
 
+// nameOf returns the name of a struct in the schema. It begins with a lower case letter, even if the Go type is
+// exported. The name of a type Entry begins with its package.
+func nameOf(pkg, goName string) string {
+	if goName == "Entry" {
+		return pkg + goName
+	}
+	return strings.ToLower(goName[:1]) + goName[1:]
+}
+
+// nameOfType returns the name of a struct in the schema.
+func nameOfType(typ reflect.Type) string { return nameOf(path.Base(typ.PkgPath()), typ.Name()) }
+
 // fieldsOf returns the fields of a struct in their order, as the decoder reads them.
 func fieldsOf(typ reflect.Type) []field {
 	var fields []field
@@ -40,12 +53,12 @@ func fieldsOf(typ reflect.Type) []field {
 			}
 		case name != "" && name != "-":
 			fields = append(fields, field{
-				owner: typ.Name(), goName: f.Name, name: name, typ: f.Type, required: options == "required",
+				owner: nameOfType(typ), goName: f.Name, name: name, typ: f.Type, required: options == "required",
 			})
 		}
 	}
 	for i := range fields {
-		if fields[i].owner == typ.Name() {
+		if fields[i].owner == nameOfType(typ) {
 			fields[i].beside = fields
 		}
 	}
@@ -71,7 +84,7 @@ func fieldComments(repository string) (map[string]string, error) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
-				addComments(comments, spec)
+				addComments(comments, file.Name.Name, spec)
 			}
 			return true
 		})
@@ -80,8 +93,8 @@ func fieldComments(repository string) (map[string]string, error) {
 	return comments, err
 }
 
-// addComments adds the comments of the fields of a struct.
-func addComments(comments map[string]string, spec *ast.TypeSpec) {
+// addComments adds the comments of the fields of a struct in a package.
+func addComments(comments map[string]string, pkg string, spec *ast.TypeSpec) {
 	s, ok := spec.Type.(*ast.StructType)
 	if !ok {
 		return
@@ -89,7 +102,7 @@ func addComments(comments map[string]string, spec *ast.TypeSpec) {
 	for _, f := range s.Fields.List {
 		for _, name := range f.Names {
 			if comment := commentOf(f); comment != "" {
-				comments[spec.Name.Name+"."+name.Name] = comment
+				comments[nameOf(pkg, spec.Name.Name)+"."+name.Name] = comment
 			}
 		}
 	}

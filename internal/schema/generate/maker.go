@@ -180,7 +180,7 @@ func (m *maker) partOf(owner reflect.Type, f field, only []string) *schema.Schem
 			return &schema.Schema{Ref: schema.RefPrefix + name}
 		}
 	}
-	name := owner.Name() + "." + f.name
+	name := nameOfType(owner) + "." + f.name
 	m.defs[name] = part
 	return &schema.Schema{Ref: schema.RefPrefix + name}
 }
@@ -200,10 +200,11 @@ func (m *maker) value(typ reflect.Type) *schema.Schema {
 	case reflect.Slice:
 		return &schema.Schema{Type: "array", Items: m.value(typ.Elem())}
 	case reflect.Struct:
-		if m.defs[typ.Name()] == nil {
-			m.defs[typ.Name()] = m.object(typ)
+		name := nameOfType(typ)
+		if m.defs[name] == nil {
+			m.defs[name] = m.object(typ)
 		}
-		return &schema.Schema{Ref: schema.RefPrefix + typ.Name()}
+		return &schema.Schema{Ref: schema.RefPrefix + name}
 	case reflect.Bool:
 		return &schema.Schema{Type: "boolean"}
 	case reflect.Int:

@@ -61,7 +61,7 @@ func textPattern(typ reflect.Type) string {
 		return `^[a-z0-9.-]{1,63}$`
 	case "setName":
 		return `^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`
-	case "moment":
+	case "Moment":
 		return `^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.+)?$`
 	case "portRange":
 		return `^[0-9]+(-[0-9]+)?$`

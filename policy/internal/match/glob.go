@@ -81,3 +81,9 @@ func FirstGlob(patterns []Glob, s string) (Glob, bool) {
 	}
 	return "", false
 }
+
+// AnyGlob reports whether a pattern matches s.
+func AnyGlob(patterns []Glob, s string) bool {
+	_, ok := FirstGlob(patterns, s)
+	return ok
+}

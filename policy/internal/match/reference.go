@@ -62,6 +62,10 @@ func ParseReference(s string) (Reference, error) {
 	return Reference{name, suffix}, nil
 }
 
+// ImageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's
+// name.
+const ImageSteps = 4
+
 // ReferenceSteps returns how many steps it takes to parse s as a reference.
 func ReferenceSteps(s string) int { return 3 + min(len(s), maxReference)/16 }
 

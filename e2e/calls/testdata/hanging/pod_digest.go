@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/evergate/evergate/policy/internal/rule"
+)
 
 // digestRequired never returns from the evaluation of an image of hang.example. The test of a hung review builds a
 // server with it.
@@ -10,11 +14,11 @@ func (digestRequired) id() string { return "images.digest" }
 
 func (digestRequired) steps(*podImage) int { return 0 }
 
-func (digestRequired) passes(img *podImage, _ *subject) bool {
+func (digestRequired) passes(img *podImage, _ *rule.Subject) bool {
 	if strings.HasPrefix(img.Ref, "hang.example/") {
 		select {}
 	}
 	return true
 }
 
-func (digestRequired) fault(*podImage, *subject) string { return "" }
+func (digestRequired) fault(*podImage, *rule.Subject) string { return "" }
