@@ -10,6 +10,6 @@
 //	evaluate.go  rules and checks, and their evaluation; parts.go, the evaluation of the parts of an object
 //	index.go     the rules that can match a namespace
 //	finding.go   findings, and the ratchet: only introduced findings deny an update
-//	exceptions.go  the exceptions block; exemptions.go, the exemption of findings; rule_pattern.go, the pattern of rules
+//	exceptions.go  the exceptions block; exemptions.go, the exemption of findings; pattern.go, the pattern of rules
 //	effort.go    limits on the cost of evaluating an object; comparisons.go, limits on the cost of loading a policy
 package rule
