@@ -36,9 +36,11 @@ import() { # import ARCHIVE NODE
 }
 
 # The build environment of the Dockerfile: a shell, and the Go of this machine, which is mounted because it is a thousand times larger.
-builder=localhost/builder:1
+# Its programs are for this machine. Its platform is the one of the image, because buildah 1.28 only finds such images here.
+platform=linux/${EVERGATE_E2E_ARCH:-$(dpkg --print-architecture)}
+builder=localhost/builder-${platform#*/}:1
 make_builder() {
-  ! images inspect --type image $builder >/dev/null 2>&1 || return 0
+  ! images inspect --type image "$builder" >/dev/null 2>&1 || return 0
   [ -x /bin/busybox ] || die "busybox is missing: apt-get install busybox-static"
   mkdir -p "$work/go/bin" "$work/go/etc/ssl/certs" "$work/go/tmp" "$work/go/root"
   chmod 1777 "$work/go/tmp"
@@ -51,7 +53,7 @@ FROM scratch
 COPY . /
 ENV PATH=/usr/local/go/bin:/bin GOPATH=/go GOCACHE=/cache GOPROXY=$(go env GOPROXY) GOSUMDB=$(go env GOSUMDB) GONOSUMDB=$(go env GONOSUMDB)
 EOF
-  build_image --tag $builder "$work/go"
+  build_image --platform "$platform" --tag "$builder" "$work/go"
 }
 
 build() { # build SOURCE TAG
@@ -67,9 +69,9 @@ build() { # build SOURCE TAG
   fi
   make_builder
   # The caches of this machine save minutes and do not change the result, because Go verifies their contents.
-  build_image --platform "linux/${EVERGATE_E2E_ARCH:-$(dpkg --print-architecture)}" --timestamp "$time" \
+  build_image --platform "$platform" --timestamp "$time" \
     --volume "$(go env GOROOT):/usr/local/go:ro" --volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/cache" \
-    --build-arg GO_IMAGE=$builder --build-arg VERSION="$2" --build-arg REVISION="$revision" \
+    --build-arg GO_IMAGE="$builder" --build-arg VERSION="$2" --build-arg REVISION="$revision" \
     --build-arg SOURCE_DATE_EPOCH="$time" --build-arg CREATED="$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)" \
     --tag "evergate.e2e/evergate:$2" "$source"
   archive "evergate.e2e/evergate:$2" "evergate-$2"
