@@ -29,7 +29,7 @@ func (x namespaceIndex) find(s *rule.Subject) *mirror {
 			if !c.pattern.Match(s.Namespace) {
 				continue
 			}
-			if _, ok := c.mirror.Match.Matches(s); !ok {
+			if !c.mirror.Match.Matches(s) {
 				return nil
 			}
 			return c.mirror

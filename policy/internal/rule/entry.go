@@ -51,7 +51,7 @@ func (h *Header) applies(s *Subject) (why selectorResult, ok bool) {
 	if h.resources != nil && !slices.Contains(h.resources, s.Resource) {
 		return selectorResult{dimension: kindsDimension, value: s.Resource}, false
 	}
-	if why, ok = h.Match.Matches(s); !ok {
+	if why, ok = h.Match.matches(s); !ok {
 		return why, false
 	}
 	if h.exempt != nil {

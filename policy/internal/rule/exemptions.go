@@ -107,7 +107,7 @@ func (x *Exceptions) add(e Exemption, rules []rulePattern, of *Selector) {
 // covers reports whether an object meets the match of the exception. Classes are compared as in an exclude. An object
 // is not exempt if it also has another class, or if it has no class, such as a ListenerSet.
 func (e *exception) covers(s *Subject) bool {
-	if _, ok := e.match.Matches(s); !ok {
+	if !e.match.Matches(s) {
 		return false
 	}
 	for _, names := range [][]match.Glob{e.match.ClassNames, e.match.LoadBalancerClasses, e.match.GatewayClassNames} {

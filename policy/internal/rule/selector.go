@@ -152,9 +152,14 @@ const (
 	untilDimension = "until"
 )
 
-// Matches reports whether a match applies to s. If it does not, matches also returns the first dimension that does not
-// match. A nil selector matches every subject.
-func (sel *Selector) Matches(s *Subject) (why selectorResult, ok bool) {
+// Matches reports whether a match applies to s. A nil selector matches every subject.
+func (sel *Selector) Matches(s *Subject) bool {
+	_, ok := sel.matches(s)
+	return ok
+}
+
+// matches is like Matches. If the match does not apply, it also returns the first dimension that does not match.
+func (sel *Selector) matches(s *Subject) (why selectorResult, ok bool) {
 	switch {
 	case sel == nil:
 		return selectorResult{}, true

@@ -45,17 +45,17 @@ func TestMatch(t *testing.T) {
 		"not empty value":   {&Selector{PodLabels: label("app=")}, "not matched by match.podLabels"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, ok := test.match.Matches(&jane); got.String() != test.want || ok != (test.want == "applies") {
+			if got, ok := test.match.matches(&jane); got.String() != test.want || ok != (test.want == "applies") {
 				t.Errorf("got  %s, %t\nwant %s", got, ok, test.want)
 			}
 		})
 	}
-	if got, _ := (&Selector{Users: []match.Glob{"x"}}).Matches(&Subject{}); got.String() != "not matched by match.users" {
+	if got, _ := (&Selector{Users: []match.Glob{"x"}}).matches(&Subject{}); got.String() != "not matched by match.users" {
 		t.Errorf("no user: %s", got)
 	}
 	hostile := &Selector{Namespaces: []match.Glob{"x"}}
 	want := `not matched: match.namespaces does not cover "\x1b[2J"`
-	if got, _ := hostile.Matches(&Subject{Attributes: object.Attributes{Namespace: "\x1b[2J"}}); got.String() != want {
+	if got, _ := hostile.matches(&Subject{Attributes: object.Attributes{Namespace: "\x1b[2J"}}); got.String() != want {
 		t.Errorf("a terminal's escape sequence: %s", got)
 	}
 }
