@@ -26,17 +26,19 @@ type review struct {
 	uid   int // its position in body
 }
 
-// reviews returns the reviews whose costs are measured.
+// reviews returns the reviews whose costs are measured. Their limits are about a tenth above the ratios on an Intel Xeon
+// in November 2026. The same revision that had 1.46 for a typical Pod on an AMD EPYC had 1.92 there, because the floor
+// took two thirds of the time on that processor.
 func reviews() []*review {
 	lines := map[string]review{
-		"pod-small":    {name: "small Pod, images rewritten", path: "/mutate/pods", limit: 1.75},
-		"pod-typical":  {name: "typical Pod, 5 containers", path: "/mutate/pods", limit: 1.75},
-		"pod-large":    {name: "large Pod, 20 containers", path: "/mutate/pods", limit: 2.25},
-		"service":      {name: "Service", path: "/validate/services", limit: 1.75},
-		"ingress-10":   {name: "Ingress, 10 hosts", path: "/validate/ingresses", limit: 1.75, hosts: true},
-		"httproute-16": {name: "HTTPRoute, 16 hosts", path: "/validate/routes", limit: 1.75, hosts: true},
-		"deployment-5": {name: "Deployment, 5 containers", path: "/validate/workloads", limit: 1.75},
-		"ingress-500":  {name: "Ingress, 500 hosts", path: "/validate/ingresses", limit: 3.25},
+		"pod-small":    {name: "small Pod, images rewritten", path: "/mutate/pods", limit: 2.4},
+		"pod-typical":  {name: "typical Pod, 5 containers", path: "/mutate/pods", limit: 2.4},
+		"pod-large":    {name: "large Pod, 20 containers", path: "/mutate/pods", limit: 2.4},
+		"service":      {name: "Service", path: "/validate/services", limit: 2.4},
+		"ingress-10":   {name: "Ingress, 10 hosts", path: "/validate/ingresses", limit: 2.4, hosts: true},
+		"httproute-16": {name: "HTTPRoute, 16 hosts", path: "/validate/routes", limit: 2.4, hosts: true},
+		"deployment-5": {name: "Deployment, 5 containers", path: "/validate/workloads", limit: 2.4},
+		"ingress-500":  {name: "Ingress, 500 hosts", path: "/validate/ingresses", limit: 4.4},
 	}
 	var all []*review
 	for _, b := range reviewtest.Bodies() {
