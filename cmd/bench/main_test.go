@@ -120,7 +120,7 @@ func TestRows(t *testing.T) {
 		{"", "", func(*results) {}},
 		{"title (", "2.10", func(r *results) { r.costs[0].example[0], r.costs[0].many[0] = 2.1, 2.1 }},
 		{"mirrors and", "+16 %", func(r *results) { r.costs[0].many[0] = 2.32 }},
-		{"owned hosts", "+16 %", func(r *results) { r.costs[0].owned[0] = 2.32 }},
+		{"owned hosts", "+21 %", func(r *results) { r.costs[0].owned[0] = 2.42 }},
 		{"p99", "3.10", func(r *results) { r.latency.example[0] = 3.1 }},
 		{"p99", "not measured", func(r *results) { r.latency = nil }},
 		{"p99", "noise: the floor's is 11 ms", func(r *results) { r.latency.floor[0], r.latency.example[0] = 11, 11 }},
@@ -128,7 +128,7 @@ func TestRows(t *testing.T) {
 		{"peak", "73 MiB", func(r *results) { r.memory.most = 73 << 20 }},
 		{"growth of", "+12 %", func(r *results) { r.memory.tenths[9] = 112 }},
 		{"exec to ready", "151 ms", func(r *results) { r.startTook[0] = 151 }},
-		{"binary", "28.0 MiB", func(r *results) { r.size = 28 << 20 }},
+		{"binary", "29.0 MiB", func(r *results) { r.size = 29 << 20 }},
 	} {
 		t.Run(test.row+test.got, func(t *testing.T) {
 			r := &results{
