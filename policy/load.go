@@ -8,11 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -53,55 +51,6 @@ func (f File) source() strict.Source {
 // IsFile reports whether the name of a file in a directory, or of a key in a ConfigMap, is the name of a policy file.
 func IsFile(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
-}
-
-// document is one YAML document of a policy file, as it is written.
-type document struct {
-	Pos strict.Pos `yaml:"-"` // of the start. In merged documents, of the first document with shared gateway namespaces
-	// APIVersion is the version of the file format.
-	APIVersion string `yaml:"apiVersion,required"`
-	// Kind is the name of the file format. It is not a Kubernetes kind, and API servers do not serve it.
-	Kind string `yaml:"kind,required"`
-	// AllowEmpty: true means that the policy may be empty. An empty policy allows every object and does not rewrite
-	// images.
-	AllowEmpty bool `yaml:"allowEmpty"`
-	// AnnotationPrefixes: the prefixes of the annotations that controllers read, in addition to their default prefixes.
-	// Absent: only the default prefixes.
-	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
-	// SharedNamespaces: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other
-	// namespaces. In a pattern, * matches any run of characters. Absent: no namespace is a shared gateway namespace.
-	SharedNamespaces sharedNamespaces `yaml:"sharedGatewayNamespaces"`
-	// GlobbingClasses: the Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a class
-	// matches any run of characters. Absent: *.x covers one label for every class.
-	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
-	// HostAnnotations: annotations that claim hosts, in addition to the known annotations. Absent: only the known
-	// annotations claim hosts.
-	HostAnnotations hostAnnotationRows `yaml:"hostAnnotations"`
-	// SolverAccounts: the users that create ACME challenge solvers. Some checks do not apply to objects of these users
-	// that can only answer challenges. [] means that the checks apply to the objects of all users. Absent:
-	// [system:serviceaccount:cert-manager:cert-manager].
-	SolverAccounts solverAccounts `yaml:"solverAccounts"`
-	// Templates: the custom resources that contain Pod templates, and the fields with the templates. Absent: custom
-	// resources are not evaluated.
-	Templates templates `yaml:"templates"`
-	// Exceptions: which findings are exempt, and until when. Absent: findings are never exempt.
-	Exceptions rule.ExceptionEntries `yaml:"exceptions"`
-	blocks
-}
-
-// DocumentType returns the Go type of one YAML document of a policy file. internal/schema/generate makes the schema of
-// policy files from it.
-func DocumentType() reflect.Type { return reflect.TypeFor[document]() }
-
-// Validate implements strict.Validator.
-func (d *document) Validate() error {
-	if d.APIVersion != fileAPIVersion {
-		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), fileAPIVersion)
-	}
-	if d.Kind != fileKind {
-		return strict.Fieldf("kind", "%s is not an %s", text.Quote(d.Kind), fileKind)
-	}
-	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate(), d.SolverAccounts.validate())
 }
 
 // Load compiles a policy from files. It merges the files in the order of their names and applies the limits for files.
@@ -224,134 +173,6 @@ func Mistakes(err error) int {
 		return errs.Total()
 	}
 	return 1
-}
-
-// merge adds the documents in a file.
-func (d *document) merge(dec *strict.Decoder, f File) {
-	for doc := range dec.Documents(f.source()) {
-		if kind, at := doc.Text("kind"); kind != "" && kind != fileKind {
-			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s", text.Name(kind), fileKind)
-			continue
-		}
-		var part document
-		if !dec.Decode(doc, &part) {
-			// The entries are compared with each other, unless there are more errors than strict.MaxErrors.
-			if !dec.Stopped() && dec.Errors().Len() <= strict.MaxErrors {
-				d.append(&part.blocks)
-				d.Exceptions = append(d.Exceptions, part.Exceptions...)
-			}
-			continue
-		}
-		d.AllowEmpty = d.AllowEmpty || part.AllowEmpty
-		if more := part.AnnotationPrefixes; more != nil {
-			if d.AnnotationPrefixes == nil {
-				d.AnnotationPrefixes = new(annotationPrefixes)
-			}
-			d.AnnotationPrefixes.append(more)
-		}
-		if len(d.SharedNamespaces) == 0 {
-			d.Pos = part.Pos
-		}
-		d.Exceptions = append(d.Exceptions, part.Exceptions...)
-		d.SharedNamespaces = append(d.SharedNamespaces, part.SharedNamespaces...)
-		d.GlobbingClasses = append(d.GlobbingClasses, part.GlobbingClasses...)
-		d.HostAnnotations = append(d.HostAnnotations, part.HostAnnotations...)
-		d.SolverAccounts = d.SolverAccounts.with(part.SolverAccounts)
-		d.Templates = append(d.Templates, part.Templates...)
-		d.append(&part.blocks)
-	}
-}
-
-// compile compares entries with each other and compiles them.
-func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy {
-	d.uniqueNames(errs)
-	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
-	for range d.headers {
-		p.entries++
-	}
-	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
-	c := compilation{
-		Comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
-		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces,
-		exceptions: d.Exceptions.Compile(d.headers, e, errs),
-	}
-	p.counts = d.counts()
-	plain, sets := d.bySet(errs)
-	plain.compile(p, c, errs)
-	p.compileSets(sets, c, errs)
-	if errs.Len() == 0 {
-		p.warnings = slices.Concat(
-			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
-			p.mirrors.WarnDenied(d.deniedImages), d.Templates.warnings(p.counts), d.Exceptions.Warnings(checkNames))
-		p.expiries, p.places = d.expiries(), d.places()
-	}
-	return p
-}
-
-// compare adds errors about conflicts between entries even if the files also have other errors, because a user should
-// see all errors together. Of an entry that already has an error, compare checks only the name.
-func (d *document) compare(e *rule.Comparisons, errs *strict.Collector) {
-	failed := errs.Errors()
-	d.uniqueNames(errs)
-	if len(failed) > strict.MaxErrors {
-		return // it is unknown which entries have the errors that are only counted
-	}
-	for _, entries := range d.all() {
-		kept := reflect.MakeSlice(entries.Type(), 0, entries.Len())
-		for i := range entries.Len() {
-			pos := headOf(entries.Index(i)).Pos
-			if pos.Line > 0 && !slices.ContainsFunc(failed, pos.Contains) {
-				kept = reflect.Append(kept, entries.Index(i))
-			}
-		}
-		entries.Set(kept)
-	}
-	plain, _ := d.bySet(errs)
-	plain.compile(new(Policy), compilation{Comparisons: e, known: defaultAnnotations()}, errs)
-}
-
-// compilation contains the values that the compilation needs in addition to the entries.
-type compilation struct {
-	*rule.Comparisons
-	known            *knownAnnotations
-	solvers          []string // the users that create solvers
-	sharedNamespaces sharedNamespaces
-	exceptions       *rule.Exceptions
-
-	policy *Policy      // the policy that is being compiled; its mirrors are set
-	owners []ownerLevel // of the policy
-}
-
-// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them. isSolver is
-// as in prepareViews.
-func rulesOf[E, T any, P kindView[T]](
-	entries []E, c *compilation, compile func(*E) rule.Rule[T], isSolver func(*T, *rule.Recorder) bool,
-	more ...rule.Rule[T],
-) *rule.Ruleset[T] {
-	return rule.CompileRules(entries, c.exceptions, c.PollDone, compile, prepareViews[T, P](c, isSolver), more)
-}
-
-// uniqueNames adds an error for each name that two entries share, because findings, metrics and alerts could not
-// distinguish the entries.
-func (d *document) uniqueNames(errs *strict.Collector) {
-	first := map[string]strict.Pos{}
-	see := func(h *rule.Header) {
-		if h.Name == "" { // there is already an error about it
-			return
-		}
-		if pos, again := first[string(h.Name)]; again {
-			errs.Errorf(h.Pos, "the name %s is taken by %s: names must be unique in the whole policy",
-				text.Quote(h.Name), pos)
-			return
-		}
-		first[string(h.Name)] = h.Pos
-	}
-	for h := range d.headers {
-		see(h)
-	}
-	for i := range d.Exceptions {
-		see(&rule.Header{Name: d.Exceptions[i].Name, Pos: d.Exceptions[i].Pos})
-	}
 }
 
 // hash returns the SHA-256 of the contents of files, truncated to 12 hexadecimal digits, which people can compare. The

@@ -12,7 +12,7 @@
 // mirrors for the images in a Pod. [Policy.EvaluatePod], [Policy.EvaluateIngress], [Policy.EvaluateService] and
 // [Policy.EvaluateRoute] return the findings of the other entries.
 //
-//	load.go      files → entries → Policy
+//	load.go      files → entries → Policy; document.go, one YAML document and its compilation
 //	limits.go    limits on the cost of loading a policy
 //	sets.go      rule sets: the entries that one webhook path evaluates
 //	kinds.go     the blocks of a policy, and the kinds of objects to which they apply
