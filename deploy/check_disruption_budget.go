@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// disruptionBudget checks that exactly one PodDisruptionBudget selects the Pods, that it allows the eviction of some
-// but not all of them, and that it always allows the eviction of Pods that are not ready.
+// disruptionBudget checks that exactly one PodDisruptionBudget selects the Pods, that it allows the eviction of at
+// least one Pod but not of every Pod, and that it always allows the eviction of Pods that are not ready.
 func disruptionBudget() check {
 	return check{
 		id: "disruption-budget", severity: Error, needs: []premise{coherent(), selected()},

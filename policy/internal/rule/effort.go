@@ -40,7 +40,7 @@ var errTooCostly = fmt.Errorf(
 // Steps returns the number of steps taken so far.
 func (e *Effort) Steps() int { return e.steps }
 
-// spend counts n steps and reports whether the evaluation may continue. A nil Effort neither counts nor limits steps.
+// spend counts n steps and reports whether the evaluation may continue. A nil Effort does not count steps.
 func (e *Effort) spend(n int) bool {
 	if e == nil {
 		return true
