@@ -26,9 +26,9 @@ type review struct {
 	uid   int // its position in body
 }
 
-// reviews returns the reviews whose costs are measured. Their limits are about a tenth above the ratios on an Intel Xeon
-// in November 2026. The ratio depends on the processor: the revision that had 1.46 for a typical Pod on an AMD EPYC had
-// 1.92 there.
+// reviews returns the reviews whose costs are measured. Their limits are about a tenth above the ratios on an Intel
+// Xeon in November 2026. The ratio depends on the processor: the revision that had 1.46 for a typical Pod on an AMD
+// EPYC had 1.92 there.
 func reviews() []*review {
 	lines := map[string]review{
 		"pod-small":    {name: "small Pod, images rewritten", path: "/mutate/pods", limit: 2.4},
