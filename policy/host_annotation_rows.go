@@ -33,11 +33,20 @@ type hostAnnotationRow struct {
 // hostAnnotationKey is a pattern for the keys of annotations, in lower case.
 type hostAnnotationKey match.Glob
 
-// UnmarshalText rejects a pattern that consists only of stars, because most annotations do not contain hosts.
+// longestAnnotationKey is the maximum number of bytes in the key of an annotation: a prefix of 253, a slash and a name
+// of 63 (https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/).
+const longestAnnotationKey = 317
+
+// UnmarshalText rejects a pattern that consists only of stars, because most annotations do not contain hosts. It also
+// rejects a pattern that is longer than every key, because messages contain the pattern.
 func (k *hostAnnotationKey) UnmarshalText(b []byte) error {
 	var g match.Glob
 	if err := g.UnmarshalText(b); err != nil {
 		return err
+	}
+	if len(b) > longestAnnotationKey {
+		return fmt.Errorf("%s has %d bytes: the key of an annotation has at most %d", text.Quote(b), len(b),
+			longestAnnotationKey)
 	}
 	if strings.Trim(string(g), "*") == "" {
 		return fmt.Errorf("%s matches every annotation: write the keys that contain hosts", text.Quote(b))

@@ -99,7 +99,9 @@ func TestHostAnnotationRowErrors(t *testing.T) {
 	row := "{key: a/b, kinds: [Service], grammar: dns}, "
 	for text, want := range map[string]string{
 		"[{key: '**', kinds: [Service], grammar: dns}]": `p:3:25: hostAnnotations[0].key: "**" matches every annotation: write the keys that contain hosts`,
-		"[{key: a/b, kinds: [], grammar: dns}]":         "p:3:37: hostAnnotations[0].kinds: [] does not list any kind: leave the row out",
+		"[{key: " + strings.Repeat("a", 318) + ", kinds: [Service], grammar: dns}]": `p:3:25: hostAnnotations[0].key: "` +
+			strings.Repeat("a", 60) + `"… has 318 bytes: the key of an annotation has at most 317`,
+		"[{key: a/b, kinds: [], grammar: dns}]": "p:3:37: hostAnnotations[0].kinds: [] does not list any kind: leave the row out",
 		"[{key: a/b, kinds: [Pod], grammar: dns}]": `p:3:38: hostAnnotations[0].kinds[0]: "Pod" is not a kind whose annotations are read: ` +
 			"write Ingress, Service, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute, Route, Gateway or DNSEndpoint",
 		"[{key: a/b, kinds: [Service], grammar: nginx}]": `p:3:57: hostAnnotations[0].grammar: "nginx" is not a grammar: write dns, certificate, url or any`,
