@@ -42,6 +42,11 @@ hostAnnotations:
 		{"lb.corp.example/url", "https://ok.example:443/a", nil},
 		{"lb.corp.example/url", "ok.example", nil},
 		{"lb.corp.example/url", "tcp://a.example:443", []string{`"a.example"` + rest}},
+		{"lb.corp.example/url", "a.example/://ok.example", []string{`"a.example"` + rest}},
+		{"lb.corp.example/url", "://ok.example", []string{`"://ok.example" may cover every host; allowed: ok.example`}},
+		{"lb.corp.example/url", "https://ok.example:x@a.example", []string{`"https://ok.example:x@a.example" may cover every host; allowed: ok.example`}},
+		{"lb.corp.example/url", "ok.example:443@a.example/", []string{`"ok.example:443@a.example/" may cover every host; allowed: ok.example`}},
+		{"lb.corp.example/url", "https://ok.example/@a", nil},
 		{"lb.corp.example/url", "tcp://:443", []string{`"tcp://:443" may cover every host; allowed: ok.example`}},
 		{"corp/alias", "a.example", nil},
 	} {

@@ -104,7 +104,8 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 	case "pathmatcher":
 		return choose("v in ['','Path','PathPrefix','PathRegexp']", "[]", "["+one("'**'", "v")+"]")
 	case "url":
-		host := "(w.contains('://')?w.substring(w.indexOf('://')+3):w).split('/')[0].split(':')[0]"
+		authority := "(w.matches('^[a-zA-Z][a-zA-Z0-9+.-]*://')?w.substring(w.indexOf('://')+3):w).split('/')[0]"
+		host := bind("u", authority, choose("u.contains('@')", "'@'", "u.split(':')[0]"))
 		return bind("w", "v.trim()", choose("w==''", "[]", "["+one(bind("e", host, anyDepth("e")), "w")+"]"))
 	case "certificate":
 		return elements + ".map(e," + one(oneLabel("e"), "e") + ")"

@@ -267,7 +267,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	case 2:
 		value = pick(r, "Path", "PathPrefix", "PathRegexp", "Path(`/a`) || Path", "tls://a.example.com:443/x",
 			"https://", "b.example.com:80",
-			"x://*.b.example.com", "a://b://c", value, value)
+			"x://*.b.example.com", "a://b://c", "https://b.example.com:x@c.example.com", "c.example.com/://b.example.com", value,
+			value)
 	case 1:
 		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
 			`Path("Host\"")`, `"Host`, `PathRegexp(/^Host/)`, "`Host`", `a"\`, `"a\" Host" Ho"b"s"c"t`, value)
