@@ -85,9 +85,20 @@ hostAnnotations:
 - {key: external-dns.kubernetes.io/hostname, kinds: [Ingress], grammar: certificate}
 - {key: alb.ingress.kubernetes.io/conditions.web, kinds: [Ingress], grammar: certificate}
 - {key: "alb.ingress.kubernetes.io/*", kinds: [Ingress], grammar: certificate}
+- {key: "cert-manager.io/*", kinds: [Ingress], grammar: dns}
+- {key: corp.example/host, kinds: [Ingress], grammar: certificate}
+- {key: "corp.example/h*", kinds: [Ingress], grammar: any}
+- {key: "corp.example/*s", kinds: [Ingress], grammar: certificate}
+- {key: "corp.example/*s", kinds: [Ingress], grammar: certificate}
+- {key: "corp.example/*es", kinds: [Ingress], grammar: dns}
 ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example, "*.ok.example"]}}]
 `)
 	for key, value := range map[string]string{
+		"cert-manager.io/alt-names":                "*.ok.example", // not as a DNS record
+		"corp.example/host":                        "ok.example",   // any
+		"corp.example/hosts":                       "ok.example",   // any
+		"corp.example/names":                       "~",
+		"corp.example/aliases":                     "*.ok.example", // not as a DNS record
 		"external-dns.kubernetes.io/hostname":      "*.ok.example",
 		"alb.ingress.kubernetes.io/conditions.web": "ok.example", // no JSON
 		"alb.ingress.kubernetes.io/conditions.api": "ok.example",
@@ -134,7 +145,7 @@ services: [{name: s, mode: enforce, hosts: {allowed: []}}]
 	for kind, want := range map[string][]HostAnnotation{
 		"Service": {{"dns.corp.example/name", "dns"}},
 		"Gateway": {{"dns.corp.example/name", "dns"}},
-		"Ingress": {{"alb.ingress.kubernetes.io/conditions.web", "alb"}, {"alb.ingress.kubernetes.io/conditions.web", "dns"}},
+		"Ingress": {{"alb.ingress.kubernetes.io/conditions.web", "dns"}},
 	} {
 		list := doc.HostAnnotations[kind]
 		if got := list[max(0, len(list)-len(want)):]; !slices.Equal(got, want) {
