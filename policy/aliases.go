@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
 )
 
@@ -71,3 +72,15 @@ const (
 // PullSecrets contains the names of Secrets that a Pod needs for the mirrors of its rewritten images, but that are
 // missing in spec.imagePullSecrets. They are in the order of the images.
 type PullSecrets = mirror.PullSecrets
+
+// Template is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the
+// paths of the Pod templates in these objects. It does not evaluate anything by itself. The rules of pods evaluate the
+// Pods.
+type Template = podtemplate.Kind
+
+// TemplatePath is the path from the root of an object to a PodTemplateSpec or a PodSpec. It consists of field names and
+// AnyElement.
+type TemplatePath = podtemplate.Path
+
+// AnyElement matches every field of an object and every element of a list.
+const AnyElement = podtemplate.AnyElement

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -38,7 +39,7 @@ type document struct {
 	SolverAccounts solverAccounts `yaml:"solverAccounts"`
 	// Templates: the custom resources that contain Pod templates, and the fields with the templates. Absent: custom
 	// resources are not evaluated.
-	Templates templates `yaml:"templates"`
+	Templates podtemplate.Entries `yaml:"templates"`
 	// Exceptions: which findings are exempt, and until when. Absent: findings are never exempt.
 	Exceptions rule.ExceptionEntries `yaml:"exceptions"`
 	blocks
@@ -98,7 +99,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 // compile compares entries with each other and compiles them.
 func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
-	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
+	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.Compile(errs)}
 	for range d.headers {
 		p.entries++
 	}
@@ -115,7 +116,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
 			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
-			p.mirrors.WarnDenied(d.deniedImages), d.Templates.warnings(p.counts), d.Exceptions.Warnings(checkNames))
+			p.mirrors.WarnDenied(d.deniedImages), d.Templates.Warnings(p.counts.Pods), d.Exceptions.Warnings(checkNames))
 		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p

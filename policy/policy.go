@@ -77,7 +77,7 @@
 //	globbingClasses                       globbing_classes.go
 //	hostAnnotations                       host_annotation_rows.go
 //	solverAccounts                        solvers.go, with the shapes of solver objects
-//	templates                             templates.go
+//	templates                             internal/podtemplate
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
 // limits. internal/mirror rewrites images. internal/match compares values with patterns for hosts, addresses and
@@ -121,6 +121,10 @@ func (p *Policy) Hash() string { return p.hash }
 
 // Entries returns how many entries the files contain, including entries that are off.
 func (p *Policy) Entries() int { return p.entries }
+
+// Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not
+// change the slice.
+func (p *Policy) Templates() []Template { return p.templates }
 
 // Additions counts the entries that change how a policy's other entries are evaluated.
 type Additions struct {
