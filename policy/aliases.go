@@ -3,6 +3,7 @@ package policy
 import (
 	"time"
 
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
@@ -84,3 +85,12 @@ type TemplatePath = podtemplate.Path
 
 // AnyElement matches every field of an object and every element of a list.
 const AnyElement = podtemplate.AnyElement
+
+// Rewriting is the result of RewritePod.
+type Rewriting = images.Rewriting
+
+// WorkloadResult is the result of ReviewWorkload.
+type WorkloadResult = images.WorkloadResult
+
+// TemplateImage is what happens to an image of a template's Pod.
+type TemplateImage = images.TemplateImage

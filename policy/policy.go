@@ -17,7 +17,6 @@
 //	sets.go      rule sets: the entries that one webhook path evaluates
 //	kinds.go     the blocks of a policy, and the kinds of objects to which they apply
 //	object/      the evaluated objects; object_ref.go, references in them
-//	rewrite.go   the outcome of each image of a Pod
 //
 // # Blocks of a policy file
 //
@@ -25,10 +24,7 @@
 // its specification.
 //
 //	mirrors                               internal/mirror, its entry and the look-up of a mirror
-//	pods                                  pods.go
-//	  images                              pod_images.go; pod_digest.go, its digest
-//	  images about to be rewritten        rewrite_denied.go
-//	  workloads                           workloads.go
+//	pods                                  internal/images, its entry and checks, and the rewriting of images
 //	ingresses                             ingresses.go, with defaultBackend
 //	  hosts                               hosts.go; host_claims.go, the claims of an object; claim_place.go, their fields
 //	  hosts in annotations                host_annotations.go; internal/host, the formats of their values
@@ -80,7 +76,7 @@
 //	templates                             internal/podtemplate
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
-// limits. internal/mirror rewrites images. internal/match compares values with patterns for hosts, addresses and
+// limits. internal/images evaluates and rewrites the images of Pods, and internal/mirror finds their mirrors. internal/match compares values with patterns for hosts, addresses and
 // images, with globs and with regular expressions. internal/host reads host names, and the annotations that claim
 // hosts. internal/strict decodes YAML.
 package policy
@@ -90,7 +86,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -99,7 +94,6 @@ type Policy struct {
 	hash string
 	compiled
 
-	denying  *rule.Ruleset[podView] // see denyingRules
 	warnings strict.Errors
 	expiries []Expiry
 	places   []EntryPlace
@@ -108,7 +102,7 @@ type Policy struct {
 
 	sets   map[string]*Policy // rule sets by name, each with the entries in it
 	set    string             // name of the rule set that this policy represents; empty for the whole policy
-	plain  *Policy            // for the policy of a rule set: the policy that rewrites
+	plain  *Policy            // for the policy of a rule set: the whole policy
 	blocks []string           // blocks in which it has entries; only for a rule set
 
 	entries    int // including entries that are off

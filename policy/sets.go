@@ -75,14 +75,6 @@ func (p *Policy) In(set string, blocks ...string) *Policy {
 	return in
 }
 
-// whole returns the policy that a rule set belongs to, or the policy itself if it is not a rule set.
-func (p *Policy) whole() *Policy {
-	if p.plain != nil {
-		return p.plain
-	}
-	return p
-}
-
 // Set returns the name of the rule set of a policy that In returned. It is empty for other policies.
 func (p *Policy) Set() string { return p.set }
 

@@ -1,4 +1,4 @@
-package policy
+package images
 
 import "github.com/evergate/evergate/policy/internal/rule"
 
