@@ -117,19 +117,21 @@ var defaultAnnotations = sync.OnceValue(func() *knownAnnotations { //nolint:goch
 	return &knownAnnotations{hosts: hostAnnotationTables(nil, nil), nginx: []string{ingressNginxPrefix + "/"}}
 })
 
-// known returns the annotations under the prefixes of the block and under the default prefixes, and the annotations of
-// rows.
-func (p *annotationPrefixes) known(rows hostAnnotationRows) *knownAnnotations {
-	if p == nil && len(rows) == 0 {
-		return defaultAnnotations()
+// newAnnotations returns the annotations under the prefixes of a policy and under the default prefixes, and the
+// annotations of rows. prefixes is nil if the policy does not have that block.
+func newAnnotations(prefixes *annotationPrefixes, rows hostAnnotationRows, globbing globbingClasses) *knownAnnotations {
+	known := *defaultAnnotations()
+	if prefixes != nil || len(rows) > 0 {
+		known.hosts = hostAnnotationTables(prefixes.more(), rows)
 	}
-	nginx := []string{ingressNginxPrefix + "/"}
-	if p != nil {
-		for _, prefix := range p.IngressNginx {
-			nginx = append(nginx, string(prefix)+"/")
+	if prefixes != nil {
+		known.nginx = slices.Clone(known.nginx)
+		for _, prefix := range prefixes.IngressNginx {
+			known.nginx = append(known.nginx, string(prefix)+"/")
 		}
 	}
-	return &knownAnnotations{hosts: hostAnnotationTables(p.more(), rows), nginx: nginx}
+	known.globbing = globbing
+	return &known
 }
 
 // more returns the prefixes of the block, keyed by the current default prefix of their controller.

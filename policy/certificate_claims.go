@@ -4,6 +4,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 func dnsNameHost() claimField        { return claimField{path: "spec.dnsNames[%d]"} }
@@ -12,22 +13,18 @@ func literalSubjectHost() claimField { return claimField{path: "spec.literalSubj
 func uriHost() claimField            { return claimField{path: "spec.uris[%d]"} }
 func ipAddressHost() claimField      { return claimField{path: "spec.ipAddresses[%d]"} }
 
-// claims returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and addresses,
-// which all become part of the certificate. otherNames and emailAddresses identify users and do not claim hosts. isCA
-// allows the certificate to sign others. It does not claim a host either, because the issuer decides whether to issue
-// such a certificate.
-func (crt *certificateView) claims(r *rule.Recorder) *claimSet {
-	if crt.claimed.list != nil {
-		return &crt.claimed
-	}
+// claimsOfCertificate returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and
+// addresses, which all become part of the certificate. otherNames and emailAddresses identify users and do not claim
+// hosts. isCA allows the certificate to sign others. It does not claim a host either, because the issuer decides whether
+// to issue such a certificate. The result is never nil.
+func claimsOfCertificate(crt *object.Certificate, r *rule.Recorder) []hostClaim {
 	names := certificateNames{r: r, claims: make([]hostClaim, 0, len(crt.DNSNames)+len(crt.URIs)+len(crt.IPAddresses)+1)}
 	names.each(dnsNameHost, crt.DNSNames, oneName)
 	names.add(commonNameHost, 0, crt.CommonName, host.CommonName)
 	names.addSubject(crt.LiteralSubject)
 	names.each(uriHost, crt.URIs, host.URIName)
 	names.each(ipAddressHost, crt.IPAddresses, host.AddressName)
-	crt.claimed.list = names.claims
-	return &crt.claimed
+	return names.claims
 }
 
 // certificateNames collects the claims of one Certificate.

@@ -22,7 +22,7 @@ func viewCertificate(crt *object.Certificate) certificateView {
 func certificateRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule.Rule[certificateView] {
 		return rule.New(e.RuleHeader, e.checks())
-	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, always))...)
+	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, nil))...)
 }
 
 // EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
@@ -60,4 +60,12 @@ func (e *certificatesEntry) Validate() error {
 // checks compiles the entry.
 func (e *certificatesEntry) checks() []rule.Check[certificateView] {
 	return hostChecks(e.Hosts, (*certificateView).claims, "spec")
+}
+
+// claims returns the claims of a Certificate.
+func (crt *certificateView) claims(r *rule.Recorder) *claimSet {
+	if crt.claimed.list == nil {
+		crt.claimed.list = claimsOfCertificate(crt.Certificate, r)
+	}
+	return &crt.claimed
 }

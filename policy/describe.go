@@ -84,7 +84,7 @@ func Describe(files ...File) (Document, error) {
 
 // describe returns the document in the form that Describe returns.
 func (d *document) describe() Document {
-	out := Document{HostAnnotations: allHostAnnotations(d.AnnotationPrefixes.more(), d.HostAnnotations)}
+	out := Document{HostAnnotations: describeAnnotations(d.AnnotationPrefixes, d.HostAnnotations)}
 	v := reflect.ValueOf(d).Elem()
 	out.Settings, _ = describe(v).(Fields)
 	for field, entries := range d.all() {

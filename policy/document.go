@@ -105,7 +105,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 	}
 	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
 	c := compilation{
-		Comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
+		Comparisons: e, known: newAnnotations(d.AnnotationPrefixes, d.HostAnnotations, d.GlobbingClasses),
 		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces,
 		exceptions: d.Exceptions.Compile(d.headers, e, errs),
 	}
@@ -141,7 +141,7 @@ func (d *document) compare(e *rule.Comparisons, errs *strict.Collector) {
 		entries.Set(kept)
 	}
 	plain, _ := d.bySet(errs)
-	plain.compile(new(Policy), compilation{Comparisons: e, known: defaultAnnotations()}, errs)
+	plain.compile(new(Policy), compilation{Comparisons: e}, errs)
 }
 
 // compilation contains the values that the compilation needs in addition to the entries.

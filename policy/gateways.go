@@ -91,7 +91,7 @@ func viewGateway(g *object.Gateway) gatewayView { return gatewayView{Gateway: g}
 func gatewayRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule.Rule[gatewayView] {
 		return rule.New(e.RuleHeader, e.checks())
-	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, always))...)
+	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, nil))...)
 }
 
 // EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
@@ -125,3 +125,11 @@ func (g *gatewayView) listeners(r *rule.Recorder) iter.Seq2[int, *object.Listene
 
 // Classes returns spec.gatewayClassName.
 func (g *gatewayView) Classes() [2]string { return [2]string{g.ClassName} }
+
+// claims returns the claims of a Gateway or a ListenerSet.
+func (g *gatewayView) claims(r *rule.Recorder) *claimSet {
+	if g.claimed.list == nil {
+		g.claimed.list = claimsOfGateway(g.Gateway, g.known, r)
+	}
+	return &g.claimed
+}

@@ -36,16 +36,6 @@ func (c globbingClasses) validate() error {
 	return nil
 }
 
-// known returns a copy of the known annotations that includes these classes.
-func (c globbingClasses) known(of *knownAnnotations) *knownAnnotations {
-	if len(c) == 0 {
-		return of
-	}
-	with := *of
-	with.globbing = c
-	return &with
-}
-
 // hasGlobbing reports whether there are any globbing classes.
 func (k *knownAnnotations) hasGlobbing() bool { return k != nil && len(k.globbing) > 0 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // hostAnnotations has a line for each annotation that claims host names. A line contains the key, the kinds that can
@@ -78,6 +79,12 @@ func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationR
 		rows[i].addTo(all)
 	}
 	return all
+}
+
+// describeAnnotations returns the annotations that claim hosts, by kind. Its parameters have the same meaning as those
+// for newAnnotations.
+func describeAnnotations(prefixes *annotationPrefixes, rows hostAnnotationRows) map[string][]HostAnnotation {
+	return allHostAnnotations(prefixes.more(), rows)
 }
 
 // hostAnnotationTables returns a table for each kind. Its parameters have the same meaning as those for
@@ -177,6 +184,17 @@ func claimsOf(
 		}
 	}
 	return claims
+}
+
+// claims appends the claims in an object's annotations. claims are the claims in its other fields. The result is nil
+// only if claims is nil and there are no claims in annotations.
+func (k *knownAnnotations) claims(kind string, m *object.Meta, claims []hostClaim, r *rule.Recorder) []hostClaim {
+	return claimsOf(m.Annotations, annotationHost, claims, r, k.hostTable(kind))
+}
+
+// claimsOfService returns the claims in a Service's annotations. The result is never nil.
+func claimsOfService(svc *object.Service, known *knownAnnotations, r *rule.Recorder) []hostClaim {
+	return known.claims("Service", &svc.Meta, []hostClaim{}, r)
 }
 
 // hostsOfRules yields the hosts of the claims that rules make.

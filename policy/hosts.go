@@ -75,6 +75,30 @@ func (h *fieldHostRules) Validate() error {
 	return errors.Join(h.faults(), h.rejectNothing("required, allowed, denied, wildcards or max"))
 }
 
+// routeHostRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and
+// TLSRoutes, and the annotations by which a route of any kind claims hosts. A wildcard in spec.hostnames covers names
+// at any depth: *.apps.example passes by **.apps.example, but not by *.apps.example. A route without hostnames claims
+// every host of its listeners. An IP address is compared like a name. Header matches, for example of Host, are not
+// claims.
+//
+// If all parents of a route are Services, the route belongs to a mesh. Gateway API does not define hostnames for such
+// routes. Their hostnames are therefore not claims, and may be absent.
+type routeHostRules struct {
+	fieldHostRules
+	// MeshHosts: true means that hostnames are claims even if all parents are Services. Set it for meshes that match
+	// requests by hostnames.
+	MeshHosts bool `yaml:"meshHosts"`
+}
+
+// Validate implements strict.Validator.
+func (h *routeHostRules) Validate() error {
+	if h.MeshHosts && !h.Required && h.rejectNothing("") != nil {
+		return errors.Join(h.faults(),
+			rule.ErrNoCheck("required, allowed, denied, wildcards or max in addition to meshHosts"))
+	}
+	return h.fieldHostRules.Validate()
+}
+
 // fieldHostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that
 // contains the hosts.
 func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) []rule.Check[T] {

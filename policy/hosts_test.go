@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -27,7 +28,7 @@ func TestHostLookup(t *testing.T) {
 			ing.Rules = append(ing.Rules, object.IngressRule{Host: hosts[random.IntN(len(hosts))]})
 		}
 		var lookup hostLookup
-		for i, host := range ruleHosts(ing, false) {
+		for i, host := range claimsOfRules(ing, false, new(rule.Recorder)) {
 			if _, want := set.Covers(host.HostPattern); lookup.find(set, &host) != want {
 				t.Fatalf("set %v, hosts %v: host %d is covered: %t", chosen, ing.Rules, i, want)
 			}
@@ -38,8 +39,8 @@ func TestHostLookup(t *testing.T) {
 // For Ingresses and Services, {namespace} is the namespace of the request. Sentences show the pattern for that
 // namespace.
 func TestHostsOfNamespace(t *testing.T) {
-	const rule = "hosts: {allowed: ['{namespace}.x.example', '*.{namespace}.Apps.example']}"
-	ingresses, services := mustLoadIngressRule(t, rule), mustLoad(t, "services:\n- {name: r, mode: enforce, "+rule+"}\n")
+	const block = "hosts: {allowed: ['{namespace}.x.example', '*.{namespace}.Apps.example']}"
+	ingresses, services := mustLoadIngressRule(t, block), mustLoad(t, "services:\n- {name: r, mode: enforce, "+block+"}\n")
 	for host, passing := range map[string]string{
 		"team-a.x.example":        "team-a",
 		"www.team-b.apps.example": "team-b",

@@ -25,24 +25,17 @@ func defaultBackend() claimField {
 // tlsHost returns the field for a host in spec.tls. A controller serves or orders a certificate for it.
 func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", class: tlsField} }
 
-// ruleHosts returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
-// serves the hosts that are not in any rule.
-func (ing *ingressView) ruleHosts(r *rule.Recorder) []hostClaim {
-	if ing.hosts == nil {
-		steps := 1
-		for i := range ing.Rules {
-			steps += rule.StepsOf(1, ing.Rules[i].Host)
-		}
-		if r.Spend(steps) {
-			ing.hosts = ruleHosts(ing.Ingress, ing.globs(r))
-		}
+// claimsOfRules returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
+// serves the hosts that are not in any rule. If globs is true, *.example in a rule covers names at any depth.
+// claimsOfRules returns nil if the Effort is exceeded.
+func claimsOfRules(ing *object.Ingress, globs bool, r *rule.Recorder) []hostClaim {
+	steps := 1
+	for i := range ing.Rules {
+		steps += rule.StepsOf(1, ing.Rules[i].Host)
 	}
-	return ing.hosts
-}
-
-// ruleHosts returns the claims in the rules and the default backend. If globs is true, *.example covers names at any
-// depth.
-func ruleHosts(ing *object.Ingress, globs bool) []hostClaim {
+	if !r.Spend(steps) {
+		return nil
+	}
 	if len(ing.Rules) == 0 {
 		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noRules})}
 	}
@@ -60,30 +53,17 @@ func ruleHosts(ing *object.Ingress, globs bool) []hostClaim {
 	return hosts
 }
 
-// globs reports whether *.example in a rule of the Ingress covers names at any depth.
-func (ing *ingressView) globs(r *rule.Recorder) bool {
-	if !ing.known.hasGlobbing() {
-		return false
-	}
-	for _, class := range ing.classNames() {
-		if ing.known.isGlobbing(class, r) {
-			return true
-		}
-	}
-	return false
-}
-
-// claims returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are ordered,
-// and in its annotations.
-func (ing *ingressView) claims(r *rule.Recorder) *claimSet {
-	if ing.claimed.list != nil {
-		return &ing.claimed
-	}
-	claims, rules := ing.ruleHosts(r), ing.Rules
+// claimsOfIngress returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are
+// ordered, and in its annotations. claims are the claims of claimsOfRules. claimsOfIngress returns nil if the Effort is
+// exceeded.
+func claimsOfIngress(
+	ing *object.Ingress, claims []hostClaim, known *knownAnnotations, r *rule.Recorder,
+) []hostClaim {
+	rules := ing.Rules
 	for i := range ing.TLS {
 		for j, host := range ing.TLS[i].Hosts {
 			if !r.Spend(rule.StepsOf(1, host)) {
-				return &ing.claimed
+				return nil
 			}
 			// Most lists of TLS hosts repeat the hosts in the rules in the same order. One claim is enough for both.
 			if len(rules) > 0 && host == rules[0].Host {
@@ -98,6 +78,5 @@ func (ing *ingressView) claims(r *rule.Recorder) *claimSet {
 			claims = append(slices.Grow(claims, len(ing.TLS[i].Hosts)-j), c)
 		}
 	}
-	ing.claimed.list = ing.annotationClaims("Ingress", &ing.Meta, claims, r)
-	return &ing.claimed
+	return known.claims("Ingress", &ing.Meta, claims, r)
 }

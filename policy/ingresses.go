@@ -56,7 +56,7 @@ type ingressView struct {
 	view
 	hosts    []hostClaim  // see ruleHosts
 	claimed  claimSet     // see claims
-	coverage *tlsCoverage // see tlsCoverage
+	coverage *tlsCoverage // see tlsCoversHosts
 	paths    []pathPlace  // see allPaths
 	syntax   pathSyntax   // see pathSyntax
 }
@@ -106,4 +106,34 @@ func (defaultBackendDenied) Find(ing *ingressView, r *rule.Recorder) {
 		r.Add(rule.Identity{Check: "defaultBackend"}, "spec.defaultBackend",
 			"gets every request that no rule matches, and is denied; list hosts in spec.rules instead")
 	}
+}
+
+// ruleHosts returns the claims in the rules and the default backend of an Ingress. A class in globbingClasses changes
+// the meaning of *.example in rules.
+func (ing *ingressView) ruleHosts(r *rule.Recorder) []hostClaim {
+	if ing.hosts == nil {
+		ing.hosts = claimsOfRules(ing.Ingress, ing.globs(r), r)
+	}
+	return ing.hosts
+}
+
+// globs reports whether *.example in a rule of the Ingress covers names at any depth.
+func (ing *ingressView) globs(r *rule.Recorder) bool {
+	if !ing.known.hasGlobbing() {
+		return false
+	}
+	for _, class := range ing.classNames() {
+		if ing.known.isGlobbing(class, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// claims returns all claims of an Ingress.
+func (ing *ingressView) claims(r *rule.Recorder) *claimSet {
+	if ing.claimed.list == nil {
+		ing.claimed.list = claimsOfIngress(ing.Ingress, ing.ruleHosts(r), ing.known, r)
+	}
+	return &ing.claimed
 }

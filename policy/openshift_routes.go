@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -95,17 +94,6 @@ func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule.Rule[ope
 	return rules
 }
 
-// openShiftHost returns the field for the host of a Route.
-func openShiftHost() claimField { return claimField{path: "spec.host", class: mainField} }
-
-// openShiftSubdomain returns the field for the subdomain of a Route without a host.
-func openShiftSubdomain() claimField {
-	return claimField{
-		path: "spec.subdomain", class: mainField,
-		every: "%s is below the domain of each router, which means every host", setOne: "; set spec.host instead",
-	}
-}
-
 // routerDomain is a domain below which a router serves hosts.
 type routerDomain string
 
@@ -138,59 +126,8 @@ func (d *routerDomains) claims(route *openShiftRouteView, r *rule.Recorder) *cla
 		return &route.claimed
 	}
 	route.claimed, route.below = claimSet{}, d
-	if !r.Spend(rule.StepsOf(2, route.Host) + rule.StepsOf(1+len(d.names), route.Subdomain)) {
-		return &route.claimed
-	}
-	claims := route.hostClaims()
-	if below {
-		claims = d.subdomainClaims(route.Subdomain)
-	}
-	route.claimed.list = route.annotationClaims("Route", &route.Meta, claims, r)
+	route.claimed.list = claimsOfOpenShiftRoute(route.OpenShiftRoute, d.names, route.known, r)
 	return &route.claimed
-}
-
-// hostClaims returns the claims of spec.host. If wildcardPolicy is Subdomain, the router serves all hosts one label
-// below the parent of the host (openshift/router, pkg/router/template/util/util.go). The host itself is one of them. A
-// wildcardPolicy that the API does not define may mean None or Subdomain, so hostClaims returns the claims for both.
-func (route *openShiftRouteView) hostClaims() []hostClaim {
-	at := claimPlace{in: openShiftHost}
-	if route.Host == "" {
-		return []hostClaim{claimOf(match.EveryHost(), at)}
-	}
-	host := host.OneLabel(route.Host)
-	wide := match.HostPattern{Name: match.ParentHost(host.Name), Depth: match.OneLabelBelow}
-	switch {
-	case host.Depth != match.HostItself, wide.Name == "" && route.WildcardPolicy == wildcardSubdomain:
-		at.unreadable, at.text = true, route.Host
-		return []hostClaim{claimOf(match.EveryHost(), at)}
-	case route.WildcardPolicy == "", route.WildcardPolicy == "None":
-		return []hostClaim{claimOf(host, at)}
-	case route.WildcardPolicy == wildcardSubdomain:
-		return []hostClaim{claimOf(wide, at)}
-	default:
-		return []hostClaim{claimOf(host, at), claimOf(wide, at)}
-	}
-}
-
-const wildcardSubdomain = "Subdomain"
-
-// subdomainClaims returns the claims of spec.subdomain, one below the domain of each router. If the domains are unknown
-// or a resulting host is not a valid name, the claim is every host.
-func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
-	at := claimPlace{in: openShiftSubdomain}
-	if len(d.names) == 0 {
-		at.unreadable, at.text = true, subdomain
-		return []hostClaim{claimOf(match.EveryHost(), at)}
-	}
-	claims := make([]hostClaim, len(d.names))
-	for i, domain := range d.names {
-		claims[i] = claimOf(host.OneLabel(subdomain+"."+domain), at)
-		if claims[i].Depth != match.HostItself {
-			at.unreadable, at.text = true, subdomain
-			return []hostClaim{claimOf(match.EveryHost(), at)}
-		}
-	}
-	return claims
 }
 
 // allPaths returns the path of a Route, which is a prefix. An absent path means /.

@@ -96,8 +96,8 @@ func (p *Policy) ExplainService(a object.Attributes, svc *object.Service) []Rule
 
 // claims returns the claims in a Service's annotations.
 func (svc *serviceView) claims(r *rule.Recorder) *claimSet {
-	if svc.claimed.list == nil { // an empty list is not nil, so the annotations are read once
-		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
+	if svc.claimed.list == nil {
+		svc.claimed.list = claimsOfService(svc.Service, svc.known, r)
 	}
 	return &svc.claimed
 }

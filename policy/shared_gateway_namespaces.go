@@ -63,17 +63,14 @@ func (c sharedNamespaces) include(r *rule.Recorder) bool {
 	return false
 }
 
-// always exempts every object of its kind.
-func always[T any](*T, *rule.Recorder) bool { return true }
-
 // claimsUnless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have
-// any.
+// any. A nil exempt exempts every object.
 func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T, *rule.Recorder) bool) claimant[T] {
 	if len(c) == 0 {
 		return claims
 	}
 	return func(obj *T, r *rule.Recorder) *claimSet {
-		if c.include(r) && exempt(obj, r) {
+		if c.include(r) && (exempt == nil || exempt(obj, r)) {
 			return new(claimSet)
 		}
 		return claims(obj, r)

@@ -52,8 +52,3 @@ func prepareViews[T any, P kindView[T]](
 		}
 	}
 }
-
-// annotationClaims appends the claims in an object's annotations. claims are the claims in its other fields.
-func (v *view) annotationClaims(kind string, m *object.Meta, claims []hostClaim, r *rule.Recorder) []hostClaim {
-	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
-}
