@@ -3,6 +3,8 @@ package policy
 import (
 	"time"
 
+	"github.com/evergate/evergate/policy/internal/claim"
+	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/podtemplate"
@@ -94,3 +96,10 @@ type WorkloadResult = images.WorkloadResult
 
 // TemplateImage is what happens to an image of a template's Pod.
 type TemplateImage = images.TemplateImage
+
+// LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name
+// must have a dot, and its last label must consist of at least two letters or begin with xn--.
+func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
+
+// HostAnnotation is an annotation by which objects of a kind claim hosts.
+type HostAnnotation = claim.HostAnnotation

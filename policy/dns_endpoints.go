@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -11,7 +12,7 @@ import (
 type dnsEndpointView struct {
 	*object.DNSEndpoint
 	view
-	claimed claimSet // see claims
+	claimed claim.Set // see claims
 }
 
 func viewDNSEndpoint(e *object.DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
@@ -20,7 +21,7 @@ func viewDNSEndpoint(e *object.DNSEndpoint) dnsEndpointView { return dnsEndpoint
 func dnsEndpointRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.DNSEndpoints, c, func(e *dnsEndpointsEntry) rule.Rule[dnsEndpointView] {
 		return rule.New(e.RuleHeader, e.checks())
-	}, nil, ownerRules(c.owners, (*dnsEndpointView).claims)...)
+	}, nil, claim.OwnerRules(c.owners, (*dnsEndpointView).claims)...)
 }
 
 // EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
@@ -39,7 +40,7 @@ func (p *Policy) ExplainDNSEndpoint(a object.Attributes, endpoint *object.DNSEnd
 type dnsEndpointsEntry struct {
 	rule.RuleHeader
 	// Hosts restricts the names for which records may be created.
-	Hosts *hostRules `yaml:"hosts"`
+	Hosts *claim.Rules `yaml:"hosts"`
 }
 
 // Suggest implements strict.Suggester.
@@ -58,13 +59,13 @@ func (e *dnsEndpointsEntry) Validate() error {
 
 // checks compiles the entry.
 func (e *dnsEndpointsEntry) checks() []rule.Check[dnsEndpointView] {
-	return hostChecks(e.Hosts, (*dnsEndpointView).claims, "spec.endpoints")
+	return claim.Checks(e.Hosts, (*dnsEndpointView).claims, "spec.endpoints")
 }
 
 // claims returns the claims of a DNSEndpoint.
-func (e *dnsEndpointView) claims(r *rule.Recorder) *claimSet {
-	if e.claimed.list == nil {
-		e.claimed.list = claimsOfDNSEndpoint(e.DNSEndpoint, e.known, r)
+func (e *dnsEndpointView) claims(r *rule.Recorder) *claim.Set {
+	if e.claimed.List == nil {
+		e.claimed.List = claim.OfDNSEndpoint(e.DNSEndpoint, e.known, r)
 	}
 	return &e.claimed
 }

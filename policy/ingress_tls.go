@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -91,9 +92,9 @@ func (tlsCoversHosts) Find(ing *ingressView, r *rule.Recorder) {
 	}
 	hosts := ing.ruleHosts(r)
 	if ing.coverage == nil {
-		ing.coverage = coverageOf(ing.Ingress, r)
+		ing.coverage = claim.CoverageOf(ing.Ingress, r)
 	}
-	ing.coverage.find("tls.coversHosts", hosts, r)
+	ing.coverage.Find("tls.coversHosts", hosts, r)
 }
 
 // allowHTTPAnnotation makes some controllers stop serving plain HTTP if its value is "false".

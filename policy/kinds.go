@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
@@ -34,7 +35,7 @@ type blocks struct {
 	// DNSEndpoints: rules for external-dns DNSEndpoints. Absent: every DNSEndpoint is allowed.
 	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
 	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
-	Owners []ownersEntry `yaml:"owners"`
+	Owners []claim.OwnersEntry `yaml:"owners"`
 }
 
 // all yields the struct field and the entries of each block, in the order of a policy file.
@@ -188,12 +189,8 @@ func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 	if p.mirrors == nil { // the policy of a rule set has the mirrors of the whole policy
 		p.mirrors = mirror.Compile(b.Mirrors, c.Comparisons, errs)
 	}
-	c.policy, c.owners = p, compileOwners(b.Owners, errs)
-	var whole *images.Rules
-	if p.plain != nil {
-		whole = p.plain.images
-	}
-	p.images = images.Compile(b.Pods, p.mirrors, whole, c.exceptions, c.PollDone)
+	c.policy, c.owners = p, claim.CompileOwners(b.Owners, errs)
+	p.images = images.Compile(b.Pods, p.mirrors, c.whole, c.exceptions, c.PollDone)
 	for k, row := range kindRows() {
 		p.rules[k] = row.compile(b, &c)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -15,7 +16,7 @@ import (
 type openShiftRouteView struct {
 	*object.OpenShiftRoute
 	view
-	claimed claimSet       // see routerDomains.claims
+	claimed claim.Set      // see routerDomains.claims
 	below   *routerDomains // the domains for which claimed was computed
 	paths   []pathPlace    // see allPaths
 }
@@ -57,7 +58,7 @@ func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
 	var checks []rule.Check[openShiftRouteView]
 	if e.Hosts != nil {
 		domains := newRouterDomains(e.SubdomainDomains)
-		checks = fieldHostChecks(&e.Hosts.fieldHostRules, domains.claims, "spec.host")
+		checks = claim.FieldChecks(&e.Hosts.FieldRules, domains.claims, "spec.host")
 	}
 	if e.Paths != nil {
 		source := pathSource[openShiftRouteView]{paths: (*openShiftRouteView).allPaths}
@@ -80,16 +81,16 @@ func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
 // openShiftOwners returns the rules that check the owners of hosts in OpenShift Routes. The domains of routers come
 // from the subdomainDomains of routes entries. An entry in a weaker mode does not provide domains for owners in a
 // stricter mode.
-func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule.Rule[openShiftRouteView] {
+func openShiftOwners(levels claim.Owners, entries []routesEntry) []rule.Rule[openShiftRouteView] {
 	var rules []rule.Rule[openShiftRouteView]
 	for i := range levels {
 		var all []routerDomain
 		for j := range entries {
-			if e := &entries[j]; e.Mode >= levels[i].mode {
+			if e := &entries[j]; e.Mode >= levels[i].Mode {
 				all = append(all, e.SubdomainDomains...)
 			}
 		}
-		rules = append(rules, ownerRules(levels[i:i+1], newRouterDomains(all).claims)...)
+		rules = append(rules, claim.OwnerRules(levels[i:i+1], newRouterDomains(all).claims)...)
 	}
 	return rules
 }
@@ -120,13 +121,13 @@ func newRouterDomains(list []routerDomain) *routerDomains {
 
 // claims returns the claims of a Route. They are in its host and its annotations. If the host is empty, its subdomain
 // is used instead.
-func (d *routerDomains) claims(route *openShiftRouteView, r *rule.Recorder) *claimSet {
+func (d *routerDomains) claims(route *openShiftRouteView, r *rule.Recorder) *claim.Set {
 	below := route.Host == "" && route.Subdomain != ""
-	if route.claimed.list != nil && (!below || route.below == d) {
+	if route.claimed.List != nil && (!below || route.below == d) {
 		return &route.claimed
 	}
-	route.claimed, route.below = claimSet{}, d
-	route.claimed.list = claimsOfOpenShiftRoute(route.OpenShiftRoute, d.names, route.known, r)
+	route.claimed, route.below = claim.Set{}, d
+	route.claimed.List = claim.OfOpenShiftRoute(route.OpenShiftRoute, d.names, route.known, r)
 	return &route.claimed
 }
 

@@ -3,18 +3,20 @@ package policy
 import (
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
-func (h *routeHostRules) checks() []rule.Check[routeView] {
+// routeHostChecks compiles the hosts block of a routes entry. It returns no checks if h is nil.
+func routeHostChecks(h *claim.RouteRules) []rule.Check[routeView] {
 	switch {
 	case h == nil:
 		return nil
 	case h.MeshHosts:
-		return fieldHostChecks(&h.fieldHostRules, (*routeView).claimsInMesh, "spec.hostnames")
+		return claim.FieldChecks(&h.FieldRules, (*routeView).claimsInMesh, "spec.hostnames")
 	default:
-		return fieldHostChecks(&h.fieldHostRules, (*routeView).claims, "spec.hostnames")
+		return claim.FieldChecks(&h.FieldRules, (*routeView).claims, "spec.hostnames")
 	}
 }
 
@@ -26,21 +28,21 @@ func (route *routeView) isMesh() bool {
 
 // claims returns the claims of a route's annotations and hostnames. It omits the hostnames of a route that belongs to a
 // mesh.
-func (route *routeView) claims(r *rule.Recorder) *claimSet {
+func (route *routeView) claims(r *rule.Recorder) *claim.Set {
 	route.findClaims(r)
 	return &route.claimed
 }
 
 // claimsInMesh returns the claims of a route's annotations and hostnames, also if the route belongs to a mesh.
-func (route *routeView) claimsInMesh(r *rule.Recorder) *claimSet {
+func (route *routeView) claimsInMesh(r *rule.Recorder) *claim.Set {
 	route.findClaims(r)
 	return &route.claimedInMesh
 }
 
 // findClaims fills claimed and claimedInMesh.
 func (route *routeView) findClaims(r *rule.Recorder) {
-	if route.claimedInMesh.list == nil {
+	if route.claimedInMesh.List == nil {
 		kind := routeKind(r.Subject.Resource).String()
-		route.claimed.list, route.claimedInMesh.list = claimsOfRoute(route.Route, kind, route.isMesh(), route.known, r)
+		route.claimed.List, route.claimedInMesh.List = claim.OfRoute(route.Route, kind, route.isMesh(), route.known, r)
 	}
 }

@@ -1,6 +1,6 @@
 package export
 
-// A claim is the set of hosts that one place in an object reaches, as in policy/host_claims.go. In expressions it is
+// A claim is the set of hosts that one place in an object reaches, as in internal/claim. In expressions it is
 // a map:
 //
 //	path   the field

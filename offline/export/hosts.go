@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// The checks of policy/hosts.go. They check claims: see host_claims.go.
+// The checks of policy/internal/claim/rules.go. They check claims: see host_claims.go.
 
 // LargestIngress is the largest number of hosts in an Ingress for which the API server can evaluate all checks of
 // hosts, even if every host is denied. A test in the module equivalence verifies it.
@@ -25,7 +25,7 @@ func fieldHostFields() known {
 	return fields
 }
 
-// hostChecks returns the checks of the hosts block, in the order of policy/hosts.go. claims is the name of the
+// hostChecks returns the checks of the hosts block, in the order of policy/internal/claim/rules.go. claims is the name of the
 // variable with the claims, and list is the field with the hosts.
 func hostChecks(block policy.Fields, claims, list string) []check {
 	var all []check

@@ -30,7 +30,9 @@ func Compile(
 		return rule.New(e.RuleHeader, e.checks(r))
 	}, nil, nil)
 	r.workloads = rule.CompileRules(entries, exceptions, isDone, func(e *Entry) rule.Rule[podView] {
-		return e.workloadRule(r)
+		h := e.RuleHeader
+		h.Weaken(e.modeOfWorkloads())
+		return rule.New(h, e.checks(r))
 	}, nil, nil)
 	r.denying = r.pods.Only(deniesImages)
 	return r

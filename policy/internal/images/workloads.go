@@ -41,13 +41,6 @@ func (e *Entry) modeOfWorkloads() rule.Mode {
 	return min(e.Mode, mode)
 }
 
-// workloadRule returns the rule for Pod templates in workloads.
-func (e *Entry) workloadRule(r *Rules) rule.Rule[podView] {
-	h := e.RuleHeader
-	h.Weaken(e.modeOfWorkloads())
-	return rule.New(h, e.checks(r))
-}
-
 // WorkloadResult is the result of ReviewWorkload.
 type WorkloadResult struct {
 	Findings []rule.Finding

@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	"slices"
@@ -25,10 +25,10 @@ func defaultBackend() claimField {
 // tlsHost returns the field for a host in spec.tls. A controller serves or orders a certificate for it.
 func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", class: tlsField} }
 
-// claimsOfRules returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
-// serves the hosts that are not in any rule. If globs is true, *.example in a rule covers names at any depth.
-// claimsOfRules returns nil if the Effort is exceeded.
-func claimsOfRules(ing *object.Ingress, globs bool, r *rule.Recorder) []hostClaim {
+// OfRules returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
+// serves the hosts that are not in any rule. If one of the classes of the Ingress is a globbing class, *.example in a rule
+// covers names at any depth. OfRules returns nil if the Effort is exceeded.
+func OfRules(ing *object.Ingress, classes [2]string, known *Annotations, r *rule.Recorder) []Claim {
 	steps := 1
 	for i := range ing.Rules {
 		steps += rule.StepsOf(1, ing.Rules[i].Host)
@@ -36,10 +36,11 @@ func claimsOfRules(ing *object.Ingress, globs bool, r *rule.Recorder) []hostClai
 	if !r.Spend(steps) {
 		return nil
 	}
+	globs := known.areGlobbing(classes, r)
 	if len(ing.Rules) == 0 {
-		return []hostClaim{claimOf(match.EveryHost(), claimPlace{in: noRules})}
+		return []Claim{claimOf(match.EveryHost(), claimPlace{in: noRules})}
 	}
-	hosts := make([]hostClaim, len(ing.Rules), len(ing.Rules)+1)
+	hosts := make([]Claim, len(ing.Rules), len(ing.Rules)+1)
 	for i := range ing.Rules {
 		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{in: ruleHost, i: int32(i)})
 		if globs && hosts[i].Depth == match.OneLabelBelow {
@@ -53,12 +54,12 @@ func claimsOfRules(ing *object.Ingress, globs bool, r *rule.Recorder) []hostClai
 	return hosts
 }
 
-// claimsOfIngress returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are
-// ordered, and in its annotations. claims are the claims of claimsOfRules. claimsOfIngress returns nil if the Effort is
+// OfIngress returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are
+// ordered, and in its annotations. claims are the claims of OfRules. OfIngress returns nil if the Effort is
 // exceeded.
-func claimsOfIngress(
-	ing *object.Ingress, claims []hostClaim, known *knownAnnotations, r *rule.Recorder,
-) []hostClaim {
+func OfIngress(
+	ing *object.Ingress, claims []Claim, known *Annotations, r *rule.Recorder,
+) []Claim {
 	rules := ing.Rules
 	for i := range ing.TLS {
 		for j, host := range ing.TLS[i].Hosts {

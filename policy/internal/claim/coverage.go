@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // asCertified returns the hosts that the text of a claim means in a certificate. A controller may use *.example for
 // names at any depth, but in a certificate the wildcard covers only names one label below.
-func (h *hostClaim) asCertified() match.HostPattern {
+func (h *Claim) asCertified() match.HostPattern {
 	p := h.HostPattern
 	if p.Depth == match.LabelsBelow && !p.IsEvery() {
 		p.Depth = match.OneLabelBelow
@@ -20,15 +20,15 @@ func (h *hostClaim) asCertified() match.HostPattern {
 	return p
 }
 
-// tlsCoverage contains the hosts that spec.tls of an Ingress covers.
-type tlsCoverage struct {
+// Coverage contains the hosts that spec.tls of an Ingress covers.
+type Coverage struct {
 	hosts   *match.HostSet
 	unnamed string // the end of the sentences if an element of spec.tls has no hosts
 }
 
-// coverageOf returns the hosts that spec.tls of an Ingress covers. The result is incomplete if the Effort is exceeded.
-func coverageOf(ing *object.Ingress, r *rule.Recorder) *tlsCoverage {
-	c := &tlsCoverage{}
+// CoverageOf returns the hosts that spec.tls of an Ingress covers. The result is incomplete if the Effort is exceeded.
+func CoverageOf(ing *object.Ingress, r *rule.Recorder) *Coverage {
+	c := &Coverage{}
 	n := 0
 	for i := range ing.TLS {
 		n += len(ing.TLS[i].Hosts)
@@ -51,8 +51,8 @@ func coverageOf(ing *object.Ingress, r *rule.Recorder) *tlsCoverage {
 	return c
 }
 
-// find adds a finding of the given check for each claim whose hosts are not covered.
-func (c *tlsCoverage) find(check string, claims []hostClaim, r *rule.Recorder) {
+// Find adds a finding of the given check for each claim whose hosts are not covered.
+func (c *Coverage) Find(check string, claims []Claim, r *rule.Recorder) {
 	for i := range claims {
 		h := &claims[i]
 		if !r.Spend(h.steps()) {
@@ -68,7 +68,7 @@ func (c *tlsCoverage) find(check string, claims []hostClaim, r *rule.Recorder) {
 }
 
 // uncovered returns the sentence about a host that is not covered.
-func (c *tlsCoverage) uncovered(h *hostClaim) string {
+func (c *Coverage) uncovered(h *Claim) string {
 	if h.IsEvery() {
 		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
 	}
