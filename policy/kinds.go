@@ -148,8 +148,8 @@ type kindRow struct {
 func kindRows() [kinds]kindRow {
 	return [kinds]kindRow{
 		Mirrors:         {[]string{"mirrors"}, func(_ *blocks, c *compilation) rules { return c.policy.mirrors }},
-		Pods:            {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Pods() }},
-		Workloads:       {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Workloads() }},
+		Pods:            {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Pods }},
+		Workloads:       {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Workloads }},
 		Ingresses:       {[]string{"ingresses", "owners"}, ingressRules},
 		Services:        {[]string{"services", "owners"}, serviceRules},
 		XBackends:       {[]string{"services"}, xBackendRules},

@@ -10,9 +10,8 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// AnnotationRows is the hostAnnotations block of a policy. It lists annotations that are missing in the table of
-// known annotations. A row can only add claims. A known annotation keeps its grammar in addition to the grammar of the
-// row.
+// AnnotationRows is the hostAnnotations block of a policy. It lists annotations that are missing in the table of known
+// annotations. A row can only add claims. A known annotation keeps its grammar in addition to the grammar of the row.
 type AnnotationRows []hostAnnotationRow
 
 // hostAnnotationRow is a row of the block, for example {key: dns.corp.example/name, kinds: [Service], grammar: dns}.

@@ -37,7 +37,7 @@ func claimOfText(s string, p match.HostPattern, at claimPlace) Claim {
 	return Claim{p, at}
 }
 
-// recordClaim returns the claim of a text that is the name of a DNS record and claims p. See recordNames.
+// recordClaim returns the claim of a text that is the name of a DNS record and claims p. See host.RecordNames.
 func recordClaim(s string, p match.HostPattern, at claimPlace) Claim {
 	c := claimOfText(s, p, at)
 	_, special := host.AboutName(s)
@@ -164,7 +164,7 @@ func (h *Claim) identity(check string) rule.Identity {
 	return id
 }
 
-// Identity returns the identity of a finding about a host.
+// Identity returns the identity of a finding of the given check about a host.
 func Identity(check string, host match.HostPattern) rule.Identity {
 	return rule.Identity{Check: check, Value: host.Name, Depth: host.Depth}
 }

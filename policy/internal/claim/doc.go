@@ -5,7 +5,7 @@
 // [Checks] compiles the hosts block of an entry, and [OwnerRules] compiles the owners block.
 //
 //	claim.go        claims and their fields
-//	ingress.go      the claims of an Ingress; coverage.go, the claims that its spec.tls covers
+//	ingress.go      the claims of an Ingress, and the hosts that its spec.tls covers
 //	routes.go       the claims of Gateway API routes, Gateways and OpenShift Routes
 //	records.go      the claims of Certificates and DNSEndpoints
 //	rules.go        the hosts block and its checks

@@ -8,7 +8,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// globbingClasses is the globbingClasses block of a policy: ["alb", "alb-*"]. It lists classes of Ingresses, * for any
+// GlobbingClasses is the globbingClasses block of a policy: ["alb", "alb-*"]. It lists classes of Ingresses, * for any
 // run of characters. For *.example in spec.rules[].host, their controllers serve names at any depth, as the AWS load
 // balancer controller does (docs/guide/ingress/annotations.md, host-header conditions). In the specification of
 // Ingress, * is one label. It is one label in spec.tls of these Ingresses too, because that is its meaning in

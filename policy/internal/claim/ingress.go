@@ -1,8 +1,11 @@
 package claim
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -26,8 +29,8 @@ func defaultBackend() claimField {
 func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", class: tlsField} }
 
 // OfRules returns the claims in the rules of an Ingress, and the claim of its default backend. The default backend
-// serves the hosts that are not in any rule. If one of the classes of the Ingress is a globbing class, *.example in a rule
-// covers names at any depth. OfRules returns nil if the Effort is exceeded.
+// serves the hosts that are not in any rule. If one of the classes of the Ingress is a globbing class, *.example in a
+// rule covers names at any depth. OfRules returns nil if the Effort is exceeded.
 func OfRules(ing *object.Ingress, classes [2]string, known *Annotations, r *rule.Recorder) []Claim {
 	steps := 1
 	for i := range ing.Rules {
@@ -55,8 +58,7 @@ func OfRules(ing *object.Ingress, classes [2]string, known *Annotations, r *rule
 }
 
 // OfIngress returns all claims of an Ingress. They are in its rules, in its TLS hosts, for which certificates are
-// ordered, and in its annotations. claims are the claims of OfRules. OfIngress returns nil if the Effort is
-// exceeded.
+// ordered, and in its annotations. claims are the claims of OfRules. OfIngress returns nil if the Effort is exceeded.
 func OfIngress(
 	ing *object.Ingress, claims []Claim, known *Annotations, r *rule.Recorder,
 ) []Claim {
@@ -80,4 +82,74 @@ func OfIngress(
 		}
 	}
 	return known.claims("Ingress", &ing.Meta, claims, r)
+}
+
+// asCertified returns the hosts that the text of a claim means in a certificate. A controller may use *.example for
+// names at any depth, but in a certificate the wildcard covers only names one label below.
+func (h *Claim) asCertified() match.HostPattern {
+	p := h.HostPattern
+	if p.Depth == match.LabelsBelow && !p.IsEvery() {
+		p.Depth = match.OneLabelBelow
+	}
+	return p
+}
+
+// Coverage contains the hosts that spec.tls of an Ingress covers.
+type Coverage struct {
+	hosts   *match.HostSet
+	unnamed string // the end of the sentences if an element of spec.tls has no hosts
+}
+
+// CoverageOf returns the hosts that spec.tls of an Ingress covers. The result is incomplete if the Effort is exceeded.
+func CoverageOf(ing *object.Ingress, r *rule.Recorder) *Coverage {
+	c := &Coverage{}
+	n := 0
+	for i := range ing.TLS {
+		n += len(ing.TLS[i].Hosts)
+		if len(ing.TLS[i].Hosts) == 0 && c.unnamed == "" {
+			c.unnamed = fmt.Sprintf(" (spec.tls[%d] does not have hosts, so its coverage is unknown)", i)
+		}
+	}
+	c.hosts = match.MakeHostSet(n)
+	for i := range ing.TLS {
+		for _, h := range ing.TLS[i].Hosts {
+			if !r.Spend(rule.LedgerSteps + rule.StepsOf(1, h)) {
+				return c
+			}
+			// Certificates cannot contain ** or an empty name.
+			if p := match.ParseHost(h); p.Depth != match.LabelsBelow {
+				c.hosts.Add(p)
+			}
+		}
+	}
+	return c
+}
+
+// Find adds a finding of the given check for each claim whose hosts are not covered.
+func (c *Coverage) Find(check string, claims []Claim, r *rule.Recorder) {
+	for i := range claims {
+		h := &claims[i]
+		if !r.Spend(h.steps()) {
+			return
+		}
+		if _, ok := c.hosts.Covers(h.asCertified()); ok {
+			continue
+		}
+		if f := r.TryAdd(h.identity(check)); f != nil {
+			f.Path, f.Reason = h.at.String(), c.uncovered(h)
+		}
+	}
+}
+
+// uncovered returns the sentence about a host that is not covered.
+func (c *Coverage) uncovered(h *Claim) string {
+	if h.IsEvery() {
+		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
+	}
+	p := h.asCertified()
+	reason := text.Quote(p.String()) + " is not in any spec.tls[].hosts; add it"
+	if parent := match.ParentHost(h.Name); h.Depth == match.HostItself && parent != "" {
+		reason += " or " + text.Quote("*."+parent)
+	}
+	return reason + c.unnamed
 }

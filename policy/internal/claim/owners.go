@@ -54,7 +54,8 @@ type ownerLevel struct {
 	hosts   *match.HostOwners
 }
 
-// Owners contains the compiled owners block. There is a level for each mode that entries have, the strictest mode first.
+// Owners contains the compiled owners block. There is a level for each mode that entries have, the strictest mode
+// first.
 type Owners []ownerLevel
 
 // CompileOwners returns a level for each mode that entries have, the strictest mode first.

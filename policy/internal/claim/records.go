@@ -15,8 +15,8 @@ func ipAddressHost() claimField      { return claimField{path: "spec.ipAddresses
 
 // OfCertificate returns the claims of a Certificate (cert-manager v1.21.2, pkg/util/pki/csr.go): its names and
 // addresses, which all become part of the certificate. otherNames and emailAddresses identify users and do not claim
-// hosts. isCA allows the certificate to sign others. It does not claim a host either, because the issuer decides whether
-// to issue such a certificate. The result is never nil.
+// hosts. isCA allows the certificate to sign others. It does not claim a host either, because the issuer decides
+// whether to issue such a certificate. The result is never nil.
 func OfCertificate(crt *object.Certificate, r *rule.Recorder) []Claim {
 	names := certificateNames{r: r, claims: make([]Claim, 0, len(crt.DNSNames)+len(crt.URIs)+len(crt.IPAddresses)+1)}
 	names.each(dnsNameHost, crt.DNSNames, oneName)
@@ -101,9 +101,9 @@ func propertyHost(name string) func() claimField {
 	}
 }
 
-// OfDNSEndpoint returns the claims of a DNSEndpoint. Each record makes claims (external-dns v0.23.0,
-// source/crd.go), and so does each property that contains further hosts. external-dns does not check that a record has
-// a name, so an absent name may mean every host. OfDNSEndpoint returns nil if the Effort is exceeded.
+// OfDNSEndpoint returns the claims of a DNSEndpoint. Each record makes claims (external-dns v0.23.0, source/crd.go),
+// and so does each property that contains further hosts. external-dns does not check that a record has a name, so an
+// absent name may mean every host. OfDNSEndpoint returns nil if the Effort is exceeded.
 func OfDNSEndpoint(e *object.DNSEndpoint, known *Annotations, r *rule.Recorder) []Claim {
 	claims := make([]Claim, 0, len(e.Endpoints))
 	for i := range e.Endpoints {
@@ -149,7 +149,8 @@ func controlsBelow(e *object.Endpoint) bool {
 	return true
 }
 
-// appendPropertyClaims appends the claims of properties, which external-dns copies from annotations with the same names.
+// appendPropertyClaims appends the claims of properties, which external-dns copies from annotations with the same
+// names.
 func appendPropertyClaims(
 	e *object.DNSEndpoint, claims []Claim, table *hostAnnotationTable, r *rule.Recorder,
 ) []Claim {

@@ -14,8 +14,8 @@ func listenerHost() claimField {
 	return claimField{path: "spec.listeners[%d].hostname", class: listenerField}
 }
 
-// OfGateway returns the claims of a Gateway or a ListenerSet, which its listeners and its annotations make. The *
-// of *.example in a listener represents any number of labels. The result is never nil.
+// OfGateway returns the claims of a Gateway or a ListenerSet, which its listeners and its annotations make. The * of
+// *.example in a listener represents any number of labels. The result is never nil.
 //
 // The Service that is created for the Gateway gets the annotations in spec.infrastructure. If that field is absent,
 // Istio (pilot/pkg/config/kube/gateway/deploymentcontroller.go) puts the Gateway's own annotations on the Service.
@@ -45,10 +45,10 @@ func hostname() claimField { return claimField{path: "spec.hostnames[%d]", class
 // noHostnames returns the field spec.hostnames of a route without hostnames.
 func noHostnames() claimField { return claimField{path: "spec.hostnames", class: mainField} }
 
-// OfRoute returns the claims of a route's annotations and hostnames. kind is the kind of the route. If mesh is
-// true, the route belongs to a mesh, and claims does not include the hostnames. inMesh always includes them. Routes
-// without the field spec.hostnames do not make any claims by it. OfRoute returns nil if the Effort is exceeded,
-// and otherwise an inMesh that is not nil.
+// OfRoute returns the claims of a route's annotations and hostnames. kind is the kind of the route. If mesh is true,
+// the route belongs to a mesh, and claims does not include the hostnames. inMesh always includes them. Routes without
+// the field spec.hostnames do not make any claims by it. OfRoute returns nil if the Effort is exceeded, and otherwise
+// an inMesh that is not nil.
 func OfRoute(
 	route *object.Route, kind string, mesh bool, known *Annotations, r *rule.Recorder,
 ) (claims, inMesh []Claim) {
@@ -100,9 +100,9 @@ func openShiftSubdomain() claimField {
 	}
 }
 
-// OfOpenShiftRoute returns the claims of an OpenShift Route. They are in its host and its annotations. If the host
-// is empty, its subdomain is used instead. domains are the domains below which routers serve subdomains. The list is
-// empty if the domains are unknown. OfOpenShiftRoute returns nil if the Effort is exceeded.
+// OfOpenShiftRoute returns the claims of an OpenShift Route. They are in its host and its annotations. If the host is
+// empty, its subdomain is used instead. domains are the domains below which routers serve subdomains. The list is empty
+// if the domains are unknown. OfOpenShiftRoute returns nil if the Effort is exceeded.
 func OfOpenShiftRoute(
 	route *object.OpenShiftRoute, domains []string, known *Annotations, r *rule.Recorder,
 ) []Claim {
@@ -116,9 +116,10 @@ func OfOpenShiftRoute(
 	return known.claims("Route", &route.Meta, claims, r)
 }
 
-// openShiftHostClaims returns the claims of spec.host. If wildcardPolicy is Subdomain, the router serves all hosts one label
-// below the parent of the host (openshift/router, pkg/router/template/util/util.go). The host itself is one of them. A
-// wildcardPolicy that the API does not define may mean None or Subdomain, so the result contains the claims for both.
+// openShiftHostClaims returns the claims of spec.host. If wildcardPolicy is Subdomain, the router serves all hosts one
+// label below the parent of the host (openshift/router, pkg/router/template/util/util.go). The host itself is one of
+// them. A wildcardPolicy that the API does not define may mean None or Subdomain, so the result contains the claims for
+// both.
 func openShiftHostClaims(route *object.OpenShiftRoute) []Claim {
 	at := claimPlace{in: openShiftHost}
 	if route.Host == "" {
@@ -141,8 +142,8 @@ func openShiftHostClaims(route *object.OpenShiftRoute) []Claim {
 
 const wildcardSubdomain = "Subdomain"
 
-// openShiftSubdomainClaims returns the claims of spec.subdomain, one below the domain of each router. If the domains are unknown
-// or a resulting host is not a valid name, the claim is every host.
+// openShiftSubdomainClaims returns the claims of spec.subdomain, one below the domain of each router. If the domains
+// are unknown or a resulting host is not a valid name, the claim is every host.
 func openShiftSubdomainClaims(subdomain string, domains []string) []Claim {
 	at := claimPlace{in: openShiftSubdomain}
 	if len(domains) == 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Rules is the hosts field of ingresses, services and routes entries. Its checks evaluate all claims of an object.
-// See Claim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every host. A default
-// backend also claims every host, with or without rules.
+// Rules is the hosts field of entries for kinds that claim hosts. Its checks evaluate all claims of an object. See
+// Claim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every host. A default backend
+// also claims every host, with or without rules.
 type Rules struct {
 	// Allowed lists the hosts that pass, for example ["*.apps.example.com"]. A wildcard host passes only if every host
 	// that it covers passes. An absent host covers every host. [] means that no host passes. One label of a pattern may be
@@ -75,11 +75,10 @@ func (h *FieldRules) Validate() error {
 	return errors.Join(h.faults(), h.rejectNothing("required, allowed, denied, wildcards or max"))
 }
 
-// RouteRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and
-// TLSRoutes, and the annotations by which a route of any kind claims hosts. A wildcard in spec.hostnames covers names
-// at any depth: *.apps.example passes by **.apps.example, but not by *.apps.example. A route without hostnames claims
-// every host of its listeners. An IP address is compared like a name. Header matches, for example of Host, are not
-// claims.
+// RouteRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and TLSRoutes,
+// and the annotations by which a route of any kind claims hosts. A wildcard in spec.hostnames covers names at any
+// depth: *.apps.example passes by **.apps.example, but not by *.apps.example. A route without hostnames claims every
+// host of its listeners. An IP address is compared like a name. Header matches, for example of Host, are not claims.
 //
 // If all parents of a route are Services, the route belongs to a mesh. Gateway API does not define hostnames for such
 // routes. Their hostnames are therefore not claims, and may be absent.
@@ -99,8 +98,8 @@ func (h *RouteRules) Validate() error {
 	return h.FieldRules.Validate()
 }
 
-// FieldChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that
-// contains the hosts.
+// FieldChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
+// the hosts.
 func FieldChecks[T any](h *FieldRules, claims Claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil
@@ -115,8 +114,8 @@ func FieldChecks[T any](h *FieldRules, claims Claimant[T], list string) []rule.C
 // Claimant returns the claims of an object. The view of the object keeps them.
 type Claimant[T any] func(obj *T, r *rule.Recorder) *Set
 
-// Checks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
-// the hosts.
+// Checks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains the
+// hosts.
 func Checks[T any](h *Rules, claims Claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 // SharedNamespaces is the sharedGatewayNamespaces block of a policy, for example ["gateways", "infra-*"], * for any run
 // of characters. The Gateways and ListenerSets of these namespaces serve hosts of other namespaces. In these
 // namespaces, the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners),
-// and the solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
+// and the solvers of ACME challenges: see isSolver in package policy. Rules about hosts apply there as everywhere.
 //
 // cert-manager answers challenges in the namespace of the Certificate. For the listeners of a Gateway, this is the
 // namespace of the Gateway. If a tenant orders certificates in its own namespace, the solver runs there and serves a
@@ -63,8 +63,8 @@ func (c SharedNamespaces) include(r *rule.Recorder) bool {
 	return false
 }
 
-// Unless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have
-// any. A nil exempt exempts every object.
+// Unless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have any. A
+// nil exempt exempts every object.
 func Unless[T any](c SharedNamespaces, claims Claimant[T], exempt func(*T, *rule.Recorder) bool) Claimant[T] {
 	if len(c) == 0 {
 		return claims

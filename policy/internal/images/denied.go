@@ -60,7 +60,8 @@ func (r *Rules) denyOriginals(
 // unlessPulled returns the findings about original images, except findings that the same rule also reports about the
 // rewritten image. indexes maps the path of an image to the index of its outcome.
 func (r *Rules) unlessPulled(
-	a object.Attributes, pod *object.Pod, found []rule.Finding, outcomes []mirror.ImageOutcome, indexes map[string]int, e *rule.Effort,
+	a object.Attributes, pod *object.Pod, found []rule.Finding, outcomes []mirror.ImageOutcome, indexes map[string]int,
+	e *rule.Effort,
 ) ([]rule.Finding, error) {
 	var pulled []podImage
 	for i := range found {

@@ -9,8 +9,8 @@ import (
 // Rules contains the compiled pods entries of a policy or of a rule set, and the mirrors. It is immutable.
 type Rules struct {
 	mirrors         *mirror.Table
-	whole           *Rules // of the policy without rule sets; its rules decide whether images are rewritten
-	pods, workloads *Ruleset
+	whole           *Rules   // of the policy without rule sets; its rules decide whether images are rewritten
+	Pods, Workloads *Ruleset // for Pods, and for the Pod templates in workloads
 	denying         *Ruleset // the rules for Pods, each with only its checks that deny images by name or by tag
 }
 
@@ -26,37 +26,31 @@ func Compile(
 	if whole == nil {
 		r.whole = r
 	}
-	r.pods = rule.CompileRules(entries, exceptions, isDone, func(e *Entry) rule.Rule[podView] {
+	r.Pods = rule.CompileRules(entries, exceptions, isDone, func(e *Entry) rule.Rule[podView] {
 		return rule.New(e.RuleHeader, e.checks(r))
 	}, nil, nil)
-	r.workloads = rule.CompileRules(entries, exceptions, isDone, func(e *Entry) rule.Rule[podView] {
+	r.Workloads = rule.CompileRules(entries, exceptions, isDone, func(e *Entry) rule.Rule[podView] {
 		h := e.RuleHeader
 		h.Weaken(e.modeOfWorkloads())
 		return rule.New(h, e.checks(r))
 	}, nil, nil)
-	r.denying = r.pods.Only(deniesImages)
+	r.denying = r.Pods.Only(deniesImages)
 	return r
 }
 
-// Pods returns the rules for Pods.
-func (r *Rules) Pods() *Ruleset { return r.pods }
-
-// Workloads returns the rules for Pod templates in workloads.
-func (r *Rules) Workloads() *Ruleset { return r.workloads }
-
-// EvaluatePod returns the findings in the images of a Pod as they will be pulled. See policy.Policy.EvaluatePod.
+// EvaluatePod returns the findings in the images of a Pod. See policy.Policy.EvaluatePod.
 func (r *Rules) EvaluatePod(a object.Attributes, pod, old *object.Pod, e *rule.Effort) ([]rule.Finding, error) {
 	if !canChangeImages(a, pod) {
 		return nil, nil
 	}
-	return rule.Evaluate(r.pods, a, viewPod, pod, old, e)
+	return rule.Evaluate(r.Pods, a, viewPod, pod, old, e)
 }
 
 // ExplainPod returns for every rule for Pods whether it applies to the Pod.
 func (r *Rules) ExplainPod(a object.Attributes, pod *object.Pod) []rule.Trace {
 	if !canChangeImages(a, pod) {
-		return r.pods.NotEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
+		return r.Pods.NotEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
 			"or the request cannot change an image")
 	}
-	return rule.Explain(r.pods, a, viewPod, pod)
+	return rule.Explain(r.Pods, a, viewPod, pod)
 }

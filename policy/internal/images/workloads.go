@@ -73,7 +73,7 @@ func (r *Rules) ReviewWorkload(a object.Attributes, w, old *object.Workload, e *
 			return of
 		}
 	}
-	result.Findings, err = rule.EvaluateParts(r.workloads, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
+	result.Findings, err = rule.EvaluateParts(r.Workloads, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
 	return result, err
 }
 
@@ -171,7 +171,7 @@ func (r *Rules) RewriteTemplates(a object.Attributes, w *object.Workload) ([]Tem
 
 // ExplainWorkload returns, for every rule of pods, whether it applies to at least one template of the workload.
 func (r *Rules) ExplainWorkload(a object.Attributes, w *object.Workload) []rule.Trace {
-	rules := r.workloads
+	rules := r.Workloads
 	templates, _, err := r.templateViews(a, w, new(rule.Effort))
 	if err != nil || len(templates) == 0 {
 		return rules.NotEvaluated("not evaluated: it has no template with an image that can be evaluated")

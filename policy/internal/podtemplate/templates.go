@@ -14,9 +14,8 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// Kind is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the
-// paths of the Pod templates in these objects. It does not evaluate anything by itself. The rules of pods evaluate the
-// Pods.
+// Kind is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the paths
+// of the Pod templates in these objects. It does not evaluate anything by itself. The rules of pods evaluate the Pods.
 type Kind struct {
 	// Group is the API group of the kind, such as argoproj.io.
 	Group string
