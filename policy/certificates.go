@@ -41,7 +41,7 @@ type certificatesEntry struct {
 	rule.RuleHeader
 	// Hosts restricts the hosts for which a certificate may be ordered. It has no required field: cert-manager rejects a
 	// Certificate without a name, and a Certificate for an address or a user does not need a host.
-	Hosts *claim.Rules `yaml:"hosts"`
+	Hosts *claim.HostRules `yaml:"hosts"`
 }
 
 // Suggest implements strict.Suggester.

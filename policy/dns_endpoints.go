@@ -40,7 +40,7 @@ func (p *Policy) ExplainDNSEndpoint(a object.Attributes, endpoint *object.DNSEnd
 type dnsEndpointsEntry struct {
 	rule.RuleHeader
 	// Hosts restricts the names for which records may be created.
-	Hosts *claim.Rules `yaml:"hosts"`
+	Hosts *claim.HostRules `yaml:"hosts"`
 }
 
 // Suggest implements strict.Suggester.

@@ -19,7 +19,7 @@ import (
 type gatewaysEntry struct {
 	rule.RuleHeader
 	// Hosts restricts the hosts that the listeners and the annotations may claim.
-	Hosts *claim.FieldRules `yaml:"hosts"`
+	Hosts *claim.FieldHostRules `yaml:"hosts"`
 	// ClassNames restricts the classes, and thereby the controllers, that may serve the object.
 	ClassNames *gatewayClassRules `yaml:"classNames"`
 	// Ports restricts the ports of the listeners.

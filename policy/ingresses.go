@@ -17,7 +17,7 @@ import (
 type ingressesEntry struct {
 	rule.RuleHeader
 	// Hosts: which hosts an Ingress may claim.
-	Hosts *claim.FieldRules `yaml:"hosts"`
+	Hosts *claim.FieldHostRules `yaml:"hosts"`
 	// TLS: whether an Ingress must be served over TLS.
 	TLS *tlsRules `yaml:"tls"`
 	// ClassNames: which Ingress classes are allowed. The class selects the controller that serves the Ingress.

@@ -19,7 +19,7 @@ type blocks struct {
 	// Absent: images are not rewritten.
 	Mirrors []mirror.Entry `yaml:"mirrors"`
 	// Pods: rules for the images in Pods. Absent: every image is allowed.
-	Pods []images.Entry `yaml:"pods"`
+	Pods []images.PodsEntry `yaml:"pods"`
 	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
 	Ingresses []ingressesEntry `yaml:"ingresses"`
 	// Services: rules for Services, and for the hosts of Gateway API XBackends. Absent: all of these objects are allowed.

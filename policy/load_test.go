@@ -164,7 +164,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 	}
 	all := document{blocks: blocks{
 		Mirrors:   []mirror.Entry{{Header: at(1)}},
-		Pods:      []images.Entry{{RuleHeader: rule.RuleHeader{Header: at(2)}}},
+		Pods:      []images.PodsEntry{{RuleHeader: rule.RuleHeader{Header: at(2)}}},
 		Ingresses: []ingressesEntry{{RuleHeader: rule.RuleHeader{Header: at(3)}}},
 		Services:  []servicesEntry{{RuleHeader: rule.RuleHeader{Header: at(4)}}},
 	}}

@@ -58,7 +58,7 @@ func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
 	var checks []rule.Check[openShiftRouteView]
 	if e.Hosts != nil {
 		domains := newRouterDomains(e.SubdomainDomains)
-		checks = claim.FieldChecks(&e.Hosts.FieldRules, domains.claims, "spec.host")
+		checks = claim.FieldChecks(&e.Hosts.FieldHostRules, domains.claims, "spec.host")
 	}
 	if e.Paths != nil {
 		source := pathSource[openShiftRouteView]{paths: (*openShiftRouteView).allPaths}

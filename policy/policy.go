@@ -69,8 +69,8 @@
 //	templates                             internal/podtemplate
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
-// limits. internal/claim reads the hosts that objects claim, and checks them. internal/images evaluates and rewrites the
-// images of Pods, and internal/mirror finds their mirrors. internal/match compares values with patterns for hosts,
+// limits. internal/claim reads the hosts that objects claim, and checks them. internal/images evaluates and rewrites
+// the images of Pods, and internal/mirror finds their mirrors. internal/match compares values with patterns for hosts,
 // addresses and images, with globs and with regular expressions. internal/host reads host names in annotations,
 // certificates and records. internal/strict decodes YAML.
 package policy

@@ -9,14 +9,14 @@ import (
 )
 
 // routeHostChecks compiles the hosts block of a routes entry. It returns no checks if h is nil.
-func routeHostChecks(h *claim.RouteRules) []rule.Check[routeView] {
+func routeHostChecks(h *claim.RouteHostRules) []rule.Check[routeView] {
 	switch {
 	case h == nil:
 		return nil
 	case h.MeshHosts:
-		return claim.FieldChecks(&h.FieldRules, (*routeView).claimsInMesh, "spec.hostnames")
+		return claim.FieldChecks(&h.FieldHostRules, (*routeView).claimsInMesh, "spec.hostnames")
 	default:
-		return claim.FieldChecks(&h.FieldRules, (*routeView).claims, "spec.hostnames")
+		return claim.FieldChecks(&h.FieldHostRules, (*routeView).claims, "spec.hostnames")
 	}
 }
 

@@ -21,7 +21,7 @@ type routesEntry struct {
 	// Route.
 	Kinds []routeKind `yaml:"kinds"`
 	// Hosts: which hosts a route may claim.
-	Hosts *claim.RouteRules `yaml:"hosts"`
+	Hosts *claim.RouteHostRules `yaml:"hosts"`
 	// Paths: which paths, and which gRPC services and methods, it may match.
 	Paths *routePathRules `yaml:"paths"`
 	// Parents: which Gateways, ListenerSets and Services it may attach to.

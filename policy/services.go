@@ -17,7 +17,7 @@ import (
 type servicesEntry struct {
 	rule.RuleHeader
 	// Hosts: which hosts its annotations may claim, for example for external-dns or for certificates.
-	Hosts *claim.Rules `yaml:"hosts"`
+	Hosts *claim.HostRules `yaml:"hosts"`
 	// Types: which spec.type a Service may have.
 	Types *serviceTypeRules `yaml:"types"`
 	// Ports: which ports it may have.

@@ -114,7 +114,7 @@ func (w *entryWarnings) checkSources(e *mirror.Entry) {
 
 // checkFrom warns about a rule that requires mirrors if no mirror is in mode enforce, and about each mirror that does
 // not rewrite images yet.
-func (w *entryWarnings) checkFrom(e *images.Entry, mirrors []mirror.Entry, t *mirror.Table) {
+func (w *entryWarnings) checkFrom(e *images.PodsEntry, mirrors []mirror.Entry, t *mirror.Table) {
 	if e.Images.From == nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (w *entryWarnings) checkFrom(e *images.Entry, mirrors []mirror.Entry, t *mi
 
 // checkAllowed warns about places in images.allowed that images.denied covers, and about allowed places that a mirror
 // rewrites to a place that is not allowed.
-func (w *entryWarnings) checkAllowed(e *images.Entry, t *mirror.Table) {
+func (w *entryWarnings) checkAllowed(e *images.PodsEntry, t *mirror.Table) {
 	allowed, denied := match.NewImageSet(e.Images.Allowed), match.NewImageSet(e.Images.Denied)
 	for _, p := range e.Images.Allowed {
 		if denied.Covers(p) {

@@ -16,7 +16,7 @@ import (
 // patterns are not compared.
 func (w *entryWarnings) checkDisjoint(b *blocks) {
 	same := func(a, b string) bool { return a == b }
-	checkDisjoint(w, b.Pods, "images.allowed", func(e *images.Entry) (*rule.RuleHeader, []match.ImagePattern) {
+	checkDisjoint(w, b.Pods, "images.allowed", func(e *images.PodsEntry) (*rule.RuleHeader, []match.ImagePattern) {
 		if e.Images.From != nil {
 			return &e.RuleHeader, nil // mirrors pass too
 		}

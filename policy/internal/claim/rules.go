@@ -12,10 +12,10 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Rules is the hosts field of entries for kinds that claim hosts. Its checks evaluate all claims of an object. See
+// HostRules is the hosts field of entries for kinds that claim hosts. Its checks evaluate all claims of an object. See
 // Claim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every host. A default backend
 // also claims every host, with or without rules.
-type Rules struct {
+type HostRules struct {
 	// Allowed lists the hosts that pass, for example ["*.apps.example.com"]. A wildcard host passes only if every host
 	// that it covers passes. An absent host covers every host. [] means that no host passes. One label of a pattern may be
 	// {namespace}, which represents the namespace of the object, as in ["*.{namespace}.apps.example.com"]. If the request
@@ -31,12 +31,12 @@ type Rules struct {
 }
 
 // Validate implements strict.Validator.
-func (h *Rules) Validate() error {
+func (h *HostRules) Validate() error {
 	return errors.Join(h.faults(), h.rejectNothing("allowed, denied, wildcards or max"))
 }
 
 // faults returns the mistakes in the fields that are set.
-func (h *Rules) faults() error {
+func (h *HostRules) faults() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", h.Denied))
 	denied := match.NewHostSet(h.Denied)
@@ -52,59 +52,60 @@ func (h *Rules) faults() error {
 }
 
 // rejectNothing returns an error if the rules do not check anything.
-func (h *Rules) rejectNothing(fields string) error {
+func (h *HostRules) rejectNothing(fields string) error {
 	if h.Allowed == nil && h.Denied == nil && !bool(h.Wildcards) && h.Max == nil {
 		return rule.ErrNoCheck(fields)
 	}
 	return nil
 }
 
-// FieldRules is the hosts field of entries for kinds that have a field for hosts: Ingresses, routes and Gateways.
-type FieldRules struct {
+// FieldHostRules is the hosts field of entries for kinds that have a field for hosts: Ingresses, routes and Gateways.
+type FieldHostRules struct {
 	// Required: true means that hosts must be set. An Ingress must have a rule, and each of its rules must have a host. A
 	// route must have hostnames. Each listener of a Gateway must have a hostname.
 	Required bool `yaml:"required"`
-	Rules
+	HostRules
 }
 
 // Validate implements strict.Validator.
-func (h *FieldRules) Validate() error {
+func (h *FieldHostRules) Validate() error {
 	if h.Required {
 		return h.faults()
 	}
 	return errors.Join(h.faults(), h.rejectNothing("required, allowed, denied, wildcards or max"))
 }
 
-// RouteRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and TLSRoutes,
-// and the annotations by which a route of any kind claims hosts. A wildcard in spec.hostnames covers names at any
-// depth: *.apps.example passes by **.apps.example, but not by *.apps.example. A route without hostnames claims every
-// host of its listeners. An IP address is compared like a name. Header matches, for example of Host, are not claims.
+// RouteHostRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and
+// TLSRoutes, and the annotations by which a route of any kind claims hosts. A wildcard in spec.hostnames covers names
+// at any depth: *.apps.example passes by **.apps.example, but not by *.apps.example. A route without hostnames claims
+// every host of its listeners. An IP address is compared like a name. Header matches, for example of Host, are not
+// claims.
 //
 // If all parents of a route are Services, the route belongs to a mesh. Gateway API does not define hostnames for such
 // routes. Their hostnames are therefore not claims, and may be absent.
-type RouteRules struct {
-	FieldRules
+type RouteHostRules struct {
+	FieldHostRules
 	// MeshHosts: true means that hostnames are claims even if all parents are Services. Set it for meshes that match
 	// requests by hostnames.
 	MeshHosts bool `yaml:"meshHosts"`
 }
 
 // Validate implements strict.Validator.
-func (h *RouteRules) Validate() error {
+func (h *RouteHostRules) Validate() error {
 	if h.MeshHosts && !h.Required && h.rejectNothing("") != nil {
 		return errors.Join(h.faults(),
 			rule.ErrNoCheck("required, allowed, denied, wildcards or max in addition to meshHosts"))
 	}
-	return h.FieldRules.Validate()
+	return h.FieldHostRules.Validate()
 }
 
 // FieldChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
 // the hosts.
-func FieldChecks[T any](h *FieldRules, claims Claimant[T], list string) []rule.Check[T] {
+func FieldChecks[T any](h *FieldHostRules, claims Claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil
 	}
-	checks := Checks(&h.Rules, claims, list)
+	checks := Checks(&h.HostRules, claims, list)
 	if h.Required {
 		checks = slices.Insert(checks, 0, rule.Check[T](eachClaim[T]{hostsRequired{}, claims}))
 	}
@@ -116,7 +117,7 @@ type Claimant[T any] func(obj *T, r *rule.Recorder) *Set
 
 // Checks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains the
 // hosts.
-func Checks[T any](h *Rules, claims Claimant[T], list string) []rule.Check[T] {
+func Checks[T any](h *HostRules, claims Claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil
 	}

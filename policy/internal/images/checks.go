@@ -70,7 +70,7 @@ func acceptWord(b []byte, word string) error {
 }
 
 // checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
-func (e *Entry) checks(r *Rules) []rule.Check[podView] {
+func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 	var excluded match.ImageSet
 	if exclude := e.PermanentExclude(); exclude != nil {
 		excluded = match.NewImageSet(exclude.Images)

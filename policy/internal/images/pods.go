@@ -7,9 +7,9 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// Entry is an entry of the pods block. It is a rule for the images in a Pod as they will be pulled, after all
+// PodsEntry is an entry of the pods block. It is a rule for the images in a Pod as they will be pulled, after all
 // rewriting.
-type Entry struct {
+type PodsEntry struct {
 	rule.RuleHeader
 	// Images: the places from which images may be pulled, and their tags and digests.
 	Images imagesRule `yaml:"images,required"`
@@ -19,10 +19,10 @@ type Entry struct {
 }
 
 // Suggest implements strict.Suggester.
-func (e *Entry) Suggest(field string) []string { return rule.PodDimensions().Suggest(field) }
+func (e *PodsEntry) Suggest(field string) []string { return rule.PodDimensions().Suggest(field) }
 
 // Validate implements strict.Validator.
-func (e *Entry) Validate() error { return e.ValidateFor(rule.PodDimensions()) }
+func (e *PodsEntry) Validate() error { return e.ValidateFor(rule.PodDimensions()) }
 
 // podView is a Pod with its images parsed, on first use and once for all rules.
 type podView struct {

@@ -20,16 +20,16 @@ type Ruleset = rule.Ruleset[podView]
 // Compile compiles entries, except entries that are off. It stops when isDone returns true. whole contains the rules of
 // the policy to which a rule set belongs. It is nil if the entries are not in a rule set.
 func Compile(
-	entries []Entry, mirrors *mirror.Table, whole *Rules, exceptions *rule.Exceptions, isDone func() bool,
+	entries []PodsEntry, mirrors *mirror.Table, whole *Rules, exceptions *rule.Exceptions, isDone func() bool,
 ) *Rules {
 	r := &Rules{mirrors: mirrors, whole: whole}
 	if whole == nil {
 		r.whole = r
 	}
-	r.Pods = rule.CompileRules(entries, exceptions, isDone, func(e *Entry) rule.Rule[podView] {
+	r.Pods = rule.CompileRules(entries, exceptions, isDone, func(e *PodsEntry) rule.Rule[podView] {
 		return rule.New(e.RuleHeader, e.checks(r))
 	}, nil, nil)
-	r.Workloads = rule.CompileRules(entries, exceptions, isDone, func(e *Entry) rule.Rule[podView] {
+	r.Workloads = rule.CompileRules(entries, exceptions, isDone, func(e *PodsEntry) rule.Rule[podView] {
 		h := e.RuleHeader
 		h.Weaken(e.modeOfWorkloads())
 		return rule.New(h, e.checks(r))

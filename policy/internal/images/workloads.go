@@ -33,7 +33,7 @@ func (m *workloadMode) UnmarshalText(b []byte) error {
 
 // modeOfWorkloads returns the mode in which the rule evaluates workloads: the weaker of the rule's mode and the
 // workloads field. The default of the field is warn.
-func (e *Entry) modeOfWorkloads() rule.Mode {
+func (e *PodsEntry) modeOfWorkloads() rule.Mode {
 	mode := rule.Warn
 	if e.Workloads != nil {
 		mode = e.Workloads.Mode

@@ -147,8 +147,8 @@ func (p Path) conflict(others []Path) string {
 	return ""
 }
 
-// entry is an entry of templates as it is written in a policy file.
-type entry struct {
+// templatesEntry is an entry of templates as it is written in a policy file.
+type templatesEntry struct {
 	// Group is the API group of the kind, such as argoproj.io.
 	Group crdGroup `yaml:"group,required"`
 	// Versions lists the versions that the cluster serves: [v1alpha1].
@@ -164,7 +164,7 @@ type entry struct {
 }
 
 // Validate implements strict.Validator.
-func (e *entry) Validate() error {
+func (e *templatesEntry) Validate() error {
 	var faults strict.Faults
 	if block := evaluatedByBlock(string(e.Resource) + "." + string(e.Group)); block != "" {
 		faults.Fieldf("resource", "%s.%s is validated by the block %s: leave the entry out", e.Resource, e.Group, block)
@@ -196,7 +196,7 @@ func boundedList[T any](field string, list []T, most int) error {
 }
 
 // template returns the entry as a Kind.
-func (e *entry) template() Kind {
+func (e *templatesEntry) template() Kind {
 	versions := make([]string, len(e.Versions))
 	for i, v := range e.Versions {
 		versions[i] = string(v)
@@ -205,7 +205,7 @@ func (e *entry) template() Kind {
 }
 
 // Entries is the templates block of a policy.
-type Entries []entry
+type Entries []templatesEntry
 
 // Compile checks the entries against each other, and adds an error for each conflict. It returns the kinds sorted by
 // name, because printed output must not change when policy files are moved.
