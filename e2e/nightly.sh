@@ -64,6 +64,7 @@ row() { [ ! -e $page ] || ! grep -q "^| revision | $revision |$" $page || grep "
 declare -A rows=()
 for part in "${parts[@]}"; do rows[$part]=$(row "$part"); done
 write() {
+  local part
   {
     cat <<EOF
 # The nightly run

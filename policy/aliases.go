@@ -3,7 +3,11 @@ package policy
 import (
 	"time"
 
+	"github.com/evergate/evergate/policy/internal/claim"
+	"github.com/evergate/evergate/policy/internal/host"
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/mirror"
+	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
 )
 
@@ -71,3 +75,31 @@ const (
 // PullSecrets contains the names of Secrets that a Pod needs for the mirrors of its rewritten images, but that are
 // missing in spec.imagePullSecrets. They are in the order of the images.
 type PullSecrets = mirror.PullSecrets
+
+// Template is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the
+// paths of the Pod templates in these objects. It does not evaluate anything by itself. The rules of pods evaluate the
+// Pods.
+type Template = podtemplate.Kind
+
+// TemplatePath is the path from the root of an object to a PodTemplateSpec or a PodSpec. It consists of field names and
+// AnyElement.
+type TemplatePath = podtemplate.Path
+
+// AnyElement matches every field of an object and every element of a list.
+const AnyElement = podtemplate.AnyElement
+
+// Rewriting is the result of RewritePod.
+type Rewriting = images.Rewriting
+
+// WorkloadResult is the result of ReviewWorkload.
+type WorkloadResult = images.WorkloadResult
+
+// TemplateImage is what happens to an image of a template's Pod.
+type TemplateImage = images.TemplateImage
+
+// LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name
+// must have a dot, and its last label must consist of at least two letters or begin with xn--.
+func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
+
+// HostAnnotation is an annotation by which objects of a kind claim hosts.
+type HostAnnotation = claim.HostAnnotation

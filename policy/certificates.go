@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -11,7 +12,7 @@ import (
 type certificateView struct {
 	*object.Certificate
 	view
-	claimed claimSet // see claims
+	claimed claim.Set // see claims
 }
 
 func viewCertificate(crt *object.Certificate) certificateView {
@@ -22,7 +23,7 @@ func viewCertificate(crt *object.Certificate) certificateView {
 func certificateRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule.Rule[certificateView] {
 		return rule.New(e.RuleHeader, e.checks())
-	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*certificateView).claims, always))...)
+	}, nil, claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*certificateView).claims, nil))...)
 }
 
 // EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
@@ -40,7 +41,7 @@ type certificatesEntry struct {
 	rule.RuleHeader
 	// Hosts restricts the hosts for which a certificate may be ordered. It has no required field: cert-manager rejects a
 	// Certificate without a name, and a Certificate for an address or a user does not need a host.
-	Hosts *hostRules `yaml:"hosts"`
+	Hosts *claim.HostRules `yaml:"hosts"`
 }
 
 // Suggest implements strict.Suggester.
@@ -59,5 +60,13 @@ func (e *certificatesEntry) Validate() error {
 
 // checks compiles the entry.
 func (e *certificatesEntry) checks() []rule.Check[certificateView] {
-	return hostChecks(e.Hosts, (*certificateView).claims, "spec")
+	return claim.Checks(e.Hosts, (*certificateView).claims, "spec")
+}
+
+// claims returns the claims of a Certificate.
+func (crt *certificateView) claims(r *rule.Recorder) *claim.Set {
+	if crt.claimed.List == nil {
+		crt.claimed.List = claim.OfCertificate(crt.Certificate, r)
+	}
+	return &crt.claimed
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -84,7 +85,7 @@ func Describe(files ...File) (Document, error) {
 
 // describe returns the document in the form that Describe returns.
 func (d *document) describe() Document {
-	out := Document{HostAnnotations: allHostAnnotations(d.AnnotationPrefixes.more(), d.HostAnnotations)}
+	out := Document{HostAnnotations: claim.DescribeAnnotations(d.AnnotationPrefixes, d.HostAnnotations)}
 	v := reflect.ValueOf(d).Elem()
 	out.Settings, _ = describe(v).(Fields)
 	for field, entries := range d.all() {

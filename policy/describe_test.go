@@ -67,8 +67,8 @@ services: [{name: s, mode: enforce, hosts: {allowed: []}}]
 		t.Fatal(err)
 	}
 	for _, want := range []HostAnnotation{
-		{"external-dns.kubernetes.io/hostname", "dns"}, {"dns.corp.example/hostname", "dns"},
-		{"dns.corp.example/internal-hostname", "dns"},
+		{Key: "external-dns.kubernetes.io/hostname", Grammar: "dns"}, {Key: "dns.corp.example/hostname", Grammar: "dns"},
+		{Key: "dns.corp.example/internal-hostname", Grammar: "dns"},
 	} {
 		if !slices.Contains(doc.HostAnnotations["Service"], want) {
 			t.Errorf("lacks %v", want)

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
+	"github.com/evergate/evergate/policy/internal/images"
+	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -22,23 +25,23 @@ type document struct {
 	AllowEmpty bool `yaml:"allowEmpty"`
 	// AnnotationPrefixes: the prefixes of the annotations that controllers read, in addition to their default prefixes.
 	// Absent: only the default prefixes.
-	AnnotationPrefixes *annotationPrefixes `yaml:"annotationPrefixes"`
+	AnnotationPrefixes *claim.AnnotationPrefixes `yaml:"annotationPrefixes"`
 	// SharedNamespaces: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other
 	// namespaces. In a pattern, * matches any run of characters. Absent: no namespace is a shared gateway namespace.
-	SharedNamespaces sharedNamespaces `yaml:"sharedGatewayNamespaces"`
+	SharedNamespaces claim.SharedNamespaces `yaml:"sharedGatewayNamespaces"`
 	// GlobbingClasses: the Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a class
 	// matches any run of characters. Absent: *.x covers one label for every class.
-	GlobbingClasses globbingClasses `yaml:"globbingClasses"`
+	GlobbingClasses claim.GlobbingClasses `yaml:"globbingClasses"`
 	// HostAnnotations: annotations that claim hosts, in addition to the known annotations. Absent: only the known
 	// annotations claim hosts.
-	HostAnnotations hostAnnotationRows `yaml:"hostAnnotations"`
+	HostAnnotations claim.AnnotationRows `yaml:"hostAnnotations"`
 	// SolverAccounts: the users that create ACME challenge solvers. Some checks do not apply to objects of these users
 	// that can only answer challenges. [] means that the checks apply to the objects of all users. Absent:
 	// [system:serviceaccount:cert-manager:cert-manager].
 	SolverAccounts solverAccounts `yaml:"solverAccounts"`
 	// Templates: the custom resources that contain Pod templates, and the fields with the templates. Absent: custom
 	// resources are not evaluated.
-	Templates templates `yaml:"templates"`
+	Templates podtemplate.Entries `yaml:"templates"`
 	// Exceptions: which findings are exempt, and until when. Absent: findings are never exempt.
 	Exceptions rule.ExceptionEntries `yaml:"exceptions"`
 	blocks
@@ -56,7 +59,7 @@ func (d *document) Validate() error {
 	if d.Kind != fileKind {
 		return strict.Fieldf("kind", "%s is not an %s", text.Quote(d.Kind), fileKind)
 	}
-	return errors.Join(d.GlobbingClasses.validate(), d.HostAnnotations.validate(), d.SolverAccounts.validate())
+	return errors.Join(d.GlobbingClasses.CheckLength(), d.HostAnnotations.CheckLength(), d.SolverAccounts.validate())
 }
 
 // merge adds the documents in a file.
@@ -78,9 +81,9 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 		d.AllowEmpty = d.AllowEmpty || part.AllowEmpty
 		if more := part.AnnotationPrefixes; more != nil {
 			if d.AnnotationPrefixes == nil {
-				d.AnnotationPrefixes = new(annotationPrefixes)
+				d.AnnotationPrefixes = new(claim.AnnotationPrefixes)
 			}
-			d.AnnotationPrefixes.append(more)
+			d.AnnotationPrefixes.Append(more)
 		}
 		if len(d.SharedNamespaces) == 0 {
 			d.Pos = part.Pos
@@ -98,13 +101,13 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 // compile compares entries with each other and compiles them.
 func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy {
 	d.uniqueNames(errs)
-	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.compile(errs)}
+	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.Compile(errs)}
 	for range d.headers {
 		p.entries++
 	}
 	p.additions = Additions{len(d.Exceptions), len(d.SharedNamespaces), len(d.Templates)}
 	c := compilation{
-		Comparisons: e, known: d.GlobbingClasses.known(d.AnnotationPrefixes.known(d.HostAnnotations)),
+		Comparisons: e, known: claim.NewAnnotations(d.AnnotationPrefixes, d.HostAnnotations, d.GlobbingClasses),
 		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces,
 		exceptions: d.Exceptions.Compile(d.headers, e, errs),
 	}
@@ -114,8 +117,8 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
-			d.SharedNamespaces.warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
-			p.mirrors.WarnDenied(d.deniedImages), d.Templates.warnings(p.counts), d.Exceptions.Warnings(checkNames))
+			d.SharedNamespaces.Warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
+			p.mirrors.WarnDenied(d.deniedImages), d.Templates.Warnings(p.counts.Pods), d.Exceptions.Warnings(checkNames))
 		p.expiries, p.places = d.expiries(), d.places()
 	}
 	return p
@@ -140,19 +143,20 @@ func (d *document) compare(e *rule.Comparisons, errs *strict.Collector) {
 		entries.Set(kept)
 	}
 	plain, _ := d.bySet(errs)
-	plain.compile(new(Policy), compilation{Comparisons: e, known: defaultAnnotations()}, errs)
+	plain.compile(new(Policy), compilation{Comparisons: e}, errs)
 }
 
 // compilation contains the values that the compilation needs in addition to the entries.
 type compilation struct {
 	*rule.Comparisons
-	known            *knownAnnotations
+	known            *claim.Annotations
 	solvers          []string // the users that create solvers
-	sharedNamespaces sharedNamespaces
+	sharedNamespaces claim.SharedNamespaces
 	exceptions       *rule.Exceptions
+	whole            *images.Rules // of the policy to which a rule set belongs; nil for the policy itself
 
 	policy *Policy      // the policy that is being compiled; its mirrors are set
-	owners []ownerLevel // of the policy
+	owners claim.Owners // of the policy
 }
 
 // rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them. isSolver is

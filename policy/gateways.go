@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
@@ -18,7 +19,7 @@ import (
 type gatewaysEntry struct {
 	rule.RuleHeader
 	// Hosts restricts the hosts that the listeners and the annotations may claim.
-	Hosts *fieldHostRules `yaml:"hosts"`
+	Hosts *claim.FieldHostRules `yaml:"hosts"`
 	// ClassNames restricts the classes, and thereby the controllers, that may serve the object.
 	ClassNames *gatewayClassRules `yaml:"classNames"`
 	// Ports restricts the ports of the listeners.
@@ -63,7 +64,7 @@ func (e *gatewaysEntry) Validate() error {
 // checks compiles the entry. Findings have the order of its fields.
 func (e *gatewaysEntry) checks() []rule.Check[gatewayView] {
 	return slices.Concat(
-		fieldHostChecks(e.Hosts, (*gatewayView).claims, "spec.listeners"),
+		claim.FieldChecks(e.Hosts, (*gatewayView).claims, "spec.listeners"),
 		e.ClassNames.checks(),
 		portChecks(e.Ports, "spec.listeners", (*gatewayView).port),
 		e.Protocols.checks(),
@@ -81,7 +82,7 @@ func (e *gatewaysEntry) checks() []rule.Check[gatewayView] {
 type gatewayView struct {
 	*object.Gateway
 	view
-	claimed   claimSet  // see claims
+	claimed   claim.Set // see claims
 	addresses []address // see gatewayIPs
 }
 
@@ -91,7 +92,7 @@ func viewGateway(g *object.Gateway) gatewayView { return gatewayView{Gateway: g}
 func gatewayRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule.Rule[gatewayView] {
 		return rule.New(e.RuleHeader, e.checks())
-	}, nil, ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*gatewayView).claims, always))...)
+	}, nil, claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*gatewayView).claims, nil))...)
 }
 
 // EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
@@ -125,3 +126,11 @@ func (g *gatewayView) listeners(r *rule.Recorder) iter.Seq2[int, *object.Listene
 
 // Classes returns spec.gatewayClassName.
 func (g *gatewayView) Classes() [2]string { return [2]string{g.ClassName} }
+
+// claims returns the claims of a Gateway or a ListenerSet.
+func (g *gatewayView) claims(r *rule.Recorder) *claim.Set {
+	if g.claimed.List == nil {
+		g.claimed.List = claim.OfGateway(g.Gateway, g.known, r)
+	}
+	return &g.claimed
+}

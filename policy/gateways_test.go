@@ -376,20 +376,6 @@ func TestGatewayRatchet(t *testing.T) {
 	}
 }
 
-// Rules about the annotations of Gateways also evaluate ListenerSets, because cert-manager reads the annotations of
-// both.
-func TestGatewayAnnotationTable(t *testing.T) {
-	gateway, set := defaultAnnotations().hostTable("Gateway"), defaultAnnotations().hostTable("ListenerSet")
-	for key := range set.exact {
-		if gateway.exact[key].grammar == nil {
-			t.Errorf("%s is read on ListenerSets and not on Gateways", key)
-		}
-	}
-	if len(set.exact) == 0 || len(set.globs) > 0 {
-		t.Error("the table of ListenerSets is not of single keys")
-	}
-}
-
 // The evaluation of a Gateway by every check takes a limited number of steps for each of its elements.
 func TestGatewayEffort(t *testing.T) {
 	p := mustLoad(t, gatewaysRule(`hosts: {required: true, allowed: ["**.ok.example"], denied: [no.example], wildcards: deny, max: 1}

@@ -1,13 +1,13 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/object"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/policy/object"
 )
 
 // The rows of a policy define annotations that contain hosts, for the listed kinds and with a grammar. They may be in
@@ -122,8 +122,7 @@ func TestHostAnnotationRowErrors(t *testing.T) {
 			"write Ingress, Service, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute, Route, Gateway or DNSEndpoint",
 		"[{key: a/b, kinds: [Service], grammar: nginx}]": `p:3:57: hostAnnotations[0].grammar: "nginx" is not a grammar: write dns, certificate, url or any`,
 		"[{key: a/b, kinds: [Service]}]":                 "p:3:19: hostAnnotations[0]: grammar is required",
-		"[" + strings.Repeat(row, maxHostAnnotationRows+1) + "]": fmt.Sprintf(
-			"p:3:18: hostAnnotations: has %d rows; at most 100 are read", maxHostAnnotationRows+1),
+		"[" + strings.Repeat(row, 101) + "]":             "p:3:18: hostAnnotations: has 101 rows; at most 100 are read",
 	} {
 		if _, err := Load(policyFile("p", "hostAnnotations: "+text+"\n")); err == nil || err.Error() != want {
 			t.Errorf("%s:\n%v\nwant\n%s", text, err, want)
@@ -143,9 +142,9 @@ services: [{name: s, mode: enforce, hosts: {allowed: []}}]
 		t.Fatal(err)
 	}
 	for kind, want := range map[string][]HostAnnotation{
-		"Service": {{"dns.corp.example/name", "dns"}},
-		"Gateway": {{"dns.corp.example/name", "dns"}},
-		"Ingress": {{"alb.ingress.kubernetes.io/conditions.web", "dns"}},
+		"Service": {{Key: "dns.corp.example/name", Grammar: "dns"}},
+		"Gateway": {{Key: "dns.corp.example/name", Grammar: "dns"}},
+		"Ingress": {{Key: "alb.ingress.kubernetes.io/conditions.web", Grammar: "dns"}},
 	} {
 		list := doc.HostAnnotations[kind]
 		if got := list[max(0, len(list)-len(want)):]; !slices.Equal(got, want) {

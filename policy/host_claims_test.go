@@ -1,165 +1,13 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/evergate/evergate/policy/internal/host"
-	"github.com/evergate/evergate/policy/internal/match"
-	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
-
-// Every field that contains hosts, with the hosts that it claims.
-func TestHostClaims(t *testing.T) {
-	annotated := func(key, value string) *object.Ingress {
-		return &object.Ingress{Meta: object.Meta{Annotations: map[string]string{key: value}}, Rules: []object.IngressRule{{Host: "a.example"}}}
-	}
-	for name, test := range map[string]struct {
-		ing  *object.Ingress
-		want []string // in addition to the rule a.example
-	}{
-		"tls": {
-			withTLS(withHosts("a.example"), "b.example", "*.c.example", "10.0.0.1", ""),
-			[]string{"spec.tls[0].hosts[0] b.example", "spec.tls[0].hosts[1] *.c.example", "spec.tls[0].hosts[2] 10.0.0.1"},
-		},
-		"default backend": {
-			&object.Ingress{DefaultBackend: true, Rules: []object.IngressRule{{Host: "a.example"}}}, []string{"spec.defaultBackend **"},
-		},
-		"external-dns": {
-			annotated("external-dns.kubernetes.io/hostname", " B.example. ,, *.c.example"),
-			[]string{`metadata.annotations["external-dns.kubernetes.io/hostname"] b.example`, `metadata.annotations["external-dns.kubernetes.io/hostname"] **.c.example`},
-		},
-		"external-dns, the prefix before": {
-			annotated("external-dns.alpha.kubernetes.io/hostname", "_sip._tcp.example"),
-			[]string{
-				`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] example`,
-				`metadata.annotations["external-dns.alpha.kubernetes.io/hostname"] **.example`,
-			},
-		},
-		"external-dns, which names count": {annotated("external-dns.kubernetes.io/ingress-hostname-source", "annotation-only"), nil},
-		"cert-manager": {
-			annotated("cert-manager.io/alt-names", "b.example, *.c.example"),
-			[]string{`metadata.annotations["cert-manager.io/alt-names"] b.example`, `metadata.annotations["cert-manager.io/alt-names"] *.c.example`},
-		},
-		"cert-manager, the common name": {
-			annotated("cert-manager.io/common-name", "b.example"), []string{`metadata.annotations["cert-manager.io/common-name"] b.example`},
-		},
-		"cert-manager, a common name that is no name": {annotated("cert-manager.io/common-name", "My Service"), nil},
-		"cert-manager, a star in it": {
-			annotated("cert-manager.io/common-name", "* example"), []string{`metadata.annotations["cert-manager.io/common-name"] **`},
-		},
-		"cert-manager, blanks in another": {
-			annotated("cert-manager.io/alt-names", "My Service"), []string{`metadata.annotations["cert-manager.io/alt-names"] **`},
-		},
-		"ingress-nginx": {
-			annotated("nginx.ingress.kubernetes.io/server-alias", "b.example,*.c.example,.d.example,www.e.*,~^f"),
-			[]string{
-				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] b.example`,
-				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **.c.example`,
-				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] d.example`,
-				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **.d.example`,
-				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **`,
-				`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **`,
-			},
-		},
-		"ingress-nginx, www":                 {annotated("nginx.ingress.kubernetes.io/from-to-www-redirect", "true"), []string{`metadata.annotations["nginx.ingress.kubernetes.io/from-to-www-redirect"] www.a.example`}},
-		"ingress-nginx, www as Go parses it": {annotated("nginx.ingress.kubernetes.io/from-to-www-redirect", "T"), []string{`metadata.annotations["nginx.ingress.kubernetes.io/from-to-www-redirect"] www.a.example`}},
-		"ingress-nginx, no www":              {annotated("nginx.ingress.kubernetes.io/from-to-www-redirect", "false"), nil},
-		"haproxy-ingress":                    {annotated("haproxy-ingress.github.io/server-alias", "*.b.example"), []string{`metadata.annotations["haproxy-ingress.github.io/server-alias"] *.b.example`}},
-		"haproxy-ingress, regex":             {annotated("ingress.kubernetes.io/server-alias-regex", "^b"), []string{`metadata.annotations["ingress.kubernetes.io/server-alias-regex"] **`}},
-		"AWS": {
-			annotated("alb.ingress.kubernetes.io/conditions.web", `[{"field":"path-pattern","pathPatternConfig":{"values":["/x"]}},`+
-				`{"field":"host-header","hostHeaderConfig":{"values":["b.example","*.c.example","?.d.example"],"regexValues":["^e","f.example"]}}]`),
-			[]string{
-				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] b.example`,
-				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **.c.example`,
-				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
-				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
-				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`,
-			},
-		},
-		"AWS, no JSON":        {annotated("alb.ingress.kubernetes.io/conditions.web", "["), []string{`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **`}},
-		"AWS, not a host":     {annotated("alb.ingress.kubernetes.io/actions.web", `{"type":"redirect"}`), nil},
-		"Traefik":             {annotated("traefik.ingress.kubernetes.io/Router.TLS.domains.0.SANs", "b.example,*.c.example"), []string{`metadata.annotations["traefik.ingress.kubernetes.io/Router.TLS.domains.0.SANs"] b.example`, `metadata.annotations["traefik.ingress.kubernetes.io/Router.TLS.domains.0.SANs"] *.c.example`}},
-		"Kong":                {annotated("konghq.com/host-aliases", "*.b.example,b.*"), []string{`metadata.annotations["konghq.com/host-aliases"] **.b.example`, `metadata.annotations["konghq.com/host-aliases"] **`}},
-		"Application Gateway": {annotated("appgw.ingress.kubernetes.io/hostname-extension", "b.example"), []string{`metadata.annotations["appgw.ingress.kubernetes.io/hostname-extension"] b.example`}},
-		"Skipper":             {annotated("zalando.org/skipper-predicate", "Host(/^b/)"), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
-		"Skipper, any host":   {annotated("zalando.org/skipper-predicate", `Path("/b") && HostAny("b.example")`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
-		"Skipper, forwarded":  {annotated("zalando.org/skipper-routes", `r: ForwardedHost("b") -> <shunt>`), []string{`metadata.annotations["zalando.org/skipper-routes"] **`}},
-		"Skipper, a text":     {annotated("zalando.org/skipper-predicate", `Header("X-Host", "\"Host(") && Path("/Host")`), nil},
-		"Skipper, no word":    {annotated("zalando.org/skipper-predicate", `Ho"x"st("a")`), nil},
-		"Skipper, a filter":   {annotated("zalando.org/skipper-routes", `r: * -> setRequestHeader("Host", "b") -> <shunt>`), nil},
-		"Skipper, a quote in a regular expression": {annotated("zalando.org/skipper-predicate", `PathRegexp(/"/) && Host(/b"/)`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
-		"Skipper, a comment":                       {annotated("zalando.org/skipper-routes", "// \"\nr: Host(`b`) -> \"x\""), []string{`metadata.annotations["zalando.org/skipper-routes"] **`}},
-		"Skipper, a backquote":                     {annotated("zalando.org/skipper-predicate", "Path(`\"`) && Host(`\"`)"), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
-		"Skipper, no last quote":                   {annotated("zalando.org/skipper-predicate", `Path(" && Host(b)`), []string{`metadata.annotations["zalando.org/skipper-predicate"] **`}},
-		"Skipper, a path":                          {annotated("zalando.org/skipper-predicate", `Path("/b")`), nil},
-		"of Services alone":                        {annotated("external-dns.kubernetes.io/internal-hostname", "b.example"), nil},
-		"another":                                  {annotated("example.com/hostname", "b.example"), nil},
-		"a name of two dots":                       {annotated("external-dns.kubernetes.io/hostname", "b..example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"two dots at the end":                      {annotated("external-dns.kubernetes.io/hostname", "b.example.."), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a blank within":                           {annotated("external-dns.kubernetes.io/hostname", "b.exam ple"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a carriage return":                        {annotated("nginx.ingress.kubernetes.io/server-alias", "b.example\rc.example"), []string{`metadata.annotations["nginx.ingress.kubernetes.io/server-alias"] **`}},
-		"a control character":                      {annotated("external-dns.kubernetes.io/hostname", "b\x0eexample"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"another script":                           {annotated("external-dns.kubernetes.io/hostname", "b。example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a port":                                   {annotated("external-dns.kubernetes.io/hostname", "b.example:443"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a star within":                            {annotated("external-dns.kubernetes.io/hostname", "b.*.example"), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-		"a long name":                              {annotated("external-dns.kubernetes.io/hostname", strings.Repeat("a", 254)), []string{`metadata.annotations["external-dns.kubernetes.io/hostname"] **`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var got []string
-			claims := new(viewIngress(test.ing)).claims(new(rule.Recorder)).list
-			for i := range claims[1:] {
-				got = append(got, claims[i+1].at.String()+" "+claims[i+1].String())
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// Services have other annotations.
-func TestServiceHostClaims(t *testing.T) {
-	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{
-		"external-dns.alpha.kubernetes.io/internal-hostname": "a.example",
-		"domainName": "b.example", // as external-dns writes it
-		"load-balancer.hetzner.cloud/http-managed-certificate-domains": "*.c.example",
-		"nginx.ingress.kubernetes.io/server-alias":                     "d.example", // of Ingresses alone
-	}}}
-	var got []string
-	for _, c := range new(viewService(svc)).claims(new(rule.Recorder)).list {
-		got = append(got, c.String())
-	}
-	if diff := cmp.Diff([]string{"b.example", "a.example", "*.c.example"}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// Every line of the table is used: its kinds and its grammar exist.
-func TestHostAnnotationTable(t *testing.T) {
-	kinds := map[string]bool{"Ingress": true, "Service": true, "HTTPRoute": true, "GRPCRoute": true, "TLSRoute": true, "TCPRoute": true,
-		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true, "DNSEndpoint": true}
-	for line := range strings.Lines(hostAnnotations) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		fields := strings.Fields(line)
-		if len(fields) != 3 || host.Grammars()[fields[2]] == nil || fields[0] != match.LowerASCII(fields[0]) {
-			t.Errorf("want a key in lower case, kinds and a grammar: %s", line)
-			continue
-		}
-		for kind := range strings.SplitSeq(fields[1], ",") {
-			if !kinds[kind] {
-				t.Errorf("%s is not a kind: %s", kind, line)
-			}
-		}
-	}
-}
 
 // The sentences about hosts in each field.
 func TestSentencesOfClaims(t *testing.T) {
@@ -278,22 +126,6 @@ func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 					t.Errorf("introduced in %q, want %q", got, test.want)
 				}
 			})
-		}
-	}
-}
-
-// If an annotation has more names than the limit, it may cover every host.
-func TestManyAnnotationHosts(t *testing.T) {
-	names := strings.TrimSuffix(strings.Repeat("a.example,", maxAnnotationHosts), ",")
-	for more, want := range map[string]bool{"": false, ",b.example": true} {
-		ing := &object.Ingress{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": names + more}}, Rules: []object.IngressRule{{Host: "a.example"}}}
-		claims := new(viewIngress(ing)).claims(new(rule.Recorder)).list
-		last := claims[len(claims)-1]
-		if got := last.IsEvery(); got != want {
-			t.Errorf("%d names: every host is %t, want %t", strings.Count(names+more, ",")+1, got, want)
-		}
-		if want := fmt.Sprintf(`"more than %d names" may cover every host`, maxAnnotationHosts); last.IsEvery() && last.at.every() != want {
-			t.Errorf("got %s, want %s", last.at.every(), want)
 		}
 	}
 }

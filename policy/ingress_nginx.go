@@ -66,10 +66,10 @@ type ingressNginxMaxRisk struct{ limit nginxRisk }
 
 func (c ingressNginxMaxRisk) Find(ing *ingressView, r *rule.Recorder) {
 	for _, a := range ing.sortedAnnotations(&ing.Meta, r) {
-		if !r.Spend(len(ing.known.nginxPrefixes())) {
+		if !r.Spend(len(ing.known.NginxPrefixes())) {
 			return
 		}
-		name, ours := ing.known.nginxName(a.key)
+		name, ours := ing.known.NginxName(a.key)
 		if !ours || !r.Spend(1) {
 			continue
 		}
@@ -100,7 +100,7 @@ func (c ingressNginxMaxRisk) Find(ing *ingressView, r *rule.Recorder) {
 type ingressNginxRewriteTarget struct{}
 
 func (ingressNginxRewriteTarget) Find(ing *ingressView, r *rule.Recorder) {
-	for _, prefix := range ing.known.nginxPrefixes() {
+	for _, prefix := range ing.known.NginxPrefixes() {
 		key := prefix + "rewrite-target"
 		a := annotation{key: key, value: ing.Meta.Annotations[key]}
 		if !r.Spend(rule.StepsOf(1, a.value)) {

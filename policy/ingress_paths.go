@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -216,7 +217,7 @@ func (p *pathPlace) routeField(name string) string {
 // identity returns the identity of a finding about the path. An exact path is idle, because a prefix matches more
 // requests. An update may change a prefix into an exact path, but not the reverse.
 func (p *pathPlace) identity(check string) rule.Identity {
-	id := hostIdentity(check, p.host)
+	id := claim.Identity(check, p.host)
 	id.Detail, id.Idle = p.Path, p.Type == "Exact"
 	if !p.isLiteral() {
 		id.Use = p.Type
@@ -227,7 +228,7 @@ func (p *pathPlace) identity(check string) rule.Identity {
 // identityOfType returns the identity of a finding about the type of the path. The identity contains the path too, so a
 // pre-existing path of a denied type does not exempt other paths.
 func (p *pathPlace) identityOfType(check string) rule.Identity {
-	id := hostIdentity(check, p.host)
+	id := claim.Identity(check, p.host)
 	id.Detail, id.Use = p.Path, p.Type
 	return id
 }

@@ -1,12 +1,10 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -93,77 +91,10 @@ func (tlsCoversHosts) Find(ing *ingressView, r *rule.Recorder) {
 		return
 	}
 	hosts := ing.ruleHosts(r)
-	certificates := ing.tlsCoverage(r)
-	for i := range hosts {
-		h := &hosts[i]
-		if !r.Spend(h.steps()) {
-			return
-		}
-		if _, ok := certificates.hosts.Covers(h.asCertified()); ok {
-			continue
-		}
-		if f := r.TryAdd(h.identity("tls.coversHosts")); f != nil {
-			f.Path, f.Reason = h.at.String(), certificates.uncovered(h)
-		}
+	if ing.coverage == nil {
+		ing.coverage = claim.CoverageOf(ing.Ingress, r)
 	}
-}
-
-// asCertified returns the hosts that the text of a claim means in a certificate. A controller may use *.example for
-// names at any depth, but in a certificate the wildcard covers only names one label below.
-func (h *hostClaim) asCertified() match.HostPattern {
-	p := h.HostPattern
-	if p.Depth == match.LabelsBelow && !p.IsEvery() {
-		p.Depth = match.OneLabelBelow
-	}
-	return p
-}
-
-// tlsCoverage contains the hosts that spec.tls of an Ingress covers.
-type tlsCoverage struct {
-	hosts   *match.HostSet
-	unnamed string // the end of the sentences if an element of spec.tls has no hosts
-}
-
-// tlsCoverage returns the hosts that spec.tls of an Ingress covers, computed on first use.
-func (ing *ingressView) tlsCoverage(r *rule.Recorder) *tlsCoverage {
-	if ing.coverage != nil {
-		return ing.coverage
-	}
-	c := &tlsCoverage{}
-	n := 0
-	for i := range ing.TLS {
-		n += len(ing.TLS[i].Hosts)
-		if len(ing.TLS[i].Hosts) == 0 && c.unnamed == "" {
-			c.unnamed = fmt.Sprintf(" (spec.tls[%d] does not have hosts, so its coverage is unknown)", i)
-		}
-	}
-	c.hosts = match.MakeHostSet(n)
-	for i := range ing.TLS {
-		for _, h := range ing.TLS[i].Hosts {
-			if !r.Spend(rule.LedgerSteps + rule.StepsOf(1, h)) {
-				return c
-			}
-			// Certificates cannot contain ** or an empty name.
-			if p := match.ParseHost(h); p.Depth != match.LabelsBelow {
-				c.hosts.Add(p)
-			}
-		}
-	}
-	ing.coverage = c
-	return c
-}
-
-// uncovered returns the sentence about a host that is not covered.
-func (c *tlsCoverage) uncovered(h *hostClaim) string {
-	if h.IsEvery() {
-		return h.at.every() + "; no certificate covers that" + strings.Replace(h.at.setOne(), ";", ",", 1)
-	}
-	p := h.asCertified()
-	reason := text.Quote(p.String()) + " is not in any spec.tls[].hosts; add it"
-	if parent := match.ParentHost(h.Name); h.Depth == match.HostItself && parent != "" {
-		reason += " or " + text.Quote("*."+parent)
-	}
-	return reason + c.unnamed
+	ing.coverage.Find("tls.coversHosts", hosts, r)
 }
 
 // allowHTTPAnnotation makes some controllers stop serving plain HTTP if its value is "false".

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
@@ -16,7 +17,7 @@ import (
 type ingressesEntry struct {
 	rule.RuleHeader
 	// Hosts: which hosts an Ingress may claim.
-	Hosts *fieldHostRules `yaml:"hosts"`
+	Hosts *claim.FieldHostRules `yaml:"hosts"`
 	// TLS: whether an Ingress must be served over TLS.
 	TLS *tlsRules `yaml:"tls"`
 	// ClassNames: which Ingress classes are allowed. The class selects the controller that serves the Ingress.
@@ -54,11 +55,11 @@ func (e *ingressesEntry) Validate() error {
 type ingressView struct {
 	*object.Ingress
 	view
-	hosts    []hostClaim  // see ruleHosts
-	claimed  claimSet     // see claims
-	coverage *tlsCoverage // see tlsCoverage
-	paths    []pathPlace  // see allPaths
-	syntax   pathSyntax   // see pathSyntax
+	hosts    []claim.Claim   // see ruleHosts
+	claimed  claim.Set       // see claims
+	coverage *claim.Coverage // see tlsCoversHosts
+	paths    []pathPlace     // see allPaths
+	syntax   pathSyntax      // see pathSyntax
 }
 
 func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: ing} }
@@ -68,7 +69,7 @@ func ingressRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule.Rule[ingressView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, (*ingressView).answersChallenges,
-		ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
+		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
 }
 
 // EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.
@@ -88,7 +89,7 @@ func (e *ingressesEntry) checks() []rule.Check[ingressView] {
 		backend = append(backend, defaultBackendDenied{})
 	}
 	return slices.Concat(
-		fieldHostChecks(e.Hosts, (*ingressView).claims, "spec.rules"),
+		claim.FieldChecks(e.Hosts, (*ingressView).claims, "spec.rules"),
 		unlessSolvers(slices.Concat(e.TLS.checks(), e.ClassNames.checks(), e.Paths.checks())),
 		annotationChecks[ingressView](e.Annotations),
 		e.IngressNginx.checks(),
@@ -106,4 +107,20 @@ func (defaultBackendDenied) Find(ing *ingressView, r *rule.Recorder) {
 		r.Add(rule.Identity{Check: "defaultBackend"}, "spec.defaultBackend",
 			"gets every request that no rule matches, and is denied; list hosts in spec.rules instead")
 	}
+}
+
+// ruleHosts returns the claims in the rules and the default backend of an Ingress.
+func (ing *ingressView) ruleHosts(r *rule.Recorder) []claim.Claim {
+	if ing.hosts == nil {
+		ing.hosts = claim.OfRules(ing.Ingress, ing.Classes(), ing.known, r)
+	}
+	return ing.hosts
+}
+
+// claims returns all claims of an Ingress.
+func (ing *ingressView) claims(r *rule.Recorder) *claim.Set {
+	if ing.claimed.List == nil {
+		ing.claimed.List = claim.OfIngress(ing.Ingress, ing.ruleHosts(r), ing.known, r)
+	}
+	return &ing.claimed
 }

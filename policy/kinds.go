@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/claim"
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -17,7 +19,7 @@ type blocks struct {
 	// Absent: images are not rewritten.
 	Mirrors []mirror.Entry `yaml:"mirrors"`
 	// Pods: rules for the images in Pods. Absent: every image is allowed.
-	Pods []podsEntry `yaml:"pods"`
+	Pods []images.PodsEntry `yaml:"pods"`
 	// Ingresses: rules for Ingresses. Absent: every Ingress is allowed.
 	Ingresses []ingressesEntry `yaml:"ingresses"`
 	// Services: rules for Services, and for the hosts of Gateway API XBackends. Absent: all of these objects are allowed.
@@ -33,7 +35,7 @@ type blocks struct {
 	// DNSEndpoints: rules for external-dns DNSEndpoints. Absent: every DNSEndpoint is allowed.
 	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
 	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
-	Owners []ownersEntry `yaml:"owners"`
+	Owners []claim.OwnersEntry `yaml:"owners"`
 }
 
 // all yields the struct field and the entries of each block, in the order of a policy file.
@@ -146,8 +148,8 @@ type kindRow struct {
 func kindRows() [kinds]kindRow {
 	return [kinds]kindRow{
 		Mirrors:         {[]string{"mirrors"}, func(_ *blocks, c *compilation) rules { return c.policy.mirrors }},
-		Pods:            {[]string{"pods"}, podRules},
-		Workloads:       {[]string{"pods"}, workloadRules},
+		Pods:            {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Pods }},
+		Workloads:       {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Workloads }},
 		Ingresses:       {[]string{"ingresses", "owners"}, ingressRules},
 		Services:        {[]string{"services", "owners"}, serviceRules},
 		XBackends:       {[]string{"services"}, xBackendRules},
@@ -171,6 +173,7 @@ type rules interface {
 // compiled contains a policy's compiled entries, without entries that are off.
 type compiled struct {
 	mirrors *mirror.Table
+	images  *images.Rules
 	rules   [kinds]rules
 	counts  Counts
 }
@@ -186,11 +189,11 @@ func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 	if p.mirrors == nil { // the policy of a rule set has the mirrors of the whole policy
 		p.mirrors = mirror.Compile(b.Mirrors, c.Comparisons, errs)
 	}
-	c.policy, c.owners = p, compileOwners(b.Owners, errs)
+	c.policy, c.owners = p, claim.CompileOwners(b.Owners, errs)
+	p.images = images.Compile(b.Pods, p.mirrors, c.whole, c.exceptions, c.PollDone)
 	for k, row := range kindRows() {
 		p.rules[k] = row.compile(b, &c)
 	}
-	p.denying = denyingRules(rulesFor[podView](p, Pods))
 }
 
 // Modes contains the strictest mode among the entries of each kind. The mode is Off for a kind without entries.

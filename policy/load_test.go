@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -163,7 +164,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 	}
 	all := document{blocks: blocks{
 		Mirrors:   []mirror.Entry{{Header: at(1)}},
-		Pods:      []podsEntry{{RuleHeader: rule.RuleHeader{Header: at(2)}}},
+		Pods:      []images.PodsEntry{{RuleHeader: rule.RuleHeader{Header: at(2)}}},
 		Ingresses: []ingressesEntry{{RuleHeader: rule.RuleHeader{Header: at(3)}}},
 		Services:  []servicesEntry{{RuleHeader: rule.RuleHeader{Header: at(4)}}},
 	}}

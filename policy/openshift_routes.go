@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy/internal/host"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -16,7 +16,7 @@ import (
 type openShiftRouteView struct {
 	*object.OpenShiftRoute
 	view
-	claimed claimSet       // see routerDomains.claims
+	claimed claim.Set      // see routerDomains.claims
 	below   *routerDomains // the domains for which claimed was computed
 	paths   []pathPlace    // see allPaths
 }
@@ -58,7 +58,7 @@ func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
 	var checks []rule.Check[openShiftRouteView]
 	if e.Hosts != nil {
 		domains := newRouterDomains(e.SubdomainDomains)
-		checks = fieldHostChecks(&e.Hosts.fieldHostRules, domains.claims, "spec.host")
+		checks = claim.FieldChecks(&e.Hosts.FieldHostRules, domains.claims, "spec.host")
 	}
 	if e.Paths != nil {
 		source := pathSource[openShiftRouteView]{paths: (*openShiftRouteView).allPaths}
@@ -81,29 +81,18 @@ func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
 // openShiftOwners returns the rules that check the owners of hosts in OpenShift Routes. The domains of routers come
 // from the subdomainDomains of routes entries. An entry in a weaker mode does not provide domains for owners in a
 // stricter mode.
-func openShiftOwners(levels []ownerLevel, entries []routesEntry) []rule.Rule[openShiftRouteView] {
+func openShiftOwners(levels claim.Owners, entries []routesEntry) []rule.Rule[openShiftRouteView] {
 	var rules []rule.Rule[openShiftRouteView]
 	for i := range levels {
 		var all []routerDomain
 		for j := range entries {
-			if e := &entries[j]; e.Mode >= levels[i].mode {
+			if e := &entries[j]; e.Mode >= levels[i].Mode {
 				all = append(all, e.SubdomainDomains...)
 			}
 		}
-		rules = append(rules, ownerRules(levels[i:i+1], newRouterDomains(all).claims)...)
+		rules = append(rules, claim.OwnerRules(levels[i:i+1], newRouterDomains(all).claims)...)
 	}
 	return rules
-}
-
-// openShiftHost returns the field for the host of a Route.
-func openShiftHost() claimField { return claimField{path: "spec.host", class: mainField} }
-
-// openShiftSubdomain returns the field for the subdomain of a Route without a host.
-func openShiftSubdomain() claimField {
-	return claimField{
-		path: "spec.subdomain", class: mainField,
-		every: "%s is below the domain of each router, which means every host", setOne: "; set spec.host instead",
-	}
 }
 
 // routerDomain is a domain below which a router serves hosts.
@@ -132,65 +121,14 @@ func newRouterDomains(list []routerDomain) *routerDomains {
 
 // claims returns the claims of a Route. They are in its host and its annotations. If the host is empty, its subdomain
 // is used instead.
-func (d *routerDomains) claims(route *openShiftRouteView, r *rule.Recorder) *claimSet {
+func (d *routerDomains) claims(route *openShiftRouteView, r *rule.Recorder) *claim.Set {
 	below := route.Host == "" && route.Subdomain != ""
-	if route.claimed.list != nil && (!below || route.below == d) {
+	if route.claimed.List != nil && (!below || route.below == d) {
 		return &route.claimed
 	}
-	route.claimed, route.below = claimSet{}, d
-	if !r.Spend(rule.StepsOf(2, route.Host) + rule.StepsOf(1+len(d.names), route.Subdomain)) {
-		return &route.claimed
-	}
-	claims := route.hostClaims()
-	if below {
-		claims = d.subdomainClaims(route.Subdomain)
-	}
-	route.claimed.list = route.annotationClaims("Route", &route.Meta, claims, r)
+	route.claimed, route.below = claim.Set{}, d
+	route.claimed.List = claim.OfOpenShiftRoute(route.OpenShiftRoute, d.names, route.known, r)
 	return &route.claimed
-}
-
-// hostClaims returns the claims of spec.host. If wildcardPolicy is Subdomain, the router serves all hosts one label
-// below the parent of the host (openshift/router, pkg/router/template/util/util.go). The host itself is one of them. A
-// wildcardPolicy that the API does not define may mean None or Subdomain, so hostClaims returns the claims for both.
-func (route *openShiftRouteView) hostClaims() []hostClaim {
-	at := claimPlace{in: openShiftHost}
-	if route.Host == "" {
-		return []hostClaim{claimOf(match.EveryHost(), at)}
-	}
-	host := host.OneLabel(route.Host)
-	wide := match.HostPattern{Name: match.ParentHost(host.Name), Depth: match.OneLabelBelow}
-	switch {
-	case host.Depth != match.HostItself, wide.Name == "" && route.WildcardPolicy == wildcardSubdomain:
-		at.unreadable, at.text = true, route.Host
-		return []hostClaim{claimOf(match.EveryHost(), at)}
-	case route.WildcardPolicy == "", route.WildcardPolicy == "None":
-		return []hostClaim{claimOf(host, at)}
-	case route.WildcardPolicy == wildcardSubdomain:
-		return []hostClaim{claimOf(wide, at)}
-	default:
-		return []hostClaim{claimOf(host, at), claimOf(wide, at)}
-	}
-}
-
-const wildcardSubdomain = "Subdomain"
-
-// subdomainClaims returns the claims of spec.subdomain, one below the domain of each router. If the domains are unknown
-// or a resulting host is not a valid name, the claim is every host.
-func (d *routerDomains) subdomainClaims(subdomain string) []hostClaim {
-	at := claimPlace{in: openShiftSubdomain}
-	if len(d.names) == 0 {
-		at.unreadable, at.text = true, subdomain
-		return []hostClaim{claimOf(match.EveryHost(), at)}
-	}
-	claims := make([]hostClaim, len(d.names))
-	for i, domain := range d.names {
-		claims[i] = claimOf(host.OneLabel(subdomain+"."+domain), at)
-		if claims[i].Depth != match.HostItself {
-			at.unreadable, at.text = true, subdomain
-			return []hostClaim{claimOf(match.EveryHost(), at)}
-		}
-	}
-	return claims
 }
 
 // allPaths returns the path of a Route, which is a prefix. An absent path means /.

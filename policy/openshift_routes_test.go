@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -55,52 +54,6 @@ func readOpenShiftRoute(t testing.TB, manifest []byte) *object.OpenShiftRoute {
 		out.Backends = append(out.Backends, b.Kind)
 	}
 	return out
-}
-
-// The hosts that a Route claims by its host, subdomain and wildcard policy, with the domains of two routers and without
-// domains.
-func TestOpenShiftRouteClaims(t *testing.T) {
-	for name, test := range map[string]struct {
-		route     object.OpenShiftRoute
-		want      string
-		ofUnknown string // without domains, if that differs
-	}{
-		"a host":                    {object.OpenShiftRoute{Host: "A.example"}, "spec.host a.example", ""},
-		"a host beats a subdomain":  {object.OpenShiftRoute{Host: "a.example", Subdomain: "b"}, "spec.host a.example", ""},
-		"no wildcard":               {object.OpenShiftRoute{Host: "a.example", WildcardPolicy: "None"}, "spec.host a.example", ""},
-		"a wildcard":                {object.OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "Subdomain"}, "spec.host *.b.example", ""},
-		"a wildcard of one label":   {object.OpenShiftRoute{Host: "a", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
-		"another policy":            {object.OpenShiftRoute{Host: "a.b.example", WildcardPolicy: "All"}, "spec.host a.b.example, spec.host *.b.example", ""},
-		"no name":                   {object.OpenShiftRoute{Host: "a.example:443"}, "spec.host **", ""},
-		"a star":                    {object.OpenShiftRoute{Host: "*.example"}, "spec.host **", ""},
-		"a star, and a wildcard":    {object.OpenShiftRoute{Host: "*.example", WildcardPolicy: "Subdomain"}, "spec.host **", ""},
-		"neither":                   {object.OpenShiftRoute{}, "spec.host **", ""},
-		"neither, and a wildcard":   {object.OpenShiftRoute{WildcardPolicy: "Subdomain"}, "spec.host **", ""},
-		"a subdomain":               {object.OpenShiftRoute{Subdomain: "B.c"}, "spec.subdomain b.c.x.example, spec.subdomain b.c.y.example", "spec.subdomain **"},
-		"a subdomain that is none":  {object.OpenShiftRoute{Subdomain: "b:1"}, "spec.subdomain **", ""},
-		"a subdomain with a star":   {object.OpenShiftRoute{Subdomain: "*.b"}, "spec.subdomain **", ""},
-		"a subdomain ending in dot": {object.OpenShiftRoute{Subdomain: "b."}, "spec.subdomain **", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			claimed := func(domains ...string) string {
-				var all []string
-				claims := (&routerDomains{domains}).claims(new(viewOpenShiftRoute(&test.route)), new(rule.Recorder)).list
-				for i := range claims {
-					all = append(all, claims[i].at.String()+" "+claims[i].String())
-				}
-				return strings.Join(all, ", ")
-			}
-			if got := claimed("x.example", "y.example"); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
-			if want := test.ofUnknown; want == "" {
-				test.ofUnknown = test.want
-			}
-			if got := claimed(); got != test.ofUnknown {
-				t.Errorf("without domains: got %s, want %s", got, test.ofUnknown)
-			}
-		})
-	}
 }
 
 // The domains of one entry do not apply to another entry. The domains of all entries apply to owners. Without domains,

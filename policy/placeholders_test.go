@@ -16,7 +16,7 @@ pods:
 - {name: from, mode: enforce, workloads: enforce, images: {from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}}
 - {name: listed, mode: enforce, workloads: enforce, images: {allowed: [quay.io/acme]}}
 `)
-	istio := map[string]string{istioTemplates: "gateway"}
+	istio := map[string]string{"inject.istio.io/templates": "gateway"}
 	for name, test := range map[string]struct {
 		image       string
 		annotations map[string]string

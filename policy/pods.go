@@ -1,35 +1,11 @@
 package policy
 
 import (
-	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
-
-// podsEntry is an entry of the pods block. It is a rule for the images in a Pod as they will be pulled, after all
-// rewriting.
-type podsEntry struct {
-	rule.RuleHeader
-	// Images: the places from which images may be pulled, and their tags and digests.
-	Images imagesRule `yaml:"images,required"`
-	// Workloads: what Evergate does if the rule finds something in the Pod template of a Deployment, a Job or another
-	// workload. Absent: warn.
-	Workloads *workloadMode `yaml:"workloads"`
-}
-
-// Suggest implements strict.Suggester.
-func (e *podsEntry) Suggest(field string) []string { return rule.PodDimensions().Suggest(field) }
-
-// Validate implements strict.Validator.
-func (e *podsEntry) Validate() error { return e.ValidateFor(rule.PodDimensions()) }
-
-// podRules compiles the rules for Pods.
-func podRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Pods, c, func(e *podsEntry) rule.Rule[podView] {
-		return rule.New(e.RuleHeader, e.checks(c.policy))
-	}, nil)
-}
 
 // EvaluatePod evaluates the images of a Pod as they will be pulled. old is the Pod before an update, and nil for other
 // operations. The evaluation stops after a thousand introduced findings. If any rule denies the request, at least one
@@ -37,102 +13,64 @@ func podRules(b *blocks, c *compilation) rules {
 // the Effort and means that the evaluation did not finish. A nil Effort has the limits of a new one. The same applies
 // to the methods for other kinds.
 func (p *Policy) EvaluatePod(a object.Attributes, pod, old *object.Pod, e *Effort) ([]Finding, error) {
-	if !canChangeImages(a, pod) {
-		return nil, nil
-	}
-	return rule.Evaluate(rulesFor[podView](p, Pods), a, viewPod, pod, old, e)
+	return p.images.EvaluatePod(a, pod, old, e)
 }
 
 // ExplainPod returns for every pods rule whether it applies to the Pod.
 func (p *Policy) ExplainPod(a object.Attributes, pod *object.Pod) []RuleTrace {
-	if !canChangeImages(a, pod) {
-		return rulesFor[podView](p, Pods).NotEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
-			"or the request cannot change an image")
+	return p.images.ExplainPod(a, pod)
+}
+
+// RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, or nil.
+// RewritePod rewrites only images that the update changes, because a policy must not change Pods that existed before
+// it. It returns the error of e if e exceeds its limit or expires. A nil Effort has the limits of a new Effort.
+func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort) (Rewriting, error) {
+	return p.images.RewritePod(a, pod, old, e)
+}
+
+// PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
+// names in the mirrors entries in mode enforce that can apply to Pods in this namespace.
+func (p *Policy) PullSecrets(namespace string) []string { return p.mirrors.PullSecrets(namespace) }
+
+// EvaluateWorkload evaluates the templates in a workload as the Pods that its controller will create. It rewrites their
+// images in memory by the mirrors, and then applies the rules of pods. old is the workload before an update, or nil. A
+// finding in a template of old is pre-existing in every template of w. Pre-existing findings are in mode audit, because
+// this update does not introduce them. EvaluateWorkload returns the error of e if e exceeds its limit or expires.
+//
+// If a controller owns the workload, only rules with workloads in mode enforce evaluate it, because users already
+// received warnings when they wrote the owner. These rules do not evaluate the workload if the user of the request is a
+// Kubernetes controller. This exception depends on the user, because tenants can write owner references.
+func (p *Policy) EvaluateWorkload(a object.Attributes, w, old *object.Workload, e *Effort) ([]Finding, error) {
+	result, err := p.images.ReviewWorkload(a, w, old, e)
+	return result.Findings, err
+}
+
+// ReviewWorkload is like EvaluateWorkload, and also returns what happens to the images in the Pods.
+func (p *Policy) ReviewWorkload(a object.Attributes, w, old *object.Workload, e *Effort) (WorkloadResult, error) {
+	return p.images.ReviewWorkload(a, w, old, e)
+}
+
+// RewriteTemplates returns what happens to each image in a workload's Pods when its controller creates them. The
+// templates are not changed.
+func (p *Policy) RewriteTemplates(a object.Attributes, w *object.Workload) ([]TemplateImage, error) {
+	return p.images.RewriteTemplates(a, w)
+}
+
+// ExplainWorkload returns, for every rule of pods, whether it applies to at least one template of the workload.
+func (p *Policy) ExplainWorkload(a object.Attributes, w *object.Workload) []RuleTrace {
+	return p.images.ExplainWorkload(a, w)
+}
+
+// Recorded returns a copy of a Pod with the original images from its record and without the record. An entry of the
+// record counts only if one of the policies rewrites the original image to the Pod's current image. An image that was
+// changed later leaves an entry that does not count. stale is the number of entries that do not count. Recorded is only
+// for reports, because tenants can write the record. If the Pod does not have a valid record, Recorded returns p
+// itself.
+func Recorded(p *object.Pod, a object.Attributes, by ...*Policy) (pod *object.Pod, stale int) {
+	tables := make([]*mirror.Table, len(by))
+	for i, q := range by {
+		tables[i] = q.mirrors
 	}
-	return rule.Explain(rulesFor[podView](p, Pods), a, viewPod, pod)
-}
-
-// podView is a Pod with its images parsed, on first use and once for all rules.
-type podView struct {
-	*object.Pod
-	view
-	outcome []ImageOutcome // the outcome of rewriting each image; nil if the images are already as they are pulled
-	parsed  []podImage
-}
-
-func viewPod(pod *object.Pod) podView { return podView{Pod: pod} }
-
-// images returns the parsed images. It returns nil if the effort is exhausted.
-func (p *podView) images(r *rule.Recorder) []podImage {
-	if p.parsed != nil {
-		return p.parsed
-	}
-	parsed := make([]podImage, 0, len(p.Images))
-	for i, img := range p.Images {
-		if p.outcome != nil && p.outcome[i].Outcome == Placeholder {
-			continue
-		}
-		if p.outcome != nil && p.outcome[i].Outcome == Rewritten {
-			img.Ref = p.outcome[i].To
-		}
-		if !r.Spend(match.ReferenceSteps(img.Ref)) {
-			return nil
-		}
-		parsed = append(parsed, newPodImage(img))
-	}
-	p.parsed = parsed
-	return parsed
-}
-
-// podImage is an image and its reference.
-type podImage struct {
-	object.Image
-	ref match.Reference
-	err error // why it is not an image reference; nil if it is valid
-
-	state mirrorState // see mirrorState
-}
-
-// mirrorState is whether an image is at a mirror or excluded from rewriting.
-type mirrorState uint8
-
-const (
-	mirrorUnknown mirrorState = iota
-	mirroredOrExcluded
-	notMirrored
-)
-
-// newPodImage parses an image.
-func newPodImage(img object.Image) podImage {
-	ref, err := match.ParseReference(img.Ref)
-	return podImage{Image: img, ref: ref, err: err}
-}
-
-// mirrorState returns the state of the image. It is looked up on first use. s is the subject of its Pod.
-func (i *podImage) mirrorState(t *mirror.Table, s *rule.Subject) mirrorState {
-	if i.state == mirrorUnknown {
-		i.state = notMirrored
-		if out := t.Decide(i.ref, s).Outcome; out == AtMirror || out == Excluded {
-			i.state = mirroredOrExcluded
-		}
-	}
-	return i.state
-}
-
-// identity returns the identity of a finding about an image. All spellings of an image have the same identity, so a
-// change of the spelling does not introduce a finding.
-func (i *podImage) identity(check string) rule.Identity {
-	if i.err != nil {
-		return rule.Identity{Check: check, Value: i.Ref, Use: rule.MalformedImage}
-	}
-	return rule.Identity{Check: check, Value: i.ref.Name, Detail: i.ref.Suffix}
-}
-
-// malformed returns the sentence about a text that is not an image reference. so is the consequence at the end of the
-// sentence. If the text is an image reference, malformed returns an empty text.
-func (i *podImage) malformed(so string) string {
-	if i.err == nil {
-		return ""
-	}
-	return "is not an image reference (" + i.err.Error() + "), so it " + so
+	s := rule.NewSubject(images.AttributesOfPods(a), &p.Meta, [2]string{}, nil)
+	return mirror.Recorded(p, &s, tables)
 }

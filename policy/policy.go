@@ -17,7 +17,6 @@
 //	sets.go      rule sets: the entries that one webhook path evaluates
 //	kinds.go     the blocks of a policy, and the kinds of objects to which they apply
 //	object/      the evaluated objects; object_ref.go, references in them
-//	rewrite.go   the outcome of each image of a Pod
 //
 // # Blocks of a policy file
 //
@@ -25,20 +24,15 @@
 // its specification.
 //
 //	mirrors                               internal/mirror, its entry and the look-up of a mirror
-//	pods                                  pods.go
-//	  images                              pod_images.go; pod_digest.go, its digest
-//	  images about to be rewritten        rewrite_denied.go
-//	  workloads                           workloads.go
+//	pods                                  internal/images, its entry and checks, and the rewriting of images
 //	ingresses                             ingresses.go, with defaultBackend
-//	  hosts                               hosts.go; host_claims.go, the claims of an object; claim_place.go, their fields
-//	  hosts in annotations                host_annotations.go; internal/host, the formats of their values
+//	  hosts                               internal/claim, as in all other kinds
 //	  tls                                 ingress_tls.go
 //	  classNames                          ingress_class_names.go
 //	  paths                               ingress_paths.go; ingress_paths_denied.go, the check denied
 //	  annotations                         annotations.go
 //	  ingressNginx                        ingress_nginx.go
 //	services                              services.go
-//	  hosts                               hosts.go, as in ingresses
 //	  types                               service_types.go
 //	  ports                               service_ports.go
 //	  nodePorts                           service_node_ports.go, with allocateLoadBalancerNodePorts
@@ -49,14 +43,13 @@
 //	  externalNames                       service_external_names.go
 //	  annotations                         annotations.go; service_annotations.go, load balancer annotations
 //	routes                                routes.go
-//	  hosts                               route_hosts.go, with hosts.go as in ingresses
+//	  hosts                               route_hosts.go, with internal/claim
 //	  paths                               route_paths.go, with the checks of ingress_paths.go
 //	  parents                             route_parents.go
 //	  backends                            route_backends.go
 //	  filters                             route_filters.go
 //	  annotations                         annotations.go
 //	gateways                              gateways.go
-//	  hosts                               hosts.go, as in ingresses
 //	  classNames                          gateway_class_names.go
 //	  ports                               service_ports.go, as in services
 //	  protocols                           gateway_protocols.go
@@ -67,22 +60,19 @@
 //	grants                                grants.go; grant_checks.go, its checks
 //	routes, for OpenShift Routes          openshift_routes.go
 //	certificates                          certificates.go
-//	  hosts                               certificate_claims.go
-//	dnsEndpoints                          dns_endpoints.go, with its claims
-//	owners                                owners.go
-//	sharedGatewayNamespaces               shared_gateway_namespaces.go
+//	dnsEndpoints                          dns_endpoints.go
+//	owners, sharedGatewayNamespaces, annotationPrefixes, globbingClasses, hostAnnotations
+//	                                      internal/claim
 //	exceptions                            internal/rule/exceptions.go
 //	until, reason                         internal/rule/until.go; expiry.go, the list of everything that expires
-//	annotationPrefixes                    annotation_prefixes.go
-//	globbingClasses                       globbing_classes.go
-//	hostAnnotations                       host_annotation_rows.go
 //	solverAccounts                        solvers.go, with the shapes of solver objects
-//	templates                             templates.go
+//	templates                             internal/podtemplate
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
-// limits. internal/mirror rewrites images. internal/match compares values with patterns for hosts, addresses and
-// images, with globs and with regular expressions. internal/host reads host names, and the annotations that claim
-// hosts. internal/strict decodes YAML.
+// limits. internal/claim reads the hosts that objects claim, and checks them. internal/images evaluates and rewrites
+// the images of Pods, and internal/mirror finds their mirrors. internal/match compares values with patterns for hosts,
+// addresses and images, with globs and with regular expressions. internal/host reads host names in annotations,
+// certificates and records. internal/strict decodes YAML.
 package policy
 
 import (
@@ -90,7 +80,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -99,7 +88,6 @@ type Policy struct {
 	hash string
 	compiled
 
-	denying  *rule.Ruleset[podView] // see denyingRules
 	warnings strict.Errors
 	expiries []Expiry
 	places   []EntryPlace
@@ -108,7 +96,6 @@ type Policy struct {
 
 	sets   map[string]*Policy // rule sets by name, each with the entries in it
 	set    string             // name of the rule set that this policy represents; empty for the whole policy
-	plain  *Policy            // for the policy of a rule set: the policy that rewrites
 	blocks []string           // blocks in which it has entries; only for a rule set
 
 	entries    int // including entries that are off
@@ -121,6 +108,10 @@ func (p *Policy) Hash() string { return p.hash }
 
 // Entries returns how many entries the files contain, including entries that are off.
 func (p *Policy) Entries() int { return p.entries }
+
+// Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not
+// change the slice.
+func (p *Policy) Templates() []Template { return p.templates }
 
 // Additions counts the entries that change how a policy's other entries are evaluated.
 type Additions struct {

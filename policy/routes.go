@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
@@ -20,7 +21,7 @@ type routesEntry struct {
 	// Route.
 	Kinds []routeKind `yaml:"kinds"`
 	// Hosts: which hosts a route may claim.
-	Hosts *routeHostRules `yaml:"hosts"`
+	Hosts *claim.RouteHostRules `yaml:"hosts"`
 	// Paths: which paths, and which gRPC services and methods, it may match.
 	Paths *routePathRules `yaml:"paths"`
 	// Parents: which Gateways, ListenerSets and Services it may attach to.
@@ -41,8 +42,8 @@ type routesEntry struct {
 type routeView struct {
 	*object.Route
 	view
-	claimed       claimSet    // see claims
-	claimedInMesh claimSet    // see claimsInMesh
+	claimed       claim.Set   // see claims
+	claimedInMesh claim.Set   // see claimsInMesh
 	paths         []pathPlace // see allPaths
 }
 
@@ -51,7 +52,7 @@ func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 // routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Routes, c, (*routesEntry).rule, (*routeView).answersChallenges,
-		ownerRules(c.owners, claimsUnless(c.sharedNamespaces, (*routeView).claims, (*routeView).isSolver))...)
+		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*routeView).claims, (*routeView).isSolver))...)
 }
 
 // EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
@@ -138,7 +139,7 @@ func (e *routesEntry) Validate() error {
 // checks compiles the entry. Findings are in the order of its fields.
 func (e *routesEntry) checks() []rule.Check[routeView] {
 	return slices.Concat(
-		e.Hosts.checks(),
+		routeHostChecks(e.Hosts),
 		unlessSolvers(e.Paths.checks()),
 		e.Parents.checks(),
 		e.Backends.checks(),

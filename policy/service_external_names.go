@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -116,7 +117,7 @@ func (c *externalNames) Find(svc *serviceView, r *rule.Recorder) {
 	}
 	host := svc.externalTarget(name)
 	if check, reason := c.evaluate(host); check != "" {
-		r.Add(hostIdentity(check, host), field, text.Quote(name)+" "+reason)
+		r.Add(claim.Identity(check, host), field, text.Quote(name)+" "+reason)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -16,7 +17,7 @@ import (
 type servicesEntry struct {
 	rule.RuleHeader
 	// Hosts: which hosts its annotations may claim, for example for external-dns or for certificates.
-	Hosts *hostRules `yaml:"hosts"`
+	Hosts *claim.HostRules `yaml:"hosts"`
 	// Types: which spec.type a Service may have.
 	Types *serviceTypeRules `yaml:"types"`
 	// Ports: which ports it may have.
@@ -58,7 +59,7 @@ func (e *servicesEntry) Validate() error {
 type serviceView struct {
 	*object.Service
 	view
-	claimed           claimSet           // see claims
+	claimed           claim.Set          // see claims
 	externalHost      *match.HostPattern // see externalTarget
 	externalAddresses []address          // see externalIPs
 	statusAddresses   []address          // see statusIPs
@@ -71,7 +72,7 @@ func viewService(svc *object.Service) serviceView { return serviceView{Service: 
 func serviceRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Services, c, func(e *servicesEntry) rule.Rule[serviceView] {
 		return rule.New(e.RuleHeader, e.checks())
-	}, (*serviceView).answersChallenges, ownerRules(c.owners, (*serviceView).claims)...)
+	}, (*serviceView).answersChallenges, claim.OwnerRules(c.owners, (*serviceView).claims)...)
 }
 
 // serviceKind returns the kind of object in a request: Services or XBackends.
@@ -95,9 +96,9 @@ func (p *Policy) ExplainService(a object.Attributes, svc *object.Service) []Rule
 }
 
 // claims returns the claims in a Service's annotations.
-func (svc *serviceView) claims(r *rule.Recorder) *claimSet {
-	if svc.claimed.list == nil { // an empty list is not nil, so the annotations are read once
-		svc.claimed.list = svc.annotationClaims("Service", &svc.Meta, []hostClaim{}, r)
+func (svc *serviceView) claims(r *rule.Recorder) *claim.Set {
+	if svc.claimed.List == nil {
+		svc.claimed.List = claim.OfService(svc.Service, svc.known, r)
 	}
 	return &svc.claimed
 }
@@ -109,7 +110,7 @@ func (e *servicesEntry) checks() []rule.Check[serviceView] {
 		allocation = append(allocation, serviceAllocation{})
 	}
 	return slices.Concat(
-		hostChecks(e.Hosts, (*serviceView).claims, "metadata.annotations"),
+		claim.Checks(e.Hosts, (*serviceView).claims, "metadata.annotations"),
 		unlessSolvers(slices.Concat(
 			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*serviceView).port), e.NodePorts.checks())),
 		allocation,

@@ -51,8 +51,9 @@ func (b *blocks) names() []string {
 // compileSets compiles the entries of each rule set into a separate policy, so an object that one set evaluates does
 // not pay for the other sets.
 func (p *Policy) compileSets(sets map[string]*blocks, c compilation, errs *strict.Collector) {
+	c.whole = p.images
 	for name, b := range sets {
-		in := &Policy{set: name, plain: p, blocks: b.names(), templates: p.templates}
+		in := &Policy{set: name, blocks: b.names(), templates: p.templates}
 		in.mirrors, in.counts = p.mirrors, b.counts()
 		b.compile(in, c, errs)
 		if p.sets == nil {
@@ -73,14 +74,6 @@ func (p *Policy) In(set string, blocks ...string) *Policy {
 		return nil
 	}
 	return in
-}
-
-// whole returns the policy that a rule set belongs to, or the policy itself if it is not a rule set.
-func (p *Policy) whole() *Policy {
-	if p.plain != nil {
-		return p.plain
-	}
-	return p
 }
 
 // Set returns the name of the rule set of a policy that In returned. It is empty for other policies.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -85,8 +86,8 @@ func (a solverAccounts) users() []string {
 // (v1.21.2, pkg/issuer/acme/http/ingress.go and service.go), with their values.
 func SolverAnnotations() map[string]string {
 	return map[string]string{
-		ingressNginxPrefix + "/whitelist-source-range": "0.0.0.0/0,::/0",
-		"auth.istio.io/8089":                           "NONE",
+		claim.IngressNginxPrefix + "/whitelist-source-range": "0.0.0.0/0,::/0",
+		"auth.istio.io/8089": "NONE",
 	}
 }
 
@@ -191,10 +192,10 @@ func isChallenge(path string) bool {
 // gateway namespace can answer the challenges for any host there, and so obtain a certificate for it. The namespace is
 // the reason for the exemption. The conditions only keep ordinary Ingresses from being exempt.
 func (ing *ingressView) isSolver(r *rule.Recorder) bool {
-	return ing.answersChallenges(r) && !ing.claims(r).areInAnnotations(r)
+	return ing.answersChallenges(r) && !ing.claims(r).InAnnotations(r)
 }
 
 // isSolver reports the same for a route.
 func (route *routeView) isSolver(r *rule.Recorder) bool {
-	return route.answersChallenges(r) && !route.claims(r).areInAnnotations(r)
+	return route.answersChallenges(r) && !route.claims(r).InAnnotations(r)
 }

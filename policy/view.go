@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -10,7 +11,7 @@ import (
 // view is the common part of the views of all kinds. The view of a kind contains an object and the values that checks
 // parse from it. Each value is parsed once, on first use, for all rules.
 type view struct {
-	known *knownAnnotations // of the policy; nil for defaultAnnotations
+	known *claim.Annotations // of the policy; nil for the default annotations
 	// solver is true if checks that do not apply to solvers skip the object. See prepareViews.
 	solver      bool
 	annotations []annotation // see sortedAnnotations
@@ -51,9 +52,4 @@ func prepareViews[T any, P kindView[T]](
 			P(old).base().solver = !is && isSolver(old, before)
 		}
 	}
-}
-
-// annotationClaims appends the claims in an object's annotations. claims are the claims in its other fields.
-func (v *view) annotationClaims(kind string, m *object.Meta, claims []hostClaim, r *rule.Recorder) []hostClaim {
-	return claimsOf(m.Annotations, annotationHost, claims, r, v.known.hostTable(kind))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
@@ -113,7 +114,7 @@ func (w *entryWarnings) checkSources(e *mirror.Entry) {
 
 // checkFrom warns about a rule that requires mirrors if no mirror is in mode enforce, and about each mirror that does
 // not rewrite images yet.
-func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirror.Entry, t *mirror.Table) {
+func (w *entryWarnings) checkFrom(e *images.PodsEntry, mirrors []mirror.Entry, t *mirror.Table) {
 	if e.Images.From == nil {
 		return
 	}
@@ -143,7 +144,7 @@ func (w *entryWarnings) checkFrom(e *podsEntry, mirrors []mirror.Entry, t *mirro
 
 // checkAllowed warns about places in images.allowed that images.denied covers, and about allowed places that a mirror
 // rewrites to a place that is not allowed.
-func (w *entryWarnings) checkAllowed(e *podsEntry, t *mirror.Table) {
+func (w *entryWarnings) checkAllowed(e *images.PodsEntry, t *mirror.Table) {
 	allowed, denied := match.NewImageSet(e.Images.Allowed), match.NewImageSet(e.Images.Denied)
 	for _, p := range e.Images.Allowed {
 		if denied.Covers(p) {

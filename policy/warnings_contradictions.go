@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
@@ -32,7 +33,7 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirror.Table) {
 
 // checkImages warns about allowed images whose tag is denied, and about a rule that requires a mirror but denies all
 // mirrors.
-func (w *entryWarnings) checkImages(e *podsEntry, t *mirror.Table) {
+func (w *entryWarnings) checkImages(e *images.PodsEntry, t *mirror.Table) {
 	rule := &e.Images
 	for _, p := range rule.Allowed {
 		tag, isTag := strings.CutPrefix(p.Version, ":")

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 )
@@ -15,7 +16,7 @@ import (
 // patterns are not compared.
 func (w *entryWarnings) checkDisjoint(b *blocks) {
 	same := func(a, b string) bool { return a == b }
-	checkDisjoint(w, b.Pods, "images.allowed", func(e *podsEntry) (*rule.RuleHeader, []match.ImagePattern) {
+	checkDisjoint(w, b.Pods, "images.allowed", func(e *images.PodsEntry) (*rule.RuleHeader, []match.ImagePattern) {
 		if e.Images.From != nil {
 			return &e.RuleHeader, nil // mirrors pass too
 		}

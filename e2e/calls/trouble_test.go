@@ -27,7 +27,7 @@ func TestOverload(t *testing.T) {
 // and the exit code shows this.
 func TestHungReview(t *testing.T) {
 	notShort(t)
-	hanging := binary(t, "hanging", map[string]string{"policy/pod_digest.go": "testdata/hanging/pod_digest.go"})
+	hanging := binary(t, "hanging", map[string]string{"policy/internal/images/digest.go": "testdata/hanging/digest.go"})
 	c := newCluster(t, hanging, quickDrain, drainCap, "--shutdown-timeout=1s")
 	p := c.start()
 	c.service.Set(p.Addr)

@@ -88,7 +88,7 @@ func (t hostAnnotations) byGrammar(path, hosts string) string {
 }
 
 // read returns an expression for the claims in the value v by one grammar. It reads them like
-// policy/host_annotations.go.
+// policy/internal/claim/annotations.go.
 func (t hostAnnotations) read(grammar, path, hosts string) string {
 	one := func(pattern, written string) string { return claim(path, atRepeated, pattern, written, "a.k") }
 	elements := "v.findAll(" + str(element) + "," + number(maxAnnotationHosts+1) + ").map(e,e.trim())"

@@ -1,7 +1,7 @@
 package export
 
-// A claim is the set of hosts that one place in an object reaches, as in policy/host_claims.go. In expressions it is
-// a map:
+// A claim is the set of hosts that one place in an object reaches, as in policy/internal/claim. In expressions it is a
+// map:
 //
 //	path   the field
 //	k      the kind of the place: see below

@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// The checks of policy/hosts.go. They check claims: see host_claims.go.
+// The checks of policy/internal/claim/rules.go. They check claims: see host_claims.go.
 
 // LargestIngress is the largest number of hosts in an Ingress for which the API server can evaluate all checks of
 // hosts, even if every host is denied. A test in the module equivalence verifies it.
@@ -25,8 +25,8 @@ func fieldHostFields() known {
 	return fields
 }
 
-// hostChecks returns the checks of the hosts block, in the order of policy/hosts.go. claims is the name of the
-// variable with the claims, and list is the field with the hosts.
+// hostChecks returns the checks of the hosts block, in the order of policy/internal/claim/rules.go. claims is the name
+// of the variable with the claims, and list is the field with the hosts.
 func hostChecks(block policy.Fields, claims, list string) []check {
 	var all []check
 	add := func(id, fails, why string) {
@@ -150,8 +150,7 @@ func hostAllowed(patterns []string) string {
 const namespacePlaceholder = "{namespace}"
 
 // deniedHosts returns an expression for a list with the kind of overlap between a pattern and the claim h, and that
-// pattern. The list is empty if no pattern overlaps. It does the same as Find of HostOverlaps in
-// policy/internal/match.
+// pattern. The list is empty if no pattern overlaps. It does the same as Find of HostOverlaps in policy/internal/match.
 func deniedHosts(patterns []string) string {
 	below, under := map[string]string{}, map[string]string{}
 	var parents, above []string

@@ -80,7 +80,7 @@ func (x *exporter) usesMirrors() bool {
 	})
 }
 
-// podChecks returns the checks of a pods entry, in the order of policy/pod_images.go.
+// podChecks returns the checks of a pods entry, in the order of policy/internal/images/checks.go.
 func (x *exporter) podChecks(e *policy.Entry) []check {
 	images := blockOf(e, "images")
 	var all []check

@@ -28,7 +28,7 @@ func (g Grammar) And(other Grammar) Grammar {
 	}
 }
 
-// Grammars returns the grammars that policy/data/host-annotations.txt uses, by name.
+// Grammars returns the grammars that policy/internal/claim/data/host-annotations.txt uses, by name.
 func Grammars() map[string]Grammar {
 	return map[string]Grammar{
 		"dns":         recordList,

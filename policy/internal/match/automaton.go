@@ -3,6 +3,7 @@ package match
 import (
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -14,8 +15,8 @@ type automaton struct {
 	ascii   [utf8.RuneSelf]uint8 // the class of each character
 	bounds  []rune               // where classes begin, beginning with 0
 	classes int
-	// next contains the row of the following state, at the row of a state plus the class of a character. The first row
-	// belongs to the dead state, from which no text is accepted.
+	// next contains the row of the following state, at the row of a state plus the class of a character. The last
+	// element of each row is the state's exit. The first row belongs to the dead state, from which no text is accepted.
 	next    []uint16
 	accepts []bool // by state: whether the text may end here
 }
@@ -30,6 +31,17 @@ const (
 	// expression.
 	workPerStep = 200
 )
+
+// An exit is the only ASCII character that leads out of a state. All other characters, and bytes that are not UTF-8, keep
+// the state.
+const (
+	noExit  = utf8.RuneSelf + iota // several characters lead out of the state, or characters outside ASCII
+	endless                        // no character leads out of the state
+)
+
+// maxJumps is how often match searches for an exit. .*one.*two.* needs one search for each character. The limit matters
+// if exits are close together, because starting a search costs as much as a few look-ups.
+const maxJumps = 32
 
 // newAutomaton returns the automaton of an expression with a number of steps. It returns nil if the automaton would be
 // too large, or if the expression contains the boundary of a word or of a line.
@@ -131,10 +143,29 @@ func (b *builder) build() *automaton {
 			if !ok {
 				return nil
 			}
-			b.next[i*b.classes+class] = to * uint16(b.classes)
+			b.next[i*b.stride()+class] = to * uint16(b.stride())
 		}
+		b.next[i*b.stride()+b.classes] = b.exit(i)
 	}
 	return &b.automaton
+}
+
+// exit returns the exit of a state.
+func (b *builder) exit(state int) uint16 {
+	row := state * b.stride()
+	exit := uint16(endless)
+	for class, to := range b.next[row : row+b.classes] {
+		if int(to) == row {
+			continue
+		}
+		char := b.bounds[class]
+		one := class+1 < b.classes && b.bounds[class+1] == char+1 && char < utf8.RuneSelf
+		if !one || exit != endless {
+			return noExit
+		}
+		exit = uint16(char)
+	}
+	return exit
 }
 
 // state returns the number of the state for a set of instructions. ok is false if the automaton would be too large.
@@ -151,14 +182,14 @@ func (b *builder) state(set []uint32) (number uint16, ok bool) {
 
 // add adds a state for set and returns its number. ok is false if the automaton would be too large.
 func (b *builder) add(key string, set []uint32) (number uint16, ok bool) {
-	b.cells -= b.classes
+	b.cells -= b.stride()
 	if b.cells < 0 || b.work < 0 {
 		return 0, false
 	}
 	number = uint16(len(b.sets))
 	b.states[key] = number
 	b.sets = append(b.sets, set)
-	b.next = append(b.next, make([]uint16, b.classes)...)
+	b.next = append(b.next, make([]uint16, b.stride())...)
 	atEnd := b.closure(slices.Clone(set), number == startState, true)
 	b.accepts = append(b.accepts, slices.ContainsFunc(atEnd, func(pc uint32) bool {
 		return b.program.Inst[pc].Op == syntax.InstMatch
@@ -219,8 +250,14 @@ func isRune(inst *syntax.Inst) bool {
 	return false
 }
 
+// stride is the length of the row of a state.
+func (a *automaton) stride() int { return a.classes + 1 }
+
 // class returns the class of a character.
 func (a *automaton) class(c rune) uint8 {
+	if c >= a.bounds[a.classes-1] {
+		return uint8(a.classes - 1)
+	}
 	i, found := slices.BinarySearch(a.bounds, c)
 	if !found {
 		i--
@@ -231,8 +268,22 @@ func (a *automaton) class(c rune) uint8 {
 // match reports whether the expression matches the whole of a text. A byte that is not UTF-8 is U+FFFD, as in package
 // regexp.
 func (a *automaton) match(s string) bool {
-	row, next := uint(startState*a.classes), a.next
+	row, next, jumps := uint(startState*a.stride()), a.next, maxJumps
 	for i := 0; i < len(s); i++ {
+		if jumps > 0 {
+			switch exit := next[row+uint(a.classes)]; exit {
+			case noExit:
+			case endless:
+				return a.accepts[row/uint(a.stride())]
+			default:
+				jumps--
+				skipped := strings.IndexByte(s[i:], byte(exit))
+				if skipped < 0 {
+					return a.accepts[row/uint(a.stride())]
+				}
+				i += skipped
+			}
+		}
 		class := uint(0)
 		if c := s[i]; c < utf8.RuneSelf {
 			class = uint(a.ascii[c])
@@ -241,9 +292,7 @@ func (a *automaton) match(s string) bool {
 			class = uint(a.class(r))
 			i += n - 1
 		}
-		if row = uint(next[row+class]); row == 0 {
-			return false
-		}
+		row = uint(next[row+class])
 	}
-	return a.accepts[row/uint(a.classes)]
+	return a.accepts[row/uint(a.stride())]
 }

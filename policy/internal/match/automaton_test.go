@@ -12,13 +12,15 @@ func expressions() []string {
 		"a|b", "^a$", "(?i)team-[a-z]+", ".*", "(?-s).*snippet.*", ".*(lua|\\$\\{).*", "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
 		"/v[0-9]+/internal(/.*)?", "true|false", "[^x]*", "(?s).+\n.+", "\\d+\\.\\d*", "\\PL*é+", "[\u0080-\uffff]*", ".*x.*y.*3.*",
 		"", "(a|$^)*", "(^a|b)*", "a*$", "(a$)?b?", "(?i)ſ|k", "a{2,4}?b", "[[:^alpha:]]*", "x*x*x*y", "(|a)+", "[^\\x00-\\x{10FFFF}]|a",
+		"[^,]*(,[^,]+)*", ".*,,.*é.*", "[^é]*",
 	}
 }
 
 // An automaton matches the same texts as package regexp.
 func TestAutomaton(t *testing.T) {
 	values := []string{"", "a", "b", "ab", "aab", "aaaab", "x", "xxxy", "axbyc3", "K", "ſ", "\u212a", "é", "éé", "\xff", "a\xc3", "\ufffd", "a\nb",
-		"\n", "team-web", "TEAM-Web", "1.", "1.2", "a-b", "-", "${", "lua", "one\nsnippet\ntwo", "/v1/internal/a", "true", "世界", "\x00", "a$"}
+		"\n", "team-web", "TEAM-Web", "1.", "1.2", "a-b", "-", "${", "lua", "one\nsnippet\ntwo", "/v1/internal/a", "true", "世界", "\x00", "a$",
+		strings.Repeat("é,", 2*maxJumps), strings.Repeat("\xff,", maxJumps) + ",,é", strings.Repeat("a,", maxJumps) + "b", "\xe9,\xa9,,é"}
 	for _, source := range expressions() {
 		compareAutomaton(t, source, values...)
 	}
@@ -81,7 +83,9 @@ func FuzzAutomaton(f *testing.F) {
 }
 
 func BenchmarkRegex(b *testing.B) {
-	for name, source := range map[string]string{"automaton": ".*x.*y.*3.*", "threads": `.*x.*y.*\b3.*`} {
+	for name, source := range map[string]string{
+		"exits": ".*x.*y.*3.*", "many exits": "[^x]*(x[^x]+)*", "no exits": ".*(x3|y3).*", "threads": `.*x.*y.*\b3.*`,
+	} {
 		b.Run(name, func(b *testing.B) {
 			var x Regex
 			if err := x.UnmarshalText([]byte(source)); err != nil {

@@ -231,7 +231,7 @@ func TestPart(t *testing.T) {
 
 // Each annotation grammar with host names is tried for each kind that uses it.
 func TestHostGrammars(t *testing.T) {
-	table, err := os.ReadFile("../../../policy/data/host-annotations.txt")
+	table, err := os.ReadFile("../../../policy/internal/claim/data/host-annotations.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

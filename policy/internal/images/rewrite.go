@@ -1,4 +1,4 @@
-package policy
+package images
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 
 // Rewriting is the result of RewritePod.
 type Rewriting struct {
-	Images []ImageOutcome // one for each element of Pod.Images, in the same order
+	Images []mirror.ImageOutcome // one for each element of Pod.Images, in the same order
 
 	// Record is the new value of the annotation OriginalsAnnotation. It is empty if the annotation must not be written:
 	// if no image is rewritten, or if the record does not fit into the Pod's annotations.
@@ -19,17 +19,17 @@ type Rewriting struct {
 
 	// PullSecrets are the secrets for the mirrors of rewritten images that are missing from the Pod's
 	// spec.imagePullSecrets.
-	PullSecrets PullSecrets
+	PullSecrets mirror.PullSecrets
 
 	// Findings are about the original images of rewritten images. Rules in mode warn or audit report them for the
 	// original image, but not for the rewritten image, so EvaluatePod does not report them. At most 1000 are kept.
-	Findings []Finding
+	Findings []rule.Finding
 }
 
 // Changes reports whether any image is rewritten.
 func (r Rewriting) Changes() bool {
 	for i := range r.Images {
-		if r.Images[i].Outcome == Rewritten {
+		if r.Images[i].Outcome == mirror.Rewritten {
 			return true
 		}
 	}
@@ -41,7 +41,7 @@ func (r Rewriting) Changes() bool {
 func (r Rewriting) Pulled(images []object.Image) []object.Image {
 	pulled := slices.Clone(images)
 	for i, o := range r.Images {
-		if o.Outcome == Rewritten {
+		if o.Outcome == mirror.Rewritten {
 			pulled[i].Ref = o.To
 		}
 	}
@@ -51,24 +51,24 @@ func (r Rewriting) Pulled(images []object.Image) []object.Image {
 // RewritePod returns the mirror that each image of pod is pulled from. old is the Pod before an update, or nil.
 // RewritePod rewrites only images that the update changes, because a policy must not change Pods that existed before
 // it. It returns the error of e if e exceeds its limit or expires. A nil Effort has the limits of a new Effort.
-func (p *Policy) RewritePod(a object.Attributes, pod, old *object.Pod, e *Effort) (Rewriting, error) {
+func (r *Rules) RewritePod(a object.Attributes, pod, old *object.Pod, e *rule.Effort) (Rewriting, error) {
 	if e == nil {
-		e = new(Effort)
+		e = new(rule.Effort)
 	}
 	s := rule.NewSubject(a, &pod.Meta, [2]string{}, e)
-	rw, err := p.rewriteImages(a, pod, old, &s, e)
+	rw, err := r.rewriteImages(a, pod, old, &s, e)
 	if err == nil && rw.Changes() {
 		rw.PullSecrets = mirror.PullSecretsOf(a, pod, rw.Images)
-		rw.Record = p.mirrors.Record(pod, &s, rw.Images)
+		rw.Record = r.mirrors.Record(pod, &s, rw.Images)
 	}
 	return rw, err
 }
 
 // rewriteImages is RewritePod without the pull secrets and the record. s is the subject of the Pod.
-func (p *Policy) rewriteImages(
-	a object.Attributes, pod, old *object.Pod, s *rule.Subject, e *Effort,
+func (r *Rules) rewriteImages(
+	a object.Attributes, pod, old *object.Pod, s *rule.Subject, e *rule.Effort,
 ) (Rewriting, error) {
-	rw := Rewriting{Images: make([]ImageOutcome, len(pod.Images))}
+	rw := Rewriting{Images: make([]mirror.ImageOutcome, len(pod.Images))}
 	var originals []podImage // the images that are rewritten or would be rewritten
 	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
 	for i, img := range pod.Images {
@@ -77,23 +77,23 @@ func (p *Policy) rewriteImages(
 			return Rewriting{}, err
 		}
 		if !mutable {
-			out.Outcome, out.Image = Ignored, img
+			out.Outcome, out.Image = mirror.Ignored, img
 		} else if was, ok := before[imageKey{img.Place, img.Name}]; ok && was == img.Ref {
-			out.Outcome, out.Image = Unchanged, img
+			out.Outcome, out.Image = mirror.Unchanged, img
 		} else if s.Template && isPlaceholder(img.Ref, pod) {
-			out.Outcome, out.Image = Placeholder, img
+			out.Outcome, out.Image = mirror.Placeholder, img
 		} else if err := rule.Spend(e, match.ReferenceSteps(img.Ref)+match.ImageSteps); err != nil {
 			return Rewriting{}, err
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
-			*out = ImageOutcome{Image: img, Outcome: Malformed, Detail: err.Error()}
+			*out = mirror.ImageOutcome{Image: img, Outcome: mirror.Malformed, Detail: err.Error()}
 		} else {
-			*out = p.mirrors.Decide(ref, s)
+			*out = r.mirrors.Decide(ref, s)
 			out.Image = img
 			if img.Never && out.To != "" {
-				out.Outcome, out.To, out.PullSecret = NeverPulled, "", ""
+				out.Outcome, out.To, out.PullSecret = mirror.NeverPulled, "", ""
 				continue
 			}
-			if !p.denying.IsEmpty() && (out.Outcome == Rewritten || out.Outcome == WouldRewrite) {
+			if !r.denying.IsEmpty() && (out.Outcome == mirror.Rewritten || out.Outcome == mirror.WouldRewrite) {
 				originals = append(originals, podImage{Image: img, ref: ref})
 			}
 		}
@@ -105,7 +105,7 @@ func (p *Policy) rewriteImages(
 		return rw, nil
 	}
 	var err error
-	rw.Findings, err = p.denyOriginals(a, pod, old, originals, rw.Images, e)
+	rw.Findings, err = r.denyOriginals(a, pod, old, originals, rw.Images, e)
 	if err != nil {
 		return Rewriting{}, err
 	}
@@ -142,7 +142,3 @@ func imagesByPlace(old *object.Pod) map[imageKey]string {
 	}
 	return ps
 }
-
-// PullSecrets returns the names of Secrets that may be added to Pods in a namespace, sorted and each once. They are the
-// names in the mirrors entries in mode enforce that can apply to Pods in this namespace.
-func (p *Policy) PullSecrets(namespace string) []string { return p.mirrors.PullSecrets(namespace) }

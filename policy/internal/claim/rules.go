@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostRules is the hosts field of ingresses, services and routes entries. Its checks evaluate all claims of an object.
-// See hostClaim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every host. A default
-// backend also claims every host, with or without rules.
-type hostRules struct {
+// HostRules is the hosts field of entries for kinds that claim hosts. Its checks evaluate all claims of an object. See
+// Claim. Hosts are compared as in DNS, by match.HostPattern. A rule without a host claims every host. A default backend
+// also claims every host, with or without rules.
+type HostRules struct {
 	// Allowed lists the hosts that pass, for example ["*.apps.example.com"]. A wildcard host passes only if every host
 	// that it covers passes. An absent host covers every host. [] means that no host passes. One label of a pattern may be
 	// {namespace}, which represents the namespace of the object, as in ["*.{namespace}.apps.example.com"]. If the request
@@ -31,12 +31,12 @@ type hostRules struct {
 }
 
 // Validate implements strict.Validator.
-func (h *hostRules) Validate() error {
+func (h *HostRules) Validate() error {
 	return errors.Join(h.faults(), h.rejectNothing("allowed, denied, wildcards or max"))
 }
 
 // faults returns the mistakes in the fields that are set.
-func (h *hostRules) faults() error {
+func (h *HostRules) faults() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", h.Denied))
 	denied := match.NewHostSet(h.Denied)
@@ -52,48 +52,72 @@ func (h *hostRules) faults() error {
 }
 
 // rejectNothing returns an error if the rules do not check anything.
-func (h *hostRules) rejectNothing(fields string) error {
+func (h *HostRules) rejectNothing(fields string) error {
 	if h.Allowed == nil && h.Denied == nil && !bool(h.Wildcards) && h.Max == nil {
 		return rule.ErrNoCheck(fields)
 	}
 	return nil
 }
 
-// fieldHostRules is the hosts field of entries for kinds that have a field for hosts: Ingresses, routes and Gateways.
-type fieldHostRules struct {
+// FieldHostRules is the hosts field of entries for kinds that have a field for hosts: Ingresses, routes and Gateways.
+type FieldHostRules struct {
 	// Required: true means that hosts must be set. An Ingress must have a rule, and each of its rules must have a host. A
 	// route must have hostnames. Each listener of a Gateway must have a hostname.
 	Required bool `yaml:"required"`
-	hostRules
+	HostRules
 }
 
 // Validate implements strict.Validator.
-func (h *fieldHostRules) Validate() error {
+func (h *FieldHostRules) Validate() error {
 	if h.Required {
 		return h.faults()
 	}
 	return errors.Join(h.faults(), h.rejectNothing("required, allowed, denied, wildcards or max"))
 }
 
-// fieldHostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that
-// contains the hosts.
-func fieldHostChecks[T any](h *fieldHostRules, claims claimant[T], list string) []rule.Check[T] {
+// RouteHostRules is the hosts block of a routes entry. It validates spec.hostnames of HTTPRoutes, GRPCRoutes and
+// TLSRoutes, and the annotations by which a route of any kind claims hosts. A wildcard in spec.hostnames covers names
+// at any depth: *.apps.example passes by **.apps.example, but not by *.apps.example. A route without hostnames claims
+// every host of its listeners. An IP address is compared like a name. Header matches, for example of Host, are not
+// claims.
+//
+// If all parents of a route are Services, the route belongs to a mesh. Gateway API does not define hostnames for such
+// routes. Their hostnames are therefore not claims, and may be absent.
+type RouteHostRules struct {
+	FieldHostRules
+	// MeshHosts: true means that hostnames are claims even if all parents are Services. Set it for meshes that match
+	// requests by hostnames.
+	MeshHosts bool `yaml:"meshHosts"`
+}
+
+// Validate implements strict.Validator.
+func (h *RouteHostRules) Validate() error {
+	if h.MeshHosts && !h.Required && h.rejectNothing("") != nil {
+		return errors.Join(h.faults(),
+			rule.ErrNoCheck("required, allowed, denied, wildcards or max in addition to meshHosts"))
+	}
+	return h.FieldHostRules.Validate()
+}
+
+// FieldChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
+// the hosts.
+func FieldChecks[T any](h *FieldHostRules, claims Claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil
 	}
-	checks := hostChecks(&h.hostRules, claims, list)
+	checks := Checks(&h.HostRules, claims, list)
 	if h.Required {
 		checks = slices.Insert(checks, 0, rule.Check[T](eachClaim[T]{hostsRequired{}, claims}))
 	}
 	return checks
 }
 
-// claimant returns the claims of an object. The view of the object keeps them.
-type claimant[T any] func(obj *T, r *rule.Recorder) *claimSet
+// Claimant returns the claims of an object. The view of the object keeps them.
+type Claimant[T any] func(obj *T, r *rule.Recorder) *Set
 
-// hostChecks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains
-// the hosts.
-func hostChecks[T any](h *hostRules, claims claimant[T], list string) []rule.Check[T] {
+// Checks compiles rules for one kind of object. It returns no checks if h is nil. list is the field that contains the
+// hosts.
+func Checks[T any](h *HostRules, claims Claimant[T], list string) []rule.Check[T] {
 	if h == nil {
 		return nil
 	}
@@ -119,22 +143,22 @@ type hostCheck interface {
 	// id returns the field of the rule, for example hosts.allowed.
 	id() string
 	// passes reports whether a claim passes. All claims of an object share the lookup.
-	passes(h *hostClaim, lookup *hostLookup) bool
+	passes(h *Claim, lookup *hostLookup) bool
 	// reason returns the sentence about a claim that does not pass. namespace is the namespace of the object.
-	reason(h *hostClaim, namespace string) string
+	reason(h *Claim, namespace string) string
 }
 
 // eachClaim runs a hostCheck on each claim of an object.
 type eachClaim[T any] struct {
 	hostCheck
-	claims claimant[T]
+	claims Claimant[T]
 }
 
 func (c eachClaim[T]) Find(obj *T, r *rule.Recorder) {
 	claims := c.claims(obj, r)
 	claims.lookup = hostLookup{namespace: r.Subject.Namespace}
-	for i := range claims.list {
-		h := &claims.list[i]
+	for i := range claims.List {
+		h := &claims.List[i]
 		if !r.Spend(h.steps()) {
 			return
 		}
@@ -153,9 +177,9 @@ type hostsRequired struct{}
 
 func (hostsRequired) id() string { return "hosts.required" }
 
-func (hostsRequired) passes(h *hostClaim, _ *hostLookup) bool { return !h.IsEvery() }
+func (hostsRequired) passes(h *Claim, _ *hostLookup) bool { return !h.IsEvery() }
 
-func (hostsRequired) reason(h *hostClaim, _ string) string { return h.at.every() + h.at.setOne() }
+func (hostsRequired) reason(h *Claim, _ string) string { return h.at.every() + h.at.setOne() }
 
 // hostsAllowed is hosts.allowed. It finds each host that no pattern covers. A wildcard passes only if one pattern
 // covers every host that it covers in its field. For example, *.a.example in a rule passes if the list contains
@@ -169,11 +193,11 @@ type hostsAllowed struct {
 
 func (hostsAllowed) id() string { return "hosts.allowed" }
 
-func (c hostsAllowed) passes(h *hostClaim, lookup *hostLookup) bool {
+func (c hostsAllowed) passes(h *Claim, lookup *hostLookup) bool {
 	return lookup.find(c.patterns.Patterns(), h) || c.patterns.CoversIn(lookup.namespace, h.HostPattern)
 }
 
-func (c hostsAllowed) reason(h *hostClaim, namespace string) string {
+func (c hostsAllowed) reason(h *Claim, namespace string) string {
 	allowed := c.passing
 	if namespace != "" {
 		allowed = strings.ReplaceAll(allowed, match.NamespacePlaceholder, text.Name(namespace))
@@ -194,12 +218,12 @@ type hostsDenied struct{ denied *match.HostOverlaps }
 
 func (hostsDenied) id() string { return "hosts.denied" }
 
-func (c hostsDenied) passes(h *hostClaim, _ *hostLookup) bool {
+func (c hostsDenied) passes(h *Claim, _ *hostLookup) bool {
 	_, how := c.denied.Find(h.HostPattern)
 	return how == match.NoOverlap
 }
 
-func (c hostsDenied) reason(h *hostClaim, _ string) string {
+func (c hostsDenied) reason(h *Claim, _ string) string {
 	switch by, how := c.denied.Find(h.HostPattern); how {
 	case match.OverlapEvery:
 		return h.at.every() + ", including the denied " + by.String() + h.at.setOne()
@@ -215,9 +239,9 @@ type hostsWildcards struct{}
 
 func (hostsWildcards) id() string { return "hosts.wildcards" }
 
-func (hostsWildcards) passes(h *hostClaim, _ *hostLookup) bool { return h.Depth == match.HostItself }
+func (hostsWildcards) passes(h *Claim, _ *hostLookup) bool { return h.Depth == match.HostItself }
 
-func (hostsWildcards) reason(h *hostClaim, _ string) string {
+func (hostsWildcards) reason(h *Claim, _ string) string {
 	if h.IsEvery() {
 		return h.at.every() + "; write each host out"
 	}
@@ -227,14 +251,14 @@ func (hostsWildcards) reason(h *hostClaim, _ string) string {
 // hostsMax is hosts.max. It finds an object with more different hosts than the limit. An absent host counts as one
 // host.
 type hostsMax[T any] struct {
-	claims claimant[T]
+	claims Claimant[T]
 	most   int
 	list   string // the field that contains the hosts
 }
 
 func (c hostsMax[T]) Find(obj *T, r *rule.Recorder) {
 	claims := c.claims(obj, r)
-	if len(claims.list) <= c.most {
+	if len(claims.List) <= c.most {
 		return // no need to count
 	}
 	if n := claims.differentHosts(r); n > c.most {

@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	_ "embed"
@@ -11,6 +11,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // hostAnnotations has a line for each annotation that claims host names. A line contains the key, the kinds that can
@@ -74,11 +75,11 @@ var hostAnnotationLines = sync.OnceValue(func() []hostAnnotationLine { //nolint:
 	return lines
 })
 
-// allHostAnnotations returns the annotations that claim hosts, by kind. The annotations in the table come first, each
-// followed by its copies under other prefixes. The rows of the policy come last. more maps the prefix of a key to the
-// other prefixes that the key may have.
-func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string][]HostAnnotation {
-	all := map[string][]HostAnnotation{}
+// DescribeAnnotations returns the annotations that claim hosts, by kind. The annotations in the table come first, each
+// followed by its copies under other prefixes. The rows of the policy come last. prefixes is nil if the policy does not
+// have that block.
+func DescribeAnnotations(prefixes *AnnotationPrefixes, rows AnnotationRows) map[string][]HostAnnotation {
+	all, more := map[string][]HostAnnotation{}, prefixes.more()
 	add := func(line hostAnnotationLine) {
 		for _, kind := range line.kinds {
 			all[kind] = append(all[kind], HostAnnotation{string(line.key), line.word})
@@ -99,10 +100,10 @@ func allHostAnnotations(more map[string][]annotationPrefix, rows hostAnnotationR
 }
 
 // hostAnnotationTables returns a table for each kind. Its parameters have the same meaning as those for
-// allHostAnnotations.
-func hostAnnotationTables(more map[string][]annotationPrefix, rows hostAnnotationRows) map[string]*hostAnnotationTable {
+// DescribeAnnotations.
+func hostAnnotationTables(prefixes *AnnotationPrefixes, rows AnnotationRows) map[string]*hostAnnotationTable {
 	tables, grammars := map[string]*hostAnnotationTable{}, host.Grammars()
-	for kind, list := range allHostAnnotations(more, rows) {
+	for kind, list := range DescribeAnnotations(prefixes, rows) {
 		t := &hostAnnotationTable{exact: map[string]wordedGrammar{}}
 		for _, a := range list {
 			t.add(a, grammars[a.Grammar])
@@ -171,9 +172,9 @@ func infrastructureHost(key string) func() claimField {
 // claimsOf appends the claims in annotations, according to the given tables. of returns the field of an annotation.
 // claims are the claims in the object's other fields.
 func claimsOf(
-	all map[string]string, of func(key string) func() claimField, claims []hostClaim, r *rule.Recorder,
+	all map[string]string, of func(key string) func() claimField, claims []Claim, r *rule.Recorder,
 	tables ...*hostAnnotationTable,
-) []hostClaim {
+) []Claim {
 	rules := claims
 	for _, table := range tables {
 		for key := range all {
@@ -195,8 +196,19 @@ func claimsOf(
 	return claims
 }
 
+// claims appends the claims in an object's annotations. claims are the claims in its other fields. The result is nil
+// only if claims is nil and there are no claims in annotations.
+func (k *Annotations) claims(kind string, m *object.Meta, claims []Claim, r *rule.Recorder) []Claim {
+	return claimsOf(m.Annotations, annotationHost, claims, r, k.hostTable(kind))
+}
+
+// OfService returns the claims in a Service's annotations. The result is never nil.
+func OfService(svc *object.Service, known *Annotations, r *rule.Recorder) []Claim {
+	return known.claims("Service", &svc.Meta, []Claim{}, r)
+}
+
 // hostsOfRules yields the hosts of the claims that rules make.
-func hostsOfRules(claims []hostClaim) iter.Seq[match.HostPattern] {
+func hostsOfRules(claims []Claim) iter.Seq[match.HostPattern] {
 	return func(yield func(match.HostPattern) bool) {
 		for i := range claims {
 			if claims[i].at.in().class == mainField && !yield(claims[i].HostPattern) {
@@ -206,13 +218,9 @@ func hostsOfRules(claims []hostClaim) iter.Seq[match.HostPattern] {
 	}
 }
 
-// LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name
-// must have a dot, and its last label must consist of at least two letters or begin with xn--.
-func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
-
 // appendClaims appends the claims in the value of an annotation. claims begins with rules, the claims in the object's
 // other fields. After maxAnnotationHosts claims in values, appendClaims adds one claim of every host and stops.
-func appendClaims(claims, rules []hostClaim, grammar host.Grammar, value string, at claimPlace) []hostClaim {
+func appendClaims(claims, rules []Claim, grammar host.Grammar, value string, at claimPlace) []Claim {
 	for name, p := range grammar(value, hostsOfRules(rules)) {
 		full := len(claims) == len(rules)+maxAnnotationHosts
 		if full {

@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// annotationPrefixes is the annotationPrefixes block of a policy. It lists further prefixes under which controllers
+// AnnotationPrefixes is the annotationPrefixes block of a policy. It lists further prefixes under which controllers
 // read their annotations. Checks always read the default prefixes of a controller too, because a second controller may
 // run without the flag. The block does not check objects by itself. It applies to the rules that read annotations of
 // these controllers.
-type annotationPrefixes struct {
+type AnnotationPrefixes struct {
 	// ExternalDNS lists the values of the external-dns flag --annotation-prefix.
 	ExternalDNS []annotationPrefix `yaml:"externalDNS"`
 	// IngressNginx lists the values of the ingress-nginx flag --annotations-prefix.
@@ -25,8 +25,8 @@ type annotationPrefixes struct {
 	HAProxyIngress []annotationPrefix `yaml:"haproxyIngress"`
 }
 
-// ingressNginxPrefix is the default prefix of ingress-nginx.
-const ingressNginxPrefix = "nginx.ingress.kubernetes.io"
+// IngressNginxPrefix is the default prefix of ingress-nginx.
+const IngressNginxPrefix = "nginx.ingress.kubernetes.io"
 
 // maxAnnotationPrefixes is the maximum number of prefixes for each controller. Every annotation is compared with all
 // prefixes. A cluster has one prefix for each controller of a kind, and only a few such controllers.
@@ -39,16 +39,16 @@ type prefixField struct {
 	list  *[]annotationPrefix
 }
 
-func (p *annotationPrefixes) fields() []prefixField {
+func (p *AnnotationPrefixes) fields() []prefixField {
 	return []prefixField{
 		{"externalDNS", []string{"external-dns.kubernetes.io", "external-dns.alpha.kubernetes.io"}, &p.ExternalDNS},
-		{"ingressNginx", []string{ingressNginxPrefix}, &p.IngressNginx},
+		{"ingressNginx", []string{IngressNginxPrefix}, &p.IngressNginx},
 		{"haproxyIngress", []string{"haproxy-ingress.github.io", "ingress.kubernetes.io"}, &p.HAProxyIngress},
 	}
 }
 
 // Validate implements strict.Validator.
-func (p *annotationPrefixes) Validate() error {
+func (p *AnnotationPrefixes) Validate() error {
 	var faults strict.Faults
 	if p.ExternalDNS == nil && p.IngressNginx == nil && p.HAProxyIngress == nil {
 		return rule.ErrNoCheck("externalDNS, ingressNginx or haproxyIngress")
@@ -71,8 +71,8 @@ func (p *annotationPrefixes) Validate() error {
 	return faults.Err()
 }
 
-// append adds the prefixes of another document without duplicates.
-func (p *annotationPrefixes) append(more *annotationPrefixes) {
+// Append adds the prefixes of another document without duplicates.
+func (p *AnnotationPrefixes) Append(more *AnnotationPrefixes) {
 	all := p.fields()
 	for i, f := range more.fields() {
 		for _, prefix := range *f.list {
@@ -104,36 +104,39 @@ func (p *annotationPrefix) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// knownAnnotations contains the controller annotations that checks read, under the prefixes of one policy. It also
-// contains the classes whose controllers read hosts differently.
-type knownAnnotations struct {
+// Annotations contains the controller annotations that checks read, under the prefixes of one policy. It also contains
+// the classes whose controllers read hosts differently. A nil Annotations contains the annotations under the default
+// prefixes.
+type Annotations struct {
 	hosts    map[string]*hostAnnotationTable // by kind
 	nginx    []string                        // the prefixes of ingress-nginx, each with its slash
-	globbing globbingClasses
+	globbing GlobbingClasses
 }
 
 // defaultAnnotations returns the annotations under the default prefixes of the controllers.
-var defaultAnnotations = sync.OnceValue(func() *knownAnnotations { //nolint:gochecknoglobals // of an embedded file
-	return &knownAnnotations{hosts: hostAnnotationTables(nil, nil), nginx: []string{ingressNginxPrefix + "/"}}
+var defaultAnnotations = sync.OnceValue(func() *Annotations { //nolint:gochecknoglobals // of an embedded file
+	return &Annotations{hosts: hostAnnotationTables(nil, nil), nginx: []string{IngressNginxPrefix + "/"}}
 })
 
-// known returns the annotations under the prefixes of the block and under the default prefixes, and the annotations of
-// rows.
-func (p *annotationPrefixes) known(rows hostAnnotationRows) *knownAnnotations {
-	if p == nil && len(rows) == 0 {
-		return defaultAnnotations()
+// NewAnnotations returns the annotations under the prefixes of a policy and under the default prefixes, and the
+// annotations of rows. prefixes is nil if the policy does not have that block.
+func NewAnnotations(prefixes *AnnotationPrefixes, rows AnnotationRows, globbing GlobbingClasses) *Annotations {
+	known := *defaultAnnotations()
+	if prefixes != nil || len(rows) > 0 {
+		known.hosts = hostAnnotationTables(prefixes, rows)
 	}
-	nginx := []string{ingressNginxPrefix + "/"}
-	if p != nil {
-		for _, prefix := range p.IngressNginx {
-			nginx = append(nginx, string(prefix)+"/")
+	if prefixes != nil {
+		known.nginx = slices.Clone(known.nginx)
+		for _, prefix := range prefixes.IngressNginx {
+			known.nginx = append(known.nginx, string(prefix)+"/")
 		}
 	}
-	return &knownAnnotations{hosts: hostAnnotationTables(p.more(), rows), nginx: nginx}
+	known.globbing = globbing
+	return &known
 }
 
 // more returns the prefixes of the block, keyed by the current default prefix of their controller.
-func (p *annotationPrefixes) more() map[string][]annotationPrefix {
+func (p *AnnotationPrefixes) more() map[string][]annotationPrefix {
 	more := map[string][]annotationPrefix{}
 	if p == nil {
 		return more
@@ -145,16 +148,16 @@ func (p *annotationPrefixes) more() map[string][]annotationPrefix {
 }
 
 // hostTable returns the annotations by which objects of a kind claim hosts.
-func (k *knownAnnotations) hostTable(kind string) *hostAnnotationTable {
+func (k *Annotations) hostTable(kind string) *hostAnnotationTable {
 	if k == nil {
 		k = defaultAnnotations()
 	}
 	return k.hosts[kind]
 }
 
-// nginxName returns the name of an ingress-nginx annotation, which is its key without the prefix.
-func (k *knownAnnotations) nginxName(key string) (name string, ok bool) {
-	for _, prefix := range k.nginxPrefixes() {
+// NginxName returns the name of an ingress-nginx annotation, which is its key without the prefix.
+func (k *Annotations) NginxName(key string) (name string, ok bool) {
+	for _, prefix := range k.NginxPrefixes() {
 		if name, ok = strings.CutPrefix(key, prefix); ok {
 			return name, true
 		}
@@ -162,8 +165,8 @@ func (k *knownAnnotations) nginxName(key string) (name string, ok bool) {
 	return "", false
 }
 
-// nginxPrefixes returns the prefixes of ingress-nginx, each with its slash.
-func (k *knownAnnotations) nginxPrefixes() []string {
+// NginxPrefixes returns the prefixes of ingress-nginx, each with its slash.
+func (k *Annotations) NginxPrefixes() []string {
 	if k == nil {
 		k = defaultAnnotations()
 	}

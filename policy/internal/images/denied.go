@@ -1,4 +1,4 @@
-package policy
+package images
 
 import (
 	"cmp"
@@ -6,14 +6,10 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
-
-// denyingRules returns the rules for Pods, each with only its checks that deny images by name or by tag.
-func denyingRules(pods *rule.Ruleset[podView]) *rule.Ruleset[podView] {
-	return pods.Only(deniesImages)
-}
 
 // deniesImages reports whether a check denies images by name or by tag.
 func deniesImages(c rule.Check[podView]) bool {
@@ -37,10 +33,10 @@ func deniesImages(c rule.Check[podView]) bool {
 // findings, at most 1000, unless the rule also finds the rewritten image. EvaluatePod reports the rewritten image.
 //
 // originals are the images that outcomes rewrites or would rewrite. old is the Pod before an update, or nil.
-func (p *Policy) denyOriginals(
-	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []ImageOutcome, e *Effort,
-) ([]Finding, error) {
-	found, err := rule.EvaluateUncut(p.denying, a, withImages(pod, originals), pod, old, e)
+func (r *Rules) denyOriginals(
+	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []mirror.ImageOutcome, e *rule.Effort,
+) ([]rule.Finding, error) {
+	found, err := rule.EvaluateUncut(r.denying, a, withImages(pod, originals), pod, old, e)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -49,23 +45,24 @@ func (p *Policy) denyOriginals(
 		indexes[outcomes[i].Image.Path()] = i
 	}
 	for _, f := range found {
-		if out := &outcomes[indexes[f.Path]]; f.Denies() && out.Outcome != Denied {
+		if out := &outcomes[indexes[f.Path]]; f.Denies() && out.Outcome != mirror.Denied {
 			fault := strings.TrimPrefix(f.Reason, match.QuoteImage(out.Image.Ref))
-			out.Outcome, out.To, out.Detail = Denied, "", f.ID()+":"+fault
+			out.Outcome, out.To, out.Detail = mirror.Denied, "", f.ID()+":"+fault
 		}
 	}
-	found = slices.DeleteFunc(found, func(f Finding) bool {
-		return f.Existed || outcomes[indexes[f.Path]].Outcome != Rewritten
+	found = slices.DeleteFunc(found, func(f rule.Finding) bool {
+		return f.Existed || outcomes[indexes[f.Path]].Outcome != mirror.Rewritten
 	})
-	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(indexes[a.Path], indexes[b.Path]) })
-	return p.unlessPulled(a, pod, found[:min(len(found), rule.MaxFindings)], outcomes, indexes, e)
+	slices.SortStableFunc(found, func(a, b rule.Finding) int { return cmp.Compare(indexes[a.Path], indexes[b.Path]) })
+	return r.unlessPulled(a, pod, found[:min(len(found), rule.MaxFindings)], outcomes, indexes, e)
 }
 
 // unlessPulled returns the findings about original images, except findings that the same rule also reports about the
 // rewritten image. indexes maps the path of an image to the index of its outcome.
-func (p *Policy) unlessPulled(
-	a object.Attributes, pod *object.Pod, found []Finding, outcomes []ImageOutcome, indexes map[string]int, e *Effort,
-) ([]Finding, error) {
+func (r *Rules) unlessPulled(
+	a object.Attributes, pod *object.Pod, found []rule.Finding, outcomes []mirror.ImageOutcome, indexes map[string]int,
+	e *rule.Effort,
+) ([]rule.Finding, error) {
 	var pulled []podImage
 	for i := range found {
 		if i == 0 || found[i].Path != found[i-1].Path {
@@ -77,13 +74,13 @@ func (p *Policy) unlessPulled(
 	if len(pulled) == 0 {
 		return nil, nil
 	}
-	all, err := rule.EvaluateUncut(p.denying, a, withImages(pod, pulled), pod, nil, e)
+	all, err := rule.EvaluateUncut(r.denying, a, withImages(pod, pulled), pod, nil, e)
 	type key struct{ id, path string }
 	again := make(map[key]bool, len(all))
 	for i := range all {
 		again[key{all[i].ID(), all[i].Path}] = true
 	}
-	found = slices.DeleteFunc(found, func(f Finding) bool { return again[key{f.ID(), f.Path}] })
+	found = slices.DeleteFunc(found, func(f rule.Finding) bool { return again[key{f.ID(), f.Path}] })
 	for i := range found {
 		found[i].Reason += ", but not after it is rewritten to " + outcomes[indexes[found[i].Path]].To
 	}
@@ -105,9 +102,8 @@ func withImages(pod *object.Pod, images []podImage) func(*object.Pod) podView {
 // or tag. It returns an empty string if no check does. Evergate does not rewrite such an image. It also must not advise
 // users to write the image at its mirror, because that would bypass the rule or lead to the next denial. s is the
 // subject of the Pod.
-func (p *Policy) deniedBy(img *podImage, s *rule.Subject) string {
-	policies := []*Policy{p.whole(), p}
-	for _, q := range slices.Compact(policies) {
+func (r *Rules) deniedBy(img *podImage, s *rule.Subject) string {
+	for _, q := range slices.Compact([]*Rules{r.whole, r}) {
 		if q.denying.IsEmpty() {
 			continue
 		}

@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	"errors"
@@ -10,15 +10,15 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// sharedNamespaces is the sharedGatewayNamespaces block of a policy, for example ["gateways", "infra-*"], * for any run
+// SharedNamespaces is the sharedGatewayNamespaces block of a policy, for example ["gateways", "infra-*"], * for any run
 // of characters. The Gateways and ListenerSets of these namespaces serve hosts of other namespaces. In these
 // namespaces, the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners),
-// and the solvers of ACME challenges: see isSolver. Rules about hosts apply there as everywhere.
+// and the solvers of ACME challenges: see isSolver in package policy. Rules about hosts apply there as everywhere.
 //
 // cert-manager answers challenges in the namespace of the Certificate. For the listeners of a Gateway, this is the
 // namespace of the Gateway. If a tenant orders certificates in its own namespace, the solver runs there and serves a
 // host of the tenant.
-type sharedNamespaces []sharedNamespace
+type SharedNamespaces []sharedNamespace
 
 // sharedNamespace is a pattern for namespace names.
 type sharedNamespace match.Glob
@@ -38,9 +38,9 @@ func (n *sharedNamespace) UnmarshalText(b []byte) error {
 	return match.Namespaces().Check(g)
 }
 
-// warnings returns a warning if the policy has no active owners entries, because the block has no other effect. at is
+// Warnings returns a warning if the policy has no active owners entries, because the block has no other effect. at is
 // the position of the document, and owners is the number of owners entries that are not off.
-func (c sharedNamespaces) warnings(at strict.Pos, owners int) strict.Errors {
+func (c SharedNamespaces) Warnings(at strict.Pos, owners int) strict.Errors {
 	if len(c) == 0 || owners > 0 {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (c sharedNamespaces) warnings(at strict.Pos, owners int) strict.Errors {
 }
 
 // include reports whether the object is in a shared gateway namespace. It is false if the Effort is exceeded.
-func (c sharedNamespaces) include(r *rule.Recorder) bool {
+func (c SharedNamespaces) include(r *rule.Recorder) bool {
 	namespace := r.Subject.Namespace
 	if namespace == "" || !r.Spend(rule.StepsOf(len(c), namespace)) {
 		return false
@@ -63,25 +63,22 @@ func (c sharedNamespaces) include(r *rule.Recorder) bool {
 	return false
 }
 
-// always exempts every object of its kind.
-func always[T any](*T, *rule.Recorder) bool { return true }
-
-// claimsUnless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have
-// any.
-func claimsUnless[T any](c sharedNamespaces, claims claimant[T], exempt func(*T, *rule.Recorder) bool) claimant[T] {
+// Unless returns the claims to which owners apply. In a shared gateway namespace, an exempt object does not have any. A
+// nil exempt exempts every object.
+func Unless[T any](c SharedNamespaces, claims Claimant[T], exempt func(*T, *rule.Recorder) bool) Claimant[T] {
 	if len(c) == 0 {
 		return claims
 	}
-	return func(obj *T, r *rule.Recorder) *claimSet {
-		if c.include(r) && exempt(obj, r) {
-			return new(claimSet)
+	return func(obj *T, r *rule.Recorder) *Set {
+		if c.include(r) && (exempt == nil || exempt(obj, r)) {
+			return new(Set)
 		}
 		return claims(obj, r)
 	}
 }
 
-// areInAnnotations reports whether an annotation makes one of the claims. It is true if the Effort is exceeded.
-func (c *claimSet) areInAnnotations(r *rule.Recorder) bool {
-	return !r.Spend(1+len(c.list)/rule.StepBytes) ||
-		slices.ContainsFunc(c.list, func(h hostClaim) bool { return h.at.in().class == annotationField })
+// InAnnotations reports whether an annotation makes one of the claims. It is true if the Effort is exceeded.
+func (c *Set) InAnnotations(r *rule.Recorder) bool {
+	return !r.Spend(1+len(c.List)/rule.StepBytes) ||
+		slices.ContainsFunc(c.List, func(h Claim) bool { return h.at.in().class == annotationField })
 }

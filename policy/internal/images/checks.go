@@ -1,4 +1,4 @@
-package policy
+package images
 
 import (
 	"errors"
@@ -70,7 +70,7 @@ func acceptWord(b []byte, word string) error {
 }
 
 // checks compiles the entry. Findings are in the order of the checks, and for each check in the order of the images.
-func (e *podsEntry) checks(p *Policy) []rule.Check[podView] {
+func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 	var excluded match.ImageSet
 	if exclude := e.PermanentExclude(); exclude != nil {
 		excluded = match.NewImageSet(exclude.Images)
@@ -80,7 +80,7 @@ func (e *podsEntry) checks(p *Policy) []rule.Check[podView] {
 	rule := &e.Images
 	switch {
 	case rule.From != nil:
-		add(newFromMirrors(p, rule.Allowed))
+		add(newFromMirrors(r, rule.Allowed))
 	case rule.Allowed != nil:
 		add(newAllowedImages(rule.Allowed))
 	}
@@ -159,20 +159,20 @@ func (c eachImage) reason(img *podImage, s *rule.Subject) string {
 type fromMirrors struct {
 	mirrors *mirror.Table
 	hub     string // the entry that rewrites all of docker.io for every Pod; empty without such an entry
-	// deniedBy returns the check that denies an image wherever it is pulled from. See Policy.deniedBy.
+	// deniedBy returns the check that denies an image wherever it is pulled from. See Rules.deniedBy.
 	deniedBy func(img *podImage, s *rule.Subject) string
 	allowed  match.ImageSet
 	pass     string // the end of the sentence about an image without a mirror
 }
 
-func newFromMirrors(p *Policy, allowed []match.ImagePattern) fromMirrors {
-	t := p.mirrors
+func newFromMirrors(r *Rules, allowed []match.ImagePattern) fromMirrors {
+	t := r.mirrors
 	known := t.Destinations()
 	for _, p := range allowed {
 		known = append(known, p.String())
 	}
 	c := fromMirrors{
-		mirrors: t, hub: t.RewritesDockerHub(), deniedBy: p.deniedBy, allowed: match.NewImageSet(allowed),
+		mirrors: t, hub: t.RewritesDockerHub(), deniedBy: r.deniedBy, allowed: match.NewImageSet(allowed),
 		pass: "; allowed are " + text.List(known),
 	}
 	if len(known) == 0 {
@@ -252,7 +252,7 @@ func (c allowedImages) fault(img *podImage, _ *rule.Subject) string {
 // is short. A text that is not an image reference does not pass, because the runtime chooses its registry.
 //
 // An image that is written with the name of a mirror is evaluated by the place it is pulled from. An image that is
-// about to be rewritten is evaluated as it is written. See Policy.denyOriginals.
+// about to be rewritten is evaluated as it is written. See Rules.denyOriginals.
 type deniedImages struct{ denied match.ImageSet }
 
 func (c deniedImages) id() string { return "images.denied" }

@@ -1,4 +1,6 @@
-package policy
+// Package podtemplate reads the templates block: the custom resources that contain Pod templates, and the fields with
+// the templates. It does not depend on any kind of object.
+package podtemplate
 
 import (
 	"fmt"
@@ -7,14 +9,14 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
-// Template is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the
-// paths of the Pod templates in these objects. It does not evaluate anything by itself. The rules of pods evaluate the
-// Pods.
-type Template struct {
+// Kind is an entry of templates: a kind of custom resource from whose objects an operator creates Pods, and the paths
+// of the Pod templates in these objects. It does not evaluate anything by itself. The rules of pods evaluate the Pods.
+type Kind struct {
 	// Group is the API group of the kind, such as argoproj.io.
 	Group string
 	// Versions lists the versions that the cluster serves: [v1alpha1]. Admission reviews can contain any of these
@@ -26,15 +28,15 @@ type Template struct {
 	Resource string
 	// Paths lists the paths of PodTemplateSpecs and PodSpecs. The paths do not overlap: no path leads into a value at
 	// another path.
-	Paths []TemplatePath
+	Paths []Path
 }
 
 // Name returns the resource with its group, which is the name of its CustomResourceDefinition: rollouts.argoproj.io.
-func (t *Template) Name() string { return t.Resource + "." + t.Group }
+func (t *Kind) Name() string { return t.Resource + "." + t.Group }
 
-// TemplatePath is the path from the root of an object to a PodTemplateSpec or a PodSpec. It consists of field names and
+// Path is the path from the root of an object to a PodTemplateSpec or a PodSpec. It consists of field names and
 // AnyElement.
-type TemplatePath []string
+type Path []string
 
 // AnyElement matches every field of an object and every element of a list.
 const AnyElement = "*"
@@ -55,11 +57,11 @@ const (
 )
 
 // String returns the path as it is written in policies: spec.replicaSpecs.*.template.
-func (p TemplatePath) String() string { return strings.Join(p, ".") }
+func (p Path) String() string { return strings.Join(p, ".") }
 
 // UnmarshalText accepts field names and * with dots between them. It returns an error for a path that begins with *,
 // because metadata would be part of it.
-func (p *TemplatePath) UnmarshalText(b []byte) error {
+func (p *Path) UnmarshalText(b []byte) error {
 	segments := slices.Collect(strings.SplitSeq(string(b), ".")) // at most strict.MaxText
 	if hint := pathHint(string(b), segments); hint != "" {
 		return fmt.Errorf("%s is not a path of templates: %s", text.Quote(b), hint)
@@ -117,7 +119,7 @@ func isFieldName(s string) bool {
 }
 
 // within reports whether a value at p can be the value at other or a part of it.
-func (p TemplatePath) within(other TemplatePath) bool {
+func (p Path) within(other Path) bool {
 	if len(p) < len(other) {
 		return false
 	}
@@ -131,7 +133,7 @@ func (p TemplatePath) within(other TemplatePath) bool {
 
 // conflict returns which of the other paths overlaps with p, as a part of a message. It returns an empty string if no
 // path overlaps with p.
-func (p TemplatePath) conflict(others []TemplatePath) string {
+func (p Path) conflict(others []Path) string {
 	for _, other := range others {
 		switch {
 		case slices.Equal(p, other):
@@ -157,8 +159,8 @@ type templatesEntry struct {
 	Resource crdLabel `yaml:"resource,required"`
 	// Paths lists the paths of Pod templates or Pod specifications, with * for every field or element: [spec.template,
 	// "spec.replicaSpecs.*.template"].
-	Paths []TemplatePath `yaml:"paths,required"`
-	Pos   strict.Pos     `yaml:"-"`
+	Paths []Path     `yaml:"paths,required"`
+	Pos   strict.Pos `yaml:"-"`
 }
 
 // Validate implements strict.Validator.
@@ -193,26 +195,26 @@ func boundedList[T any](field string, list []T, most int) error {
 	return nil
 }
 
-// template returns the entry as a Template.
-func (e *templatesEntry) template() Template {
+// template returns the entry as a Kind.
+func (e *templatesEntry) template() Kind {
 	versions := make([]string, len(e.Versions))
 	for i, v := range e.Versions {
 		versions[i] = string(v)
 	}
-	return Template{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths}
+	return Kind{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths}
 }
 
-// templates is the policy's templates block.
-type templates []templatesEntry
+// Entries is the templates block of a policy.
+type Entries []templatesEntry
 
-// compile checks the entries against each other. It returns them sorted by name, because printed output must not change
-// when policy files are moved.
-func (ts templates) compile(errs *strict.Collector) []Template {
+// Compile checks the entries against each other, and adds an error for each conflict. It returns the kinds sorted by
+// name, because printed output must not change when policy files are moved.
+func (ts Entries) Compile(errs *strict.Collector) []Kind {
 	if len(ts) > maxTemplates {
 		errs.Errorf(ts[maxTemplates].Pos, "templates has %d entries; at most %d are read", len(ts), maxTemplates)
 		return nil
 	}
-	var all []Template
+	var all []Kind
 	resources, kinds := map[string]strict.Pos{}, map[string]strict.Pos{}
 	for i := range ts {
 		e, t := &ts[i], ts[i].template()
@@ -228,22 +230,18 @@ func (ts templates) compile(errs *strict.Collector) []Template {
 		resources[t.Name()], kinds[kind] = e.Pos, e.Pos
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b Template) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(all, func(a, b Kind) int { return strings.Compare(a.Name(), b.Name()) })
 	return all
 }
 
-// warnings returns a warning if no rule evaluates the templates. counts are the counts of the policy, including its
-// rule sets.
-func (ts templates) warnings(counts Counts) strict.Errors {
-	if len(ts) == 0 || counts.Pods > 0 {
+// Warnings returns a warning if no rule evaluates the templates. pods is the number of active pods entries, including
+// the entries in rule sets. It returns nil for an empty block.
+func (ts Entries) Warnings(pods int) strict.Errors {
+	if len(ts) == 0 || pods > 0 {
 		return nil
 	}
 	return strict.Errors{ts[0].Pos.Errorf("no pods entry is active, so no template is validated")}
 }
-
-// Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not
-// change the slice.
-func (p *Policy) Templates() []Template { return p.templates }
 
 // crdGroup is the API group of custom resources: a DNS name of at least two labels, in lower case.
 type crdGroup string
@@ -314,7 +312,7 @@ func (l *crdLabel) UnmarshalText(b []byte) error {
 	case strings.Contains(s, "/"):
 		return fmt.Errorf("%s is not a name: write the group in group, and the version in versions; "+
 			"subresources have no templates", text.Quote(b))
-	case !IsSet(s) || '0' <= s[0] && s[0] <= '9':
+	case !rule.IsSet(s) || '0' <= s[0] && s[0] <= '9':
 		return fmt.Errorf("%s is not a name: use lower case letters, digits and -, beginning with a letter, at most 63; "+
 			"resources are plural, as in rollouts", text.Quote(b))
 	}
@@ -328,7 +326,7 @@ type crdKind string
 // UnmarshalText returns an error if the text cannot be a kind, as the API server does.
 func (k *crdKind) UnmarshalText(b []byte) error {
 	s := string(b)
-	if !IsSet(strings.ToLower(s)) || s[0] < 'A' || s[0] > 'Z' {
+	if !rule.IsSet(strings.ToLower(s)) || s[0] < 'A' || s[0] > 'Z' {
 		return fmt.Errorf("%s is not a kind: use letters and digits, beginning with an upper case letter, as in Rollout",
 			text.Quote(b))
 	}

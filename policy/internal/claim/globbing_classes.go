@@ -1,18 +1,20 @@
-package policy
+package claim
 
 import (
+	"slices"
+
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// globbingClasses is the globbingClasses block of a policy: ["alb", "alb-*"]. It lists classes of Ingresses, * for any
+// GlobbingClasses is the globbingClasses block of a policy: ["alb", "alb-*"]. It lists classes of Ingresses, * for any
 // run of characters. For *.example in spec.rules[].host, their controllers serve names at any depth, as the AWS load
 // balancer controller does (docs/guide/ingress/annotations.md, host-header conditions). In the specification of
 // Ingress, * is one label. It is one label in spec.tls of these Ingresses too, because that is its meaning in
 // certificates. The class of an Ingress is spec.ingressClassName or the annotation kubernetes.io/ingress.class. If both
 // are set, one listed class is enough. An Ingress without a class is not in the list.
-type globbingClasses []globbingClass
+type GlobbingClasses []globbingClass
 
 // globbingClass is a pattern for class names.
 type globbingClass match.Glob
@@ -28,35 +30,26 @@ func (c *globbingClass) UnmarshalText(b []byte) error {
 // maxGlobbingClasses is the maximum number of classes. A cluster has one class for each controller, or a few.
 const maxGlobbingClasses = 20
 
-// validate returns an error for too many classes.
-func (c globbingClasses) validate() error {
+// CheckLength returns an error for too many classes.
+func (c GlobbingClasses) CheckLength() error {
 	if len(c) > maxGlobbingClasses {
 		return strict.Fieldf("globbingClasses", "has %d classes; at most %d are read", len(c), maxGlobbingClasses)
 	}
 	return nil
 }
 
-// known returns a copy of the known annotations that includes these classes.
-func (c globbingClasses) known(of *knownAnnotations) *knownAnnotations {
-	if len(c) == 0 {
-		return of
+// areGlobbing reports whether the controllers of one of the classes match *.example with names at any depth. An empty
+// text is not a class. areGlobbing returns true if the Effort is exceeded, because the wider claim is the safe answer.
+func (k *Annotations) areGlobbing(classes [2]string, r *rule.Recorder) bool {
+	if k == nil || len(k.globbing) == 0 {
+		return false
 	}
-	with := *of
-	with.globbing = c
-	return &with
-}
-
-// hasGlobbing reports whether there are any globbing classes.
-func (k *knownAnnotations) hasGlobbing() bool { return k != nil && len(k.globbing) > 0 }
-
-// isGlobbing reports whether the controllers of a class match *.example with names at any depth. It is true if the
-// Effort is exceeded, because the wider claim is the safe answer.
-func (k *knownAnnotations) isGlobbing(class string, r *rule.Recorder) bool {
-	if !r.Spend(rule.StepsOf(len(k.globbing), class)) {
-		return true
-	}
-	for _, g := range k.globbing {
-		if match.Glob(g).Match(class) {
+	for _, class := range classes {
+		if class == "" {
+			continue
+		}
+		matches := func(g globbingClass) bool { return match.Glob(g).Match(class) }
+		if !r.Spend(rule.StepsOf(len(k.globbing), class)) || slices.ContainsFunc(k.globbing, matches) {
 			return true
 		}
 	}

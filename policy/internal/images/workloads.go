@@ -1,10 +1,11 @@
-package policy
+package images
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -18,7 +19,7 @@ func pathInWorkload(t *object.PodTemplate, field string) string {
 // workloadMode is the field workloads of a pods entry: the mode in which the rule evaluates Pod templates in workloads.
 // It cannot make the rule stricter than the rule's own mode. It lets users see findings when they write the workload.
 // The rule still evaluates the Pods.
-type workloadMode struct{ Mode }
+type workloadMode struct{ rule.Mode }
 
 // UnmarshalText accepts the words warn, enforce and off.
 func (m *workloadMode) UnmarshalText(b []byte) error {
@@ -32,56 +33,32 @@ func (m *workloadMode) UnmarshalText(b []byte) error {
 
 // modeOfWorkloads returns the mode in which the rule evaluates workloads: the weaker of the rule's mode and the
 // workloads field. The default of the field is warn.
-func (e *podsEntry) modeOfWorkloads() Mode {
-	mode := Warn
+func (e *PodsEntry) modeOfWorkloads() rule.Mode {
+	mode := rule.Warn
 	if e.Workloads != nil {
 		mode = e.Workloads.Mode
 	}
 	return min(e.Mode, mode)
 }
 
-// workloadRules compiles the rules for workloads.
-func workloadRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Pods, c, func(e *podsEntry) rule.Rule[podView] { return e.workloadRule(c.policy) }, nil)
-}
-
-// workloadRule returns the rule for Pod templates in workloads.
-func (e *podsEntry) workloadRule(p *Policy) rule.Rule[podView] {
-	h := e.RuleHeader
-	h.Weaken(e.modeOfWorkloads())
-	return rule.New(h, e.checks(p))
-}
-
 // WorkloadResult is the result of ReviewWorkload.
 type WorkloadResult struct {
-	Findings []Finding
+	Findings []rule.Finding
 	// Rewritings contains the result for the images in each element of Workload.Templates, in the same order. The
 	// workload itself is never changed, because GitOps or a controller that applies it repeatedly would undo the change.
 	Rewritings []Rewriting
 }
 
-// EvaluateWorkload evaluates the templates in a workload as the Pods that its controller will create. It rewrites their
-// images in memory by the mirrors, and then applies the rules of pods. old is the workload before an update, or nil. A
-// finding in a template of old is pre-existing in every template of w. Pre-existing findings are in mode audit, because
-// this update does not introduce them. EvaluateWorkload returns the error of e if e exceeds its limit or expires.
-//
-// If a controller owns the workload, only rules with workloads in mode enforce evaluate it, because users already
-// received warnings when they wrote the owner. These rules do not evaluate the workload if the user of the request is a
-// Kubernetes controller. This exception depends on the user, because tenants can write owner references.
-func (p *Policy) EvaluateWorkload(a object.Attributes, w, old *object.Workload, e *Effort) ([]Finding, error) {
-	result, err := p.ReviewWorkload(a, w, old, e)
-	return result.Findings, err
-}
-
-// ReviewWorkload is like EvaluateWorkload, and also returns what happens to the images in the Pods.
-func (p *Policy) ReviewWorkload(a object.Attributes, w, old *object.Workload, e *Effort) (WorkloadResult, error) {
+// ReviewWorkload evaluates the Pod templates in a workload. It returns the findings, and what happens to the images in
+// the Pods. See policy.Policy.EvaluateWorkload.
+func (r *Rules) ReviewWorkload(a object.Attributes, w, old *object.Workload, e *rule.Effort) (WorkloadResult, error) {
 	if a.Subresource != "" {
 		return WorkloadResult{}, nil
 	}
 	if e == nil {
-		e = new(Effort)
+		e = new(rule.Effort)
 	}
-	templates, rewritings, err := p.templateViews(a, w, e)
+	templates, rewritings, err := r.templateViews(a, w, e)
 	if err != nil {
 		return WorkloadResult{}, err
 	}
@@ -92,21 +69,20 @@ func (p *Policy) ReviewWorkload(a object.Attributes, w, old *object.Workload, e 
 	var templatesOfOld func() []rule.Part[podView]
 	if old != nil {
 		templatesOfOld = func() []rule.Part[podView] {
-			of, _, _ := p.templateViews(a, old, e) // the Effort has the error
+			of, _, _ := r.templateViews(a, old, e) // the Effort has the error
 			return of
 		}
 	}
-	rules := rulesFor[podView](p, Workloads)
-	result.Findings, err = rule.EvaluateParts(rules, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
+	result.Findings, err = rule.EvaluateParts(r.Workloads, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
 	return result, err
 }
 
 // weakestMode returns the weakest mode of rules that evaluate a workload.
-func weakestMode(w *object.Workload) Mode {
+func weakestMode(w *object.Workload) rule.Mode {
 	if w.Owner != "" {
-		return Enforce
+		return rule.Enforce
 	}
-	return Audit
+	return rule.Audit
 }
 
 // isKubernetesController reports whether a user is a Kubernetes controller: a service account in kube-system, or
@@ -117,10 +93,10 @@ func isKubernetesController(user string) bool {
 
 // templateViews returns a view of each template whose images can be evaluated, with the images that will be pulled. It
 // also returns what happens to the images of each template.
-func (p *Policy) templateViews(
-	a object.Attributes, w *object.Workload, e *Effort,
+func (r *Rules) templateViews(
+	a object.Attributes, w *object.Workload, e *rule.Effort,
 ) ([]rule.Part[podView], []Rewriting, error) {
-	a = attributesOfPods(a)
+	a = AttributesOfPods(a)
 	var all []rule.Part[podView]
 	rewritings := make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
@@ -130,7 +106,7 @@ func (p *Policy) templateViews(
 		}
 		s := new(rule.NewSubject(a, &t.Meta, [2]string{}, e))
 		s.Template = true
-		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, s, e)
+		rw, err := r.whole.rewriteImages(a, &t.Pod, nil, s, e)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -160,29 +136,29 @@ func isPlaceholder(ref string, pod *object.Pod) bool {
 	return strings.TrimSpace(ref) == ""
 }
 
-// attributesOfPods returns the attributes of the requests with which a controller creates a workload's Pods. The user
+// AttributesOfPods returns the attributes of the requests with which a controller creates a workload's Pods. The user
 // is unknown, and rules for Pods do not depend on it.
-func attributesOfPods(a object.Attributes) object.Attributes {
+func AttributesOfPods(a object.Attributes) object.Attributes {
 	return object.Attributes{Operation: object.Create, Namespace: a.Namespace, Resource: "pods", Now: a.Now}
 }
 
 // TemplateImage is what happens to an image of a template's Pod.
 type TemplateImage struct {
-	ImageOutcome
+	mirror.ImageOutcome
 	Path string // the field of the image: spec.template.spec.containers[0].image
 }
 
 // RewriteTemplates returns what happens to each image in a workload's Pods when its controller creates them. The
 // templates are not changed.
-func (p *Policy) RewriteTemplates(a object.Attributes, w *object.Workload) ([]TemplateImage, error) {
-	a = attributesOfPods(a)
+func (r *Rules) RewriteTemplates(a object.Attributes, w *object.Workload) ([]TemplateImage, error) {
+	a = AttributesOfPods(a)
 	var all []TemplateImage
 	for i := range w.Templates {
 		t := &w.Templates[i]
-		e := new(Effort)
+		e := new(rule.Effort)
 		s := rule.NewSubject(a, &t.Pod.Meta, [2]string{}, e)
 		s.Template = true
-		rw, err := p.whole().rewriteImages(a, &t.Pod, nil, &s, e)
+		rw, err := r.whole.rewriteImages(a, &t.Pod, nil, &s, e)
 		if err != nil {
 			return nil, err
 		}
@@ -194,9 +170,9 @@ func (p *Policy) RewriteTemplates(a object.Attributes, w *object.Workload) ([]Te
 }
 
 // ExplainWorkload returns, for every rule of pods, whether it applies to at least one template of the workload.
-func (p *Policy) ExplainWorkload(a object.Attributes, w *object.Workload) []RuleTrace {
-	rules := rulesFor[podView](p, Workloads)
-	templates, _, err := p.templateViews(a, w, new(Effort))
+func (r *Rules) ExplainWorkload(a object.Attributes, w *object.Workload) []rule.Trace {
+	rules := r.Workloads
+	templates, _, err := r.templateViews(a, w, new(rule.Effort))
 	if err != nil || len(templates) == 0 {
 		return rules.NotEvaluated("not evaluated: it has no template with an image that can be evaluated")
 	}

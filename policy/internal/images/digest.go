@@ -1,12 +1,12 @@
-package policy
+package images
 
 import "github.com/evergate/evergate/policy/internal/rule"
 
 // digestRequired is images.digest: required. An image passes if it is pinned by a digest, with or without a tag. A tag
 // can be moved to other content, but a digest cannot. A text that is not an image reference does not pass.
 //
-// This file contains only this check. TestHungReview in e2e/calls replaces the file with testdata/hanging/pod_digest.go
-// (go build -overlay) to build a process whose reviews hang. A change to imageCheck must change both files.
+// This file contains only this check. TestHungReview in e2e/calls replaces the file with testdata/hanging/digest.go (go
+// build -overlay) to build a process whose reviews hang. A change to imageCheck must change both files.
 type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }

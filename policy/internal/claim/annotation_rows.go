@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	"fmt"
@@ -10,10 +10,9 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// hostAnnotationRows is the hostAnnotations block of a policy. It lists annotations that are missing in the table of
-// known annotations. A row can only add claims. A known annotation keeps its grammar in addition to the grammar of the
-// row.
-type hostAnnotationRows []hostAnnotationRow
+// AnnotationRows is the hostAnnotations block of a policy. It lists annotations that are missing in the table of known
+// annotations. A row can only add claims. A known annotation keeps its grammar in addition to the grammar of the row.
+type AnnotationRows []hostAnnotationRow
 
 // hostAnnotationRow is a row of the block, for example {key: dns.corp.example/name, kinds: [Service], grammar: dns}.
 type hostAnnotationRow struct {
@@ -87,8 +86,8 @@ func (w *hostGrammarWord) UnmarshalText(b []byte) error {
 // patterns of all rows.
 const maxHostAnnotationRows = 100
 
-// validate returns an error if there are too many rows.
-func (rows hostAnnotationRows) validate() error {
+// CheckLength returns an error if there are too many rows.
+func (rows AnnotationRows) CheckLength() error {
 	if len(rows) > maxHostAnnotationRows {
 		return strict.Fieldf("hostAnnotations", "has %d rows; at most %d are read", len(rows), maxHostAnnotationRows)
 	}

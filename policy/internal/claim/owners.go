@@ -1,4 +1,4 @@
-package policy
+package claim
 
 import (
 	"github.com/evergate/evergate/internal/text"
@@ -7,7 +7,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// ownersEntry is an entry of the owners block. It lists hosts that only objects in some namespaces may claim.
+// OwnersEntry is an entry of the owners block. It lists hosts that only objects in some namespaces may claim.
 //
 // A host belongs to the most exact entry that covers it. The host itself is the most exact pattern, then *. of the name
 // above it, then **. of the nearest name above it. The check finds a claim if any host in it belongs to an entry whose
@@ -15,7 +15,7 @@ import (
 // another rule finds. The order of entries does not matter. An entry that is off is ignored. An entry never takes a
 // host from an entry in a stricter mode. An expired entry does not cause findings, but its hosts still do not belong to
 // entries that are less exact.
-type ownersEntry struct {
+type OwnersEntry struct {
 	rule.RuleHeader
 	// Hosts lists the hosts that the entry owns, for example ["shop.example.com", "**.shop.example.com"].
 	Hosts []match.HostPattern `yaml:"hosts,required"`
@@ -25,7 +25,7 @@ type ownersEntry struct {
 }
 
 // Validate implements strict.Validator.
-func (e *ownersEntry) Validate() error {
+func (e *OwnersEntry) Validate() error {
 	var faults strict.Faults
 	faults.Add(e.ValidateWithoutSelectors(rule.ClasslessDimensions()))
 	const noMeaning = "has no meaning here: namespaces lists the owners of the hosts"
@@ -49,19 +49,23 @@ func (e *ownersEntry) Validate() error {
 // ownerLevel contains the owners of one mode. These are the entries in this mode and the entries in stricter modes,
 // which may take hosts from them.
 type ownerLevel struct {
-	mode    Mode
-	entries []*ownersEntry // all entries that are not off
+	Mode    rule.Mode
+	entries []*OwnersEntry // all entries that are not off
 	hosts   *match.HostOwners
 }
 
-// compileOwners returns a level for each mode that entries have, the strictest mode first.
-func compileOwners(entries []ownersEntry, errs *strict.Collector) []ownerLevel {
-	var inForce []*ownersEntry
-	first := map[match.HostPattern]*ownersEntry{}
-	modes := map[Mode]bool{}
+// Owners contains the compiled owners block. There is a level for each mode that entries have, the strictest mode
+// first.
+type Owners []ownerLevel
+
+// CompileOwners returns a level for each mode that entries have, the strictest mode first.
+func CompileOwners(entries []OwnersEntry, errs *strict.Collector) Owners {
+	var inForce []*OwnersEntry
+	first := map[match.HostPattern]*OwnersEntry{}
+	modes := map[rule.Mode]bool{}
 	for i := range entries {
 		e := &entries[i]
-		if e.Mode == Off {
+		if e.Mode == rule.Off {
 			continue
 		}
 		inForce, modes[e.Mode] = append(inForce, e), true
@@ -72,8 +76,8 @@ func compileOwners(entries []ownersEntry, errs *strict.Collector) []ownerLevel {
 			first[p] = e
 		}
 	}
-	var levels []ownerLevel
-	for mode := Enforce; mode > Off; mode-- {
+	var levels Owners
+	for mode := rule.Enforce; mode > rule.Off; mode-- {
 		if modes[mode] {
 			levels = append(levels, newOwnerLevel(mode, inForce))
 		}
@@ -81,7 +85,7 @@ func compileOwners(entries []ownersEntry, errs *strict.Collector) []ownerLevel {
 	return levels
 }
 
-func newOwnerLevel(mode Mode, entries []*ownersEntry) ownerLevel {
+func newOwnerLevel(mode rule.Mode, entries []*OwnersEntry) ownerLevel {
 	return ownerLevel{mode, entries, match.NewHostOwners(func(yield func(match.HostPattern, int) bool) {
 		for i, e := range entries {
 			for _, p := range e.Hosts {
@@ -93,11 +97,11 @@ func newOwnerLevel(mode Mode, entries []*ownersEntry) ownerLevel {
 	})}
 }
 
-// ownerRules returns a rule for each level, which reports its findings under the names of the entries.
-func ownerRules[T any](levels []ownerLevel, claims claimant[T]) []rule.Rule[T] {
+// OwnerRules returns a rule for each level, which reports its findings under the names of the entries.
+func OwnerRules[T any](owners Owners, claims Claimant[T]) []rule.Rule[T] {
 	var rules []rule.Rule[T]
-	for _, level := range levels {
-		h := rule.RuleHeader{Header: rule.Header{Name: ownersName, Mode: level.mode}}
+	for _, level := range owners {
+		h := rule.RuleHeader{Header: rule.Header{Name: ownersName, Mode: level.Mode}}
 		rules = append(rules, rule.New(h, []rule.Check[T]{ownedElsewhere[T]{level, claims}}))
 	}
 	return rules
@@ -111,13 +115,13 @@ const ownersName = "owners"
 // without a namespace does not match any entry.
 type ownedElsewhere[T any] struct {
 	level  ownerLevel
-	claims claimant[T]
+	claims Claimant[T]
 }
 
 func (c ownedElsewhere[T]) Find(obj *T, r *rule.Recorder) {
 	claims := c.claims(obj, r)
-	for i := range claims.list {
-		h := &claims.list[i]
+	for i := range claims.List {
+		h := &claims.List[i]
 		if h.carries() {
 			continue
 		}
@@ -130,9 +134,9 @@ func (c ownedElsewhere[T]) Find(obj *T, r *rule.Recorder) {
 
 // findOwner finds an entry that owns some of the hosts in claim i. It skips entries from which the object is exempt,
 // but it adds the findings about them too. An exception for one entry does not open the hosts of another entry.
-func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *rule.Recorder) {
-	h := &claims.list[i]
-	var exempt map[*ownersEntry]struct{}
+func (c ownedElsewhere[T]) findOwner(claims *Set, i int, r *rule.Recorder) {
+	h := &claims.List[i]
+	var exempt map[*OwnersEntry]struct{}
 	for by, entry := range c.level.hosts.Find(h.HostPattern) {
 		owner := c.level.entries[entry]
 		if !r.Spend(rule.StepsOf(1+len(owner.Namespaces), r.Subject.Namespace)) {
@@ -154,7 +158,7 @@ func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *rule.Recorder) 
 			return
 		}
 		if exempt == nil {
-			exempt = map[*ownersEntry]struct{}{}
+			exempt = map[*OwnersEntry]struct{}{}
 		}
 		exempt[owner] = struct{}{}
 	}
@@ -162,13 +166,13 @@ func (c ownedElsewhere[T]) findOwner(claims *claimSet, i int, r *rule.Recorder) 
 
 // isForeign reports whether an entry has the mode of the level, has not expired, and does not list the namespace of the
 // object.
-func (l *ownerLevel) isForeign(e *ownersEntry, s *rule.Subject) bool {
-	return e.Mode == l.mode && !e.Until.HasEnded(s.Now) &&
+func (l *ownerLevel) isForeign(e *OwnersEntry, s *rule.Subject) bool {
+	return e.Mode == l.Mode && !e.Until.HasEnded(s.Now) &&
 		(s.Namespace == "" || !match.AnyGlob(e.Namespaces, s.Namespace))
 }
 
 // reason returns the sentence about a claim with a host that the entry owns. by is the pattern that covers the host.
-func (e *ownersEntry) reason(h *hostClaim, by match.HostPattern) string {
+func (e *OwnersEntry) reason(h *Claim, by match.HostPattern) string {
 	owned := "does not belong to any namespace"
 	if len(e.Namespaces) > 0 {
 		owned = "belongs to the namespaces " + text.List(e.Namespaces)
