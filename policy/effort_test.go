@@ -102,7 +102,9 @@ func TestStepsOfElements(t *testing.T) {
 		return m
 	}
 	ports := func(n int) *object.Service { return &object.Service{Ports: make([]object.ServicePort, n)} }
-	ranges := func(all []string) *object.Service { return &object.Service{LoadBalancerSourceRanges: all} }
+	ranges := func(all []string) *object.Service {
+		return &object.Service{Type: "LoadBalancer", LoadBalancerSourceRanges: all}
+	}
 	points := func(n int) *object.Service {
 		return &object.Service{LoadBalancerIngress: make([]object.LoadBalancerIngress, n)}
 	}

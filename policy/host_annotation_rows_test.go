@@ -42,6 +42,11 @@ hostAnnotations:
 		{"lb.corp.example/url", "https://ok.example:443/a", nil},
 		{"lb.corp.example/url", "ok.example", nil},
 		{"lb.corp.example/url", "tcp://a.example:443", []string{`"a.example"` + rest}},
+		{"lb.corp.example/url", "a.example/://ok.example", []string{`"a.example"` + rest}},
+		{"lb.corp.example/url", "://ok.example", []string{`"://ok.example" may cover every host; allowed: ok.example`}},
+		{"lb.corp.example/url", "https://ok.example:x@a.example", []string{`"https://ok.example:x@a.example" may cover every host; allowed: ok.example`}},
+		{"lb.corp.example/url", "ok.example:443@a.example/", []string{`"ok.example:443@a.example/" may cover every host; allowed: ok.example`}},
+		{"lb.corp.example/url", "https://ok.example/@a", nil},
 		{"lb.corp.example/url", "tcp://:443", []string{`"tcp://:443" may cover every host; allowed: ok.example`}},
 		{"corp/alias", "a.example", nil},
 	} {
@@ -80,9 +85,20 @@ hostAnnotations:
 - {key: external-dns.kubernetes.io/hostname, kinds: [Ingress], grammar: certificate}
 - {key: alb.ingress.kubernetes.io/conditions.web, kinds: [Ingress], grammar: certificate}
 - {key: "alb.ingress.kubernetes.io/*", kinds: [Ingress], grammar: certificate}
+- {key: "cert-manager.io/*", kinds: [Ingress], grammar: dns}
+- {key: corp.example/host, kinds: [Ingress], grammar: certificate}
+- {key: "corp.example/h*", kinds: [Ingress], grammar: any}
+- {key: "corp.example/*s", kinds: [Ingress], grammar: certificate}
+- {key: "corp.example/*s", kinds: [Ingress], grammar: certificate}
+- {key: "corp.example/*es", kinds: [Ingress], grammar: dns}
 ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example, "*.ok.example"]}}]
 `)
 	for key, value := range map[string]string{
+		"cert-manager.io/alt-names":                "*.ok.example", // not as a DNS record
+		"corp.example/host":                        "ok.example",   // any
+		"corp.example/hosts":                       "ok.example",   // any
+		"corp.example/names":                       "~",
+		"corp.example/aliases":                     "*.ok.example", // not as a DNS record
 		"external-dns.kubernetes.io/hostname":      "*.ok.example",
 		"alb.ingress.kubernetes.io/conditions.web": "ok.example", // no JSON
 		"alb.ingress.kubernetes.io/conditions.api": "ok.example",
@@ -128,7 +144,7 @@ services: [{name: s, mode: enforce, hosts: {allowed: []}}]
 	for kind, want := range map[string][]HostAnnotation{
 		"Service": {{Key: "dns.corp.example/name", Grammar: "dns"}},
 		"Gateway": {{Key: "dns.corp.example/name", Grammar: "dns"}},
-		"Ingress": {{Key: "alb.ingress.kubernetes.io/conditions.web", Grammar: "alb"}, {Key: "alb.ingress.kubernetes.io/conditions.web", Grammar: "dns"}},
+		"Ingress": {{Key: "alb.ingress.kubernetes.io/conditions.web", Grammar: "dns"}},
 	} {
 		list := doc.HostAnnotations[kind]
 		if got := list[max(0, len(list)-len(want)):]; !slices.Equal(got, want) {

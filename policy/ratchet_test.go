@@ -60,6 +60,11 @@ func TestRatchetServices(t *testing.T) {
 		}
 		return s
 	}
+	azure := func(serviceType, name, value string) object.Service {
+		s := annotated("service.beta.kubernetes.io/azure-allowed-"+name, value)
+		s.Type = serviceType
+		return s
+	}
 	hidden := func(field, annotation string) object.Service {
 		s := annotated(sourceRangesAnnotation, annotation)
 		if s.Type = "LoadBalancer"; field != "" {
@@ -123,6 +128,14 @@ func TestRatchetServices(t *testing.T) {
 			nil, []string{"loadBalancerSourceRanges.allowed 0.0.0.0/0"}},
 		"range: malformed and no longer hidden": {ownRanges, hidden("192.168.0.0/16", "all"), hidden("", "all"),
 			[]string{"loadBalancerSourceRanges.allowed all"}, nil},
+		"range: of a Service that becomes a LoadBalancer": {ownRanges, azure("NodePort", "ip-ranges", "0.0.0.0/0"), azure("LoadBalancer", "ip-ranges", "0.0.0.0/0"),
+			[]string{"loadBalancerSourceRanges.allowed 0.0.0.0/0"}, nil},
+		"range: of a Service that was a LoadBalancer": {ownRanges, azure("LoadBalancer", "ip-ranges", "0.0.0.0/0"), azure("ClusterIP", "ip-ranges", "0.0.0.0/0"),
+			nil, []string{"loadBalancerSourceRanges.allowed 0.0.0.0/0"}},
+		"clients: of a Service that becomes a LoadBalancer": {ownRanges, azure("", "service-tags", "Internet"), azure("LoadBalancer", "service-tags", "Internet"),
+			[]string{"loadBalancerSourceRanges.allowed service.beta.kubernetes.io/azure-allowed-service-tagsInternet"}, nil},
+		"clients: of a Service that was a LoadBalancer": {ownRanges, azure("LoadBalancer", "service-tags", "Internet"), azure("NodePort", "service-tags", "Internet"),
+			nil, []string{"loadBalancerSourceRanges.allowed service.beta.kubernetes.io/azure-allowed-service-tagsInternet"}},
 		"range: added":            {ownRanges, ranges("10.0.0.0/8"), ranges("11.0.0.0/8", "10.0.0.0/8"), []string{"loadBalancerSourceRanges.allowed 11.0.0.0/8"}, []string{"loadBalancerSourceRanges.allowed 10.0.0.0/8"}},
 		"name: other spelling":    {"externalNames: {}", named("localhost"), named("LOCALHOST."), nil, []string{"externalNames localhost"}},
 		"name: another":           {"externalNames: {}", named("localhost"), named("a.localhost"), []string{"externalNames a.localhost"}, nil},

@@ -72,7 +72,7 @@ func (b *sourceRangeRules) checks() []rule.Check[serviceView] {
 type sourceRange struct {
 	written string
 	index   int  // in the field; inAnnotation or inAzureAnnotation for ranges of an annotation
-	hidden  bool // a range of the annotation that has no effect, because the field is set too
+	hidden  bool // a range that has no effect: without a load balancer, or in the annotation while the field is set too
 	prefix  netip.Prefix
 	err     error // why it is not a range
 }
@@ -118,16 +118,16 @@ func (svc *serviceView) sourceRanges(r *rule.Recorder) []sourceRange {
 		return nil
 	}
 	all := make([]sourceRange, 0, len(svc.LoadBalancerSourceRanges)+rangesIn(list)+rangesIn(azure))
+	unused := svc.effectiveType() != loadBalancer
 	for i, s := range svc.LoadBalancerSourceRanges {
 		if !r.Spend(rule.StepsOf(2, s)) {
 			return nil
 		}
-		all = append(all, newSourceRange(s, i, false))
+		all = append(all, newSourceRange(s, i, unused))
 	}
-	hidden := len(all) > 0
-	all, ok := annotationRanges(all, list, inAnnotation, hidden, r)
+	all, ok := annotationRanges(all, list, inAnnotation, unused || len(all) > 0, r)
 	if ok {
-		all, ok = annotationRanges(all, azure, inAzureAnnotation, false, r)
+		all, ok = annotationRanges(all, azure, inAzureAnnotation, unused, r)
 	}
 	if !ok {
 		return nil
@@ -195,8 +195,8 @@ func (sourceRangesRequired) Find(svc *serviceView, r *rule.Recorder) {
 
 // sourceRangesAllowed is the check loadBalancerSourceRanges.allowed. It finds each range that the allowed ranges do not
 // cover completely, in spec.loadBalancerSourceRanges and in the annotations for ranges. If a range of the old object
-// has a finding, narrower ranges inside it are pre-existing too, unless the old range was hidden by the field. A range
-// that some parsers do not accept (10.0.0.010/8, a range with a zone) has a finding.
+// has a finding, narrower ranges inside it are pre-existing too, unless the old range had no effect. A range that some
+// parsers do not accept (10.0.0.010/8, a range with a zone) has a finding.
 type sourceRangesAllowed struct {
 	ranges  match.CIDRSet
 	passing string
@@ -228,7 +228,7 @@ func (c sourceRangesAllowed) Find(svc *serviceView, r *rule.Recorder) {
 }
 
 // otherClients is the check loadBalancerSourceRanges.allowed for clientAnnotations. It finds each of these annotations
-// that has a value.
+// that has a value. The annotations have no effect unless the Service is a LoadBalancer.
 type otherClients []string
 
 func (c otherClients) Find(svc *serviceView, r *rule.Recorder) {
@@ -240,7 +240,9 @@ func (c otherClients) Find(svc *serviceView, r *rule.Recorder) {
 		if strings.TrimSpace(value) == "" {
 			continue
 		}
-		if f := r.TryAdd(annotation{key, value}.identity("loadBalancerSourceRanges.allowed")); f != nil {
+		id := annotation{key, value}.identity("loadBalancerSourceRanges.allowed")
+		id.Idle = svc.effectiveType() != loadBalancer
+		if f := r.TryAdd(id); f != nil {
 			f.Path = annotationPath(key)
 			f.Reason = "lets in clients whose address ranges are not known here; remove it, and list ranges in " +
 				"spec.loadBalancerSourceRanges"

@@ -9,6 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -39,7 +40,18 @@ func (w *writers) Validate() error {
 	if len(w.Users)+len(w.Groups) == 0 {
 		return errors.New("has no writers: write users or groups, or deny all with allowed: [] and hostnames: []")
 	}
-	return nil
+	var faults strict.Faults
+	for _, g := range w.Users {
+		if err := match.CheckUser(g); err != nil {
+			faults.Fieldf("users", "%v", err)
+		}
+	}
+	for _, g := range w.Groups {
+		if err := match.CheckGroup(g); err != nil {
+			faults.Fieldf("groups", "%v", err)
+		}
+	}
+	return faults.Err()
 }
 
 // Validate implements strict.Validator.

@@ -126,11 +126,13 @@ func TestServicesEntryErrors(t *testing.T) {
 	testServicesErrors(t, map[string]string{
 		"message: none": ": checks nothing: write hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",
-		"types: {}":                                                  "types: checks nothing: write allowed or denied",
-		"ports: {}":                                                  "ports: allowed is required",
-		"nodePorts: {}":                                              "nodePorts: allowed is required",
-		"externalIPs: {}":                                            "externalIPs: allowed is required",
-		"loadBalancerStatus: {}":                                     "loadBalancerStatus: checks nothing: write allowed, hostnames or writers",
+		"types: {}":              "types: checks nothing: write allowed or denied",
+		"ports: {}":              "ports: allowed is required",
+		"nodePorts: {}":          "nodePorts: allowed is required",
+		"externalIPs: {}":        "externalIPs: allowed is required",
+		"loadBalancerStatus: {}": "loadBalancerStatus: checks nothing: write allowed, hostnames or writers",
+		"loadBalancerStatus: {writers: {users: ['system:serviceaccounts:kube-system'], groups: ['system:serviceaccount:a:b']}}": `loadBalancerStatus.writers.users: "system:serviceaccounts:kube-system" matches no user: it is a group of service accounts; write it in a list of groups, or write system:serviceaccount:NAMESPACE:NAME
+p:6:89: services[0].loadBalancerStatus.writers.groups: "system:serviceaccount:a:b" matches no group: it is a service account; write it in a list of users, or write system:serviceaccounts:NAMESPACE`,
 		"loadBalancerStatus: {writers: {}}":                          "loadBalancerStatus.writers: has no writers: write users or groups, or deny all with allowed: [] and hostnames: []",
 		"loadBalancerClass: {}":                                      "loadBalancerClass: checks nothing: write required: true or allowed",
 		"loadBalancerSourceRanges: {}":                               "loadBalancerSourceRanges: checks nothing: write required: true or allowed",

@@ -43,6 +43,9 @@ func (a *solverAccount) UnmarshalText(b []byte) error {
 		return fmt.Errorf("%s is not the name of one user: write it out, as in %s", text.Quote(b), defaultSolverAccount)
 	}
 	*a = solverAccount(b)
+	if err := match.CheckUser(match.Glob(b)); err != nil {
+		return err
+	}
 	return match.RejectControl(b, "user")
 }
 

@@ -188,9 +188,10 @@ func TestSolverUpdates(t *testing.T) {
 func TestSolverAccountsErrors(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat("a, ", 21), ", ")
 	for text, want := range map[string]string{
-		`["system:serviceaccount:*"]`: `p:3:18: solverAccounts[0]: "system:serviceaccount:*" is not the name of one user: write it out, as in system:serviceaccount:cert-manager:cert-manager`,
-		`[""]`:                        `p:3:18: solverAccounts[0]: "" is not the name of one user: write it out, as in system:serviceaccount:cert-manager:cert-manager`,
-		"[" + many + "]":              `p:3:17: solverAccounts: has 21 users; at most 20 are read`,
+		`["system:serviceaccount:*"]`:             `p:3:18: solverAccounts[0]: "system:serviceaccount:*" is not the name of one user: write it out, as in system:serviceaccount:cert-manager:cert-manager`,
+		`["system:serviceaccounts:cert-manager"]`: `p:3:18: solverAccounts[0]: "system:serviceaccounts:cert-manager" matches no user: it is a group of service accounts; write it in a list of groups, or write system:serviceaccount:NAMESPACE:NAME`,
+		`[""]`:           `p:3:18: solverAccounts[0]: "" is not the name of one user: write it out, as in system:serviceaccount:cert-manager:cert-manager`,
+		"[" + many + "]": `p:3:17: solverAccounts: has 21 users; at most 20 are read`,
 	} {
 		_, err := Load(policyFile("p", "solverAccounts: "+text+"\n"))
 		if err == nil || err.Error() != want {

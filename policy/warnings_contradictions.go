@@ -66,6 +66,9 @@ func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
 	if e.Hosts != nil {
 		w.checkSharedHosts(&e.Header, e.Hosts.Allowed)
 	}
+	if e.Paths != nil {
+		w.checkDeniedPaths(&e.Header, e.Paths.Denied)
+	}
 	w.checkAnnotations(&e.Header, e.Annotations)
 }
 
@@ -92,6 +95,9 @@ func (w *entryWarnings) checkRoutes(e *routesEntry) {
 				"no HTTPRoute, GRPCRoute or TLSRoute passes")
 		}
 		w.checkSharedHosts(&e.Header, h.Allowed)
+	}
+	if e.Paths != nil {
+		w.checkDeniedPaths(&e.Header, e.Paths.Denied)
 	}
 	w.checkAnnotations(&e.Header, e.Annotations)
 }
@@ -125,9 +131,10 @@ func (w *entryWarnings) checkSharedHosts(h *rule.Header, allowed []match.HostTem
 	}
 }
 
-// checkAnnotations warns about values that one field requires and another field denies with the same regular
-// expression.
+// checkAnnotations warns about keys that consist only of a prefix, and about values that one field requires and another
+// field denies with the same regular expression.
 func (w *entryWarnings) checkAnnotations(h *rule.Header, rules *annotationRules) {
+	w.checkAnnotationKeys(h, rules)
 	if rules == nil || len(rules.DeniedValues) == 0 {
 		return
 	}

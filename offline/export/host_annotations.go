@@ -50,32 +50,28 @@ func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) 
 	return bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
 }
 
-// grammar returns an expression for the grammars of the annotation k, joined by plus signs. It is empty if the
-// annotation does not contain hosts.
+// grammar returns an expression for the grammars of all keys that match the annotation k, with a plus sign after each.
+// It is empty if the annotation does not contain hosts.
 func (t hostAnnotations) grammar() string {
 	words := map[string]string{}
-	var keys []string
-	globbed := "''"
-	for _, a := range slices.Backward(t) {
-		if strings.Contains(a.Key, "*") {
-			globbed = globs([]string{a.Key}, "l") + "?" + str(a.Grammar) + ":" + globbed
-		}
-	}
+	var keys, globbed []string
 	for _, a := range t {
 		switch {
 		case strings.Contains(a.Key, "*"):
+			globbed = append(globbed, choose(globs([]string{a.Key}, "l"), str(a.Grammar+"+"), "''"))
 		case words[a.Key] == "":
-			words[a.Key] = a.Grammar
 			keys = append(keys, a.Key)
+			fallthrough
 		default:
-			words[a.Key] += "+" + a.Grammar
+			words[a.Key] += a.Grammar + "+"
 		}
 	}
 	pairs := make([]string, len(keys))
 	for i, k := range keys {
 		pairs[i] = str(k) + ":" + str(words[k])
 	}
-	return bind("l", "k.lowerAscii()", bind("m", "{"+strings.Join(pairs, ",")+"}", choose("l in m", "m[l]", globbed)))
+	all := append([]string{choose("l in m", "m[l]", "''")}, globbed...)
+	return bind("l", "k.lowerAscii()", bind("m", "{"+strings.Join(pairs, ",")+"}", sum(all...)))
 }
 
 // byGrammar returns an expression for the claims in the value v of the annotation a, by its grammars.
@@ -88,7 +84,7 @@ func (t hostAnnotations) byGrammar(path, hosts string) string {
 			claims = choose("g=="+str(a.Grammar), t.read(a.Grammar, path, hosts), claims)
 		}
 	}
-	return "a.g.split('+').map(g," + claims + ").flatten()"
+	return "a.g.split('+').distinct().map(g," + claims + ").flatten()"
 }
 
 // read returns an expression for the claims in the value v by one grammar. It reads them like
@@ -104,7 +100,8 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 	case "pathmatcher":
 		return choose("v in ['','Path','PathPrefix','PathRegexp']", "[]", "["+one("'**'", "v")+"]")
 	case "url":
-		host := "(w.contains('://')?w.substring(w.indexOf('://')+3):w).split('/')[0].split(':')[0]"
+		authority := "(w.matches('^[a-zA-Z][a-zA-Z0-9+.-]*://')?w.substring(w.indexOf('://')+3):w).split('/')[0]"
+		host := bind("u", authority, choose("u.contains('@')", "'@'", "u.split(':')[0]"))
 		return bind("w", "v.trim()", choose("w==''", "[]", "["+one(bind("e", host, anyDepth("e")), "w")+"]"))
 	case "certificate":
 		return elements + ".map(e," + one(oneLabel("e"), "e") + ")"

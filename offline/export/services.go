@@ -223,32 +223,35 @@ func sourceRangeChecks(e *policy.Entry) []check {
 		all = append(all, check{
 			id: "loadBalancerSourceRanges.allowed",
 			faults: func(s side) string {
-				// If the field has ranges, the ranges in the annotation have no effect until the field is removed.
-				hidden := "(size(" + field(s) + ")>0?'h':'v')"
+				// If the field has ranges, the ranges in the annotation have no effect until the field is removed. Without a
+				// load balancer, no range has an effect.
+				visible := "(" + isLoadBalancer(s) + "?'v':'h')"
+				hidden := "(size(" + field(s) + ")>0?'h':" + visible + ")"
 				inField := field(s) + ".transformList(i,a,{'path':'spec.loadBalancerSourceRanges['+string(i)+']'," +
-					"'as':'v','a':string(a).trim()})"
+					"'as':" + visible + ",'a':string(a).trim()})"
 				in := func(key, as string) string {
 					at := str(annotationPath(key)) + ",'as':" + as
 					return bind("l", annotationOf(s, key), "l==''?[]:size(l.split(','))>5000?"+
 						"[{'path':"+at+",'a':l}]:l.split(',').map(a,{'path':"+at+",'a':a.trim()})")
 				}
-				return "(" + inField + "+" + in(sourceRangesAnnotation, hidden) + "+" + in(azureRangesAnnotation, "'v'") +
+				return "(" + inField + "+" + in(sourceRangesAnnotation, hidden) + "+" + in(azureRangesAnnotation, visible) +
 					").map(r,{'path':r.path,'as':r.as,'a':r.a,'p':" + normalRange("r.a") + "})" +
 					".filter(r,r.p==''||!(" + inCIDRs("r.p", allowed) + ")).map(r," +
 					fault("r.path", "r.as+(r.p==''?r.a:r.p)", quote("r.a")+"+(r.p==''?' is not an address range':"+
 						str(" is not allowed"+passing(allowed))+")") + ")"
 			},
-			// A range in a range that existed before is not a new finding, and neither is a range that the field now
-			// hides.
+			// A range in a range that existed before is not a new finding, and neither is a range that no longer has an
+			// effect.
 			known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&(k.substring(1)==y.id.substring(1)||" +
 				"isCIDR(k.substring(1))&&isCIDR(y.id.substring(1))&&cidr(k.substring(1)).containsCIDR(y.id.substring(1))))",
 		}, check{id: "loadBalancerSourceRanges.allowed", faults: func(s side) string {
 			keys := "[" + strings.Join(quotedAll(clientAnnotations()), ",") + "]"
 			return keys + ".map(k,{'k':k,'v':string(" + string(s) + ".metadata.?annotations[?k].orValue(''))})" +
-				".filter(a,a.v.trim()!='').map(a," + fault("'metadata.annotations['+strings.quote(a.k)+']'", "a.k+'='+a.v",
+				".filter(a,a.v.trim()!='').map(a," + fault("'metadata.annotations['+strings.quote(a.k)+']'",
+				"("+isLoadBalancer(s)+"?'v':'h')+a.k+'='+a.v",
 				"'lets in clients whose address ranges are not known here; remove it, and list ranges in "+
 					"spec.loadBalancerSourceRanges'") + ")"
-		}})
+		}, known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&k.substring(1)==y.id.substring(1))"})
 	}
 	return all
 }

@@ -21,7 +21,7 @@ ingresses:
 `,
 		"hosts": `
 annotationPrefixes: {ingressNginx: [dns.example], externalDNS: [dns.example], haproxyIngress: [dns.example]}
-hostAnnotations: [{key: "hosts.example/*", kinds: [Ingress, Service], grammar: certificate}, {key: hosts.example/any, kinds: [Service, Ingress], grammar: any}, {key: hosts.example/a, kinds: [Ingress, Service], grammar: dns}]
+hostAnnotations: [{key: "hosts.example/*", kinds: [Ingress, Service], grammar: certificate}, {key: hosts.example/any, kinds: [Service, Ingress], grammar: any}, {key: hosts.example/a, kinds: [Ingress, Service], grammar: dns}, {key: "hosts.example/*b", kinds: [Ingress, Service], grammar: dns}, {key: "*/*-names", kinds: [Ingress, Service], grammar: dns}, {key: "*.kubernetes.io/h*", kinds: [Ingress, Service], grammar: dns}]
 ingresses:
 - {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
 - name: allowed
@@ -267,7 +267,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	case 2:
 		value = pick(r, "Path", "PathPrefix", "PathRegexp", "Path(`/a`) || Path", "tls://a.example.com:443/x",
 			"https://", "b.example.com:80",
-			"x://*.b.example.com", "a://b://c", value, value)
+			"x://*.b.example.com", "a://b://c", "https://b.example.com:x@c.example.com", "c.example.com/://b.example.com", value,
+			value)
 	case 1:
 		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
 			`Path("Host\"")`, `"Host`, `PathRegexp(/^Host/)`, "`Host`", `a"\`, `"a\" Host" Ho"b"s"c"t`, value)
@@ -278,7 +279,7 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 			"dns.example/hostname", "haproxy-ingress.github.io/server-alias", "ingress.kubernetes.io/redirect-from-regex",
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "zalando.org/dnsname", "coredns.io/hostname",
 			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "getambassador.io/config", "hosts.example/Any",
-			"hosts.example/a"), value
+			"hosts.example/a", "hosts.example/B"), value
 	}
 	return pick(r, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
 		"nginx.ingress.kubernetes.io/server-alias", "nginx.ingress.kubernetes.io/from-to-www-redirect",
@@ -286,5 +287,6 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 		"haproxy-ingress.github.io/server-alias-regex", "traefik.ingress.kubernetes.io/router.tls.domains.0.main",
 		"traefik.ingress.kubernetes.io/Router.tls.domains.0.x.sans", "konghq.com/snis", "zalando.org/skipper-predicate",
 		"zalando.org/skipper-routes", "dns.example/hostname", "traefik.ingress.kubernetes.io/router.pathmatcher",
-		"dns.gardener.cloud/dnsnames", "k8s.ngrok.com/url", "hosts.example/any", "hosts.example/A"), value
+		"dns.gardener.cloud/dnsnames", "k8s.ngrok.com/url", "hosts.example/any", "hosts.example/A",
+		"hosts.example/b"), value
 }

@@ -25,7 +25,7 @@ services:
 `,
 		"hosts": `
 annotationPrefixes: {externalDNS: [dns.example]}
-hostAnnotations: [{key: "hosts.example/*", kinds: [Ingress, Service], grammar: certificate}, {key: hosts.example/any, kinds: [Service, Ingress], grammar: any}, {key: hosts.example/a, kinds: [Ingress, Service], grammar: dns}]
+hostAnnotations: [{key: "hosts.example/*", kinds: [Ingress, Service], grammar: certificate}, {key: hosts.example/any, kinds: [Service, Ingress], grammar: any}, {key: hosts.example/a, kinds: [Ingress, Service], grammar: dns}, {key: "hosts.example/*b", kinds: [Ingress, Service], grammar: dns}, {key: "*/*-names", kinds: [Ingress, Service], grammar: dns}, {key: "*.kubernetes.io/h*", kinds: [Ingress, Service], grammar: dns}]
 services:
 - {name: allowed, mode: enforce, hosts: {allowed: ["**.example.com", "**.{namespace}.corp.example"], denied: ["*.b.example.com", c.example], max: 2}}
 - {name: wild, mode: warn, hosts: {wildcards: deny, denied: ["**"]}}

@@ -102,21 +102,11 @@ func (row *hostAnnotationRow) Validate() error {
 	return nil
 }
 
-// addTo adds the row to the annotations of its kinds. If a known pattern covers the key, the key also gets the grammar
-// of that pattern. Otherwise the look-up would find only the key and skip the pattern.
+// addTo adds the row to the annotations of its kinds.
 func (row *hostAnnotationRow) addTo(all map[string][]HostAnnotation) {
-	key := match.Glob(row.Key)
+	own := HostAnnotation{string(row.Key), string(row.Grammar)}
 	for _, k := range row.Kinds {
-		kind := string(k)
-		known := slices.Clone(all[kind])
-		listed := slices.ContainsFunc(known, func(a HostAnnotation) bool { return a.Key == string(key) })
-		for _, a := range known {
-			if g := match.Glob(a.Key); !listed && !key.IsWild() && g.IsWild() && g.Match(string(key)) {
-				all[kind] = append(all[kind], HostAnnotation{string(key), a.Grammar})
-				break
-			}
-		}
-		if own := (HostAnnotation{string(key), string(row.Grammar)}); !slices.Contains(all[kind], own) {
+		if kind := string(k); !slices.Contains(all[kind], own) {
 			all[kind] = append(all[kind], own)
 		}
 	}

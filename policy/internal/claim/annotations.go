@@ -28,12 +28,30 @@ type HostAnnotation struct {
 
 // hostAnnotationTable holds the annotations of one kind.
 type hostAnnotationTable struct {
-	exact map[string]host.Grammar
+	exact map[string]wordedGrammar
 	globs []hostAnnotationGlob // keys with a *
+}
+
+// wordedGrammar is one or several grammars of the same key, and their words.
+type wordedGrammar struct {
+	words   []string
+	grammar host.Grammar // nil without words
+}
+
+// add adds another grammar, unless g contains it.
+func (g *wordedGrammar) add(word string, grammar host.Grammar) {
+	switch {
+	case slices.Contains(g.words, word):
+		return
+	case g.grammar != nil:
+		grammar = g.grammar.And(grammar)
+	}
+	g.words, g.grammar = append(slices.Clip(g.words), word), grammar
 }
 
 type hostAnnotationGlob struct {
 	key     match.Glob
+	word    string
 	grammar host.Grammar
 }
 
@@ -86,40 +104,38 @@ func DescribeAnnotations(prefixes *AnnotationPrefixes, rows AnnotationRows) map[
 func hostAnnotationTables(prefixes *AnnotationPrefixes, rows AnnotationRows) map[string]*hostAnnotationTable {
 	tables, grammars := map[string]*hostAnnotationTable{}, host.Grammars()
 	for kind, list := range DescribeAnnotations(prefixes, rows) {
-		t := &hostAnnotationTable{exact: map[string]host.Grammar{}}
+		t := &hostAnnotationTable{exact: map[string]wordedGrammar{}}
 		for _, a := range list {
-			t.add(match.Glob(a.Key), grammars[a.Grammar])
+			t.add(a, grammars[a.Grammar])
 		}
 		tables[kind] = t
 	}
 	return tables
 }
 
-// add adds the grammar of a key. A key can have two grammars, because two controllers may read the same key under one
-// prefix.
-func (t *hostAnnotationTable) add(key match.Glob, grammar host.Grammar) {
-	if key.IsWild() {
-		t.globs = append(t.globs, hostAnnotationGlob{key, grammar})
+// add adds the grammar of a key. A key can have several grammars, because two controllers may read the same key under
+// one prefix, and a row of the policy may add a grammar to a known key.
+func (t *hostAnnotationTable) add(a HostAnnotation, grammar host.Grammar) {
+	if key := match.Glob(a.Key); key.IsWild() {
+		t.globs = append(t.globs, hostAnnotationGlob{key, a.Grammar, grammar})
 		return
 	}
-	if other := t.exact[string(key)]; other != nil {
-		grammar = other.And(grammar)
-	}
-	t.exact[string(key)] = grammar
+	g := t.exact[a.Key]
+	g.add(a.Grammar, grammar)
+	t.exact[a.Key] = g
 }
 
-// grammar returns the grammar of an annotation. It returns nil if the annotation does not claim hosts.
+// grammar returns the grammar of an annotation, which consists of the grammars of all keys that match. It returns nil
+// if the annotation does not claim hosts.
 func (t *hostAnnotationTable) grammar(key string) host.Grammar {
 	key = match.LowerASCII(key)
-	if g := t.exact[key]; g != nil {
-		return g
-	}
-	for _, g := range t.globs {
-		if g.key.Match(key) {
-			return g.grammar
+	g := t.exact[key]
+	for i := range t.globs {
+		if glob := &t.globs[i]; glob.key.Match(key) {
+			g.add(glob.word, glob.grammar)
 		}
 	}
-	return nil
+	return g.grammar
 }
 
 // find returns the keys of the annotations that claim hosts, sorted.

@@ -348,7 +348,7 @@ func TestHostLookup(t *testing.T) {
 func TestGatewayAnnotationTable(t *testing.T) {
 	gateway, set := defaultAnnotations().hostTable("Gateway"), defaultAnnotations().hostTable("ListenerSet")
 	for key := range set.exact {
-		if gateway.exact[key] == nil {
+		if gateway.exact[key].grammar == nil {
 			t.Errorf("%s is read on ListenerSets and not on Gateways", key)
 		}
 	}

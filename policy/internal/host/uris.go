@@ -19,20 +19,25 @@ func uriHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, mat
 	}
 }
 
-// urlHost is the grammar of one URL, or of a host with or without a port. *.example covers any number of labels.
+// urlHost is the grammar of one URL, or of a host with or without a port. *.example covers any number of labels. Text
+// before an @ may contain a colon, and is not the host, so such a URL claims every host.
 func urlHost(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		value = strings.TrimSpace(value)
 		if value == "" {
 			return
 		}
-		_, rest, found := strings.Cut(value, "://")
-		if !found {
+		scheme, rest, found := strings.Cut(value, "://")
+		if !found || !isScheme(scheme) {
 			rest = value
 		}
-		host, _, _ := strings.Cut(rest, "/")
-		host, _, _ = strings.Cut(host, ":")
-		yield(value, AnyDepth(host))
+		authority, _, _ := strings.Cut(rest, "/")
+		host, _, _ := strings.Cut(authority, ":")
+		p := AnyDepth(host)
+		if strings.Contains(authority, "@") {
+			p = match.EveryHost()
+		}
+		yield(value, p)
 	}
 }
 

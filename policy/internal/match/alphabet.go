@@ -69,3 +69,21 @@ func (a Alphabet) meant(g Glob) Glob {
 	}
 	return Glob(s)
 }
+
+// CheckUser returns an error if g begins like a group of service accounts, because no user has such a name.
+func CheckUser(g Glob) error {
+	if strings.HasPrefix(string(g), "system:serviceaccounts") {
+		return fmt.Errorf("%s matches no user: it is a group of service accounts; write it in a list of groups, or write "+
+			"system:serviceaccount:NAMESPACE:NAME", text.Quote(string(g)))
+	}
+	return nil
+}
+
+// CheckGroup returns an error if g begins like a service account, because no group has such a name.
+func CheckGroup(g Glob) error {
+	if strings.HasPrefix(string(g), "system:serviceaccount:") {
+		return fmt.Errorf("%s matches no group: it is a service account; write it in a list of users, or write "+
+			"system:serviceaccounts:NAMESPACE", text.Quote(string(g)))
+	}
+	return nil
+}

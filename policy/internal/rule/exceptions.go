@@ -56,7 +56,7 @@ func (e *exceptionsEntry) Validate() error {
 	if !e.Match.hasDimension() {
 		faults.Fieldf("match", "has no dimension: write which objects are exempt, for example by namespaces")
 	}
-	for _, err := range append(e.Match.rejectEmpty(true), e.Match.rejectNamespaces(true)...) {
+	for _, err := range append(e.Match.rejectEmpty(true), e.Match.rejectImpossible(true)...) {
 		faults.Add(err)
 	}
 	return faults.Err()

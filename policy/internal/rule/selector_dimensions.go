@@ -130,7 +130,7 @@ func (d Dimensions) reject(sel *Selector, isMatch bool) []error {
 		errs = append(errs, strict.Fieldf(field, "does not exclude anything, so nothing ends: write which objects are "+
 			"exempt until then, for example by namespaces"))
 	}
-	return slices.Concat(errs, sel.rejectEmpty(isMatch), sel.rejectNamespaces(isMatch))
+	return slices.Concat(errs, sel.rejectEmpty(isMatch), sel.rejectImpossible(isMatch))
 }
 
 // rejectEnd returns an error for each field of a match that only an exclude may have.
@@ -153,12 +153,23 @@ func (sel *Selector) hasDimension() bool {
 		sel.Labels != nil || sel.ClassNames != nil || sel.LoadBalancerClasses != nil || sel.GatewayClassNames != nil
 }
 
-// rejectNamespaces returns an error for each pattern that does not match any valid namespace name.
-func (sel *Selector) rejectNamespaces(isMatch bool) []error {
+// rejectImpossible returns an error for each pattern that does not match any valid name of a namespace, a user or a
+// group.
+func (sel *Selector) rejectImpossible(isMatch bool) []error {
 	var errs []error
-	for _, g := range sel.Namespaces {
-		if err := match.Namespaces().Check(g); err != nil {
-			errs = append(errs, strict.Fieldf(selectorName(isMatch), "namespaces: %v", err))
+	for _, dimension := range []struct {
+		name     string
+		patterns []match.Glob
+		check    func(match.Glob) error
+	}{
+		{"namespaces", sel.Namespaces, match.Namespaces().Check},
+		{"users", sel.Users, match.CheckUser},
+		{"groups", sel.Groups, match.CheckGroup},
+	} {
+		for _, g := range dimension.patterns {
+			if err := dimension.check(g); err != nil {
+				errs = append(errs, strict.Fieldf(selectorName(isMatch), "%s: %v", dimension.name, err))
+			}
 		}
 	}
 	return errs

@@ -130,6 +130,15 @@ func TestSelectorErrors(t *testing.T) {
 		"a namespace that cannot be": {all, &Selector{Namespaces: []match.Glob{"team-*", "^team-.*$"}}, false, []string{
 			`namespaces: "^team-.*$" matches nothing: a namespace is written with lower case letters, digits and -, at most 63` +
 				"; write team-*"}},
+		"groups as users and users as groups": {all, &Selector{
+			Users:  []match.Glob{"system:serviceaccounts:ci", "system:serviceaccount:ci:*", "system:serviceaccount*"},
+			Groups: []match.Glob{"system:serviceaccount:ci:*", "system:serviceaccounts", "system:serviceaccount*"},
+		}, true, []string{
+			`users: "system:serviceaccounts:ci" matches no user: it is a group of service accounts; write it in a list of groups, ` +
+				"or write system:serviceaccount:NAMESPACE:NAME",
+			`groups: "system:serviceaccount:ci:*" matches no group: it is a service account; write it in a list of users, ` +
+				"or write system:serviceaccounts:NAMESPACE",
+		}},
 		"an exclude of nothing": {all, empty, false, []string{
 			"namespaces: [] excludes nothing: leave the field out", "users: [] excludes nothing: leave the field out",
 			"groups: [] excludes nothing: leave the field out", "podLabels: [] excludes nothing: leave the field out",
