@@ -8,12 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// automaton decides whether a regular expression matches a whole text. It is deterministic, so each byte takes one
-// look-up. Package regexp may have to follow each thread of the program. The difference matters because a policy may
+// automaton decides whether a regular expression matches a whole text. It is deterministic, so each byte takes at most
+// one look-up. Package regexp may have to follow each thread of the program. The difference matters because a policy may
 // compare a value that a tenant has written with many expressions. An automaton is immutable.
 type automaton struct {
-	ascii   [utf8.RuneSelf]uint8 // the class of each character
-	bounds  []rune               // where classes begin, beginning with 0
+	byteClass [256]uint8 // the class of an ASCII character; the class of U+0080 for bytes of other characters
+	// single is 256 if all characters outside ASCII are in the same class, and 128 otherwise. A byte below single that
+	// keeps the state does not have to be decoded.
+	single  uint
+	bounds  []rune // where classes begin, beginning with 0
 	classes int
 	// next contains the row of the following state, at the row of a state plus the class of a character. The last
 	// element of each row is the state's exit. The first row belongs to the dead state, from which no text is accepted.
@@ -32,16 +35,16 @@ const (
 	workPerStep = 200
 )
 
-// An exit is the only ASCII character that leads out of a state. All other characters, and bytes that are not UTF-8, keep
-// the state.
+// An exit is an ASCII character that leads out of a state while all other characters, and bytes that are not UTF-8, keep
+// the state. These values mean that a state does not have an exit.
 const (
-	noExit  = utf8.RuneSelf + iota // several characters lead out of the state, or characters outside ASCII
-	endless                        // no character leads out of the state
+	severalExits = utf8.RuneSelf + iota // several characters lead out of the state, or characters outside ASCII
+	endless                             // no character leads out of the state
 )
 
-// maxJumps is how often match searches for an exit. .*one.*two.* needs one search for each character. The limit matters
-// if exits are close together, because starting a search costs as much as a few look-ups.
-const maxJumps = 32
+// searchBytes is the number of bytes after which match may begin another search for the end of a state. Beginning one
+// costs as much as a few look-ups, so a text in which states are short does not become much slower.
+const searchBytes = 8
 
 // newAutomaton returns the automaton of an expression with a number of steps. It returns nil if the automaton would be
 // too large, or if the expression contains the boundary of a word or of a line.
@@ -122,8 +125,11 @@ type builder struct {
 }
 
 func (b *builder) build() *automaton {
-	for c := range b.ascii {
-		b.ascii[c] = b.class(rune(c))
+	for c := range b.byteClass {
+		b.byteClass[c] = b.class(min(rune(c), utf8.RuneSelf))
+	}
+	if b.single = utf8.RuneSelf; b.bounds[b.classes-1] <= utf8.RuneSelf {
+		b.single = uint(len(b.byteClass))
 	}
 	b.visited = make([]bool, len(b.program.Inst))
 	_, _ = b.state(nil)
@@ -161,7 +167,7 @@ func (b *builder) exit(state int) uint16 {
 		char := b.bounds[class]
 		one := class+1 < b.classes && b.bounds[class+1] == char+1 && char < utf8.RuneSelf
 		if !one || exit != endless {
-			return noExit
+			return severalExits
 		}
 		exit = uint16(char)
 	}
@@ -268,25 +274,17 @@ func (a *automaton) class(c rune) uint8 {
 // match reports whether the expression matches the whole of a text. A byte that is not UTF-8 is U+FFFD, as in package
 // regexp.
 func (a *automaton) match(s string) bool {
-	row, next, jumps := uint(startState*a.stride()), a.next, maxJumps
+	row, next, searches := uint(startState*a.stride()), a.next, 0
 	for i := 0; i < len(s); i++ {
-		if jumps > 0 {
-			switch exit := next[row+uint(a.classes)]; exit {
-			case noExit:
-			case endless:
-				return a.accepts[row/uint(a.stride())]
-			default:
-				jumps--
-				skipped := strings.IndexByte(s[i:], byte(exit))
-				if skipped < 0 {
-					return a.accepts[row/uint(a.stride())]
-				}
-				i += skipped
+		if i >= searchBytes*searches {
+			searches++
+			if i = a.leave(s, i, row); i == len(s) {
+				break
 			}
 		}
 		class := uint(0)
 		if c := s[i]; c < utf8.RuneSelf {
-			class = uint(a.ascii[c])
+			class = uint(a.byteClass[c])
 		} else {
 			r, n := utf8.DecodeRuneInString(s[i:])
 			class = uint(a.class(r))
@@ -295,4 +293,22 @@ func (a *automaton) match(s string) bool {
 		row = uint(next[row+class])
 	}
 	return a.accepts[row/uint(a.stride())]
+}
+
+// leave returns where the text may leave the state of a row, beginning at i. It is len(s) if it does not leave it.
+func (a *automaton) leave(s string, i int, row uint) int {
+	switch exit := a.next[row+uint(a.classes)]; exit {
+	case severalExits:
+		for i < len(s) && uint(s[i]) < a.single && uint(a.next[row+uint(a.byteClass[s[i]])]) == row {
+			i++
+		}
+		return i
+	case endless:
+		return len(s)
+	default:
+		if n := strings.IndexByte(s[i:], byte(exit)); n >= 0 {
+			return i + n
+		}
+		return len(s)
+	}
 }
