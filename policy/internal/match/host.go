@@ -52,8 +52,12 @@ func (p *HostPattern) UnmarshalText(b []byte) error {
 }
 
 // ParseHost parses the host of an object, which may be any text. If the text is not a pattern, it becomes a host name
-// that cannot occur in a policy file. The empty text, * and ** become EveryHost.
+// that cannot occur in a policy file. The empty text, * and ** become EveryHost. A text that is too long for a pattern
+// is not copied, so it keeps its upper case letters.
 func ParseHost(s string) HostPattern {
+	if len(s) > len("**.")+MaxHost+len(".") {
+		return HostPattern{s, HostItself}
+	}
 	s = LowerASCII(strings.TrimSuffix(s, "."))
 	if s == "" || s == "*" || s == "**" {
 		return EveryHost()

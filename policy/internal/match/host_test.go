@@ -22,6 +22,10 @@ func TestParseHost(t *testing.T) {
 		"localhost":         "localhost",
 		"a.*.example":       "a.*.example",
 		"x.**.example.Com.": "x.**.example.com",
+
+		"**." + strings.Repeat("A", MaxHost) + ".": "**." + strings.Repeat("a", MaxHost),
+		"***." + strings.Repeat("A", MaxHost):      "***." + strings.Repeat("a", MaxHost),
+		strings.Repeat("A", MaxHost+5):             strings.Repeat("A", MaxHost+5),
 	} {
 		if got := ParseHost(in).String(); got != want {
 			t.Errorf("parseHost(%q) = %s, want %s", in, got, want)
