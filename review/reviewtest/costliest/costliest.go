@@ -30,9 +30,9 @@ const (
 )
 
 // MaxAllocated returns the number of bytes that one review may allocate. Its body is read, the fields that affect the
-// decision are copied, and escapes are decoded. 10 MiB is the memory of ten rules that find ten thousand hosts both in
-// an object and in the old object.
-func MaxAllocated(body int) int64 { return 3*int64(body) + 10<<20 }
+// decision are copied, and escapes are decoded. 14 MiB is the memory of 10,000 matches of a route in an object and in
+// the old object, and of their findings. A match takes 128 bytes, and up to four times as much while its list grows.
+func MaxAllocated(body int) int64 { return 3*int64(body) + 14<<20 }
 
 // partVariable is the environment variable that selects the part of the rows that tests try.
 const partVariable = "EVERGATE_WORST_PART"
