@@ -9,8 +9,8 @@ import (
 )
 
 // automaton decides whether a regular expression matches a whole text. It is deterministic, so each byte takes at most
-// one look-up. Package regexp may have to follow each thread of the program. The difference matters because a policy may
-// compare a value that a tenant has written with many expressions. An automaton is immutable.
+// one look-up. Package regexp may have to follow each thread of the program. The difference matters because a policy
+// may compare a value that a tenant has written with many expressions. An automaton is immutable.
 type automaton struct {
 	byteClass [256]uint8 // the class of an ASCII character; the class of U+0080 for bytes of other characters
 	// single is 256 if all characters outside ASCII are in the same class, and 128 otherwise. A byte below single that
@@ -35,8 +35,8 @@ const (
 	workPerStep = 200
 )
 
-// An exit is an ASCII character that leads out of a state while all other characters, and bytes that are not UTF-8, keep
-// the state. These values mean that a state does not have an exit.
+// An exit is an ASCII character that leads out of a state. All other characters, and bytes that are not UTF-8, keep the
+// state. These values mean that a state does not have an exit.
 const (
 	severalExits = utf8.RuneSelf + iota // several characters lead out of the state, or characters outside ASCII
 	endless                             // no character leads out of the state
@@ -295,7 +295,8 @@ func (a *automaton) match(s string) bool {
 	return a.accepts[row/uint(a.stride())]
 }
 
-// leave returns where the text may leave the state of a row, beginning at i. It is len(s) if it does not leave it.
+// leave returns the index of the first byte, from i on, after which the state of a row may change. It returns len(s) if
+// there is no such byte.
 func (a *automaton) leave(s string, i int, row uint) int {
 	switch exit := a.next[row+uint(a.classes)]; exit {
 	case severalExits:
