@@ -25,7 +25,7 @@ func TestWorstRows(t *testing.T) {
 			"13.0 times the floor, at most 12"},
 		"elements": {func(r *worstRow) { r.Many, r.took = true, r.floor+51*time.Millisecond },
 			"51ms more than the floor, at most 50ms"},
-		"memory":    {func(r *worstRow) { r.allocated++ }, "13.0 MiB allocated, at most 13.0"},
+		"memory":    {func(r *worstRow) { r.allocated++ }, "17.0 MiB allocated, at most 17.0"},
 		"answer":    {func(r *worstRow) { r.answer++ }, "a response of 65537 bytes, at most 65536"},
 		"log":       {func(r *worstRow) { r.line++ }, "a log line of 4097 bytes, at most 4096"},
 		"no answer": {func(r *worstRow) { r.err = errors.New("429") }, "not answered: 429"},
