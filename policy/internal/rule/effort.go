@@ -20,7 +20,7 @@ type Effort struct {
 
 const (
 	// maxSteps is the maximum number of steps for evaluating one object. Comparing an element with one pattern is a step.
-	// Long values and regular expressions take more. A step takes about 20 to 40 ns, so all steps end within 50 ms. An
+	// Long values and regular expressions take more. A step takes about 20 to 50 ns, so all steps end within 50 ms. An
 	// Ingress of 500 hosts under ten rules with every check takes 100,000 steps.
 	maxSteps = 1_000_000
 	// stepsBetween is the number of steps, about 100 µs, between two calls of Expired.
