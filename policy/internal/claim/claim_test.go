@@ -293,7 +293,7 @@ func TestOpenShiftRouteClaims(t *testing.T) {
 		"neither":                   {object.OpenShiftRoute{}, "spec.host **", ""},
 		"neither, and a wildcard":   {object.OpenShiftRoute{WildcardPolicy: "Subdomain"}, "spec.host **", ""},
 		"a subdomain":               {object.OpenShiftRoute{Subdomain: "B.c"}, "spec.subdomain b.c.x.example, spec.subdomain b.c.y.example", "spec.subdomain **"},
-		"a subdomain that is none":  {object.OpenShiftRoute{Subdomain: "b:1"}, "spec.subdomain **", ""},
+		"an invalid subdomain":      {object.OpenShiftRoute{Subdomain: "b:1"}, "spec.subdomain **", ""},
 		"a subdomain with a star":   {object.OpenShiftRoute{Subdomain: "*.b"}, "spec.subdomain **", ""},
 		"a subdomain ending in dot": {object.OpenShiftRoute{Subdomain: "b."}, "spec.subdomain **", ""},
 	} {

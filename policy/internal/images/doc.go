@@ -1,5 +1,5 @@
-// Package images evaluates the images of Pods and of Pod templates, and rewrites the images of Pods. It does not depend
-// on any other kind of object.
+// Package images evaluates images in Pods and in Pod templates, and rewrites images in Pods. It does not depend on any
+// other kind of object.
 //
 // [Compile] compiles the entries of the pods block and the mirrors to [Rules].
 //

@@ -12,7 +12,7 @@ func expressions() []string {
 		"a|b", "^a$", "(?i)team-[a-z]+", ".*", "(?-s).*snippet.*", ".*(lua|\\$\\{).*", "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?",
 		"/v[0-9]+/internal(/.*)?", "true|false", "[^x]*", "(?s).+\n.+", "\\d+\\.\\d*", "\\PL*é+", "[\u0080-\uffff]*", ".*x.*y.*3.*",
 		"", "(a|$^)*", "(^a|b)*", "a*$", "(a$)?b?", "(?i)ſ|k", "a{2,4}?b", "[[:^alpha:]]*", "x*x*x*y", "(|a)+", "[^\\x00-\\x{10FFFF}]|a",
-		"[^,]*(,[^,]+)*", ".*,,.*é.*", "[^é]*",
+		"[^,]*(,[^,]+)*", ".*(x3|y3).*", ".*,,.*é.*", "[^é]*",
 	}
 }
 
@@ -20,7 +20,8 @@ func expressions() []string {
 func TestAutomaton(t *testing.T) {
 	values := []string{"", "a", "b", "ab", "aab", "aaaab", "x", "xxxy", "axbyc3", "K", "ſ", "\u212a", "é", "éé", "\xff", "a\xc3", "\ufffd", "a\nb",
 		"\n", "team-web", "TEAM-Web", "1.", "1.2", "a-b", "-", "${", "lua", "one\nsnippet\ntwo", "/v1/internal/a", "true", "世界", "\x00", "a$",
-		strings.Repeat("é,", 64), strings.Repeat("\xff,", 32) + ",,é", strings.Repeat("a,", 32) + "b", "\xe9,\xa9,,é"}
+		strings.Repeat("é,", 64), strings.Repeat("\xff,", 32) + ",,é", strings.Repeat("a,", 32) + "b", "\xe9,\xa9,,é", strings.Repeat("a", 2*searchBytes) + "x3", strings.Repeat("a", 2*searchBytes) + "y3",
+		strings.Repeat("-", 2*searchBytes) + "x\xffy3"}
 	for _, source := range expressions() {
 		compareAutomaton(t, source, values...)
 	}
