@@ -20,8 +20,10 @@ const (
 	title = `^[a-zA-Z0-9 _:/@()&-]*$`
 )
 
-// unread reports whether CEL expressions cannot read the values of a grammar: JSON and URIs.
-func unread(grammar string) bool { return grammar == "alb" || grammar == "uris" }
+// unread reports whether CEL expressions do not read the values of a grammar: JSON, URIs and lists of IP addresses.
+func unread(grammar string) bool {
+	return slices.Contains([]string{"alb", "uris", "addresses"}, grammar)
+}
 
 // hostAnnotations contains the annotations of one kind by which objects claim hosts.
 type hostAnnotations []policy.HostAnnotation

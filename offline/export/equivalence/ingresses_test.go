@@ -111,7 +111,8 @@ func ingress(r *rand.Rand) map[string]any {
 	annotations := map[string]any{}
 	for range r.IntN(4) {
 		key := pick(r, "nginx.ingress.kubernetes.io/configuration-snippet", "example.com/team", "example.com/x",
-			"kubernetes.io/ingress.allow-http", "nginx.ingress.kubernetes.io/use-regex", "x.example/rewrite-target")
+			"kubernetes.io/ingress.allow-http", "nginx.ingress.kubernetes.io/use-regex", "x.example/rewrite-target",
+			"nginx.org/path-regex")
 		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X")
 	}
 	if r.IntN(3) == 0 {
