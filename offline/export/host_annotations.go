@@ -20,10 +20,8 @@ const (
 	title = `^[a-zA-Z0-9 _:/@()&-]*$`
 )
 
-// unread reports whether CEL expressions do not read the values of a grammar: JSON, URIs and lists of IP addresses.
-func unread(grammar string) bool {
-	return slices.Contains([]string{"alb", "uris", "addresses"}, grammar)
-}
+// unread reports whether CEL expressions cannot read the values of a grammar: JSON and URIs.
+func unread(grammar string) bool { return grammar == "alb" || grammar == "uris" }
 
 // hostAnnotations contains the annotations of one kind by which objects claim hosts.
 type hostAnnotations []policy.HostAnnotation
@@ -107,6 +105,9 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 		return bind("w", "v.trim()", choose("w==''", "[]", "["+one(bind("e", host, anyDepth("e")), "w")+"]"))
 	case "certificate":
 		return elements + ".map(e," + one(oneLabel("e"), "e") + ")"
+	case "addresses":
+		address := bind("n", normalAddress("e"), choose("n==''", "'**'", "n"))
+		return elements + ".map(e," + one(address, "e") + ")"
 	case "commonname":
 		return elements + ".map(e," + one(oneLabel("e"), "e") + ").filter(h,h.bad==''||!h.text.matches(" + str(title) + "))"
 	case "nginx":
