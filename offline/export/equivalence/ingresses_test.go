@@ -174,7 +174,7 @@ func ingressTLS(r *rand.Rand, rules any) (tls []any) {
 		if hosts != nil {
 			element["hosts"] = hosts
 		}
-		maybe(r, element, "secretName", "", "web-tls")
+		maybe(r, element, "secretName", "web-tls")
 		tls = append(tls, element)
 	}
 	return tls
