@@ -10,7 +10,8 @@ import (
 )
 
 // limitRange checks that the requests and limits of the containers meet the minimum, maximum and ratio of each
-// LimitRange in the namespace. The API server adds the defaults of a LimitRange first.
+// LimitRange in the namespace. The API server adds the defaults of all LimitRanges first. A missing request or limit
+// does not meet a minimum, maximum or ratio (kubernetes, plugin/pkg/admission/limitranger).
 func limitRange() check {
 	return check{
 		id: "limit-range", severity: Error, modelled: true,
@@ -25,7 +26,7 @@ func limitRange() check {
 					continue
 				}
 				for _, item := range l.Spec.Limits {
-					s.checkLimits(c.ref(l), item, r)
+					s.checkLimits(c.ref(l), item, c.defaultsIn(s.Namespace), r)
 				}
 			}
 		}),
@@ -34,7 +35,7 @@ func limitRange() check {
 
 // checkLimits reports requests and limits that do not meet an item of a LimitRange. An item for Pods bounds the sum of
 // the containers.
-func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
+func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, defaults []corev1.LimitRangeItem, r *reporter) {
 	resources := map[corev1.ResourceName]bool{}
 	for _, list := range []corev1.ResourceList{
 		item.Min, item.Max, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
@@ -47,12 +48,12 @@ func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
 		switch item.Type {
 		case corev1.LimitTypeContainer:
 			for _, c := range s.allContainers() {
-				checkLimited(at, item, name, s.ref.String()+", container "+c.Name, limited(c.Resources, item, name), r)
+				checkLimited(at, item, name, s.ref.String()+", container "+c.Name, limited(c.Resources, defaults, name), r)
 			}
 		case corev1.LimitTypePod:
 			var sum limits
 			for _, c := range s.pod.Containers {
-				sum.add(limited(c.Resources, corev1.LimitRangeItem{}, name))
+				sum.add(limited(c.Resources, defaults, name))
 			}
 			checkLimited(at, item, name, s.ref.String(), sum, r)
 		}
@@ -62,10 +63,15 @@ func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, r *reporter) {
 // limits has the request and the limit for a resource. Each is nil if it is not set.
 type limits struct{ request, limit *resource.Quantity }
 
-// limited returns the request and the limit of a container after the API server has added the defaults of a
-// LimitRange. A container that sets a limit but not a request requests its limit.
-func limited(r corev1.ResourceRequirements, item corev1.LimitRangeItem, name corev1.ResourceName) limits {
-	first := func(lists ...corev1.ResourceList) *resource.Quantity {
+// limited returns the request and the limit of a container after the API server has added defaults. A container that
+// sets a limit but not a request requests its limit.
+func limited(r corev1.ResourceRequirements, defaults []corev1.LimitRangeItem, name corev1.ResourceName) limits {
+	requests, most := []corev1.ResourceList{r.Requests, r.Limits}, []corev1.ResourceList{r.Limits}
+	for _, d := range defaults {
+		requests = append(requests, d.DefaultRequest, d.Default, d.Max, d.Min)
+		most = append(most, d.Default, d.Max)
+	}
+	first := func(lists []corev1.ResourceList) *resource.Quantity {
 		for _, list := range lists {
 			if q, ok := list[name]; ok {
 				return &q
@@ -73,10 +79,7 @@ func limited(r corev1.ResourceRequirements, item corev1.LimitRangeItem, name cor
 		}
 		return nil
 	}
-	return limits{
-		request: first(r.Requests, r.Limits, item.DefaultRequest, item.Default, item.Max, item.Min),
-		limit:   first(r.Limits, item.Default, item.Max),
-	}
+	return limits{request: first(requests), limit: first(most)}
 }
 
 // add adds the request and the limit of another container.
@@ -93,22 +96,33 @@ func (l *limits) add(other limits) {
 }
 
 func checkLimited(at ref, item corev1.LimitRangeItem, name corev1.ResourceName, of string, has limits, r *reporter) {
-	if most, ok := item.Max[name]; ok && has.limit != nil && has.limit.Cmp(most) > 0 {
+	least, hasLeast := item.Min[name]
+	most, hasMost := item.Max[name]
+	ratio, hasRatio := item.MaxLimitRequestRatio[name]
+	switch {
+	case hasMost && has.limit == nil:
+		r.error(at, "its max %s is %s, and %s has no limit", name, &most, of)
+	case hasMost && has.limit.Cmp(most) > 0:
 		r.error(at, "its max %s is %s, below the limit of %s of %s", name, &most, has.limit, of)
 	}
-	if least, ok := item.Min[name]; ok && has.request != nil && has.request.Cmp(least) < 0 {
+	switch {
+	case hasLeast && has.request == nil:
+		r.error(at, "its min %s is %s, and %s has no request", name, &least, of)
+	case hasLeast && has.request.Cmp(least) < 0:
 		r.error(at, "its min %s is %s, above the request of %s of %s", name, &least, has.request, of)
 	}
-	if has.request == nil || has.limit == nil {
-		return
-	}
-	if has.request.Cmp(*has.limit) > 0 {
-		r.error(at, "its default makes %s %s the limit of %s, below the request of %s", has.limit, name, of, has.request)
-		return
-	}
-	ratio, ok := item.MaxLimitRequestRatio[name]
-	if request := has.request.AsApproximateFloat64(); ok && request > 0 &&
-		has.limit.AsApproximateFloat64()/request > ratio.AsApproximateFloat64() {
+	switch {
+	case has.request == nil || has.limit == nil:
+		if hasRatio {
+			r.error(at, "its maxLimitRequestRatio of %s is %s, and %s does not have both a request and a limit", name, &ratio,
+				of)
+		}
+	case has.request.Cmp(*has.limit) > 0:
+		if item.Type == corev1.LimitTypeContainer {
+			r.error(at, "its default makes %s %s the limit of %s, below the request of %s", has.limit, name, of, has.request)
+		}
+	case hasRatio && !has.request.IsZero() &&
+		has.limit.AsApproximateFloat64()/has.request.AsApproximateFloat64() > ratio.AsApproximateFloat64():
 		r.error(at, "its maxLimitRequestRatio of %s is %s, and %s has the limit %s and the request %s", name, &ratio, of,
 			has.limit, has.request)
 	}

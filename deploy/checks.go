@@ -30,6 +30,7 @@ func webhookChecks() []check {
 		hookPath(),
 		timeout(),
 		sideEffects(),
+		reviewVersion(),
 		matchPolicy(),
 		mutation(),
 		literalCABundle(),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cert-manager/cert-manager/pkg/apis/certmanager"
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -188,10 +189,12 @@ func (c *cluster) caCertificates(yield func(ca, leaf *certmanagerv1.Certificate)
 }
 
 // mayHaveIssuer reports whether the issuer of a Certificate exists, or may exist. Manifests do not need to contain a
-// ClusterIssuer.
+// ClusterIssuer, and an issuer of another API group is not read.
 func (c *cluster) mayHaveIssuer(crt *certmanagerv1.Certificate) bool {
+	issuer := crt.Spec.IssuerRef
 	_, ok := c.issuerSpec(crt)
-	return ok || !live(crt) && crt.Spec.IssuerRef.Kind == certmanagerv1.ClusterIssuerKind
+	return ok || !live(crt) && issuer.Kind == certmanagerv1.ClusterIssuerKind ||
+		issuer.Group != "" && issuer.Group != certmanager.GroupName
 }
 
 // issuerName formats the kind and the name of a Certificate's issuer.

@@ -121,7 +121,7 @@ func (s *server) listens(flag string) int32 {
 // replicas returns the minimum number of replicas.
 func (s *server) replicas() int {
 	n := s.Spec.Replicas
-	if s.autoscaler != nil {
+	if s.autoscaler != nil && (n == nil || *n != 0) { // an autoscaler ignores a Deployment with zero replicas
 		n = s.autoscaler.Spec.MinReplicas
 	}
 	if n == nil {

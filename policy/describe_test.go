@@ -74,7 +74,7 @@ services: [{name: s, mode: enforce, hosts: {allowed: []}}]
 			t.Errorf("lacks %v", want)
 		}
 	}
-	if got := doc.HostAnnotations["Gateway"]; len(got) != 2 {
+	if got := doc.HostAnnotations["Gateway"]; len(got) != 3 {
 		t.Errorf("of Gateways %v", got)
 	}
 }

@@ -29,6 +29,8 @@ func TestListenerFilters(t *testing.T) {
 		"in the namespace": {`backends: {crossNamespace: deny}`, filtered(askingAbout(service("", "auth")), askingAbout(service("team-a", "auth"))), nil},
 		"in another namespace": {`backends: {crossNamespace: deny}`, filtered(object.RouteFilter{}, askingAbout(service("log", "auth"))), []string{
 			`r/backends.crossNamespace: ` + at + `[1].externalAuth.backendRef.namespace: Service "log/auth" is in another namespace`}},
+		"by a host name of Istio": {`backends: {crossNamespace: deny}`, filtered(askingAbout(object.Reference{Kind: istioHostname, Name: "auth.log.svc.cluster.local"})), []string{
+			`r/backends.crossNamespace: ` + at + `[0].externalAuth.backendRef.kind: Hostname.networking.istio.io "team-a/auth.log.svc.cluster.local" may be a Service in another namespace; write kind Service`}},
 		"copies": {`backends: {crossNamespace: deny}`, filtered(mirrorTo(service("log", "copy"))), []string{
 			`r/backends.crossNamespace: ` + at + `[0].requestMirror.backendRef.namespace: Service "log/copy" is in another namespace`}},
 		"of a kind": {`backends: {kinds: [Service]}`, filtered(askingAbout(object.Reference{Kind: "XBackend.gateway.networking.x-k8s.io", Namespace: "", Name: "out"})), []string{

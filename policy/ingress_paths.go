@@ -116,7 +116,7 @@ func ingressPathSource() pathSource[ingressView] {
 	return pathSource[ingressView]{
 		paths:    (*ingressView).allPaths,
 		allRegex: func(ing *ingressView, r *rule.Recorder) bool { return ing.pathSyntax(r) == regexPaths },
-		literal:  "write pathType Exact or Prefix, without use-regex and rewrite-target",
+		literal:  "write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target",
 	}
 }
 

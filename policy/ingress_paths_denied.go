@@ -15,7 +15,7 @@ import (
 // may treat a path as a regular expression, pathsDenied finds the path if it contains a character that is special in
 // regular expressions. In such a path, a dot is compared as any character. A controller may treat a path as a regular
 // expression if its type is not Exact, Prefix or PathPrefix. ingress-nginx also does so for all paths of an Ingress
-// with an annotation use-regex or rewrite-target.
+// with an annotation use-regex or rewrite-target, and the NGINX Ingress Controller of F5 does so with path-regex.
 type pathsDenied[T any] struct {
 	pathSource[T]
 	parts []pathPart
@@ -82,7 +82,7 @@ func (c pathsDenied[T]) findRegex(p *pathPlace, r *rule.Recorder) {
 	}
 }
 
-// pathSyntax is how ingress-nginx interprets the paths of an Ingress.
+// pathSyntax is how nginx interprets the paths of an Ingress.
 type pathSyntax uint8
 
 const (
@@ -91,13 +91,14 @@ const (
 	regexPaths
 )
 
-// pathSyntax returns how ingress-nginx interprets all paths of an Ingress. It depends only on the keys of the
-// annotations. The prefix of these annotations is an option of the controller, so any prefix counts.
+// pathSyntax returns how the controllers that use nginx interpret all paths of an Ingress. It depends only on the keys
+// of the annotations. The prefix of the annotations of ingress-nginx is an option, so any prefix counts.
 func (ing *ingressView) pathSyntax(r *rule.Recorder) pathSyntax {
 	if ing.syntax == unknownPaths && r.Spend(len(ing.Annotations)) {
 		ing.syntax = literalPaths
 		for key := range ing.Annotations {
-			if strings.HasSuffix(key, "/use-regex") || strings.HasSuffix(key, "/rewrite-target") {
+			switch key[strings.LastIndexByte(key, '/')+1:] {
+			case "use-regex", "rewrite-target", "path-regex":
 				ing.syntax = regexPaths
 			}
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/evergate/evergate/policy/internal/rule"
 )
@@ -39,7 +40,7 @@ const maxListenPorts = 2048
 //     listener only for redirects.
 //   - gce, gce-internal (GKE): managed-certificates or pre-shared-cert, and allow-http "false".
 //   - traefik: router.tls "true". The router then ignores plain HTTP.
-//   - kong: protocols with only https. Kong answers plain HTTP requests with an error or a redirect.
+//   - kong: protocols with only https or only grpcs. Kong answers plain HTTP requests with an error or a redirect.
 func (ing *ingressView) tlsAnnotations(r *rule.Recorder) (tls tlsByAnnotation) {
 	if len(ing.Annotations) == 0 || !r.Spend(1) {
 		return tls
@@ -60,9 +61,9 @@ func (ing *ingressView) tlsOfClass(class string) tlsByAnnotation {
 	case "alb":
 		return ing.tlsOfALB()
 	case "azure-application-gateway", "azure/application-gateway":
-		return tlsByAnnotation{served: a[appgwCertificate] != ""}
+		return tlsByAnnotation{served: hasElement(a[appgwCertificate])}
 	case "gce", "gce-internal":
-		certified := a[gkeManaged] != "" || a[gkePreShared] != ""
+		certified := hasElement(a[gkeManaged]) || hasElement(a[gkePreShared])
 		if certified && a[allowHTTPAnnotation] != "false" {
 			return tlsByAnnotation{lacks: `set the annotation ` + allowHTTPAnnotation + ` to "false"`}
 		}
@@ -70,16 +71,21 @@ func (ing *ingressView) tlsOfClass(class string) tlsByAnnotation {
 	case "traefik":
 		return tlsByAnnotation{served: a[traefikTLS] == "true"}
 	case "kong":
-		return tlsByAnnotation{served: a[kongProtocols] == "https"}
+		return tlsByAnnotation{served: a[kongProtocols] == "https" || a[kongProtocols] == "grpcs"}
 	}
 	return tlsByAnnotation{}
+}
+
+// hasElement reports whether a comma-separated list has an element that is not blank. Controllers skip other elements.
+func hasElement(list string) bool {
+	return strings.ContainsFunc(list, func(c rune) bool { return c != ',' && !unicode.IsSpace(c) })
 }
 
 // tlsOfALB returns the result of tlsAnnotations for the AWS load balancer controller.
 func (ing *ingressView) tlsOfALB() tlsByAnnotation {
 	text, listed := ing.Annotations[albPorts]
 	if !listed {
-		return tlsByAnnotation{served: ing.Annotations[albCertificate] != ""}
+		return tlsByAnnotation{served: hasElement(ing.Annotations[albCertificate])}
 	}
 	ports, ok := parseListenPorts(text)
 	plain, redirected := false, false

@@ -36,6 +36,9 @@ func TestTLSByAnnotation(t *testing.T) {
 		"empty ports":           {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", ""), ports},
 		"not ports":             {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTPS":"443"}]`), ports},
 		"many ports":            {"alb", "", alb("listen-ports", `[{"HTTPS":443}`+strings.Repeat(" ", 2048)+"]"), ports},
+		"a comma":               {"alb", "", alb("certificate-arn", ","), unset},
+		"blank":                 {"alb", "", alb("certificate-arn", " \t,\u00a0"), unset},
+		"after a comma":         {"alb", "", alb("certificate-arn", ", arn:x"), ""},
 		"an empty certificate":  {"alb", "", alb("certificate-arn", ""), unset},
 		"nothing":               {"alb", "", nil, unset},
 		"another class":         {"nginx", "", alb("certificate-arn", "arn:x"), unset},
@@ -58,6 +61,7 @@ func TestTLSByAnnotation(t *testing.T) {
 		"Traefik":          {"traefik", "", map[string]string{traefikTLS: "true"}, ""},
 		"Traefik, not TLS": {"traefik", "", map[string]string{traefikTLS: "false"}, unset},
 		"Kong":             {"kong", "", map[string]string{kongProtocols: "https"}, ""},
+		"Kong with gRPC":   {"kong", "", map[string]string{kongProtocols: "grpcs"}, ""},
 		"Kong with both":   {"kong", "", map[string]string{kongProtocols: "http,https"}, unset},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,14 +55,17 @@ func TestIngressSentences(t *testing.T) {
 				`r/tls.coversHosts: spec.defaultBackend: serves every host that is not in a rule; no certificate covers that, list hosts in spec.rules instead`,
 			}},
 		"a path that may be a pattern": {"paths: {denied: [/admin]}", withPaths("ImplementationSpecific", "/[a]dmin", "", "/adm.n", "Prefix", "/(a)dmin", "Exact", "/adm.n", "ImplementationSpecific", "/index.html"), []string{
-			`r/paths.denied: spec.rules[0].http.paths[0].path: "/[a]dmin" may be read as a pattern, because of '[', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
+			`r/paths.denied: spec.rules[0].http.paths[0].path: "/[a]dmin" may be read as a pattern, because of '[', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target`,
 			`r/paths.denied: spec.rules[0].http.paths[1].path: "/adm.n" as a pattern, in which a dot is any character, contains "/admin", which is denied`,
 		}},
 		"a path that an annotation makes a pattern": {"paths: {denied: [/admin]}", patterned("nginx.ingress.kubernetes.io/use-regex"), []string{
-			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be read as a pattern, because of '(', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
+			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be read as a pattern, because of '(', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target`,
+		}},
+		"a path that an annotation of F5 makes a pattern": {"paths: {denied: [/admin]}", patterned("nginx.org/path-regex"), []string{
+			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be read as a pattern, because of '(', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target`,
 		}},
 		"a path that is rewritten": {"paths: {denied: [/admin]}", patterned("internal.example/rewrite-target"), []string{
-			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be read as a pattern, because of '(', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`,
+			`r/paths.denied: spec.rules[0].http.paths[0].path: "/adm(in)" may be read as a pattern, because of '(', so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target`,
 		}},
 		"a path that is no pattern": {"paths: {denied: [/admin]}", patterned("example.com/regex"), nil},
 		"in the order of fields": {"defaultBackend: deny\n  message: ask the platform team\n  ingressNginx: {maxRisk: Low}\n  annotations: {required: [{key: team}]}\n  paths: {types: []}\n" +
@@ -177,7 +180,7 @@ func TestPathMayBeAPattern(t *testing.T) {
 		for pathType, want := range map[string][]string{
 			"Exact": nil, "Prefix": nil,
 			"ImplementationSpecific": {`r/paths.denied: spec.rules[0].http.paths[0].path: ` + strconv.Quote(path) + ` may be read as a pattern, because of ` +
-				strconv.QuoteRune(c) + `, so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex and rewrite-target`},
+				strconv.QuoteRune(c) + `, so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target`},
 		} {
 			got := sentences(must(p.EvaluateIngress(creating, withPaths(pathType, path), nil, nil)))
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -20,20 +20,24 @@ pods:
 	for name, test := range map[string]struct {
 		image       string
 		annotations map[string]string
+		container   string
 		placeholder bool
 	}{
-		"a trigger of OpenShift":   {" ", nil, true},
-		"absent, or empty":         {"", nil, true},
-		"more white space":         {"\t \n", nil, true},
-		"a gateway of Istio":       {"auto", istio, true},
-		"auto":                     {"auto", nil, false},
-		"another image of Istio's": {"auto:1", istio, false},
-		"padded":                   {" nginx", nil, false},
-		"a control character":      {"\x00", nil, false},
+		"a trigger of OpenShift":   {" ", nil, "", true},
+		"absent, or empty":         {"", nil, "", true},
+		"more white space":         {"\t \n", nil, "", true},
+		"a gateway of Istio":       {"auto", istio, "", true},
+		"auto":                     {"auto", nil, "", false},
+		"a sidecar of Istio":       {"auto", nil, "istio-proxy", true},
+		"another sidecar":          {"auto", nil, "proxy", false},
+		"another image of Istio's": {"auto:1", istio, "", false},
+		"padded":                   {" nginx", nil, "", false},
+		"a control character":      {"\x00", nil, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := workload(template(test.image))
 			w.Templates[0].Annotations = test.annotations
+			w.Templates[0].Images[0].Name = test.container
 			result := must(p.ReviewWorkload(createWorkload, w, nil, nil))
 			if placeholder := len(result.Findings) == 0; placeholder != test.placeholder {
 				t.Errorf("of the template: %v", said(result.Findings))

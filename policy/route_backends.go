@@ -115,19 +115,29 @@ func (p filterPlace) identity(check string, backend *object.Reference, r *rule.R
 }
 
 // backendsCrossNamespace is the check backends.crossNamespace. It finds each backend in another namespace than the
-// object.
+// object. A backend of Istio's kind Hostname has the host name of a Service in any namespace, and Istio does not require
+// a ReferenceGrant for it (pilot/pkg/config/kube/gateway/conversion.go, buildDestination).
 type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
 func (c backendsCrossNamespace[T]) Find(obj *T, r *rule.Recorder) {
 	for ref, place := range c.each(obj, r) {
-		if namespaceOfRef(ref, r) == r.Subject.Namespace {
+		field, reason := "", ""
+		switch {
+		case namespaceOfRef(ref, r) != r.Subject.Namespace:
+			field, reason = ".namespace", " is in another namespace"
+		case ref.Kind == istioHostname:
+			field, reason = ".kind", " may be a Service in another namespace; write kind Service"
+		default:
 			continue
 		}
 		if f := r.TryAdd(place.identity("backends.crossNamespace", ref, r)); f != nil {
-			f.Path, f.Reason = place.backendField()+".namespace", describeRef(ref, r)+" is in another namespace"
+			f.Path, f.Reason = place.backendField()+field, describeRef(ref, r)+reason
 		}
 	}
 }
+
+// istioHostname is a kind of backend. Its name is a host name of the mesh.
+const istioHostname = "Hostname.networking.istio.io"
 
 // backendsKinds is the check backends.kinds. It finds each backend with a kind that no pattern matches.
 type backendsKinds[T any] struct {

@@ -24,7 +24,9 @@ const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-range
 // ranges. With others, the controller does not change the rules of the load balancer.
 func clientAnnotations() []string {
 	return []string{
+		"oci.oraclecloud.com/oci-network-security-groups",
 		"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
+		"service.beta.kubernetes.io/alicloud-loadbalancer-acl-id",
 		"service.beta.kubernetes.io/aws-load-balancer-extra-security-groups",
 		"service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists",
 		"service.beta.kubernetes.io/aws-load-balancer-security-groups",

@@ -130,7 +130,8 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every 
 	return printWorst(w, all)
 }
 
-// printWorst prints the ten worst rows and returns an error with the number of rows that exceed a limit.
+// printWorst prints the ten worst rows and whether every row keeps its limits. It returns an error with the number of
+// rows that exceed a limit.
 func printWorst(w io.Writer, all []*worstRow) error {
 	if len(all) == 0 {
 		return errors.New("no row was measured")
@@ -162,6 +163,7 @@ func printWorst(w io.Writer, all []*worstRow) error {
 	if failed > 0 {
 		return fmt.Errorf("%d of %d rows exceed their limits", failed, len(all))
 	}
+	fmt.Fprintf(w, "\nall %d rows keep their limits\n", len(all))
 	return nil
 }
 

@@ -44,6 +44,9 @@ func TestWorstRows(t *testing.T) {
 			if err := printWorst(&b, []*worstRow{r}); (err != nil) != (test.want != "") {
 				t.Errorf("got %v", err)
 			}
+			if held := strings.Contains(b.String(), "rows keep their limits"); held != (test.want == "") {
+				t.Errorf("got %s", b.String())
+			}
 		})
 	}
 }

@@ -105,6 +105,9 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 		return bind("w", "v.trim()", choose("w==''", "[]", "["+one(bind("e", host, anyDepth("e")), "w")+"]"))
 	case "certificate":
 		return elements + ".map(e," + one(oneLabel("e"), "e") + ")"
+	case "addresses":
+		address := bind("n", normalAddress("e"), choose("n==''", "'**'", "n"))
+		return elements + ".map(e," + one(address, "e") + ")"
 	case "commonname":
 		return elements + ".map(e," + one(oneLabel("e"), "e") + ").filter(h,h.bad==''||!h.text.matches(" + str(title) + "))"
 	case "nginx":

@@ -88,7 +88,7 @@ func (x *exporter) ingressClaims(s side) string {
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
 func ingressChecks(e *policy.Entry) []check {
 	ofPaths := pathChecks(blockOf(e, "paths"), func(s side) string { return "variables.regexPaths" + s.suffix() },
-		"write pathType Exact or Prefix, without use-regex and rewrite-target")
+		"write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target")
 	all := slices.Concat(hostChecks(blockOf(e, "hosts"), "claims", "spec.rules"),
 		unlessSolvers(slices.Concat(tlsChecks(e), classNameChecks(e), ofPaths)),
 		unlessSolvers(annotationChecks(blockOf(e, "annotations")), requiredAnnotation))

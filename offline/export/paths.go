@@ -111,9 +111,9 @@ func withDots(part string) string {
 	return b.String()
 }
 
-// regexPaths returns a condition that ingress-nginx treats all paths of an Ingress as regular expressions.
+// regexPaths returns a condition that nginx treats all paths of an Ingress as regular expressions.
 func regexPaths(s side) string {
-	return "variables.annotations" + s.suffix() + ".exists(k,k.endsWith('/use-regex')||k.endsWith('/rewrite-target'))"
+	return "variables.annotations" + s.suffix() + ".exists(k,k.matches('(?:^|/)(?:use-regex|rewrite-target|path-regex)$'))"
 }
 
 // unsafeRunes contains the characters that paths must not contain.

@@ -79,14 +79,17 @@ func backendChecks(block policy.Fields) []check {
 	add := func(id, fails, field, why string) {
 		all = append(all, check{id: id, faults: func(s side) string {
 			return "variables.backends" + s.suffix() + ".filter(b," + fails + ").map(b," +
-				fault("b.path+'."+field+"'", referenceID("b")+"+' '+b.part", why) + ")"
+				fault("b.path+'.'+"+field, referenceID("b")+"+' '+b.part", why) + ")"
 		}})
 	}
 	if block["crossNamespace"] != nil {
-		add("backends.crossNamespace", "b.ns!=request.namespace", "namespace", described("b")+"+' is in another namespace'")
+		const other = "b.ns!=request.namespace"
+		add("backends.crossNamespace", other+"||b.kind=='Hostname.networking.istio.io'", choose(other, "'namespace'", "'kind'"),
+			described("b")+"+"+choose(other, "' is in another namespace'",
+				"' may be a Service in another namespace; write kind Service'"))
 	}
 	if kinds, ok := block["kinds"].([]any); ok {
-		add("backends.kinds", "!("+globs(texts(kinds), "b.kind")+")", "kind",
+		add("backends.kinds", "!("+globs(texts(kinds), "b.kind")+")", "'kind'",
 			quote("b.kind")+"+"+str(" is not allowed"+passing(texts(kinds))))
 	}
 	return all

@@ -262,7 +262,8 @@ const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-range
 func clientAnnotations() []string {
 	const prefix = "service.beta.kubernetes.io/"
 	return []string{
-		prefix + "alibaba-cloud-loadbalancer-acl-id", prefix + "aws-load-balancer-extra-security-groups",
+		"oci.oraclecloud.com/oci-network-security-groups", prefix + "alibaba-cloud-loadbalancer-acl-id",
+		prefix + "alicloud-loadbalancer-acl-id", prefix + "aws-load-balancer-extra-security-groups",
 		prefix + "aws-load-balancer-security-group-prefix-lists", prefix + "aws-load-balancer-security-groups",
 		prefix + "azure-allowed-service-tags", prefix + "do-loadbalancer-allow-rules",
 		prefix + "linode-loadbalancer-firewall-acl", prefix + "linode-loadbalancer-firewall-id",

@@ -17,6 +17,7 @@ func annotationValue(s side, key string) string {
 
 // tlsClasses returns the classes whose certificates are set by annotations.
 func tlsClasses() []tlsClass {
+	hasElement := ".matches(" + str(element) + ")"
 	const alb, gke = "alb.ingress.kubernetes.io/", "networking.gke.io/managed-certificates"
 	hasPorts := func(s side) string {
 		return "has(" + string(s) + ".metadata.annotations)&&'" + alb + "listen-ports' in " +
@@ -33,8 +34,8 @@ func tlsClasses() []tlsClass {
 			bind("n", ports, "n.matches("+str(list)+`)&&(!n.contains('"HTTP":')||`+redirected+")")
 	}
 	certifiedByGKE := func(s side) string {
-		return "(" + annotationValue(s, gke) + "!=''||" + annotationValue(s, "ingress.gcp.kubernetes.io/pre-shared-cert") +
-			"!='')"
+		return "(" + annotationValue(s, gke) + hasElement + "||" +
+			annotationValue(s, "ingress.gcp.kubernetes.io/pre-shared-cert") + hasElement + ")"
 	}
 	httpOff := func(s side) string { return annotationValue(s, allowHTTPAnnotation) + "=='false'" }
 	is := func(key, value string) func(side) string {
@@ -44,16 +45,16 @@ func tlsClasses() []tlsClass {
 		{
 			[]string{"alb"},
 			func(s side) string {
-				return choose(hasPorts(s), onlyTLS(s), annotationValue(s, alb+"certificate-arn")+"!=''")
+				return choose(hasPorts(s), onlyTLS(s), annotationValue(s, alb+"certificate-arn")+hasElement)
 			},
 			func(s side) string {
-				return choose(hasPorts(s), str("list only HTTPS in the annotation "+alb+"listen-ports, or set "+alb+
+				return choose(hasPorts(s)+"&&!("+onlyTLS(s)+")", str("list only HTTPS in the annotation "+alb+"listen-ports, or set "+alb+
 					"ssl-redirect to an HTTPS port"), "''")
 			},
 		},
 		{
 			[]string{"azure-application-gateway", "azure/application-gateway"},
-			is("appgw.ingress.kubernetes.io/appgw-ssl-certificate", "!=''"), nil,
+			is("appgw.ingress.kubernetes.io/appgw-ssl-certificate", hasElement), nil,
 		},
 		{
 			[]string{"gce", "gce-internal"},
@@ -64,7 +65,7 @@ func tlsClasses() []tlsClass {
 			},
 		},
 		{[]string{"traefik"}, is("traefik.ingress.kubernetes.io/router.tls", "=='true'"), nil},
-		{[]string{"kong"}, is("konghq.com/protocols", "=='https'"), nil},
+		{[]string{"kong"}, is("konghq.com/protocols", " in ['https','grpcs']"), nil},
 	}
 }
 

@@ -111,7 +111,8 @@ func ingress(r *rand.Rand) map[string]any {
 	annotations := map[string]any{}
 	for range r.IntN(4) {
 		key := pick(r, "nginx.ingress.kubernetes.io/configuration-snippet", "example.com/team", "example.com/x",
-			"kubernetes.io/ingress.allow-http", "nginx.ingress.kubernetes.io/use-regex", "x.example/rewrite-target")
+			"kubernetes.io/ingress.allow-http", "nginx.ingress.kubernetes.io/use-regex", "x.example/rewrite-target",
+			"nginx.org/path-regex")
 		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X")
 	}
 	if r.IntN(3) == 0 {
@@ -173,7 +174,7 @@ func ingressTLS(r *rand.Rand, rules any) (tls []any) {
 		if hosts != nil {
 			element["hosts"] = hosts
 		}
-		maybe(r, element, "secretName", "", "web-tls")
+		maybe(r, element, "secretName", "web-tls")
 		tls = append(tls, element)
 	}
 	return tls
@@ -270,6 +271,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 			"x://*.b.example.com", "a://b://c", "https://b.example.com:x@c.example.com", "c.example.com/://b.example.com", value,
 			value)
 	case 1:
+		value = pick(r, "192.0.2.1, ::ffff:192.0.2.2", "2001:DB8::1,x", "192.0.2.01", "fe80::1%eth0", "::,", "1.2.3", value)
+	case 3:
 		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
 			`Path("Host\"")`, `"Host`, `PathRegexp(/^Host/)`, "`Host`", `a"\`, `"a\" Host" Ho"b"s"c"t`, value)
 	}
@@ -282,6 +285,7 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 			"hosts.example/a", "hosts.example/B"), value
 	}
 	return pick(r, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
+		"cert-manager.io/ip-sans", "cert-manager.io/ip-sans",
 		"nginx.ingress.kubernetes.io/server-alias", "nginx.ingress.kubernetes.io/from-to-www-redirect",
 		"dns.example/server-alias",
 		"haproxy-ingress.github.io/server-alias-regex", "traefik.ingress.kubernetes.io/router.tls.domains.0.main",

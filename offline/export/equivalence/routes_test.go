@@ -165,7 +165,8 @@ func backendRef(r *rand.Rand) map[string]any {
 	ref := map[string]any{"name": pick(r, "a", "b")}
 	maybe(r, ref, "namespace", "team-a", "other", "pay")
 	if r.IntN(3) == 0 {
-		ref["group"], ref["kind"] = pick(r, "", "x.example", "gateway.networking.k8s.io"), pick(r, "Service", "Import")
+		ref["group"], ref["kind"] = pick(r, "", "x.example", "gateway.networking.k8s.io", "networking.istio.io"),
+			pick(r, "Service", "Import", "Hostname")
 	}
 	if r.IntN(2) == 0 {
 		ref["port"] = 80 + r.IntN(2)

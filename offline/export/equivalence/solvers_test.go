@@ -130,7 +130,7 @@ func solverIngress(r *rand.Rand, path func() string) map[string]any {
 func tlsAnnotations(r *rand.Rand, annotations map[string]any) {
 	maybe(r, annotations, "kubernetes.io/ingress.class", "alb", "gce", "gce-internal",
 		"azure/application-gateway", "nginx")
-	maybe(r, annotations, "alb.ingress.kubernetes.io/certificate-arn", "arn:x", "")
+	maybe(r, annotations, "alb.ingress.kubernetes.io/certificate-arn", "arn:x", "", ", \t,")
 	maybe(r, annotations, "alb.ingress.kubernetes.io/listen-ports", `[{"HTTPS":443}]`, `[ {"HTTP": 80},{"HTTPS":443} ]`,
 		`[{"HTTP":80}]`, `[{"HTTPS":443,"HTTP":80}]`, "[]", "", `[{"HTTPS":0443}]`, `[{"HTTPS":443},]`, `[{"HTTPS":123456}]`)
 	maybe(r, annotations, "alb.ingress.kubernetes.io/ssl-redirect", "443", "44", `443,"HTTP":80`, "")

@@ -81,6 +81,20 @@ func TestHostClaims(t *testing.T) {
 		"ingress-nginx, no www":              {annotated("nginx.ingress.kubernetes.io/from-to-www-redirect", "false"), nil},
 		"haproxy-ingress":                    {annotated("haproxy-ingress.github.io/server-alias", "*.b.example"), []string{`metadata.annotations["haproxy-ingress.github.io/server-alias"] *.b.example`}},
 		"haproxy-ingress, regex":             {annotated("ingress.kubernetes.io/server-alias-regex", "^b"), []string{`metadata.annotations["ingress.kubernetes.io/server-alias-regex"] **`}},
+		"Alibaba Cloud": {
+			annotated("alb.ingress.kubernetes.io/conditions.web", `[{"type":"Path","pathConfig":{"values":["/x"]}},`+
+				`{"type":"host","hostConfig":{"values":["b.example","*.c.example"]}}]`),
+			[]string{
+				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] b.example`,
+				`metadata.annotations["alb.ingress.kubernetes.io/conditions.web"] **.c.example`,
+			}},
+		"cert-manager, addresses": {
+			annotated("cert-manager.io/ip-sans", "192.0.2.1, ::ffff:192.0.2.2,, x"),
+			[]string{
+				`metadata.annotations["cert-manager.io/ip-sans"] 192.0.2.1`,
+				`metadata.annotations["cert-manager.io/ip-sans"] 192.0.2.2`,
+				`metadata.annotations["cert-manager.io/ip-sans"] **`,
+			}},
 		"AWS": {
 			annotated("alb.ingress.kubernetes.io/conditions.web", `[{"field":"path-pattern","pathPatternConfig":{"values":["/x"]}},`+
 				`{"field":"host-header","hostHeaderConfig":{"values":["b.example","*.c.example","?.d.example"],"regexValues":["^e","f.example"]}}]`),

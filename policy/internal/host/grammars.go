@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,7 @@ func Grammars() map[string]Grammar {
 		"nginx":       nginxAlias,
 		"www":         wwwRedirect,
 		"uris":        uriHosts,
+		"addresses":   addressHosts,
 		"any":         anyHost,
 		"alb":         albConditions,
 		"eskip":       eskipHosts,
@@ -221,32 +223,30 @@ func titles(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match
 // parsed and claims every host.
 const maxConditions = 16 << 10
 
-// albConditions is the grammar of the conditions annotation of the AWS load balancer controller, which is a JSON list.
-// A host-header condition contains globs, in which * also matches dots, and regular expressions. A regular expression
-// claims every host, even if it looks like a name, because a dot in it matches any character.
+// albConditions is the grammar of the conditions annotation, which is a JSON list. The load balancer controllers of AWS
+// (hostHeaderConfig) and Alibaba Cloud (hostConfig) read the same key. The annotation adds hosts to the hosts of a rule.
+// The added hosts are globs, in which * also matches dots. A regular expression claims every host, even if it looks like a name,
+// because a dot in it matches any character.
 func albConditions(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
+		type hosts struct {
+			Values      []string `json:"values"`
+			RegexValues []string `json:"regexValues"`
+		}
 		var conditions []struct {
-			Field            string `json:"field"`
-			HostHeaderConfig struct {
-				Values      []string `json:"values"`
-				RegexValues []string `json:"regexValues"`
-			} `json:"hostHeaderConfig"`
+			HostHeaderConfig, HostConfig hosts
 		}
 		if len(value) > maxConditions || json.Unmarshal([]byte(value), &conditions) != nil {
 			yield(value, match.EveryHost())
 			return
 		}
 		for _, c := range conditions {
-			if c.Field != "host-header" {
-				continue
-			}
-			for _, glob := range c.HostHeaderConfig.Values {
+			for _, glob := range slices.Concat(c.HostHeaderConfig.Values, c.HostConfig.Values) {
 				if !yield(glob, AnyDepth(glob)) {
 					return
 				}
 			}
-			for _, regex := range c.HostHeaderConfig.RegexValues {
+			for _, regex := range slices.Concat(c.HostHeaderConfig.RegexValues, c.HostConfig.RegexValues) {
 				if !yield(regex, match.EveryHost()) {
 					return
 				}

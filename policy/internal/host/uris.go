@@ -19,6 +19,17 @@ func uriHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, mat
 	}
 }
 
+// addressHosts is the grammar of a comma-separated list of IP addresses.
+func addressHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for address := range elements(value) {
+			if p, ok := AddressName(address); ok && !yield(address, p) {
+				return
+			}
+		}
+	}
+}
+
 // urlHost is the grammar of one URL, or of a host with or without a port. *.example covers any number of labels. Text
 // before an @ may contain a colon, and is not the host, so such a URL claims every host.
 func urlHost(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {

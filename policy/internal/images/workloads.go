@@ -121,6 +121,10 @@ func (r *Rules) templateViews(
 // gateway (istio.io, "Installing Gateways").
 const istioTemplates = "inject.istio.io/templates"
 
+// istioProxy is the container that Istio's injector replaces without that annotation (istio.io, "Customizing
+// injection").
+const istioProxy = "istio-proxy"
+
 // isPlaceholder reports whether the image of a template is a placeholder for an image that is filled in later. The API
 // server accepts an absent or blank image in a template, and rejects it in a Pod:
 //
@@ -128,12 +132,12 @@ const istioTemplates = "inject.istio.io/templates"
 //   - Operators such as the Elastic, Flink and MongoDB operators merge their own image into a container without an
 //     image.
 //   - Istio's injector replaces auto.
-func isPlaceholder(ref string, pod *object.Pod) bool {
-	if ref == "auto" {
+func isPlaceholder(img *object.Image, pod *object.Pod) bool {
+	if img.Ref == "auto" {
 		_, injected := pod.Annotations[istioTemplates]
-		return injected
+		return injected || img.Name == istioProxy
 	}
-	return strings.TrimSpace(ref) == ""
+	return strings.TrimSpace(img.Ref) == ""
 }
 
 // AttributesOfPods returns the attributes of the requests with which a controller creates a workload's Pods. The user

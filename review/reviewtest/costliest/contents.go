@@ -124,14 +124,15 @@ func keys(kind string) []string {
 		all = append(all, "kubernetes.io/ingress.class", "kubernetes.io/ingress.allow-http",
 			"nginx.ingress.kubernetes.io/server-snippet", "nginx.ingress.kubernetes.io/rewrite-target",
 			"external-dns.kubernetes.io/hostname",
-			"cert-manager.io/alt-names", "cert-manager.io/common-name", "nginx.ingress.kubernetes.io/server-alias",
+			"cert-manager.io/alt-names", "cert-manager.io/common-name", "cert-manager.io/ip-sans",
+			"nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
 			"alb.ingress.kubernetes.io/listen-ports", "alb.ingress.kubernetes.io/conditions.a",
 			"zalando.org/skipper-predicate", "hosts.example/a-b-c",
 			"traefik.ingress.kubernetes.io/router.pathmatcher", "k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames")
 	case "Route":
 		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/alt-names", "cert-manager.io/common-name",
-			"cert-manager.io/uri-sans")
+			"cert-manager.io/uri-sans", "cert-manager.io/ip-sans")
 	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
 		all = append(all, "external-dns.kubernetes.io/hostname", "dns.gardener.cloud/dnsnames",
 			"cert.gardener.cloud/commonname", "cert.gardener.cloud/dnsnames")
@@ -142,7 +143,9 @@ func keys(kind string) []string {
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex",
 			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "cert.gardener.cloud/commonname",
 			"service.beta.kubernetes.io/azure-allowed-ip-ranges",
+			"oci.oraclecloud.com/oci-network-security-groups",
 			"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
+			"service.beta.kubernetes.io/alicloud-loadbalancer-acl-id",
 			"service.beta.kubernetes.io/aws-load-balancer-extra-security-groups",
 			"service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists",
 			"service.beta.kubernetes.io/aws-load-balancer-security-groups",
@@ -151,6 +154,7 @@ func keys(kind string) []string {
 			"service.beta.kubernetes.io/linode-loadbalancer-firewall-id")
 	case "Gateway":
 		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
+			"cert-manager.io/ip-sans",
 			"ingress.kubernetes.io/server-alias-regex")
 	}
 	return all
