@@ -13,8 +13,9 @@ func reviewVersion() check {
 	return check{
 		id: "review-version", severity: Error,
 		finds: "an Evergate webhook whose admissionReviewVersions lists v1beta1 before v1, or without v1",
-		why:   "the API server sends a review of the version v1beta1, which Evergate answers with status 400. Every call fails",
-		fix:   "set admissionReviewVersions: [v1]",
+		why: "the API server sends a review of the version v1beta1, which Evergate answers with status 400. Every call " +
+			"fails",
+		fix: "set admissionReviewVersions: [v1]",
 		run: eachHook(func(_ *cluster, h *hook, r *reporter) {
 			isKnown := func(version string) bool { return version == "v1" || version == "v1beta1" }
 			i := slices.IndexFunc(h.AdmissionReviewVersions, isKnown)

@@ -115,8 +115,8 @@ func (p filterPlace) identity(check string, backend *object.Reference, r *rule.R
 }
 
 // backendsCrossNamespace is the check backends.crossNamespace. It finds each backend in another namespace than the
-// object. A backend of Istio's kind Hostname has the host name of a Service in any namespace, and Istio does not require
-// a ReferenceGrant for it (pilot/pkg/config/kube/gateway/conversion.go, buildDestination).
+// object. A backend of Istio's kind Hostname has the host name of a Service in any namespace, and Istio does not
+// require a ReferenceGrant for it (pilot/pkg/config/kube/gateway/conversion.go, buildDestination).
 type backendsCrossNamespace[T any] struct{ each eachBackend[T] }
 
 func (c backendsCrossNamespace[T]) Find(obj *T, r *rule.Recorder) {

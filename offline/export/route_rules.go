@@ -84,8 +84,8 @@ func backendChecks(block policy.Fields) []check {
 	}
 	if block["crossNamespace"] != nil {
 		const other = "b.ns!=request.namespace"
-		add("backends.crossNamespace", other+"||b.kind=='Hostname.networking.istio.io'", choose(other, "'namespace'", "'kind'"),
-			described("b")+"+"+choose(other, "' is in another namespace'",
+		add("backends.crossNamespace", other+"||b.kind=='Hostname.networking.istio.io'",
+			choose(other, "'namespace'", "'kind'"), described("b")+"+"+choose(other, "' is in another namespace'",
 				"' may be a Service in another namespace; write kind Service'"))
 	}
 	if kinds, ok := block["kinds"].([]any); ok {

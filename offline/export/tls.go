@@ -48,8 +48,8 @@ func tlsClasses() []tlsClass {
 				return choose(hasPorts(s), onlyTLS(s), annotationValue(s, alb+"certificate-arn")+hasElement)
 			},
 			func(s side) string {
-				return choose(hasPorts(s)+"&&!("+onlyTLS(s)+")", str("list only HTTPS in the annotation "+alb+"listen-ports, or set "+alb+
-					"ssl-redirect to an HTTPS port"), "''")
+				return choose(hasPorts(s)+"&&!("+onlyTLS(s)+")", str("list only HTTPS in the annotation "+alb+
+					"listen-ports, or set "+alb+"ssl-redirect to an HTTPS port"), "''")
 			},
 		},
 		{

@@ -224,9 +224,9 @@ func titles(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match
 const maxConditions = 16 << 10
 
 // albConditions is the grammar of the conditions annotation, which is a JSON list. The load balancer controllers of AWS
-// (hostHeaderConfig) and Alibaba Cloud (hostConfig) read the same key. The annotation adds hosts to the hosts of a rule.
-// The added hosts are globs, in which * also matches dots. A regular expression claims every host, even if it looks like a name,
-// because a dot in it matches any character.
+// (hostHeaderConfig) and Alibaba Cloud (hostConfig) read the same key. The annotation adds hosts to the hosts of a
+// rule. The added hosts are globs, in which * also matches dots. A regular expression claims every host, even if it
+// looks like a name, because a dot in it matches any character.
 func albConditions(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		type hosts struct {
