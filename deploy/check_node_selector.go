@@ -49,13 +49,12 @@ func (s *server) only(key string) string {
 	if value, ok := s.pod.NodeSelector[key]; ok {
 		return value
 	}
-	if s.pod.Affinity == nil || s.pod.Affinity.NodeAffinity == nil ||
-		s.pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	required := s.requiredNodes()
+	if required == nil {
 		return ""
 	}
-	terms := s.pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	var places []string
-	for _, term := range terms { // a node has to meet at least one term
+	for _, term := range required.NodeSelectorTerms { // a node has to meet at least one term
 		places = append(places, onlyIn(term, key))
 	}
 	if slices.Sort(places); len(slices.Compact(places)) != 1 {

@@ -18,7 +18,7 @@ func placement() check {
 		run: eachServer(func(c *cluster, s *server, r *reporter) {
 			for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 				values, pods := c.runsIn(s, key)
-				if pods > 1 && len(values) == 1 && c.domains(key) > 1 {
+				if pods > 1 && len(values) == 1 && c.domains(s, key) > 1 {
 					r.warning(s.ref, "all its %d Pods run on nodes with %s=%s", pods, key, strings.Join(values, ""))
 				}
 			}

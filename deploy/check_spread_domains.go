@@ -9,8 +9,9 @@ import (
 )
 
 // spreadDomains checks that a topologySpreadConstraint with DoNotSchedule does not count a zone that the Pods can
-// never use. It counts nodes with a taint that the Pods do not tolerate unless nodeTaintsPolicy is Honor. The Pods
-// can never use nodes without the label of the constraint.
+// never use. It counts nodes with a taint that the Pods do not tolerate unless nodeTaintsPolicy is Honor, and with
+// nodeAffinityPolicy Ignore it counts nodes that the Pods do not select. The Pods can never use nodes without the label
+// of the constraint.
 func spreadDomains() check {
 	return check{
 		id: "spread-domains", severity: Error,
@@ -22,7 +23,7 @@ func spreadDomains() check {
 			"have a zone label",
 		run: eachServer(func(c *cluster, s *server, r *reporter) {
 			for _, t := range s.pod.TopologySpreadConstraints {
-				if t.WhenUnsatisfiable == corev1.DoNotSchedule && len(c.nodes) > 0 {
+				if t.WhenUnsatisfiable == corev1.DoNotSchedule && slices.ContainsFunc(c.ordinaryNodes(), s.fits) {
 					c.checkDomains(s, t, r)
 				}
 			}
@@ -33,10 +34,10 @@ func spreadDomains() check {
 func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *reporter) {
 	usable := map[string]bool{} // by label value: whether any node accepts the Pods
 	honored := t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
-	for _, n := range c.nodes {
-		value, counted := n.Labels[t.TopologyKey]
-		counted = counted && (len(s.pod.NodeSelector) == 0 || containsAll(n.Labels, s.pod.NodeSelector))
-		if takes := s.tolerates(n); counted && (takes || !honored) {
+	all := t.NodeAffinityPolicy != nil && *t.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore
+	for _, n := range c.ordinaryNodes() {
+		value, labelled := n.Labels[t.TopologyKey]
+		if takes := s.fits(n); labelled && (all || s.selects(n)) && (s.tolerates(n) || !honored) {
 			usable[value] = usable[value] || takes
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // that. A required anti-affinity between the Pods needs a domain (node, zone) for each Pod. A strict spread with more
 // minDomains than there are domains allows only maxSkew Pods in each domain. Ports of the host need a node for each
 // Pod, and are checked only if nodes are known. Rules with matchLabelKeys: [pod-template-hash] count the Pods of one
-// revision, so replicas of the old revision do not get in the way. The domains are counted among the nodes of the
-// inventory. Without nodes there are three.
+// revision, so replicas of the old revision do not get in the way. The domains are counted among the nodes that take
+// the Pods. If no node is known, there are three.
 func surge() check {
 	return check{
 		id: "surge", severity: Error,
@@ -25,7 +25,7 @@ func surge() check {
 			"more nodes than replicas",
 		run: eachServer(func(c *cluster, s *server, r *reporter) {
 			for _, rule := range s.spreadRules(len(c.nodes) > 0) {
-				domains, need := c.domains(rule.topologyKey), s.atOnce(rule.perRevision)
+				domains, need := c.domains(s, rule.topologyKey), s.atOnce(rule.perRevision)
 				if room := rule.room(domains); room < need {
 					r.error(s.ref, "%s lets %d Pods be scheduled on %d domains of %s, and a rollout needs %d",
 						rule.name, room, domains, rule.topologyKey, need)

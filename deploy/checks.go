@@ -61,6 +61,7 @@ func deploymentChecks() []check {
 		disruptionBudget(),
 		surge(),
 		spread(),
+		noNode(),
 		spreadDomains(),
 		nodeSelector(),
 		nodeOS(),
