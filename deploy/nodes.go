@@ -26,7 +26,7 @@ func (c *cluster) domains(s *server, topologyKey string) int {
 	return len(values)
 }
 
-// ordinaryNodes returns the nodes without those of AWS Fargate. Fargate has its own scheduler, and creates a node for
+// ordinaryNodes returns the nodes that are not nodes of AWS Fargate. Fargate has its own scheduler, and creates a node for
 // each Pod.
 func (c *cluster) ordinaryNodes() []*corev1.Node {
 	return slices.DeleteFunc(slices.Clone(c.nodes), isFargate)
@@ -46,7 +46,7 @@ func (s *server) selects(n *corev1.Node) bool {
 		}))
 }
 
-// requiredNodes returns the required node affinity of the Pods. It is nil if there is none.
+// requiredNodes returns the required node affinity of the Pods, or nil.
 func (s *server) requiredNodes() *corev1.NodeSelector {
 	if s.pod.Affinity == nil || s.pod.Affinity.NodeAffinity == nil {
 		return nil
