@@ -26,8 +26,8 @@ func (c *cluster) domains(s *server, topologyKey string) int {
 	return len(values)
 }
 
-// ordinaryNodes returns the nodes that are not nodes of AWS Fargate. Fargate has its own scheduler, and creates a node for
-// each Pod.
+// ordinaryNodes returns the nodes that are not nodes of AWS Fargate. Fargate has its own scheduler, and creates a node
+// for each Pod.
 func (c *cluster) ordinaryNodes() []*corev1.Node {
 	return slices.DeleteFunc(slices.Clone(c.nodes), isFargate)
 }
