@@ -1,12 +1,15 @@
 package deploy
 
+import "slices"
+
 // certificateMissing checks that --tls-cert is in a mounted Secret that exists or that a Certificate issues, and that
-// the issuer of the Certificate exists. A ClusterIssuer may exist in the cluster that manifests are made for.
+// the issuer of the Certificate exists. A ClusterIssuer may exist in the cluster that manifests are made for. It also
+// checks that --tls-cert and --tls-key are files that cert-manager writes to this Secret and that the volume contains.
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
-		finds: "a serving certificate for which there is neither a Certificate resource nor a Secret, or whose issuer " +
-			"does not exist",
+		finds: "a serving certificate for which there is neither a Certificate resource nor a Secret, whose issuer " +
+			"does not exist, or which is not in the mounted files",
 		why: "the Pods wait for a Secret that is never created, or serve a certificate that is never renewed",
 		fix: "add the component cert-manager, or create the Secret with the keys tls.crt, tls.key and ca.crt",
 		run: eachServer(func(c *cluster, s *server, r *reporter) {
@@ -22,7 +25,23 @@ func certificateMissing() check {
 				r.error(s.process, "no Certificate issues the Secret %s, which contains --tls-cert", secret)
 			case crt != nil && !c.mayHaveIssuer(crt):
 				r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))
+			case crt != nil && len(crt.Spec.AdditionalOutputFormats) == 0:
+				s.checkTLSFiles(secret, r)
 			}
 		}),
+	}
+}
+
+// checkTLSFiles reports flags whose value is not a file that cert-manager writes to the Secret.
+func (s *server) checkTLSFiles(secret string, r *reporter) {
+	for _, f := range []struct{ flag, file string }{
+		{"tls-cert", s.settings.TLSCert}, {"tls-key", s.settings.TLSKey},
+	} {
+		inSecret, key := s.secretFile(f.file)
+		written := inSecret == secret && slices.Contains([]string{"tls.crt", "tls.key", "ca.crt"}, key)
+		if s.settings.Known(f.flag) && !written {
+			r.error(s.process, "--%s=%s is not a mounted file of the Secret %s, which contains tls.crt, tls.key and ca.crt",
+				f.flag, printable(f.file), secret)
+		}
 	}
 }

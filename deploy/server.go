@@ -199,20 +199,38 @@ func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 
 // tlsSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
 func (s *server) tlsSecret() string {
-	v, _ := s.volumeAt(s.settings.TLSCert)
+	secret, _ := s.secretFile(s.settings.TLSCert)
+	return secret
+}
+
+// secretFile returns the name of the Secret in the volume at a file, or "" if the volume does not contain a Secret. key
+// is the key whose value is in the file, or "" if the volume does not contain the file.
+func (s *server) secretFile(file string) (secret, key string) {
+	v, mount := s.volumeAt(file)
+	var items []corev1.KeyToPath
 	switch {
 	case v == nil:
-		return ""
 	case v.Secret != nil:
-		return v.Secret.SecretName
+		secret, items = v.Secret.SecretName, v.Secret.Items
 	case v.Projected != nil:
-		for _, source := range v.Projected.Sources {
-			if source.Secret != nil {
-				return source.Secret.Name
-			}
+		i := slices.IndexFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil })
+		if i >= 0 {
+			secret, items = v.Projected.Sources[i].Secret.Name, v.Projected.Sources[i].Secret.Items
 		}
 	}
-	return ""
+	if secret == "" {
+		return "", ""
+	}
+	key = path.Join(mount.SubPath, strings.TrimPrefix(strings.TrimPrefix(file, mount.MountPath), "/"))
+	if len(items) == 0 {
+		return secret, key
+	}
+	for _, item := range items {
+		if item.Path == key {
+			return secret, item.Key
+		}
+	}
+	return secret, ""
 }
 
 // policyConfigMaps lists the names of the ConfigMaps that contain --policy.
