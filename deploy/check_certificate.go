@@ -9,7 +9,7 @@ func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
 		finds: "a serving certificate for which there is neither a Certificate resource nor a Secret, whose issuer " +
-			"does not exist, or which is not in the mounted files",
+			"does not exist or uses ACME, or which is not in the mounted files",
 		why: "the Pods wait for a Secret that is never created, or serve a certificate that is never renewed",
 		fix: "add the component cert-manager, or create the Secret with the keys tls.crt, tls.key and ca.crt",
 		run: eachServer(func(c *cluster, s *server, r *reporter) {
@@ -25,6 +25,9 @@ func certificateMissing() check {
 				r.error(s.process, "no Certificate issues the Secret %s, which contains --tls-cert", secret)
 			case crt != nil && !c.mayHaveIssuer(crt):
 				r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))
+			case crt != nil && c.isACME(crt):
+				r.error(c.ref(crt), "its issuer, %s, uses ACME: cert-manager does not write a ca.crt, so the API server does not "+
+					"trust the certificate", issuerName(crt))
 			case crt != nil && len(crt.Spec.AdditionalOutputFormats) == 0:
 				s.checkTLSFiles(secret, r)
 			}
