@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/evergate/evergate/lifecycle/settings"
 )
@@ -31,19 +32,21 @@ func memoryLimit() check {
 			"the unit in GOMEMLIMIT is not B, KiB, MiB, GiB or TiB, the process exits immediately",
 		fix: "set GOMEMLIMIT to about four fifths of resources.limits.memory, as kustomize/base does (400MiB for " +
 			"512Mi). If you raise the flags, raise both values too: see docs/runbooks/sizing.md",
-		run: eachServer(func(_ *cluster, s *server, r *reporter) {
-			s.checkMemory(r)
-			s.checkBounds(r)
+		run: eachServer(func(c *cluster, s *server, r *reporter) {
+			limit := limited(s.container.Resources, c.defaultsIn(s.Namespace), corev1.ResourceMemory).limit
+			s.checkMemory(limit, r)
+			s.checkBounds(limit, r)
 		}),
 	}
 }
 
-func (s *server) checkMemory(r *reporter) {
-	quantity, limited := s.container.Resources.Limits[corev1.ResourceMemory]
+// checkMemory compares GOMEMLIMIT with the memory limit of the container, which may be the default of a LimitRange.
+// Without a limit, limit is nil.
+func (s *server) checkMemory(limit *resource.Quantity, r *reporter) {
 	value := s.env.value("GOMEMLIMIT", goUnlimited)
-	if source := s.source("GOMEMLIMIT"); source != nil && source.Resource == "limits.memory" && limited {
+	if source := s.source("GOMEMLIMIT"); source != nil && source.Resource == "limits.memory" && limit != nil {
 		r.error(s.process, "GOMEMLIMIT is its memory limit, %s, and the process also uses memory that Go does not count",
-			quantity.String())
+			limit.String())
 		return
 	}
 	if strings.Contains(value, settings.Unknown) {
@@ -53,24 +56,23 @@ func (s *server) checkMemory(r *reporter) {
 	switch {
 	case !ok:
 		r.error(s.process, "GOMEMLIMIT is %q, with which the process exits immediately: write 400MiB", value)
-	case !limited:
+	case limit == nil:
 	case bytes < 0:
 		r.warning(s.process, "its memory limit is %s, and GOMEMLIMIT, from which Go learns the limit, is not set",
-			quantity.String())
-	case bytes >= quantity.Value():
-		r.error(s.process, "its memory limit, %s, is not above GOMEMLIMIT, %s", quantity.String(), value)
-	case bytes > quantity.Value()-outsideGo:
+			limit.String())
+	case bytes >= limit.Value():
+		r.error(s.process, "its memory limit, %s, is not above GOMEMLIMIT, %s", limit.String(), value)
+	case bytes > limit.Value()-outsideGo:
 		r.warning(s.process, "its memory limit, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for memory that Go "+
 			"does not count",
-			quantity.String(), value)
+			limit.String(), value)
 	}
 }
 
 // checkBounds reports flags that allow a process to use more memory than the limit.
-func (s *server) checkBounds(r *reporter) {
-	limit, limited := s.container.Resources.Limits[corev1.ResourceMemory]
+func (s *server) checkBounds(limit *resource.Quantity, r *reporter) {
 	byDefault := (&settings.Serve{}).Memory()
-	if need := s.settings.Memory(); limited && need > byDefault && need > limit.Value() &&
+	if need := s.settings.Memory(); limit != nil && need > byDefault && need > limit.Value() &&
 		s.settings.Known("max-connections", "max-body-bytes") {
 		r.warning(s.process, "its --max-connections and --max-body-bytes need a memory limit of %dMi, and it is %s", need>>20,
 			limit.String())
