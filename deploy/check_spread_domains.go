@@ -55,7 +55,7 @@ func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *
 		r.error(s.ref, "its topologySpreadConstraint for %s counts %s, where no node takes its Pods: %d of its %d replicas "+
 			"are never scheduled", t.TopologyKey, some(never), s.replicas()-room, s.replicas())
 	case len(never) > 0 && room < s.atOnce(hasRevision(t.MatchLabelKeys)):
-		r.error(s.ref, "its topologySpreadConstraint for %s counts %s, where no node takes its Pods: a Pod that a rollout adds "+
-			"is never scheduled, because the Pods of the old revision count too", t.TopologyKey, some(never))
+		r.error(s.ref, "its topologySpreadConstraint for %s counts %s, where no node takes its Pods: a Pod that a rollout "+
+			"adds is never scheduled, because the Pods of the old revision count too", t.TopologyKey, some(never))
 	}
 }
