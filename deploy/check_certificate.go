@@ -8,8 +8,8 @@ import "slices"
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
-		finds: "a serving certificate for which there is neither a Certificate resource nor a Secret, whose issuer " +
-			"does not exist or uses ACME, or which is not in the mounted files",
+		finds: "a --tls-cert or --tls-key that is not in a mounted Secret, a Secret that does not exist and that no " +
+			"Certificate issues, and an issuer that does not exist or uses ACME",
 		why: "the Pods wait for a Secret that is never created, or serve a certificate that is never renewed",
 		fix: "add the component cert-manager, or create the Secret with the keys tls.crt, tls.key and ca.crt",
 		run: eachServer(func(c *cluster, s *server, r *reporter) {

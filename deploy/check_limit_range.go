@@ -112,17 +112,17 @@ func checkLimited(at ref, item corev1.LimitRangeItem, name corev1.ResourceName, 
 		r.error(at, "its min %s is %s, above the request of %s of %s", name, &least, has.request, of)
 	}
 	switch {
-	case has.request == nil || has.limit == nil:
+	case has.request == nil || has.limit == nil || has.request.IsZero():
 		if hasRatio {
 			r.error(at, "its maxLimitRequestRatio of %s is %s, and %s does not have both a request and a limit", name, &ratio,
 				of)
 		}
 	case has.request.Cmp(*has.limit) > 0:
-		if item.Type == corev1.LimitTypeContainer {
+		own := limited(corev1.ResourceRequirements{}, []corev1.LimitRangeItem{item}, name).limit
+		if item.Type == corev1.LimitTypeContainer && own != nil && own.Cmp(*has.limit) == 0 {
 			r.error(at, "its default makes %s %s the limit of %s, below the request of %s", has.limit, name, of, has.request)
 		}
-	case hasRatio && !has.request.IsZero() &&
-		has.limit.AsApproximateFloat64()/has.request.AsApproximateFloat64() > ratio.AsApproximateFloat64():
+	case hasRatio && has.limit.AsApproximateFloat64()/has.request.AsApproximateFloat64() > ratio.AsApproximateFloat64():
 		r.error(at, "its maxLimitRequestRatio of %s is %s, and %s has the limit %s and the request %s", name, &ratio, of,
 			has.limit, has.request)
 	}

@@ -81,7 +81,7 @@ func onlyIn(term corev1.NodeSelectorTerm, key string) string {
 	return cmp.Or(one(term.MatchExpressions, key), name)
 }
 
-// together reports whether a Pod has to run in the same domain as the other Pods of the Deployment.
+// together reports whether a required affinity keeps the Pods in one domain.
 func (s *server) together(key string) bool {
 	if s.pod.Affinity == nil || s.pod.Affinity.PodAffinity == nil {
 		return false
