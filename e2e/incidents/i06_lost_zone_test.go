@@ -124,7 +124,7 @@ func (tr trouble) happen(t *testing.T, l *lab, in incident) outcome {
 	alone.Stop()
 	o.add(all.bounded(t, begun, gone, healed))
 	with, without := all.api.Books(), alone.Books()
-	o.figure("Pods that were not rewritten", "%d, of %d requests, half of which are Pods", missed(with), with.Calls)
+	o.figure("Pods that were not rewritten", "%d, and half of the %d requests were for Pods", missed(with), with.Calls)
 	o.figure("the same in a namespace without the retry webhook", "%d of %d", missed(without), without.Calls)
 	return o
 }

@@ -33,7 +33,7 @@ func (x *exporter) services() exportedKind {
 	}
 }
 
-// serviceFields returns the exported fields of an entry.
+// serviceFields returns the fields that can be exported.
 func serviceFields() known {
 	allowed := known{"allowed": nil}
 	annotations := annotationFields()
