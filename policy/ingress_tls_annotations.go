@@ -42,8 +42,14 @@ const maxListenPorts = 2048
 //   - traefik: router.tls "true". The router then ignores plain HTTP.
 //   - kong: protocols with only https or only grpcs. Kong answers plain HTTP requests with an error or a redirect.
 func (ing *ingressView) tlsAnnotations(r *rule.Recorder) (tls tlsByAnnotation) {
-	if len(ing.Annotations) == 0 || !r.Spend(1) {
+	if len(ing.Annotations) == 0 {
 		return tls
+	}
+	// These values may be long. The others are bounded by maxListenPorts or compared with constants.
+	for _, key := range [...]string{albCertificate, appgwCertificate, gkeManaged, gkePreShared} {
+		if !r.Spend(rule.StepsOf(1, ing.Annotations[key])) {
+			return tls
+		}
 	}
 	all := true
 	for _, class := range ing.classNames() {

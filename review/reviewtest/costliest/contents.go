@@ -127,7 +127,8 @@ func keys(kind string) []string {
 			"cert-manager.io/alt-names", "cert-manager.io/common-name", "cert-manager.io/ip-sans",
 			"nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
-			"alb.ingress.kubernetes.io/listen-ports", "alb.ingress.kubernetes.io/conditions.a",
+			"alb.ingress.kubernetes.io/listen-ports", "alb.ingress.kubernetes.io/certificate-arn",
+			"alb.ingress.kubernetes.io/conditions.a",
 			"zalando.org/skipper-predicate", "hosts.example/a-b-c",
 			"traefik.ingress.kubernetes.io/router.pathmatcher", "k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames")
 	case "Route":
