@@ -106,11 +106,14 @@ func (p *Policy) ExplainGateway(a object.Attributes, g *object.Gateway) []RuleTr
 }
 
 // port returns the port of listener i. ok is false if there is no such listener.
-func (g *gatewayView) port(i int) (int32, bool) {
+func (g *gatewayView) port(i int) (port int32, protocol string, ok bool) {
 	if i >= len(g.Listeners) {
-		return 0, false
+		return 0, "", false
 	}
-	return g.Listeners[i].Port, true
+	if g.Listeners[i].Protocol == "UDP" {
+		return g.Listeners[i].Port, "UDP", true
+	}
+	return g.Listeners[i].Port, "TCP", true
 }
 
 // listeners yields the listeners until the Effort is exceeded.

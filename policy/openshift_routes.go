@@ -134,7 +134,8 @@ func (d *routerDomains) claims(route *openShiftRouteView, r *rule.Recorder) *cla
 // allPaths returns the path of a Route, which is a prefix. An absent path means /.
 func (route *openShiftRouteView) allPaths(r *rule.Recorder) []pathPlace {
 	if route.paths == nil && r.Spend(rule.StepsOf(2, route.Path)) {
-		route.paths = []pathPlace{{Path: cmp.Or(route.Path, "/"), Type: pathPrefix, kind: openShiftPath}}
+		host := match.HostPattern{Name: cmp.Or(route.Host, route.Subdomain)}
+		route.paths = []pathPlace{{Path: cmp.Or(route.Path, "/"), Type: pathPrefix, host: host, kind: openShiftPath}}
 	}
 	return route.paths
 }

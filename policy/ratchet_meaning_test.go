@@ -38,11 +38,36 @@ func TestRatchetOfMeaning(t *testing.T) {
 	record := func(of, name string) *object.DNSEndpoint {
 		return &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: name, RecordType: of}}}
 	}
+	named := func(rule, certificate string) *object.Ingress {
+		ing := withHosts(rule)
+		ing.Annotations = map[string]string{"cert-manager.io/alt-names": certificate}
+		return ing
+	}
+	ports := func(p object.ServicePort) *object.Service {
+		return &object.Service{Type: "NodePort", Ports: []object.ServicePort{p}}
+	}
+	listener := func(l object.Listener) *object.Gateway { return &object.Gateway{Listeners: []object.Listener{l}} }
+	selecting := func(team string) object.Listener {
+		s := &object.NamespaceSelector{Content: team, MatchLabels: map[string]string{"team": team}}
+		return object.Listener{AllowedRoutes: &object.ListenerNamespaces{From: "Selector", Selector: s}}
+	}
+	openShift := func(host string) *object.OpenShiftRoute { return &object.OpenShiftRoute{Host: host, Path: "/admin"} }
 	for name, test := range map[string]struct {
 		rule     string
 		old, obj any
 		denied   bool
 	}{
+		"a host of a certificate, now in a rule":      {"ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example]}}]", named("ok.example", "x.example"), named("x.example", "ok.example"), true},
+		"a host of a rule, now of a certificate":      {"ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example]}}]", named("x.example", "ok.example"), named("ok.example", "x.example"), false},
+		"another protocol of a port":                  {"services: [{name: s, mode: enforce, ports: {allowed: ['443']}}]", ports(object.ServicePort{Port: 53}), ports(object.ServicePort{Port: 53, Protocol: "UDP"}), true},
+		"a protocol by default":                       {"services: [{name: s, mode: enforce, ports: {allowed: ['443']}}]", ports(object.ServicePort{Port: 53}), ports(object.ServicePort{Port: 53, Protocol: "TCP"}), false},
+		"another protocol of a node port":             {"services: [{name: s, mode: enforce, nodePorts: {allowed: ['30000']}}]", ports(object.ServicePort{NodePort: 30053}), ports(object.ServicePort{NodePort: 30053, Protocol: "UDP"}), true},
+		"another transport of a listener":             {"gateways: [{name: g, mode: enforce, ports: {allowed: ['443']}}]", listener(object.Listener{Port: 53, Protocol: "TCP"}), listener(object.Listener{Port: 53, Protocol: "UDP"}), true},
+		"a listener with TLS":                         {"gateways: [{name: g, mode: enforce, ports: {allowed: ['443']}}]", listener(object.Listener{Port: 80, Protocol: "HTTP"}), listener(object.Listener{Port: 80, Protocol: "HTTPS"}), false},
+		"another selector of a listener":              {"gateways: [{name: g, mode: enforce, allowedRoutes: {from: [Same]}}]", listener(selecting("a")), listener(selecting("b")), true},
+		"the same selector of a listener":             {"gateways: [{name: g, mode: enforce, allowedRoutes: {from: [Same]}}]", listener(selecting("a")), listener(selecting("a")), false},
+		"a denied path on another host":               {"routes: [{name: r, mode: enforce, paths: {denied: [/admin]}}]", openShift("a.example"), openShift("b.example"), true},
+		"a denied path on the same host":              {"routes: [{name: r, mode: enforce, paths: {denied: [/admin]}}]", openShift("a.example"), openShift("a.example"), false},
 		"another port of a backend":                   {"routes: [{name: r, mode: enforce, backends: {crossNamespace: deny}}]", backend(80), backend(443), true},
 		"the same port of a backend":                  {"routes: [{name: r, mode: enforce, backends: {crossNamespace: deny}}]", backend(80), backend(80), false},
 		"another port, by kinds":                      {"routes: [{name: r, mode: enforce, backends: {kinds: []}}]", backend(80), backend(443), true},
@@ -79,6 +104,10 @@ func TestRatchetOfMeaning(t *testing.T) {
 			found = must(p.EvaluateIngress(a, obj, test.old.(*object.Ingress), nil))
 		case *object.Service:
 			found = must(p.EvaluateService(a, obj, test.old.(*object.Service), nil))
+		case *object.Gateway:
+			found = must(p.EvaluateGateway(a, obj, test.old.(*object.Gateway), nil))
+		case *object.OpenShiftRoute:
+			found = must(p.EvaluateOpenShiftRoute(a, obj, test.old.(*object.OpenShiftRoute), nil))
 		case *object.DNSEndpoint:
 			found = must(p.EvaluateDNSEndpoint(a, obj, test.old.(*object.DNSEndpoint), nil))
 		}

@@ -42,7 +42,8 @@ func (c nodePortsAllowed) Find(svc *serviceView, r *rule.Recorder) {
 		if port == 0 || c.ranges.contains(port) {
 			continue
 		}
-		if f := r.TryAdd(rule.Identity{Check: "nodePorts.allowed", Value: portText(port)}); f != nil {
+		id := rule.Identity{Check: "nodePorts.allowed", Value: portText(port), Use: protocol(&svc.Ports[i])}
+		if f := r.TryAdd(id); f != nil {
 			f.Path, f.Reason = fmt.Sprintf("spec.ports[%d].nodePort", i), c.reason(port, portFix(svc.effectiveType()))
 		}
 	}

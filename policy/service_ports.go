@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // portRange is a range of ports in a policy file that includes both ends: "443" or "8000-8999".
@@ -57,7 +59,7 @@ type portRules struct {
 
 // portChecks compiles rules for one kind of object. It returns nil if b is nil. list is the path of the list whose
 // elements have the ports. port returns the port of one element.
-func portChecks[T any](b *portRules, list string, port func(*T, int) (int32, bool)) []rule.Check[T] {
+func portChecks[T any](b *portRules, list string, port portSource[T]) []rule.Check[T] {
 	if b == nil {
 		return nil
 	}
@@ -71,30 +73,35 @@ type portsAllowed[T any] struct {
 	ranges  portRanges
 	passing string
 	list    string
-	port    func(obj *T, i int) (port int32, ok bool)
+	port    portSource[T]
 }
 
 func (c portsAllowed[T]) Find(obj *T, r *rule.Recorder) {
 	for i := 0; ; i++ {
-		port, ok := c.port(obj, i)
+		port, protocol, ok := c.port(obj, i)
 		if !ok || !r.Spend(c.ranges.steps()) {
 			return
 		}
 		if c.ranges.contains(port) {
 			continue
 		}
-		if f := r.TryAdd(rule.Identity{Check: "ports.allowed", Value: portText(port)}); f != nil {
+		if f := r.TryAdd(rule.Identity{Check: "ports.allowed", Value: portText(port), Use: protocol}); f != nil {
 			f.Path, f.Reason = fmt.Sprintf("%s[%d].port", c.list, i), portText(port)+" is not allowed"+c.passing
 		}
 	}
 }
 
-// port returns the port of element i, and whether that element exists.
-func (svc *serviceView) port(i int) (int32, bool) {
+// portSource returns the port of element i and its protocol, and whether that element exists.
+type portSource[T any] func(obj *T, i int) (port int32, protocol string, ok bool)
+
+func (svc *serviceView) port(i int) (int32, string, bool) {
 	if i >= len(svc.Ports) {
-		return 0, false
+		return 0, "", false
 	}
-	return svc.Ports[i].Port, true
+	return svc.Ports[i].Port, protocol(&svc.Ports[i]), true
 }
+
+// protocol returns the protocol of the port. The API server sets it, but manifests in files often omit it.
+func protocol(p *object.ServicePort) string { return cmp.Or(p.Protocol, "TCP") }
 
 func portText(port int32) string { return strconv.Itoa(int(port)) }

@@ -365,7 +365,9 @@ func typedService(raw []byte) (*object.Service, error) {
 		AllocateLoadBalancerNodePorts: s.AllocateLoadBalancerNodePorts, HealthCheckNodePort: s.HealthCheckNodePort,
 	}
 	for _, p := range s.Ports {
-		svc.Ports = append(svc.Ports, object.ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
+		svc.Ports = append(svc.Ports, object.ServicePort{
+			Name: p.Name, Port: p.Port, NodePort: p.NodePort, Protocol: string(p.Protocol),
+		})
 	}
 	return svc, err
 }

@@ -105,7 +105,7 @@ func TestParseIngress(t *testing.T) {
 
 func TestParseService(t *testing.T) {
 	got, err := Services().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"type":"LoadBalancer","ports":[
-		{"name":"http","port":80,"nodePort":30080,"targetPort":"x"},{"port":-0},{"port":-2147483648,"nodePort":2147483647}],
+		{"name":"http","port":80,"nodePort":30080,"protocol":"UDP","targetPort":"x"},{"port":-0},{"port":-2147483648,"nodePort":2147483647}],
 		"externalIPs":["10.0.0.1"],"externalName":"a.example","loadBalancerClass":"x/y",
 		"loadBalancerSourceRanges":["10.0.0.0/8"],
 		"allocateLoadBalancerNodePorts":false,"healthCheckNodePort":31000}}`))
@@ -115,7 +115,7 @@ func TestParseService(t *testing.T) {
 	want := &object.Service{
 		Meta: object.Meta{Name: "web"},
 		Type: "LoadBalancer",
-		Ports: []object.ServicePort{{Name: "http", Port: 80, NodePort: 30080}, {},
+		Ports: []object.ServicePort{{Name: "http", Port: 80, NodePort: 30080, Protocol: "UDP"}, {},
 			{Port: -2147483648, NodePort: 2147483647}},
 		ExternalIPs:                   []string{"10.0.0.1"},
 		ExternalName:                  "a.example",

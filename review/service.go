@@ -56,6 +56,8 @@ func readServicePort(r *jsonscan.Reader, p *object.ServicePort) {
 			p.Port = r.Int32()
 		case "nodePort":
 			p.NodePort = r.Int32()
+		case "protocol":
+			p.Protocol = r.String()
 		}
 	}
 }

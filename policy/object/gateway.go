@@ -57,6 +57,7 @@ type ListenerNamespaces struct {
 
 // NamespaceSelector selects namespaces by their labels.
 type NamespaceSelector struct {
+	Content          string // its JSON
 	MatchLabels      map[string]string
 	MatchExpressions []SelectorExpression
 }

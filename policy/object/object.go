@@ -178,5 +178,6 @@ type LoadBalancerIngress struct {
 type ServicePort struct {
 	Name     string
 	Port     int32
-	NodePort int32 // 0 if not set; the API server allocates node ports before admission
+	NodePort int32  // 0 if not set; the API server allocates node ports before admission
+	Protocol string // TCP, UDP or SCTP; empty means TCP
 }
