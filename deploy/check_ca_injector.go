@@ -24,11 +24,8 @@ func caInjector() check {
 			for config := range c.configs {
 				annotations := config.GetAnnotations()
 				value := annotations[certmanagerv1.WantInjectAnnotation]
-				if annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" || reported[value] {
+				if annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" || reported[value] || c.hasOwnCA(config) {
 					continue
-				}
-				if value == "" && c.onlyURLs(config) {
-					continue // another CA may have signed the certificate of a URL
 				}
 				if problem := c.injectorProblem(value); problem != "" {
 					reported[value] = value != ""

@@ -3,8 +3,9 @@ package deploy
 import "slices"
 
 // certificateMissing checks that --tls-cert is in a mounted Secret that exists or that a Certificate issues, and that
-// the issuer of the Certificate exists. A ClusterIssuer may exist in the cluster that manifests are made for. It also
-// checks that --tls-cert and --tls-key are files that cert-manager writes to this Secret and that the volume contains.
+// the issuer of the Certificate exists. A ClusterIssuer may exist in the cluster that manifests are made for, and so
+// may the Secret if the manifests contain the CA: see hasSecret. It also checks that --tls-cert and --tls-key are files
+// that cert-manager writes to this Secret and that the volume contains.
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,

@@ -1,6 +1,9 @@
 package deploy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // certificateNames checks that the serving Certificate contains the DNS name that the API server requests,
 // <Service>.<namespace>.svc, and that the process checks the same name.
@@ -14,7 +17,7 @@ func certificateNames() check {
 		run: func(c *cluster, r *reporter) {
 			for crt := range c.servingCertificates {
 				for _, name := range c.serviceNames() {
-					if !slices.Contains(crt.Spec.DNSNames, name) {
+					if !covers(crt.Spec.DNSNames, name) {
 						r.error(c.ref(crt), "its dnsNames lack %s, which the API server requests", name)
 					}
 				}
@@ -29,4 +32,10 @@ func certificateNames() check {
 			}
 		},
 	}
+}
+
+// covers reports whether a certificate with the DNS names is valid for name. A wildcard replaces the first label.
+func covers(dnsNames []string, name string) bool {
+	_, domain, _ := strings.Cut(name, ".")
+	return slices.ContainsFunc(dnsNames, func(n string) bool { return strings.EqualFold(n, name) || n == "*."+domain })
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -21,11 +20,10 @@ func literalCABundle() check {
 			"cert-manager.io/inject-ca-from",
 		run: func(c *cluster, r *reporter) {
 			for config := range c.configs {
-				if c.onlyURLs(config) && config.GetAnnotations()[certmanagerv1.WantInjectAnnotation] == "" {
-					continue // nothing injects the CA of a URL
+				if c.hasOwnCA(config) {
+					continue
 				}
-				hasBundle := func(h *hook) bool { return h.config == config && len(h.ClientConfig.CABundle) > 0 }
-				literal := slices.ContainsFunc(c.hooks, hasBundle)
+				literal := slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.config == config && h.hasCABundle() })
 				if live(config) {
 					literal = strings.Contains(config.GetAnnotations()[corev1.LastAppliedConfigAnnotation], `"caBundle"`)
 				}

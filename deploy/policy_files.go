@@ -57,5 +57,10 @@ func filesOf(cm *corev1.ConfigMap) []policy.File {
 			files = append(files, policy.File{Name: key, Data: []byte(data)})
 		}
 	}
+	for key, data := range cm.BinaryData {
+		if policy.IsFile(key) {
+			files = append(files, policy.File{Name: key, Data: data})
+		}
+	}
 	return files
 }

@@ -3,6 +3,8 @@ package deploy
 import (
 	"slices"
 	"strings"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 )
 
 // premise is a condition for a check to run. If it does not hold, the check would find only consequences of the same
@@ -62,12 +64,38 @@ func certified() premise {
 	}}
 }
 
+// hasOwnCA reports whether cert-manager does not inject the CA of a webhook configuration. No annotation requests it,
+// and no Certificate issues a Secret that Evergate serves with, or the webhooks call URLs, whose certificates another CA
+// may have signed.
+func (c *cluster) hasOwnCA(config apiObject) bool {
+	annotations := config.GetAnnotations()
+	if annotations[certmanagerv1.WantInjectAnnotation] != "" ||
+		annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" {
+		return false
+	}
+	if c.onlyURLs(config) {
+		return true
+	}
+	for range c.servingCertificates {
+		return false
+	}
+	return !slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.config == config && !h.hasCABundle() })
+}
+
+// hasOnlyOwnCAs reports whether each webhook calls a Service and its manifest contains the CA. See hasOwnCA.
+func (c *cluster) hasOnlyOwnCAs() bool {
+	return len(c.hooks) > 0 && !slices.ContainsFunc(c.hooks, func(h *hook) bool {
+		return !h.hasCABundle() || !c.hasOwnCA(h.config)
+	})
+}
+
 // hasSecret reports whether the input has the Secret that contains --tls-cert of a server, or a Certificate for it.
-// It also returns true if the flag is not known.
+// It also returns true if the flag is not known, and for manifests that contain the CA, because another PKI then creates
+// the Secret.
 func (c *cluster) hasSecret(s *server) bool {
 	if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
 		return true
 	}
 	secret := s.tlsSecret()
-	return secret != "" && (c.certificate(s.Namespace, secret) != nil || find(c.secrets, s.Namespace, secret) != nil)
+	return secret != "" && (!c.live && c.hasOnlyOwnCAs() || c.certificate(s.Namespace, secret) != nil || find(c.secrets, s.Namespace, secret) != nil)
 }

@@ -47,6 +47,9 @@ func (t Target) service() (namespace, name string, ok bool) {
 	return labels[1], labels[0], true
 }
 
+// hasCABundle reports whether the webhook has a CA.
+func (h *hook) hasCABundle() bool { return len(h.ClientConfig.CABundle) > 0 }
+
 // onlyURLs reports whether every Evergate webhook in a configuration calls a URL.
 func (c *cluster) onlyURLs(config apiObject) bool {
 	return !slices.ContainsFunc(c.hooks, func(h *hook) bool { return h.config == config && h.target().URL == "" })
