@@ -66,11 +66,11 @@ func (c *cluster) checkGuardedName(h *hook, expression string, r *reporter) {
 	for _, s := range c.servers {
 		for _, mounted := range s.policyConfigMaps() {
 			guarded := slices.ContainsFunc(names, func(name string) bool {
-				hash, ok := strings.CutPrefix(mounted, name)
+				hash, ok := strings.CutPrefix(mounted.Name, name)
 				return ok && name != "" && (hash == "" || len(hash) == len("-9t8g2kf5bh") && hash[0] == '-')
 			})
 			if !guarded {
-				r.warning(h.ref, "it does not match the ConfigMap %s, which %s mounts as its policy", mounted, s.Name)
+				r.warning(h.ref, "it does not match the ConfigMap %s, which %s mounts as its policy", mounted.Name, s.Name)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,12 +45,13 @@ func (c *cluster) checkPolicyOf(s *server, r *reporter) {
 		r.error(s.process, "--policy is %s, and no volume is mounted there", path)
 		return
 	}
-	for _, name := range s.policyConfigMaps() {
+	for _, mounted := range s.policyConfigMaps() {
+		name := mounted.Name
 		cm := find(c.configMaps, s.Namespace, name)
 		elsewhere := slices.IndexFunc(c.configMaps, func(cm *corev1.ConfigMap) bool { return cm.Name == name })
 		switch {
 		case cm != nil:
-			c.checkPolicyIn(cm, r)
+			c.checkPolicyIn(cm, mounted.Items, r)
 		case elsewhere >= 0:
 			r.error(s.process, "the ConfigMap %s of its policy is in the namespace %s, from where no Pod of %s can mount it",
 				name, c.configMaps[elsewhere].Namespace, s.Namespace)
@@ -66,19 +66,24 @@ func (c *cluster) checkPolicyOf(s *server, r *reporter) {
 func (c *cluster) checkPolicyOfNative(r *reporter) {
 	switch cm := c.policyMap(); {
 	case cm != nil:
-		c.checkPolicyIn(cm, r)
+		c.checkPolicyIn(cm, nil, r)
 	case c.live && !c.unread("configmaps"):
 		r.error(c.anchor(), "there is no ConfigMap evergate-policy with the policy that the native policies were exported "+
 			"from")
 	}
 }
 
-// checkPolicyIn reports a ConfigMap without a policy. The check policy reports a policy that fails to load.
-func (c *cluster) checkPolicyIn(cm *corev1.ConfigMap, r *reporter) {
-	files := filesOf(cm)
-	if len(files) == 0 {
-		keys := slices.Sorted(maps.Keys(cm.Data))
-		r.error(c.ref(cm), "none of its keys ends in .yaml or .yml, and other keys are not loaded: %s", some(keys))
+// checkPolicyIn reports a ConfigMap without a policy, or a volume without the keys of the policy: see filesOf. The check
+// policy reports a policy that fails to load.
+func (c *cluster) checkPolicyIn(cm *corev1.ConfigMap, items []corev1.KeyToPath, r *reporter) {
+	files := filesOf(cm, items...)
+	switch {
+	case len(files) > 0:
+	case len(filesOf(cm)) > 0:
+		r.error(c.ref(cm), "the items of its volume do not contain any policy file: add one of %s", some(keysOf(cm)))
+		return
+	default:
+		r.error(c.ref(cm), "none of its keys ends in .yaml or .yml, and other keys are not loaded: %s", some(keysOf(cm)))
 		return
 	}
 	if p, err := policy.Load(files...); err == nil && p.Emptied() {

@@ -1,6 +1,9 @@
 package deploy
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/evergate/evergate/policy"
@@ -41,26 +44,38 @@ func (c *cluster) policyFiles() []policy.File {
 // policyFilesOf returns the policy files in the ConfigMaps that --policy of a server is in.
 func (c *cluster) policyFilesOf(s *server) []policy.File {
 	var files []policy.File
-	for _, name := range s.policyConfigMaps() {
-		if cm := find(c.configMaps, s.Namespace, name); cm != nil {
-			files = append(files, filesOf(cm)...)
+	for _, mounted := range s.policyConfigMaps() {
+		if cm := find(c.configMaps, s.Namespace, mounted.Name); cm != nil {
+			files = append(files, filesOf(cm, mounted.Items...)...)
 		}
 	}
 	return files
 }
 
-// filesOf returns the keys of a ConfigMap that are policy files.
-func filesOf(cm *corev1.ConfigMap) []policy.File {
-	var files []policy.File
-	for key, data := range cm.Data {
-		if policy.IsFile(key) {
-			files = append(files, policy.File{Name: key, Data: []byte(data)})
+// filesOf returns the policy files in a volume with a ConfigMap. A volume with items contains only these keys, each under
+// its path.
+func filesOf(cm *corev1.ConfigMap, items ...corev1.KeyToPath) []policy.File {
+	if len(items) == 0 {
+		for _, key := range keysOf(cm) {
+			items = append(items, corev1.KeyToPath{Key: key, Path: key})
 		}
 	}
-	for key, data := range cm.BinaryData {
-		if policy.IsFile(key) {
-			files = append(files, policy.File{Name: key, Data: data})
+	var files []policy.File
+	for _, item := range items {
+		data, ok := cm.BinaryData[item.Key]
+		if text, isText := cm.Data[item.Key]; isText {
+			data, ok = []byte(text), true
+		}
+		if ok && policy.IsFile(item.Path) {
+			files = append(files, policy.File{Name: item.Path, Data: data})
 		}
 	}
 	return files
+}
+
+// keysOf lists the keys of a ConfigMap.
+func keysOf(cm *corev1.ConfigMap) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(cm.Data)), maps.Keys(cm.BinaryData))
+	slices.Sort(keys)
+	return keys
 }

@@ -233,22 +233,24 @@ func (s *server) secretFile(file string) (secret, key string) {
 	return secret, ""
 }
 
-// policyConfigMaps lists the names of the ConfigMaps that contain --policy.
-func (s *server) policyConfigMaps() []string {
+// policyConfigMaps lists the ConfigMaps that contain --policy.
+func (s *server) policyConfigMaps() []corev1.ConfigMapProjection {
 	v, _ := s.volumeAt(s.settings.Policy)
-	var names []string
+	var maps []corev1.ConfigMapProjection
 	switch {
 	case v == nil:
 	case v.ConfigMap != nil:
-		names = append(names, v.ConfigMap.Name)
+		maps = append(maps, corev1.ConfigMapProjection{
+			LocalObjectReference: v.ConfigMap.LocalObjectReference, Items: v.ConfigMap.Items,
+		})
 	case v.Projected != nil:
 		for _, source := range v.Projected.Sources {
 			if source.ConfigMap != nil {
-				names = append(names, source.ConfigMap.Name)
+				maps = append(maps, *source.ConfigMap)
 			}
 		}
 	}
-	return names
+	return maps
 }
 
 // port resolves a port of the container by name or number. It returns 0 for an unknown name.
