@@ -73,8 +73,8 @@ func (c *cluster) checkPolicyOfNative(r *reporter) {
 	}
 }
 
-// checkPolicyIn reports a ConfigMap without a policy, or a volume without the keys of the policy: see filesOf. The check
-// policy reports a policy that fails to load.
+// checkPolicyIn reports a ConfigMap without a policy, or a volume without the keys of the policy: see filesOf. The
+// check policy reports a policy that fails to load.
 func (c *cluster) checkPolicyIn(cm *corev1.ConfigMap, items []corev1.KeyToPath, r *reporter) {
 	files := filesOf(cm, items...)
 	switch {

@@ -52,8 +52,8 @@ func (c *cluster) policyFilesOf(s *server) []policy.File {
 	return files
 }
 
-// filesOf returns the policy files in a volume with a ConfigMap. A volume with items contains only these keys, each under
-// its path.
+// filesOf returns the policy files in a volume with a ConfigMap. A volume with items contains only these keys, each
+// under its path.
 func filesOf(cm *corev1.ConfigMap, items ...corev1.KeyToPath) []policy.File {
 	if len(items) == 0 {
 		for _, key := range keysOf(cm) {

@@ -64,9 +64,9 @@ func certified() premise {
 	}}
 }
 
-// hasOwnCA reports whether cert-manager does not inject the CA of a webhook configuration. No annotation requests it,
-// and no Certificate issues a Secret that Evergate serves with, or the webhooks call URLs, whose certificates another CA
-// may have signed.
+// hasOwnCA reports whether cert-manager does not inject the CA of a webhook configuration. This is so if no annotation
+// requests it, and if no Certificate issues a Secret that Evergate serves with or all webhooks call URLs, whose
+// certificates another CA may have signed.
 func (c *cluster) hasOwnCA(config apiObject) bool {
 	annotations := config.GetAnnotations()
 	if annotations[certmanagerv1.WantInjectAnnotation] != "" ||
@@ -90,12 +90,13 @@ func (c *cluster) hasOnlyOwnCAs() bool {
 }
 
 // hasSecret reports whether the input has the Secret that contains --tls-cert of a server, or a Certificate for it.
-// It also returns true if the flag is not known, and for manifests that contain the CA, because another PKI then creates
-// the Secret.
+// It also returns true if the flag is not known, and for manifests that contain the CA, because another PKI then
+// creates the Secret.
 func (c *cluster) hasSecret(s *server) bool {
 	if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
 		return true
 	}
 	secret := s.tlsSecret()
-	return secret != "" && (!c.live && c.hasOnlyOwnCAs() || c.certificate(s.Namespace, secret) != nil || find(c.secrets, s.Namespace, secret) != nil)
+	created := c.certificate(s.Namespace, secret) != nil || find(c.secrets, s.Namespace, secret) != nil
+	return secret != "" && (created || !c.live && c.hasOnlyOwnCAs())
 }
