@@ -7,7 +7,7 @@ import (
 )
 
 // otherDeadlock checks that no webhook of another product fails closed on the creation of the Pods that answer it, or
-// of the Pods of Evergate if a webhook of Evergate fails closed on its Pods in turn. The Pods of a webhook have the
+// of the Pods of Evergate if a webhook of Evergate fails closed on its Pods in turn. Its Pods have the
 // labels in the Deployment that its Service selects. If the inventory does not have the Deployment, they have the
 // labels in the selector.
 func otherDeadlock() check {
@@ -36,16 +36,16 @@ func otherDeadlock() check {
 	}
 }
 
-// blocks reports whether a webhook fails closed on the creation of the Pods behind the Service of another webhook, or
-// of its own Pods.
+// blocks reports whether a webhook fails closed on the creation of the Pods behind the Service of other, which may be
+// the same webhook.
 func (c *cluster) blocks(h, other *hook) bool {
 	svc := other.ClientConfig.Service
 	return svc != nil && h.closed() && h.covers("pods", admissionv1.Create) &&
 		selects(h.NamespaceSelector, c.namespaceLabels(svc.Namespace)) && selects(h.ObjectSelector, c.podLabels(other))
 }
 
-// blockedWith returns the first webhook of Evergate that blocks the Pods of h while h blocks the Pods of Evergate. It
-// returns nil if there is none.
+// blockedWith returns the first webhook of Evergate that blocks the Pods of h while h blocks the Pods of Evergate, or
+// nil.
 func (c *cluster) blockedWith(h *hook) *hook {
 	i := slices.IndexFunc(c.hooks, func(ours *hook) bool { return c.blocks(h, ours) && c.blocks(ours, h) })
 	if i < 0 {

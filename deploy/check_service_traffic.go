@@ -2,6 +2,8 @@ package deploy
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // serviceTraffic checks that the Service that webhooks call sends calls to every ready replica and to no other Pod.
@@ -12,8 +14,8 @@ func serviceTraffic() check {
 			"replica",
 		why: "kube-proxy on the node of the API server drops calls that it may not send to other nodes. Calls to a " +
 			"replica that is starting or draining are lost",
-		fix: "leave out internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity and " +
-			"trafficDistribution, as kustomize/base does",
+		fix: "leave out type, internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity, trafficDistribution, " +
+			"protocol and labels for other proxies, as kustomize/base does",
 		run: func(c *cluster, r *reporter) {
 			seen := map[*corev1.Service]bool{nil: true} // nil: see the check service
 			for _, h := range c.hooks {
@@ -36,6 +38,18 @@ func checkTraffic(at ref, svc *corev1.Service, r *reporter) {
 	}
 	if spec.Type == corev1.ServiceTypeExternalName {
 		r.error(at, "its type is ExternalName: the API server does not call it")
+	}
+	for i, port := range spec.Ports {
+		if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
+			r.error(at, "the protocol of spec.ports[%d] is %s: the API server calls it over TCP", i, printable(string(port.Protocol)))
+		}
+	}
+	// kube-proxy ignores Services with either label (k8s.io/kubernetes v1.37.2, pkg/proxy/apis/well_known_labels.go).
+	for _, label := range []string{"service.kubernetes.io/service-proxy-name", corev1.IsHeadlessService} {
+		if value, ok := svc.Labels[label]; ok {
+			r.error(at, "its label %s is %s: kube-proxy ignores it, so no node can reach it unless another proxy serves it",
+				label, text.Quote(value))
+		}
 	}
 	if spec.SessionAffinity == corev1.ServiceAffinityClientIP {
 		r.warning(at, "its sessionAffinity is ClientIP: each API server calls one replica only")
