@@ -1,6 +1,8 @@
 package review
 
 import (
+	"bytes"
+	"strconv"
 	"strings"
 
 	"github.com/evergate/evergate/internal/jsonscan"
@@ -47,11 +49,34 @@ func readEndpoint(r *jsonscan.Reader, e *object.Endpoint) {
 // without quotes around it. Other targets do not affect the decision.
 func readOwnership(r *jsonscan.Reader) (owns bool) {
 	for range r.Items {
-		if strings.Contains(r.String(), "heritage=") {
+		if isOwnership(r.String()) {
 			owns = true
 		}
 	}
 	return owns
+}
+
+// isOwnership reports whether a target is an ownership record. Some providers send the target as the text of a zone
+// file, in which a backslash escapes a character or is before its decimal code (RFC 1035, section 5.1).
+func isOwnership(target string) bool {
+	if !strings.Contains(target, `\`) {
+		return strings.Contains(target, "heritage=")
+	}
+	text := make([]byte, 0, len(target))
+	for i := 0; i < len(target); i++ {
+		if target[i] == '\\' && i+1 < len(target) {
+			i++
+			if i+3 <= len(target) {
+				if code, err := strconv.ParseUint(target[i:i+3], 10, 8); err == nil {
+					text = append(text, byte(code))
+					i += 2
+					continue
+				}
+			}
+		}
+		text = append(text, target[i])
+	}
+	return bytes.Contains(text, []byte("heritage="))
 }
 
 func readProperty(r *jsonscan.Reader, p *object.EndpointProperty) {

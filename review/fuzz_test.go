@@ -407,7 +407,7 @@ func typedDNSEndpoint(raw []byte) (*object.DNSEndpoint, error) {
 	for _, record := range in.Spec.Endpoints {
 		endpoint := object.Endpoint{DNSName: record.DNSName, RecordType: record.RecordType}
 		for _, target := range record.Targets {
-			endpoint.OwnershipRecord = endpoint.OwnershipRecord || strings.Contains(target, "heritage=")
+			endpoint.OwnershipRecord = endpoint.OwnershipRecord || isOwnership(target)
 		}
 		for _, p := range record.ProviderSpecific {
 			endpoint.Properties = append(endpoint.Properties, object.EndpointProperty{Name: p.Name, Value: p.Value})
