@@ -41,7 +41,8 @@ func checkTraffic(at ref, svc *corev1.Service, r *reporter) {
 	}
 	for i, port := range spec.Ports {
 		if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
-			r.error(at, "the protocol of spec.ports[%d] is %s: the API server calls it over TCP", i, printable(string(port.Protocol)))
+			r.error(at, "the protocol of spec.ports[%d] is %s: the API server calls it over TCP", i,
+				printable(string(port.Protocol)))
 		}
 	}
 	// kube-proxy ignores Services with either label (k8s.io/kubernetes v1.37.2, pkg/proxy/apis/well_known_labels.go).

@@ -140,8 +140,13 @@ func (m manifest) errorf(found []string) error {
 	return fmt.Errorf("%s: %s: %s", m.source, object, printable(strings.Join(found, "; ")))
 }
 
-var errNothing = errors.New("the input does not contain Evergate: no webhook configuration has the label " +
-	labelName + "=evergate, and no webhook is called *" + WebhookSuffix)
+const noWebhook = "no webhook configuration has the label " + labelName + "=evergate, and no webhook is called *" +
+	WebhookSuffix
+
+var (
+	errNothing   = errors.New("the input does not contain Evergate: " + noWebhook)
+	errNoWebhook = errors.New("the input has a Deployment that runs evergate serve, but nothing calls it: " + noWebhook)
+)
 
 // labelName is a label of all Evergate objects.
 const labelName = "app.kubernetes.io/name"

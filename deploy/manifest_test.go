@@ -162,7 +162,7 @@ webhooks:
 func TestNothing(t *testing.T) {
 	m := manifests(documents[map[string]any](t, "base.yaml"))
 	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"},
-		{Remove: "ValidatingWebhookConfiguration/evergate"}})
+		{Remove: "ValidatingWebhookConfiguration/evergate"}, {Remove: "Deployment/evergate"}})
 	report, err := Check(m.inventory(t), Options{Now: now})
 	want := "the input does not contain Evergate: no webhook configuration has the label " +
 		"app.kubernetes.io/name=evergate, and no webhook is called *.evergate.dev"

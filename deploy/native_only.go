@@ -34,7 +34,9 @@ func (inv *Inventory) checkNativeOnly() error {
 	case len(unread) > 0:
 		return fmt.Errorf("these resources could not be listed, so the input does not show whether Evergate has webhooks or "+
 			"a Deployment: %s (docs/preflight.md lists the permissions)", strings.Join(unread, ", "))
-	case len(native) == 0 || slices.ContainsFunc(inv.deployments, Serves):
+	case slices.ContainsFunc(inv.deployments, Serves):
+		return errNoWebhook
+	case len(native) == 0:
 		return errNothing
 	case !live(native[0]) && inv.policyMap() == nil:
 		return errNoPolicyMap

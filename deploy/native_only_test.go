@@ -87,7 +87,10 @@ func TestNotNativeOnly(t *testing.T) {
 			want: "the input contains native policies, but neither webhooks of Evergate nor the ConfigMap evergate-policy: " +
 				"add the other manifests of the installation",
 		},
-		"with a server": {want: errNothing.Error()},
+		"with a server": {
+			want: "the input has a Deployment that runs evergate serve, but nothing calls it: no webhook configuration has " +
+				"the label app.kubernetes.io/name=evergate, and no webhook is called *.evergate.dev",
+		},
 		"webhooks may not be listed": {
 			live: true,
 			change: []change{
