@@ -34,6 +34,7 @@ func TestWorstRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &worstRow{
 				policy: "one", size: size, floor: 10 * time.Millisecond, took: 50 * time.Millisecond,
+				pod:       65 * time.Microsecond,
 				allocated: costliest.MaxAllocated(size), answer: costliest.MaxAnswer, line: costliest.MaxLog,
 			}
 			test.spoil(r)
