@@ -1,8 +1,6 @@
 package review
 
 import (
-	"bytes"
-	"strconv"
 	"strings"
 
 	"github.com/evergate/evergate/internal/jsonscan"
@@ -59,24 +57,49 @@ func readOwnership(r *jsonscan.Reader) (owns bool) {
 // isOwnership reports whether a target is an ownership record. Some providers send the target as the text of a zone
 // file, in which a backslash escapes a character or is before its decimal code (RFC 1035, section 5.1).
 func isOwnership(target string) bool {
+	const heritage = "heritage="
 	if !strings.Contains(target, `\`) {
-		return strings.Contains(target, "heritage=")
+		return strings.Contains(target, heritage)
 	}
-	text := make([]byte, 0, len(target))
+	matched := 0 // bytes of heritage before i
 	for i := 0; i < len(target); i++ {
-		if target[i] == '\\' && i+1 < len(target) {
-			i++
-			if i+3 <= len(target) {
-				if code, err := strconv.ParseUint(target[i:i+3], 10, 8); err == nil {
-					text = append(text, byte(code))
-					i += 2
-					continue
-				}
+		char := target[i]
+		if char == '\\' {
+			if code, ok := decimalCode(target[i+1:]); ok {
+				char, i = code, i+len("000")
+			} else if i+1 < len(target) {
+				i++
+				char = target[i]
 			}
 		}
-		text = append(text, target[i])
+		switch char {
+		case heritage[matched]:
+			matched++
+		case heritage[0]:
+			matched = 1
+		default:
+			matched = 0
+		}
+		if matched == len(heritage) {
+			return true
+		}
 	}
-	return bytes.Contains(text, []byte("heritage="))
+	return false
+}
+
+// decimalCode returns the character whose three decimal digits are at the beginning of a text.
+func decimalCode(s string) (char byte, ok bool) {
+	if len(s) < 3 {
+		return 0, false
+	}
+	code := 0
+	for _, digit := range []byte(s[:3]) {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		code = 10*code + int(digit-'0')
+	}
+	return byte(code), code < 256
 }
 
 func readProperty(r *jsonscan.Reader, p *object.EndpointProperty) {

@@ -9,6 +9,7 @@ func TestOwnershipRecords(t *testing.T) {
 		`heri\116age=external-dns`: true,
 		`heri\tage=external-dns`:   true,
 		`heritage\061external-dns`: true,
+		`hheritage\=`:              true,
 		`\`:                        false,
 		`heri\11`:                  false,
 		`heri\999age=`:             false,
