@@ -85,9 +85,7 @@ func (c allowedRoutesFrom) Find(g *gatewayView, r *rule.Recorder) {
 		if !ok || slices.Contains(c.from, from) {
 			continue
 		}
-		id := listenerIdentity(l, "allowedRoutes.from", string(from))
-		id.Use = selectorOf(l.AllowedRoutes)
-		if f := r.TryAdd(id); f != nil {
+		if f := r.TryAdd(listenerIdentity(l, "allowedRoutes.from", string(from))); f != nil {
 			f.Path = listenerPath(i, "allowedRoutes.namespaces.from")
 			f.Reason = namespacesReason(l.AllowedRoutes, from) + c.passing
 		}
@@ -107,17 +105,8 @@ func (c allowedListenersFrom) Find(g *gatewayView, r *rule.Recorder) {
 	if !ok || from == fromNone || slices.Contains(c.from, from) {
 		return
 	}
-	id := rule.Identity{Check: "allowedListeners.from", Value: string(from), Use: selectorOf(g.AllowedListeners)}
-	r.Add(id, "spec.allowedListeners.namespaces.from", namespacesReason(g.AllowedListeners, from)+c.passing)
-}
-
-// selectorOf returns the JSON of the selector. It is part of the identity of a finding, because another selector may
-// select more namespaces.
-func selectorOf(n *object.ListenerNamespaces) string {
-	if n == nil || n.Selector == nil {
-		return ""
-	}
-	return n.Selector.Content
+	r.Add(rule.Identity{Check: "allowedListeners.from", Value: string(from)}, "spec.allowedListeners.namespaces.from",
+		namespacesReason(g.AllowedListeners, from)+c.passing)
 }
 
 // effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is

@@ -47,10 +47,6 @@ func TestRatchetOfMeaning(t *testing.T) {
 		return &object.Service{Type: "NodePort", Ports: []object.ServicePort{p}}
 	}
 	listener := func(l object.Listener) *object.Gateway { return &object.Gateway{Listeners: []object.Listener{l}} }
-	selecting := func(team string) object.Listener {
-		s := &object.NamespaceSelector{Content: team, MatchLabels: map[string]string{"team": team}}
-		return object.Listener{AllowedRoutes: &object.ListenerNamespaces{From: "Selector", Selector: s}}
-	}
 	openShift := func(host string) *object.OpenShiftRoute { return &object.OpenShiftRoute{Host: host, Path: "/admin"} }
 	for name, test := range map[string]struct {
 		rule     string
@@ -64,8 +60,6 @@ func TestRatchetOfMeaning(t *testing.T) {
 		"another protocol of a node port":             {"services: [{name: s, mode: enforce, nodePorts: {allowed: ['30000']}}]", ports(object.ServicePort{NodePort: 30053}), ports(object.ServicePort{NodePort: 30053, Protocol: "UDP"}), true},
 		"another transport of a listener":             {"gateways: [{name: g, mode: enforce, ports: {allowed: ['443']}}]", listener(object.Listener{Port: 53, Protocol: "TCP"}), listener(object.Listener{Port: 53, Protocol: "UDP"}), true},
 		"a listener with TLS":                         {"gateways: [{name: g, mode: enforce, ports: {allowed: ['443']}}]", listener(object.Listener{Port: 80, Protocol: "HTTP"}), listener(object.Listener{Port: 80, Protocol: "HTTPS"}), false},
-		"another selector of a listener":              {"gateways: [{name: g, mode: enforce, allowedRoutes: {from: [Same]}}]", listener(selecting("a")), listener(selecting("b")), true},
-		"the same selector of a listener":             {"gateways: [{name: g, mode: enforce, allowedRoutes: {from: [Same]}}]", listener(selecting("a")), listener(selecting("a")), false},
 		"a denied path on another host":               {"routes: [{name: r, mode: enforce, paths: {denied: [/admin]}}]", openShift("a.example"), openShift("b.example"), true},
 		"a denied path on the same host":              {"routes: [{name: r, mode: enforce, paths: {denied: [/admin]}}]", openShift("a.example"), openShift("a.example"), false},
 		"another port of a backend":                   {"routes: [{name: r, mode: enforce, backends: {crossNamespace: deny}}]", backend(80), backend(443), true},

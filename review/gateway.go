@@ -178,16 +178,14 @@ func readListenerNamespaces(r *jsonscan.Reader, n *object.ListenerNamespaces) {
 }
 
 func readNamespaceSelector(r *jsonscan.Reader, s *object.NamespaceSelector) {
-	s.Content = r.Text(r.RawOf(func() {
-		for name := range r.Fields {
-			switch string(name) {
-			case "matchLabels":
-				s.MatchLabels = r.StringMap()
-			case "matchExpressions":
-				s.MatchExpressions = jsonscan.List(r, readSelectorExpression)
-			}
+	for name := range r.Fields {
+		switch string(name) {
+		case "matchLabels":
+			s.MatchLabels = r.StringMap()
+		case "matchExpressions":
+			s.MatchExpressions = jsonscan.List(r, readSelectorExpression)
 		}
-	}))
+	}
 }
 
 func readSelectorExpression(r *jsonscan.Reader, e *object.SelectorExpression) {

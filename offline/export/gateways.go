@@ -97,8 +97,8 @@ func listenerPortChecks(e *policy.Entry) []check {
 		return nil
 	}
 	const port = "string(l.?port.orValue(0))"
-	return []check{listeners("ports.allowed", "!("+bind("n", "int("+port+")", inRanges(allowed))+")", "port", port,
-		port+"+"+str(" is not allowed"+passing(allowed)))}
+	return []check{listeners("ports.allowed", "!("+bind("n", "int("+port+")", inRanges(allowed))+")", "port",
+		port+"+(string(l.?protocol.orValue(''))=='UDP'?' UDP':'')", port+"+"+str(" is not allowed"+passing(allowed)))}
 }
 
 func protocolChecks(e *policy.Entry) []check {

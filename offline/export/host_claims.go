@@ -71,11 +71,11 @@ func quotedHost() string {
 
 // hostID is an expression for the identity of a claim: its hosts, also the name if the name controls the hosts, or
 // the text and the annotation if the text is not a name.
-const hostID = "(h.k=='" + atTLS + "'?'~':'')+" +
+const hostID = "(h.k=='" + atTLS + "'||h.key!=''?'~':'')+" +
 	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
 
 // hostKnown is a condition that the fault y of a claim or a path existed before, possibly with a wider meaning. The
-// identities of hosts in spec.tls and of exact paths begin with ~.
+// identities of hosts in spec.tls and in annotations and of exact paths begin with ~.
 const hostKnown = "y.id in o||y.id.startsWith('~')&&y.id.substring(1) in o"
 
 // repeats is a condition that a claim is left out if an earlier claim has the same hosts.

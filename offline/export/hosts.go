@@ -30,13 +30,9 @@ func fieldHostFields() known {
 func hostChecks(block policy.Fields, claims, list string) []check {
 	var all []check
 	add := func(id, fails, why string) {
-		c := check{id: id, faults: func(s side) string {
+		all = append(all, check{id: id, known: hostKnown, faults: func(s side) string {
 			return claimFaults("variables."+claims+s.suffix(), fails, why)
-		}}
-		if list == "spec.rules" { // of an Ingress, the only kind with spec.tls
-			c.known = hostKnown
-		}
-		all = append(all, c)
+		}})
 	}
 	if block["required"] != nil {
 		add("hosts.required", "h.p=='**'", everyHost()+"+"+setOne())

@@ -133,10 +133,10 @@ func allowedIn(e *policy.Entry, block string) ([]string, bool) {
 // requires reports whether a block has required: true.
 func requires(e *policy.Entry, block string) bool { return blockOf(e, block)["required"] != nil }
 
-// portsOf returns an expression for the ports of an object, each with its path.
+// portsOf returns an expression for the ports of an object, each with its path and its protocol.
 func portsOf(s side, field string) string {
 	return string(s) + ".spec.?ports.orValue([]).transformList(i,p,{'path':'spec.ports['+string(i)+']." + field +
-		"','port':string(p.?" + field + ".orValue(0))})"
+		"','port':string(p.?" + field + ".orValue(0)),'protocol':string(p.?protocol.orValue('TCP'))})"
 }
 
 func portChecks(e *policy.Entry) []check {
@@ -146,7 +146,7 @@ func portChecks(e *policy.Entry) []check {
 	}
 	return []check{{id: "ports.allowed", faults: func(s side) string {
 		return portsOf(s, "port") + ".filter(p,!(" + bind("n", "int(p.port)", inRanges(allowed)) + ")).map(p," +
-			fault("p.path", "p.port", "p.port+"+str(" is not allowed"+passing(allowed))) + ")"
+			fault("p.path", "p.port+' '+p.protocol", "p.port+"+str(" is not allowed"+passing(allowed))) + ")"
 	}}}
 }
 
@@ -165,8 +165,8 @@ func nodePortChecks(e *policy.Entry) []check {
 				":'set spec.type to ClusterIP')"
 			health := "[{'path':'spec.healthCheckNodePort','port':string(" + string(s) +
 				".spec.?healthCheckNodePort.orValue(0))}]"
-			return portsOf(s, "nodePort") + ".filter(p," + wrong + ").map(p," + fault("p.path", "p.port", says+"+"+typed) +
-				")+" +
+			return portsOf(s, "nodePort") + ".filter(p," + wrong + ").map(p," +
+				fault("p.path", "p.port+' '+p.protocol", says+"+"+typed) + ")+" +
 				health + ".filter(p," + wrong + ").map(p," +
 				fault("p.path", "p.port+' health checks'", says+"+'set spec.externalTrafficPolicy to Cluster'") + ")"
 		}})

@@ -57,7 +57,6 @@ type ListenerNamespaces struct {
 
 // NamespaceSelector selects namespaces by their labels.
 type NamespaceSelector struct {
-	Content          string // its JSON
 	MatchLabels      map[string]string
 	MatchExpressions []SelectorExpression
 }
