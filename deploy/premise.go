@@ -27,8 +27,8 @@ func coherent() premise {
 	}}
 }
 
-// selected holds if a Service that webhooks call selects the Pods of a Deployment. Otherwise the labels of the Pods
-// usually do not match other selectors either.
+// selected holds if a Service that webhooks call selects the Pods that a Deployment creates. Otherwise the labels in
+// their template usually do not match other selectors either.
 func selected() premise {
 	return premise{"service-target", func(c *cluster) bool {
 		for _, h := range c.hooks {

@@ -236,21 +236,21 @@ func (s *server) secretFile(file string) (secret, key string) {
 // policyConfigMaps lists the ConfigMaps that contain --policy.
 func (s *server) policyConfigMaps() []corev1.ConfigMapProjection {
 	v, _ := s.volumeAt(s.settings.Policy)
-	var maps []corev1.ConfigMapProjection
+	var mounted []corev1.ConfigMapProjection
 	switch {
 	case v == nil:
 	case v.ConfigMap != nil:
-		maps = append(maps, corev1.ConfigMapProjection{
+		mounted = append(mounted, corev1.ConfigMapProjection{
 			LocalObjectReference: v.ConfigMap.LocalObjectReference, Items: v.ConfigMap.Items,
 		})
 	case v.Projected != nil:
 		for _, source := range v.Projected.Sources {
 			if source.ConfigMap != nil {
-				maps = append(maps, *source.ConfigMap)
+				mounted = append(mounted, *source.ConfigMap)
 			}
 		}
 	}
-	return maps
+	return mounted
 }
 
 // port resolves a port of the container by name or number. It returns 0 for an unknown name.
@@ -266,7 +266,7 @@ func (s *server) port(p intstr.IntOrString) int32 {
 	return 0
 }
 
-// templateLabels returns the labels of the Pods.
+// templateLabels returns the labels in the Pod template.
 func (s *server) templateLabels() map[string]string { return s.Spec.Template.Labels }
 
 // counted reports whether a selector counts the Deployment's own Pods. Unlike a webhook's selector, a nil selector

@@ -105,7 +105,7 @@ func (p *Policy) ExplainGateway(a object.Attributes, g *object.Gateway) []RuleTr
 	return rule.Explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
 }
 
-// port returns the port of listener i. ok is false if there is no such listener.
+// port returns the port of listener i, and UDP or TCP. ok is false if there is no such listener.
 func (g *gatewayView) port(i int) (port int32, protocol string, ok bool) {
 	if i >= len(g.Listeners) {
 		return 0, "", false

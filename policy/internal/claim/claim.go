@@ -149,10 +149,9 @@ func (h *Claim) steps() int {
 // identity returns the identity of a finding about the host. The identity does not contain the field, so a host in one
 // field of the old object is pre-existing in all fields. An exception is a host that is only in spec.tls or in an
 // annotation. It is idle, because many annotations claim a host only for a certificate or a DNS record, and nothing is
-// served for it. If a text cannot be parsed as a name, the identity contains the text and the
-// annotation, because two regular expressions are different claims even if both may match every host. A DNS name that
-// controls another name is also part of the identity, so a finding about _dmarc.example does not exempt
-// _acme-challenge.example.
+// served for it. If a text cannot be parsed as a name, the identity contains the text and the annotation, because two
+// regular expressions are different claims even if both may match every host. A DNS name that controls another name is
+// also part of the identity, so a finding about _dmarc.example does not exempt _acme-challenge.example.
 func (h *Claim) identity(check string) rule.Identity {
 	id, field := Identity(check, h.HostPattern), h.at.in()
 	id.Idle = field.class == tlsField || field.class == annotationField
