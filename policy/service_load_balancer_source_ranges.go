@@ -19,21 +19,37 @@ const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-
 // azureRangesAnnotation lists ranges that Azure adds to the ranges in the field.
 const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
 
+// clientAnnotation is an annotation that makes a load balancer accept clients outside the ranges of the Service.
+type clientAnnotation struct {
+	key   string
+	value string // that has this effect, in any case; empty: every value that is not blank
+}
+
 // clientAnnotations returns the annotations that make a load balancer accept clients outside the ranges of the Service.
-// Some refer to tags, security groups, prefix lists or access lists of a cloud, and Evergate does not know their
-// ranges. With others, the controller does not change the rules of the load balancer.
-func clientAnnotations() []string {
-	return []string{
-		"oci.oraclecloud.com/oci-network-security-groups",
-		"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
-		"service.beta.kubernetes.io/alicloud-loadbalancer-acl-id",
-		"service.beta.kubernetes.io/aws-load-balancer-extra-security-groups",
-		"service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists",
-		"service.beta.kubernetes.io/aws-load-balancer-security-groups",
-		"service.beta.kubernetes.io/azure-allowed-service-tags",
-		"service.beta.kubernetes.io/do-loadbalancer-allow-rules",
-		"service.beta.kubernetes.io/linode-loadbalancer-firewall-acl",
-		"service.beta.kubernetes.io/linode-loadbalancer-firewall-id",
+// Some refer to tags, security groups, prefix lists, firewall rules or access lists of a cloud, and Evergate does not
+// know their ranges. With others, the controller does not change the rules of the load balancer, or reads the ranges as
+// a list of denied clients.
+func clientAnnotations() []clientAnnotation {
+	return []clientAnnotation{
+		{key: "kubernetes.io/elb.acl-id"}, // Huawei Cloud
+		{key: "oci.oraclecloud.com/oci-network-security-groups"},
+		{key: "oci.oraclecloud.com/security-rule-management-mode", value: "none"},
+		{key: "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id"},
+		{key: "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-security-group-ids"},
+		{key: "service.beta.kubernetes.io/alicloud-loadbalancer-acl-id"},
+		{key: "service.beta.kubernetes.io/aws-load-balancer-extra-security-groups"},
+		{key: "service.beta.kubernetes.io/aws-load-balancer-inbound-sg-rules-on-private-link-traffic", value: "off"},
+		{key: "service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists"},
+		{key: "service.beta.kubernetes.io/aws-load-balancer-security-groups"},
+		{key: "service.beta.kubernetes.io/azure-allowed-service-tags"},
+		{key: "service.beta.kubernetes.io/do-loadbalancer-allow-rules"},
+		{key: "service.beta.kubernetes.io/linode-loadbalancer-firewall-acl"},
+		{key: "service.beta.kubernetes.io/linode-loadbalancer-firewall-id"},
+		{key: "service.beta.kubernetes.io/oci-load-balancer-security-list-management-mode", value: "none"},
+		{key: "service.beta.kubernetes.io/vultr-loadbalancer-firewall-rules"},
+		{key: "service.cilium.io/src-ranges-policy", value: "deny"},
+		{key: "service.cloud.tencent.com/pass-to-target", value: "true"},
+		{key: "service.cloud.tencent.com/security-groups"},
 	}
 }
 
@@ -175,16 +191,15 @@ func newSourceRange(written string, index int, hidden bool) sourceRange {
 	return s
 }
 
-// hasSourceRanges reports whether the field or an annotation has ranges.
+// hasSourceRanges reports whether the field or its older annotation has ranges. The Azure annotation does not count,
+// because other clouds ignore it and accept every client.
 func (svc *serviceView) hasSourceRanges() bool {
-	return len(svc.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(svc.Annotations[sourceRangesAnnotation]) != "" ||
-		strings.TrimSpace(svc.Annotations[azureRangesAnnotation]) != ""
+	return len(svc.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(svc.Annotations[sourceRangesAnnotation]) != ""
 }
 
 // sourceRangesRequired is the check loadBalancerSourceRanges.required. It finds a Service of type LoadBalancer that
-// accepts every client because it has no ranges in spec.loadBalancerSourceRanges or in the annotations
-// service.beta.kubernetes.io/load-balancer-source-ranges and azure-allowed-ip-ranges. 0.0.0.0/0 passes, because it is
-// an explicit choice.
+// accepts every client because it has no ranges in spec.loadBalancerSourceRanges or in the annotation
+// service.beta.kubernetes.io/load-balancer-source-ranges. 0.0.0.0/0 passes, because it is an explicit choice.
 type sourceRangesRequired struct{}
 
 func (sourceRangesRequired) Find(svc *serviceView, r *rule.Recorder) {
@@ -230,19 +245,19 @@ func (c sourceRangesAllowed) Find(svc *serviceView, r *rule.Recorder) {
 }
 
 // otherClients is the check loadBalancerSourceRanges.allowed for clientAnnotations. It finds each of these annotations
-// that has a value. The annotations have no effect unless the Service is a LoadBalancer.
-type otherClients []string
+// whose value accepts other clients. The annotations have no effect unless the Service is a LoadBalancer.
+type otherClients []clientAnnotation
 
 func (c otherClients) Find(svc *serviceView, r *rule.Recorder) {
-	for _, key := range c {
-		value := svc.Annotations[key]
+	for i := range c {
+		key, value := c[i].key, svc.Annotations[c[i].key]
 		if !r.Spend(rule.StepsOf(1, value)) {
 			return
 		}
-		if strings.TrimSpace(value) == "" {
+		if v := strings.TrimSpace(value); v == "" || c[i].value != "" && !strings.EqualFold(v, c[i].value) {
 			continue
 		}
-		id := annotation{key, value}.identity("loadBalancerSourceRanges.allowed")
+		id := annotation{key: key, value: value}.identity("loadBalancerSourceRanges.allowed")
 		id.Idle = svc.effectiveType() != loadBalancer
 		if f := r.TryAdd(id); f != nil {
 			f.Path = annotationPath(key)

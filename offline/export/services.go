@@ -213,9 +213,8 @@ func sourceRangeChecks(e *policy.Entry) []check {
 	field := func(s side) string { return string(s) + ".spec.?loadBalancerSourceRanges.orValue([])" }
 	if requires(e, "loadBalancerSourceRanges") {
 		all = append(all, check{id: "loadBalancerSourceRanges.required", faults: func(s side) string {
-			return when(isLoadBalancer(s)+"&&size("+field(s)+")==0&&"+annotation(s)+"==''&&"+
-				annotationOf(s, azureRangesAnnotation)+"==''", "'spec.loadBalancerSourceRanges'",
-				"''",
+			return when(isLoadBalancer(s)+"&&size("+field(s)+")==0&&"+annotation(s)+"==''",
+				"'spec.loadBalancerSourceRanges'", "''",
 				"'is required for a LoadBalancer; list the address ranges that may call it'")
 		}})
 	}
@@ -246,8 +245,9 @@ func sourceRangeChecks(e *policy.Entry) []check {
 				"isCIDR(k.substring(1))&&isCIDR(y.id.substring(1))&&cidr(k.substring(1)).containsCIDR(y.id.substring(1))))",
 		}, check{id: "loadBalancerSourceRanges.allowed", faults: func(s side) string {
 			keys := "[" + strings.Join(quotedAll(clientAnnotations()), ",") + "]"
-			return keys + ".map(k,{'k':k,'v':string(" + string(s) + ".metadata.?annotations[?k].orValue(''))})" +
-				".filter(a,a.v.trim()!='').map(a," + fault("'metadata.annotations['+strings.quote(a.k)+']'",
+			return keys + ".map(k,{'k':k.split('=')[0],'w':k,'v':string(" + string(s) +
+				".metadata.?annotations[?k.split('=')[0]].orValue(''))})" +
+				".filter(a,a.v.trim()!=''&&(a.w==a.k||a.w==a.k+'='+a.v.trim().lowerAscii())).map(a," + fault("'metadata.annotations['+strings.quote(a.k)+']'",
 				"("+isLoadBalancer(s)+"?'v':'h')+a.k+'='+a.v",
 				"'lets in clients whose address ranges are not known here; remove it, and list ranges in "+
 					"spec.loadBalancerSourceRanges'") + ")"
@@ -259,14 +259,21 @@ func sourceRangeChecks(e *policy.Entry) []check {
 // azureRangesAnnotation and clientAnnotations have the same values as in package policy.
 const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
 
+// clientAnnotations returns keys of annotations, with =VALUE if only one value has an effect.
 func clientAnnotations() []string {
 	const prefix = "service.beta.kubernetes.io/"
 	return []string{
-		"oci.oraclecloud.com/oci-network-security-groups", prefix + "alibaba-cloud-loadbalancer-acl-id",
+		"kubernetes.io/elb.acl-id",
+		"oci.oraclecloud.com/oci-network-security-groups", "oci.oraclecloud.com/security-rule-management-mode=none",
+		prefix + "alibaba-cloud-loadbalancer-acl-id", prefix + "alibaba-cloud-loadbalancer-security-group-ids",
 		prefix + "alicloud-loadbalancer-acl-id", prefix + "aws-load-balancer-extra-security-groups",
+		prefix + "aws-load-balancer-inbound-sg-rules-on-private-link-traffic=off",
 		prefix + "aws-load-balancer-security-group-prefix-lists", prefix + "aws-load-balancer-security-groups",
 		prefix + "azure-allowed-service-tags", prefix + "do-loadbalancer-allow-rules",
 		prefix + "linode-loadbalancer-firewall-acl", prefix + "linode-loadbalancer-firewall-id",
+		prefix + "oci-load-balancer-security-list-management-mode=none", prefix + "vultr-loadbalancer-firewall-rules",
+		"service.cilium.io/src-ranges-policy=deny", "service.cloud.tencent.com/pass-to-target=true",
+		"service.cloud.tencent.com/security-groups",
 	}
 }
 

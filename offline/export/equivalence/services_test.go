@@ -135,6 +135,10 @@ func serviceAnnotations(r *rand.Rand) map[string]any {
 			"azure-allowed-service-tags")] = pick(r,
 			"", " ", "a", "b")
 	}
+	if r.IntN(4) == 0 {
+		all[pick(r, "service.cilium.io/src-ranges-policy", "service.cloud.tencent.com/pass-to-target")] = pick(r, "", "deny",
+			" Deny", "true", "allow")
+	}
 	for r.IntN(2) == 0 {
 		key, value := hostAnnotation(r, "Service")
 		all[key] = value
