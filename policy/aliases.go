@@ -67,7 +67,7 @@ const (
 	Denied       = mirror.Denied       // a rule in mode enforce denies the original image, so it is not rewritten
 	Ignored      = mirror.Ignored      // a mirror Pod, or a subresource that cannot change an image
 	NeverPulled  = mirror.NeverPulled  // imagePullPolicy is Never: kubelet looks the image up on the node by its name
-	Placeholder  = mirror.Placeholder  // the image of a template, which a controller fills in before it creates a Pod
+	Placeholder  = mirror.Placeholder  // the image is filled in later, by a controller or by another webhook
 	// Outcomes is the number of outcomes.
 	Outcomes = mirror.Outcomes
 )

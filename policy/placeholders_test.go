@@ -52,7 +52,10 @@ pods:
 				}
 			}
 			pod := imagePod(test.image)
-			pod.Annotations = test.annotations
+			pod.Annotations, pod.Images[0].Name = test.annotations, test.container
+			if rw := must(p.RewritePod(createPod, pod, nil, nil)); rw.Changes() == (test.placeholder || outcome != Rewritten) {
+				t.Errorf("the Pod: %s", rw.Images[0].Outcome)
+			}
 			if got := must(p.EvaluatePod(createPod, pod, nil, nil)); len(got) == 0 {
 				t.Error("a Pod with the image passes")
 			}

@@ -74,9 +74,10 @@ func (x *exporter) mapVariables() []variable {
 		// CEL evaluates a variable only when it is used. This variable is used only on an update, because a creation
 		// does not have an old object.
 		{"kept_images", "(" + podImages(before, true) + ").map(x,x.key+' '+x.ref)"},
-		// An image that kubelet never pulls keeps its name.
-		{"references", references("(oldObject==null?variables.images.filter(x,x.never==''):"+
-			"variables.images.filter(x,x.never==''&&!((x.key+' '+x.ref) in variables.kept_images)))", "path", "ref", "key")},
+		// An image that kubelet never pulls keeps its name, and so does the placeholder that Istio's injector replaces.
+		{"references", references("variables.images.filter(x,x.never==''&&!(x.ref=='auto'&&"+
+			"(x.key.endsWith('/istio-proxy')||'inject.istio.io/templates' in object.metadata.?annotations.orValue({})))&&"+
+			"(oldObject==null||!((x.key+' '+x.ref) in variables.kept_images)))", "path", "ref", "key")},
 	}
 	vars = append(vars, x.mirrors.variables(now, x.rewrites)...)
 	moves := x.mirrors.moved("variables.references", now, x.rewrites, "path", "ref", "key")

@@ -80,7 +80,7 @@ func (r *Rules) rewriteImages(
 			out.Outcome, out.Image = mirror.Ignored, img
 		} else if was, ok := before[imageKey{img.Place, img.Name}]; ok && was == img.Ref {
 			out.Outcome, out.Image = mirror.Unchanged, img
-		} else if s.Template && isPlaceholder(&img, pod) {
+		} else if isPlaceholder(&img, pod, s.Template) {
 			out.Outcome, out.Image = mirror.Placeholder, img
 		} else if err := rule.Spend(e, match.ReferenceSteps(img.Ref)+match.ImageSteps); err != nil {
 			return Rewriting{}, err

@@ -125,19 +125,19 @@ const istioTemplates = "inject.istio.io/templates"
 // injection").
 const istioProxy = "istio-proxy"
 
-// isPlaceholder reports whether the image of a template is a placeholder for an image that is filled in later. The API
-// server accepts an absent or blank image in a template, and rejects it in a Pod:
+// isPlaceholder reports whether the image of a Pod or a template is a placeholder for an image that is filled in later.
+// The API server accepts an absent or blank image in a template, and rejects it in a Pod:
 //
 //   - OpenShift's image trigger controller replaces ' ' when it resolves an ImageStreamTag.
 //   - Operators such as the Elastic, Flink and MongoDB operators merge their own image into a container without an
 //     image.
-//   - Istio's injector replaces auto.
-func isPlaceholder(img *object.Image, pod *object.Pod) bool {
+//   - Istio's injector replaces auto, in a Pod too, and often after Evergate. It would not recognise a rewritten image.
+func isPlaceholder(img *object.Image, pod *object.Pod, template bool) bool {
 	if img.Ref == "auto" {
 		_, injected := pod.Annotations[istioTemplates]
 		return injected || img.Name == istioProxy
 	}
-	return strings.TrimSpace(img.Ref) == ""
+	return template && strings.TrimSpace(img.Ref) == ""
 }
 
 // AttributesOfPods returns the attributes of the requests with which a controller creates a workload's Pods. The user

@@ -34,7 +34,7 @@ const (
 	Denied                      // a rule in mode enforce denies the original image, so it is not rewritten
 	Ignored                     // a mirror Pod, or a subresource that cannot change an image
 	NeverPulled                 // imagePullPolicy is Never: kubelet looks the image up on the node by its name
-	Placeholder                 // the image of a template, which a controller fills in before it creates a Pod
+	Placeholder                 // the image is filled in later, by a controller or by another webhook
 	// Outcomes is the number of outcomes.
 	Outcomes
 )
@@ -83,7 +83,7 @@ func (o *ImageOutcome) Why() string {
 		return "not rewritten by mirrors entry " + o.Entry + ": its pull policy is Never, and kubelet looks for the image " +
 			"on the node by this name"
 	case Placeholder:
-		return "not evaluated: the image is filled in before a Pod is created, and the Pod is evaluated then"
+		return "not evaluated: the image is filled in before the Pod is stored, and evaluated then"
 	case Ignored:
 		return "not evaluated: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
 	default:
