@@ -13,8 +13,9 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// annotationRules is the annotations field of ingresses, services, routes and gateways entries. Keys are
-// case-sensitive.
+// annotationRules is the annotations field of ingresses, services, routes and gateways entries. The case of a key does
+// not matter for Denied, Values and DeniedValues, because some controllers ignore it (Traefik, paerser's
+// nodes_metadata.go). It matters for Required, because others do not.
 type annotationRules struct {
 	// Denied lists keys that an object must not have, * for any run of characters: ["example.com/*"].
 	Denied []match.Glob `yaml:"denied"`
@@ -76,7 +77,7 @@ func (a *annotationRules) rejectDenied(field string, required []annotationRequir
 	denied := newKeyPatterns(a.Denied, len(required))
 	for i := range required {
 		key := string(required[i].Key)
-		if g, found := denied.find(key); found {
+		if g, found := denied.find(match.LowerASCII(key)); found {
 			faults.Fieldf(field, "%s is also denied, by %s: %s", text.Truncate(key, object.MaxAnnotationKey), g, so)
 		}
 	}
@@ -94,7 +95,7 @@ type keyPatterns struct {
 	limit, remaining int                     // in comparisons
 }
 
-// newKeyPatterns prepares patterns for the given number of keys. The limit allows comparing a hundred patterns with
+// newKeyPatterns prepares patterns for the given number of keys. It converts them to lower case. The limit allows comparing a hundred patterns with
 // each of a hundred keys. Above that, the sum of both numbers bounds the comparisons.
 func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	p := &keyPatterns{names: map[match.Glob]struct{}{}, heads: map[string][]match.Glob{}}
@@ -103,7 +104,7 @@ func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	if keys == 0 {
 		return p
 	}
-	for _, g := range patterns {
+	for _, g := range lowerGlobs(patterns) {
 		if g.IsWild() {
 			p.heads[g.Head()] = append(p.heads[g.Head()], g)
 		} else {
@@ -113,7 +114,7 @@ func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	return p
 }
 
-// find returns a pattern that matches a key. It stops when the comparisons are used up. remaining is then negative.
+// find returns a pattern that matches a key in lower case. It stops when the comparisons are used up. remaining is then negative.
 func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	if _, ok := p.names[match.Glob(key)]; ok {
 		return match.Glob(key), true
@@ -142,13 +143,31 @@ func annotationChecks[T any, P kindView[T]](rules *annotationRules) []rule.Check
 			checks = append(checks, checkOfMeta[T, P]{c})
 		}
 	}
-	add(rules.Denied != nil, annotationsDenied{rules.Denied})
+	add(rules.Denied != nil, annotationsDenied{rules.Denied, lowerGlobs(rules.Denied)})
 	if rules.Required != nil {
 		checks = append(checks, unlessSolver[T, P]{checkOfMeta[T, P]{annotationsRequired{rules.Required}}})
 	}
-	add(rules.Values != nil, annotationsValues{rules.Values})
-	add(rules.DeniedValues != nil, annotationsDeniedValues{rules.DeniedValues})
+	add(rules.Values != nil, annotationsValues{lowerKeys(rules.Values)})
+	add(rules.DeniedValues != nil, annotationsDeniedValues{lowerKeys(rules.DeniedValues)})
 	return checks
+}
+
+// lowerGlobs returns the patterns in lower case.
+func lowerGlobs(patterns []match.Glob) []match.Glob {
+	lower := make([]match.Glob, len(patterns))
+	for i, g := range patterns {
+		lower[i] = match.Glob(match.LowerASCII(string(g)))
+	}
+	return lower
+}
+
+// lowerKeys returns the values with their keys in lower case.
+func lowerKeys(values []annotationValue) []annotationValue {
+	lower := slices.Clone(values)
+	for i := range lower {
+		lower[i].Key = match.Glob(match.LowerASCII(string(lower[i].Key)))
+	}
+	return lower
 }
 
 // metaCheck is a check of metadata, which objects of every kind have.
@@ -163,8 +182,8 @@ func (c checkOfMeta[T, P]) Find(obj *T, r *rule.Recorder) {
 	c.findIn(P(obj).Metadata(), P(obj).base(), r)
 }
 
-// annotation is one annotation of an object.
-type annotation struct{ key, value string }
+// annotation is one annotation of an object. lower is its key in lower case.
+type annotation struct{ key, value, lower string }
 
 // sortedAnnotations returns the annotations in m, sorted by key. The same object therefore always has the same findings
 // in the same order.
@@ -175,7 +194,7 @@ func (v *view) sortedAnnotations(m *object.Meta, r *rule.Recorder) []annotation 
 			if v.solver && addedToSolver(key, value) {
 				continue
 			}
-			v.annotations = append(v.annotations, annotation{key, value})
+			v.annotations = append(v.annotations, annotation{key, value, match.LowerASCII(key)})
 		}
 		slices.SortFunc(v.annotations, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
 	}
@@ -194,19 +213,19 @@ func annotationPath(key string) string {
 }
 
 // annotationsDenied is annotations.denied. It finds each annotation whose key matches one of the patterns.
-type annotationsDenied struct{ keys []match.Glob }
+type annotationsDenied struct{ keys, lower []match.Glob }
 
 func (c annotationsDenied) findIn(m *object.Meta, v *view, r *rule.Recorder) {
 	for _, a := range v.sortedAnnotations(m, r) {
 		if !r.Spend(rule.StepsOf(len(c.keys), a.key)) {
 			return
 		}
-		g, denied := match.FirstGlob(c.keys, a.key)
-		if !denied {
+		i := slices.IndexFunc(c.lower, func(g match.Glob) bool { return g.Match(a.lower) })
+		if i < 0 {
 			continue
 		}
 		if f := r.TryAdd(a.identity("annotations.denied")); f != nil {
-			f.Path, f.Reason = annotationPath(a.key), "is denied by "+string(g)+"; remove it"
+			f.Path, f.Reason = annotationPath(a.key), "is denied by "+string(c.keys[i])+"; remove it"
 		}
 	}
 }
@@ -240,7 +259,7 @@ func (q *annotationRequirement) check(check string, m *object.Meta, r *rule.Reco
 			}
 		}
 	case q.Value != nil && !q.Value.Match(value):
-		if f := r.TryAdd(annotation{key, value}.identity(check)); f != nil {
+		if f := r.TryAdd(annotation{key: key, value: value}.identity(check)); f != nil {
 			f.Path, f.Reason = annotationPath(key), text.Quote(value)+" does not match "+q.Value.String()
 		}
 	}
@@ -284,7 +303,7 @@ func annotationsWhere(
 				if !r.Spend(rule.StepsOf(1, a.key)) {
 					return
 				}
-				if !v.Key.Match(a.key) {
+				if !v.Key.Match(a.lower) {
 					continue
 				}
 				if !r.Spend(v.Value.Steps(a.value)) {

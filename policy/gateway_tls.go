@@ -106,7 +106,7 @@ func (crossNamespaceRefs) Find(g *gatewayView, r *rule.Recorder) {
 		if ref.Namespace == "" || ref.Namespace == r.Subject.Namespace {
 			continue
 		}
-		id := rule.Identity{Check: "tls.crossNamespaceRefs", Value: ref.Namespace, Detail: ref.Name}
+		id := rule.Identity{Check: "tls.crossNamespaceRefs", Value: ref.Namespace, Detail: ref.Name, Use: path.list}
 		if f := r.TryAdd(id); f != nil {
 			f.Path = path.String() + ".namespace"
 			f.Reason = text.Quote(ref.Namespace) + " is another namespace, which is denied; refer to one of the same namespace"

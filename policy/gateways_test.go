@@ -359,6 +359,7 @@ func TestGatewayRatchet(t *testing.T) {
 				`r/addresses: spec.addresses[1].value: "192.0.2.2" is not allowed; the policy allows none`}},
 		"reference: another": {`tls: {crossNamespaceRefs: deny}`,
 			object.Gateway{BackendCertificate: &object.CertificateRef{Namespace: "b", Name: "c"}}, object.Gateway{FrontendCAs: []object.CertificateRef{{Namespace: "b", Name: "c"}, {Namespace: "b", Name: "d"}}}, []string{
+				`r/tls.crossNamespaceRefs: spec.tls.frontend.default.validation.caCertificateRefs[0].namespace: "b" is another namespace, which is denied; refer to one of the same namespace`,
 				`r/tls.crossNamespaceRefs: spec.tls.frontend.default.validation.caCertificateRefs[1].namespace: "b" is another namespace, which is denied; refer to one of the same namespace`}},
 	} {
 		t.Run(name, func(t *testing.T) {

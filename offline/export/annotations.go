@@ -2,6 +2,7 @@ package export
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
@@ -36,9 +37,9 @@ func annotationChecks(block policy.Fields) []check {
 		all = append(all, check{id: "annotations.denied", faults: func(s side) string {
 			by := "''"
 			for _, g := range slices.Backward(denied) {
-				by = globs([]string{g}, "k") + "?" + str(g) + ":" + by
+				by = globs(lowered(g), "k.lowerAscii()") + "?" + str(g) + ":" + by
 			}
-			return "variables.annotations" + s.suffix() + ".filter(k," + globs(denied, "k") + ").map(k," +
+			return "variables.annotations" + s.suffix() + ".filter(k," + globs(lowered(denied...), "k.lowerAscii()") + ").map(k," +
 				fault(keyPath, "k+'='+"+value(s), "'is denied by '+("+by+")+'; remove it'") + ")"
 		}})
 	}
@@ -57,6 +58,15 @@ func annotationChecks(block policy.Fields) []check {
 		}})
 	}
 	return all
+}
+
+// lowered returns patterns for keys in lower case.
+func lowered(patterns ...string) []string {
+	lower := make([]string, len(patterns))
+	for i, p := range patterns {
+		lower[i] = strings.ToLower(p)
+	}
+	return lower
 }
 
 // requiredAnnotations returns the faults of required annotations. An absent annotation has the identity of an empty
@@ -96,7 +106,7 @@ func annotationsWhere(values []any, s side, want bool, why string) string {
 		if !want {
 			matches = "!" + matches
 		}
-		first = "(" + allOf(globs([]string{key}, "k"), matches) + ")?" + str(regex) + ":" + first
+		first = "(" + allOf(globs(lowered(key), "k.lowerAscii()"), matches) + ")?" + str(regex) + ":" + first
 	}
 	return "variables.annotations" + s.suffix() + ".map(k,{'k':k,'b':" + first + "}).filter(x,x.b!='').map(x," +
 		bind("k", "x.k", bind("b", "x.b", fault(keyPath, "k+'='+"+value(s), why))) + ")"
