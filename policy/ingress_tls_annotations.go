@@ -75,7 +75,10 @@ func (ing *ingressView) tlsOfClass(class string) tlsByAnnotation {
 		}
 		return tlsByAnnotation{served: certified}
 	case "traefik":
-		return tlsByAnnotation{served: a[traefikTLS] == "true"}
+		if on, set := a[traefikTLS]; set {
+			return tlsByAnnotation{served: strings.EqualFold(on, "true")}
+		}
+		return tlsByAnnotation{served: a[traefikTLS+".certresolver"] != "" || a[traefikTLS+".options"] != ""}
 	case "kong":
 		return tlsByAnnotation{served: a[kongProtocols] == "https" || a[kongProtocols] == "grpcs"}
 	}
@@ -87,17 +90,18 @@ func hasElement(list string) bool {
 	return strings.ContainsFunc(list, func(c rune) bool { return c != ',' && !unicode.IsSpace(c) })
 }
 
-// tlsOfALB returns the result of tlsAnnotations for the AWS load balancer controller.
+// tlsOfALB returns the result of tlsAnnotations for the load balancer controllers of AWS and Alibaba Cloud. The value
+// true of ssl-redirect is Alibaba Cloud's, and means port 443.
 func (ing *ingressView) tlsOfALB() tlsByAnnotation {
 	text, listed := ing.Annotations[albPorts]
 	if !listed {
 		return tlsByAnnotation{served: hasElement(ing.Annotations[albCertificate])}
 	}
 	ports, ok := parseListenPorts(text)
-	plain, redirected := false, false
+	plain, redirected, to := false, false, ing.Annotations[albRedirect]
 	for _, p := range ports {
 		plain = plain || !p.https
-		redirected = redirected || p.https && p.port == ing.Annotations[albRedirect]
+		redirected = redirected || p.https && (p.port == to || p.port == "443" && to == "true")
 	}
 	if ok && (!plain || redirected) {
 		return tlsByAnnotation{served: true}

@@ -18,6 +18,7 @@ func annotationValue(s side, key string) string {
 // tlsClasses returns the classes whose certificates are set by annotations.
 func tlsClasses() []tlsClass {
 	hasElement := ".matches(" + str(element) + ")"
+	const traefik = "traefik.ingress.kubernetes.io/router.tls"
 	const alb, gke = "alb.ingress.kubernetes.io/", "networking.gke.io/managed-certificates"
 	hasPorts := func(s side) string {
 		return "has(" + string(s) + ".metadata.annotations)&&'" + alb + "listen-ports' in " +
@@ -28,7 +29,8 @@ func tlsClasses() []tlsClass {
 			`.replace(' ','').replace('\t','').replace('\n','').replace('\r','')`
 		const pair = `"HTTPS?":[1-9][0-9]{0,4}`
 		list := `^\[\{` + pair + `(?:(?:,|\},\{)` + pair + `)*\}\]$`
-		redirected := bind("q", annotationValue(s, alb+"ssl-redirect"), "q.matches('^[1-9][0-9]{0,4}$')&&"+
+		redirected := bind("q", choose(annotationValue(s, alb+"ssl-redirect")+"=='true'", "'443'",
+			annotationValue(s, alb+"ssl-redirect")), "q.matches('^[1-9][0-9]{0,4}$')&&"+
 			`(n.contains('"HTTPS":'+q+',')||n.contains('"HTTPS":'+q+'}'))`)
 		return "size(" + annotationValue(s, alb+"listen-ports") + ")<=" + strconv.Itoa(maxListenPorts) + "&&" +
 			bind("n", ports, "n.matches("+str(list)+`)&&(!n.contains('"HTTP":')||`+redirected+")")
@@ -64,7 +66,14 @@ func tlsClasses() []tlsClass {
 					` to "false"`), "''")
 			},
 		},
-		{[]string{"traefik"}, is("traefik.ingress.kubernetes.io/router.tls", "=='true'"), nil},
+		{
+			[]string{"traefik"},
+			func(s side) string {
+				return choose("has("+string(s)+".metadata.annotations)&&'"+traefik+"' in "+string(s)+".metadata.annotations",
+					annotationValue(s, traefik)+".lowerAscii()=='true'",
+					annotationValue(s, traefik+".certresolver")+"+"+annotationValue(s, traefik+".options")+"!=''")
+			}, nil,
+		},
 		{[]string{"kong"}, is("konghq.com/protocols", " in ['https','grpcs']"), nil},
 	}
 }
