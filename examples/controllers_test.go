@@ -17,8 +17,12 @@ import (
 func TestControllers(t *testing.T) {
 	// Denials that are intended.
 	meant := map[string]string{
-		"hardened.yaml gateway-services.yaml":            "load balancers are only in ingress-*",
-		"overlays/platform/policy gateway-services.yaml": "load balancers are only in ingress-nginx",
+		"hardened.yaml gateway-services.yaml":                                           "load balancers are only in ingress-*",
+		"overlays/platform/policy gateway-services.yaml":                                "load balancers are only in ingress-nginx",
+		"Recipe: TLS on every Ingress, load balancers only in edge cilium-ingress.yaml": "load balancers are only in edge",
+		"team.yaml cilium-ingress.yaml":                                                 "load balancers are internal",
+		"hardened.yaml cilium-ingress.yaml":                                             "load balancers are only in ingress-*",
+		"overlays/platform/policy cilium-ingress.yaml":                                  "load balancers are only in ingress-nginx",
 	}
 	all := controlledPolicies(t)
 	if len(all) < 15 {
@@ -109,7 +113,7 @@ pods:
 - name: all
   mode: enforce
   workloads: enforce
-  images: {from: mirrors, allowed: [quay.io/jetstack, cr.l5d.io/linkerd, gcr.io/knative-releases], deniedTags: [latest]}
+  images: {from: mirrors, allowed: [quay.io/jetstack, cr.l5d.io/linkerd, gcr.io/knative-releases, registry.istio.io], deniedTags: [latest]}
 `
 	all["operators"] = must(policy.Load(policy.File{Name: "operators", Data: []byte(
 		"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + operators)}))
