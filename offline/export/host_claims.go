@@ -71,8 +71,13 @@ func quotedHost() string {
 
 // hostID is an expression for the identity of a claim: its hosts, also the name if the name controls the hosts, or
 // the text and the annotation if the text is not a name.
-const hostID = "(h.k=='" + atTLS + "'||h.key!=''?'~':'')+" +
+const hostID = "(h.k=='" + atTLS + "'||h.key!=''&&!h.key.lowerAscii().matches(" + serving + ")?'~':'')+" +
 	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+
+// serving is the CEL literal of a regular expression for the keys of annotations whose hosts a controller serves, as in
+// package policy.
+const serving = `'^[^/]*/(?:(?:server-alias|redirect-from)(?:-regex)?|from-to-www-redirect|host-aliases|` +
+	`hostname-extension|skipper-(?:predicate|routes)|router[.]pathmatcher|domain|url|config|host|fqdn|conditions[.].*)$'`
 
 // hostKnown is a condition that the fault y of a claim or a path existed before, possibly with a wider meaning. The
 // identities of hosts in spec.tls and in annotations and of exact paths begin with ~.

@@ -148,13 +148,13 @@ func (h *Claim) steps() int {
 
 // identity returns the identity of a finding about the host. The identity does not contain the field, so a host in one
 // field of the old object is pre-existing in all fields. An exception is a host that is only in spec.tls or in an
-// annotation. It is idle, because many annotations claim a host only for a certificate or a DNS record, and nothing is
-// served for it. If a text cannot be parsed as a name, the identity contains the text and the annotation, because two
-// regular expressions are different claims even if both may match every host. A DNS name that controls another name is
-// also part of the identity, so a finding about _dmarc.example does not exempt _acme-challenge.example.
+// annotation for a certificate or a DNS record. It is idle, because nothing is served for it. If a text cannot be
+// parsed as a name, the identity contains the text and the annotation, because two regular expressions are different
+// claims even if both may match every host. A DNS name that controls another name is also part of the identity, so a
+// finding about _dmarc.example does not exempt _acme-challenge.example.
 func (h *Claim) identity(check string) rule.Identity {
 	id, field := Identity(check, h.HostPattern), h.at.in()
-	id.Idle = field.class == tlsField || field.class == annotationField
+	id.Idle = field.class == tlsField || field.class == annotationField && !serves(field.key)
 	switch {
 	case h.at.unreadable:
 		id.Value, id.Use = h.at.text, field.key
@@ -162,6 +162,19 @@ func (h *Claim) identity(check string) rule.Identity {
 		id.Use = h.at.text
 	}
 	return id
+}
+
+// serves reports whether a controller serves the hosts in the annotation with this key. Prefixes can be configured, so
+// only the name after the prefix counts.
+func serves(key string) bool {
+	_, name, _ := strings.Cut(match.LowerASCII(key), "/")
+	switch name {
+	case "server-alias", "server-alias-regex", "redirect-from", "redirect-from-regex", "from-to-www-redirect",
+		"host-aliases", "hostname-extension", "skipper-predicate", "skipper-routes", "router.pathmatcher", "domain", "url",
+		"config", "host", "fqdn":
+		return true
+	}
+	return strings.HasPrefix(name, "conditions.")
 }
 
 // Identity returns the identity of a finding of the given check about a host.
