@@ -182,7 +182,7 @@ func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 	var mount *corev1.VolumeMount
 	for i := range s.container.VolumeMounts {
 		m := &s.container.VolumeMounts[i]
-		inside := file == m.MountPath || strings.HasPrefix(file, strings.TrimSuffix(m.MountPath, "/")+"/")
+		inside := strings.HasPrefix(file+"/", strings.TrimSuffix(m.MountPath, "/")+"/")
 		if inside && (mount == nil || len(m.MountPath) > len(mount.MountPath)) {
 			mount = m
 		}
@@ -195,6 +195,12 @@ func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 		return nil, mount
 	}
 	return &s.pod.Volumes[i], mount
+}
+
+// inVolume returns the path of a file in the volume of its mount. It is "" for the root of the volume.
+func (s *server) inVolume(file string, mount *corev1.VolumeMount) string {
+	below := strings.TrimPrefix(file, strings.TrimSuffix(mount.MountPath, "/"))
+	return strings.TrimPrefix(path.Join(mount.SubPath, below), "/")
 }
 
 // tlsSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
@@ -221,7 +227,7 @@ func (s *server) secretFile(file string) (secret, key string) {
 	if secret == "" {
 		return "", ""
 	}
-	key = path.Join(mount.SubPath, strings.TrimPrefix(strings.TrimPrefix(file, mount.MountPath), "/"))
+	key = s.inVolume(file, mount)
 	if len(items) == 0 {
 		return secret, key
 	}
@@ -233,7 +239,7 @@ func (s *server) secretFile(file string) (secret, key string) {
 	return secret, ""
 }
 
-// policyConfigMaps lists the ConfigMaps that contain --policy.
+// policyConfigMaps lists the ConfigMaps in the volume that contains --policy.
 func (s *server) policyConfigMaps() []corev1.ConfigMapProjection {
 	v, _ := s.volumeAt(s.settings.Policy)
 	var mounted []corev1.ConfigMapProjection
