@@ -204,39 +204,46 @@ func (s *server) inVolume(file string, mount *corev1.VolumeMount) string {
 }
 
 // tlsSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
-func (s *server) tlsSecret() string {
-	secret, _ := s.secretFile(s.settings.TLSCert)
-	return secret
+func (s *server) tlsSecret() string { return s.secretFile(s.settings.TLSCert).secret }
+
+// secretFile is a file in a volume with a Secret.
+type secretFile struct {
+	secret string // "" if the volume does not contain a Secret
+	key    string // the key whose value is in the file; "" if the volume does not contain the file
+	mode   int32
 }
 
-// secretFile returns the name of the Secret in the volume at a file, or "" if the volume does not contain a Secret. key
-// is the key whose value is in the file, or "" if the volume does not contain the file.
-func (s *server) secretFile(file string) (secret, key string) {
+// secretFile returns the file of a Secret at a path of the container.
+func (s *server) secretFile(file string) secretFile {
 	v, mount := s.volumeAt(file)
+	var f secretFile
 	var items []corev1.KeyToPath
+	var mode *int32
 	switch {
 	case v == nil:
 	case v.Secret != nil:
-		secret, items = v.Secret.SecretName, v.Secret.Items
+		f.secret, items, mode = v.Secret.SecretName, v.Secret.Items, v.Secret.DefaultMode
 	case v.Projected != nil:
 		i := slices.IndexFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil })
 		if i >= 0 {
-			secret, items = v.Projected.Sources[i].Secret.Name, v.Projected.Sources[i].Secret.Items
+			source := v.Projected.Sources[i].Secret
+			f.secret, items, mode = source.Name, source.Items, v.Projected.DefaultMode
 		}
 	}
-	if secret == "" {
-		return "", ""
+	if f.secret == "" {
+		return secretFile{}
 	}
-	key = s.inVolume(file, mount)
+	at := s.inVolume(file, mount)
 	if len(items) == 0 {
-		return secret, key
+		f.key = at
 	}
 	for _, item := range items {
-		if item.Path == key {
-			return secret, item.Key
+		if item.Path == at {
+			f.key, mode = item.Key, cmp.Or(item.Mode, mode)
 		}
 	}
-	return secret, ""
+	f.mode = *cmp.Or(mode, new(corev1.SecretVolumeSourceDefaultMode))
+	return f
 }
 
 // policyConfigMaps lists the ConfigMaps in the volume that contains --policy.
