@@ -7,41 +7,53 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// certificateMissing checks that --tls-cert is in a mounted Secret that exists or that a Certificate issues, and that
-// the issuer of the Certificate exists. A ClusterIssuer may exist in the cluster that manifests are made for, and so
-// may the Secret if the manifests contain the CA: see hasSecret. It also checks that --tls-cert and --tls-key are files
-// that cert-manager writes to this Secret and that the volume contains, and that the process may read them.
+// certificateMissing checks that --tls-cert is in a mounted Secret that exists or that one Certificate issues, and that
+// the issuer of the Certificate exists and can sign. A ClusterIssuer may exist in the cluster that manifests are made
+// for, and so may the Secret if the manifests contain the CA: see hasSecret. It also checks that --tls-cert and --tls-key
+// are files that cert-manager writes to this Secret and that the volume contains, and that the process may read them.
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
-		finds: "a --tls-cert or --tls-key that is not in a mounted Secret or that the process may not read, a Secret that does not exist and that no " +
-			"Certificate issues, and an issuer that does not exist or uses ACME",
+		finds: "a --tls-cert or --tls-key that is not in a mounted Secret or that the process may not read, a Secret that " +
+			"does not exist and that no Certificate issues or that two Certificates issue, and an issuer that does not " +
+			"exist, uses ACME or does not have a CA that can sign",
 		why: "the Pods wait for a Secret that is never created, or serve a certificate that is never renewed. A process " +
 			"that may not read its key does not start",
 		fix: "add the component cert-manager, or create the Secret with the keys tls.crt, tls.key and ca.crt. Set fsGroup " +
 			"in the securityContext of the Pod template, as kustomize/base does",
-		run: eachServer(func(c *cluster, s *server, r *reporter) {
-			if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
-				return // see the check serve-flags
+		run: func(c *cluster, r *reporter) {
+			for _, s := range c.servers {
+				c.checkTLSSecret(s, r)
 			}
-			secret := s.tlsSecret()
-			crt := c.certificate(s.Namespace, secret)
-			switch {
-			case secret == "":
-				r.error(s.process, "--tls-cert=%s is not in a mounted Secret", s.settings.TLSCert)
-			case !c.hasSecret(s):
-				r.error(s.process, "no Certificate issues the Secret %s, which contains --tls-cert", secret)
-			case crt != nil && !c.mayHaveIssuer(crt):
-				r.error(c.ref(crt), "its issuer, %s, does not exist", issuerName(crt))
-			case crt != nil && c.isACME(crt):
-				r.error(c.ref(crt), "its issuer, %s, uses ACME: cert-manager does not write a ca.crt, so the API server does not "+
-					"trust the certificate", issuerName(crt))
-			case crt != nil && len(crt.Spec.AdditionalOutputFormats) == 0:
-				s.checkTLSFiles(secret, r)
+			for crt := range c.servingCertificates {
+				c.checkIssuer(crt, r)
 			}
-			c.checkFileModes(s, r)
-		}),
+			for _, crt := range c.certificates {
+				first := c.certificate(crt.Namespace, crt.Spec.SecretName)
+				if crt.Namespace == c.namespace && first.Name != crt.Name {
+					r.error(c.ref(crt), "it issues the Secret %s, and so does %s: the Secret contains only one of the certificates",
+						crt.Spec.SecretName, c.ref(first))
+				}
+			}
+		},
 	}
+}
+
+func (c *cluster) checkTLSSecret(s *server, r *reporter) {
+	if s.settings.TLSCert == "" || !s.settings.Known("tls-cert") {
+		return // see the check serve-flags
+	}
+	secret := s.tlsSecret()
+	crt := c.certificate(s.Namespace, secret)
+	switch {
+	case secret == "":
+		r.error(s.process, "--tls-cert=%s is not in a mounted Secret", s.settings.TLSCert)
+	case !c.hasSecret(s):
+		r.error(s.process, "no Certificate issues the Secret %s, which contains --tls-cert", secret)
+	case crt != nil && len(crt.Spec.AdditionalOutputFormats) == 0:
+		s.checkTLSFiles(secret, r)
+	}
+	c.checkFileModes(s, r)
 }
 
 // checkTLSFiles reports flags whose value is not a file that cert-manager writes to the Secret.
