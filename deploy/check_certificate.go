@@ -3,14 +3,13 @@ package deploy
 import (
 	"cmp"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
-// certificateMissing checks that --tls-cert is in a mounted Secret that exists or that one Certificate issues, and that
-// the issuer of the Certificate exists and can sign. A ClusterIssuer may exist in the cluster that manifests are made
-// for, and so may the Secret if the manifests contain the CA: see hasSecret. It also checks that --tls-cert and --tls-key
-// are files that cert-manager writes to this Secret and that the volume contains, and that the process may read them.
+// certificateMissing checks that --tls-cert is in a mounted Secret that exists or that one Certificate issues, and
+// that the issuer of the Certificate exists and can sign. A ClusterIssuer may exist in the cluster that manifests
+// are made for, and so may the Secret if the manifests contain the CA: see hasSecret. It also checks that --tls-cert
+// and --tls-key are files that cert-manager writes to this Secret and that the volume contains, and that the process
+// may read them.
 func certificateMissing() check {
 	return check{
 		id: "certificate", severity: Error,
@@ -70,12 +69,11 @@ func (s *server) checkTLSFiles(secret string, r *reporter) {
 	}
 }
 
-// checkFileModes reports files of Secrets that the process may not read. They belong to root:root, and only fsGroup lets
-// another group read them. The check does not report a user that the manifests do not set. OpenShift sets it together
-// with fsGroup.
+// checkFileModes reports files of Secrets that the process may not read. They belong to root:root, and only fsGroup
+// lets another group read them. The check does not report a user that the manifests do not set. OpenShift sets it
+// together with fsGroup.
 func (c *cluster) checkFileModes(s *server, r *reporter) {
-	pod, own := cmp.Or(s.pod.SecurityContext, &corev1.PodSecurityContext{}),
-		cmp.Or(s.container.SecurityContext, &corev1.SecurityContext{})
+	pod, own := s.security()
 	user, group := cmp.Or(own.RunAsUser, pod.RunAsUser), cmp.Or(own.RunAsGroup, pod.RunAsGroup)
 	if user == nil || *user == 0 || pod.FSGroup != nil || c.admissionSetsGroup(s) {
 		return

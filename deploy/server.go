@@ -279,6 +279,12 @@ func (s *server) port(p intstr.IntOrString) int32 {
 	return 0
 }
 
+// security returns the security contexts of the Pod and of the container, which are empty if they are not set.
+func (s *server) security() (*corev1.PodSecurityContext, *corev1.SecurityContext) {
+	return cmp.Or(s.pod.SecurityContext, &corev1.PodSecurityContext{}),
+		cmp.Or(s.container.SecurityContext, &corev1.SecurityContext{})
+}
+
 // templateLabels returns the labels in the Pod template.
 func (s *server) templateLabels() map[string]string { return s.Spec.Template.Labels }
 
