@@ -30,7 +30,10 @@ func certificateDurations() check {
 				}
 			}
 			for ca, leaf := range c.caCertificates {
-				_, before := durations(ca)
+				lasts, before := durations(ca)
+				if before >= lasts {
+					r.error(c.ref(ca), "renewBefore %s is not below duration %s", hours(before), hours(lasts))
+				}
 				if lifetime, _ := durations(leaf); before < lifetime {
 					r.error(c.ref(ca), "it is renewed %s before it expires, and %s, which it signs, is valid for %s",
 						hours(before), c.ref(leaf),

@@ -1,6 +1,8 @@
 package deploy
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/evergate/evergate/internal/text"
@@ -10,12 +12,12 @@ import (
 func serviceTraffic() check {
 	return check{
 		id: "service-traffic", severity: Error, needs: []premise{together()},
-		finds: "a Service that drops calls, sends calls to replicas that are not ready, or sends all calls to one " +
-			"replica",
+		finds: "a Service that drops calls, sends calls to replicas that are not ready or in other clusters, or sends all " +
+			"calls to one replica",
 		why: "kube-proxy on the node of the API server drops calls that it may not send to other nodes. Calls to a " +
-			"replica that is starting or draining are lost",
+			"replica that is starting or draining are lost. Replicas in other clusters have another CA or policy",
 		fix: "leave out type, internalTrafficPolicy, publishNotReadyAddresses, sessionAffinity, trafficDistribution, " +
-			"protocol and labels for other proxies, as kustomize/base does",
+			"protocol, and labels and annotations for other proxies, as kustomize/base does",
 		run: func(c *cluster, r *reporter) {
 			seen := map[*corev1.Service]bool{nil: true} // nil: see the check service
 			for _, h := range c.hooks {
@@ -52,6 +54,7 @@ func checkTraffic(at ref, svc *corev1.Service, r *reporter) {
 				label, text.Quote(value))
 		}
 	}
+	checkOtherClusters(at, svc, r)
 	if spec.SessionAffinity == corev1.ServiceAffinityClientIP {
 		r.warning(at, "its sessionAffinity is ClientIP: each API server calls one replica only")
 	}
@@ -64,5 +67,23 @@ func checkTraffic(at ref, svc *corev1.Service, r *reporter) {
 		if value := svc.Annotations[key]; value != "" && value != "Disabled" && value != "disabled" {
 			r.warning(at, "its annotation %s is %s: the replicas near the API servers may get all calls", key, printable(value))
 		}
+	}
+}
+
+// checkOtherClusters reports a global Service of Cilium, unless it prefers the replicas of its cluster. Cilium also
+// reads the annotations by their former names (pkg/annotation/k8s.go).
+func checkOtherClusters(at ref, svc *corev1.Service, r *reporter) {
+	first := func(keys ...string) (key, value string) {
+		for _, key := range keys {
+			if value, ok := svc.Annotations[key]; ok {
+				return key, strings.ToLower(value)
+			}
+		}
+		return "", ""
+	}
+	key, global := first("service.cilium.io/global", "io.cilium/global-service")
+	_, affinity := first("service.cilium.io/affinity", "io.cilium/service-affinity")
+	if global == "true" && affinity != "local" {
+		r.error(at, "its annotation %s is true: Cilium sends calls to replicas in other clusters", key)
 	}
 }

@@ -197,12 +197,6 @@ func (c *cluster) mayHaveIssuer(crt *certmanagerv1.Certificate) bool {
 		issuer.Group != "" && issuer.Group != certmanager.GroupName
 }
 
-// isACME reports whether the issuer of a Certificate uses ACME.
-func (c *cluster) isACME(crt *certmanagerv1.Certificate) bool {
-	issuer, ok := c.issuerSpec(crt)
-	return ok && issuer.ACME != nil
-}
-
 // issuerName formats the kind and the name of a Certificate's issuer.
 func issuerName(crt *certmanagerv1.Certificate) string {
 	return cmp.Or(crt.Spec.IssuerRef.Kind, certmanagerv1.IssuerKind) + " " + crt.Spec.IssuerRef.Name

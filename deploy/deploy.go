@@ -5,7 +5,7 @@
 //
 //	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory; fields.go
 //	                 errors for fields that cannot be decoded
-//	cluster.go       the objects of Evergate and their relations; nodes.go, policy_files.go
+//	cluster.go       the objects of Evergate and their relations; nodes.go, policy_files.go, issuer.go
 //	hook.go          a webhook, mutating or validating; webhook_url.go the server that it calls; selector.go;
 //	                 webhook_groups.go the groups of webhooks that components switch, and the entries that need them
 //	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes

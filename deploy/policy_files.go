@@ -2,7 +2,9 @@ package deploy
 
 import (
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,20 +43,42 @@ func (c *cluster) policyFiles() []policy.File {
 	return nil
 }
 
-// policyFilesOf returns the policy files in the ConfigMaps that --policy of a server is in.
+// policyFilesOf returns the policy files that a server loads from the ConfigMaps of --policy.
 func (c *cluster) policyFilesOf(s *server) []policy.File {
+	v, mount := s.volumeAt(s.settings.Policy)
+	if v == nil {
+		return nil
+	}
 	var files []policy.File
 	for _, mounted := range s.policyConfigMaps() {
 		if cm := find(c.configMaps, s.Namespace, mounted.Name); cm != nil {
-			files = append(files, filesOf(cm, mounted.Items...)...)
+			files = append(files, volumeFiles(cm, mounted.Items)...)
 		}
 	}
-	return files
+	return loadedFrom(s.inVolume(s.settings.Policy, mount), files)
 }
 
-// filesOf returns the policy files in a volume with a ConfigMap. A volume with items contains only these keys, each
-// under its path.
-func filesOf(cm *corev1.ConfigMap, items ...corev1.KeyToPath) []policy.File {
+// filesOf returns the policy files of a ConfigMap that is mounted as a directory.
+func filesOf(cm *corev1.ConfigMap) []policy.File { return loadedFrom("", volumeFiles(cm, nil)) }
+
+// loadedFrom returns the files that evergate serve loads if --policy is a path in a volume with these files. If the
+// path is a directory, these are the policy files directly in it, except files whose names begin with a dot. The
+// names of the returned files do not include the directory.
+func loadedFrom(at string, files []policy.File) []policy.File {
+	var loaded []policy.File
+	for _, f := range files {
+		dir, name := path.Split(f.Name)
+		inDir := strings.TrimSuffix(dir, "/") == at && policy.IsFile(name) && !strings.HasPrefix(name, ".")
+		if inDir || f.Name == at {
+			loaded = append(loaded, policy.File{Name: name, Data: f.Data})
+		}
+	}
+	return loaded
+}
+
+// volumeFiles returns the files in a volume with a ConfigMap. The name of a file is its path in the volume. A volume
+// with items contains only these keys, each under its path.
+func volumeFiles(cm *corev1.ConfigMap, items []corev1.KeyToPath) []policy.File {
 	if len(items) == 0 {
 		for _, key := range keysOf(cm) {
 			items = append(items, corev1.KeyToPath{Key: key, Path: key})
@@ -66,8 +90,8 @@ func filesOf(cm *corev1.ConfigMap, items ...corev1.KeyToPath) []policy.File {
 		if text, isText := cm.Data[item.Key]; isText {
 			data, ok = []byte(text), true
 		}
-		if ok && policy.IsFile(item.Path) {
-			files = append(files, policy.File{Name: item.Path, Data: data})
+		if ok {
+			files = append(files, policy.File{Name: path.Clean(item.Path), Data: data})
 		}
 	}
 	return files

@@ -182,7 +182,7 @@ func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 	var mount *corev1.VolumeMount
 	for i := range s.container.VolumeMounts {
 		m := &s.container.VolumeMounts[i]
-		inside := file == m.MountPath || strings.HasPrefix(file, strings.TrimSuffix(m.MountPath, "/")+"/")
+		inside := strings.HasPrefix(file+"/", strings.TrimSuffix(m.MountPath, "/")+"/")
 		if inside && (mount == nil || len(m.MountPath) > len(mount.MountPath)) {
 			mount = m
 		}
@@ -197,43 +197,56 @@ func (s *server) volumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
 	return &s.pod.Volumes[i], mount
 }
 
-// tlsSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
-func (s *server) tlsSecret() string {
-	secret, _ := s.secretFile(s.settings.TLSCert)
-	return secret
+// inVolume returns the path of a file in the volume of its mount. It is "" for the root of the volume.
+func (s *server) inVolume(file string, mount *corev1.VolumeMount) string {
+	below := strings.TrimPrefix(file, strings.TrimSuffix(mount.MountPath, "/"))
+	return strings.TrimPrefix(path.Join(mount.SubPath, below), "/")
 }
 
-// secretFile returns the name of the Secret in the volume at a file, or "" if the volume does not contain a Secret. key
-// is the key whose value is in the file, or "" if the volume does not contain the file.
-func (s *server) secretFile(file string) (secret, key string) {
+// tlsSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
+func (s *server) tlsSecret() string { return s.secretFile(s.settings.TLSCert).secret }
+
+// secretFile is a file in a volume with a Secret.
+type secretFile struct {
+	secret string // "" if the volume does not contain a Secret
+	key    string // the key whose value is in the file; "" if the volume does not contain the file
+	mode   int32
+}
+
+// secretFile returns the file of a Secret at a path of the container.
+func (s *server) secretFile(file string) secretFile {
 	v, mount := s.volumeAt(file)
+	var f secretFile
 	var items []corev1.KeyToPath
+	var mode *int32
 	switch {
 	case v == nil:
 	case v.Secret != nil:
-		secret, items = v.Secret.SecretName, v.Secret.Items
+		f.secret, items, mode = v.Secret.SecretName, v.Secret.Items, v.Secret.DefaultMode
 	case v.Projected != nil:
 		i := slices.IndexFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil })
 		if i >= 0 {
-			secret, items = v.Projected.Sources[i].Secret.Name, v.Projected.Sources[i].Secret.Items
+			source := v.Projected.Sources[i].Secret
+			f.secret, items, mode = source.Name, source.Items, v.Projected.DefaultMode
 		}
 	}
-	if secret == "" {
-		return "", ""
+	if f.secret == "" {
+		return secretFile{}
 	}
-	key = path.Join(mount.SubPath, strings.TrimPrefix(strings.TrimPrefix(file, mount.MountPath), "/"))
+	at := s.inVolume(file, mount)
 	if len(items) == 0 {
-		return secret, key
+		f.key = at
 	}
 	for _, item := range items {
-		if item.Path == key {
-			return secret, item.Key
+		if item.Path == at {
+			f.key, mode = item.Key, cmp.Or(item.Mode, mode)
 		}
 	}
-	return secret, ""
+	f.mode = *cmp.Or(mode, new(corev1.SecretVolumeSourceDefaultMode))
+	return f
 }
 
-// policyConfigMaps lists the ConfigMaps that contain --policy.
+// policyConfigMaps lists the ConfigMaps in the volume that contains --policy.
 func (s *server) policyConfigMaps() []corev1.ConfigMapProjection {
 	v, _ := s.volumeAt(s.settings.Policy)
 	var mounted []corev1.ConfigMapProjection
@@ -264,6 +277,12 @@ func (s *server) port(p intstr.IntOrString) int32 {
 		}
 	}
 	return 0
+}
+
+// security returns the security contexts of the Pod and of the container, which are empty if they are not set.
+func (s *server) security() (*corev1.PodSecurityContext, *corev1.SecurityContext) {
+	return cmp.Or(s.pod.SecurityContext, &corev1.PodSecurityContext{}),
+		cmp.Or(s.container.SecurityContext, &corev1.SecurityContext{})
 }
 
 // templateLabels returns the labels in the Pod template.
