@@ -115,6 +115,9 @@ func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if p.Emptied() {
+		return policy.ErrEmptied
+	}
 	doc, err := policy.Describe(files...)
 	if err != nil {
 		return err

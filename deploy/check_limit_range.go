@@ -33,8 +33,8 @@ func limitRange() check {
 	}
 }
 
-// checkLimits reports requests and limits that do not meet an item of a LimitRange. An item for Pods bounds the sum of
-// the containers.
+// checkLimits reports requests and limits that do not meet an item of a LimitRange. An item for Pods bounds the
+// resources of the whole Pod.
 func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, defaults []corev1.LimitRangeItem, r *reporter) {
 	resources := map[corev1.ResourceName]bool{}
 	for _, list := range []corev1.ResourceList{
@@ -51,13 +51,40 @@ func (s *server) checkLimits(at ref, item corev1.LimitRangeItem, defaults []core
 				checkLimited(at, item, name, s.ref.String()+", container "+c.Name, limited(c.Resources, defaults, name), r)
 			}
 		case corev1.LimitTypePod:
-			var sum limits
-			for _, c := range s.pod.Containers {
-				sum.add(limited(c.Resources, defaults, name))
-			}
-			checkLimited(at, item, name, s.ref.String(), sum, r)
+			checkLimited(at, item, name, s.ref.String(), s.podLimits(defaults, name), r)
 		}
 	}
+}
+
+// podLimits returns the request and the limit of a Pod. They are the sums of its containers and sidecars, or the values
+// of an init container and the sidecars before it if these are larger. Resources that are set for the whole Pod replace
+// the sums.
+func (s *server) podLimits(defaults []corev1.LimitRangeItem, name corev1.ResourceName) limits {
+	var sum, sidecars, most limits
+	for i := range s.pod.InitContainers {
+		c := &s.pod.InitContainers[i]
+		one := limited(c.Resources, defaults, name)
+		if isSidecar(c) {
+			sum.add(one)
+			sidecars.add(one)
+			continue // sum is at least as large
+		}
+		one.add(sidecars)
+		most.raise(one)
+	}
+	for _, c := range s.pod.Containers {
+		sum.add(limited(c.Resources, defaults, name))
+	}
+	sum.raise(most)
+	if s.pod.Resources != nil {
+		if q, ok := s.pod.Resources.Limits[name]; ok {
+			sum.limit, sum.request = &q, cmp.Or(sum.request, &q)
+		}
+		if q, ok := s.pod.Resources.Requests[name]; ok {
+			sum.request = &q
+		}
+	}
+	return sum
 }
 
 // limits has the request and the limit for a resource. Each is nil if it is not set.
@@ -93,6 +120,17 @@ func (l *limits) add(other limits) {
 		return &all
 	}
 	l.request, l.limit = sum(l.request, other.request), sum(l.limit, other.limit)
+}
+
+// raise raises the request and the limit to the values of another container if these are larger.
+func (l *limits) raise(other limits) {
+	larger := func(a, b *resource.Quantity) *resource.Quantity {
+		if a == nil || b != nil && b.Cmp(*a) > 0 {
+			return b
+		}
+		return a
+	}
+	l.request, l.limit = larger(l.request, other.request), larger(l.limit, other.limit)
 }
 
 func checkLimited(at ref, item corev1.LimitRangeItem, name corev1.ResourceName, of string, has limits, r *reporter) {

@@ -8,12 +8,13 @@ import (
 
 // liveness checks that there is a liveness probe with HTTP for /livez on the port of --ops-listen, which fails only
 // when the process hangs. A startup probe, if there is one, has to use a port, a scheme and a path that Evergate
-// serves.
+// serves. A postStart hook must not run a command that the image does not contain.
 func liveness() check {
 	return check{
 		id: "liveness", severity: Error,
 		finds: "a liveness probe that is missing, uses an address that nothing serves, or fails for reasons other than a " +
-			"hang. Preflight also reports a startup probe that uses an address that nothing serves",
+			"hang. Preflight also reports a startup probe that uses an address that nothing serves, and a startup probe or " +
+			"postStart hook that runs a command that the image does not contain",
 		why: "the kubelet does not restart a replica that hangs, and calls to it time out until a person notices. If " +
 			"nothing answers the probe, every replica restarts again and again. A liveness probe that checks " +
 			"readiness, or that uses the port that waits for a certificate, restarts all replicas together when a " +
@@ -22,6 +23,7 @@ func liveness() check {
 		run: eachServer(func(_ *cluster, s *server, r *reporter) {
 			s.checkLiveness(r)
 			s.checkStartup(r)
+			s.checkPostStart(r)
 		}),
 	}
 }
@@ -31,6 +33,9 @@ func (s *server) checkLiveness(r *reporter) {
 	switch {
 	case probe == nil:
 		r.error(s.process, "it has no livenessProbe")
+		return
+	case probe.HTTPGet == nil && s.unanswered(probe) != "":
+		r.error(s.process, "its livenessProbe %s: every replica is restarted again and again", s.unanswered(probe))
 		return
 	case probe.HTTPGet == nil:
 		r.error(s.process, "its livenessProbe does not use httpGet: an open port does not show a hang")
@@ -53,13 +58,31 @@ func (s *server) checkLiveness(r *reporter) {
 
 func (s *server) checkStartup(r *reporter) {
 	probe := s.container.StartupProbe
-	if probe == nil || probe.HTTPGet == nil {
+	if probe == nil {
+		return
+	}
+	problem := s.unanswered(probe)
+	if probe.HTTPGet != nil {
+		problem = s.misdirected(probe.HTTPGet, "ops-listen", "listen")
+	}
+	if problem != "" {
+		r.error(s.process, "its startupProbe %s: every replica is restarted again and again", problem)
+	}
+	if probe.HTTPGet == nil {
 		return
 	}
 	if path := probe.HTTPGet.Path; !slices.Contains([]string{"/livez", "/readyz"}, path) {
 		r.error(s.process, "its startupProbe uses the path %q, and neither port answers it with 200: use /livez", path)
 	}
-	if problem := s.misdirected(probe.HTTPGet, "ops-listen", "listen"); problem != "" {
-		r.error(s.process, "its startupProbe %s: every replica is restarted again and again", problem)
+}
+
+// checkPostStart reports a hook that fails. The kubelet then kills the container.
+func (s *server) checkPostStart(r *reporter) {
+	lc := s.container.Lifecycle
+	if lc == nil || lc.PostStart == nil || lc.PostStart.Exec == nil {
+		return
+	}
+	if problem := missingCommand(lc.PostStart.Exec); problem != "" {
+		r.error(s.process, "its postStart hook %s: every replica is restarted again and again", problem)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func networkPolicy() check {
 	return check{
 		id: "network-policy", severity: Error, needs: []premise{coherent(), selected(), agreed()},
-		finds: "NetworkPolicies that block the API server by its IP address, its IP family or the port",
+		finds: "NetworkPolicies that block the API server by its IP address, its IP family, the port or the protocol",
 		why: "each call times out. Every matched write waits for this timeout before the API server rejects it or " +
 			"admits it unchecked",
 		fix: "allow ingress to the port of --listen from everywhere (a rule without from), or from the addresses of " +
@@ -28,7 +28,10 @@ func (c *cluster) checkIngress(s *server, r *reporter) {
 	if !ok || len(policies) == 0 {
 		return
 	}
-	var byAddress, byPort bool // a rule allows only another family; only the port of the Service
+	var byAddress, byPods bool // a rule allows only addresses of another family; only Pods
+	// The policies that allow only the port of the Service, only UDP, and a port whose name no container has.
+	var byPort, byProtocol, byName *networkingv1.NetworkPolicy
+	var unknown string // the name of this port
 	family, known := c.family()
 	for _, p := range policies {
 		for _, rule := range p.Spec.Ingress {
@@ -38,7 +41,16 @@ func (c *cluster) checkIngress(s *server, r *reporter) {
 			case onPort && holdsAddresses(rule.From):
 				byAddress = true
 			case holdsAddresses(rule.From) && holdsPort(rule.Ports, c.calledPort(), s.namedPort):
-				byPort = true
+				byPort = p
+			case onPort:
+				byPods = true
+			case holdsPortOf(corev1.ProtocolUDP, rule.Ports, l.port, s.namedPort):
+				byProtocol = p
+			}
+			for _, port := range rule.Ports {
+				if port.Port != nil && port.Port.StrVal != "" && containerPort(s.pod.Containers, port.Port.StrVal) == 0 {
+					byName, unknown = p, port.Port.StrVal
+				}
 			}
 		}
 	}
@@ -46,11 +58,17 @@ func (c *cluster) checkIngress(s *server, r *reporter) {
 	case byAddress:
 		r.error(at, "no %s address may reach port %d of %s, and %s is the family of its Service", family, l.port, s.ref,
 			family)
-	case byPort:
-		r.error(at, "it opens port %d of the Service, and calls arrive at the Pods of %s on port %d", c.calledPort(),
-			s.ref, l.port)
-	default:
+	case byPort != nil:
+		r.error(c.ref(byPort), "it opens port %d of the Service, and calls arrive at the Pods of %s on port %d",
+			c.calledPort(), s.ref, l.port)
+	case byPods:
 		r.error(at, "only Pods may reach port %d of %s", l.port, s.ref)
+	case byProtocol != nil:
+		r.error(c.ref(byProtocol), "it opens port %d of %s only for UDP, and calls use TCP", l.port, s.ref)
+	case byName != nil:
+		r.error(c.ref(byName), "it opens the port %q, which no container of %s has", unknown, s.ref)
+	default:
+		r.error(at, "no NetworkPolicy opens port %d of %s", l.port, s.ref)
 	}
 }
 

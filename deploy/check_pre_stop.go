@@ -1,20 +1,29 @@
 package deploy
 
-import "time"
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // preStop checks that a preStop hook does not use the part of the grace period that the drain and the shutdown need.
-// A sleep is counted. The duration of a command or a request is not known, and the image does not have a shell.
+// A sleep is counted. The duration of a command or a request is not known, and the image does not have a shell. It also
+// checks that the kubelet stops the process with a signal after which the process drains.
 func preStop() check {
 	return check{
 		id: "pre-stop", severity: Error,
-		finds: "a preStop hook that uses up the grace period, or whose duration is not known",
+		finds: "a preStop hook that uses up the grace period, or whose duration is not known, and a stopSignal that ends " +
+			"the process without a drain",
 		why: "the kubelet sends SIGTERM only after the hook, but still kills the process at the end of the grace " +
 			"period, so the drain is cut short. A sleep before SIGTERM does not help, because the API server keeps " +
 			"calling over its open connections",
 		fix: "remove the preStop hook, because the process drains by itself, or add its duration to " +
-			"terminationGracePeriodSeconds",
+			"terminationGracePeriodSeconds. Remove the stopSignal",
 		run: eachServer(func(_ *cluster, s *server, r *reporter) {
 			lc := s.container.Lifecycle
+			if lc != nil && lc.StopSignal != nil && *lc.StopSignal != corev1.SIGTERM && *lc.StopSignal != corev1.SIGINT {
+				r.error(s.process, "its stopSignal is %s, and the process drains only after SIGTERM", *lc.StopSignal)
+			}
 			if lc == nil || lc.PreStop == nil {
 				return
 			}

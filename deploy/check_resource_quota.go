@@ -11,23 +11,73 @@ import (
 
 // resourceQuota checks that each ResourceQuota that counts the Pods has room for all replicas, for the Pods that a
 // rollout adds and for the maximum of an autoscaler. Each container has to set the CPU and memory that a quota
-// counts. The check does not count the other Pods in the namespace.
+// counts. The check does not count the other Pods in the namespace. A quota on objects has to have room for the
+// Deployments, Services and ConfigMaps of the input, and for the ReplicaSets of a rollout.
 func resourceQuota() check {
 	return check{
 		id: "resource-quota", severity: Error, needs: []premise{withinQuota()},
-		finds: "a ResourceQuota that is too small for the replicas and a rollout, or that counts resources that the " +
-			"containers do not set. A quota that is too small only for the maxReplicas of an autoscaler is a warning",
+		finds: "a ResourceQuota that is too small for the replicas, a rollout or other objects of Evergate, or " +
+			"that counts resources that the containers do not set. A quota that is too small only for the maxReplicas of " +
+			"an autoscaler is a warning",
 		why: "the API server rejects the Pods that exceed the quota (exceeded quota, must specify). Replicas are " +
 			"missing, and a rollout stops, including the rollout of a new certificate or a security fix",
 		fix: "raise the quota, or set requests and limits on the containers for the resources that the quota counts",
-		run: eachServer(func(c *cluster, s *server, r *reporter) {
+		run: func(c *cluster, r *reporter) {
 			for _, q := range c.resourceQuotas {
-				if s.countedBy(q) {
-					c.checkQuota(q, s, r)
+				for _, s := range c.servers {
+					if s.countedBy(q) {
+						c.checkQuota(q, s, r)
+					}
+				}
+				if q.Namespace == c.namespace && len(quotaScopes(q)) == 0 { // scopes select Pods
+					c.checkObjects(q, r)
 				}
 			}
-		}),
+		},
 	}
+}
+
+// checkObjects reports a quota that is too small for Evergate's objects other than Pods.
+func (c *cluster) checkObjects(q *corev1.ResourceQuota, r *reporter) {
+	revisions := 0
+	for _, s := range c.servers {
+		history := 10 // the default in the API
+		if s.Spec.RevisionHistoryLimit != nil {
+			history = int(*s.Spec.RevisionHistoryLimit)
+		}
+		revisions += history + 2
+	}
+	configMaps := countIn(c.configMaps, c.namespace)
+	if find(c.configMaps, c.namespace, rootCA) == nil {
+		configMaps++
+	}
+	for _, kind := range []struct {
+		keys  []corev1.ResourceName
+		need  int
+		found string
+	}{
+		{[]corev1.ResourceName{"count/deployments.apps"}, countIn(c.deployments, c.namespace), "the input has %d"},
+		{[]corev1.ResourceName{"count/replicasets.apps"}, revisions,
+			"Evergate needs %d, for old revisions (revisionHistoryLimit), the current one and a rollout"},
+		{[]corev1.ResourceName{corev1.ResourceServices, "count/services"}, countIn(c.services, c.namespace),
+			"the input has %d"},
+		{[]corev1.ResourceName{corev1.ResourceConfigMaps, "count/configmaps"}, configMaps,
+			"the namespace needs %d, including " + rootCA},
+	} {
+		for _, key := range kind.keys {
+			if hard, ok := q.Spec.Hard[key]; ok && hard.CmpInt64(int64(kind.need)) < 0 {
+				r.error(c.ref(q), "it allows %s: %s, and "+kind.found, key, &hard, kind.need)
+			}
+		}
+	}
+}
+
+// rootCA is a ConfigMap that Kubernetes creates in each namespace.
+const rootCA = "kube-root-ca.crt"
+
+// countIn counts the objects of a list in a namespace.
+func countIn[P apiObject](list []P, namespace string) int {
+	return len(filter(list, func(o P) bool { return o.GetNamespace() == namespace }))
 }
 
 func (c *cluster) checkQuota(q *corev1.ResourceQuota, s *server, r *reporter) {

@@ -62,8 +62,10 @@ func (c *cluster) addedContainers(s *server) []string {
 
 // mesh is a service mesh that injects proxies.
 type mesh struct {
-	name     string
-	excluded string // the annotation of a Pod with the ports that the proxy does not intercept
+	name string
+	// off returns the annotation that keeps the proxy off a port, or "" if there is no such annotation. It is nil if the
+	// mesh does not have one.
+	off func(namespace, pod metadata, port int32) string
 	// cause returns the label or annotation that makes the mesh add its proxy, or "" if there is no such label, and
 	// whether it is on the Pod template rather than on the namespace.
 	cause func(namespace, pod metadata) (what string, ofPod bool)
@@ -74,12 +76,47 @@ type metadata struct{ labels, annotations map[string]string }
 
 func meshes() []mesh {
 	return []mesh{
-		{"Istio", "traffic.sidecar.istio.io/excludeInboundPorts", istioCause},
-		{"Istio's ambient mode", "", ambientCause},
-		{"Linkerd", "config.linkerd.io/skip-inbound-ports", linkerdCause},
-		{"Kuma", "traffic.kuma.io/exclude-inbound-ports", kumaCause},
-		{"Consul", "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports", consulCause},
+		{"Istio", istioOff, istioCause},
+		{"Istio's ambient mode", nil, ambientCause},
+		{"Linkerd", linkerdOff, linkerdCause},
+		{"Kuma", excludedBy("traffic.kuma.io/exclude-inbound-ports"), kumaCause},
+		{"Consul", excludedBy("consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"), consulCause},
 	}
+}
+
+// excludedBy returns the function off of a mesh whose annotation on a Pod lists the ports that the proxy does not
+// intercept.
+func excludedBy(annotation string) func(namespace, pod metadata, port int32) string {
+	return func(_, pod metadata, port int32) string {
+		if holdsNumber(pod.annotations[annotation], port) {
+			return annotation
+		}
+		return ""
+	}
+}
+
+// istioOff follows istio-iptables, which excludes ports only if it includes all ports.
+func istioOff(namespace, pod metadata, port int32) string {
+	const mode, include = "sidecar.istio.io/interceptionMode", "traffic.sidecar.istio.io/includeInboundPorts"
+	if pod.annotations[mode] == "NONE" {
+		return mode + ": NONE"
+	}
+	if ports, ok := pod.annotations[include]; ok && ports != "*" {
+		if holdsNumber(ports, port) {
+			return ""
+		}
+		return include
+	}
+	return excludedBy("traffic.sidecar.istio.io/excludeInboundPorts")(namespace, pod, port)
+}
+
+// linkerdOff follows Linkerd's injector. The annotation of a Pod takes precedence over the annotation of its namespace.
+func linkerdOff(namespace, pod metadata, port int32) string {
+	const skip = "config.linkerd.io/skip-inbound-ports"
+	if _, ok := pod.annotations[skip]; !ok {
+		pod = namespace
+	}
+	return excludedBy(skip)(namespace, pod, port)
 }
 
 // istioCause follows the webhooks of Istio's injector. A namespace with istio-injection: disabled never gets proxies.
@@ -174,13 +211,13 @@ func (c *cluster) checkMesh(m mesh, s *server, r *reporter) {
 	}
 	sentence := fmt.Sprintf("%s makes %s add its proxy to the Pods of %s", what, m.name, s.ref)
 	port := s.listens("listen")
-	if m.excluded == "" {
+	if m.off == nil {
 		r.error(at, "%s makes %s take over port %d of the Pods of %s, and with strict mutual TLS it rejects the API server",
 			what, m.name, port, s.ref)
 		return
 	}
-	if holdsNumber(template.annotations[m.excluded], port) {
-		r.warning(at, "%s; %s keeps it off port %d, but not off the other ports", sentence, m.excluded, port)
+	if off := m.off(namespace, template, port); off != "" {
+		r.warning(at, "%s; %s keeps it off port %d, but the Pods still need it to start", sentence, off, port)
 		return
 	}
 	r.error(at, "%s, in front of port %d, which the API server calls", sentence, port)

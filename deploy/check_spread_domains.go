@@ -9,9 +9,9 @@ import (
 )
 
 // spreadDomains checks that a topologySpreadConstraint with DoNotSchedule does not count a zone that the Pods can
-// never use. It counts nodes with a taint that the Pods do not tolerate unless nodeTaintsPolicy is Honor, and with
-// nodeAffinityPolicy Ignore it counts nodes that the Pods do not select. The Pods can never use nodes without the label
-// of the constraint.
+// never use. The constraint counts nodes with a taint that the Pods do not tolerate unless nodeTaintsPolicy is Honor,
+// and with nodeAffinityPolicy Ignore it counts nodes that the Pods do not select. The Pods can never use nodes without
+// the label of the constraint. A constraint that does not count the Deployment's own Pods does not limit them.
 func spreadDomains() check {
 	return check{
 		id: "spread-domains", severity: Error,
@@ -46,6 +46,9 @@ func (c *cluster) checkDomains(s *server, t corev1.TopologySpreadConstraint, r *
 		if !usable[value] {
 			never = append(never, printable(value))
 		}
+	}
+	if !s.counted(t.LabelSelector) && len(never) < len(usable) {
+		return // a replica does not change the counts, so it may run in any zone
 	}
 	switch room := (len(usable) - len(never)) * int(cmp.Or(t.MaxSkew, 1)); {
 	case len(usable) == len(never):

@@ -133,7 +133,8 @@ for kind in \
   networkpolicies endpointslices roles rolebindings; do
   get -n "$namespace" "$kind"
 done
-for kind in verticalpodautoscalers.autoscaling.k8s.io certificates.cert-manager.io issuers.cert-manager.io; do
+for kind in \
+  verticalpodautoscalers.autoscaling.k8s.io scaledobjects.keda.sh certificates.cert-manager.io issuers.cert-manager.io; do
   get_served "$kind" -n "$namespace"
 done
 if is_served certificates.cert-manager.io; then

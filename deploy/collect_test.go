@@ -43,7 +43,7 @@ func notEverywhere() []string {
 		"listenersets.gateway.networking.k8s.io", "prometheuses.monitoring.coreos.com",
 		"prometheusagents.monitoring.coreos.com",
 		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com",
-		"verticalpodautoscalers.autoscaling.k8s.io", "certificates.cert-manager.io",
+		"verticalpodautoscalers.autoscaling.k8s.io", "scaledobjects.keda.sh", "certificates.cert-manager.io",
 		"issuers.cert-manager.io",
 	}
 }

@@ -48,6 +48,7 @@ type Inventory struct {
 	deployments         []*appsv1.Deployment
 	autoscalers         []*autoscalingv2.HorizontalPodAutoscaler
 	verticalAutoscalers []*unstructured.Unstructured
+	scaledObjects       []*unstructured.Unstructured // of KEDA
 	disruptionBudgets   []*policyv1.PodDisruptionBudget
 	networkPolicies     []*networkingv1.NetworkPolicy
 	ingresses           []*networkingv1.Ingress
@@ -115,6 +116,7 @@ func kinds() map[string]decodedKind {
 			into(func(i inv) *[]*autoscalingv2.HorizontalPodAutoscaler { return &i.autoscalers })},
 		"VerticalPodAutoscaler": loosely("autoscaling.k8s.io/",
 			func(i inv) *[]*unstructured.Unstructured { return &i.verticalAutoscalers }),
+		"ScaledObject": loosely("keda.sh/", func(i inv) *[]*unstructured.Unstructured { return &i.scaledObjects }),
 		"PodDisruptionBudget": {"policy/v1",
 			into(func(i inv) *[]*policyv1.PodDisruptionBudget { return &i.disruptionBudgets })},
 		"NetworkPolicy": {networking,

@@ -2,9 +2,13 @@ package deploy
 
 import (
 	"fmt"
+	"path"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // schemeOf returns the scheme of the port that a flag sets: HTTPS for --listen, HTTP for --ops-listen.
@@ -40,6 +44,35 @@ func (s *server) misdirected(get *corev1.HTTPGetAction, flags ...string) string 
 		served += fmt.Sprintf("--%s is on %d", flag, l.port)
 	}
 	return fmt.Sprintf("uses port %d, and %s", port, served)
+}
+
+// unanswered returns the reason why evergate serve never answers a probe that does not use HTTP, or "" if it may
+// answer. The reason is the end of a sentence that starts with the probe.
+func (s *server) unanswered(probe *corev1.Probe) string {
+	switch {
+	case probe.Exec != nil:
+		return missingCommand(probe.Exec)
+	case probe.GRPC != nil:
+		return "uses gRPC, which evergate serve does not serve"
+	case probe.TCPSocket != nil:
+		get := corev1.HTTPGetAction{Host: probe.TCPSocket.Host, Port: probe.TCPSocket.Port, Scheme: corev1.URISchemeHTTPS}
+		if s.misdirected(&get, "listen") == "" {
+			return ""
+		}
+		get.Scheme = corev1.URISchemeHTTP
+		return s.misdirected(&get, "ops-listen", "listen")
+	}
+	return ""
+}
+
+// missingCommand returns the reason why a command fails in the image, which contains only evergate, or "" if the
+// command is evergate.
+func missingCommand(exec *corev1.ExecAction) string {
+	if len(exec.Command) > 0 && path.Base(exec.Command[0]) == "evergate" {
+		return ""
+	}
+	return fmt.Sprintf("runs the command %q, and the image contains only evergate", text.Truncate(
+		strings.Join(exec.Command, " "), text.Short))
 }
 
 // scheme returns the scheme of a probe, which is HTTP by default.

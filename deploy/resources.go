@@ -120,6 +120,11 @@ func (c *cluster) defaultsIn(namespace string) []corev1.LimitRangeItem {
 	return items
 }
 
+// isSidecar reports whether an init container keeps running next to the containers.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
 // perPod returns the amount of one Pod and its overhead. It is the sum of its containers and sidecars, or the amount
 // of an init container that needs more. Resources that are set for the whole Pod replace this amount.
 func (d demand) perPod(pod *corev1.PodSpec, defaults []corev1.LimitRangeItem) resource.Quantity {
@@ -131,7 +136,7 @@ func (d demand) perPod(pod *corev1.PodSpec, defaults []corev1.LimitRangeItem) re
 	var running, most resource.Quantity
 	for i := range pod.InitContainers {
 		q, _ := d.in(&pod.InitContainers[i], defaults)
-		if p := pod.InitContainers[i].RestartPolicy; p != nil && *p == corev1.ContainerRestartPolicyAlways {
+		if isSidecar(&pod.InitContainers[i]) {
 			running.Add(q)
 			q = resource.Quantity{}
 		}

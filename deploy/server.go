@@ -25,7 +25,7 @@ type server struct {
 	env        *environment
 	settings   *settings.Parsed
 	rejected   []error                                // errors with which evergate serve rejects its settings
-	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil without an autoscaler
+	autoscaler *autoscalingv2.HorizontalPodAutoscaler // nil without an autoscaler; see scalerOf
 	budgets    []*policyv1.PodDisruptionBudget        // budgets that select its Pods
 	ref        ref
 	process    ref // its container
@@ -44,7 +44,7 @@ func newServers(inv *Inventory, namespace string) []*server {
 		s.env = newEnvironment(inv, namespace, pod, s.container)
 		s.settings, s.rejected = s.env.settings(s.container)
 		s.process = s.ref.in("container %s", s.container.Name)
-		for _, a := range inv.autoscalers {
+		for _, a := range inv.allAutoscalers() {
 			target := a.Spec.ScaleTargetRef
 			if a.Namespace == namespace && target.Kind == "Deployment" && target.Name == d.Name {
 				s.autoscaler = a
@@ -58,6 +58,18 @@ func newServers(inv *Inventory, namespace string) []*server {
 		servers = append(servers, s)
 	}
 	return servers
+}
+
+// allAutoscalers returns the autoscalers, and last the autoscalers that have the effect of a ScaledObject, because KEDA
+// creates a HorizontalPodAutoscaler for each ScaledObject.
+func (inv *Inventory) allAutoscalers() []*autoscalingv2.HorizontalPodAutoscaler {
+	all := slices.Clone(inv.autoscalers)
+	for _, o := range inv.scaledObjects {
+		if a := scalerOf(o); a != nil {
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // runsServe reports whether a container runs evergate serve: the subcommand is its first argument.
@@ -121,13 +133,18 @@ func (s *server) listens(flag string) int32 {
 // replicas returns the minimum number of replicas.
 func (s *server) replicas() int {
 	n := s.Spec.Replicas
-	if s.autoscaler != nil && (n == nil || *n != 0) { // an autoscaler ignores a Deployment with zero replicas
+	if s.scaled() {
 		n = s.autoscaler.Spec.MinReplicas
 	}
 	if n == nil {
 		return 1 // the default of both in the API
 	}
 	return int(*n)
+}
+
+// scaled reports whether an autoscaler sets the number of replicas. It ignores a Deployment with zero replicas.
+func (s *server) scaled() bool {
+	return s.autoscaler != nil && (s.Spec.Replicas == nil || *s.Spec.Replicas != 0)
 }
 
 // maxReplicas returns the maximum number of replicas.

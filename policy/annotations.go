@@ -50,13 +50,14 @@ type annotationValue struct {
 // annotationKey is the key of one annotation.
 type annotationKey string
 
-// UnmarshalText returns an error for a glob, because a glob does not determine which key is required.
+// UnmarshalText returns an error for a glob, because a glob does not determine which key is required, and for characters
+// that do not print.
 func (k *annotationKey) UnmarshalText(b []byte) error {
 	if s := string(b); s == "" || strings.Contains(s, "*") {
 		return fmt.Errorf("%s is not the key of one annotation: write it out", text.Quote(s))
 	}
 	*k = annotationKey(b)
-	return nil
+	return match.RejectUnprintable(b, "key")
 }
 
 // Validate implements strict.Validator.

@@ -48,13 +48,13 @@ func (t *pathType) UnmarshalText(b []byte) error {
 // pathPart is a part of a path, in lower case.
 type pathPart string
 
-// UnmarshalText rejects the empty part, because every path contains it.
+// UnmarshalText rejects the empty part, because every path contains it, and characters that do not print.
 func (p *pathPart) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New("every path contains an empty part: to deny all paths write types: []")
 	}
 	*p = pathPart(match.LowerASCII(string(b)))
-	return nil
+	return match.RejectUnprintable(b, "part of a path")
 }
 
 // Validate implements strict.Validator.

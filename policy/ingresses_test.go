@@ -266,7 +266,7 @@ func TestIngressRuleErrors(t *testing.T) {
 		`paths: {deniedPatterns: ["("]}`:                         "ingresses[0].paths.deniedPatterns[0]: not a regular expression: missing closing ): `(`",
 		`paths: {deniedPatterns: [")|("]}`:                       "ingresses[0].paths.deniedPatterns[0]: not a regular expression: unexpected ): `)|(`",
 		`paths: {deniedPatterns: [""]}`:                          `ingresses[0].paths.deniedPatterns[0]: an empty regular expression covers only the empty value: write ".*" for everything`,
-		`paths: {deniedPatterns: ["a\nb"]}`:                      `ingresses[0].paths.deniedPatterns[0]: a regular expression must not contain control characters: write \n for a newline, \t for a tab`,
+		`paths: {deniedPatterns: ["a\nb"]}`:                      `ingresses[0].paths.deniedPatterns[0]: a regular expression must not contain U+000A, which does not print: write \x{A}`,
 		`paths: {deniedPatterns: [_by_lua]}`:                     `ingresses[0].paths.deniedPatterns: _by_lua does not match any path: it is compared with the whole path, which begins with /; write .*_by_lua.* for a part, or use denied`,
 		`paths: {deniedPatterns: [(a.*)]}`:                       `ingresses[0].paths.deniedPatterns: (a.*) does not match any path: it is compared with the whole path, which begins with /; write .*(a.*).* for a part, or use denied`,
 		`annotations: {}`:                                        `ingresses[0].annotations: checks nothing: write denied, required, values or deniedValues`,

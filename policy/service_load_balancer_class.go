@@ -21,13 +21,13 @@ type loadBalancerClassRules struct {
 // loadBalancerClass is a value of spec.loadBalancerClass.
 type loadBalancerClass string
 
-// UnmarshalText returns an error for an empty text and for control characters.
+// UnmarshalText returns an error for an empty text and for characters that do not print.
 func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New(`"" is not a class: a Service without one passes unless required is true`)
 	}
 	*c = loadBalancerClass(b)
-	return match.RejectControl(b, "class")
+	return match.RejectUnprintable(b, "class")
 }
 
 // Validate implements strict.Validator.

@@ -46,7 +46,7 @@ func (a *solverAccount) UnmarshalText(b []byte) error {
 	if err := match.CheckUser(match.Glob(b)); err != nil {
 		return err
 	}
-	return match.RejectControl(b, "user")
+	return match.RejectUnprintable(b, "user")
 }
 
 // validate returns an error for too many accounts.

@@ -13,11 +13,17 @@ import (
 	"github.com/evergate/evergate/policy/suite"
 )
 
+// File is the file of a suite.
+type File struct {
+	Path string
+	dir  string // the directory in which Find searched, or the directory of a file that was given by its path
+}
+
 // Find returns the suites at paths, sorted by name. A path may be a file, or a directory, in which Find searches
 // recursively for files named *_test.yaml that are not hidden. A path without a suite is an error. Otherwise, a CI
 // job could pass without any case.
-func Find(paths []string) ([]string, error) {
-	var files []string
+func Find(paths []string) ([]File, error) {
+	var files []File
 	var errs []error
 	for _, path := range paths {
 		found, err := find(path)
@@ -29,20 +35,20 @@ func Find(paths []string) ([]string, error) {
 	return files, errors.Join(errs...)
 }
 
-func find(path string) ([]string, error) {
+func find(path string) ([]File, error) {
 	info, err := os.Stat(path)
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("%s: %w", text.Path(path), pathErr.Err)
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		return []File{{path, filepath.Dir(path)}}, nil
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	var files []string
+	var files []File
 	var errs []error
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -58,7 +64,7 @@ func find(path string) ([]string, error) {
 				errs = append(errs, err)
 				return nil
 			}
-			files = append(files, filepath.Join(path, name))
+			files = append(files, File{filepath.Join(path, name), path})
 			return file.Close()
 		}
 		return nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,7 +20,7 @@ import (
 
 // Run runs the suites in files. It runs only the cases whose names match only, or all cases if only is nil. Errors in
 // the input are in the report.
-func Run(files []string, only *regexp.Regexp) *Report {
+func Run(files []File, only *regexp.Regexp) *Report {
 	r := &runner{Report: Report{Suites: []Suite{}, Coverage: []Coverage{}}, only: only, policies: map[string]*coverage{}}
 	for _, file := range files {
 		if err := r.suite(file); err != nil {
@@ -45,7 +44,8 @@ type runner struct {
 	order    []*coverage
 }
 
-func (r *runner) suite(file string) error {
+func (r *runner) suite(of File) error {
+	file := of.Path
 	data, err := input.Read(file, maxSuite)
 	if err != nil {
 		return err
@@ -55,7 +55,12 @@ func (r *runner) suite(file string) error {
 		return err
 	}
 	s.File = file
-	covered, err := r.policy(s)
+	files, err := newFiles(of)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = files.root.Close() }() // it was only read
+	covered, err := r.policy(s, files)
 	if err != nil {
 		return fmt.Errorf("%s: policy: %w", text.Path(file), err)
 	}
@@ -67,7 +72,7 @@ func (r *runner) suite(file string) error {
 			r.Summary.Left++
 			continue
 		}
-		decision, err := decide(s, c, covered.policy)
+		decision, err := decide(s, c, files, covered.policy)
 		if err == nil {
 			err = checkNames(&c.Expect, covered.policy)
 		}
@@ -98,7 +103,7 @@ func checkNames(e *suite.Expect, p *policy.Policy) error {
 }
 
 // policy loads the policy of a suite, once for all suites that have the same.
-func (r *runner) policy(s *suite.Suite) (*coverage, error) {
+func (r *runner) policy(s *suite.Suite, files *files) (*coverage, error) {
 	var names []string
 	for _, name := range s.Policy {
 		names = append(names, pathIn(s, name))
@@ -107,27 +112,19 @@ func (r *runner) policy(s *suite.Suite) (*coverage, error) {
 	if known, ok := r.policies[key]; ok {
 		return known, nil
 	}
-	var files []policy.File
+	var read []policy.File
 	for _, name := range names {
-		read, err := policystore.Read(name)
+		found, err := files.policy(name)
 		if err != nil {
 			return nil, err
 		}
-		info, err := os.Stat(name)
-		for i := range read {
-			if err == nil && info.IsDir() {
-				read[i].Name = filepath.Join(text.Path(name), read[i].Name)
-			} else {
-				read[i].Name = text.Path(name)
-			}
-		}
-		files = append(files, read...)
+		read = append(read, found...)
 	}
-	files, err := policystore.Unwrap(files)
+	read, err := policystore.Unwrap(read)
 	if err != nil {
 		return nil, err
 	}
-	p, err := policy.Load(files...)
+	p, err := policy.Load(read...)
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +143,8 @@ func pathIn(s *suite.Suite, name string) string {
 }
 
 // decide decides a case.
-func decide(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, error) {
-	obj, err := objectOf(s, c.Object, c.At, c.File)
+func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*offline.Result, error) {
+	obj, err := objectOf(s, files, c.Object, c.At, c.File)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +156,7 @@ func decide(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, e
 		o.Namespace = "default"
 	}
 	if c.Old != nil || c.OldFile != "" {
-		old, err := objectOf(s, c.Old, c.Place, c.OldFile)
+		old, err := objectOf(s, files, c.Old, c.Place, c.OldFile)
 		if err != nil {
 			return nil, fmt.Errorf("old: %w", err)
 		}
@@ -190,13 +187,20 @@ func decide(s *suite.Suite, c *suite.Case, p *policy.Policy) (*offline.Result, e
 }
 
 // objectOf returns an object that is written in a suite, or the only object in a file.
-func objectOf(s *suite.Suite, document []byte, at suite.Place, file string) (offline.Object, error) {
+func objectOf(
+	s *suite.Suite, files *files, document []byte, at suite.Place, file string,
+) (offline.Object, error) {
 	if document != nil {
 		return offline.ParseObject(offline.Origin{File: text.Path(s.File), Line: at.Line}, document)
 	}
-	var found []offline.Object
 	path := pathIn(s, file)
-	for object, err := range offline.Read([]string{path}, strings.NewReader("")) {
+	opened, err := files.open(path)
+	if err != nil {
+		return offline.Object{}, err
+	}
+	defer opened.Close()
+	var found []offline.Object
+	for object, err := range offline.ReadText(text.Path(path), opened) {
 		if err != nil {
 			return offline.Object{}, err
 		}

@@ -191,3 +191,104 @@ func TestUnknownNames(t *testing.T) {
 		}
 	}
 }
+
+// A pull request can contain a suite that refers to any file of a CI runner. Only files near the suite are read, and no
+// error quotes a file that is not a policy.
+func TestFilesOutside(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "repo", "suites")
+	if err := os.MkdirAll(filepath.Join(dir, "policies"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const policy = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices: [{name: types, mode: enforce, types: {denied: [NodePort]}}]\n"
+	for name, content := range map[string]string{
+		"token": "s3cret", "repo/token": "s3cret", "repo/policy.yaml": policy, "repo/suites/policies/a.yaml": policy,
+	} {
+		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{
+		"link.yaml": "../../token", "policies/link.yaml": "../../../token", "up": "../..", "inside.yaml": "../policy.yaml",
+	} {
+		if err := os.Symlink(filepath.FromSlash(target), filepath.Join(dir, filepath.FromSlash(link))); err != nil {
+			t.Skip(err)
+		}
+	}
+	const (
+		outside = "the file is outside "
+		link    = "a symbolic link that is absolute or leads out of the directory"
+		object  = ", object: {apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: NodePort}}, allowed: false}"
+	)
+	run := func(t *testing.T, suite string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "a_test.yaml"), []byte(suite), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(run(t, dir, nil).Errors, "\n")
+	}
+	of := func(policy string) string { return "policy: [" + policy + "]\ncases: [{name: a" + object + "]\n" }
+	ofFile := func(file string) string {
+		return "policy: [policies/a.yaml]\ncases: [{name: a, file: " + file + "}]\n"
+	}
+	ofOld := func(file string) string {
+		return "policy: [policies/a.yaml]\ncases: [{name: a, old: " + file + object + "]\n"
+	}
+	for _, tt := range []struct{ name, suite, want string }{
+		{"a policy", of("../../token"), outside},
+		{"an absolute policy", of(filepath.Join(top, "token")), outside},
+		{"a link as policy", of("link.yaml"), link},
+		{"a link in a directory", of("policies"), link},
+		{"a linked directory", of("up"), link},
+		{"an object", ofFile("../../token"), outside},
+		{"a link as object", ofFile("link.yaml"), link},
+		{"an old object", ofOld("../../token"), outside},
+		{"without a worktree", of("../policy.yaml"), outside},
+		{"no policy", of("none.yaml"), "there is no policy at "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := run(t, tt.suite); !strings.Contains(got, tt.want) || strings.Contains(got, "s3cret") {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+
+	found, err := suiterunner.Find([]string{filepath.Join(top, "repo")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, of("../policy.yaml"))
+	if r := suiterunner.Run(found, nil); len(r.Errors) > 0 {
+		t.Errorf("in the directory that is searched: %v", r.Errors)
+	}
+	if err := os.Mkdir(filepath.Join(top, "repo", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"../policy.yaml", "inside.yaml", filepath.Join(top, "repo", "policy.yaml")} {
+		if got := run(t, of(name)); got != "" {
+			t.Errorf("in the worktree: %s: %s", name, got)
+		}
+	}
+	if got := run(t, of("../token")); !strings.HasSuffix(got, "token:1:1: want a mapping, got a single value") {
+		t.Errorf("an error quotes a file that is not a policy: %s", got)
+	}
+	if got := run(t, of("../../token")); !strings.Contains(got, outside) {
+		t.Errorf("outside the worktree: %s", got)
+	}
+}
+
+func TestFilesInTheWorkingDirectory(t *testing.T) {
+	dir := suites(t, map[string]string{})
+	tests := filepath.Join(dir, "tests")
+	if err := os.Mkdir(tests, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	suite := "policy: [../policy.yaml]\ncases: [{name: a, " + pod + ", allowed: true}]\n"
+	if err := os.WriteFile(filepath.Join(tests, "a_test.yaml"), []byte(suite), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if r := run(t, "tests", nil); !r.Passed || len(r.Errors) > 0 {
+		t.Errorf("%+v", r.Errors)
+	}
+}

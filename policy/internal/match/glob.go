@@ -10,12 +10,12 @@ import (
 type Glob string
 
 // UnmarshalText returns an error for the empty pattern, which would match only an empty value but look like a default,
-// and for control characters (see RejectControl).
+// and for characters that do not print (see RejectUnprintable).
 func (g *Glob) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New(`an empty pattern matches nothing: write "*" for everything`)
 	}
-	if err := RejectControl(b, "pattern"); err != nil {
+	if err := RejectUnprintable(b, "pattern"); err != nil {
 		return err
 	}
 	*g = Glob(b)

@@ -30,18 +30,29 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/evergate/evergate/internal/text"
 )
 
-// RejectControl returns an error if a text of a policy file contains a control character. Messages show the text as it
-// is written, and the API server drops a warning that contains a control character. The error uses what as the noun for
-// the text.
-func RejectControl(b []byte, what string) error {
-	if bytes.ContainsFunc(b, unicode.IsControl) {
-		return fmt.Errorf("%s contains a control character, which no %s can contain", text.Quote(b), what)
+// RejectUnprintable returns an error if a text of a policy file contains a character that does not print. Messages show
+// the text as it is written. The API server drops a warning that contains a control character, and other characters,
+// such as U+202E, change the order in which a terminal shows a line. The error uses what as the noun for the text.
+func RejectUnprintable(b []byte, what string) error {
+	if c, found := Unprintable(b); found {
+		return fmt.Errorf("%s contains %U, which does not print, so no %s can contain it", text.Quote(b), c, what)
 	}
 	return nil
+}
+
+// Unprintable returns the first character of a text that does not print. Spaces print.
+func Unprintable(b []byte) (c rune, found bool) {
+	i := bytes.IndexFunc(b, func(c rune) bool { return !unicode.IsPrint(c) })
+	if i < 0 {
+		return 0, false
+	}
+	c, _ = utf8.DecodeRune(b[i:])
+	return c, true
 }
 
 // LowerASCII returns s with the letters A to Z in lower case. It does not change any other letters, as DNS compares

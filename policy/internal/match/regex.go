@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
 )
@@ -23,16 +22,15 @@ type Regex struct {
 	size    int            // approximate number of instructions of the program
 }
 
-// UnmarshalText compiles a regular expression of at most MaxRegexSteps. It returns an error for control characters and
-// for the empty expression, which would match only the empty value but look as if it matches everything.
+// UnmarshalText compiles a regular expression of at most MaxRegexSteps. It returns an error for characters that do not
+// print and for the empty expression, which would match only the empty value but look as if it matches everything.
 func (x *Regex) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New(`an empty regular expression covers only the empty value: write ".*" for everything`)
 	}
 	source := string(b)
-	if strings.ContainsFunc(source, unicode.IsControl) {
-		// Messages show the expression, and the API server drops a warning that contains a control character.
-		return errors.New(`a regular expression must not contain control characters: write \n for a newline, \t for a tab`)
+	if c, found := Unprintable(b); found { // messages show the expression: see RejectUnprintable
+		return fmt.Errorf(`a regular expression must not contain %U, which does not print: write \x{%X}`, c, c)
 	}
 	// Parse the bare expression first. The error is then about the text of the user, and a stray bracket cannot pair with
 	// the brackets that are added below. Parsing is cheap, but compiling is not: a short text such as .{1000} compiles

@@ -1,11 +1,9 @@
 package rule
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
-	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -143,14 +141,16 @@ type RuleHeader struct { //nolint:revive // the schema of policies has definitio
 	Message note `yaml:"message"`
 }
 
-// note is text that sentences show unchanged: one line, without control characters, which a terminal would execute.
+// note is text that sentences show unchanged: one line, without characters that do not print.
 type note string
 
-// UnmarshalText returns an error for control characters, because the API server drops a warning that contains one.
+// UnmarshalText returns an error for characters that do not print (see match.RejectUnprintable).
 func (n *note) UnmarshalText(b []byte) error {
-	if bytes.ContainsFunc(b, unicode.IsControl) {
-		return errors.New("a message must be one line without control characters: " +
-			"YAML joins several lines after >-")
+	switch c, found := match.Unprintable(b); {
+	case c == '\n':
+		return errors.New("a message must be one line: YAML joins several lines after >-")
+	case found:
+		return fmt.Errorf("a message must not contain %U, which does not print", c)
 	}
 	*n = note(b)
 	return nil

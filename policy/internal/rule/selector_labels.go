@@ -23,7 +23,7 @@ func (l *labelPattern) UnmarshalText(b []byte) error {
 	if key == "" || strings.Contains(key, "*") {
 		return fmt.Errorf("%s is not a label: write key or key=value", text.Quote(b))
 	}
-	if err := match.RejectControl(b, "pattern"); err != nil {
+	if err := match.RejectUnprintable(b, "pattern"); err != nil {
 		return err
 	}
 	if !inLabel(key, "/") || !inLabel(value, "*") {

@@ -65,12 +65,12 @@ func (m *Moment) String() string { return m.text }
 // findings and logs show it.
 type reason string
 
-// UnmarshalText returns an error if the text is empty or contains control characters.
+// UnmarshalText returns an error if the text is empty or contains characters that do not print.
 func (r *reason) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		return errors.New("a reason must not be empty: write why, or a ticket")
 	}
-	if err := match.RejectControl(b, "reason"); err != nil {
+	if err := match.RejectUnprintable(b, "reason"); err != nil {
 		return err
 	}
 	*r = reason(b)

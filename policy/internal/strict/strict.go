@@ -242,6 +242,11 @@ func (d *Decoder) want(n *yaml.Node, what string, kind yaml.Kind, tag string) bo
 	if n.Kind == kind && (tag == "" || n.ShortTag() == tag) {
 		return true
 	}
+	if n.Kind == yaml.ScalarNode && len(d.path) == 0 {
+		// The whole document is one value, so the file is not meant for this decoder. It may be a file with a token.
+		d.fail(n, "want %s, got a single value", what)
+		return false
+	}
 	if n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle != 0 {
 		d.fail(n, "want %s, got one with the tag %s: leave the tag out", what, text.Quote(n.Tag))
 		return false

@@ -53,6 +53,7 @@ func inNamespace() []of {
 		{"/apis/policy/v1", []string{"poddisruptionbudgets"}},
 		{"/apis/autoscaling/v2", []string{"horizontalpodautoscalers"}},
 		{"/apis/autoscaling.k8s.io/v1", []string{"verticalpodautoscalers"}},
+		{"/apis/keda.sh/v1alpha1", []string{"scaledobjects"}},
 		{"/apis/networking.k8s.io/v1", []string{"networkpolicies"}},
 		{"/apis/discovery.k8s.io/v1", []string{"endpointslices"}},
 		{"/apis/rbac.authorization.k8s.io/v1", []string{"roles", "rolebindings"}},
