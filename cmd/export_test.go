@@ -21,8 +21,8 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 	return code, out.String(), errs.String()
 }
 
-// Without an omission the exit code is 0. With an omission, nothing is written and it is 2. With --best-effort, the rest
-// is written and it is 1.
+// Without an omission the exit code is 0. With an omission, nothing is written and it is 2. With --best-effort, the
+// rest is written and it is 1.
 func TestExport(t *testing.T) {
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
@@ -56,8 +56,9 @@ func TestExport(t *testing.T) {
 		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
 			`evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
-		"no policy":        {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
-		"empty":            {"", []string{"--target", "vap"}, 2, "", "evergate: the policy is empty, there is no entry in it"},
+		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
+		"empty": {"", []string{"--target", "vap"}, 2, "",
+			"evergate: the policy is empty, there is no entry in it"},
 		"empty on purpose": {"allowEmpty: true\n", []string{"--target", "vap"}, 0, "", ""},
 		"own namespace": {exact, []string{"--target", "vap", "--exempt-namespace", ""}, 2, "",
 			"evergate: --exempt-namespace is empty: add at least Evergate's namespace\n"},

@@ -16,8 +16,8 @@ const (
 	outsideGo = 20 << 20
 
 	// leastMemory is the memory that GOMEMLIMIT counts in a replica of a small cluster: 6 MiB of the idle process, and
-	// 350 connections of one API server with 50 KiB each. The policy webhook needs policyMemory more during the check of a
-	// new policy (docs/runbooks/sizing.md).
+	// 350 connections of one API server with 50 KiB each. The policy webhook needs policyMemory more during the check of
+	// a new policy (docs/runbooks/sizing.md).
 	leastMemory  = 6<<20 + 350*50<<10
 	policyMemory = 100 << 20
 

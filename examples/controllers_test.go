@@ -16,13 +16,15 @@ import (
 // controllers create. It leaves out hosts, because the same rules also apply to the objects that a tenant writes.
 func TestControllers(t *testing.T) {
 	// Denials that are intended.
+	const edgeRecipe = "Recipe: TLS on every Ingress, load balancers only in edge"
 	meant := map[string]string{
-		"hardened.yaml gateway-services.yaml":                                           "load balancers are only in ingress-*",
-		"overlays/platform/policy gateway-services.yaml":                                "load balancers are only in ingress-nginx",
-		"Recipe: TLS on every Ingress, load balancers only in edge cilium-ingress.yaml": "load balancers are only in edge",
-		"team.yaml cilium-ingress.yaml":                                                 "load balancers are internal",
-		"hardened.yaml cilium-ingress.yaml":                                             "load balancers are only in ingress-*",
-		"overlays/platform/policy cilium-ingress.yaml":                                  "load balancers are only in ingress-nginx",
+		"hardened.yaml gateway-services.yaml":            "load balancers are only in ingress-*",
+		"overlays/platform/policy gateway-services.yaml": "load balancers are only in ingress-nginx",
+		"hardened.yaml cilium-ingress.yaml":              "load balancers are only in ingress-*",
+		"overlays/platform/policy cilium-ingress.yaml":   "load balancers are only in ingress-nginx",
+		"team.yaml cilium-ingress.yaml":                  "load balancers are internal",
+
+		edgeRecipe + " cilium-ingress.yaml": "load balancers are only in edge",
 	}
 	all := controlledPolicies(t)
 	if len(all) < 15 {

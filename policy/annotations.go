@@ -50,8 +50,8 @@ type annotationValue struct {
 // annotationKey is the key of one annotation.
 type annotationKey string
 
-// UnmarshalText returns an error for a glob, because a glob does not determine which key is required, and for characters
-// that do not print.
+// UnmarshalText returns an error for a glob, because a glob does not determine which key is required, and for
+// characters that do not print.
 func (k *annotationKey) UnmarshalText(b []byte) error {
 	if s := string(b); s == "" || strings.Contains(s, "*") {
 		return fmt.Errorf("%s is not the key of one annotation: write it out", text.Quote(s))
@@ -96,8 +96,8 @@ type keyPatterns struct {
 	limit, remaining int                     // in comparisons
 }
 
-// newKeyPatterns prepares patterns for the given number of keys. It converts them to lower case. The limit allows comparing a hundred patterns with
-// each of a hundred keys. Above that, the sum of both numbers bounds the comparisons.
+// newKeyPatterns prepares patterns for the given number of keys. It converts them to lower case. The limit allows
+// comparing a hundred patterns with each of a hundred keys. Above that, the sum of both numbers bounds the comparisons.
 func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	p := &keyPatterns{names: map[match.Glob]struct{}{}, heads: map[string][]match.Glob{}}
 	p.limit = 10_000 + 50*(len(patterns)+keys)
@@ -115,7 +115,8 @@ func newKeyPatterns(patterns []match.Glob, keys int) *keyPatterns {
 	return p
 }
 
-// find returns a pattern that matches a key in lower case. It stops when the comparisons are used up. remaining is then negative.
+// find returns a pattern that matches a key in lower case. It stops when the comparisons are used up. remaining is then
+// negative.
 func (p *keyPatterns) find(key string) (match.Glob, bool) {
 	if _, ok := p.names[match.Glob(key)]; ok {
 		return match.Glob(key), true

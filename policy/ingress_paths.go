@@ -26,9 +26,9 @@ type pathRules struct {
 	Denied []pathPart `yaml:"denied"`
 	// DeniedPatterns lists regular expressions that must not match a whole path, for example ["/v[0-9]+/internal(/.*)?"].
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
-	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a controller
-	// (CVE-2026-24512 and similar). These are quotes, backquotes, backslashes, braces, semicolons, number signs, white
-	// space and control characters.
+	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a
+	// controller (CVE-2026-24512 and similar). These are quotes, backquotes, backslashes, braces, semicolons, number
+	// signs, white space and control characters.
 	UnsafeCharacters rule.Denial `yaml:"unsafeCharacters"`
 }
 

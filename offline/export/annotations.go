@@ -39,7 +39,8 @@ func annotationChecks(block policy.Fields) []check {
 			for _, g := range slices.Backward(denied) {
 				by = globs(lowered(g), "k.lowerAscii()") + "?" + str(g) + ":" + by
 			}
-			return "variables.annotations" + s.suffix() + ".filter(k," + globs(lowered(denied...), "k.lowerAscii()") + ").map(k," +
+			keys := "variables.annotations" + s.suffix() + ".filter(k," + globs(lowered(denied...), "k.lowerAscii()") + ")"
+			return keys + ".map(k," +
 				fault(keyPath, "k+'='+"+value(s), "'is denied by '+("+by+")+'; remove it'") + ")"
 		}})
 	}

@@ -122,7 +122,8 @@ func gatewayTLSChecks(block policy.Fields) []check {
 	if block["crossNamespaceRefs"] != nil {
 		all = append(all, check{id: "tls.crossNamespaceRefs", faults: func(s side) string {
 			return certificateRefs(s) + ".filter(c,c.ns!=''&&c.ns!=request.namespace).map(c," + fault("c.path+'.namespace'",
-				"c.ns+' '+c.name+' '+c.path.split('[')[0]", quote("c.ns")+"+' is another namespace, which is denied; refer to one of the same namespace'") +
+				"c.ns+' '+c.name+' '+c.path.split('[')[0]",
+				quote("c.ns")+"+' is another namespace, which is denied; refer to one of the same namespace'") +
 				")"
 		}})
 	}

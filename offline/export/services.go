@@ -247,10 +247,11 @@ func sourceRangeChecks(e *policy.Entry) []check {
 			keys := "[" + strings.Join(quotedAll(clientAnnotations()), ",") + "]"
 			return keys + ".map(k,{'k':k.split('=')[0],'w':k,'v':string(" + string(s) +
 				".metadata.?annotations[?k.split('=')[0]].orValue(''))})" +
-				".filter(a,a.v.trim()!=''&&(a.w==a.k||a.w==a.k+'='+a.v.trim().lowerAscii())).map(a," + fault("'metadata.annotations['+strings.quote(a.k)+']'",
-				"("+isLoadBalancer(s)+"?'v':'h')+a.k+'='+a.v",
-				"'lets in clients whose address ranges are not known here; remove it, and list ranges in "+
-					"spec.loadBalancerSourceRanges'") + ")"
+				".filter(a,a.v.trim()!=''&&(a.w==a.k||a.w==a.k+'='+a.v.trim().lowerAscii())).map(a," +
+				fault("'metadata.annotations['+strings.quote(a.k)+']'",
+					"("+isLoadBalancer(s)+"?'v':'h')+a.k+'='+a.v",
+					"'lets in clients whose address ranges are not known here; remove it, and list ranges in "+
+						"spec.loadBalancerSourceRanges'") + ")"
 		}, known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&k.substring(1)==y.id.substring(1))"})
 	}
 	return all

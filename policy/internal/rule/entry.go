@@ -12,8 +12,8 @@ import (
 
 // Header contains the fields that every entry of a policy has.
 type Header struct {
-	// Name is unique in the whole policy: lower case letters, digits, - and ., at most 63 characters. Findings and metrics
-	// contain it.
+	// Name is unique in the whole policy: lower case letters, digits, - and ., at most 63 characters. Findings and
+	// metrics contain it.
 	Name entryName `yaml:"name,required"`
 	// Mode is the stage of the roll-out. In mode off, the entry is checked for errors and otherwise ignored. In mode
 	// audit, findings are recorded in audit annotations and metrics. Mode warn also warns the user, and reports images
@@ -22,8 +22,8 @@ type Header struct {
 	// Match selects the objects to which the entry applies. Each of its fields must cover the object, and a field covers
 	// it if any of its elements does. Absent: the entry applies to every object.
 	Match *Selector `yaml:"match"`
-	// Exclude selects objects to which the entry does not apply, even if they match. One covering field is enough. Absent:
-	// no object is excluded.
+	// Exclude selects objects to which the entry does not apply, even if they match. One covering field is enough.
+	// Absent: no object is excluded.
 	Exclude *Selector  `yaml:"exclude"`
 	Pos     strict.Pos `yaml:"-"`
 	ending
@@ -136,8 +136,8 @@ func (n *entryName) UnmarshalText(b []byte) error {
 // RuleHeader is the header of the entries that check objects: pods, ingresses, services, routes, owners.
 type RuleHeader struct { //nolint:revive // the schema of policies has definitions with this name
 	Header
-	// Message is added to each finding in parentheses, for example a contact or a link. It is one line. Absent: nothing is
-	// added.
+	// Message is added to each finding in parentheses, for example a contact or a link. It is one line. Absent: nothing
+	// is added.
 	Message note `yaml:"message"`
 }
 
