@@ -14,73 +14,64 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// files reads the files that a suite refers to. A stranger may have written the suite in a pull request, and errors
-// can quote a file. Only files in one directory are therefore read, and symbolic links must not lead out of it.
+// files reads the files that a suite refers to. A stranger may have written the suite in a pull request, and errors can
+// quote a file. In a Git worktree, only files of the worktree are therefore read. Elsewhere, a suite may name any file.
+// Symbolic links must not lead out of the worktree, out of the directory in which Find searched, or out of the directory
+// of another file that the suite names.
 type files struct {
-	dir  string // absolute
-	root *os.Root
+	dir      string // absolute
+	worktree bool   // dir is a Git worktree
 }
 
-// newFiles returns the files that a suite may refer to. The caller closes root.
+// newFiles returns the files that a suite may refer to.
 func newFiles(suite File) (*files, error) {
 	path, err := filepath.Abs(suite.Path)
 	if err != nil {
 		return nil, err
 	}
-	given, err := filepath.Abs(suite.dir)
-	if err != nil {
-		return nil, err
-	}
-	dir := rootOf(filepath.Dir(path), given)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &files{dir, root}, nil
-}
-
-// rootOf returns the Git worktree that contains the directory of a suite. Without a worktree, it returns the working
-// directory if it contains the suite, and otherwise the directory in which Find searched.
-func rootOf(dir, given string) string {
-	for parent := dir; ; parent = filepath.Dir(parent) {
-		if _, err := os.Lstat(filepath.Join(parent, ".git")); err == nil {
-			return parent
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return &files{dir, true}, nil
 		}
-		if parent == filepath.Dir(parent) {
+		if dir == filepath.Dir(dir) {
 			break
 		}
 	}
-	working, err := os.Getwd()
-	if err != nil || working == filepath.Dir(working) { // / contains every file
-		return given
-	}
-	if relative, err := filepath.Rel(working, dir); err == nil && filepath.IsLocal(relative) {
-		return working
-	}
-	return given
+	given, err := filepath.Abs(suite.dir)
+	return &files{given, false}, err
 }
 
-// relative returns the path of a file in root.
-func (f *files) relative(path string) (string, error) {
+// root opens the directory that symbolic links must not leave, and returns the path of a file in it. The caller closes
+// the directory.
+func (f *files) root(path string) (root *os.Root, name string, err error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	relative, err := filepath.Rel(f.dir, absolute)
-	if err != nil || !filepath.IsLocal(relative) {
-		return "", fmt.Errorf("%s: the file is outside %s: a suite can only refer to files in its Git worktree, or in the "+
-			"directory in which you run evergate test", text.Path(path), text.Path(f.dir))
+	dir := f.dir
+	switch name, err = filepath.Rel(dir, absolute); {
+	case err == nil && filepath.IsLocal(name):
+	case f.worktree:
+		return nil, "", fmt.Errorf("%s: the file is outside %s: a suite can only refer to files in its Git worktree",
+			text.Path(path), text.Path(f.dir))
+	default:
+		dir, name = filepath.Dir(absolute), filepath.Base(absolute)
 	}
-	return relative, nil
+	root, err = os.OpenRoot(dir)
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = fmt.Errorf("%s: %w", text.Path(path), of.Err)
+	}
+	return root, name, err
 }
 
 // open opens a file.
 func (f *files) open(path string) (*os.File, error) {
-	name, err := f.relative(path)
+	root, name, err := f.root(path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := input.OpenIn(f.root, name)
+	defer func() { _ = root.Close() }() // it was only read
+	file, err := input.OpenIn(root, name)
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		err = fmt.Errorf("%s: %w", text.Path(path), of.Err)
 	}
@@ -93,12 +84,13 @@ const maxPolicy = 8 << 20
 
 // policy reads a policy file, or the policy files in a directory, like policystore.Read.
 func (f *files) policy(path string) ([]policy.File, error) {
-	name, err := f.relative(path)
+	root, name, err := f.root(path)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = root.Close() }() // it was only read
 	read := func(path, name string) (policy.File, error) {
-		data, err := input.ReadIn(f.root, name, maxPolicy)
+		data, err := input.ReadIn(root, name, maxPolicy)
 		if of, ok := errors.AsType[*fs.PathError](err); ok {
 			err = fmt.Errorf("%s: %w", text.Path(path), of.Err)
 		}
@@ -110,7 +102,7 @@ func (f *files) policy(path string) ([]policy.File, error) {
 	case err == nil:
 		all = append(all, file)
 	case errors.Is(err, syscall.EISDIR):
-		entries, err := fs.ReadDir(f.root.FS(), filepath.ToSlash(name))
+		entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(name))
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,6 @@ func (r *runner) suite(of File) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = files.root.Close() }() // it was only read
 	covered, err := r.policy(s, files)
 	if err != nil {
 		return fmt.Errorf("%s: policy: %w", text.Path(file), err)

@@ -234,6 +234,22 @@ func TestFilesOutside(t *testing.T) {
 	ofOld := func(file string) string {
 		return "policy: [policies/a.yaml]\ncases: [{name: a, old: " + file + object + "]\n"
 	}
+	for _, name := range []string{"../policy.yaml", filepath.Join(top, "repo", "policy.yaml")} {
+		if got := run(t, of(name)); got != "" {
+			t.Errorf("without a worktree: %s: %s", name, got)
+		}
+	}
+	if got := run(t, of("../../token")); !strings.HasSuffix(got, "token:1:1: want a mapping, got a single value") {
+		t.Errorf("a file that is not a policy: %s", got)
+	}
+	for _, name := range []string{"link.yaml", "inside.yaml", "policies", "up"} {
+		if got := run(t, of(name)); !strings.Contains(got, link) {
+			t.Errorf("without a worktree: %s: %s", name, got)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(top, "repo", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ name, suite, want string }{
 		{"a policy", of("../../token"), outside},
 		{"an absolute policy", of(filepath.Join(top, "token")), outside},
@@ -243,7 +259,6 @@ func TestFilesOutside(t *testing.T) {
 		{"an object", ofFile("../../token"), outside},
 		{"a link as object", ofFile("link.yaml"), link},
 		{"an old object", ofOld("../../token"), outside},
-		{"without a worktree", of("../policy.yaml"), outside},
 		{"no policy", of("none.yaml"), "there is no policy at "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -260,9 +275,6 @@ func TestFilesOutside(t *testing.T) {
 	run(t, of("../policy.yaml"))
 	if r := suiterunner.Run(found, nil); len(r.Errors) > 0 {
 		t.Errorf("in the directory that is searched: %v", r.Errors)
-	}
-	if err := os.Mkdir(filepath.Join(top, "repo", ".git"), 0o755); err != nil {
-		t.Fatal(err)
 	}
 	for _, name := range []string{"../policy.yaml", "inside.yaml", filepath.Join(top, "repo", "policy.yaml")} {
 		if got := run(t, of(name)); got != "" {
