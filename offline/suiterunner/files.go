@@ -16,8 +16,8 @@ import (
 
 // files reads the files that a suite refers to. A stranger may have written the suite in a pull request, and errors can
 // quote a file. In a Git worktree, only files of the worktree are therefore read. Elsewhere, a suite may name any file.
-// Symbolic links must not lead out of the worktree, out of the directory in which Find searched, or out of the directory
-// of another file that the suite names.
+// Symbolic links must not lead out of the worktree, out of the directory in which Find searched, or out of the
+// directory of another file that the suite names.
 type files struct {
 	dir      string // absolute
 	worktree bool   // dir is a Git worktree
