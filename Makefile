@@ -119,7 +119,7 @@ KNOWN = $(if $(RUN),tests=$$($(RIG) $(GO) test -list '$(firstword $(subst /, ,$(
   echo "$$tests" | grep -q '^Test' || { echo "there is no test of $(RUN)"; exit 1; };)
 
 e2e: ## run the incidents on that cluster; RUN=I6 for one, SHORT=1 for the incidents of the gate, E2E_CLUSTER=existing for the cluster of KUBECONFIG
-	$(INCIDENTS) -timeout 90m
+	$(INCIDENTS) -timeout 150m
 
 e2e-long: export EVERGATE_E2E_LONG = 1
 e2e-long: REPORT = report-long.md
