@@ -9,8 +9,8 @@ import (
 )
 
 // nodeOS checks that no node takes the Pods whose operating system or architecture the image is not built for. Such
-// nodes do not need a taint, and the scheduler reads neither the field os of a Pod nor the image. An image that
-// already runs on an architecture is built for it.
+// nodes do not need a taint. The scheduler does not read the field os of a Pod or its image. An image that already runs
+// on an architecture is built for it.
 func nodeOS() check {
 	return check{
 		id: "node-os", severity: Warning,

@@ -196,7 +196,11 @@ func (v *view) sortedAnnotations(m *object.Meta, r *rule.Recorder) []annotation 
 			if v.solver && addedToSolver(key, value) {
 				continue
 			}
-			v.annotations = append(v.annotations, annotation{key, value, match.LowerASCII(key)})
+			lower := key
+			if len(key) <= object.MaxAnnotationKey { // no longer key is stored
+				lower = match.LowerASCII(key)
+			}
+			v.annotations = append(v.annotations, annotation{key, value, lower})
 		}
 		slices.SortFunc(v.annotations, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
 	}

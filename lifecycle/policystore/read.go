@@ -18,13 +18,20 @@ func Read(path string) ([]policy.File, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("there is no policy at %q: pass a file, or a directory with *.yaml or *.yml files", path)
+		return nil, NoPolicy(path)
 	}
 	var sources []policy.File
 	for _, f := range files {
 		sources = append(sources, policy.File{Name: text.Path(f.Name), Data: f.Data})
 	}
 	return sources, nil
+}
+
+// NoPolicy returns the error for a path without a policy file. A stranger may have written the path.
+func NoPolicy(path string) error {
+	const longest = 4096 // bytes; Linux does not open longer names
+	return fmt.Errorf("there is no policy at %s: pass a file, or a directory with *.yaml or *.yml files",
+		text.QuoteUpTo(longest, path))
 }
 
 // readFiles reads the files at path. Their names do not include the directory, so the hash of a policy is the same on

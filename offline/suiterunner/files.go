@@ -11,6 +11,7 @@ import (
 
 	"github.com/evergate/evergate/internal/input"
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -122,7 +123,7 @@ func (f *files) policy(path string) ([]policy.File, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there is no policy at %q: pass a file, or a directory with *.yaml or *.yml files", path)
+		return nil, policystore.NoPolicy(path)
 	}
 	return all, nil
 }

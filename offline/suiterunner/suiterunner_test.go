@@ -242,6 +242,9 @@ func TestFilesOutside(t *testing.T) {
 	if got := run(t, of("../../token")); !strings.HasSuffix(got, "token:1:1: want a mapping, got a single value") {
 		t.Errorf("a file that is not a policy: %s", got)
 	}
+	if got := run(t, of(strings.Repeat("none/", 10_000))); !strings.Contains(got, "there is no policy at") || len(got) > 5000 {
+		t.Errorf("an error of %d bytes: %.100s", len(got), got)
+	}
 	for _, name := range []string{"link.yaml", "inside.yaml", "policies", "up"} {
 		if got := run(t, of(name)); !strings.Contains(got, link) {
 			t.Errorf("without a worktree: %s: %s", name, got)

@@ -167,7 +167,7 @@ func (h *Claim) identity(check string) rule.Identity {
 // serves reports whether a controller serves the hosts in the annotation with this key. Prefixes can be configured, so
 // only the name after the prefix counts.
 func serves(key string) bool {
-	_, name, _ := strings.Cut(match.LowerASCII(key), "/")
+	_, name, _ := strings.Cut(match.LowerASCII(key[:min(len(key), object.MaxAnnotationKey)]), "/")
 	switch name {
 	case "server-alias", "server-alias-regex", "redirect-from", "redirect-from-regex", "from-to-www-redirect",
 		"host-aliases", "hostname-extension", "skipper-predicate", "skipper-routes", "router.pathmatcher", "domain", "url",

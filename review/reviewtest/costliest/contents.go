@@ -29,6 +29,7 @@ func nasties() []nasty {
 		{"@", "@"},
 		{"*", "*"},
 		{"letters", "a"},
+		{"capitals", "A"},
 		{"labels", "a."},
 		{"segments", "a/"},
 		{"ranges", "10.0.0.0/8,"},
