@@ -272,9 +272,11 @@ plugin: ## build dist/kubectl-evergate, a static binary, and its completion; put
 # A name with a digest. release-dry has no image in a registry, so it writes this name, which does not exist.
 IMAGE = ghcr.io/evergate/evergate@sha256:0000000000000000000000000000000000000000000000000000000000000000
 
+RELEASE_TOOLS = github.com/goreleaser/goreleaser/v2 sigs.k8s.io/kustomize/kustomize/v5 oras.land/oras/cmd/oras
+
 # These always run go build, which checks whether the binaries are up to date.
-bin/goreleaser bin/kustomize:
-	$(RIG) GOWORK=off $(GO) build -modfile=tools/release/go.mod -o $@ $(if $(findstring kust,$@),sigs.k8s.io/kustomize/kustomize/v5,github.com/goreleaser/goreleaser/v2)
+bin/goreleaser bin/kustomize bin/oras:
+	$(RIG) GOWORK=off $(GO) build -modfile=tools/release/go.mod -o $@ $(filter %/$(@F) %/$(@F)/v2 %/$(@F)/v5,$(RELEASE_TOOLS))
 
 bin/syft:
 	cd tools/syft && $(RIG) GOWORK=off $(GO) build -o ../../$@ .
@@ -302,4 +304,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm test-gitops kustomize-controller argocd \
-  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/syft bin/govulncheck
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format lint lint-server lint-e2e bench bench-apiserver bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
