@@ -12,10 +12,10 @@ func TestText(t *testing.T) {
 	r := newReport(2, nil, []Finding{
 		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
-		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Fix: "do"},
+		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "##[x] worse\nthan bad", Why: "because", Fix: "do"},
 	})
-	want := fmt.Sprintf(`error    c  Pod �[31mz
-         worse�than bad
+	want := fmt.Sprintf(`error    c  Pod \x1b[31mz
+         #\x23[x] worse than bad
          why:  because
          fix: do
 warning  b  Service y (f.yaml:3)

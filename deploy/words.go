@@ -3,7 +3,6 @@ package deploy
 import (
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/evergate/evergate/internal/text"
 )
@@ -36,12 +35,5 @@ func hours(d time.Duration) string {
 // stamp formats a time.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// printable replaces characters that a terminal would interpret, because manifests come from anywhere.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
-}
+// printable returns s as one line, with the escapes of text.Escape, because manifests come from anywhere.
+func printable(s string) string { return text.Escape(strings.ReplaceAll(s, "\n", " ")) }
