@@ -334,7 +334,7 @@ func TestStepsOfElements(t *testing.T) {
 		"rules: externalIPs": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &object.Service{ExternalIPs: each(10, "%d")}}
 		}},
-		"rules: ranges": {32, func(n int) reviewed {
+		"rules: ranges": {13 + len(ClientAnnotations()), func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "loadBalancerSourceRanges: {allowed: ['::/0']}"), obj: ranges(each(10, "::%d/128"))}
 		}},
 		"rules: points": {12, func(n int) reviewed {
