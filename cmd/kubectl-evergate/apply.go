@@ -57,7 +57,7 @@ func newApply(a *app) *cobra.Command {
 objects would be newly denied. It replaces the policy with server-side apply, and keeps the previous policy as a
 revision (see kubectl evergate history). It then changes an annotation on Evergate's Pods, so that kubelet updates the
 policy immediately, and waits until every replica reports the hash of the new policy. Without permission to patch Pods,
-this takes about a minute.
+this takes up to two minutes.
 
 If the cluster has a backstop (native policies from evergate export), apply renews it with the policy. If the native
 policies cannot enforce a part of the policy, apply does not change anything, unless --best-effort leaves this part to
