@@ -143,21 +143,29 @@ func (m *manifest) errorf(at *yaml.Node, format string, args ...any) error {
 // folded value, positions in the manifest are not known, so errors contain the key and the position within its value.
 func (m *manifest) block(value *yaml.Node, name string) policy.File {
 	f := policy.File{Name: m.Name, Data: []byte(value.Value), Lines: value.Line}
-	lines := bytes.Split(m.Data, []byte("\n"))
-	for i, line := range strings.Split(value.Value, "\n") {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		if at := value.Line + i; value.Style&yaml.LiteralStyle != 0 && at < len(lines) {
-			indented := strings.TrimSuffix(string(lines[at]), "\r")
-			if before, ok := strings.CutSuffix(indented, line); ok && strings.Trim(before, " ") == "" {
+	i := 0
+	for line := range strings.SplitSeq(value.Value, "\n") {
+		if strings.TrimSpace(line) != "" {
+			if before, ok := strings.CutSuffix(m.line(value.Line+i), line); ok && value.Style&yaml.LiteralStyle != 0 &&
+				strings.Trim(before, " ") == "" {
 				f.Columns = utf8.RuneCountInString(before)
 				return f
 			}
+			break
 		}
-		break
+		i++
 	}
 	return policy.File{Name: m.nameOf(name), Data: f.Data}
+}
+
+// line returns line n of the manifest, counted from 0, or "".
+func (m *manifest) line(n int) string {
+	for line := range bytes.Lines(m.Data) {
+		if n--; n < 0 {
+			return strings.TrimRight(string(line), "\r\n")
+		}
+	}
+	return ""
 }
 
 // nameOf returns the name of a key for errors whose positions are relative to its value.
