@@ -16,7 +16,7 @@ import (
 // loading a policy has bounded it. Everything else below the top level is checked.
 func exempt() []string {
 	return []string{
-		"internal/text", // truncates before it quotes
+		"internal/text",             // truncates before it quotes
 		"cmd", "lifecycle/settings", // flags and environment variables
 		"offline/export", // values of a loaded policy
 		"deploy",         // runs on the user's machine, on the user's own manifests
