@@ -63,14 +63,14 @@ func TLSClasses() []TLSClass {
 	setRedirect := `set the annotation ssl-redirect to "true", or remove it`
 	return []TLSClass{
 		// AWS (aws-load-balancer-controller@0173b0e9 pkg/ingress/model_build_listener.go): without listen-ports, it listens
-		// on HTTP:80, unless certificate-arn is set. It reads spec.tls only to find certificates. Alibaba Cloud has the same
-		// class and annotation. Its ssl-redirect "true" means port 443.
+		// on HTTP:80, unless certificate-arn is set. It reads spec.tls only to find certificates. Alibaba Cloud has the
+		// same class and annotation. Its ssl-redirect "true" means port 443.
 		{[]string{"alb"}, []TLSWay{
 			by(is(alb+"listen-ports", ""), is(alb+"certificate-arn")),
 			{Carrier: TLSInAnnotations, Ports: alb + "listen-ports", Redirect: alb + "ssl-redirect"},
 		}, "list only HTTPS in the annotation " + alb + "listen-ports, or set " + alb + "ssl-redirect to an HTTPS port"},
-		// application-gateway-kubernetes-ingress@028d4353 pkg/appgw/ingress_rules.go: with a certificate, it creates an HTTP
-		// listener only for redirects.
+		// application-gateway-kubernetes-ingress@028d4353 pkg/appgw/ingress_rules.go: with a certificate, it creates an
+		// HTTP listener only for redirects.
 		{[]string{"azure-application-gateway", "azure/application-gateway"},
 			[]TLSWay{inSpec(), by(is("appgw.ingress.kubernetes.io/appgw-ssl-certificate"))}, ""},
 		// ingress-gce@0b7b3f1d pkg/annotations/ingress.go: it listens on port 80 too, unless allow-http is false.
@@ -93,8 +93,8 @@ func TLSClasses() []TLSClass {
 		{[]string{"cilium"}, []TLSWay{inSpec(is("ingress.cilium.io/force-https", append(on, "enabled")...))},
 			"remove the annotation ingress.cilium.io/force-https"},
 		// ingress-nginx@controller-v1.15.1 internal/ingress/annotations/rewrite/main.go, and F5's NGINX Ingress Controller
-		// (kubernetes-ingress@003d5228 internal/configs/annotations.go): hosts in spec.tls redirect by default. F5 takes the
-		// TLS of a minion's host from its master, and ignores spec.tls and ssl-redirect of the minion.
+		// (kubernetes-ingress@003d5228 internal/configs/annotations.go): hosts in spec.tls redirect by default. F5 takes
+		// the TLS of a minion's host from its master, and ignores spec.tls and ssl-redirect of the minion.
 		{[]string{"nginx"}, []TLSWay{redirects, {
 			Carrier: TLSElsewhere, Annotations: []TLSAnnotation{is("nginx.org/mergeable-ingress-type", "minion")},
 		}}, setRedirect},
