@@ -96,13 +96,16 @@ func TLSClasses() []TLSClass {
 		// (kubernetes-ingress@003d5228 internal/configs/annotations.go): hosts in spec.tls redirect by default. F5 takes
 		// the TLS of a minion's host from its master, and ignores spec.tls and ssl-redirect of the minion.
 		{[]string{"nginx"}, []TLSWay{redirects, {
-			Carrier: TLSElsewhere, Annotations: []TLSAnnotation{is("nginx.org/mergeable-ingress-type", "minion")},
+			Carrier: TLSElsewhere, Annotations: []TLSAnnotation{is(minionAnnotation, "minion")},
 		}}, setRedirect},
 		// HAProxy Technologies' controller 3.2 (documentation/annotations.md, #https) and haproxy-ingress@aea0701d
 		// (docs/content/en/docs/configuration/keys.md): an Ingress with spec.tls redirects by default.
 		{[]string{"haproxy"}, []TLSWay{redirects}, setRedirect},
 	}
 }
+
+// minionAnnotation makes an Ingress a part of another one, its master, if F5's NGINX Ingress Controller serves it.
+const minionAnnotation = "nginx.org/mergeable-ingress-type"
 
 // tlsClasses is the compiled table.
 type tlsClasses []TLSClass

@@ -40,12 +40,9 @@ func TestTLSByAnnotation(t *testing.T) {
 		"a redirect elsewhere":  {"alb", "", alb("listen-ports", `[{"HTTP":80}, {"HTTPS":443}]`, "ssl-redirect", "44"), ports, ports},
 		"a redirect by a trick": {"alb", "", alb("listen-ports", `[{"HTTPS":443,"HTTP":80}]`, "ssl-redirect", `443,"HTTP":80`), ports, ports},
 		"HTTP too":              {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTP":80}, {"HTTPS":443}]`), ports, ports},
-		"HTTP alone":            {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTP":80}]`), ports, ports},
-		"no ports":              {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[]`), ports, ports},
 		"not ports":             {"alb", "", alb("certificate-arn", "arn:x", "listen-ports", `[{"HTTPS":"443"}]`), ports, ports},
 		"many ports":            {"alb", "", alb("listen-ports", `[{"HTTPS":443}`+strings.Repeat(" ", 2048)+"]"), ports, ports},
 		"a comma":               {"alb", "", alb("certificate-arn", ","), ports, ports},
-		"blank":                 {"alb", "", alb("certificate-arn", " \t,\u00a0"), ports, ports},
 		"after a comma":         {"alb", "", alb("certificate-arn", ", arn:x"), "", ""},
 		"nothing":               {"alb", "", nil, ports, ports},
 		"another class":         {"internal", "", alb("certificate-arn", "arn:x"), unset, ""},
@@ -56,14 +53,10 @@ func TestTLSByAnnotation(t *testing.T) {
 		"another, and it":       {"internal", "alb", nil, unset, ports},
 		"two that differ":       {"kong", "alb", alb("certificate-arn", "arn:x"), kong, kong},
 
-		"Application Gateway": {"azure-application-gateway", "", map[string]string{appgw: "default"}, "", ""},
-		"no certificate":      {"azure/application-gateway", "", map[string]string{"appgw.ingress.kubernetes.io/ssl-redirect": "true"}, unset, ""},
+		"no certificate": {"azure/application-gateway", "", map[string]string{"appgw.ingress.kubernetes.io/ssl-redirect": "true"}, unset, ""},
 
-		"GKE with HTTP":       {"", "gce", map[string]string{managed: "shop"}, noHTTP, noHTTP},
 		"GKE with HTTP, said": {"", "gce", map[string]string{managed: "shop", allowHTTP: "true"}, noHTTP, noHTTP},
-		"GKE without HTTP":    {"", "gce", map[string]string{allowHTTP: "false"}, "", ""},
 
-		"Traefik, upper":        {"traefik", "", map[string]string{traefik: "True"}, "", ""},
 		"Traefik, off":          {"traefik", "", map[string]string{traefik: "no", traefik + ".certresolver": "le"}, router, router},
 		"Traefik, not TLS":      {"traefik", "", map[string]string{traefik: "false"}, router, router},
 		"Traefik, entry point":  {"traefik", "", map[string]string{"traefik.ingress.kubernetes.io/router.entrypoints": "websecure"}, router, router},

@@ -299,9 +299,7 @@ func TestWholeNumbers(t *testing.T) {
 		"9223372036854775808":  "want a whole number, got 9223372036854775808",
 		"18446744073709551617": "want a whole number",
 		"0x10":                 "want a whole number, got 0x10",
-		"1e3":                  "want a whole number",
 		"0":                    "0 is too few",
-		"-1":                   "-1 is too few",
 	} {
 		_, err := Load(policyFile("p", "ingresses: [{name: r, mode: enforce, hosts: {max: "+text+"}}]"))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), "hosts.max: "+want) {

@@ -170,13 +170,10 @@ func TestNoPodExemptsItself(t *testing.T) {
 	p := mustLoad(t, hubText+"\npods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [quay.io]}}]")
 	for name, change := range map[string]func(*object.Meta){
 		"a mirror Pod":         func(m *object.Meta) { m.Annotations["kubernetes.io/config.mirror"] = "x" },
-		"from a file":          func(m *object.Meta) { m.Annotations["kubernetes.io/config.source"] = "file" },
 		"rewritten already":    func(m *object.Meta) { m.Annotations["evergate.dev/original-images"] = `{"containers/c0":"quay.io/x"}` },
 		"a template of Istio":  func(m *object.Meta) { m.Annotations["inject.istio.io/templates"] = "gateway" },
-		"of a node":            func(m *object.Meta) { m.Owner = "Node/n" },
 		"of a controller":      func(m *object.Meta) { m.Owner = "ReplicaSet/x" },
 		"a solver":             func(m *object.Meta) { m.Labels["acme.cert-manager.io/http01-solver"] = "true" },
-		"of a system's name":   func(m *object.Meta) { m.Name, m.Namespace = "kube-proxy", "kube-system" },
 		"without an admission": func(m *object.Meta) { m.Labels["evergate.dev/admission"] = "disabled" },
 	} {
 		pod := imagePod("quay.io/x", "nginx")
