@@ -32,7 +32,7 @@ type Options struct {
 	Operation object.Operation
 
 	Namespace string // of objects without a namespace
-	User      string // that sends the request, for rules that match by user
+	User      string // that sends the request, for rules that match by user; if it is empty, mirror Pods are left out
 	Groups    []string
 	Now       time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
 	Sets      []string  // rule sets that apply to all objects; only a cluster has the labels of namespaces
@@ -42,8 +42,8 @@ type Options struct {
 
 	// AsExisting validates objects that already exist in a cluster. Images are then the running images and are not
 	// rewritten first. The report contains only objects with findings, by namespace and owner. Ended Pods are left
-	// out and counted, because they do not pull images any more. Mirror Pods of static Pods are also left out and
-	// counted, because webhooks cannot change them. Workloads are skipped, because their running Pods are validated.
+	// out and counted, because they do not pull images any more. Workloads are skipped, because their running Pods are
+	// validated.
 	AsExisting bool
 
 	// Recorded validates Pods with the original images from their annotations instead of the rewritten images, as if
@@ -119,7 +119,7 @@ func (r *reviewer) manifest(object Object) error {
 	if err != nil {
 		return err
 	}
-	if existing && isMirrorPod(a) {
+	if r.OmitsMirrorPod(a) {
 		r.Summary.MirrorPods++
 		return nil
 	}

@@ -70,7 +70,7 @@ type Summary struct {
 	Outside    int `json:"outside"`    // images that were not pulled from their mirror; only with asExisting
 	Skipped    int `json:"skipped"`    // objects
 	EndedPods  int `json:"endedPods"`  // left out; only with asExisting
-	MirrorPods int `json:"mirrorPods"` // left out; only with asExisting
+	MirrorPods int `json:"mirrorPods"` // left out, because the user is unknown
 	Errors     int `json:"errors"`
 }
 

@@ -65,7 +65,7 @@ const (
 	Unchanged    = mirror.Unchanged    // the update does not change this image
 	Malformed    = mirror.Malformed    // the image or its rewritten form is not a valid image reference
 	Denied       = mirror.Denied       // a rule in mode enforce denies the original image, so it is not rewritten
-	Ignored      = mirror.Ignored      // a mirror Pod, or a subresource that cannot change an image
+	Ignored      = mirror.Ignored      // a subresource that cannot change an image
 	NeverPulled  = mirror.NeverPulled  // imagePullPolicy is Never: kubelet looks the image up on the node by its name
 	Placeholder  = mirror.Placeholder  // the image is filled in later, by a controller or by another webhook
 	// Outcomes is the number of outcomes.

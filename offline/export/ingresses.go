@@ -30,6 +30,8 @@ func (x *exporter) ingresses() exportedKind {
 				{"claims" + s.suffix(), x.ingressClaims(s)},
 				{"paths" + s.suffix(), pathsOf(s)},
 				{"regexPaths" + s.suffix(), regexPaths(s)},
+				{"namesTLS" + s.suffix(), namesTLS(s)},
+				{"plainClasses" + s.suffix(), plainClasses(s)},
 			}
 		},
 		classes: func(s side) string { return "variables.classes" + s.suffix() + ".map(c,c.class)" },
@@ -107,11 +109,7 @@ func tlsChecks(e *policy.Entry) []check {
 	list := func(s side) string { return string(s) + ".spec.?tls.orValue([])" }
 	if tls["required"] != nil {
 		all = append(all, check{id: "tls.required", faults: func(s side) string {
-			names := list(s) + ".exists(t,string(t.?secretName.orValue(''))!=''||t.?hosts.orValue([]).exists(h,string(h)!=''))"
-			lacks := tlsLacks(s)
-			return when("!"+names+"&&!"+servedByTLS(s), "'spec.tls'", "''", choose("size("+list(s)+")==0",
-				"'is not set, so plain HTTP may be served; set it'",
-				"'has neither a host nor a Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts'")+"+"+lacks)
+			return when("!"+onlyTLS(s), "'spec.tls'", "''", tlsFault(s))
 		}})
 	}
 	if tls["coversHosts"] != nil {
@@ -127,7 +125,7 @@ func tlsChecks(e *policy.Entry) []check {
 			// A certificate has a host at any depth as a host of one label.
 			asCertified := "h.p.startsWith('**.')?h.p.substring(1):h.p"
 			covered := "p in t||p!='**'&&!p.startsWith('*.')&&('*.'+" + parent + ") in t"
-			return choose("size("+list(s)+")==0&&"+servedByTLS(s), "[]", bind("t", certified, bind("u", unnamed,
+			return choose("size("+list(s)+")==0&&"+onlyTLS(s), "[]", bind("t", certified, bind("u", unnamed,
 				"variables.hosts"+s.suffix()+".filter(h,!("+bind("p", asCertified, covered)+")).map(h,"+
 					bind("p", asCertified, fault("h.path", hostID, why))+")")))
 		}})

@@ -57,7 +57,7 @@ func serviceChecks(e *policy.Entry) []check {
 	)
 	if required, ok := annotations["requiredForLoadBalancer"].([]any); ok {
 		all = append(all, check{id: "annotations.requiredForLoadBalancer", faults: func(s side) string {
-			return choose(isLoadBalancer(s), requiredAnnotations(required, s), "[]")
+			return choose(isLoadBalancer(s), requiredAnnotations(required, s, nil), "[]")
 		}})
 	}
 	return all

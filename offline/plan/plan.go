@@ -154,6 +154,10 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 		p.skip(object, "not validated")
 		return nil
 	}
+	if p.old.OmitsMirrorPod(was) || p.new.OmitsMirrorPod(is) {
+		p.report.Summary.MirrorPods++
+		return nil
+	}
 	p.count(was, is, from)
 	if sameAnswer(was, is) {
 		p.report.Summary.Unchanged++

@@ -178,6 +178,10 @@ func TestInput(t *testing.T) {
 			name: "a Pod that ended", input: strings.Replace(bad, `"spec"`, `"status": {"phase": "Failed"}, "spec"`, 1),
 		},
 		{
+			name:  "a mirror Pod",
+			input: strings.Replace(bad, `"metadata": {`, `"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}, `, 1),
+		},
+		{
 			name:   "a review",
 			input:  `{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}`,
 			errors: []string{"stdin:1: this is a review, not a manifest: use evergate review --admission-review"},

@@ -164,6 +164,9 @@ func (w *textWriter) notes(r *Report) {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("warning:"), warning.text())
 	}
+	if s.MirrorPods > 0 {
+		fmt.Fprintf(&b, "left out: %s\n", count(s.MirrorPods, "mirror Pod"))
+	}
 	if s.EndedPods > 0 {
 		fmt.Fprintf(&b, "left out: %s that ended\n", count(s.EndedPods, "Pod"))
 	}

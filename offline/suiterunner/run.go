@@ -179,6 +179,8 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 	switch {
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0])
+	case report.Summary.MirrorPods > 0:
+		return nil, errors.New("the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user")
 	case len(report.Results) == 0:
 		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", obj.Kind)
 	}

@@ -130,7 +130,7 @@ func TestErrors(t *testing.T) {
 	dir := suites(t, map[string]string{
 		"a_test.yaml":   "policy: [absent.yaml]\ncases:\n- {name: a, " + pod + "}\n",
 		"b_test.yaml":   "policy: [policy.yaml]\ncase: []\n",
-		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n",
+		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n- {name: g, object: {apiVersion: v1, kind: Pod, metadata: {annotations: {kubernetes.io/config.mirror: x}}}}\n",
 		"two.yaml":      "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
 		".h_test.yaml":  "hidden",
 		"not-test.yaml": "no suite",
@@ -144,7 +144,8 @@ c_test.yaml:3:3: a: none.yaml: no such file or directory
 c_test.yaml:4:3: b: two.yaml contains more than one object: a case is about one object
 c_test.yaml:5:3: c: objects of kind Secret are not validated: leave the case out
 c_test.yaml:6:3: d: set: the policy has no rule in edge
-c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1`
+c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1
+c_test.yaml:9:3: g: the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -122,6 +122,9 @@ func ingress(r *rand.Rand) map[string]any {
 		key, value := hostAnnotation(r, "Ingress")
 		annotations[key] = value
 	}
+	if r.IntN(3) == 0 {
+		tlsAnnotations(r, annotations)
+	}
 	if len(annotations) > 0 {
 		meta["annotations"] = annotations
 	}
