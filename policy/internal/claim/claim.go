@@ -40,9 +40,11 @@ func claimOfText(s string, p match.HostPattern, at claimPlace) Claim {
 // recordClaim returns the claim of a text that is the name of a DNS record and claims p. See host.RecordNames.
 func recordClaim(s string, p match.HostPattern, at claimPlace) Claim {
 	c := claimOfText(s, p, at)
-	_, special := host.AboutName(s)
-	_, itself := host.AboutName(p.Name)
-	c.at.speaks = special && !itself && !c.at.unreadable
+	if !c.at.unreadable {
+		_, special := host.AboutName(s)
+		_, itself := host.AboutName(p.Name)
+		c.at.speaks = special && !itself
+	}
 	return c
 }
 

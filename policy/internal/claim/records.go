@@ -67,10 +67,10 @@ func oneName(s string) (match.HostPattern, bool) { return host.OneLabel(s), true
 
 // addSubject adds the common names of a literal subject.
 func (n *certificateNames) addSubject(subject string) {
-	if !n.r.Spend(len(subject) / 4) { // byte by byte
+	if !n.r.Spend(len(subject) / rule.StepBytes) { // to search it; CommonNames counts the rest
 		return
 	}
-	names, ok := host.CommonNames(subject)
+	names, ok := host.CommonNames(subject, n.r.Spend)
 	if !ok {
 		n.add(literalSubjectHost, 0, subject, func(string) (match.HostPattern, bool) { return match.EveryHost(), true })
 		return
@@ -163,11 +163,11 @@ func appendPropertyClaims(
 				return claims
 			}
 			grammar := table.grammar(name)
-			if grammar == nil || !r.Spend(len(value)) {
+			if grammar == nil {
 				continue
 			}
 			at := claimPlace{in: propertyHost(name), i: int32(i), j: int32(j)}
-			claims = appendClaims(claims, records, grammar, value, at)
+			claims = appendClaims(claims, records, grammar, value, at, r)
 			if len(claims) > len(records)+maxAnnotationHosts {
 				return claims
 			}
