@@ -36,18 +36,25 @@ func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) strin
 // claimsIn returns an expression for the claims in annotations, as package policy reads them: sorted by key, and at
 // most maxAnnotationHosts. keys is an expression for the sorted keys, and values for the map.
 func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) string {
-	var lists []string
+	var lists, known, all []string
 	for _, kind := range kinds {
 		t := hostAnnotations(x.hostAnnotations[kind])
 		if len(t) > 0 {
+			known = append(known, keys+".map(k,{'k':k,'g':"+t.grammar()+"}).filter(a,a.g!='')")
+			c := "c" + number(len(lists))
 			read := bind("v", "string("+values+"[a.k])", t.byGrammar("'"+field+"['+strings.quote(a.k)+']'", hosts))
-			lists = append(lists, keys+".map(k,{'k':k,'g':"+t.grammar()+"}).filter(a,a.g!='').map(a,"+read+").flatten()")
+			lists = append(lists, c+".map(a,"+read+").flatten()")
+			all = append(all, c+".map(a,a.k+' '+strings.quote(string("+values+"[a.k]))).join(' ')")
 		}
 	}
 	most := number(maxAnnotationHosts)
 	more := "[a[" + most + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " + most +
-		" names','key':h.key,'bad':'y'})"
-	return bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
+		" names','key':h.key,'bad':'y','all':" + strings.Join(all, "+") + "})"
+	claims := bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
+	for i, list := range slices.Backward(known) {
+		claims = bind("c"+number(i), list, claims)
+	}
+	return claims
 }
 
 // grammar returns an expression for the grammars of all keys that match the annotation k, with a plus sign after each.

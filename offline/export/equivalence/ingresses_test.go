@@ -203,17 +203,57 @@ ingresses:
 	many := newSubject(t, `
 services: [{name: s, mode: enforce, hosts: {denied: ["**.evil.example"]}}]
 `, export.Options{Targets: []export.Target{export.VAP}})
-	for _, n := range []int{999, 1000, 1001, 1500} {
-		service := map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{}, "metadata": map[string]any{
+	service := func(n int) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{}, "metadata": map[string]any{
 			"name": "s", "annotations": map[string]any{
 				"external-dns.alpha.kubernetes.io/hostname": strings.Repeat("a.example, ", n/2),
 				"external-dns.kubernetes.io/hostname":       strings.Repeat("b.example,,", n-n/2),
 			},
 		}}
-		many.compare(t, request{object: service, namespace: "team-a", user: "jane"})
 	}
-	if many.denied != 2 {
+	for _, n := range []int{999, 1000, 1001, 1500} {
+		for _, old := range []map[string]any{nil, service(n), service(2000)} {
+			many.compare(t, request{object: service(n), old: old, namespace: "team-a", user: "jane"})
+		}
+	}
+	if many.denied != 4 { // if the Service is new or changed
 		t.Errorf("%d Services are denied", many.denied)
+	}
+}
+
+// A host that is added next to a place in which it is idle is compared with the old object.
+func TestIdleHosts(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, `
+ingresses:
+- {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
+- {name: hosts, mode: enforce, hosts: {denied: [x.example]}}
+`, export.Options{Targets: []export.Target{export.VAP}})
+	places := []string{"rule", "tls", "external-dns.kubernetes.io/hostname", "konghq.com/host-aliases",
+		"nginx.ingress.kubernetes.io/server-alias", "cert-manager.io/alt-names"}
+	with := func(of ...string) map[string]any {
+		rules, annotations, spec := []any{map[string]any{"host": "a.example"}}, map[string]any{}, map[string]any{}
+		for _, place := range of {
+			switch place {
+			case "rule":
+				rules = append(rules, map[string]any{"host": "x.example"})
+			case "tls":
+				spec["tls"] = []any{map[string]any{"hosts": []any{"x.example"}}}
+			default:
+				annotations[place] = "x.example"
+			}
+		}
+		spec["rules"] = rules
+		return map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": spec,
+			"metadata": map[string]any{"name": "p", "annotations": annotations}}
+	}
+	for _, before := range places {
+		for _, added := range places {
+			s.compare(t, request{object: with(before, added), old: with(before), namespace: "team-a", user: "jane"})
+		}
+	}
+	if want := 3 * 3; s.denied != want { // an effective place next to an idle one
+		t.Errorf("%d updates are denied, want %d", s.denied, want)
 	}
 }
 

@@ -89,6 +89,7 @@ func endpointType() claimField { return claimField{path: "spec.endpoints[%d].rec
 func ownershipHost() claimField {
 	return claimField{
 		path:   "spec.endpoints[%d].targets",
+		key:    "targets", // the claim is not the claim of a name that is not valid
 		every:  "has the form of an ownership record of external-dns, which takes over the records of any host",
 		setOne: "; leave heritage= out",
 	}
@@ -166,10 +167,19 @@ func appendPropertyClaims(
 			if grammar == nil {
 				continue
 			}
-			at := claimPlace{in: propertyHost(name), i: int32(i), j: int32(j)}
-			claims = appendClaims(claims, records, grammar, value, at, r)
-			if len(claims) > len(records)+maxAnnotationHosts {
-				return claims
+			at, full := claimPlace{in: propertyHost(name), i: int32(i), j: int32(j)}, false
+			if claims, full = appendClaims(claims, records, grammar, value, at, r); full {
+				many := tooManyHosts(at.in, func(yield func(name, value string) bool) {
+					for i := range e.Endpoints {
+						for _, p := range e.Endpoints[i].Properties {
+							if !yield(p.Name, p.Value) {
+								return
+							}
+						}
+					}
+				}, r)
+				many.at.i, many.at.j = at.i, at.j
+				return append(claims, many)
 			}
 		}
 	}
