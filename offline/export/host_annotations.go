@@ -27,7 +27,7 @@ func unread(grammar string) bool { return grammar == "alb" || grammar == "uris" 
 type hostAnnotations []policy.HostAnnotation
 
 // annotationClaims returns an expression for the claims in metadata.annotations of an object, by the tables of the
-// given kinds, in this order. hosts is an expression for the claims of rules.
+// given kinds, in this order. hosts is an expression for the claims in fields.
 func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) string {
 	return x.claimsIn("variables.annotations"+s.suffix(), string(s)+".metadata.annotations", "metadata.annotations", hosts,
 		kinds...)
@@ -126,6 +126,8 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 		return choose("v in ['1','t','T','TRUE','true','True']", hosts+".filter(h,h.k=='"+atRule+
 			"'&&!h.p.startsWith('*')).map(h,"+
 			other+").filter(w,size(w)<="+number(maxHost)+").map(w,"+one("w", "w")+")", "[]")
+	case "target":
+		return choose("v==''", "[]", hosts+".filter(h,h.p.startsWith('*.')).map(h,"+one("'*'+h.p", "h.p")+")")
 	case "any":
 		return choose("v.trim()==''", "[]", "["+one("'**'", "v")+"]")
 	case "eskip":

@@ -89,8 +89,8 @@ const repeats = "(h.k=='" + atRepeated + "'||h.k=='" + atTLS + "')"
 
 // claimFaults returns an expression for the faults of the claims that meet a condition. It leaves out a claim that
 // repeats another one, as package policy does: if an earlier claim has the same identity, or if the hosts are idle and
-// any claim has the identity of hosts that are served. For texts that are not names, it leaves out a claim that is equal
-// to the previous claim.
+// any claim has the identity of hosts that are served. For texts that are not names, it leaves out a claim that is
+// equal to the previous claim.
 func claimFaults(claims, fails, why string) string {
 	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
 	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&" + repeats + "&&i>0&&" + same +

@@ -82,7 +82,7 @@ func (x *exporter) ingressClaims(s side) string {
 	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
 		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text),"+
 			claim("'spec.tls['+string(i)+'].hosts['+string(j)+']'", atTLS, oneLabel("v"), "v", "''")+")") + ").flatten()"
-	return hosts + "+" + tls + "+" + x.annotationClaims(s, hosts, "Ingress")
+	return bind("fields", hosts+"+"+tls, "fields+"+x.annotationClaims(s, "fields", "Ingress"))
 }
 
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.

@@ -324,7 +324,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "getambassador.io/config", "hosts.example/Any",
 			"hosts.example/a", "hosts.example/B"), value
 	}
-	return pick(r, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
+	return pick(r, "external-dns.kubernetes.io/hostname", "external-dns.alpha.kubernetes.io/target", "dns.example/target",
+		"cert-manager.io/common-name", "cert-manager.io/alt-names",
 		"cert-manager.io/ip-sans", "cert-manager.io/ip-sans",
 		"nginx.ingress.kubernetes.io/server-alias", "nginx.ingress.kubernetes.io/from-to-www-redirect",
 		"dns.example/server-alias",

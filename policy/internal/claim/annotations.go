@@ -140,7 +140,8 @@ func (t *hostAnnotationTable) grammar(key string) host.Grammar {
 	return g.grammar
 }
 
-// claiming yields the keys of the annotations that claim hosts, with their grammars: table by table, each sorted by key.
+// claiming yields the keys of the annotations that claim hosts, with their grammars. It takes one table after the
+// other, and sorts by key.
 func claiming(all map[string]string, tables []*hostAnnotationTable) iter.Seq2[string, host.Grammar] {
 	return func(yield func(string, host.Grammar) bool) {
 		for _, table := range tables {
@@ -233,11 +234,11 @@ func OfService(svc *object.Service, known *Annotations, r *rule.Recorder) []Clai
 	return known.claims("Service", &svc.Meta, []Claim{}, r)
 }
 
-// hostsOfRules yields the hosts of the claims that rules make.
-func hostsOfRules(claims []Claim) iter.Seq[match.HostPattern] {
-	return func(yield func(match.HostPattern) bool) {
+// hostsOf yields the hosts of claims in an object's fields. served is true for the hosts of rules.
+func hostsOf(claims []Claim) iter.Seq2[match.HostPattern, bool] {
+	return func(yield func(p match.HostPattern, served bool) bool) {
 		for i := range claims {
-			if claims[i].at.in().class == mainField && !yield(claims[i].HostPattern) {
+			if !yield(claims[i].HostPattern, claims[i].at.in().class == mainField) {
 				return
 			}
 		}
@@ -252,7 +253,7 @@ func appendClaims(
 	if !r.Spend(len(value) / rule.StepBytes) { // to search it; the grammar counts the rest
 		return claims, false
 	}
-	for name, p := range grammar(host.Value{Text: value, Rules: hostsOfRules(rules), Spend: r.Spend}) {
+	for name, p := range grammar(host.Value{Text: value, Hosts: hostsOf(rules), Spend: r.Spend}) {
 		if len(claims) == len(rules)+maxAnnotationHosts {
 			return claims, true
 		}

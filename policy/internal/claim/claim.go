@@ -139,7 +139,8 @@ func named(claims []Claim) (n int) {
 	return n
 }
 
-// differentHosts returns the number of different sets of hosts that an object claims.
+// differentHosts returns the number of different sets of hosts that an object claims. *.example counts once, even if it
+// covers one label in one field and any number of labels in another.
 func (c *Set) differentHosts(r *rule.Recorder) int {
 	if c.different == 0 {
 		different := make(map[match.HostPattern]struct{}, 1+named(c.List))
@@ -147,7 +148,7 @@ func (c *Set) differentHosts(r *rule.Recorder) int {
 			if !r.Spend(rule.LedgerSteps) {
 				break
 			}
-			different[c.List[i].HostPattern] = struct{}{}
+			different[c.List[i].asCertified()] = struct{}{}
 		}
 		c.different = len(different)
 	}

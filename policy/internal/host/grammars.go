@@ -13,8 +13,8 @@ import (
 // Value is the value of an annotation, with the parts of its object that grammars need.
 type Value struct {
 	Text string
-	// Rules yields the hosts in the rules of the object.
-	Rules iter.Seq[match.HostPattern]
+	// Hosts yields the hosts in the fields of the object, and whether the controller serves them.
+	Hosts iter.Seq2[match.HostPattern, bool]
 	// Spend counts the steps of reading the value, and reports whether the reader may continue. Readers call it for each
 	// element that they split off, because a text may have hundreds of thousands of elements. If Spend returns false, the
 	// result is incomplete.
@@ -58,6 +58,7 @@ func Grammars() map[string]Grammar {
 		"url":         urlHost,
 		"pathmatcher": pathMatcher,
 		"gardener":    gardenerNames,
+		"target":      wildcardRecords,
 	}
 }
 
@@ -136,11 +137,11 @@ func wwwRedirect(v Value) iter.Seq2[string, match.HostPattern] {
 		if on, err := strconv.ParseBool(v.Text); err != nil || !on { // the controller uses ParseBool, so 1 and T are true
 			return
 		}
-		for h := range v.Rules {
+		for h, served := range v.Hosts {
 			if !v.Spend(1) {
 				return
 			}
-			if h.Depth != match.HostItself {
+			if h.Depth != match.HostItself || !served {
 				continue
 			}
 			other, www := strings.CutPrefix(h.Name, "www.")
@@ -148,6 +149,23 @@ func wwwRedirect(v Value) iter.Seq2[string, match.HostPattern] {
 				other = "www." + h.Name
 			}
 			if len(other) <= match.MaxHost && !yield(other, match.ParseHost(other)) {
+				return
+			}
+		}
+	}
+}
+
+// wildcardRecords is the grammar of the external-dns annotation target. external-dns publishes the hosts in the rules
+// and in spec.tls (source/ingress.go). Their records point to the load balancer, unless the author of the object sets
+// another target by this annotation. In DNS, *.example covers any number of labels, and the record also answers for
+// _acme-challenge.example.
+func wildcardRecords(v Value) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		for h := range v.Hosts {
+			if v.Text == "" || !v.Spend(1) {
+				return
+			}
+			if h.Depth == match.OneLabelBelow && !yield("*."+h.Name, AnyDepth("*."+h.Name)) {
 				return
 			}
 		}
