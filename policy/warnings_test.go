@@ -80,6 +80,19 @@ func TestWarningsOfEntries(t *testing.T) {
 		"a record below a host, without wildcards":       {ingress("hosts: {allowed: ['**.a.example'], wildcards: deny}"), ""},
 		"a record below a host, over a denied host":      {ingress("hosts: {allowed: ['**.a.example'], denied: [x.y.a.example]}"), ""},
 		"a record below a host, of an entry that is off": {strings.Replace(ingress("hosts: {allowed: ['**.a.example']}"), "enforce", "off", 1), ""},
+		"unknown classes": {
+			"ingresses:\n- {name: a, mode: audit, hosts: {allowed: [x.example, '*.a.example']}}\n" +
+				"- {name: r, mode: enforce, match: {classNames: [internal]}, classNames: {allowed: [alb, nginx, traefik, '*', 'public-*']}}\n",
+			`unknown classes public-*, internal: hosts.allowed has *.a.example, which their controllers may serve at any depth; ` +
+				`add them to globbingClasses, as "!public-*" if * is one label`,
+		},
+		"unknown classes that are listed": {
+			"globbingClasses: ['int*', '!public-*']\ningresses:\n- {name: r, mode: enforce, hosts: {allowed: ['*.{namespace}.example']}, classNames: {allowed: [internal, 'public-*', public-a]}}\n", "",
+		},
+		"unknown classes, no wildcard": {ingress("hosts: {allowed: [a.example, '**.{namespace}.example']}, classNames: {allowed: [internal]}"), ""},
+		"unknown classes, wildcards denied": {
+			ingress("hosts: {allowed: ['*.a.example'], wildcards: deny}, classNames: {allowed: [internal]}"), "",
+		},
 		"hosts of other namespaces": {ingress(`hosts: {allowed: ["*.{namespace}.x.example", "{namespace}.apps.x.example"]}`),
 			"hosts.allowed has *.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can use hosts " +
 				"that other namespaces can use by the other; put {namespace} before the same number of labels"},

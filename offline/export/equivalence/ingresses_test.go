@@ -41,8 +41,11 @@ ingresses:
 - {name: deep, mode: audit, hosts: {allowed: ["**.com", "*.x.example"], denied: ["**.c.example"]}}
 `,
 		"globbing": `
-globbingClasses: [alb, "public-*"]
+globbingClasses: [other, "public-*", "!public-a", "!nginx", "!in*"]
 ingresses:
+- {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
+- {name: hosts, mode: enforce, hosts: {required: true, allowed: ["*.b.example.com", "**.example", "*.{namespace}.corp.example"], max: 1}}
+- {name: deep, mode: warn, hosts: {denied: [a.b.c.example, x.y.b.example.com], wildcards: deny, max: 2}}
 - {name: covered, mode: enforce, match: {classNames: ["public-*", alb]}, exclude: {classNames: [public-b]}, tls: {coversHosts: true}}
 - {name: class, mode: warn, classNames: {required: true}}
 - {name: none, mode: audit, exclude: {labels: [free]}, classNames: {allowed: []}}
@@ -93,7 +96,7 @@ func generateIngress(r *rand.Rand) request {
 func ingress(r *rand.Rand) map[string]any {
 	spec := map[string]any{}
 	if r.IntN(3) > 0 {
-		spec["ingressClassName"] = pick(r, "internal", "public-a", "public-b", "alb", "other")
+		spec["ingressClassName"] = pick(r, "internal", "public-a", "public-b", "alb", "nginx", "other")
 	}
 	if r.IntN(4) == 0 {
 		spec["defaultBackend"] = map[string]any{"service": map[string]any{"name": "x", "port": map[string]any{"number": 80}}}
@@ -116,7 +119,7 @@ func ingress(r *rand.Rand) map[string]any {
 		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X")
 	}
 	if r.IntN(3) == 0 {
-		annotations["kubernetes.io/ingress.class"] = pick(r, "internal", "public-a", "public-b", "alb", "other")
+		annotations["kubernetes.io/ingress.class"] = pick(r, "internal", "public-a", "public-b", "alb", "nginx", "other")
 	}
 	for r.IntN(3) == 0 {
 		key, value := hostAnnotation(r, "Ingress")

@@ -64,10 +64,14 @@ func OfIngress(
 			if !r.Spend(rule.StepsOf(1, host)) {
 				return nil
 			}
-			// Most lists of TLS hosts repeat the hosts in the rules in the same order. One claim is enough for both.
+			// Most lists of TLS hosts repeat the hosts in the rules in the same order. One claim is enough for both, unless
+			// the controller serves a wildcard at any depth.
 			if len(rules) > 0 && host == rules[0].Host {
+				rule := &claims[len(ing.Rules)-len(rules)]
 				rules = rules[1:]
-				continue
+				if rule.asCertified() == rule.HostPattern {
+					continue
+				}
 			}
 			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it does not add a claim
 				continue
