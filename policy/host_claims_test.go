@@ -111,6 +111,26 @@ func TestRecordsWithTargets(t *testing.T) {
 	}
 }
 
+// Configuration text for nginx claims every host if it can end its block, name hosts, or run code.
+func TestNginxConfiguration(t *testing.T) {
+	p := mustLoadIngressRule(t, `hosts: {allowed: [a.example]}`)
+	for text, claims := range map[string]bool{
+		"": false, "proxy_set_header A b; return 403;\nmore_set_headers 'A: value of a';": false,
+		"}": true, "if ($a) { return 403; }": true, "server_name x;": true, `"server_name" x;`: true, "listen 80 default_server;": true,
+		"include /tmp/x;": true, "access_by_lua '';": true, "js_content a.b;": true, "perl_set $a b;": true,
+	} {
+		for _, key := range []string{
+			"nginx.ingress.kubernetes.io/server-snippet", "nginx.ingress.kubernetes.io/Configuration-snippet", "nginx.org/server-snippets",
+		} {
+			ing := withHosts("a.example")
+			ing.Annotations = map[string]string{key: text}
+			if found := must(p.EvaluateIngress(creating, ing, nil, nil)); len(found) > 0 != claims {
+				t.Errorf("%s: %q: %v, want a claim: %t", key, text, sentences(found), claims)
+			}
+		}
+	}
+}
+
 // A host in a rule of the old object is pre-existing in all fields. A host that was only in spec.tls is not
 // pre-existing in a rule, and an added annotation is not pre-existing.
 func TestClaimsOfOldObjects(t *testing.T) {

@@ -78,7 +78,7 @@ func valuesOf(t *testing.T, kind, host string) map[string]string {
 		for _, a := range doc.HostAnnotations[kind] {
 			key := prefix + strings.ReplaceAll(a.Key, "*", "a")
 			switch a.Grammar {
-			case "addresses", "any", "www", "eskip", "pathmatcher", "target": // they do not contain the host
+			case "addresses", "any", "www", "eskip", "pathmatcher", "target", "nginxconf": // they do not contain the host
 			case "alb":
 				values[key] = `[{"hostHeaderConfig":{"values":["` + host + `"]}}]`
 			case "uris", "url":

@@ -130,6 +130,8 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 		return choose("v==''", "[]", hosts+".filter(h,h.p.startsWith('*.')).map(h,"+one("'*'+h.p", "h.p")+")")
 	case "any":
 		return choose("v.trim()==''", "[]", "["+one("'**'", "v")+"]")
+	case "nginxconf":
+		return choose("v.matches('[{}]|server_name|listen|include|_by_lua|js_|perl')", "["+one("'**'", "v")+"]", "[]")
 	case "eskip":
 		return choose(eskipNamesHosts(), "["+one("'**'", "v")+"]", "[]")
 	}

@@ -316,7 +316,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	case 1:
 		value = pick(r, "192.0.2.1, ::ffff:192.0.2.2", "2001:DB8::1,x", "192.0.2.01", "fe80::1%eth0", "::,", "1.2.3", value)
 	case 3:
-		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
+		value = pick(r, "proxy_set_header A b;", "} server { server_name b.example.com; ", "listen 80;", "access_by_lua x;",
+			`Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
 			`Path("Host\"")`, `"Host`, `PathRegexp(/^Host/)`, "`Host`", `a"\`, `"a\" Host" Ho"b"s"c"t`, value)
 	}
 	if kind == "Service" {
@@ -325,6 +326,7 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 			"dns.example/hostname", "haproxy-ingress.github.io/server-alias", "ingress.kubernetes.io/redirect-from-regex",
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "zalando.org/dnsname", "coredns.io/hostname",
 			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "getambassador.io/config", "hosts.example/Any",
+			"haproxy.org/route-acl", "haproxy.com/backend-config-snippet", "dns.example/config-backend",
 			"hosts.example/a", "hosts.example/B"), value
 	}
 	return pick(r, "external-dns.kubernetes.io/hostname", "external-dns.alpha.kubernetes.io/target", "dns.example/target",
@@ -334,7 +336,9 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 		"dns.example/server-alias",
 		"haproxy-ingress.github.io/server-alias-regex", "traefik.ingress.kubernetes.io/router.tls.domains.0.main",
 		"traefik.ingress.kubernetes.io/Router.tls.domains.0.x.sans", "konghq.com/snis", "zalando.org/skipper-predicate",
-		"zalando.org/skipper-routes", "dns.example/hostname", "traefik.ingress.kubernetes.io/router.pathmatcher",
+		"zalando.org/skipper-routes", "dns.example/hostname", "nginx.ingress.kubernetes.io/server-snippet",
+		"dns.example/configuration-snippet", "nginx.org/location-snippets", "haproxy.org/backend-config-snippet",
+		"ingress.kubernetes.io/config-tcp-service", "traefik.ingress.kubernetes.io/router.pathmatcher",
 		"dns.gardener.cloud/dnsnames", "k8s.ngrok.com/url", "hosts.example/any", "hosts.example/A",
 		"hosts.example/b"), value
 }

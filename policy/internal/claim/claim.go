@@ -195,10 +195,10 @@ func serves(key string) bool {
 	switch name {
 	case "server-alias", "server-alias-regex", "redirect-from", "redirect-from-regex", "from-to-www-redirect",
 		"host-aliases", "hostname-extension", "skipper-predicate", "skipper-routes", "router.pathmatcher", "domain", "url",
-		"config", "host", "fqdn":
+		"config", "host", "fqdn", "route-acl", "config-backend", "config-tcp-service":
 		return true
 	}
-	return strings.HasPrefix(name, "conditions.")
+	return strings.HasPrefix(name, "conditions.") || strings.Contains(name, "-snippet")
 }
 
 // Identity returns the identity of a finding of the given check about a host.

@@ -55,6 +55,7 @@ func Grammars() map[string]Grammar {
 		"any":         anyHost,
 		"alb":         albConditions,
 		"eskip":       eskipHosts,
+		"nginxconf":   nginxConfiguration,
 		"url":         urlHost,
 		"pathmatcher": pathMatcher,
 		"gardener":    gardenerNames,
@@ -176,6 +177,19 @@ func wildcardRecords(v Value) iter.Seq2[string, match.HostPattern] {
 func anyHost(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		if strings.TrimSpace(v.Text) != "" {
+			yield(v.Text, match.EveryHost())
+		}
+	}
+}
+
+// nginxConfiguration is the grammar of configuration text that a controller writes into a server or a location of
+// nginx. The text can serve other hosts if it ends that block, sets the names or ports of the server, includes a file
+// or runs code. A text with a brace or with such a directive claims every host.
+func nginxConfiguration(v Value) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		words := []string{"{", "}", "server_name", "listen", "include", "_by_lua", "js_", "perl"}
+		hasWord := func(word string) bool { return strings.Contains(v.Text, word) }
+		if v.Spend(stepsOf(v.Text)) && slices.ContainsFunc(words, hasWord) {
 			yield(v.Text, match.EveryHost())
 		}
 	}

@@ -235,7 +235,7 @@ func TestEffortOfTexts(t *testing.T) {
 // kind is a list too, if its grammar is not known to read the value as a whole.
 func listAnnotations(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	whole := []string{"any", "alb", "eskip", "url", "pathmatcher", "www", "target"}
+	whole := []string{"any", "alb", "eskip", "url", "pathmatcher", "www", "target", "nginxconf"}
 	all := map[string]map[string]bool{}
 	for _, row := range hostAnnotations(t) {
 		for _, kind := range row.kinds {
