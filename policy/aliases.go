@@ -101,5 +101,9 @@ type TemplateImage = images.TemplateImage
 // must have a dot, and its last label must consist of at least two letters or begin with xn--.
 func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
 
+// DefaultGlobbingClasses returns the Ingress classes whose controllers serve names at any depth for *.example in a
+// rule, unless the policy lists them after !.
+func DefaultGlobbingClasses() []string { return claim.DefaultGlobbingClasses() }
+
 // HostAnnotation is an annotation by which objects of a kind claim hosts.
 type HostAnnotation = claim.HostAnnotation

@@ -305,7 +305,7 @@ func TestStepsOfElements(t *testing.T) {
 		"bytes of a common name": {8 + 1, func(n int) reviewed { // to read it, to look it up
 			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{CommonName: "-" + strings.Repeat(".x", 16*n)}}
 		}},
-		"bytes of a subject": {8, func(n int) reviewed {
+		"attributes of a subject": {9, func(n int) reviewed {
 			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{LiteralSubject: strings.Repeat("O=a.bcd,", 4*n)}}
 		}},
 		"the same name of a Certificate": {1, func(n int) reviewed { // one claim
@@ -410,8 +410,19 @@ func TestStepsOfElements(t *testing.T) {
 			value := strings.Repeat(",", 3200)
 			return reviewed{rules: rules(n, "services", "hosts: {max: 1}"), obj: &object.Service{Meta: annotated([]string{domainName}, value)}}
 		}},
-		"bytes of conditions": {4, func(n int) reviewed {
-			value := "[" + strings.Repeat("{}, ", n) + "{}]"
+		"empty elements of an annotation": {33, func(n int) reviewed {
+			return service("hosts: {max: 1}", &object.Service{Meta: annotated([]string{domainName}, strings.Repeat(",", 32*n))})
+		}},
+		"bytes of an annotation in eskip": {9, func(n int) reviewed {
+			return ingress("hosts: {max: 1}", &object.Ingress{Meta: annotated([]string{"zalando.org/skipper-routes"}, strings.Repeat("x", 32*n))})
+		}},
+		"hosts with www": {2, func(n int) reviewed { // to read each of them, and again for the annotation
+			ing := hosts(each(n, "*.h%d"))
+			ing.Meta = annotated([]string{"nginx.ingress.kubernetes.io/from-to-www-redirect"}, "true")
+			return ingress("hosts: {max: 1000}", ing)
+		}},
+		"bytes of conditions": {33, func(n int) reviewed {
+			value := "[" + strings.Repeat("{},     ", 4*n) + "{}]"
 			ing := &object.Ingress{Meta: annotated([]string{"alb.ingress.kubernetes.io/conditions.a"}, value)}
 			return ingress("hosts: {max: 1}", ing)
 		}},

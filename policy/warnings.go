@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/mirror"
@@ -14,12 +15,13 @@ import (
 // entryWarnings are warnings about entries that load but do not match any object, or do not let any object pass.
 type entryWarnings struct {
 	errs      strict.Collector
+	known     *claim.Annotations
 	remaining int // the number of pattern comparisons that are left of rule.MaxCompared
 }
 
 // warnings returns warnings about the policy's entries, in the same order.
-func (b *blocks) warnings(t *mirror.Table) strict.Errors {
-	w := entryWarnings{remaining: rule.MaxCompared}
+func (b *blocks) warnings(t *mirror.Table, known *claim.Annotations) strict.Errors {
+	w := entryWarnings{known: known, remaining: rule.MaxCompared}
 	for h := range b.headers {
 		w.checkReach(h)
 	}
@@ -35,6 +37,7 @@ func (b *blocks) warnings(t *mirror.Table) strict.Errors {
 	w.checkMinions(b.Ingresses)
 	w.checkContradictions(b, t)
 	w.checkDisjoint(b)
+	w.checkClasses(b.Ingresses)
 	return w.errs.Errors()
 }
 

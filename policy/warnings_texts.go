@@ -23,6 +23,36 @@ func (w *entryWarnings) checkDeniedPaths(h *rule.Header, denied []pathPart) {
 	}
 }
 
+// checkClasses warns about entries for Ingress classes whose controllers may match * with several labels, if a wildcard
+// of one label is allowed in the block.
+func (w *entryWarnings) checkClasses(entries []ingressesEntry) {
+	wildcard := ""
+	for i := range entries {
+		if e := &entries[i]; e.Mode != Off && e.Hosts != nil && !bool(e.Hosts.Wildcards) {
+			for _, t := range e.Hosts.Allowed {
+				if s := t.String(); wildcard == "" && strings.HasPrefix(s, "*.") {
+					wildcard = s
+				}
+			}
+		}
+	}
+	for i := range entries {
+		e := &entries[i]
+		var unknown []match.Glob
+		if e.ClassNames != nil {
+			unknown = slices.Clone(e.ClassNames.Allowed)
+		}
+		if e.Match != nil {
+			unknown = append(unknown, e.Match.ClassNames...)
+		}
+		unknown = slices.DeleteFunc(unknown, w.known.KnowsClass)
+		if wildcard != "" && len(unknown) > 0 {
+			w.warn(&e.Header, "unknown classes %s: hosts.allowed has %s, which their controllers may serve at any depth; "+
+				`add them to globbingClasses, as %q if * is one label`, text.List(unknown), wildcard, "!"+unknown[0])
+		}
+	}
+}
+
 func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

@@ -134,7 +134,7 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, o options) error {
 			}
 		}
 	}
-	return printWorst(w, all)
+	return errors.Join(printWorst(w, all), m.measureScaling(ctx, w, o))
 }
 
 // printWorst prints the ten worst rows and whether every row keeps its limits. It returns an error with the number of

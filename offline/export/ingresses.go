@@ -2,6 +2,7 @@ package export
 
 import (
 	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
@@ -60,14 +61,11 @@ func classesOf(s side) string {
 		".metadata.?annotations[?'" + classAnnotation + "'].orValue(''))}].filter(c,c.class!='')"
 }
 
-// ruleHosts returns an expression for the claims of the rules of an Ingress and of its default backend. With globbing
-// classes, *.x in a rule includes names at any depth.
+// ruleHosts returns an expression for the claims of the rules of an Ingress and of its default backend. If a class of
+// the Ingress is a globbing class, *.x in a rule includes names at any depth.
 func (x *exporter) ruleHosts(s side) string {
-	pattern := oneLabel("v")
-	if globbing := texts(x.settings["globbingClasses"]); len(globbing) > 0 {
-		pattern = bind("o", pattern, "o.startsWith('*.')&&variables.classes"+s.suffix()+".exists(c,"+
-			globs(globbing, "c.class")+")?'*'+o:o")
-	}
+	pattern := bind("o", oneLabel("v"), "o.startsWith('*.')&&variables.classes"+s.suffix()+".exists(c,"+
+		x.isGlobbing("c.class")+")?'*'+o:o")
 	rules := string(s) + ".spec.?rules.orValue([])"
 	const path = "'spec.rules['+string(i)+'].host'"
 	backend := "(has(" + string(s) + ".spec.defaultBackend)?[" + everyClaim("'spec.defaultBackend'", atBackend) + "]:[])"
@@ -77,14 +75,35 @@ func (x *exporter) ruleHosts(s side) string {
 		")+"+backend)
 }
 
+// isGlobbing returns a condition that a class is a globbing class, as package policy decides.
+func (x *exporter) isGlobbing(class string) string {
+	var listed, oneLabel []string
+	for _, c := range texts(x.settings["globbingClasses"]) {
+		if name, not := strings.CutPrefix(c, "!"); not {
+			oneLabel = append(oneLabel, name)
+		} else {
+			listed = append(listed, c)
+		}
+	}
+	byDefault := globs(policy.DefaultGlobbingClasses(), class)
+	if len(oneLabel) > 0 {
+		byDefault = allOf("!("+globs(oneLabel, class)+")", byDefault)
+	}
+	if len(listed) == 0 {
+		return byDefault
+	}
+	return anyOf(globs(listed, class), byDefault)
+}
+
 // ingressClaims returns an expression for the claims of all places in an Ingress. A host in spec.tls does not count
-// if a rule also has it.
+// if a rule also has it, unless the controller serves a wildcard at any depth.
 func (x *exporter) ingressClaims(s side) string {
 	hosts := "variables.hosts" + s.suffix()
 	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
-		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text),"+
+		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text&&!"+hosts+
+			"[j].p.startsWith('**.')),"+
 			claim("'spec.tls['+string(i)+'].hosts['+string(j)+']'", atTLS, oneLabel("v"), "v", "''")+")") + ").flatten()"
-	return hosts + "+" + tls + "+" + x.annotationClaims(s, hosts, "Ingress")
+	return bind("fields", hosts+"+"+tls, "fields+"+x.annotationClaims(s, "fields", "Ingress"))
 }
 
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
