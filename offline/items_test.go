@@ -14,25 +14,17 @@ import (
 // itemsOf returns the objects and errors of a List, one per line. If slowly is true, the decoder reads everything.
 func itemsOf(r io.Reader, slowly bool) (lines []string, continued string) {
 	s := newJSONStream(r, Origin{File: "list"})
-	for {
-		if s.items != nil && slowly {
-			if err := s.leaveItems(); err != nil {
-				return append(lines, err.Error()), ""
-			}
-		}
-		object, found, err := s.step()
-		switch {
-		case errors.Is(err, io.EOF):
-			return lines, s.continued
-		case err != nil:
+	s.slow = slowly
+	s.each(func(object Object, err error) bool {
+		if err != nil {
 			lines = append(lines, err.Error())
-		case found:
-			lines = append(
-				lines,
-				fmt.Sprint(object.Origin, " ", object.APIVersion, " ", object, " ", object.phase, " ", len(object.JSON)),
-			)
+			return true
 		}
-	}
+		lines = append(lines,
+			fmt.Sprint(object.Origin, " ", object.APIVersion, " ", object, " ", object.phase, " ", len(object.JSON)))
+		return true
+	})
+	return lines, s.continued
 }
 
 // Items and errors are the same as with a decoder.

@@ -3,7 +3,6 @@ package offline
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -21,18 +20,8 @@ type jsonStream struct {
 	at    Origin      // of the object that is being read; Document counts the documents begun
 	fixed int         // the line of all objects; 0 if lines counts lines
 	once  bool        // an item is valid until the next item is read
-
-	claimed   bool // a document has an apiVersion or a kind
-	malformed bool // the text is not JSON, so claimed may be incomplete
-
-	// The document that is being read.
-	open    bool
-	begin   Origin
-	head    typeMeta
-	members []byte // its JSON so far, without the items of a List
-	list    bool   // it has items
-	inItems bool
-	items   *itemReader // reads the items until dec has to read the rest; then nil
+	slow  bool        // dec reads all items
+	yaml  *yamlStream // reads the rest, which is not JSON; otherwise nil
 
 	continued string // metadata.continue of the last List
 }
@@ -56,149 +45,145 @@ func (s *jsonStream) lineOf(offset int64) int {
 	return s.lines.lineOf(offset)
 }
 
-func (s *jsonStream) documents() int { return s.at.Document }
+func (s *jsonStream) documents() int {
+	if s.yaml != nil {
+		return s.yaml.documents()
+	}
+	return s.at.Document
+}
 
-func (s *jsonStream) claims() bool { return s.claimed }
+// errStop is the error if the receiver of objects wants no more.
+var errStop = errors.New("stop")
 
-// mayClaim reports whether the text is not JSON, but its beginning has an apiVersion or a kind.
-func (s *jsonStream) mayClaim(head []byte) bool { return s.malformed && claimsKind(head) }
-
-// next returns the next object, or io.EOF. After an error it continues with the next object, unless the text is not
-// JSON.
-func (s *jsonStream) next() (Object, error) {
+// each yields the objects. After an error it continues with the next object, unless the text is not JSON.
+func (s *jsonStream) each(yield yieldFunc) bool {
 	for {
-		object, found, err := s.step()
-		if found || err != nil {
-			return object, err
+		switch err := s.document(yield); {
+		case err == nil:
+		case err == io.EOF: //nolint:errorlint // only io.EOF itself is the end; io.ErrUnexpectedEOF does not wrap an error
+			return s.yaml == nil || s.yaml.each(yield)
+		case errors.Is(err, errStop):
+			return false
+		default:
+			return yield(Object{}, s.broken(err)) // the text after malformed JSON cannot be trusted
 		}
 	}
 }
 
-// step reads a part of a document. Not every part completes an object.
-func (s *jsonStream) step() (object Object, found bool, err error) {
-	switch {
-	case s.inItems:
-		return s.item()
-	case s.open:
-		return s.member()
-	default:
-		return Object{}, false, s.document()
-	}
-}
-
-// document begins the next document.
-func (s *jsonStream) document() error {
+// document reads the next document. Like kubectl, it reads text that does not continue with JSON as YAML.
+func (s *jsonStream) document(yield yieldFunc) error {
 	s.lines.begun = s.lines.read
 	kind := s.dec.PeekKind()
-	_, err := s.dec.ReadToken()
-	if err == io.EOF { //nolint:errorlint // only io.EOF itself is the end; io.ErrUnexpectedEOF does not wrap an error
+	rest := s.dec.UnreadBuffer()
+	if next := bytes.TrimLeft(rest, " \t\r\n"); s.fixed == 0 && len(next) > 0 && next[0] != '{' && next[0] != '[' {
+		s.yaml = newYAMLStream(io.MultiReader(bytes.NewReader(rest), s.lines.r), s.at)
+		line := s.lineOf(s.dec.InputOffset())
+		s.yaml.split.read, s.yaml.split.doc.line = line-1, line
 		return io.EOF
 	}
-	s.at.Document, s.at.Item = s.at.Document+1, 0
-	if err != nil {
-		return s.broken(err)
+	if _, err := s.dec.ReadToken(); err != nil {
+		if err != io.EOF { //nolint:errorlint // likewise
+			s.at.Document++
+		}
+		return err
 	}
-	s.at.Line = s.lineOf(s.dec.InputOffset() - 1)
-	switch kind {
-	case '{':
-	case '[':
-		s.claimed = s.claimed || s.claimsInList()
-		return s.broken(errNoObject("a list is not a Kubernetes object: make it the items of a v1 List"))
-	default:
-		return s.broken(errNoObject(kindWord(kind) + " is not a Kubernetes object"))
+	s.at.Document, s.at.Item, s.at.Line = s.at.Document+1, 0, s.lineOf(s.dec.InputOffset()-1)
+	if kind == '{' {
+		l := jsonList{jsonStream: s, begin: s.at}
+		return l.read(yield)
 	}
-	s.open, s.begin, s.head, s.members, s.list = true, s.at, typeMeta{}, []byte{'{'}, false
+	for s.dec.StackDepth() > 0 {
+		if _, err := s.dec.ReadToken(); err != nil {
+			return err
+		}
+	}
+	what := kindWord(kind) + " is not a Kubernetes object"
+	if kind == '[' {
+		what += ": make it the items of a v1 List"
+	}
+	return send(yield, Object{}, &inputError{Origin: s.at, Err: errors.New(what), foreign: true})
+}
+
+func send(yield yieldFunc, object Object, err error) error {
+	if !yield(object, err) {
+		return errStop
+	}
 	return nil
 }
 
-// errNoObject is the error about a value that is not a JSON object.
-type errNoObject string
-
-func (e errNoObject) Error() string { return string(e) }
-
-// member reads one member of the document, or its end: then the document is an object, unless it was a List.
-func (s *jsonStream) member() (object Object, found bool, err error) {
-	token, err := s.dec.ReadToken()
-	if err != nil {
-		return Object{}, false, s.broken(err)
-	}
-	if token.Kind() == '}' {
-		return s.end()
-	}
-	name := token.String()
-	s.claimed = s.claimed || s.isClaim(name)
-	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
-		_, err := s.dec.ReadToken()
-		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {
-			s.items = newItemReader(s.lines.r, s.dec.UnreadBuffer(), s.lineOf(s.dec.InputOffset()))
-		}
-		return Object{}, false, err
-	}
-	value, err := s.dec.ReadValue()
-	if err != nil {
-		return Object{}, false, s.broken(err)
-	}
-	switch {
-	case value.Kind() != '"':
-	case name == "kind":
-		s.head.Kind = unquote(value)
-	case name == "apiVersion":
-		s.head.APIVersion = unquote(value)
-	}
-	s.members, _ = jsontext.AppendQuote(s.members, name) // the decoder has rejected invalid UTF-8
-	s.members = append(append(append(s.members, ':'), value...), ',')
-	return Object{}, false, nil
+// jsonList reads a document that may be a List.
+type jsonList struct {
+	*jsonStream
+	begin  Origin
+	head   typeMeta
+	isList bool       // it has items
+	held   []heldItem // items that cannot be read before the kind is known
+	size   int        // of held, in bytes
 }
 
-// isClaim reports whether the member whose name was read last is the apiVersion or the kind of a Kubernetes object. A
-// number is the apiVersion of a Grafana file, and never of a Kubernetes object.
-func (s *jsonStream) isClaim(name string) bool {
-	return name == "kind" || name == "apiVersion" && s.dec.PeekKind() != '0'
+// heldItem is an item that is read when the kind of its List is known.
+type heldItem struct {
+	at    Origin
+	value jsontext.Value
 }
 
-// claimsInList reports whether the first element of a list is an object with an apiVersion or a kind. The opening
-// bracket has been read.
-func (s *jsonStream) claimsInList() bool {
-	if s.dec.PeekKind() != '{' {
-		return false
-	}
-	_, err := s.dec.ReadToken()
-	for err == nil && s.dec.PeekKind() == '"' {
-		var token jsontext.Token
-		if token, err = s.dec.ReadToken(); err != nil {
-			break
+// read reads the document. It yields the items of a List, or one object.
+func (l *jsonList) read(yield yieldFunc) error {
+	members := []byte{'{'} // without the items of a List
+	for {
+		token, err := l.dec.ReadToken()
+		if err != nil {
+			return err
 		}
-		if s.isClaim(token.String()) {
-			return true
+		if token.Kind() == '}' {
+			return l.end(append(members[:max(1, len(members)-1)], '}'), yield)
 		}
-		err = s.dec.SkipValue()
+		name := token.String()
+		if items := l.dec.PeekKind(); name == "items" && l.mayBeList(items) {
+			if l.isList, err = true, l.items(items, yield); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := l.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		switch {
+		case value.Kind() != '"':
+		case name == "kind":
+			l.head.Kind = unquote(value)
+		case name == "apiVersion":
+			l.head.APIVersion = unquote(value)
+		}
+		members, _ = jsontext.AppendQuote(members, name) // the decoder has rejected invalid UTF-8
+		members = append(append(append(members, ':'), value...), ',')
 	}
-	return false
 }
 
-// mayBeList reports whether the member items makes the document a List. kubectl prints the kind after the items.
-func (s *jsonStream) mayBeList(items jsontext.Kind) bool {
-	return items == '[' && s.head.Kind == "" || (items == '[' || items == 'n') && isList(s.head.Kind)
+// mayBeList reports whether the member items makes the document a List. As in kubectl, the kind of a List need not end
+// in List, and may follow the items.
+func (l *jsonList) mayBeList(items jsontext.Kind) bool {
+	return items == '[' && (l.head.Kind == "" || isKind(l.head.Kind)) || items == 'n' && isList(l.head.Kind)
 }
 
-// end ends the document.
-func (s *jsonStream) end() (object Object, found bool, err error) {
-	s.open = false
-	switch {
-	case !s.list && s.head == typeMeta{"v1", "List"}: // a List without items
-		return Object{}, false, nil
-	case !s.list:
-		object, err = newObject(s.begin, append(s.members[:max(1, len(s.members)-1)], '}'), typeMeta{})
-		return object, err == nil, err
-	case !isList(s.head.Kind):
-		return Object{}, false, &inputError{
-			Origin: s.begin, foreign: true,
-			Err: fmt.Errorf("it has items, but its kind is %s: the kind of a list ends in List, such as PodList",
-				text.Quote(s.head.Kind)),
+// end yields the object in a document, or the items that were held.
+func (l *jsonList) end(members jsontext.Value, yield yieldFunc) error {
+	if !l.isList && l.head == (typeMeta{"v1", "List"}) { // a List without items
+		return nil
+	}
+	if !l.isList || !isList(l.head.Kind) {
+		if object, err := newObject(l.begin, members, typeMeta{}); !l.isList || err != nil {
+			return send(yield, object, err)
 		}
 	}
-	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))
-	return Object{}, false, nil
+	l.continued = continueOf(members)
+	for _, item := range l.held {
+		if err := l.item(item.at, item.value, nil, yield); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // continueOf returns metadata.continue of a List. The items are not part of list.
@@ -210,99 +195,120 @@ func continueOf(list jsontext.Value) string {
 	return unquote(value)
 }
 
-// item reads one item of a List, or the end of its items.
-func (s *jsonStream) item() (object Object, found bool, err error) {
-	if s.items != nil {
-		value, line, ok := s.items.next()
+// items reads the items of a List.
+func (l *jsonList) items(kind jsontext.Kind, yield yieldFunc) error {
+	if _, err := l.dec.ReadToken(); kind == 'n' || err != nil {
+		return err
+	}
+	if !l.slow {
+		items := newItemReader(l.lines.r, l.dec.UnreadBuffer(), l.lineOf(l.dec.InputOffset()))
+		if err := l.fast(items, yield); err != nil {
+			return err
+		}
+	}
+	for {
+		l.lines.begun = l.lines.read
+		if l.dec.PeekKind() == ']' {
+			_, err := l.dec.ReadToken()
+			l.at.Item = 0
+			return err
+		}
+		value, err := l.dec.ReadValue()
+		l.at.Item++
+		if err != nil {
+			return err
+		}
+		l.at.Line = l.lineOf(l.dec.InputOffset() - int64(len(value)))
+		if err := l.item(l.at, value.Clone(), nil, yield); err != nil {
+			return err
+		}
+	}
+}
+
+// fast reads items until dec has to read the rest.
+func (l *jsonList) fast(items *itemReader, yield yieldFunc) error {
+	for {
+		value, line, ok := items.next()
 		if !ok {
-			return Object{}, false, s.leaveItems()
+			return l.leave(items)
 		}
-		s.at.Item++
-		if s.at.Line = line; s.fixed > 0 {
-			s.at.Line = s.fixed
+		l.at.Item++
+		if l.at.Line = line; l.fixed > 0 {
+			l.at.Line = l.fixed
 		}
-		if !s.once {
+		if !l.once {
 			value = bytes.Clone(value)
 		}
-		if s.items.headed {
-			object, err = s.items.head.object(s.at, value, s.head.item())
-		} else {
-			object, err = newObject(s.at, value, s.head.item())
+		var head *header
+		if items.headed {
+			head = &items.head
 		}
-		return s.noList(object, err)
-	}
-	s.lines.begun = s.lines.read
-	if s.dec.PeekKind() == ']' {
-		_, err := s.dec.ReadToken()
-		s.inItems, s.at.Item = false, 0
-		return Object{}, false, err
-	}
-	value, err := s.dec.ReadValue()
-	s.at.Item++
-	if err != nil {
-		return Object{}, false, s.broken(err)
-	}
-	s.at.Line = s.lineOf(s.dec.InputOffset() - int64(len(value)))
-	object, err = newObject(s.at, value.Clone(), s.head.item())
-	return s.noList(object, err)
-}
-
-// noList returns an item. It returns an error for a List, because the items of a nested List are not searched.
-func (s *jsonStream) noList(object Object, err error) (Object, bool, error) {
-	if err == nil && isList(object.Kind) {
-		if items, _ := member(object.JSON, "items"); items != nil {
-			err = s.at.Errorf("a %s within a List: move its items to the outer List", text.Name(object.Kind))
+		if err := l.item(l.at, value, head, yield); err != nil {
+			return err
 		}
 	}
-	return object, err == nil, err
 }
 
-// leaveItems lets dec read the text after the items as the rest of a list. The text may be malformed.
-func (s *jsonStream) leaveItems() error {
-	rest, line, element := s.items.rest()
+// leave lets dec read the text after the items as the rest of a list. The text may be malformed.
+func (l *jsonList) leave(items *itemReader) error {
+	rest, line, element := items.rest()
 	before := `{"items":[`
 	if element {
 		before += "null"
 	}
-	s.items = nil
-	s.lines = &lineReader{r: io.MultiReader(strings.NewReader(before), rest), line: line}
-	s.dec = jsontext.NewDecoder(s.lines)
-	for s.dec.InputOffset() < int64(len(before)) {
-		if _, err := s.dec.ReadToken(); err != nil {
-			return s.broken(err)
+	l.lines = &lineReader{r: io.MultiReader(strings.NewReader(before), rest), line: line}
+	l.dec = jsontext.NewDecoder(l.lines)
+	for l.dec.InputOffset() < int64(len(before)) {
+		if _, err := l.dec.ReadToken(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// broken ends the stream, because the text after malformed JSON cannot be trusted.
+// item yields an item, whose header may have been read. The items of a nested List are not searched, so a nested List
+// is an error. An item that is not an object is held until the kind of the List is known.
+func (l *jsonList) item(at Origin, value jsontext.Value, head *header, yield yieldFunc) (err error) {
+	var object Object
+	if head != nil {
+		object, err = head.object(at, value, l.head.item())
+	} else {
+		object, err = newObject(at, value, l.head.item())
+	}
+	switch {
+	case err != nil && l.head.Kind == "":
+		l.held = append(l.held, heldItem{at, bytes.Clone(value)})
+		if l.size += len(value); l.size > maxJSON {
+			return errLongJSON
+		}
+		return nil
+	case err == nil && isList(object.Kind):
+		if items, _ := member(value, "items"); items != nil {
+			err = at.Errorf("a %s within a List: move its items to the outer List", text.Name(object.Kind))
+		}
+	}
+	return send(yield, object, err)
+}
+
+// broken returns the error about text that is not JSON.
 func (s *jsonStream) broken(err error) error {
 	at := s.at
 	syntactic, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
 	if isSyntax {
 		at.Line = s.lineOf(syntactic.ByteOffset)
 	}
-	claimed := s.claimed
-	*s = *newJSONStream(strings.NewReader(""), s.at)
-	s.claimed, s.malformed = claimed, isSyntax
 	if errors.Is(err, errLongJSON) {
-		return &inputError{Origin: at, Err: errLongJSON, foreign: true}
+		return &inputError{Origin: at, Err: errLongJSON}
 	}
-	_, noObject := errors.AsType[errNoObject](err)
-	return &inputError{Origin: at, Err: errors.New(describe(err)), foreign: isSyntax || noObject}
+	return &inputError{Origin: at, Err: errors.New(describe(err)), unparsed: isSyntax}
 }
 
 // isList reports whether a kind is the kind of a list, such as List or PodList.
-func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
+func isList(kind string) bool { return isKind(kind) && strings.HasSuffix(kind, "List") }
 
-// item returns the type of the items of a list such as PodList, for items without a type. Items of kubectl's List
-// have types, so the result is empty for it.
-func (t typeMeta) item() typeMeta {
-	if kind := strings.TrimSuffix(t.Kind, "List"); kind != "" && kind != t.Kind {
-		return typeMeta{t.APIVersion, kind}
-	}
-	return typeMeta{}
-}
+// item returns the type of the items of a list such as PodList, for items without a type. Items of kubectl's List have
+// types, so they get no kind.
+func (t typeMeta) item() typeMeta { return typeMeta{t.APIVersion, strings.TrimSuffix(t.Kind, "List")} }
 
 func unquote(value jsontext.Value) string {
 	text, _ := jsontext.AppendUnquote(nil, value) // the decoder has checked it

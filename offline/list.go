@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"errors"
 	"io"
 	"iter"
 
@@ -23,16 +22,7 @@ func NewList(name string, r io.Reader) *List {
 // Objects returns the objects. After an error it continues with the next object if it can.
 func (l *List) Objects() iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		for {
-			object, err := l.stream.next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if !yield(object, err) {
-				return
-			}
-		}
-		if l.stream.documents() == 0 {
+		if l.stream.each(yield) && l.stream.documents() == 0 {
 			yield(Object{}, &inputError{Origin: l.at, Err: errEmpty})
 		}
 	}

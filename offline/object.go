@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -39,25 +40,52 @@ type typeMeta struct {
 // header contains the fields that are read from every object.
 type header struct {
 	typeMeta
-	Metadata struct {
-		Name         string `json:"name"`
-		GenerateName string `json:"generateName"`
-		Namespace    string `json:"namespace"`
-	} `json:"metadata"`
-	phase string // from the status; empty if it cannot be read
+	metadata
+	described bool   // it has a metadata mapping
+	phase     string // from the status; empty if it cannot be read
 }
 
-// newObject returns the object in value. fallback is the type of the object if value does not have a kind, like the
+type metadata struct {
+	Name         string `json:"name"`
+	GenerateName string `json:"generateName"`
+	Namespace    string `json:"namespace"`
+}
+
+// newObject returns the object in value. fallback is the type of the object if value does not have a type, like the
 // items of a PodList.
 func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	head, end, ok := scanHeader(value)
 	if !ok || jsonscan.Space(value, end) < len(value) {
-		head = header{phase: head.phase}
-		if err := json.Unmarshal(value, &head); err != nil {
-			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: true}
+		var all struct {
+			typeMeta
+			Metadata *metadata `json:"metadata"`
+		}
+		if err := json.Unmarshal(value, &all); err != nil {
+			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: at.Item == 0 && !isManifest(value)}
+		}
+		if head.typeMeta, head.described = all.typeMeta, all.Metadata != nil; head.described {
+			head.metadata = *all.Metadata
 		}
 	}
 	return head.object(at, value, fallback)
+}
+
+// isManifest reports whether a document is meant as a manifest: it has a metadata mapping or a kind like the kinds of
+// Kubernetes. The types of other fields can be wrong.
+func isManifest(document jsontext.Value) bool {
+	metadata, _ := member(document, "metadata")
+	kind, _ := member(document, "kind")
+	return metadata.Kind() == '{' || kind.Kind() == '"' && isKind(unquote(kind))
+}
+
+// isKind reports whether a text has the form of a Kubernetes kind: a capital letter, followed by letters and digits.
+func isKind(s string) bool {
+	if s == "" || s[0] < 'A' || 'Z' < s[0] {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'A' || 'Z' < c) && (c < 'a' || 'z' < c) && (c < '0' || '9' < c)
+	})
 }
 
 // object returns the object in value, which has this header.
@@ -65,26 +93,26 @@ func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback
 	}
-	if head.Kind == "" && isKustomization(at.File) {
-		head.typeMeta = typeMeta{"kustomize.config.k8s.io/v1beta1", "Kustomization"}
+	if at.Item == 0 && isKustomization(at.File) {
+		head.Kind = cmp.Or(head.Kind, "Kustomization")
+		head.APIVersion = cmp.Or(head.APIVersion, "kustomize.config.k8s.io/v1beta1")
 	}
+	foreign := at.Item == 0 && !head.described && !isKind(head.Kind)
+	wrong := ""
 	switch {
 	case head.Kind == "":
-		const none = "no kind: a Kubernetes object has a kind, for example kind: Pod"
-		cases, _ := member(value, "cases")
-		return Object{}, &inputError{Origin: at, Err: errors.New(none), foreign: true, suite: cases != nil}
+		wrong = "no kind: a Kubernetes object has a kind, for example kind: Pod"
+	case foreign:
+		wrong = text.Name(head.Kind) + " is not a kind: a kind begins with a capital letter, for example kind: Pod"
 	case head.APIVersion == "":
-		return Object{}, at.Errorf("%s has no apiVersion: write it next to kind, for example apiVersion: v1",
-			text.Name(head.Kind))
+		wrong = text.Name(head.Kind) + " has no apiVersion: write it next to kind, for example apiVersion: v1"
+	default:
+		return Object{
+			Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Namespace,
+			Name: cmp.Or(head.Name, head.GenerateName), JSON: value, phase: head.phase,
+		}, nil
 	}
-	name := head.Metadata.Name
-	if name == "" {
-		name = head.Metadata.GenerateName
-	}
-	return Object{
-		Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: name,
-		JSON: value, phase: head.phase,
-	}, nil
+	return Object{}, &inputError{Origin: at, Err: errors.New(wrong), foreign: foreign}
 }
 
 // maxHeader limits the text of a header in bytes. The longest name has 253 bytes. Longer headers are left to the
@@ -103,7 +131,8 @@ func scanHeader(value []byte) (head header, end int, ok bool) {
 		case "kind":
 			head.Kind = r.String()
 		case "metadata":
-			scanMetadata(r, &head)
+			head.described = r.IsObject()
+			scanMetadata(r, &head.metadata)
 		case "status":
 			head.phase = scanPhase(r)
 		}
@@ -125,8 +154,7 @@ func scanPhase(r *jsonscan.Reader) (phase string) {
 	return phase
 }
 
-func scanMetadata(r *jsonscan.Reader, head *header) {
-	m := &head.Metadata
+func scanMetadata(r *jsonscan.Reader, m *metadata) {
 	for name := range r.Fields {
 		switch string(name) {
 		case "name":
@@ -149,7 +177,7 @@ func (o Object) Unmarshal(into any) error {
 
 // ParseObject returns the object in a YAML document that the caller has in memory. Errors contain the origin.
 func ParseObject(at Origin, document []byte) (Object, error) {
-	data, err := yaml.YAMLToJSONStrict(document)
+	data, err := yaml.YAMLToJSON(document)
 	if err != nil {
 		return Object{}, at.Errorf("not YAML: %s", withoutGoValues(err))
 	}
@@ -163,8 +191,11 @@ func ParseJSON(at Origin, value jsontext.Value) (Object, error) {
 
 // isKustomization reports whether a file is a kustomization. A kustomization may leave out kind and apiVersion.
 func isKustomization(file string) bool {
-	name := filepath.Base(file)
-	return name == "kustomization.yaml" || name == "kustomization.yml"
+	switch filepath.Base(file) {
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		return true
+	}
+	return false
 }
 
 // String returns the object's name in the form that kubectl users know: Deployment team-a/web.

@@ -31,11 +31,23 @@ func Open(name string) (*os.File, error) {
 func OpenIn(dir *os.Root, name string) (*os.File, error) {
 	return regular(name, false, func(flag int) (*os.File, error) {
 		file, err := dir.OpenFile(name, flag, 0)
-		if err != nil && strings.HasSuffix(err.Error(), "path escapes from parent") { // package os exports no such error
-			err = &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
-		}
-		return file, err
+		return file, outside(name, err)
 	})
+}
+
+// StatIn returns the file that a path in a directory leads to. A symbolic link that leads out of the directory is an
+// error. Errors are of type *fs.PathError.
+func StatIn(dir *os.Root, name string) (fs.FileInfo, error) {
+	info, err := dir.Stat(name)
+	return info, outside(name, err)
+}
+
+// outside returns the error for a path that leads out of a directory, and any other error unchanged.
+func outside(name string, err error) error {
+	if err != nil && strings.HasSuffix(err.Error(), "path escapes from parent") { // package os exports no such error
+		return &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
+	}
+	return err
 }
 
 // Read returns the content of a file that Open accepts. More than limit bytes are an error.
