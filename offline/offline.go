@@ -59,6 +59,11 @@ type Options struct {
 // Review decides about objects. The report lists objects that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 	r := &reviewer{NewDecider(o), newCollector(&o)}
+	if o.Old != nil {
+		for _, skipped := range o.Old.skipped {
+			r.skips.AddFile(skipped)
+		}
+	}
 	decide := r.manifest
 	if o.Reviews {
 		decide = r.admissionReview

@@ -222,10 +222,11 @@ func TestFilesOutside(t *testing.T) {
 	)
 	run := func(t *testing.T, suite string) string {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "a_test.yaml"), []byte(suite), 0o600); err != nil {
+		file := filepath.Join(dir, "a_test.yaml")
+		if err := os.WriteFile(file, []byte(suite), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(run(t, dir, nil).Errors, "\n")
+		return strings.Join(run(t, file, nil).Errors, "\n")
 	}
 	of := func(policy string) string { return "policy: [" + policy + "]\ncases: [{name: a" + object + "]\n" }
 	ofFile := func(file string) string {
@@ -271,6 +272,13 @@ func TestFilesOutside(t *testing.T) {
 		})
 	}
 
+	up := filepath.Join(dir, "up")
+	if _, err := suiterunner.Find([]string{dir}); err == nil || err.Error() != up+": "+link {
+		t.Errorf("a linked directory, which may contain suites: %v", err)
+	}
+	if err := os.Remove(up); err != nil {
+		t.Fatal(err)
+	}
 	found, err := suiterunner.Find([]string{filepath.Join(top, "repo")})
 	if err != nil {
 		t.Fatal(err)
