@@ -33,7 +33,7 @@ type exportFlags struct {
 func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use:   "export --target TARGET --policy POLICY",
+		Use:   "export --target TARGET POLICY...",
 		Short: "Convert a policy to native policies of the API server or to a node configuration",
 		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
 policies, which the API server evaluates itself, or the configuration of a container runtime. If a part of the policy
@@ -49,15 +49,15 @@ again after that date. Parts that have ended do not prevent the export.
 
 Targets, separated by commas:
 ` + targetList() + `
-If --policy is repeated, the values are parts of one policy: files, directories, the manifest of its ConfigMap, or - for
+Several values are parts of one policy: files, directories, the manifest of its ConfigMap, or - for
 standard input.
 
 Exit codes: 0 everything was written, 1 something was left out (only with --best-effort), 2 something cannot be
 exported, or the policy is not valid or cannot be read.`,
-		Example: "  evergate export --target vap,map --policy policy.yaml >backstop.yaml\n" +
-			"  evergate export --target vap,map --webhook-conditions --policy policy.yaml >conditions.yaml\n" +
-			"  evergate export --target vap --coverage --policy policy.yaml",
-		Args: noArgs(addPolicy),
+		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
+			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
+			"  evergate export --target vap --coverage policy.yaml",
+		Args: filesOf("policy"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},

@@ -42,9 +42,6 @@ func readPolicy(path string, stdin io.Reader) ([]policy.File, error) {
 	return policystore.Unwrap(files)
 }
 
-// addPolicy is the hint if a policy is an argument instead of a flag.
-const addPolicy = "add the policy with --policy"
-
 // errNoPolicy is the error if a command that needs a policy does not get one.
 var errNoPolicy = errors.New("no policy: add its file or directory with --policy")
 

@@ -22,13 +22,15 @@ type textFlags struct {
 	noColor bool // from the environment
 }
 
-// newTextFlags returns the flags of a command. failOn is the word for the default of --fail-on.
-func newTextFlags(env settings.Environment, failOn string) *textFlags {
+// newTextFlags returns the flags of a command. failOn is the word for the default of --fail-on, and more are further
+// words besides warn.
+func newTextFlags(env settings.Environment, failOn string, more ...string) *textFlags {
 	// NO_COLOR disables colors for any value that is not empty: see https://no-color.org. A dumb terminal does not
 	// support colors.
 	noColor := env["NO_COLOR"] != "" || env["TERM"] == "dumb"
 	return &textFlags{
-		color: newChoice(colorAuto, colorAlways, colorNever), failOn: newChoice(failOn, failOnWarn), noColor: noColor,
+		color: newChoice(colorAuto, colorAlways, colorNever), failOn: newChoice(append([]string{failOn, failOnWarn}, more...)...),
+		noColor: noColor,
 	}
 }
 
@@ -49,6 +51,9 @@ func (f *textFlags) defineQuiet(flags *pflag.FlagSet) {
 
 // failOnWarnings reports whether the command fails because of warnings.
 func (f *textFlags) failOnWarnings() bool { return f.failOn.word == failOnWarn }
+
+// failsOnNoNamespace reports whether the command fails because of objects without a namespace.
+func (f *textFlags) failsOnNoNamespace() bool { return f.failOn.word == failOnNoNamespace }
 
 // writer returns the writer for the report.
 func (f *textFlags) writer(w io.Writer) io.Writer {
@@ -82,6 +87,8 @@ const (
 	failOnDenied = "denied"
 	failOnError  = "error"
 	failOnWarn   = "warn"
+
+	failOnNoNamespace = "no-namespace" // only of review
 )
 
 // choice is a flag whose value is one of several words. It implements pflag.Value.

@@ -24,6 +24,11 @@ func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
 	for i := range r.Results {
 		cases = append(cases, r.Results[i].toCase(&find, r.explain))
 	}
+	if r.Summary.NoNamespace > 0 {
+		cases = append(cases, output.Case{Suite: inputRule, Name: "namespace", Results: []output.Result{
+			{Level: output.Note, Rule: inputRule, Subject: "namespace", Message: r.noNamespace()},
+		}})
+	}
 	for _, err := range r.failed {
 		c := output.Case{Suite: inputRule, Name: inputRule}
 		if in, ok := asInputError(err); ok {

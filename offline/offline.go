@@ -32,10 +32,14 @@ type Options struct {
 	Operation object.Operation
 
 	Namespace string // of objects without a namespace
-	User      string // that sends the request, for rules that match by user
-	Groups    []string
-	Now       time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
-	Sets      []string  // rule sets that apply to all objects; only a cluster has the labels of namespaces
+	// NamespaceAssumed means that the user did not choose Namespace, so the report counts the objects that get it.
+	// NamespaceRequired makes them errors.
+	NamespaceAssumed, NamespaceRequired bool
+
+	User   string // that sends the request, for rules that match by user
+	Groups []string
+	Now    time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
+	Sets   []string  // rule sets that apply to all objects; only a cluster has the labels of namespaces
 	// SetsOf returns rule sets that apply to an object in addition to Sets, for callers with access to a cluster. It
 	// may be nil.
 	SetsOf func(Object) []string
@@ -119,6 +123,15 @@ func (r *reviewer) manifest(object Object) error {
 	case existing && object.HasEnded():
 		r.Summary.EndedPods++
 		return nil
+	}
+	if err := object.Unrendered(); err != nil {
+		return err
+	}
+	if object.Namespace == "" && r.Options.NamespaceRequired {
+		return object.failed(errors.New("it has no namespace: add -n NAMESPACE, or write metadata.namespace"))
+	}
+	if object.Namespace == "" && r.Options.NamespaceAssumed {
+		r.Summary.NoNamespace++
 	}
 	a, err := r.apply(object, k)
 	if err != nil {

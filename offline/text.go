@@ -79,9 +79,18 @@ func (r *Report) text(o TextOptions) []byte {
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}
+	if r.Summary.NoNamespace > 0 {
+		w.WriteString(w.colors.Warn("note:") + " " + r.noNamespace() + "\n")
+	}
 	validated := text.Count(r.Summary.Validated, "object") + " validated against policy " + r.Policy.Hash
 	w.WriteString(validated + r.Summary.text(r.AsExisting) + "\n")
 	return w.Bytes()
+}
+
+// noNamespace returns the sentence about objects without a namespace.
+func (r *Report) noNamespace() string {
+	return "objects without a namespace, validated in the namespace default: " + text.Thousands(r.Summary.NoNamespace) +
+		"; set the namespace with -n"
 }
 
 func (w *textWriter) result(r *Result, exists bool) {

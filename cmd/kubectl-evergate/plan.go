@@ -31,7 +31,7 @@ type planFlags struct {
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
-		Use:   "plan -f POLICY",
+		Use:   "plan POLICY",
 		Short: "Show which objects in the cluster a policy would decide differently",
 		Long: `Plan compares a policy with the policy in the ConfigMap, like evergate plan, for each object in the cluster of
 a supported kind. It includes workloads with their Pod templates, but not the custom resources in the templates block of
@@ -43,7 +43,7 @@ webhooks, no native policy. Rule sets apply to objects in the namespaces that th
 rewritten, plan uses the original images in their annotation, which tenants may write.
 
 Exit code 1 means that objects would be newly denied.`,
-		Args: cobra.NoArgs,
+		Args: oneFile,
 		RunE: func(c *cobra.Command, _ []string) error { return a.planCommand(c.Context(), &f) },
 	}
 	flags := c.Flags()
@@ -56,7 +56,7 @@ Exit code 1 means that objects would be newly denied.`,
 
 func (a *app) planCommand(ctx context.Context, f *planFlags) error {
 	if f.file == "" {
-		return errors.New("no policy: add it with -f FILE, -f DIRECTORY or -f - for stdin")
+		return errors.New("no policy: add a file, a directory or - for stdin")
 	}
 	files, err := a.readPolicy(ctx, f.file)
 	if err != nil {
