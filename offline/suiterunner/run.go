@@ -23,14 +23,26 @@ import (
 func Run(files []File, only *regexp.Regexp) *Report {
 	r := &runner{Report: Report{Suites: []Suite{}, Coverage: []Coverage{}}, only: only, policies: map[string]*coverage{}}
 	for _, file := range files {
-		if err := r.suite(file); err != nil {
-			for line := range strings.Lines(err.Error()) {
-				r.Errors = append(r.Errors, strings.TrimSpace(line))
-			}
+		result, err := r.suite(file)
+		if result != nil {
+			r.Suites = append(r.Suites, *result)
+		} else {
+			r.Summary.Unread++
+		}
+		if err != nil {
+			lines := linesOf(err)
+			r.failed, r.Errors = append(r.failed, lines...), append(r.Errors, lines...)
 		}
 	}
 	r.finish()
 	return &r.Report
+}
+
+func linesOf(err error) (lines []string) {
+	for line := range strings.Lines(err.Error()) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
 }
 
 // maxSuite is far more than a suite may contain, in bytes. The limits in package suite return better error messages.
@@ -44,46 +56,58 @@ type runner struct {
 	order    []*coverage
 }
 
-func (r *runner) suite(of File) error {
+// suite runs a suite. If its policy does not load, the result contains its cases, which are not run. It is nil if the
+// suite cannot be read.
+func (r *runner) suite(of File) (*Suite, error) {
 	file := of.Path
 	data, err := input.Read(file, maxSuite)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := suite.Decode(text.Path(file), data)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.File = file
 	files, err := newFiles(of)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	covered, err := r.policy(s, files)
-	if err != nil {
-		return fmt.Errorf("%s: policy: %w", text.Path(file), err)
+	result := &Suite{File: text.Path(file), Policy: nameOf(s), Cases: []Case{}}
+	covered, failed := r.policy(s, files)
+	if failed != nil {
+		failed = fmt.Errorf("%s: policy: %w", text.Path(file), failed)
+	} else {
+		result.Hash = covered.policy.Hash()
 	}
-	result := Suite{File: text.Path(file), Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}}
-	var errs []error
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		if r.only != nil && !r.only.MatchString(c.Name) {
 			r.Summary.Left++
 			continue
 		}
-		decision, err := decide(s, c, files, covered.policy)
-		if err == nil {
-			err = checkNames(&c.Expect, covered.policy)
+		ran := Case{Name: c.Name, Line: c.Place.Line, Column: c.Place.Column, Error: "the policy of the suite does not load"}
+		if failed == nil {
+			ran = r.run(s, c, files, covered)
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", text.Path(file), c.Place.Line, c.Place.Column, c.Name, err))
-			continue
-		}
-		covered.reach(decision)
-		result.Cases = append(result.Cases, compare(c, decision))
+		result.Cases = append(result.Cases, ran)
 	}
-	r.Suites = append(r.Suites, result)
-	return errors.Join(errs...)
+	return result, failed
+}
+
+// run decides a case, and compares the decision with its expectation.
+func (r *runner) run(s *suite.Suite, c *suite.Case, files *files, covered *coverage) Case {
+	decision, err := decide(s, c, files, covered.policy)
+	if err == nil {
+		err = checkNames(&c.Expect, covered.policy)
+	}
+	if err != nil {
+		at := fmt.Errorf("%s:%d:%d: %s: %w", text.Path(s.File), c.Place.Line, c.Place.Column, c.Name, err)
+		r.Errors = append(r.Errors, linesOf(at)...)
+		return Case{Name: c.Name, Line: c.Place.Line, Column: c.Place.Column, Error: err.Error()}
+	}
+	covered.reach(decision)
+	return compare(c, decision)
 }
 
 // checkNames returns an error if a case expects a rule or a check that the policy does not have.
@@ -103,17 +127,13 @@ func checkNames(e *suite.Expect, p *policy.Policy) error {
 
 // policy loads the policy of a suite, once for all suites that have the same.
 func (r *runner) policy(s *suite.Suite, files *files) (*coverage, error) {
-	var names []string
-	for _, name := range s.Policy {
-		names = append(names, pathIn(s, name))
-	}
-	key := text.Escape(strings.Join(names, ", "))
+	key := nameOf(s)
 	if known, ok := r.policies[key]; ok {
 		return known, nil
 	}
 	var read []policy.File
-	for _, name := range names {
-		found, err := files.policy(name)
+	for _, name := range s.Policy {
+		found, err := files.policy(pathIn(s, name))
 		if err != nil {
 			return nil, err
 		}
@@ -130,6 +150,15 @@ func (r *runner) policy(s *suite.Suite, files *files) (*coverage, error) {
 	c := &coverage{name: key, policy: p, reached: map[string]bool{}}
 	r.policies[key], r.order = c, append(r.order, c)
 	return c, nil
+}
+
+// nameOf returns the paths of the policy files of a suite.
+func nameOf(s *suite.Suite) string {
+	var names []string
+	for _, name := range s.Policy {
+		names = append(names, pathIn(s, name))
+	}
+	return text.Escape(strings.Join(names, ", "))
 }
 
 // pathIn returns the path of a file that is given in a suite. The path in the suite is relative to the directory of the
