@@ -81,9 +81,9 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 	config.Scrape = telemetry.Scrape(registry, s.log)
 	s.process.Handler, s.process.OpsHandler = handlers.New(config)
 
-	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.OpsListen)
+	ops, err := listen(ctx, "--ops-listen", f.OpsListen)
 	if err != nil {
-		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--ops-listen: %w", err)}
+		return &exitError{lifecycle.ExitFailed, err}
 	}
 	s.process.OpsListener = ops
 	s.log.Info("ops port bound", "address", ops.Addr().String())
@@ -103,6 +103,11 @@ func (s *server) load(life context.Context) (err error) {
 	s.metrics.Built(built.Version, built.Commit, built.Go)
 	if s.tracing, err = s.metrics.TracingFromEnvironment(life, built.Version, s.log); err != nil {
 		return err
+	}
+	if f.Dev && f.Policy != "" { // in a cluster, the ConfigMap is optional
+		if _, err := policystore.Read(f.Policy); err != nil {
+			return fmt.Errorf("--policy: %w", err)
+		}
 	}
 	if s.policies, err = s.openPolicy(); err != nil {
 		if _, bad := errors.AsType[*policystore.InvalidError](err); bad {
@@ -207,9 +212,9 @@ func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	s.process.TLS = certs.ServerConfig(s.source, minVersion, s.clients)
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.flags.Listen)
+	l, err := listen(ctx, "--listen", s.flags.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, err
 	}
 	if s.dev != nil {
 		if err := s.dev.WriteCA(s.flags.DevCA); err != nil {
@@ -221,6 +226,18 @@ func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 	go s.source.Run(life, s.flags.ReloadInterval)
 	if s.clients != nil {
 		go s.clients.Run(life, s.flags.ReloadInterval)
+	}
+	return l, nil
+}
+
+// listen binds the address of a flag.
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %w: set another address with %[1]s", flag, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return l, nil
 }
