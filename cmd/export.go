@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
@@ -137,9 +138,13 @@ func (f *exportFlags) options() (export.Options, error) {
 	if len(f.targets) == 0 {
 		return o, errors.New("no target: add a target, for example --target vap,map")
 	}
+	var known []string
+	for _, t := range export.Targets() {
+		known = append(known, string(t.Name))
+	}
 	for name := range strings.SplitSeq(strings.Join(f.targets, ","), ",") {
-		if !slices.ContainsFunc(export.Targets(), func(t export.TargetInfo) bool { return string(t.Name) == name }) {
-			return o, fmt.Errorf("--target %q is not known: see evergate export --help", name)
+		if !slices.Contains(known, name) {
+			return o, fmt.Errorf("unknown --target %s: use %s", text.Quote(name), text.List(known))
 		}
 		o.Targets = append(o.Targets, export.Target(name))
 	}

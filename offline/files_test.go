@@ -73,6 +73,15 @@ func TestReadText(t *testing.T) {
 				"stdin:7: v1 Service",
 			},
 		},
+		{
+			"values that YAML 1.1 does not read as strings",
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: 1}\n",
+			[]string{
+				"error: stdin:1: metadata.name is a boolean, but must be a string: put it in quotes, because YAML reads n, y, no, " +
+					"yes, off and on as booleans",
+				"error: stdin:5: document 2: metadata.namespace is a number, but must be a string: put it in quotes",
+			},
+		},
 		{"a text", "just text\n", []string{"error: stdin:1: a string is not a Kubernetes object"}},
 		{"a list", "[1, 2]\n", []string{
 			"error: stdin:1: a list is not a Kubernetes object: make it the items of a v1 List",

@@ -264,8 +264,11 @@ func describe(err error) string {
 		case reflect.Slice:
 			wanted = "a list"
 		}
-		return fmt.Sprintf("%s is %s, but must be %s",
-			dotted(semantic.JSONPointer), kindWord(semantic.JSONKind), wanted)
+		got, hint := kindWord(semantic.JSONKind), ""
+		if strings.HasPrefix(string(semantic.JSONPointer), "/metadata/") {
+			hint = quoteHint(wanted, got)
+		}
+		return fmt.Sprintf("%s is %s, but must be %s%s", dotted(semantic.JSONPointer), got, wanted, hint)
 	}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -277,6 +280,17 @@ func describe(err error) string {
 		return "the field " + dotted(syntactic.JSONPointer) + " is set twice: keep one"
 	}
 	return "not JSON: " + syntactic.Err.Error()
+}
+
+// quoteHint returns advice about a value that YAML does not read as a string.
+func quoteHint(wanted, got string) string {
+	switch {
+	case wanted == "a string" && got == "a boolean":
+		return ": put it in quotes, because YAML reads n, y, no, yes, off and on as booleans"
+	case wanted == "a string" && got == "a number":
+		return ": put it in quotes"
+	}
+	return ""
 }
 
 // dotted writes a JSON Pointer in the form that Kubernetes uses for fields: spec.template.

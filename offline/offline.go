@@ -130,9 +130,6 @@ func (r *reviewer) manifest(object Object) error {
 	if object.Namespace == "" && r.Options.NamespaceRequired {
 		return object.failed(errors.New("it has no namespace: add -n NAMESPACE, or write metadata.namespace"))
 	}
-	if object.Namespace == "" && r.Options.NamespaceAssumed {
-		r.Summary.NoNamespace++
-	}
 	a, err := r.apply(object, k)
 	if err != nil {
 		return err
@@ -140,6 +137,9 @@ func (r *reviewer) manifest(object Object) error {
 	if existing && isMirrorPod(a) {
 		r.Summary.MirrorPods++
 		return nil
+	}
+	if object.Namespace == "" && r.Options.NamespaceAssumed {
+		r.Summary.NoNamespace++
 	}
 	r.add(object, a)
 	return nil

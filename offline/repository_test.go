@@ -90,7 +90,7 @@ func TestForeignFiles(t *testing.T) {
 		{"JSON with comments", "tsconfig.json", "{\n  // a comment\n  \"a\": {}\n}\n", []string{"4: " + brace}},
 		{"a list that ends early", "a.json", `[{"name": `, []string{"1: the JSON is truncated: it ends before the object does"}},
 		{"UTF-16", "a.yaml", toUTF16("a: b\n"), []string{"the input is UTF-16: save it as UTF-8"}},
-		{"invalid YAML", "a.yaml", "a: b: c\n", []string{"1: not YAML: mapping values are not allowed in this context"}},
+		{"invalid YAML", "a.yaml", "a: b: c\n", []string{"1: not YAML: mapping values are not allowed in this context; check the indentation, and quote values that contain a colon and a space"}},
 		{"a broken manifest", "a.yaml", "kind: Pod\nmetadata: {name: a\n", []string{"2: " + brace}},
 		{
 			"a broken rule of Prometheus", "a.yaml",

@@ -62,11 +62,23 @@ func (d *document) Validate() error {
 	return errors.Join(d.GlobbingClasses.CheckLength(), d.HostAnnotations.CheckLength(), d.SolverAccounts.validate())
 }
 
+// Hint implements strict.Hinter.
+func (d *document) Hint(field string) string {
+	if field == "spec" || field == "metadata" || field == "status" {
+		return "a policy has no " + field + "; its blocks are at the top level"
+	}
+	return ""
+}
+
 // merge adds the documents in a file.
 func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
 		if kind, at := doc.Text("kind"); kind != "" && kind != fileKind {
-			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s", text.Name(kind), fileKind)
+			hint := ""
+			if near := text.Nearest(text.Truncate(kind, text.Short), []string{fileKind, "ConfigMap"}); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s%s", text.Name(kind), fileKind, hint)
 			continue
 		}
 		var part document

@@ -66,7 +66,7 @@ func TestUnwrap(t *testing.T) {
 		},
 		"a manifest that is not YAML": {
 			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n",
-			"m.yaml:6: not valid YAML: mapping values are not allowed in this context",
+			"m.yaml:6: not valid YAML: mapping values are not allowed in this context; check the indentation, and quote values that contain a colon and a space",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,9 +42,12 @@ func (fs *fields) add(v reflect.Value, pos func() Pos) {
 	}
 }
 
-// suggest returns the end of the message about an unknown field. It contains the nearest known field, or all known
-// fields if no field is similar.
-func suggest(unknown string, known []string) string {
+// hint returns the end of the message about an unknown field of a struct. It contains the struct's explanation, the
+// nearest known field, or all known fields if no field is similar.
+func hint(v reflect.Value, unknown string, known []string) string {
+	if h, ok := reflect.TypeAssert[Hinter](v.Addr()); ok && h.Hint(unknown) != "" {
+		return ": " + h.Hint(unknown)
+	}
 	if best := text.Nearest(unknown, known); best != "" {
 		return "; did you mean " + best + "?"
 	}
