@@ -33,13 +33,13 @@ func readPolicy(path string, stdin io.Reader) ([]policy.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the policy from stdin: %w", err)
 		}
-		return policystore.Unwrap([]policy.File{{Name: "stdin", Data: data}})
+		return policystore.Unwrap([]policy.File{{Name: "stdin", Data: data}}), nil
 	}
 	files, err := policystore.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	return policystore.Unwrap(files)
+	return policystore.Unwrap(files), nil
 }
 
 // errNoPolicy is the error if a command that needs a policy does not get one.

@@ -21,12 +21,8 @@ func (a *app) readPolicy(ctx context.Context, path string) ([]policy.File, error
 	if err != nil {
 		return nil, err
 	}
-	inside, err := policystore.Unwrap(files)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range inside {
-		if i >= len(files) || f.Name != files[i].Name || f.Lines > 0 {
+	for i, f := range policystore.Unwrap(files) {
+		if i >= len(files) || f.Name != files[i].Name || f.Lines > 0 || len(f.Problems) > 0 {
 			return nil, fmt.Errorf("%s is the manifest of a ConfigMap: use the policy file itself", path)
 		}
 	}

@@ -1,10 +1,14 @@
 package policystore
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -62,7 +66,7 @@ func TestUnwrap(t *testing.T) {
 		},
 		"a key twice": {
 			configMap + "data:\n  a.yaml: |\n    x: a\n  a.yaml: b\n",
-			"m.yaml:6:3: duplicate key a.yaml, first set on line 4",
+			"m.yaml:5:5" + unknown + "\nm.yaml:6:3: duplicate key a.yaml, first set on line 4",
 		},
 		"a manifest that is not YAML": {
 			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n",
@@ -70,10 +74,7 @@ func TestUnwrap(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(test.text)}})
-			if err == nil {
-				_, err = policy.Load(files...)
-			}
+			_, err := policy.Load(Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(test.text)}})...)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -90,12 +91,97 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
+// A mistake in one file of a directory does not hide the mistakes in the others.
+func TestUnwrapReportsAll(t *testing.T) {
+	const block = "kind: ConfigMap\ndata:\n  a.yaml: "
+	_, err := policy.Load(Unwrap([]policy.File{
+		{Name: "a.yaml", Data: []byte(block + "|\n    x: @\n  b: [\n")}, {Name: "b.yaml", Data: []byte(block + "[]\n")},
+		{Name: "c.yaml", Data: []byte("kind: ConfigMap\n")}, {Name: "d.yaml", Data: []byte("x: a\n")},
+		{Name: "e.yaml", Data: []byte(block + "|\n    x: a\n  b.yaml: []\n")},
+	})...)
+	var got []string
+	for _, p := range policy.Problems(err) {
+		if message, _, _ := strings.Cut(p.Message, ";"); !strings.Contains(message, "is required") {
+			message, _, _ = strings.Cut(message, ":")
+			got = append(got, fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, message))
+		}
+	}
+	want := []string{
+		"a.yaml:5:0: not valid YAML", "b.yaml:3:11: a.yaml is not text", "c.yaml:0:0: no key of the ConfigMap ends in .yaml or .yml",
+		"d.yaml:1:1: unknown field", "e.yaml:4:5: unknown field", "e.yaml:5:11: b.yaml is not text",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// kubectl apply fails if the annotations of the ConfigMap would be too long, and no API server accepts more than 1 MiB
+// of data.
+func TestUnwrapMeasures(t *testing.T) {
+	of := func(metadata map[string]any, size int) (object map[string]any, annotations int) {
+		text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n# <&>\"ä\\\t" + strings.Repeat("x", size)
+		object = newConfigMap(map[string]any{"policy.yaml": text})
+		if metadata != nil {
+			object["metadata"] = metadata
+		}
+		applied := unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+		if applied.GetAnnotations() == nil { // as kubectl does
+			applied.SetAnnotations(map[string]string{})
+		}
+		data, err := runtime.Encode(unstructured.UnstructuredJSONScheme, &applied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		annotations = len(lastApplied) + len(data)
+		for key, value := range applied.GetAnnotations() {
+			annotations += len(key) + len(value)
+		}
+		return object, annotations
+	}
+	problems := func(object map[string]any, manifest bool) (all []policy.Problem) {
+		data := []byte(object["data"].(map[string]any)["policy.yaml"].(string))
+		if manifest {
+			var err error
+			if data, err = json.Marshal(object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := policy.Load(Unwrap([]policy.File{{Name: "policy.yaml", Data: data}})...)
+		if err != nil {
+			return policy.Problems(err)
+		}
+		return p.WarningProblems()
+	}
+	for name, metadata := range map[string]map[string]any{
+		"a policy": nil, "a manifest": {"name": "a"}, "annotations": {"annotations": map[string]any{"a/b": "cä<", "d": ""}},
+	} {
+		_, least := of(metadata, 0)
+		for over, want := range []string{"", "kubectl apply fails"} {
+			object, size := of(metadata, maxAnnotations-least+over)
+			if size != maxAnnotations+over {
+				t.Fatalf("%d bytes", size)
+			}
+			if got := problems(object, metadata != nil); (len(got) > 0) != (want != "") || want != "" && !strings.Contains(got[0].Message, want) {
+				t.Errorf("%s with %d bytes: %v", name, size, got)
+			}
+		}
+		object, _ := of(metadata, 0)
+		length := len(object["data"].(map[string]any)["policy.yaml"].(string))
+		for over, want := range []string{"kubectl apply fails", "has 1,048,577 bytes of data, and a ConfigMap can have at most 1,048,576"} {
+			object, _ := of(metadata, maxData-length+over)
+			if got := problems(object, metadata != nil); len(got) != 1 || !strings.Contains(got[0].Message, want) {
+				t.Errorf("%s with %d bytes of data: %.300v", name, maxData+over, got)
+			}
+		}
+	}
+}
+
 // Keys are merged in the order of their names, like the keys of a mounted ConfigMap.
 func TestUnwrapOrder(t *testing.T) {
 	const manifest = "kind: ConfigMap\ndata:\n  b.yaml: b\n  a.yaml: a\n"
-	files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
-	if err != nil || len(files) != 2 || string(files[0].Data) != "a" {
-		t.Errorf("%v, %v", files, err)
+	files := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
+	if len(files) != 2 || string(files[0].Data) != "a" {
+		t.Errorf("%v", files)
 	}
 }
 
@@ -103,11 +189,7 @@ func TestUnwrapOrder(t *testing.T) {
 func TestUnwrapKeepsTheHash(t *testing.T) {
 	const manifest = "kind: ConfigMap\ndata:\n  a.yaml: |\n    apiVersion: evergate.dev/v1alpha1\n" +
 		"    kind: EvergatePolicy\n    services:\n    - {name: a, mode: enforce, types: {denied: [NodePort]}}\n"
-	files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.Load(files...)
+	p, err := policy.Load(Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,11 +139,7 @@ func (r *runner) policy(s *suite.Suite, files *files) (*coverage, error) {
 		}
 		read = append(read, found...)
 	}
-	read, err := policystore.Unwrap(read)
-	if err != nil {
-		return nil, err
-	}
-	p, err := policy.Load(read...)
+	p, err := policy.Load(policystore.Unwrap(read)...)
 	if err != nil {
 		return nil, err
 	}
