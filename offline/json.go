@@ -3,47 +3,47 @@ package offline
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
 )
 
 // jsonStream reads the objects of JSON text one at a time, including the items of a List. A List of a whole cluster is
-// therefore never completely in memory.
+// therefore never completely in memory. It searches for the end of each value, which is several times as fast as a
+// decoder. It does not look for duplicate names. If a duplicate field affects a decision, the code that decides reports
+// it.
 type jsonStream struct {
-	dec   *jsontext.Decoder
-	lines *lineReader // the source of dec
+	r     io.Reader
+	data  []byte // of r; everything before pos has been read
+	pos   int
+	line  int         // of pos
+	err   error       // the reason why r has ended
 	at    Origin      // of the object that is being read; Document counts the documents begun
-	fixed int         // the line of all objects; 0 if lines counts lines
-	once  bool        // an item is valid until the next item is read
-	slow  bool        // dec reads all items
+	fixed int         // the line of all objects; 0 if they have the lines of the text
+	once  bool        // an object is valid until the next object is read
 	yaml  *yamlStream // reads the rest, which is not JSON; otherwise nil
 
 	continued string // metadata.continue of the last List
 }
 
-// maxJSON limits one object, or the part of a List around its items, in bytes. It is many times the size of an object
-// that a cluster can store (1.5 MiB).
-const maxJSON = 64 << 20
+const (
+	// maxJSON limits one object, or a member of a List, in bytes. It is many times the size of an object that a cluster
+	// can store (1.5 MiB).
+	maxJSON = 64 << 20
+	// firstRead is the number of bytes that are read at a time: about 20 objects.
+	firstRead = 256 << 10
+)
 
 var errLongJSON = errors.New("longer than 64 MiB: a cluster cannot store such an object")
 
-func newJSONStream(r io.Reader, at Origin) *jsonStream {
-	lines := &lineReader{r: r, line: 1}
-	return &jsonStream{dec: jsontext.NewDecoder(lines), lines: lines, at: at}
-}
-
-// lineOf returns the line of a byte in the input of dec.
-func (s *jsonStream) lineOf(offset int64) int {
-	if s.fixed > 0 {
-		return s.fixed
-	}
-	return s.lines.lineOf(offset)
-}
+func newJSONStream(r io.Reader, at Origin) *jsonStream { return &jsonStream{r: r, at: at, line: 1} }
 
 func (s *jsonStream) documents() int {
 	if s.yaml != nil {
@@ -60,45 +60,39 @@ func (s *jsonStream) each(yield yieldFunc) bool {
 	for {
 		switch err := s.document(yield); {
 		case err == nil:
-		case err == io.EOF: //nolint:errorlint // only io.EOF itself is the end; io.ErrUnexpectedEOF does not wrap an error
-			return s.yaml == nil || s.yaml.each(yield)
 		case errors.Is(err, errStop):
 			return false
+		case errors.Is(err, io.EOF):
+			return s.yaml == nil || s.yaml.each(yield)
 		default:
-			return yield(Object{}, s.broken(err)) // the text after malformed JSON cannot be trusted
+			return yield(Object{}, err) // the text after malformed JSON cannot be trusted
 		}
 	}
 }
 
 // document reads the next document. Like kubectl, it reads text that does not continue with JSON as YAML.
 func (s *jsonStream) document(yield yieldFunc) error {
-	s.lines.begun = s.lines.read
-	kind := s.dec.PeekKind()
-	rest := s.dec.UnreadBuffer()
-	if next := bytes.TrimLeft(rest, " \t\r\n"); s.fixed == 0 && len(next) > 0 && next[0] != '{' && next[0] != '[' {
-		s.yaml = newYAMLStream(io.MultiReader(bytes.NewReader(rest), s.lines.r), s.at)
-		line := s.lineOf(s.dec.InputOffset())
-		s.yaml.split.read, s.yaml.split.doc.line = line-1, line
+	first := s.peek()
+	switch {
+	case first == 0 && errors.Is(s.err, io.EOF) && s.pos == len(s.data):
+		return io.EOF
+	case s.fixed == 0 && first != '{' && first != '[' && first != 0:
+		s.yaml = newYAMLStream(io.MultiReader(bytes.NewReader(s.data[s.pos:]), s.r), s.at)
+		s.yaml.split.read, s.yaml.split.doc.line = s.line-1, s.line
 		return io.EOF
 	}
-	if _, err := s.dec.ReadToken(); err != nil {
-		if err != io.EOF { //nolint:errorlint // likewise
-			s.at.Document++
-		}
-		return err
-	}
-	s.at.Document, s.at.Item, s.at.Line = s.at.Document+1, 0, s.lineOf(s.dec.InputOffset()-1)
-	if kind == '{' {
+	s.at.Document, s.at.Item = s.at.Document+1, 0
+	s.mark()
+	if first == '{' {
 		l := jsonList{jsonStream: s, begin: s.at}
 		return l.read(yield)
 	}
-	for s.dec.StackDepth() > 0 {
-		if _, err := s.dec.ReadToken(); err != nil {
-			return err
-		}
+	value, err := s.value()
+	if err != nil {
+		return err
 	}
-	what := kindWord(kind) + " is not a Kubernetes object"
-	if kind == '[' {
+	what := kindWord(value.Kind()) + " is not a Kubernetes object"
+	if first == '[' {
 		what += ": make it the items of a v1 List"
 	}
 	return send(yield, Object{}, &inputError{Origin: s.at, Err: errors.New(what), foreign: true})
@@ -109,6 +103,105 @@ func send(yield yieldFunc, object Object, err error) error {
 		return errStop
 	}
 	return nil
+}
+
+// peek returns the next byte that is not white space, or 0 at the end.
+func (s *jsonStream) peek() byte {
+	for {
+		s.advance(jsonscan.Space(s.data, s.pos))
+		if s.pos < len(s.data) {
+			return s.data[s.pos]
+		}
+		if !s.fill() {
+			return 0
+		}
+	}
+}
+
+// advance counts the lines before a position.
+func (s *jsonStream) advance(to int) {
+	s.line += bytes.Count(s.data[s.pos:to], []byte{'\n'})
+	s.pos = to
+}
+
+// mark sets the line of the object that is being read.
+func (s *jsonStream) mark() {
+	if s.at.Line = s.line; s.fixed > 0 {
+		s.at.Line = s.fixed
+	}
+}
+
+// value returns the next value. It is valid until more is read.
+func (s *jsonStream) value() (jsontext.Value, error) {
+	s.peek()
+	for {
+		end := jsonscan.Skip(s.data, s.pos)
+		if end > 0 && (end < len(s.data) || s.err != nil) && utf8.Valid(s.data[s.pos:end]) {
+			value := s.data[s.pos:end]
+			s.advance(end)
+			return value, nil
+		}
+		if !s.fill() {
+			dec := jsontext.NewDecoder(bytes.NewReader(s.data[s.pos:]), jsontext.AllowDuplicateNames(true))
+			return nil, s.broken(dec.SkipValue())
+		}
+	}
+}
+
+// more reads a comma or the end of an object or a list, and reports whether a member or an item follows.
+func (s *jsonStream) more(first bool, end byte) (bool, error) {
+	c := s.peek()
+	if c == end || c == ',' && !first {
+		s.pos++
+	}
+	if c == end || c == ',' || first {
+		return c != end, nil
+	}
+	return false, s.unexpected("a comma")
+}
+
+// unexpected returns the error about the next byte.
+func (s *jsonStream) unexpected(wanted string) error {
+	if c := s.peek(); c != 0 {
+		return s.broken(fmt.Errorf("not JSON: %s instead of %s", text.QuoteRune(rune(c)), wanted))
+	}
+	return s.broken(io.ErrUnexpectedEOF)
+}
+
+// broken returns the error about text that is not JSON, or about a text that cannot be read to its end.
+func (s *jsonStream) broken(err error) error {
+	s.mark()
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok && s.fixed == 0 {
+		s.at.Line += bytes.Count(s.data[s.pos:][:syntactic.ByteOffset], []byte{'\n'})
+	}
+	switch truncated := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF); {
+	case truncated && !errors.Is(s.err, io.EOF):
+		return &inputError{Origin: s.at, Err: s.err}
+	case truncated:
+		err = io.ErrUnexpectedEOF
+	}
+	return &inputError{Origin: s.at, Err: errors.New(describe(err)), unparsed: true}
+}
+
+// fill reads more of the text. It reports whether there was more.
+func (s *jsonStream) fill() bool {
+	if s.err == nil && len(s.data)-s.pos > maxJSON {
+		s.err = errLongJSON
+	}
+	if s.err != nil {
+		return false
+	}
+	n := copy(s.data, s.data[s.pos:])
+	s.data, s.pos = s.data[:n], 0
+	if cap(s.data)-n < firstRead/2 {
+		s.data = slices.Grow(s.data, max(firstRead, n)) // doubling the buffer bounds the data that is searched again
+	}
+	n, err := io.ReadAtLeast(s.r, s.data[n:cap(s.data)], firstRead/2)
+	s.data = s.data[:len(s.data)+n]
+	if s.err = err; errors.Is(err, io.ErrUnexpectedEOF) { // the last read may be short
+		s.err = io.EOF
+	}
+	return true
 }
 
 // jsonList reads a document that may be a List.
@@ -129,23 +222,37 @@ type heldItem struct {
 
 // read reads the document. It yields the items of a List, or one object.
 func (l *jsonList) read(yield yieldFunc) error {
+	l.pos++
 	members := []byte{'{'} // without the items of a List
-	for {
-		token, err := l.dec.ReadToken()
+	for first := true; ; first = false {
+		more, err := l.more(first, '}')
 		if err != nil {
 			return err
 		}
-		if token.Kind() == '}' {
+		if !more {
 			return l.end(append(members[:max(1, len(members)-1)], '}'), yield)
 		}
-		name := token.String()
-		if items := l.dec.PeekKind(); name == "items" && l.mayBeList(items) {
-			if l.isList, err = true, l.items(items, yield); err != nil {
+		if l.peek() != '"' {
+			return l.unexpected("a name")
+		}
+		quoted, err := l.value()
+		if err != nil {
+			return err
+		}
+		name, start := unquote(quoted), len(members)
+		members = append(append(members, quoted...), ':')
+		if l.peek() != ':' {
+			return l.unexpected("a colon")
+		}
+		l.pos++
+		if items := l.peek(); name == "items" && l.mayBeList(items) {
+			l.isList, members = true, members[:start]
+			if err := l.items(yield); err != nil {
 				return err
 			}
 			continue
 		}
-		value, err := l.dec.ReadValue()
+		value, err := l.value()
 		if err != nil {
 			return err
 		}
@@ -156,14 +263,13 @@ func (l *jsonList) read(yield yieldFunc) error {
 		case name == "apiVersion":
 			l.head.APIVersion = unquote(value)
 		}
-		members, _ = jsontext.AppendQuote(members, name) // the decoder has rejected invalid UTF-8
-		members = append(append(append(members, ':'), value...), ',')
+		members = append(append(members, value...), ',')
 	}
 }
 
-// mayBeList reports whether the member items makes the document a List. As in kubectl, the kind of a List need not end
-// in List, and may follow the items.
-func (l *jsonList) mayBeList(items jsontext.Kind) bool {
+// mayBeList reports whether the member items, which begins with a byte, makes the document a List. As in kubectl, the
+// kind of a List need not end in List, and may follow the items.
+func (l *jsonList) mayBeList(items byte) bool {
 	return items == '[' && (l.head.Kind == "" || isKind(l.head.Kind)) || items == 'n' && isList(l.head.Kind)
 }
 
@@ -179,7 +285,7 @@ func (l *jsonList) end(members jsontext.Value, yield yieldFunc) error {
 	}
 	l.continued = continueOf(members)
 	for _, item := range l.held {
-		if err := l.item(item.at, item.value, nil, yield); err != nil {
+		if err := l.item(item.at, item.value, yield); err != nil {
 			return err
 		}
 	}
@@ -195,91 +301,44 @@ func continueOf(list jsontext.Value) string {
 	return unquote(value)
 }
 
-// items reads the items of a List.
-func (l *jsonList) items(kind jsontext.Kind, yield yieldFunc) error {
-	if _, err := l.dec.ReadToken(); kind == 'n' || err != nil {
+// items reads the items of a List, or null.
+func (l *jsonList) items(yield yieldFunc) error {
+	if l.peek() == 'n' {
+		_, err := l.value()
 		return err
 	}
-	if !l.slow {
-		items := newItemReader(l.lines.r, l.dec.UnreadBuffer(), l.lineOf(l.dec.InputOffset()))
-		if err := l.fast(items, yield); err != nil {
-			return err
-		}
-	}
-	for {
-		l.lines.begun = l.lines.read
-		if l.dec.PeekKind() == ']' {
-			_, err := l.dec.ReadToken()
+	l.pos++
+	for first := true; ; first = false {
+		more, err := l.more(first, ']')
+		if err != nil || !more {
 			l.at.Item = 0
 			return err
 		}
-		value, err := l.dec.ReadValue()
+		l.peek()
 		l.at.Item++
+		l.mark()
+		value, err := l.value()
 		if err != nil {
 			return err
-		}
-		l.at.Line = l.lineOf(l.dec.InputOffset() - int64(len(value)))
-		if err := l.item(l.at, value.Clone(), nil, yield); err != nil {
-			return err
-		}
-	}
-}
-
-// fast reads items until dec has to read the rest.
-func (l *jsonList) fast(items *itemReader, yield yieldFunc) error {
-	for {
-		value, line, ok := items.next()
-		if !ok {
-			return l.leave(items)
-		}
-		l.at.Item++
-		if l.at.Line = line; l.fixed > 0 {
-			l.at.Line = l.fixed
 		}
 		if !l.once {
 			value = bytes.Clone(value)
 		}
-		var head *header
-		if items.headed {
-			head = &items.head
-		}
-		if err := l.item(l.at, value, head, yield); err != nil {
+		if err := l.item(l.at, value, yield); err != nil {
 			return err
 		}
 	}
 }
 
-// leave lets dec read the text after the items as the rest of a list. The text may be malformed.
-func (l *jsonList) leave(items *itemReader) error {
-	rest, line, element := items.rest()
-	before := `{"items":[`
-	if element {
-		before += "null"
-	}
-	l.lines = &lineReader{r: io.MultiReader(strings.NewReader(before), rest), line: line}
-	l.dec = jsontext.NewDecoder(l.lines)
-	for l.dec.InputOffset() < int64(len(before)) {
-		if _, err := l.dec.ReadToken(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// item yields an item, whose header may have been read. The items of a nested List are not searched, so a nested List
-// is an error. An item that is not an object is held until the kind of the List is known.
-func (l *jsonList) item(at Origin, value jsontext.Value, head *header, yield yieldFunc) (err error) {
-	var object Object
-	if head != nil {
-		object, err = head.object(at, value, l.head.item())
-	} else {
-		object, err = newObject(at, value, l.head.item())
-	}
+// item yields an item. The items of a nested List are not searched, so a nested List is an error. An item that is not an
+// object is held until the kind of the List is known.
+func (l *jsonList) item(at Origin, value jsontext.Value, yield yieldFunc) error {
+	object, err := newObject(at, value, l.head.item())
 	switch {
 	case err != nil && l.head.Kind == "":
 		l.held = append(l.held, heldItem{at, bytes.Clone(value)})
 		if l.size += len(value); l.size > maxJSON {
-			return errLongJSON
+			return &inputError{Origin: at, Err: errLongJSON}
 		}
 		return nil
 	case err == nil && isList(object.Kind):
@@ -290,19 +349,6 @@ func (l *jsonList) item(at Origin, value jsontext.Value, head *header, yield yie
 	return send(yield, object, err)
 }
 
-// broken returns the error about text that is not JSON.
-func (s *jsonStream) broken(err error) error {
-	at := s.at
-	syntactic, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
-	if isSyntax {
-		at.Line = s.lineOf(syntactic.ByteOffset)
-	}
-	if errors.Is(err, errLongJSON) {
-		return &inputError{Origin: at, Err: errLongJSON}
-	}
-	return &inputError{Origin: at, Err: errors.New(describe(err)), unparsed: isSyntax}
-}
-
 // isList reports whether a kind is the kind of a list, such as List or PodList.
 func isList(kind string) bool { return isKind(kind) && strings.HasSuffix(kind, "List") }
 
@@ -311,37 +357,6 @@ func isList(kind string) bool { return isKind(kind) && strings.HasSuffix(kind, "
 func (t typeMeta) item() typeMeta { return typeMeta{t.APIVersion, strings.TrimSuffix(t.Kind, "List")} }
 
 func unquote(value jsontext.Value) string {
-	text, _ := jsontext.AppendUnquote(nil, value) // the decoder has checked it
+	text, _ := jsontext.AppendUnquote(nil, value) // it has been checked
 	return string(text)
-}
-
-// lineReader counts lines. It remembers only the line ends after the last offset that lineOf was called with.
-type lineReader struct {
-	r        io.Reader
-	read     int64
-	begun    int64 // the number of bytes read before the current object; more than maxJSON bytes after it are an error
-	line     int   // of the last offset that lineOf was called with
-	newlines []int64
-}
-
-func (l *lineReader) Read(p []byte) (int, error) {
-	if l.read-l.begun > maxJSON {
-		return 0, errLongJSON
-	}
-	n, err := l.r.Read(p)
-	for i, c := range p[:n] {
-		if c == '\n' {
-			l.newlines = append(l.newlines, l.read+int64(i))
-		}
-	}
-	l.read += int64(n)
-	return n, err
-}
-
-// lineOf returns the line of a byte. The offset must not be lower than in the previous call.
-func (l *lineReader) lineOf(offset int64) int {
-	n, _ := slices.BinarySearch(l.newlines, offset)
-	l.line += n
-	l.newlines = slices.Delete(l.newlines, 0, n)
-	return l.line
 }

@@ -40,15 +40,12 @@ type typeMeta struct {
 // header contains the fields that are read from every object.
 type header struct {
 	typeMeta
-	metadata
-	described bool   // it has a metadata mapping
-	phase     string // from the status; empty if it cannot be read
-}
-
-type metadata struct {
-	Name         string `json:"name"`
-	GenerateName string `json:"generateName"`
-	Namespace    string `json:"namespace"`
+	Metadata struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+		Namespace    string `json:"namespace"`
+	} `json:"metadata"`
+	phase string // from the status; empty if it cannot be read
 }
 
 // newObject returns the object in value. fallback is the type of the object if value does not have a type, like the
@@ -56,18 +53,34 @@ type metadata struct {
 func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	head, end, ok := scanHeader(value)
 	if !ok || jsonscan.Space(value, end) < len(value) {
-		var all struct {
-			typeMeta
-			Metadata *metadata `json:"metadata"`
-		}
-		if err := json.Unmarshal(value, &all); err != nil {
+		head = header{phase: head.phase}
+		if err := json.Unmarshal(value, &head); err != nil {
 			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: at.Item == 0 && !isManifest(value)}
 		}
-		if head.typeMeta, head.described = all.typeMeta, all.Metadata != nil; head.described {
-			head.metadata = *all.Metadata
-		}
 	}
-	return head.object(at, value, fallback)
+	if head.typeMeta == (typeMeta{}) {
+		head.typeMeta = fallback
+	}
+	if at.Item == 0 && isKustomization(at.File) {
+		head.Kind = cmp.Or(head.Kind, "Kustomization")
+		head.APIVersion = cmp.Or(head.APIVersion, "kustomize.config.k8s.io/v1beta1")
+	}
+	foreign := at.Item == 0 && !isKind(head.Kind) && !isManifest(value)
+	wrong := ""
+	switch meta := &head.Metadata; {
+	case head.Kind == "":
+		wrong = "no kind: a Kubernetes object has a kind, for example kind: Pod"
+	case foreign:
+		wrong = text.Name(head.Kind) + " is not a kind: a kind begins with a capital letter, for example kind: Pod"
+	case head.APIVersion == "":
+		wrong = text.Name(head.Kind) + " has no apiVersion: write it next to kind, for example apiVersion: v1"
+	default:
+		return Object{
+			Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: meta.Namespace,
+			Name: cmp.Or(meta.Name, meta.GenerateName), JSON: value, phase: head.phase,
+		}, nil
+	}
+	return Object{}, &inputError{Origin: at, Err: errors.New(wrong), foreign: foreign}
 }
 
 // isManifest reports whether a document is meant as a manifest: it has a metadata mapping or a kind like the kinds of
@@ -80,39 +93,8 @@ func isManifest(document jsontext.Value) bool {
 
 // isKind reports whether a text has the form of a Kubernetes kind: a capital letter, followed by letters and digits.
 func isKind(s string) bool {
-	if s == "" || s[0] < 'A' || 'Z' < s[0] {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(c rune) bool {
-		return (c < 'A' || 'Z' < c) && (c < 'a' || 'z' < c) && (c < '0' || '9' < c)
-	})
-}
-
-// object returns the object in value, which has this header.
-func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
-	if head.typeMeta == (typeMeta{}) {
-		head.typeMeta = fallback
-	}
-	if at.Item == 0 && isKustomization(at.File) {
-		head.Kind = cmp.Or(head.Kind, "Kustomization")
-		head.APIVersion = cmp.Or(head.APIVersion, "kustomize.config.k8s.io/v1beta1")
-	}
-	foreign := at.Item == 0 && !head.described && !isKind(head.Kind)
-	wrong := ""
-	switch {
-	case head.Kind == "":
-		wrong = "no kind: a Kubernetes object has a kind, for example kind: Pod"
-	case foreign:
-		wrong = text.Name(head.Kind) + " is not a kind: a kind begins with a capital letter, for example kind: Pod"
-	case head.APIVersion == "":
-		wrong = text.Name(head.Kind) + " has no apiVersion: write it next to kind, for example apiVersion: v1"
-	default:
-		return Object{
-			Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Namespace,
-			Name: cmp.Or(head.Name, head.GenerateName), JSON: value, phase: head.phase,
-		}, nil
-	}
-	return Object{}, &inputError{Origin: at, Err: errors.New(wrong), foreign: foreign}
+	const capitals, others = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz0123456789"
+	return s != "" && strings.Trim(s[:1], capitals) == "" && strings.Trim(s, capitals+others) == ""
 }
 
 // maxHeader limits the text of a header in bytes. The longest name has 253 bytes. Longer headers are left to the
@@ -131,8 +113,7 @@ func scanHeader(value []byte) (head header, end int, ok bool) {
 		case "kind":
 			head.Kind = r.String()
 		case "metadata":
-			head.described = r.IsObject()
-			scanMetadata(r, &head.metadata)
+			scanMetadata(r, &head)
 		case "status":
 			head.phase = scanPhase(r)
 		}
@@ -154,7 +135,8 @@ func scanPhase(r *jsonscan.Reader) (phase string) {
 	return phase
 }
 
-func scanMetadata(r *jsonscan.Reader, m *metadata) {
+func scanMetadata(r *jsonscan.Reader, head *header) {
+	m := &head.Metadata
 	for name := range r.Fields {
 		switch string(name) {
 		case "name":
@@ -272,10 +254,10 @@ func describe(err error) string {
 	}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
-	case !ok:
-		return err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the JSON is truncated: it ends before the object does"
+	case !ok:
+		return err.Error()
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return "the field " + dotted(syntactic.JSONPointer) + " is set twice: keep one"
 	}

@@ -90,22 +90,16 @@ func list(dir *os.Root, ignore *Ignore) []found {
 	return files
 }
 
-// inspect sets why or err of a file that is not read. A symbolic link that leads out of the directory is an error,
-// unless it leads to a file of another type.
+// inspect sets why or err of a file or a link that is not read.
 func (f *found) inspect(dir *os.Root, entry fs.DirEntry) {
+	toDir := false
 	if entry.Type()&fs.ModeSymlink != 0 {
-		info, err := input.StatIn(dir, f.name)
-		outside, failed := os.Stat(filepath.Join(dir.Name(), f.name))
-		switch {
-		case err == nil && info.IsDir():
-			f.why = whyLink
-			return
-		case err != nil && (failed != nil || outside.IsDir()):
-			f.err = err
-			return
-		}
+		toDir, f.err = input.Link(dir, f.name)
 	}
-	if !f.isManifest() {
+	switch {
+	case toDir:
+		f.why = whyLink
+	case f.err == nil && !f.isManifest():
 		f.why = whyOther
 	}
 }

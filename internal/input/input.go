@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -35,11 +36,17 @@ func OpenIn(dir *os.Root, name string) (*os.File, error) {
 	})
 }
 
-// StatIn returns the file that a path in a directory leads to. A symbolic link that leads out of the directory is an
-// error. Errors are of type *fs.PathError.
-func StatIn(dir *os.Root, name string) (fs.FileInfo, error) {
+// Link reports whether a symbolic link in a directory leads to a directory. A link that leads nowhere, or to a directory
+// outside, is an error of type *fs.PathError.
+func Link(dir *os.Root, name string) (toDir bool, err error) {
 	info, err := dir.Stat(name)
-	return info, outside(name, err)
+	if err == nil {
+		return info.IsDir(), nil
+	}
+	if target, failed := os.Stat(filepath.Join(dir.Name(), name)); failed == nil && !target.IsDir() {
+		return false, nil // OpenIn does not open it
+	}
+	return false, outside(name, err)
 }
 
 // outside returns the error for a path that leads out of a directory, and any other error unchanged.

@@ -73,8 +73,7 @@ func find(path string) ([]File, error) {
 			files = append(files, File{filepath.Join(path, name), path})
 			return file.Close()
 		case entry.Type()&fs.ModeSymlink != 0: // to a directory, which may contain suites
-			_, err := input.StatIn(root, name)
-			if target, failed := os.Stat(filepath.Join(path, name)); err != nil && failed == nil && target.IsDir() {
+			if _, err := input.Link(root, name); err != nil {
 				fail(name, err)
 			}
 		}
