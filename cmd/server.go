@@ -81,9 +81,9 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 	config.Scrape = telemetry.Scrape(registry, s.log)
 	s.process.Handler, s.process.OpsHandler = handlers.New(config)
 
-	ops, err := listen(ctx, "--ops-listen", f.OpsListen)
+	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.OpsListen)
 	if err != nil {
-		return &exitError{lifecycle.ExitFailed, err}
+		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--ops-listen: %w: set another address with --ops-listen", err)}
 	}
 	s.process.OpsListener = ops
 	s.log.Info("ops port bound", "address", ops.Addr().String())
@@ -212,9 +212,9 @@ func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	s.process.TLS = certs.ServerConfig(s.source, minVersion, s.clients)
-	l, err := listen(ctx, "--listen", s.flags.Listen)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.flags.Listen)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--listen: %w: set another address with --listen", err)
 	}
 	if s.dev != nil {
 		if err := s.dev.WriteCA(s.flags.DevCA); err != nil {
@@ -226,18 +226,6 @@ func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 	go s.source.Run(life, s.flags.ReloadInterval)
 	if s.clients != nil {
 		go s.clients.Run(life, s.flags.ReloadInterval)
-	}
-	return l, nil
-}
-
-// listen binds the address of a flag.
-func listen(ctx context.Context, flag, address string) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s: %w: set another address with %[1]s", flag, err)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return l, nil
 }

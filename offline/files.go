@@ -177,11 +177,9 @@ func (in reader) stream(name string, r io.Reader, yield yieldFunc) bool {
 	return last == nil || yield(Object{}, last)
 }
 
-// open detects the format from the beginning of the text. JSON objects begin with a brace. YAML can begin with a brace
-// too. Such text is read as YAML if the file name ends in .yaml or .yml, or if an unquoted word is in a place where JSON
-// does not allow it.
+// open detects the format from the name and the beginning of the text.
 func (in reader) open(at Origin, r io.Reader) (objectStream, error) {
-	// So many bytes are enough to see past the blank lines that a file may begin with, and the first words of YAML.
+	// So many bytes are enough to see past the blank lines that a file may begin with, and some words of YAML.
 	input := bufio.NewReader(r)
 	head, _ := input.Peek(1 << 10) // its error comes again
 	switch {
@@ -195,8 +193,7 @@ func (in reader) open(at Origin, r io.Reader) (objectStream, error) {
 	return newYAMLStream(input, at), nil
 }
 
-// beginsJSON reports whether a text begins like JSON. {kind: Pod} is YAML: it has a word, a single quote, a comment,
-// an anchor or an alias in a place where JSON requires a quoted string or a number.
+// beginsJSON reports whether a text begins like JSON, as far as it goes. {kind: Pod} and [a,] are YAML.
 func beginsJSON(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
@@ -204,21 +201,8 @@ func beginsJSON(head []byte) bool {
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true))
 	for {
-		_, err := dec.ReadToken()
-		syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
-		switch {
-		case err == nil && dec.StackDepth() == 0:
-			return true // a complete object
-		case err == nil:
-		case !ok || errors.Is(err, io.ErrUnexpectedEOF) || syntactic.ByteOffset >= int64(len(head)):
-			return true // valid JSON as far as it has been read
-		default:
-			return !beginsPlain(head[syntactic.ByteOffset])
+		if _, err := dec.ReadToken(); err != nil || dec.StackDepth() == 0 {
+			return err == nil || errors.Is(err, io.ErrUnexpectedEOF)
 		}
 	}
-}
-
-// beginsPlain reports whether a character begins a value in YAML but not in JSON.
-func beginsPlain(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || bytes.IndexByte([]byte("{_./'#&*!"), c) >= 0
 }

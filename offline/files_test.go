@@ -176,8 +176,8 @@ func TestReadText(t *testing.T) {
 		},
 		{"YAML that has a comment", "{ # of me\n\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n", []string{"stdin:1: v1 Pod"}},
 		{
-			"JSON with a mistake that YAML has not", `{"apiVersion": "v1", "kind": "Pod" "metadata": {}}`,
-			[]string{"error: stdin:1: not JSON: '\"' instead of a comma"},
+			"JSON with a mistake at its end", `{"apiVersion": "v1", "kind": "Pod"}` + strings.Repeat("\n", 1<<10) + `{"kind": "Pod" "a": 1}`,
+			[]string{"stdin:1: v1 Pod", "error: stdin:1025: document 2: not JSON: '\"' instead of a comma"},
 		},
 		{
 			"JSON before what is none", `{"apiVersion": "v1", "kind": "Pod"} {apiVersion: v1}`,

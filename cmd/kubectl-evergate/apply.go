@@ -72,12 +72,9 @@ Apply does not change anything if the webhooks call another namespace than --eve
 Apply does not change a ConfigMap that Argo CD or Flux manages, because they would undo the change.`,
 		Example: `  kubectl evergate apply policy.yaml
   kubectl evergate apply policies/ --yes --timeout 30s`,
-		Args: oneFile,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if file == "" {
-				return errors.New("no policy: add a file, a directory or - for stdin")
-			}
-			files, err := a.readPolicy(c.Context(), file)
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			files, err := a.readPolicy(c.Context(), append(args, file)...)
 			if err != nil {
 				return err
 			}

@@ -43,8 +43,8 @@ webhooks, no native policy. Rule sets apply to objects in the namespaces that th
 rewritten, plan uses the original images in their annotation, which tenants may write.
 
 Exit code 1 means that objects would be newly denied.`,
-		Args: oneFile,
-		RunE: func(c *cobra.Command, _ []string) error { return a.planCommand(c.Context(), &f) },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return a.planCommand(c.Context(), &f, args) },
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - (stdin)")
@@ -54,11 +54,8 @@ Exit code 1 means that objects would be newly denied.`,
 	return c
 }
 
-func (a *app) planCommand(ctx context.Context, f *planFlags) error {
-	if f.file == "" {
-		return errors.New("no policy: add a file, a directory or - for stdin")
-	}
-	files, err := a.readPolicy(ctx, f.file)
+func (a *app) planCommand(ctx context.Context, f *planFlags, args []string) error {
+	files, err := a.readPolicy(ctx, append(args, f.file)...)
 	if err != nil {
 		return err
 	}

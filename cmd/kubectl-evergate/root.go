@@ -171,19 +171,6 @@ func policies(c *live.Cluster, replicas []live.Replica) *revise.Policies {
 	return &revise.Policies{Client: c.Client, Namespace: c.Namespace, Name: name}
 }
 
-// oneFile takes an argument as the value of --filename.
-func oneFile(c *cobra.Command, args []string) error {
-	for _, arg := range args {
-		if c.Flags().Changed("filename") {
-			return fmt.Errorf("%s reads only one file or directory: leave out %s", c.CommandPath(), text.Quote(arg))
-		}
-		if err := c.Flags().Set("filename", arg); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // say writes a line for users to stderr.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "evergate: "+format+"\n", args...)

@@ -47,8 +47,12 @@ func Unwrap(files []policy.File) []policy.File {
 			all = append(all, policy.File{Name: f.Name, Problems: m.Problems})
 		}
 	}
-	if warning := sizeWarning(plain, newConfigMap(plain)); warning != "" {
-		all[0].Warnings = append(all[0].Warnings, policy.Problem{Message: warning})
+	object := map[string]any{ // as in the documentation
+		"apiVersion": "v1", "kind": "ConfigMap", "data": plain,
+		"metadata": map[string]any{"name": "evergate-policy", "namespace": "evergate-system"},
+	}
+	if long := cmp.Or(tooLong(object), annotated(object)); long != "" {
+		all[0].Warnings = append(all[0].Warnings, policy.Problem{Message: long})
 	}
 	return all
 }

@@ -118,59 +118,49 @@ func TestUnwrapReportsAll(t *testing.T) {
 // kubectl apply fails if the annotations of the ConfigMap would be too long, and no API server accepts more than 1 MiB
 // of data.
 func TestUnwrapMeasures(t *testing.T) {
-	of := func(metadata map[string]any, size int) (object map[string]any, annotations int) {
-		text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n# <&>\"ä\\\t" + strings.Repeat("x", size)
-		object = newConfigMap(map[string]any{"policy.yaml": text})
-		if metadata != nil {
-			object["metadata"] = metadata
-		}
-		applied := unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
-		if applied.GetAnnotations() == nil { // as kubectl does
-			applied.SetAnnotations(map[string]string{})
-		}
-		data, err := runtime.Encode(unstructured.UnstructuredJSONScheme, &applied)
+	const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n# <&>\"ä\\\t"
+	problems := func(name string, data []byte) (first string) {
+		p, err := policy.Load(Unwrap([]policy.File{{Name: name, Data: data}})...)
 		if err != nil {
-			t.Fatal(err)
+			return policy.Problems(err)[0].Message
 		}
-		annotations = len(lastApplied) + len(data)
-		for key, value := range applied.GetAnnotations() {
-			annotations += len(key) + len(value)
+		for _, warning := range p.WarningProblems() {
+			first += warning.Message
 		}
-		return object, annotations
+		return first
 	}
-	problems := func(object map[string]any, manifest bool) (all []policy.Problem) {
-		data := []byte(object["data"].(map[string]any)["policy.yaml"].(string))
-		if manifest {
-			var err error
-			if data, err = json.Marshal(object); err != nil {
-				t.Fatal(err)
-			}
-		}
-		p, err := policy.Load(Unwrap([]policy.File{{Name: "policy.yaml", Data: data}})...)
-		if err != nil {
-			return policy.Problems(err)
-		}
-		return p.WarningProblems()
-	}
-	for name, metadata := range map[string]map[string]any{
-		"a policy": nil, "a manifest": {"name": "a"}, "annotations": {"annotations": map[string]any{"a/b": "cä<", "d": ""}},
+	for _, metadata := range []map[string]any{
+		{"name": "evergate-policy", "namespace": "evergate-system"}, {"name": "a", "annotations": map[string]any{"a/b": "cä<", "d": ""}},
 	} {
-		_, least := of(metadata, 0)
-		for over, want := range []string{"", "kubectl apply fails"} {
-			object, size := of(metadata, maxAnnotations-least+over)
-			if size != maxAnnotations+over {
-				t.Fatalf("%d bytes", size)
+		// of returns a manifest with a comment of some bytes, and the size of its annotations.
+		of := func(size int) (manifest []byte, annotations int) {
+			applied := unstructured.Unstructured{Object: runtime.DeepCopyJSON(map[string]any{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
+				"data": map[string]any{"policy.yaml": head + strings.Repeat("x", size)},
+			})}
+			manifest, _ = json.Marshal(applied.Object)
+			if applied.GetAnnotations() == nil { // as kubectl does
+				applied.SetAnnotations(map[string]string{})
 			}
-			if got := problems(object, metadata != nil); (len(got) > 0) != (want != "") || want != "" && !strings.Contains(got[0].Message, want) {
-				t.Errorf("%s with %d bytes: %v", name, size, got)
+			data, _ := runtime.Encode(unstructured.UnstructuredJSONScheme, &applied)
+			annotations = len(lastApplied) + len(data)
+			for key, value := range applied.GetAnnotations() {
+				annotations += len(key) + len(value)
 			}
+			return manifest, annotations
 		}
-		object, _ := of(metadata, 0)
-		length := len(object["data"].(map[string]any)["policy.yaml"].(string))
-		for over, want := range []string{"kubectl apply fails", "has 1,048,577 bytes of data, and a ConfigMap can have at most 1,048,576"} {
-			object, _ := of(metadata, maxData-length+over)
-			if got := problems(object, metadata != nil); len(got) != 1 || !strings.Contains(got[0].Message, want) {
-				t.Errorf("%s with %d bytes of data: %.300v", name, maxData+over, got)
+		_, least := of(0)
+		for size, want := range map[int]string{
+			maxAnnotations - least: "", maxAnnotations - least + 1: "kubectl apply fails", maxData - len(head): "kubectl apply fails",
+			maxData - len(head) + 1: "a ConfigMap cannot have 1,048,577 bytes of data, limit 1,048,576",
+		} {
+			manifest, _ := of(size)
+			if got := problems("m.yaml", manifest); !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("%v, %d bytes: %s, want %s", metadata, size, got, want)
+			}
+			if got := problems("policy.yaml", []byte(head+strings.Repeat("x", size))); metadata["annotations"] == nil &&
+				(!strings.HasPrefix(got, want) || want == "" && got != "") {
+				t.Errorf("a policy, %d bytes: %s, want %s", size, got, want)
 			}
 		}
 	}
