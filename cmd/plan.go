@@ -129,7 +129,7 @@ func (f *planFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	}
 	p := plan.New(options)
 	defer debug.SetGCPercent(debug.SetGCPercent(planGCPercent))
-	p.AddAll(newProgress(stderr, time.Now).count(offline.ReadOnce(f.files, stdin, ignore)))
+	p.AddAll(newProgress(stderr, time.Now).count(offline.ReadIgnoring(f.files, stdin, ignore)))
 	report := p.Report()
 	switch {
 	case f.all:

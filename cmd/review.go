@@ -258,7 +258,7 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 	}
 	return offline.Options{
 		Policy: p, Old: old, Operation: object.Operation(f.operation),
-		Namespace: f.namespace, NamespaceAssumed: f.assumed, NamespaceRequired: f.assumed && f.text.failsOnNoNamespace(),
+		Namespace: f.namespace, NamespaceAssumed: f.assumed, NamespaceRequired: f.assumed && f.text.failOn.word == failOnNoNamespace,
 		User: f.user, Groups: f.groups,
 		Sets: sets, AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
 		Now: f.at.time(),

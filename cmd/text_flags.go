@@ -52,9 +52,6 @@ func (f *textFlags) defineQuiet(flags *pflag.FlagSet) {
 // failOnWarnings reports whether the command fails because of warnings.
 func (f *textFlags) failOnWarnings() bool { return f.failOn.word == failOnWarn }
 
-// failsOnNoNamespace reports whether the command fails because of objects without a namespace.
-func (f *textFlags) failsOnNoNamespace() bool { return f.failOn.word == failOnNoNamespace }
-
 // writer returns the writer for the report.
 func (f *textFlags) writer(w io.Writer) io.Writer {
 	if f.quiet {

@@ -33,12 +33,6 @@ func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Obj
 	return reader{stdin: stdin, ignore: ignore}.read(paths)
 }
 
-// ReadOnce is like ReadIgnoring, for callers that do not retain objects. The JSON of an object is valid only until
-// the next object is read. Memory therefore does not grow with the number of objects in a dump.
-func ReadOnce(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
-	return reader{stdin: stdin, ignore: ignore, once: true}.read(paths)
-}
-
 // ReadText returns the objects in a text. Their origins have the name as their file.
 func ReadText(name string, text io.Reader) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) { reader{}.stream(name, text, yield) }
@@ -48,7 +42,6 @@ func ReadText(name string, text io.Reader) iter.Seq2[Object, error] {
 type reader struct {
 	stdin  io.Reader
 	ignore *Ignore
-	once   bool // no object is kept
 	inDir  bool // files are found in a directory, and may be no manifests
 }
 
@@ -186,9 +179,7 @@ func (in reader) open(at Origin, r io.Reader) (objectStream, error) {
 	case text.IsUTF16(head):
 		return nil, &inputError{Origin: at, Err: errUTF16}
 	case beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(at.File)), ".y"):
-		json := newJSONStream(input, at)
-		json.once = in.once
-		return json, nil
+		return newJSONStream(input, at), nil
 	}
 	return newYAMLStream(input, at), nil
 }

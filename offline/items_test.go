@@ -99,24 +99,3 @@ func TestItemsThatCannotBeRead(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 }
-
-// The names of an object stay valid after the next object is read once.
-func TestReadOnce(t *testing.T) {
-	pod := func(name string) string {
-		return `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "` + name + `"}}`
-	}
-	text := `{"kind": "List", "apiVersion": "v1", "items": [` + pod("a") + "," + pod("b") + `]}`
-	var names []string
-	for object, err := range ReadOnce([]string{Stdin}, iotest.OneByteReader(strings.NewReader(text)), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := pod(object.Name); string(object.JSON) != want {
-			t.Errorf("%s, want %s", object.JSON, want)
-		}
-		names = append(names, object.Name)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, names); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -27,7 +27,6 @@ type jsonStream struct {
 	err   error       // the reason why r has ended
 	at    Origin      // of the object that is being read; Document counts the documents begun
 	fixed int         // the line of all objects; 0 if they have the lines of the text
-	once  bool        // an object is valid until the next object is read
 	yaml  *yamlStream // reads the rest, which is not JSON; otherwise nil
 
 	continued string // metadata.continue of the last List
@@ -321,10 +320,7 @@ func (l *jsonList) items(yield yieldFunc) error {
 		if err != nil {
 			return err
 		}
-		if !l.once {
-			value = bytes.Clone(value)
-		}
-		if err := l.item(l.at, value, yield); err != nil {
+		if err := l.item(l.at, bytes.Clone(value), yield); err != nil {
 			return err
 		}
 	}
@@ -336,7 +332,7 @@ func (l *jsonList) item(at Origin, value jsontext.Value, yield yieldFunc) error 
 	object, err := newObject(at, value, l.head.item())
 	switch {
 	case err != nil && l.head.Kind == "":
-		l.held = append(l.held, heldItem{at, bytes.Clone(value)})
+		l.held = append(l.held, heldItem{at, value})
 		if l.size += len(value); l.size > maxJSON {
 			return &inputError{Origin: at, Err: errLongJSON}
 		}

@@ -200,26 +200,19 @@ func (r *repository) addKustomization(name string) {
 
 // why returns the reason to skip a file, or an empty string if it is read.
 func (r *repository) why(name string) string {
+	chart := path.Dir(name)
+	for !r.charts[chart] && chart != "." {
+		chart = path.Dir(chart)
+	}
 	switch {
-	case r.templates:
-		return whyTemplate
 	case r.parts[name]:
 		return whyPatch
+	case r.templates, r.charts[chart] && strings.HasPrefix(strings.TrimPrefix(name, chart+"/"), "templates/"):
+		return whyTemplate
+	case r.charts[chart] && isValues(name):
+		return whyChart
 	}
-	for chart := path.Dir(name); ; chart = path.Dir(chart) {
-		switch {
-		case !r.charts[chart]:
-		case strings.HasPrefix(strings.TrimPrefix(name, chart+"/"), "templates/"):
-			return whyTemplate
-		case isValues(name):
-			return whyChart
-		default:
-			return ""
-		}
-		if chart == "." || chart == "/" {
-			return ""
-		}
-	}
+	return ""
 }
 
 // isValues reports whether a file in a chart has a name that is common for Helm values: values.yaml, values-prod.yaml,

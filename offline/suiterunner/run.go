@@ -30,19 +30,20 @@ func Run(files []File, only *regexp.Regexp) *Report {
 			r.Summary.Unread++
 		}
 		if err != nil {
-			lines := linesOf(err)
-			r.failed, r.Errors = append(r.failed, lines...), append(r.Errors, lines...)
+			r.failed = append(r.failed, r.fail(err)...)
 		}
 	}
 	r.finish()
 	return &r.Report
 }
 
-func linesOf(err error) (lines []string) {
+// fail adds the lines of an error to the report, and returns them.
+func (r *runner) fail(err error) []string {
+	before := len(r.Errors)
 	for line := range strings.Lines(err.Error()) {
-		lines = append(lines, strings.TrimSpace(line))
+		r.Errors = append(r.Errors, strings.TrimSpace(line))
 	}
-	return lines
+	return r.Errors[before:]
 }
 
 // maxSuite is far more than a suite may contain, in bytes. The limits in package suite return better error messages.
@@ -102,8 +103,7 @@ func (r *runner) run(s *suite.Suite, c *suite.Case, files *files, covered *cover
 		err = checkNames(&c.Expect, covered.policy)
 	}
 	if err != nil {
-		at := fmt.Errorf("%s:%d:%d: %s: %w", text.Path(s.File), c.Place.Line, c.Place.Column, c.Name, err)
-		r.Errors = append(r.Errors, linesOf(at)...)
+		r.fail(fmt.Errorf("%s:%d:%d: %s: %w", text.Path(s.File), c.Place.Line, c.Place.Column, c.Name, err))
 		return Case{Name: c.Name, Line: c.Place.Line, Column: c.Place.Column, Error: err.Error()}
 	}
 	covered.reach(decision)
