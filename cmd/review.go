@@ -84,7 +84,8 @@ Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied (
 warning), 2 bad flags, a bad policy, input that cannot be read, or counts that could not be written or pushed.`
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
-	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied, failOnNoNamespace)}
+	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
+	f.text.failOn.known = append(f.text.failOn.known, failOnNoNamespace)
 	c := &cobra.Command{
 		Use:   "review --policy POLICY -n NAMESPACE FILE...",
 		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",

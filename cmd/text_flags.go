@@ -22,15 +22,13 @@ type textFlags struct {
 	noColor bool // from the environment
 }
 
-// newTextFlags returns the flags of a command. failOn is the word for the default of --fail-on, and more are further
-// words besides warn.
-func newTextFlags(env settings.Environment, failOn string, more ...string) *textFlags {
+// newTextFlags returns the flags of a command. failOn is the word for the default of --fail-on.
+func newTextFlags(env settings.Environment, failOn string) *textFlags {
 	// NO_COLOR disables colors for any value that is not empty: see https://no-color.org. A dumb terminal does not
 	// support colors.
 	noColor := env["NO_COLOR"] != "" || env["TERM"] == "dumb"
 	return &textFlags{
-		color: newChoice(colorAuto, colorAlways, colorNever), failOn: newChoice(append([]string{failOn, failOnWarn}, more...)...),
-		noColor: noColor,
+		color: newChoice(colorAuto, colorAlways, colorNever), failOn: newChoice(failOn, failOnWarn), noColor: noColor,
 	}
 }
 

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	"github.com/evergate/evergate/offline/output"
 )
@@ -26,7 +28,7 @@ func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
 	}
 	if r.Summary.NoNamespace > 0 {
 		cases = append(cases, output.Case{Suite: inputRule, Name: "namespace", Results: []output.Result{
-			{Level: output.Note, Rule: inputRule, Subject: "namespace", Message: r.noNamespace()},
+			{Level: output.Note, Rule: inputRule, Subject: "namespace", Message: strings.TrimSpace(fmt.Sprintf(noNamespace, r.Summary.NoNamespace))},
 		}})
 	}
 	for _, err := range r.failed {

@@ -21,16 +21,24 @@ import (
 // Stdin is the path that represents standard input.
 const Stdin = "-"
 
-// Read returns the objects in files, directories (recursively) and standard input, in the order of paths and of file
-// names. It reads objects lazily. After an error it continues with the next object if it can. It yields a SkippedError
-// for each path below a directory that it does not read, and for documents that are not manifests.
+// Read is ReadIgnoring without patterns.
 func Read(paths []string, stdin io.Reader) iter.Seq2[Object, error] {
 	return ReadIgnoring(paths, stdin, nil)
 }
 
-// ReadIgnoring is like Read, but in directories it also skips the files that match ignore or an IgnoreFile.
+// ReadIgnoring returns the objects in files, directories (recursively) and standard input, in the order of paths and of
+// file names. It reads objects lazily. After an error it continues with the next object if it can. It yields a
+// SkippedError for each path below a directory that it does not read, for example because it matches ignore or an
+// IgnoreFile, and for documents that are not manifests.
 func ReadIgnoring(paths []string, stdin io.Reader, ignore *Ignore) iter.Seq2[Object, error] {
-	return reader{stdin: stdin, ignore: ignore}.read(paths)
+	in := reader{stdin: stdin, ignore: ignore}
+	return func(yield func(Object, error) bool) {
+		for _, name := range paths {
+			if !in.path(name, yield) {
+				return
+			}
+		}
+	}
 }
 
 // ReadText returns the objects in a text. Their origins have the name as their file.
@@ -47,16 +55,6 @@ type reader struct {
 
 // yieldFunc receives an object or an error. It returns false to receive no more.
 type yieldFunc = func(Object, error) bool
-
-func (in reader) read(paths []string) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
-		for _, name := range paths {
-			if !in.path(name, yield) {
-				return
-			}
-		}
-	}
-}
 
 func (in reader) path(name string, yield yieldFunc) bool {
 	if name == Stdin {

@@ -83,9 +83,6 @@ func TestReadText(t *testing.T) {
 			},
 		},
 		{"a text", "just text\n", []string{"error: stdin:1: a string is not a Kubernetes object"}},
-		{"a list", "[1, 2]\n", []string{
-			"error: stdin:1: a list is not a Kubernetes object: make it the items of a v1 List",
-		}},
 		{
 			"what is no object", "just text\n---\n[1, 2]\n---\nname: x\n---\nkind: Pod\n---\napiVersion: 5\nkind: Pod\n---\n" +
 				"apiVersion: v1\nkind: Pod\nmetadata: [a]\n",

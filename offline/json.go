@@ -161,16 +161,17 @@ func (s *jsonStream) more(first bool, end byte) (bool, error) {
 
 // unexpected returns the error about the next byte.
 func (s *jsonStream) unexpected(wanted string) error {
-	if c := s.peek(); c != 0 {
-		return s.broken(fmt.Errorf("not JSON: %s instead of %s", text.QuoteRune(rune(c)), wanted))
+	c := s.peek()
+	if c == 0 {
+		return s.broken(io.EOF)
 	}
-	return s.broken(io.ErrUnexpectedEOF)
+	return s.broken(fmt.Errorf("not JSON: %s instead of %s", text.QuoteRune(rune(c)), wanted))
 }
 
-// broken returns the error about text that is not JSON, or about a text that cannot be read to its end.
+// broken returns the error about text that is not JSON, or cannot be read to its end.
 func (s *jsonStream) broken(err error) error {
 	s.mark()
-	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok && s.fixed == 0 {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		s.at.Line += bytes.Count(s.data[s.pos:][:syntactic.ByteOffset], []byte{'\n'})
 	}
 	switch truncated := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF); {

@@ -266,13 +266,11 @@ func describe(err error) string {
 
 // quoteHint returns advice about a value that YAML does not read as a string.
 func quoteHint(wanted, got string) string {
-	switch {
-	case wanted == "a string" && got == "a boolean":
-		return ": put it in quotes, because YAML reads n, y, no, yes, off and on as booleans"
-	case wanted == "a string" && got == "a number":
-		return ": put it in quotes"
-	}
-	return ""
+	const words = ": put it in quotes, because YAML reads n, y, no, yes, off and on as booleans"
+	return map[string]string{
+		"a string, a boolean": words, "a string, true or false": words,
+		"a string, a number": ": put it in quotes",
+	}[wanted+", "+got]
 }
 
 // dotted writes a JSON Pointer in the form that Kubernetes uses for fields: spec.template.

@@ -209,15 +209,8 @@ func (r *repository) why(name string) string {
 		return whyPatch
 	case r.templates, r.charts[chart] && strings.HasPrefix(strings.TrimPrefix(name, chart+"/"), "templates/"):
 		return whyTemplate
-	case r.charts[chart] && isValues(name):
+	case r.charts[chart] && strings.Contains(path.Base(name), "values"): // values can have a metadata mapping
 		return whyChart
 	}
 	return ""
-}
-
-// isValues reports whether a file in a chart has a name that is common for Helm values: values.yaml, values-prod.yaml,
-// prod-values.yaml, prod.values.yaml. Values can have a metadata mapping.
-func isValues(name string) bool {
-	stem, _, _ := strings.Cut(strings.ToLower(path.Base(name)), ".y")
-	return strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")
 }

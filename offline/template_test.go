@@ -24,8 +24,6 @@ func TestUnrendered(t *testing.T) {
 		`{kind: Ingress, apiVersion: networking.k8s.io/v1, spec: {rules: [{}, {host: "a.{{ image }}"}]}}`:                                "spec.rules[1].host",
 		`{kind: Ingress, apiVersion: networking.k8s.io/v1, spec: {tls: [{hosts: [a, "{{ image }}"]}]}}`:                                  "spec.tls[0].hosts[1]",
 		`{kind: Service, apiVersion: v1, spec: {externalName: "{{ image }}"}}`:                                                           "spec.externalName",
-		`{kind: HTTPRoute, apiVersion: gateway.networking.k8s.io/v1, spec: {hostnames: ["{{ image }}"]}}`:                                "spec.hostnames[0]",
-		`{kind: Gateway, apiVersion: gateway.networking.k8s.io/v1, spec: {listeners: [{hostname: "{{ image }}"}]}}`:                      "spec.listeners[0].hostname",
 		`{kind: Route, apiVersion: route.openshift.io/v1, spec: {host: "{{ image }}"}}`:                                                  "spec.host",
 		`{kind: Certificate, apiVersion: cert-manager.io/v1, spec: {dnsNames: ["{{ image }}"]}}`:                                         "spec.dnsNames[0]",
 		`{kind: DNSEndpoint, apiVersion: externaldns.k8s.io/v1alpha1, spec: {endpoints: [{dnsName: "{{ image }}"}]}}`:                    "spec.endpoints[0].dnsName",

@@ -34,6 +34,8 @@ func (o TextOptions) lists(r *Result) bool {
 	return !o.OnlyFailures || r.Decision != Allowed || o.Warnings && r.Warns()
 }
 
+const noNamespace = " objects without a namespace, validated in the namespace default: %d; set the namespace with -n\n"
+
 // WriteText writes the report for users with a single Write.
 func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 	_, err := to.Write(r.text(o))
@@ -80,17 +82,11 @@ func (r *Report) text(o TextOptions) []byte {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
 	}
 	if r.Summary.NoNamespace > 0 {
-		w.WriteString(w.colors.Warn("note:") + " " + r.noNamespace() + "\n")
+		w.WriteString(w.colors.Warn("note:") + fmt.Sprintf(noNamespace, r.Summary.NoNamespace))
 	}
 	validated := text.Count(r.Summary.Validated, "object") + " validated against policy " + r.Policy.Hash
 	w.WriteString(validated + r.Summary.text(r.AsExisting) + "\n")
 	return w.Bytes()
-}
-
-// noNamespace returns the sentence about objects without a namespace.
-func (r *Report) noNamespace() string {
-	return "objects without a namespace, validated in the namespace default: " + text.Thousands(r.Summary.NoNamespace) +
-		"; set the namespace with -n"
 }
 
 func (w *textWriter) result(r *Result, exists bool) {

@@ -62,14 +62,6 @@ func (d *document) Validate() error {
 	return errors.Join(d.GlobbingClasses.CheckLength(), d.HostAnnotations.CheckLength(), d.SolverAccounts.validate())
 }
 
-// Hint implements strict.Hinter.
-func (d *document) Hint(field string) string {
-	if field == "spec" || field == "metadata" || field == "status" {
-		return "a policy has no " + field + "; its blocks are at the top level"
-	}
-	return ""
-}
-
 // merge adds the documents in a file.
 func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {

@@ -119,8 +119,8 @@ func TestUnwrapReportsAll(t *testing.T) {
 // of data.
 func TestUnwrapMeasures(t *testing.T) {
 	const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n# <&>\"ä\\\t"
-	problems := func(name string, data []byte) (first string) {
-		p, err := policy.Load(Unwrap([]policy.File{{Name: name, Data: data}})...)
+	problems := func(data []byte) (first string) {
+		p, err := policy.Load(Unwrap([]policy.File{{Name: "policy.yaml", Data: data}})...)
 		if err != nil {
 			return policy.Problems(err)[0].Message
 		}
@@ -154,13 +154,20 @@ func TestUnwrapMeasures(t *testing.T) {
 			maxAnnotations - least: "", maxAnnotations - least + 1: "kubectl apply fails", maxData - len(head): "kubectl apply fails",
 			maxData - len(head) + 1: "a ConfigMap cannot have 1,048,577 bytes of data, limit 1,048,576",
 		} {
+			text := []byte(head + strings.Repeat("x", size))
 			manifest, _ := of(size)
-			if got := problems("m.yaml", manifest); !strings.HasPrefix(got, want) || want == "" && got != "" {
-				t.Errorf("%v, %d bytes: %s, want %s", metadata, size, got, want)
+			inputs := [][]byte{manifest}
+			if metadata["annotations"] == nil {
+				inputs = append(inputs, text)
 			}
-			if got := problems("policy.yaml", []byte(head+strings.Repeat("x", size))); metadata["annotations"] == nil &&
-				(!strings.HasPrefix(got, want) || want == "" && got != "") {
-				t.Errorf("a policy, %d bytes: %s, want %s", size, got, want)
+			if size >= maxData-len(head) {
+				binary, _ := json.Marshal(map[string]any{"kind": "ConfigMap", "metadata": metadata, "binaryData": map[string]any{"a.yaml": text}})
+				inputs = append(inputs, binary)
+			}
+			for i, input := range inputs {
+				if got := problems(input); !strings.HasPrefix(got, want) || want == "" && got != "" {
+					t.Errorf("%v, input %d of %d bytes: %s, want %s", metadata, i, size, got, want)
+				}
 			}
 		}
 	}

@@ -74,12 +74,12 @@ func (r *runner) suite(of File) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Suite{File: text.Path(file), Policy: nameOf(s), Cases: []Case{}}
+	result := &Suite{File: text.Path(file), Policy: text.Escape(strings.Join(s.Policy, ", ")), Cases: []Case{}}
 	covered, failed := r.policy(s, files)
 	if failed != nil {
 		failed = fmt.Errorf("%s: policy: %w", text.Path(file), failed)
 	} else {
-		result.Hash = covered.policy.Hash()
+		result.Policy, result.Hash = covered.name, covered.policy.Hash()
 	}
 	for i := range s.Cases {
 		c := &s.Cases[i]
@@ -127,13 +127,17 @@ func checkNames(e *suite.Expect, p *policy.Policy) error {
 
 // policy loads the policy of a suite, once for all suites that have the same.
 func (r *runner) policy(s *suite.Suite, files *files) (*coverage, error) {
-	key := nameOf(s)
+	var names []string
+	for _, name := range s.Policy {
+		names = append(names, pathIn(s, name))
+	}
+	key := text.Escape(strings.Join(names, ", "))
 	if known, ok := r.policies[key]; ok {
 		return known, nil
 	}
 	var read []policy.File
-	for _, name := range s.Policy {
-		found, err := files.policy(pathIn(s, name))
+	for _, name := range names {
+		found, err := files.policy(name)
 		if err != nil {
 			return nil, err
 		}
@@ -146,15 +150,6 @@ func (r *runner) policy(s *suite.Suite, files *files) (*coverage, error) {
 	c := &coverage{name: key, policy: p, reached: map[string]bool{}}
 	r.policies[key], r.order = c, append(r.order, c)
 	return c, nil
-}
-
-// nameOf returns the paths of the policy files of a suite.
-func nameOf(s *suite.Suite) string {
-	var names []string
-	for _, name := range s.Policy {
-		names = append(names, pathIn(s, name))
-	}
-	return text.Escape(strings.Join(names, ", "))
 }
 
 // pathIn returns the path of a file that is given in a suite. The path in the suite is relative to the directory of the

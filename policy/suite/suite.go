@@ -95,14 +95,6 @@ func (d *document) Validate() error {
 	return faults.Err()
 }
 
-// Hint implements strict.Hinter.
-func (*document) Hint(field string) string {
-	if field == "spec" || field == "metadata" {
-		return "a suite has no " + field + "; policy and cases are at the top level"
-	}
-	return ""
-}
-
 type writtenCase struct {
 	Pos       strict.Pos  `yaml:"-"`
 	Name      string      `yaml:"name,required"`

@@ -35,12 +35,6 @@ type Validator interface{ Validate() error }
 // only these.
 type Suggester interface{ Suggest(field string) []string }
 
-// Hinter is implemented by structs that explain why they do not have some fields.
-type Hinter interface {
-	// Hint returns the explanation about an unknown field, or "" if there is none.
-	Hint(field string) string
-}
-
 // Dated is implemented by texts that may be dates. YAML reads a date without quotes as a timestamp, which is an error
 // for other texts.
 type Dated interface {
@@ -178,7 +172,7 @@ func (d *Decoder) structure(n *yaml.Node, v reflect.Value) {
 		d.at(fieldSegment(key.Value), func() {
 			if !ok {
 				if d.errs.TryAdd() {
-					d.errs.Add(d.pos(key).Errorf("unknown field%s", hint(v, key.Value, known)))
+					d.errs.Add(d.pos(key).Errorf("unknown field%s", suggest(key.Value, known)))
 				}
 				return
 			}
