@@ -2,7 +2,6 @@ package input
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -62,23 +61,6 @@ func TestOpen(t *testing.T) {
 				t.Errorf("OpenIn: %v, want ErrOutside: %t", err, outside)
 			}
 		})
-	}
-}
-
-func TestLink(t *testing.T) {
-	dir := tree(t)
-	must(t, os.Symlink("sub", filepath.Join(dir, "todir")))
-	must(t, os.Symlink("..", filepath.Join(dir, "parent")))
-	root, err := os.OpenRoot(dir)
-	must(t, err)
-	defer func() { must(t, root.Close()) }()
-	for name, want := range map[string]string{
-		"link": "false", "out": "false", "todir": "true", "parent": ErrOutside.Error(), "loop": syscall.ELOOP.Error(),
-	} {
-		got, err := Link(root, name)
-		if of, ok := errors.AsType[*fs.PathError](err); fmt.Sprint(got) != want && (!ok || of.Err.Error() != want) {
-			t.Errorf("%s: %t, %v, want %s", name, got, err, want)
-		}
 	}
 }
 

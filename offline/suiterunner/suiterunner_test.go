@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/suiterunner"
 )
 
@@ -156,17 +155,6 @@ c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to 
 	want = "7 cases: 1 passed, 0 failed, 6 not run; 1 suite not read; 2 of 3 entries reached (66 %)\n"
 	if r.Passed || r.Summary.Passed != 1 || !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%+v\n%s", r.Summary, text.String())
-	}
-	invalid := 0
-	for _, c := range r.Cases(false) {
-		for _, result := range c.Results {
-			if result.Level == output.Invalid {
-				invalid++
-			}
-		}
-	}
-	if want := r.Summary.NotRun + 3; invalid != want { // the errors about suites have three lines
-		t.Errorf("%d invalid results, want %d", invalid, want)
 	}
 	if _, err := suiterunner.Find([]string{t.TempDir()}); err == nil ||
 		!strings.HasSuffix(err.Error(), "no *_test.yaml in this directory") {
