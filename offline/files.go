@@ -96,7 +96,7 @@ func (in reader) dir(dir string, yield yieldFunc) bool {
 	return true
 }
 
-// maxTemplate is the maximum size in bytes of a template: 5 MiB, like that of a file in a chart of Helm 3.
+// maxTemplate is the maximum size in bytes of a template. Helm 3 limits the files of a chart to the same size.
 const maxTemplate = 5 << 20
 
 // file reads a file, or yields the error from opening it. Errors use name for it. A template in a directory is skipped.

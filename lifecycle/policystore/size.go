@@ -24,8 +24,7 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// measure adds an error about a ConfigMap that no API server accepts, or a warning about one that kubectl apply does not
-// accept.
+// measure adds an error if no API server accepts a ConfigMap, or a warning if kubectl apply does not accept it.
 func (m *manifest) measure(n *yaml.Node) {
 	var object map[string]any
 	if manifest, err := yaml.Marshal(n); err != nil || kyaml.Unmarshal(manifest, &object) != nil {
