@@ -28,9 +28,10 @@ func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
 		Use:   "check POLICY...",
 		Short: "Check policies and report all problems",
 		Long: `Check loads each policy. A policy is a file, a directory of *.yaml and *.yml files (merged like the files in
-a ConfigMap), the manifest of such a ConfigMap, or - for standard input. Check loads several policies separately. For a valid policy, check prints the number of active entries and the hash that identifies the
-policy in warnings, logs and metrics. It warns about entries that do less than they seem to do. For an invalid policy,
-check prints all problems, one per line, with file, line, column and field.
+a ConfigMap), the manifest of such a ConfigMap, or - for standard input. Check loads several policies separately. For a
+valid policy, check prints the number of active entries and the hash that identifies the policy in warnings, logs and
+metrics. It warns about entries that do less than they seem to do, and about a policy that kubectl apply cannot store.
+For an invalid policy, check prints all problems, one per line, with file, line, column and field.
 
 Check warns 14 days before an exception ends, and lists exceptions that have ended. An expired exception does not make a
 policy invalid, even with --strict, so a pipeline does not fail only because of the date.

@@ -55,8 +55,8 @@ const noSetEvaluated = "evergate: the rule sets %s are not evaluated: add --set 
 const reviewHelp = `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or
 warned about if they were applied. It uses the same code as the webhook.
 
-Set the namespace of the manifests with -n, as in kubectl apply. Many manifests have no namespace, and rules can apply to
-certain namespaces only. Without -n, review validates objects without a namespace in the namespace default, and reports
+Set the namespace of the manifests with -n, as in kubectl apply. Many manifests have no namespace, and rules can apply
+to certain namespaces only. Without -n, review validates objects without a namespace in the namespace default, and reports
 their number. With --fail-on no-namespace, they are errors.
 
 Review reads the same YAML and JSON as kubectl. In a directory, it skips and counts hidden files, other types of files,
@@ -259,8 +259,9 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 	}
 	return offline.Options{
 		Policy: p, Old: old, Operation: object.Operation(f.operation),
-		Namespace: f.namespace, NamespaceAssumed: f.assumed, NamespaceRequired: f.assumed && f.text.failOn.word == failOnNoNamespace,
-		User: f.user, Groups: f.groups,
+		Namespace: f.namespace, NamespaceAssumed: f.assumed,
+		NamespaceRequired: f.assumed && f.text.failOn.word == failOnNoNamespace,
+		User:              f.user, Groups: f.groups,
 		Sets: sets, AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
 		Now: f.at.time(),
 	}, nil

@@ -27,8 +27,9 @@ func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
 		cases = append(cases, r.Results[i].toCase(&find, r.explain))
 	}
 	if r.Summary.NoNamespace > 0 {
+		message := strings.TrimSpace(fmt.Sprintf(noNamespace, r.Summary.NoNamespace))
 		cases = append(cases, output.Case{Suite: inputRule, Name: "namespace", Results: []output.Result{
-			{Level: output.Note, Rule: inputRule, Subject: "namespace", Message: strings.TrimSpace(fmt.Sprintf(noNamespace, r.Summary.NoNamespace))},
+			{Level: output.Note, Rule: inputRule, Subject: "namespace", Message: message},
 		}})
 	}
 	for _, err := range r.failed {

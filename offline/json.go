@@ -327,8 +327,8 @@ func (l *jsonList) items(yield yieldFunc) error {
 	}
 }
 
-// item yields an item. The items of a nested List are not searched, so a nested List is an error. An item that is not an
-// object is held until the kind of the List is known.
+// item yields an item. The items of a nested List are not searched, so a nested List is an error. An item that is not
+// an object is held until the kind of the List is known.
 func (l *jsonList) item(at Origin, value jsontext.Value, yield yieldFunc) error {
 	object, err := newObject(at, value, l.head.item())
 	switch {

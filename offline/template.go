@@ -17,7 +17,8 @@ import (
 func hasAction(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		before, _, found := bytes.Cut(line, []byte("{{"))
-		if found && bytes.Count(before, []byte{'"'})%2 == 0 && bytes.Count(before, []byte{'\''})%2 == 0 && !bytes.Contains(before, []byte("# ")) {
+		quoted := bytes.Count(before, []byte{'"'})%2 > 0 || bytes.Count(before, []byte{'\''})%2 > 0
+		if found && !quoted && !bytes.Contains(before, []byte("# ")) {
 			return true
 		}
 	}
@@ -37,7 +38,7 @@ func (o Object) Unrendered() error {
 	for {
 		token, err := dec.ReadToken()
 		if err != nil {
-			return nil // the end, or an error that other code returns
+			return nil //nolint:nilerr // the end, or a mistake about which other code returns an error
 		}
 		_, action, found := strings.Cut(token.String(), "{{")
 		if inside, n := dec.StackIndex(dec.StackDepth()); !found || inside == '{' && n%2 == 1 { // the name of a field

@@ -69,7 +69,7 @@ func withoutGoValues(err error) string {
 }
 
 // documentError returns an error about a document that is not YAML. For a template, it includes a hint. The line of a
-// syntax error is from policy.SyntaxError, because the library returns the line at which the collection around it begins.
+// syntax error is from policy.SyntaxError, because the library returns the line of the collection around it.
 func (o Origin) documentError(doc yamlDocument, err error) error {
 	message := withoutGoValues(err)
 	if syntax := policy.SyntaxError(policy.File{Data: doc.text, Lines: doc.line - 1}); syntax != nil {

@@ -36,8 +36,8 @@ func OpenIn(dir *os.Root, name string) (*os.File, error) {
 	})
 }
 
-// Link reports whether a symbolic link in a directory leads to a directory. A link that leads nowhere, or to a directory
-// outside, is an error of type *fs.PathError.
+// Link reports whether a symbolic link in a directory leads to a directory. A link that leads nowhere, or to a
+// directory outside, is an error of type *fs.PathError.
 func Link(dir *os.Root, name string) (toDir bool, err error) {
 	info, err := dir.Stat(name)
 	if err == nil {

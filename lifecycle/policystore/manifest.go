@@ -20,8 +20,8 @@ import (
 
 // Unwrap replaces each file that contains the manifest of a ConfigMap by the policy files in that ConfigMap, in the
 // order of their keys. The ConfigMap may be the only document, one of several, or an item of a List. If a key is
-// written as a block (policy.yaml: |), positions in its errors are positions in the manifest. The mistakes in a manifest
-// are in a file with its name. A file can have a warning about the limits of the ConfigMap.
+// written as a block (policy.yaml: |), positions in its errors are positions in the manifest. The mistakes in a
+// manifest are in a file with its name. A file can have a warning about the limits of the ConfigMap.
 func Unwrap(files []policy.File) []policy.File {
 	var all []policy.File
 	plain := map[string]any{} // the data of the ConfigMap for files without a manifest
@@ -107,7 +107,9 @@ func (m *manifest) object(n *yaml.Node) {
 	}
 	m.isManifest = true
 	m.measure(n)
-	m.data(field(n, "data"), func(value *yaml.Node, name string) { m.keys = append(m.keys, key{name, m.block(value, name)}) })
+	m.data(field(n, "data"), func(value *yaml.Node, name string) {
+		m.keys = append(m.keys, key{name, m.block(value, name)})
+	})
 	m.data(field(n, "binaryData"), func(value *yaml.Node, name string) {
 		decoded, err := base64.StdEncoding.DecodeString(value.Value)
 		if err != nil {

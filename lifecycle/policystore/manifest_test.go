@@ -70,7 +70,8 @@ func TestUnwrap(t *testing.T) {
 		},
 		"a manifest that is not YAML": {
 			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n",
-			"m.yaml:6: not valid YAML: mapping values are not allowed in this context; check the indentation, and quote values that contain a colon and a space",
+			"m.yaml:6: not valid YAML: mapping values are not allowed in this context; check the indentation, and quote " +
+				"values that contain a colon and a space",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,8 +108,9 @@ func TestUnwrapReportsAll(t *testing.T) {
 		}
 	}
 	want := []string{
-		"a.yaml:5:0: not valid YAML", "b.yaml:3:11: a.yaml is not text", "c.yaml:0:0: no key of the ConfigMap ends in .yaml or .yml",
-		"d.yaml:1:1: unknown field", "e.yaml:4:5: unknown field", "e.yaml:5:11: b.yaml is not text",
+		"a.yaml:5:0: not valid YAML", "b.yaml:3:11: a.yaml is not text",
+		"c.yaml:0:0: no key of the ConfigMap ends in .yaml or .yml", "d.yaml:1:1: unknown field",
+		"e.yaml:4:5: unknown field", "e.yaml:5:11: b.yaml is not text",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -130,7 +132,8 @@ func TestUnwrapMeasures(t *testing.T) {
 		return first
 	}
 	for _, metadata := range []map[string]any{
-		{"name": "evergate-policy", "namespace": "evergate-system"}, {"name": "a", "annotations": map[string]any{"a/b": "cä<", "d": ""}},
+		{"name": "evergate-policy", "namespace": "evergate-system"},
+		{"name": "a", "annotations": map[string]any{"a/b": "cä<", "d": ""}},
 	} {
 		// of returns a manifest with a comment of some bytes, and the size of its annotations.
 		of := func(size int) (manifest []byte, annotations int) {
@@ -151,7 +154,8 @@ func TestUnwrapMeasures(t *testing.T) {
 		}
 		_, least := of(0)
 		for size, want := range map[int]string{
-			maxAnnotations - least: "", maxAnnotations - least + 1: "kubectl apply fails", maxData - len(head): "kubectl apply fails",
+			maxAnnotations - least: "", maxAnnotations - least + 1: "kubectl apply fails",
+			maxData - len(head):     "kubectl apply fails",
 			maxData - len(head) + 1: "a ConfigMap cannot have 1,048,577 bytes of data, limit 1,048,576",
 		} {
 			text := []byte(head + strings.Repeat("x", size))
@@ -161,7 +165,9 @@ func TestUnwrapMeasures(t *testing.T) {
 				inputs = append(inputs, text)
 			}
 			if size >= maxData-len(head) {
-				binary, _ := json.Marshal(map[string]any{"kind": "ConfigMap", "metadata": metadata, "binaryData": map[string]any{"a.yaml": text}})
+				binary, _ := json.Marshal(map[string]any{
+					"kind": "ConfigMap", "metadata": metadata, "binaryData": map[string]any{"a.yaml": text},
+				})
 				inputs = append(inputs, binary)
 			}
 			for i, input := range inputs {

@@ -20,7 +20,7 @@ const (
 	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation/objectmeta.go v0.37.2).
 	maxAnnotations = 256 << 10
 	// lastApplied is the annotation in which kubectl apply stores the JSON of an object, with the other annotations and a
-	// line end, unless it applies server-side (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go, kubectl 1.37).
+	// line end, unless it applies server-side (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go v0.37).
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
