@@ -56,8 +56,8 @@ const reviewHelp = `Review evaluates manifests with a policy and reports which o
 warned about if they were applied. It uses the same code as the webhook.
 
 Set the namespace of the manifests with -n, as in kubectl apply. Many manifests have no namespace, and rules can apply
-to certain namespaces only. Without -n, review validates objects without a namespace in the namespace default, and reports
-their number. With --fail-on no-namespace, they are errors.
+to certain namespaces only. Without -n, review validates objects without a namespace in the namespace default, and
+reports their number. With --fail-on no-namespace, they are errors.
 
 Review reads the same YAML and JSON as kubectl. In a directory, it skips and counts hidden files, other types of files,
 documents that are not manifests, templates, parts of Helm charts, patches and data of kustomizations, links to

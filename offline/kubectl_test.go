@@ -17,8 +17,8 @@ import (
 	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// kubectlObjects reads a text with the packages with which kubectl 1.37 reads -f (StreamVisitor.Visit and
-// FlattenListVisitor in k8s.io/cli-runtime/pkg/resource/visitor.go).
+// kubectlObjects reads a text with the packages with which kubectl reads -f, as StreamVisitor and FlattenListVisitor do
+// (k8s.io/cli-runtime/pkg/resource/visitor.go).
 func kubectlObjects(text string) (objects []map[string]any, err error) {
 	d := kyaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	for {

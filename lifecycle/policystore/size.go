@@ -14,13 +14,13 @@ import (
 
 const (
 	// maxData is the maximum number of bytes of all values of a ConfigMap together. Kubernetes does not count the keys
-	// (ValidateConfigMap in pkg/apis/core/validation/validation.go, Kubernetes 1.37).
+	// (ValidateConfigMap in pkg/apis/core/validation/validation.go, Kubernetes 1.34).
 	maxData = 1 << 20
 	// maxAnnotations is the maximum number of bytes of all annotations of an object, with their keys
 	// (TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation/objectmeta.go v0.37.2).
 	maxAnnotations = 256 << 10
 	// lastApplied is the annotation in which kubectl apply stores the JSON of an object, with the other annotations and a
-	// line end, unless it applies server-side (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go v0.37).
+	// line end, unless it applies server-side (GetModifiedConfiguration in k8s.io/kubectl/pkg/util/apply.go).
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
