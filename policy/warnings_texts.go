@@ -48,7 +48,7 @@ func (w *entryWarnings) checkClasses(entries []ingressesEntry) {
 		unknown = slices.DeleteFunc(unknown, w.known.KnowsClass)
 		if wildcard != "" && len(unknown) > 0 {
 			w.warn(&e.Header, "unknown classes %s: hosts.allowed has %s, which their controllers may serve at any depth; "+
-				`add them to globbingClasses, as %q if * is one label`, text.List(unknown), wildcard, "!"+unknown[0])
+				`add them to globbingClasses, as %s if * is one label`, text.List(unknown), wildcard, text.Quote("!"+unknown[0]))
 		}
 	}
 }
