@@ -43,7 +43,7 @@ test-calls: ## test the built server with kube-apiserver's webhook client during
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m $(if $(SHORT),-short) $(if $(VERBOSE),-v) ./calls/... $(PARTS)
 
 test-kit: ## render kustomize/, apply it to a real API server if "make rig" has built one, and test alerts if "make promtool" has run
-	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/... ./chart
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/...
 
 test-objects: ## create generated objects on a real API server with the exported policies ("make rig"); OBJECTS=1000 of each kind
 	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_OBJECTS=$(or $(OBJECTS),200) $(RIG) $(GO) test -vet=off -count=1 -timeout 30m -v -run '^TestExportedObjects$$' ./kit
@@ -74,9 +74,6 @@ jaeger: ## build Jaeger for test-traces into the same cache
 
 promtool: ## build promtool for alerts into the same cache
 	e2e/promtool/build.sh
-
-chart: ## generate charts/evergate, the Helm chart, from kustomize/
-	cd e2e && $(RIG) $(GO) test -vet=off -count=1 ./chart -run '^TestChart$$' -update
 
 test-chart: ## compare the Helm chart with the manifests, with Helm and kustomize as libraries
 	cd charts/test && $(HELM) $(GO) test -vet=off -count=1 .
@@ -316,5 +313,5 @@ bin/govulncheck:
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm test-gitops kustomize-controller argocd \
+.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
   apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-apiserver bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
