@@ -133,9 +133,6 @@ e2e-apiservers: RUN = I(1|2|6|8)
 e2e-apiservers: e2e-up ## start that cluster with two API servers, and run the incidents of rollouts, lost nodes and renewals with both
 	$(INCIDENTS) -timeout 60m
 
-bench-apiserver: ## measure the latency of a Pod in the API server of that cluster, with webhooks, native policies and both; prints tables
-	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LATENCY=1 $(RIG) $(GO) test -count=1 -v -run '^TestLatency$$' -timeout 60m ./incidents
-
 e2e-down: ## stop that cluster and remove everything that it created
 	e2e/rig/down.sh
 
@@ -216,12 +213,8 @@ demo-drain: ## replace local replicas under load, and show the sent, answered an
 pictures: ## draw the pictures of the documentation from docs/performance.md and docs/pictures/data
 	$(GO) run ./docs/pictures
 
-record-pictures: ## record the data of the pictures again; needs make rig, and takes minutes
-	export EVERGATE_PICTURES=$(CURDIR)/docs/pictures/data EVERGATE_E2E_REQUIRED=1 EVERGATE_SCRAPES=$$(mktemp) && cd e2e && \
-	  $(RIG) $(GO) test -vet=off -count=1 -v -run '^(TestDrainOverTime|TestTracePicture|TestDashboardPicture)$$' \
-	    ./calls ./internal/traces ./kit && \
-	  $(RIG) $(GO) run ./promtool/panels ../kustomize/components/prometheus/dashboard.json $$EVERGATE_SCRAPES \
-	    > ../docs/pictures/data/dashboard.json
+record-pictures: ## record the lost calls of the pictures again, which takes a minute
+	cd e2e && EVERGATE_PICTURES=$(CURDIR)/docs/pictures/data $(RIG) $(GO) test -vet=off -count=1 -v -run '^TestDrainOverTime$$' ./calls
 	$(GO) run ./docs/pictures
 
 goodput: ## measure the answered reviews at one, two and four times the capacity
@@ -314,4 +307,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
-  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-apiserver bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
