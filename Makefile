@@ -51,7 +51,7 @@ test-objects: ## create generated objects on a real API server with the exported
 test-traces: ## test traces with collectors in every state, and in a real Jaeger if "make jaeger" has built one
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./internal/traces/...
 
-# The versions of Kubernetes in e2e/rig/versions.
+# The versions of Kubernetes in tools/rig/versions.
 VERSIONS = 1.34 1.35 1.36
 
 matrix: ## build the API server of each older Kubernetes version, and run the tests of kustomize/ and export on it; VERSIONS=1.36 for one
@@ -70,10 +70,10 @@ rig: ## build etcd, kube-apiserver and kubectl for test-kit into a cache outside
 	e2e/rig/build.sh
 
 jaeger: ## build Jaeger for test-traces into the same cache
-	e2e/jaeger/build.sh
+	e2e/rig/build.sh jaeger
 
 promtool: ## build promtool for alerts into the same cache
-	e2e/promtool/build.sh
+	e2e/rig/build.sh promtool
 
 test-chart: ## compare the Helm chart with the manifests, with Helm and kustomize as libraries
 	cd charts/test && $(HELM) $(GO) test -vet=off -count=1 .
@@ -85,15 +85,15 @@ test-helm: helm ## install and upgrade the Helm chart with helm on a real API se
 	cd e2e && EVERGATE_E2E_HELM=1 EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run Helm -v ./kit
 
 helm: ## build helm for test-helm into the same cache
-	charts/test/build.sh
+	e2e/rig/build.sh helm
 
 test-gitops: kustomize-controller argocd ## apply the examples for Argo CD and Flux with their controllers on a real API server ("make rig")
 	cd e2e && EVERGATE_E2E_GITOPS=1 EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run '^Test(ArgoCD|Flux)$$' -v ./kit
 
 kustomize-controller argocd: ## build the controller of Flux or Argo CD for test-gitops into the same cache
-	e2e/gitops/build.sh $@
+	e2e/rig/build.sh $@
 
-registry: ## build the private registry of e2e/rig/registry for test-calls and the incidents into the same cache
+registry: ## build the private registry of tools/rig/registry for test-calls and the incidents into the same cache
 	e2e/rig/build.sh registry
 
 apiserver: ## run an API server on this machine until Ctrl-C, to try out the manifests

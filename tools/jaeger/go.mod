@@ -1,5 +1,5 @@
-// The Jaeger that traces are tested with, in a module of its own: nothing of it reaches another one. See build.sh.
-module github.com/evergate/evergate/e2e/jaeger
+// The Jaeger that traces are tested with. It pins older versions of the modules in tools/rig. e2e/rig/build.sh builds it.
+module github.com/evergate/evergate/tools/jaeger
 
 go 1.26.8
 

@@ -1,5 +1,5 @@
-// The kustomize-controller of Flux that the GitOps tests run. See e2e/gitops/build.sh.
-module github.com/evergate/evergate/e2e/gitops/kustomize-controller
+// The kustomize-controller of Flux that the GitOps tests run. e2e/rig/build.sh builds it.
+module github.com/evergate/evergate/tools/kustomize-controller
 
 go 1.26.8
 

@@ -1,5 +1,5 @@
-// The processes of Argo CD that the GitOps tests run. See e2e/gitops/build.sh. Version 3.2.12 does not compile.
-module github.com/evergate/evergate/e2e/gitops/argocd
+// The processes of Argo CD that the GitOps tests run. e2e/rig/build.sh builds them. Version 3.2.12 does not compile.
+module github.com/evergate/evergate/tools/argocd
 
 go 1.26.8
 

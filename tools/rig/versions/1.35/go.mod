@@ -1,5 +1,5 @@
 // Kubernetes 1.35 with the etcd that it requires, for make matrix.
-module github.com/evergate/evergate/e2e/rig/versions/1.35
+module github.com/evergate/evergate/tools/rig/versions/1.35
 
 go 1.26.8
 
