@@ -22,7 +22,7 @@ RIG = CGO_ENABLED=0 GOWORK=$(CURDIR)/e2e/go.work GOFLAGS="$$($(GO) env GOFLAGS) 
 test: SHORT = 1
 test: test-unit test-plugin test-calls ## run the tests of the server and the plugin with the race detector, and the short calls suite
 
-test-all: test-unit test-plugin test-equivalence test-calls test-kit test-traces ## run every test that does not need a cluster
+test-all: test-unit test-plugin test-equivalence test-calls test-kit test-chart test-traces ## run every test that does not need a cluster
 
 quick: ## check gofmt, and run the tests affected by changes since main, without the race detector
 	@tools/quick.sh
