@@ -47,7 +47,6 @@ func TestForeignFiles(t *testing.T) {
 		{"a kind that is a number", "a.yaml", "apiVersion: v1\nkind: 1\n", []string{foreign}},
 		{"a list", "list.json", `[{"kind": "Pod", "apiVersion": "v1", "metadata": {}}]`, []string{foreign}},
 		{"a text", "a.yaml", "only text\n", []string{foreign}},
-		{"a workflow", "ci.yaml", "jobs: {build: {steps: [{run: 'echo ${{ x }}'}]}}\n", []string{foreign}},
 		{"a suite", "a_test.yaml", "policy: [p.yaml]\ncases: []\n", []string{foreign}},
 		{"values", "values.yaml", "a: 1\n", []string{foreign}},
 		{"a placeholder", "a.yaml", "# to come\n", []string{"skipped: empty"}},
