@@ -12,9 +12,10 @@ import (
 )
 
 func TestText(t *testing.T) {
-	inv := newInventory()
+	inv, _ := Read(func(yield func(offline.Object, error) bool) {
+		yield(offline.Object{}, &offline.SkippedError{File: "README.md", Why: "no manifest"})
+	})
 	inv.sources[&corev1.Namespace{}], inv.sources[&corev1.Service{}] = "a", "b"
-	inv.skips.AddFile(&offline.SkippedError{File: "README.md", Why: "no manifest"})
 	r := newReport(inv, nil, []Finding{
 		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},

@@ -329,6 +329,7 @@ func TestReadBoundsObjects(t *testing.T) {
 		{"", "\x00", "stdin: longer than 32 MiB: write it as JSON, which is read piece by piece"},
 		{`{"a": "`, "b", "stdin:1: longer than 64 MiB: a cluster cannot store such an object"},
 		{`{"kind": "List", "items": [{}, {"a": "`, "b", "stdin:1: item 2: longer than 64 MiB: a cluster cannot store such an object"},
+		{`{"items": [{}`, `,{"a": 1}`, "stdin:1: item 493448: longer than 64 MiB: a cluster cannot store such an object"},
 	} {
 		var last error
 		for _, err := range Read([]string{Stdin}, io.MultiReader(strings.NewReader(test.begin), test.repeat)) {
