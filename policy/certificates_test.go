@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -38,9 +37,7 @@ func testManifests(t *testing.T, kind string, evaluate func(p *Policy, manifest 
 		t.Run(strings.TrimPrefix(path, "testdata/"), func(t *testing.T) {
 			text := readFile(t, path)
 			got := sentences(evaluate(mustLoadBeside(t, path), text))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, marked(text, wantMark), got)
 			checkName(t, path, got)
 		})
 	}
@@ -106,9 +103,7 @@ func TestOwnersOfNames(t *testing.T) {
 			}
 			got = append(got, s)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, want, got)
 	}
 	check(must(p.EvaluateCertificate(update, crt, old, nil)), want)
 
@@ -133,9 +128,7 @@ func TestRatchetOfNames(t *testing.T) {
 				got = append(got, f.Path)
 			}
 		}
-		if diff := cmp.Diff([]string{"spec.dnsNames[0]", "spec.endpoints[0].dnsName"}, got); diff != "" {
-			t.Errorf("%s: %s", rule, diff)
-		}
+		equal(t, []string{"spec.dnsNames[0]", "spec.endpoints[0].dnsName"}, got, rule)
 	}
 }
 

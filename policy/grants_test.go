@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -67,9 +66,7 @@ func TestGrants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "jane"}
 			got := sentences(must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(a, test.g, nil, nil)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -116,9 +113,7 @@ func TestGrantRatchet(t *testing.T) {
 					got = append(got, f.String())
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -176,9 +171,7 @@ func TestGrantManifests(t *testing.T) {
 				g.To = append(g.To, object.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: textOf(to.Name)})
 			}
 			got := sentences(must(p.EvaluateGrant(object.Attributes{Operation: object.Create, Namespace: in.Namespace}, g, nil, nil)))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, marked(text, wantMark), got)
 			checkName(t, path, got)
 		})
 	}

@@ -82,9 +82,7 @@ func TestIngressSentences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sentences(must(mustLoadIngressRule(t, test.rule).EvaluateIngress(creating, test.ing, nil, nil)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -293,9 +291,7 @@ func TestIngressRuleErrors(t *testing.T) {
 				_, line, _ = strings.Cut(line, ": ") // the position
 				got = append(got, line)
 			}
-			if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, want, strings.Join(got, "\n"))
 		})
 	}
 }
@@ -340,9 +336,7 @@ func evaluateManifest(t *testing.T, p *Policy, file string) {
 		writeManifest(t, file, got, body)
 		want = got
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("sentences (-want +got):\n%s", diff)
-	}
+	equal(t, want, got)
 	checkName(t, file, got)
 }
 

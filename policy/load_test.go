@@ -28,9 +28,7 @@ func TestLoadErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if diff := cmp.Diff(marked(data, wantMark), strings.Split(err.Error(), "\n")); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, marked(data, wantMark), strings.Split(err.Error(), "\n"))
 		})
 	}
 }
@@ -52,16 +50,12 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
-		if diff := cmp.Diff([]string{"first", "second", "third"}, got); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, []string{"first", "second", "third"}, got)
 		if hash != "" && p.Hash() != hash {
 			t.Errorf("the hash depends on the order: %s, %s", hash, p.Hash())
 		}
 		hash = p.Hash()
-		if diff := cmp.Diff(given, files); diff != "" {
-			t.Errorf("the caller's files were sorted: %s", diff)
-		}
+		equal(t, given, files, "the caller's files were sorted")
 	}
 }
 
@@ -142,9 +136,7 @@ func TestLoadReportsAllMistakes(t *testing.T) {
 	want := `a.yaml:4:19: services[0].mode: "enforced" is not a mode: write off, audit, warn or enforce
 b.yaml:3:1: servcies: unknown field; did you mean services?
 c.yaml:1: not valid YAML: did not find expected node content`
-	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, err.Error())
 	var errs strict.Errors
 	if !errors.As(err, &errs) || len(errs) != 3 {
 		t.Errorf("want a list of three, got %T", err)
@@ -174,9 +166,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 	for _, e := range errs.Errors() {
 		lines = append(lines, e.Line)
 	}
-	if diff := cmp.Diff([]int{2, 3, 4}, lines); diff != "" {
-		t.Errorf("every kind shares the names: %s", diff)
-	}
+	equal(t, []int{2, 3, 4}, lines, "every kind shares the names")
 }
 
 // Each kind has a separate strictest mode, and entries in mode off do not count.
@@ -206,9 +196,7 @@ services:
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, mustLoad(t, tt.policy).Strictest()); diff != "" {
-				t.Errorf("modes (-want +got):\n%s", diff)
-			}
+			equal(t, tt.want, mustLoad(t, tt.policy).Strictest(), "modes")
 		})
 	}
 }

@@ -88,9 +88,7 @@ func TestSubdomainDomains(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := must(mustLoad(t, test.rules).EvaluateOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{Subdomain: "web"}, nil, nil))
-			if diff := cmp.Diff(test.want, sentences(found)); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, sentences(found))
 		})
 	}
 }
@@ -104,9 +102,7 @@ func TestClaimsOfEachEntry(t *testing.T) {
 	annotations := map[string]string{"external-dns.kubernetes.io/hostname": "web.apps.example"}
 	route := &object.OpenShiftRoute{Meta: object.Meta{Annotations: annotations}, Subdomain: "web"}
 	got := sentences(must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
-	if diff := cmp.Diff([]string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, []string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got)
 }
 
 // An update is not denied for hosts that the old Route had: a host in any field, and the same subdomain if no domain is

@@ -84,9 +84,7 @@ func TestPodsFindings(t *testing.T) {
 		`r/images.digest: spec.initContainers[1].image: "quay.io/evil/x" has no digest; write quay.io/evil/x@sha256:<digest> (ask the platform team) → quay.io/evil/x`,
 		`r/images.digest: spec.volumes[2].image.reference: "quay.io/data" has no digest; write quay.io/data@sha256:<digest> (ask the platform team) → quay.io/data`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 }
 
 func TestPodsSelectors(t *testing.T) {
@@ -160,9 +158,7 @@ func TestPodsImmutableImages(t *testing.T) {
 		t.Errorf("evaluated: %v", f)
 	}
 	want := []RuleTrace{{Rule: "r", Mode: Enforce, Why: "not evaluated: the request cannot change an image"}}
-	if diff := cmp.Diff(want, p.ExplainPod(status, imagePod("nginx"))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, p.ExplainPod(status, imagePod("nginx")))
 }
 
 // No field that the author of a Pod writes exempts the Pod from rules for its images, nor the template of a workload.
@@ -243,9 +239,7 @@ func TestMirrorManifests(t *testing.T) {
 				if _, err := Load(File{Name: "policy.yaml", Data: text}); err != nil {
 					got = strings.Split(err.Error(), "\n")
 				}
-				if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-					t.Error(diff)
-				}
+				equal(t, marked(text, wantMark), got)
 			default:
 				testPodManifest(t, path)
 			}
@@ -266,12 +260,8 @@ func testPodManifest(t *testing.T, path string) {
 		}
 	}
 	got := sentences(must(p.EvaluatePod(a, pod, nil, nil)))
-	if diff := cmp.Diff(marked(text, "# image: "), images); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, marked(text, "# image: "), images)
+	equal(t, marked(text, wantMark), got)
 	checkName(t, path, got)
 }
 

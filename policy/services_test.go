@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
@@ -32,9 +31,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
 			got := sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create}, &c.svc, nil, nil)))
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, c.want, got)
 		})
 	}
 }
@@ -68,9 +65,7 @@ func TestServiceManifests(t *testing.T) {
 			resource, svc := readService(t, text)
 			a := object.Attributes{Operation: object.Create, Namespace: svc.Namespace, Resource: resource}
 			got := sentences(must(p.EvaluateService(a, svc, nil, nil)))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, marked(text, wantMark), got)
 			checkName(t, path, got)
 		})
 	}
@@ -184,9 +179,7 @@ services:
 		"all/loadBalancerClass.required", "all/loadBalancerSourceRanges.required", "all/externalIPs.allowed",
 		"all/annotations.denied",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}

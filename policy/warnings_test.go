@@ -3,8 +3,6 @@ package policy
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Entries that load, but match nothing or do not let any value pass, get a warning.
@@ -243,9 +241,7 @@ func TestWarningsOfEntries(t *testing.T) {
 			if test.want != "" {
 				want = []string{test.want}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, want, got)
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
 
@@ -23,9 +22,7 @@ func TestWorkloadManifests(t *testing.T) {
 			a := createWorkload
 			a.Namespace = w.Namespace
 			got := said(must(p.EvaluateWorkload(a, w, nil, nil)))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, marked(text, wantMark), got)
 			checkName(t, path, got)
 		})
 	}
