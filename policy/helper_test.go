@@ -26,17 +26,6 @@ func policyFile(name, text string) File {
 	return File{Name: name, Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
 }
 
-// mustLoadBeside loads the policy.yaml in the directory of a manifest.
-func mustLoadBeside(t testing.TB, manifest string) *Policy {
-	t.Helper()
-	path := filepath.Join(filepath.Dir(manifest), "policy.yaml")
-	p, err := Load(File{Name: path, Data: readFile(t, path)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -68,15 +57,6 @@ func marked(text []byte, mark string) []string {
 		}
 	}
 	return found
-}
-
-// checkName compares the name of a manifest, which begins with bad where a policy has something to say of it, with what
-// it says.
-func checkName(t *testing.T, path string, said []string) {
-	t.Helper()
-	if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(said) > 0) {
-		t.Errorf("the name of the file says otherwise: %d findings", len(said))
-	}
 }
 
 // sentences returns the sentences about findings that users read.

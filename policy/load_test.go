@@ -17,13 +17,17 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// Each testdata/load/*.bad.yaml is a policy that does not load. Its errors are in the file, one per line after "# want:
-// ", at the end, so that they do not change line numbers. To add a case, add a file.
+// Each testdata/load/*.bad.yaml and testdata/mirrors/invalid/*.yaml is a policy that does not load. Its errors are in
+// the file, one per line after "# want: ", usually at the end, so that they do not change line numbers. To add a case,
+// add a file.
 func TestLoadErrors(t *testing.T) {
-	for _, path := range testdata(t, "load/*.bad.yaml") {
+	for _, path := range append(testdata(t, "load/*.bad.yaml"), testdata(t, "mirrors/invalid/*.yaml")...) {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
 			data := readFile(t, path)
+			if !strings.HasSuffix(path, ".bad.yaml") {
+				name = "policy.yaml" // as docs/denials.md shows it
+			}
 			_, err := Load(File{Name: name, Data: data})
 			if err == nil {
 				t.Fatal("no error")
