@@ -81,9 +81,7 @@ func (c *counting) Write(p []byte) (int, error) { return c.n.Write(p) }
 func worstPolicy(t testing.TB) *policy.Policy {
 	t.Helper()
 	p, err := policy.Load(policy.File{Name: "worst.yaml", Data: []byte(costliest.Ten())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -104,9 +102,7 @@ func TestWorst(t *testing.T) {
 		parts = 601
 	}
 	part, err := costliest.Part(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("part %d of %d", part, parts)
 	p := worstPolicy(t)
 	type row struct {

@@ -203,10 +203,7 @@ func manyRules(tb testing.TB, n int) *Policy {
 			"  paths: {types: [Exact, Prefix], denied: [/admin], deniedPatterns: [\".*_by_lua.*\"], unsafeCharacters: deny}\n" +
 			"  annotations: {denied: [\"example.com/*\"], required: [{key: team}]}\n  ingressNginx: {maxRisk: Medium}\n  defaultBackend: deny\n")
 	}
-	p, err := Load(File{Name: "p.yaml", Data: []byte(y.String())})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := must(Load(File{Name: "p.yaml", Data: []byte(y.String())}))
 	return p
 }
 

@@ -46,10 +46,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 	var hash string
 	for _, files := range [][]File{{a, b}, {b, a}} {
 		given := slices.Clone(files)
-		p, err := Load(files...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Load(files...))
 		var got []string
 		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
@@ -68,10 +65,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 func TestHash(t *testing.T) {
 	one := policyFile("a.yaml", "services: []\n")
 	hash := func(files ...File) string {
-		p, err := Load(files...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Load(files...))
 		return p.Hash()
 	}
 	if got, want := hash(one), "172218653ce0"; got != want {
@@ -113,10 +107,7 @@ func TestLoadEmpty(t *testing.T) {
 		"no entries":     {policyFile("a.yaml", "services: []\ningresses: []\npods: []\nmirrors: []\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Load(files...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(Load(files...))
 			if p.Counts() != (Counts{}) || !p.Emptied() {
 				t.Errorf("%+v, emptied: %t", p.Counts(), p.Emptied())
 			}

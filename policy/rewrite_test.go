@@ -121,10 +121,7 @@ func TestRewriteImmutableImages(t *testing.T) {
 
 // An empty policy does not rewrite anything.
 func TestRewriteEmptyPolicy(t *testing.T) {
-	p, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(Load())
 	rw := must(p.RewritePod(createPod, everywhere(), nil, nil))
 	if rw.Changes() || rw.Record != "" || len(rw.Images) != 5 || rw.Images[0].Why() != "no source covers docker.io/library/nginx" {
 		t.Errorf("%+v", rw)

@@ -89,10 +89,7 @@ func TestSharedNamespacesWithoutOwners(t *testing.T) {
 			if test.at != "" {
 				want = []string{test.at + warning}
 			}
-			p, err := Load(policyFile("p", test.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(Load(policyFile("p", test.text)))
 			equal(t, want, p.Warnings())
 		})
 	}

@@ -17,10 +17,7 @@ import (
 // at parses a time in RFC 3339.
 func at(t testing.TB, s string) time.Time {
 	t.Helper()
-	v, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(time.Parse(time.RFC3339, s))
 	return v
 }
 

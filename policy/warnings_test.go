@@ -228,10 +228,7 @@ func TestWarningsOfEntries(t *testing.T) {
 		"allowed beside from":   {hub + pods("enforce", "from: mirrors, allowed: [docker.io/library]"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Load(policyFile("p", test.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(Load(policyFile("p", test.text)))
 			var got []string
 			for _, w := range p.Warnings() {
 				_, sentence, _ := strings.Cut(w, "]: ")
