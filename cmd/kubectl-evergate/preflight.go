@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/internal/text"
@@ -86,7 +85,7 @@ func (a *app) dryRuns(ctx context.Context, c *live.Cluster, inv *deploy.Inventor
 // collect yields the input of preflight: the objects in the cluster, and the answer of its API server to the probe.
 func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
-		if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err != nil {
+		if hash, err := c.NativeFiles(ctx); err != nil {
 			a.say("left out: files of the API server: %v", err)
 		} else if hash != "" && !yield(filesStatus(hash)) {
 			return

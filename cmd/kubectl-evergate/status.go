@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/internal/text"
@@ -154,12 +153,10 @@ func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
 }
 
 func (s *status) readBackstop(ctx context.Context, c *live.Cluster) {
-	b, err := backstop.Read(ctx, c.Dynamic)
+	installed, _, err := c.Native(ctx)
 	s.note("backstop", err)
-	if err == nil {
-		s.native, s.nativeOf = b.Policies()
-	}
-	s.filesOf, err = backstop.Files(ctx, c.Client, c.Namespace)
+	s.native, s.nativeOf = len(installed.Policies()), installed.Hashes()
+	s.filesOf, err = c.NativeFiles(ctx)
 	s.note("files of the API server", err)
 }
 

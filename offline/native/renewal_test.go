@@ -1,4 +1,4 @@
-package backstop
+package native
 
 import (
 	"slices"
@@ -29,30 +29,32 @@ func describe(t *testing.T, text string) policy.Document {
 	return doc
 }
 
-// stored returns a backstop as a cluster stores it: exported from a policy, with another namespace selector.
-func stored(t *testing.T, text, hash string, mutates bool) *Backstop {
+// stored returns native policies as a cluster stores them: exported from a policy, with another namespaceSelector.
+func stored(t *testing.T, text, hash string, mutates bool) Installed {
 	t.Helper()
 	o := export.Options{Targets: []export.Target{export.VAP}, Exempt: export.ExemptNamespaces(), Hash: hash}
 	if mutates {
 		o.Targets = append(o.Targets, export.MAP)
 	}
-	b := &Backstop{mutates: true}
-	for _, object := range export.Export(describe(t, text), o).Objects {
-		u, err := b.desired(object.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.objects = append(b.objects, *u)
-	}
-	for i := range b.objects {
-		if isBinding(b.objects[i].GetKind()) {
-			must(t, unstructured.SetNestedMap(b.objects[i].Object, map[string]any{"matchLabels": map[string]any{"a": "b"}},
+	e, err := newExport(describe(t, text), o)
+	must(t, err)
+	all := e.objects
+	for _, is := range all {
+		if is.IsBinding() {
+			must(t, unstructured.SetNestedMap(is.Object, map[string]any{"matchLabels": map[string]any{"a": "b"}},
 				"spec", "matchResources", "namespaceSelector"))
 		}
-		b.objects[i].SetLabels(union(b.objects[i].GetLabels(), map[string]string{"team": "platform"}))
-		b.objects[i].SetFinalizers([]string{"corp.example/keep"})
+		is.SetLabels(union(is.GetLabels(), map[string]string{"team": "platform"}))
+		is.SetFinalizers([]string{"corp.example/keep"})
 	}
-	return b
+	return all
+}
+
+// options returns the options for the policy with a hash, on an API server that serves both kinds.
+func options(hash string) export.Options {
+	return export.Options{
+		Targets: []export.Target{export.VAP, export.MAP}, Exempt: export.ExemptNamespaces(), Hash: hash,
+	}
 }
 
 func must(t *testing.T, err error) {
@@ -62,14 +64,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func names(objects []unstructured.Unstructured) string {
+func names(objects Installed) string {
 	var all []string
-	for i := range objects {
+	for _, o := range objects {
 		short := "policy "
-		if isBinding(objects[i].GetKind()) {
+		if o.IsBinding() {
 			short = "binding "
 		}
-		all = append(all, short+strings.TrimPrefix(objects[i].GetName(), "evergate-"))
+		all = append(all, short+strings.TrimPrefix(o.GetName(), "evergate-"))
 	}
 	return strings.Join(all, ", ")
 }
@@ -98,17 +100,15 @@ func TestRenew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := stored(t, test.was, "old", test.mutates)
-			exempt := export.ExemptNamespaces()
-			r, err := b.Renew(describe(t, test.was), describe(t, test.is), Options{Hash: "new", Exempt: exempt})
+			r, err := b.Renew(describe(t, test.was), describe(t, test.is), options("new"))
 			must(t, err)
-			if diff := cmp.Diff([]string{test.applied, test.removed}, []string{names(r.applied), names(r.removed)}); diff != "" {
+			if diff := cmp.Diff([]string{test.applied, test.removed}, []string{names(r.Applied), names(r.Removed)}); diff != "" {
 				t.Error(diff)
 			}
 			if r.Done() {
 				t.Error("it is already up to date")
 			}
-			for i := range r.applied {
-				o := &r.applied[i]
+			for _, o := range r.Applied {
 				if o.GetAnnotations()[export.HashAnnotation] != "new" {
 					t.Errorf("%s has the hash of another policy", o.GetName())
 				}
@@ -117,7 +117,7 @@ func TestRenew(t *testing.T) {
 					t.Errorf("%s has lost what another client has set: %v", o.GetName(), o.Object["metadata"])
 				}
 				if got, _, _ := unstructured.NestedString(o.Object, "spec", "matchResources", "namespaceSelector", "matchLabels",
-					"a"); isBinding(o.GetKind()) && got != "b" {
+					"a"); o.IsBinding() && got != "b" {
 					t.Errorf("%s matches other namespaces", o.GetName())
 				}
 			}
@@ -128,9 +128,7 @@ func TestRenew(t *testing.T) {
 // A backstop that is up to date is not written again.
 func TestDone(t *testing.T) {
 	for hash, want := range map[string]bool{"same": true, "other": false} {
-		r, err := stored(t, tags, "same", false).Renew(describe(t, tags), describe(t, tags), Options{
-			Hash: hash, Exempt: export.ExemptNamespaces(),
-		})
+		r, err := stored(t, tags, "same", false).Renew(describe(t, tags), describe(t, tags), options(hash))
 		must(t, err)
 		if r.Done() != want {
 			t.Errorf("%s: done %t", hash, r.Done())
@@ -165,7 +163,7 @@ func TestWeakened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := stored(t, tags, "same", false)
 			test.change(t, b.find(test.kind, "evergate-pods-enforce").Object)
-			r, err := b.Renew(describe(t, tags), describe(t, tags), Options{Hash: "same", Exempt: export.ExemptNamespaces()})
+			r, err := b.Renew(describe(t, tags), describe(t, tags), options("same"))
 			must(t, err)
 			if r.Done() != test.done {
 				t.Errorf("done %t", r.Done())
@@ -176,26 +174,14 @@ func TestWeakened(t *testing.T) {
 
 // The counts are about policies. The hashes are the hashes of existing policies.
 func TestCounts(t *testing.T) {
-	b, exempt := stored(t, tags, "old", false), export.ExemptNamespaces()
-	r, err := b.Renew(describe(t, tags), describe(t, mirrors+ports), Options{Hash: "new", Exempt: exempt})
+	was := stored(t, tags, "old", false)
+	r, err := was.Renew(describe(t, tags), describe(t, mirrors+ports), options("new"))
 	must(t, err)
 	renewed, added, removed := r.Counts()
 	if diff := cmp.Diff([]int{0, 3, 2}, []int{renewed, added, removed}); diff != "" {
 		t.Error(diff)
 	}
-	n, hashes := b.Policies()
-	if diff := cmp.Diff([]string{"old"}, hashes); diff != "" || n != 2 {
-		t.Errorf("%d policies\n%s", n, diff)
-	}
-}
-
-// The resource of each kind has the right name.
-func TestResource(t *testing.T) {
-	for kind, want := range map[string]string{
-		validatingPolicy: "validatingadmissionpolicies", mutatingBinding: "mutatingadmissionpolicybindings",
-	} {
-		if got := resource(kind).Resource; got != want {
-			t.Errorf("%s: %s", kind, got)
-		}
+	if diff := cmp.Diff([]string{"old"}, was.Hashes()); diff != "" || len(was.Policies()) != 2 {
+		t.Errorf("%d policies\n%s", len(was.Policies()), diff)
 	}
 }
