@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/output"
@@ -77,15 +78,15 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	inv, err := deploy.Read(offline.ReadIgnoring(f.files, stdin, ignore))
+	objects, err := install.Read(offline.ReadIgnoring(f.files, stdin, ignore))
 	if err != nil {
 		return err
 	}
-	served, err := f.served(ctx, inv)
+	served, err := f.served(ctx, objects)
 	if err != nil {
 		return err
 	}
-	report, err := deploy.Check(inv, deploy.Options{Now: time.Now(), Served: served})
+	report, err := deploy.Check(objects, deploy.Options{Now: time.Now(), Served: served})
 	if err != nil {
 		return err
 	}
@@ -99,11 +100,11 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 }
 
 // served returns the certificate chain that the Service serves, or nil without --connect.
-func (f *preflightFlags) served(ctx context.Context, inv *deploy.Inventory) ([]*x509.Certificate, error) {
+func (f *preflightFlags) served(ctx context.Context, objects *install.Objects) ([]*x509.Certificate, error) {
 	if f.connect == "" {
 		return nil, nil
 	}
-	dnsName, address, err := inv.Service()
+	dnsName, address, err := deploy.ServiceOf(objects)
 	if err != nil {
 		return nil, fmt.Errorf("--connect: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/deploy/install"
 )
 
 // Dial returns the certificate chain that the server at an address (host:port) serves for a DNS name, leaf first. It
@@ -20,7 +22,7 @@ func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, er
 	var chain []*x509.Certificate
 	dialer := tls.Dialer{Config: &tls.Config{
 		ServerName: dnsName,
-		// Dial does not send any data. The check servedChain verifies the chain against the caBundle.
+		// Dial does not send any data. chain verifies the chain against the caBundle.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection: func(s tls.ConnectionState) error {
 			chain = s.PeerCertificates
@@ -40,19 +42,22 @@ func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, er
 	return nil, fmt.Errorf("connect to %s: %w", address, err)
 }
 
-// Service returns the target of the API server's calls: the DNS name that the certificate has to contain, and the
+// ServiceOf returns the target of the API server's calls: the DNS name that the certificate has to contain, and the
 // address to dial, which is the cluster IP if it is known.
-func (inv *Inventory) Service() (dnsName, address string, err error) {
-	for _, h := range newHooks(inv) {
-		s := h.ClientConfig.Service
-		if !h.ours || s == nil {
+func ServiceOf(objects *install.Objects) (dnsName, address string, err error) {
+	joined, err := install.Join(objects)
+	if err != nil {
+		return "", "", err
+	}
+	for _, h := range joined.Hooks {
+		if h.ClientConfig.Service == nil {
 			continue
 		}
-		host := h.dnsName()
-		if svc := find(inv.services, s.Namespace, s.Name); svc != nil && svc.Spec.ClusterIP != corev1.ClusterIPNone {
-			host = cmp.Or(svc.Spec.ClusterIP, host)
+		host := h.DNSName()
+		if h.Called != nil && h.Called.Spec.ClusterIP != corev1.ClusterIPNone {
+			host = cmp.Or(h.Called.Spec.ClusterIP, host)
 		}
-		return h.dnsName(), net.JoinHostPort(host, strconv.Itoa(int(h.servicePort()))), nil
+		return h.DNSName(), net.JoinHostPort(host, strconv.Itoa(int(h.Port()))), nil
 	}
 	return "", "", errors.New("no webhook of Evergate calls a Service")
 }

@@ -1,44 +1,83 @@
 package deploy
 
 import (
-	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evergate/evergate/deploy/install"
 )
 
-// restricting returns the NetworkPolicies that restrict traffic to the Pods of a server (Ingress) or from them
-// (Egress). Without such a policy, all traffic passes. NetworkPolicies do not apply to Pods in the host network.
-func (c *cluster) restricting(s *server, direction networkingv1.PolicyType) []*networkingv1.NetworkPolicy {
-	return filter(c.networkPolicies, func(p *networkingv1.NetworkPolicy) bool {
-		return p.Namespace == s.Namespace && restricts(p, direction) && !s.pod.HostNetwork &&
-			selects(&p.Spec.PodSelector, s.templateLabels())
-	})
-}
-
-// restricts reports whether a policy applies to a direction. Without policyTypes, it applies to ingress, and to
-// egress if it has egress rules.
-func restricts(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) bool {
-	if len(p.Spec.PolicyTypes) > 0 {
-		return slices.Contains(p.Spec.PolicyTypes, direction)
+// networkPolicies inspects whether one NetworkPolicy allows the serving port from everywhere or from addresses, if
+// NetworkPolicies restrict access to the Pods. API servers are not Pods, so a Pod selector cannot allow them.
+// NetworkPolicies do not apply to Pods in the host network.
+func (i *inspection) networkPolicies(s *install.Server) {
+	l, ok := s.Listener("listen")
+	policies := install.Filter(install.In[*networkingv1.NetworkPolicy](i.Objects, s.Namespace),
+		func(p *networkingv1.NetworkPolicy) bool {
+			types := p.Spec.PolicyTypes // without types, a policy restricts ingress
+			return (len(types) == 0 || slices.Contains(types, networkingv1.PolicyTypeIngress)) &&
+				install.Selects(&p.Spec.PodSelector, s.Labels())
+		})
+	if !ok || len(policies) == 0 || s.Pod.HostNetwork {
+		return
 	}
-	return direction == networkingv1.PolicyTypeIngress || len(p.Spec.Egress) > 0
+	var called int32 // the port of the Service
+	var family corev1.IPFamily
+	for _, h := range i.Hooks {
+		if h.Called != nil && called == 0 {
+			called, family = h.Port(), familyOf(h.Called)
+		}
+	}
+	const id = "network-policy"
+	found := map[string]*networkingv1.NetworkPolicy{} // a policy with a rule that is wrong in one way
+	missing := ""                                     // a port name that no container has
+	for _, p := range policies {
+		for _, rule := range p.Spec.Ingress {
+			onPort, addresses := holdsPort(s, rule.Ports, l.Port, corev1.ProtocolTCP), holdsFamily(rule.From, "")
+			switch {
+			case onPort && addresses && holdsFamily(rule.From, family):
+				return
+			case onPort && addresses:
+				found["family"] = p
+			case addresses && holdsPort(s, rule.Ports, called, corev1.ProtocolTCP):
+				found["port"] = p
+			case onPort:
+				found["pods"] = p
+			case holdsPort(s, rule.Ports, l.Port, corev1.ProtocolUDP):
+				found["protocol"] = p
+			}
+			for _, port := range rule.Ports {
+				if port.Port != nil && port.Port.Type == intstr.String && install.PodPort(s.Pod, *port.Port, "") == 0 {
+					found["name"], missing = p, port.Port.StrVal
+				}
+			}
+		}
+	}
+	switch first := i.Ref(policies[0]); {
+	case found["family"] != nil:
+		i.error(id, first, "no %s address may reach port %d of %s, and %s is the family of its Service", family, l.Port, s.Ref,
+			family)
+	case found["port"] != nil:
+		i.error(id, i.Ref(found["port"]), "it opens port %d of the Service, and calls arrive at the Pods of %s on port %d",
+			called, s.Ref, l.Port)
+	case found["pods"] != nil:
+		i.error(id, first, "only Pods may reach port %d of %s", l.Port, s.Ref)
+	case found["protocol"] != nil:
+		i.error(id, i.Ref(found["protocol"]), "it opens port %d of %s only for UDP, and calls use TCP", l.Port, s.Ref)
+	case found["name"] != nil:
+		i.error(id, i.Ref(found["name"]), "it opens the port %q, which no container of %s has", missing, s.Ref)
+	default:
+		i.error(id, first, "no NetworkPolicy opens port %d of %s", l.Port, s.Ref)
+	}
 }
 
-// holdsPort reports whether the ports of a rule include a TCP port. named resolves port names, to 0 if a name is not
-// known.
-func holdsPort(ports []networkingv1.NetworkPolicyPort, port int32, named func(string) int32) bool {
-	return holdsPortOf(corev1.ProtocolTCP, ports, port, named)
-}
-
-// holdsUDPPort reports whether the ports of a rule include a UDP port. A port name is assumed to match.
-func holdsUDPPort(ports []networkingv1.NetworkPolicyPort, port int32) bool {
-	return holdsPortOf(corev1.ProtocolUDP, ports, port, func(string) int32 { return port })
-}
-
-func holdsPortOf(
-	protocol corev1.Protocol, ports []networkingv1.NetworkPolicyPort, port int32, named func(string) int32,
+// holdsPort reports whether the ports of a rule include a port of a server.
+func holdsPort(
+	s *install.Server, ports []networkingv1.NetworkPolicyPort, port int32, protocol corev1.Protocol,
 ) bool {
 	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
 		switch {
@@ -46,52 +85,31 @@ func holdsPortOf(
 			return false // the API's default is TCP
 		case p.Port == nil:
 			return true
-		case p.Port.StrVal != "":
-			return named(p.Port.StrVal) == port
 		case p.EndPort != nil:
 			return p.Port.IntVal <= port && port <= *p.EndPort
 		}
-		return p.Port.IntVal == port
+		return s.Port(*p.Port) == port
 	})
 }
 
-// holdsNamespace reports whether peers of a rule in the namespace own include Pods of a namespace, or may include
-// them. An address (ipBlock) may be the address of such a Pod. The labels of the Pods are not checked.
-func (c *cluster) holdsNamespace(peers []networkingv1.NetworkPolicyPeer, own, namespace string) bool {
+// holdsFamily reports whether peers of a rule include addresses of a family, or of any family if it is not known.
+func holdsFamily(peers []networkingv1.NetworkPolicyPeer, family corev1.IPFamily) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
-		switch {
-		case p.IPBlock != nil:
-			return true
-		case p.NamespaceSelector == nil:
-			return own == namespace
-		case find(c.namespaces, "", namespace) == nil: // its labels are not known
-			return canSelect(p.NamespaceSelector, namespace)
-		}
-		return selects(p.NamespaceSelector, c.namespaceLabels(namespace))
+		return p.IPBlock != nil &&
+			(family == "" || strings.Contains(p.IPBlock.CIDR, ":") == (family == corev1.IPv6Protocol))
 	})
 }
 
-// holdsAddresses reports whether peers of a rule include addresses outside Pods.
-func holdsAddresses(peers []networkingv1.NetworkPolicyPeer) bool {
-	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
-		return p.IPBlock != nil
-	})
-}
-
-// holdsAddress reports whether peers of a rule include an address outside Pods, or may include it if it is not known.
-func holdsAddress(peers []networkingv1.NetworkPolicyPeer, ip netip.Addr) bool {
-	if !ip.IsValid() {
-		return holdsAddresses(peers)
+// familyOf returns the family of the address at which the API server calls a Service. For a dual-stack Service it is the
+// first family. It is "" if the Service does not have an address yet.
+func familyOf(svc *corev1.Service) corev1.IPFamily {
+	switch ip := svc.Spec.ClusterIP; {
+	case len(svc.Spec.IPFamilies) > 0:
+		return svc.Spec.IPFamilies[0]
+	case strings.Contains(ip, ":"):
+		return corev1.IPv6Protocol
+	case ip != "" && ip != corev1.ClusterIPNone:
+		return corev1.IPv4Protocol
 	}
-	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
-		return p.IPBlock != nil && contains(p.IPBlock.CIDR, ip) &&
-			!slices.ContainsFunc(p.IPBlock.Except, func(cidr string) bool { return contains(cidr, ip) })
-	})
-}
-
-// contains reports whether a CIDR contains an address. It is false for a CIDR that cannot be parsed, which the API
-// server rejects.
-func contains(cidr string, ip netip.Addr) bool {
-	prefix, err := netip.ParsePrefix(cidr)
-	return err == nil && prefix.Contains(ip)
+	return ""
 }

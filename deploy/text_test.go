@@ -9,11 +9,11 @@ import (
 )
 
 func TestText(t *testing.T) {
-	r := newReport(2, nil, []Finding{
-		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
-		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
+	r := &Report{Summary: Summary{2, 1, 1, 1}, Findings: []Finding{
 		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Fix: "do"},
-	})
+		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
+		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
+	}}
 	want := fmt.Sprintf(`error    c  Pod �[31mz
          worse�than bad
          why:  because
@@ -26,7 +26,7 @@ info     a  Namespace x
          found
 
 2 objects, %d checks: 1 error, 1 warning, 1 info
-`, len(checks()))
+`, len(kinds()))
 	if diff := cmp.Diff(want, r.Text()); diff != "" {
 		t.Error(diff)
 	}
@@ -56,6 +56,23 @@ func TestSome(t *testing.T) {
 	} {
 		if got := some(names[:n]); got != want {
 			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
+// GOMEMLIMIT is parsed as Go's runtime does, which ends the process if it cannot parse it.
+func TestGoBytes(t *testing.T) {
+	for s, want := range map[string]int64{
+		"": -1, "off": -1, "0": 0, "419430400": 400 << 20, "419430400B": 400 << 20, "1KiB": 1 << 10, "400MiB": 400 << 20,
+		"2GiB": 2 << 30, "1TiB": 1 << 40,
+	} {
+		if got, ok := goBytes(s); !ok || got != want {
+			t.Errorf("%q: %d, %t, want %d", s, got, ok, want)
+		}
+	}
+	for _, s := range []string{"400Mi", "400MB", "400M", "B", "MiB", "-1", "-1MiB", "1.5GiB", " 1", "8388608TiB"} {
+		if got, ok := goBytes(s); ok {
+			t.Errorf("%q: %d", s, got)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
-	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/internal/text"
 )
 
@@ -37,7 +37,7 @@ func serving(ctx context.Context, c *live.Cluster) ([]string, error) {
 	var names []string
 	for i := range all {
 		name := all[i].Namespace + "/" + all[i].Name
-		if deploy.Serves(&all[i]) && !slices.Contains(names, name) {
+		if install.Serves(&all[i]) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/export"
@@ -47,11 +48,11 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	inv, err := deploy.Read(a.collect(ctx, c))
+	objects, err := install.Read(a.collect(ctx, c))
 	if err != nil {
 		return err
 	}
-	report, err := deploy.Check(inv, deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, inv)})
+	report, err := deploy.Check(objects, deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, objects)})
 	if err != nil {
 		return err
 	}
@@ -67,9 +68,9 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 }
 
 // dryRuns creates a Pod of each Deployment that runs evergate serve, as a dry run.
-func (a *app) dryRuns(ctx context.Context, c *live.Cluster, inv *deploy.Inventory) []deploy.DryRun {
+func (a *app) dryRuns(ctx context.Context, c *live.Cluster, objects *install.Objects) []deploy.DryRun {
 	var all []deploy.DryRun
-	for _, d := range inv.Serving() {
+	for _, d := range deploy.Serving(objects) {
 		answer, err := c.DryRunPod(ctx, d)
 		if err != nil {
 			a.say("left out: a dry run of a Pod of Deployment %s/%s: %v", d.Namespace, d.Name, err)

@@ -73,6 +73,11 @@ func (o *Object) Mutates() bool { return strings.HasPrefix(o.GetKind(), "Mutatin
 // Hash returns the hash of the policy from which the object was exported.
 func (o *Object) Hash() string { return o.GetAnnotations()[export.HashAnnotation] }
 
+// FailsOpen reports whether the API server allows objects that a policy cannot evaluate.
+func (o *Object) FailsOpen() bool {
+	return o.Spec.FailurePolicy != nil && *o.Spec.FailurePolicy == admissionv1.Ignore
+}
+
 // Namespaces returns the selector of a binding, or nil for every namespace.
 func (o *Object) Namespaces() *metav1.LabelSelector {
 	if o.Spec.MatchResources == nil {
@@ -124,7 +129,7 @@ func Exported(o metav1.Object) bool {
 }
 
 // Of returns native policies and bindings, which may be typed or unstructured.
-func Of[T runtime.Object](objects ...T) (Installed, error) {
+func Of[T any](objects ...T) (Installed, error) {
 	var all Installed
 	for _, o := range objects {
 		is, err := newObject(o)

@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/deploy"
 )
 
 // The service account of the ReplicaSet controller, which creates the Pods for Deployments. On OpenShift the account
@@ -132,14 +134,7 @@ func (c *Cluster) replicaSetOf(ctx context.Context, d *appsv1.Deployment) *appsv
 // podOf returns the Pod that the controller of a ReplicaSet would create from the template of a Deployment. Without a
 // ReplicaSet the Pod has neither an owner nor a hash of its template.
 func podOf(d *appsv1.Deployment, rs *appsv1.ReplicaSet) *corev1.Pod {
-	template := d.Spec.Template.DeepCopy()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: d.Name + "-", Namespace: d.Namespace,
-			Labels: template.Labels, Annotations: template.Annotations, Finalizers: template.Finalizers,
-		},
-		Spec: template.Spec,
-	}
+	pod := deploy.PodOf(d)
 	if rs == nil {
 		return pod
 	}

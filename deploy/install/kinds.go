@@ -1,0 +1,173 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/evergate/evergate/offline/export"
+)
+
+// Place is the part of a cluster from which the objects of a kind are read.
+type Place int
+
+// The places.
+const (
+	Cluster   Place = iota // all namespaces, or objects without a namespace
+	Namespace              // Evergate's namespace
+	Called                 // each namespace whose Services webhooks call
+	Named                  // single objects in Evergate's namespace: the Secrets of its Certificates
+)
+
+// Kind is a kind of objects that is read. Kinds contains all of them.
+type Kind struct {
+	Name       string
+	APIVersion string // that is read
+	Resource   string
+	From       Place
+
+	// Optional is true if not every cluster serves the kind.
+	Optional bool
+	// Needed is true if preflight would take objects that cannot be listed for absent.
+	Needed bool
+
+	loose bool // any version is read, and unknown fields are not an error
+	add   func(*Objects, manifest) error
+}
+
+// Route has the hosts of a Gateway API route or an OpenShift Route.
+type Route struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Hostnames []string `json:"hostnames"`
+		Host      string   `json:"host"`
+	} `json:"spec"`
+}
+
+// ScaledObject is an autoscaler of KEDA.
+type ScaledObject struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		ScaleTargetRef   autoscalingv2.CrossVersionObjectReference `json:"scaleTargetRef"`
+		MinReplicaCount  int32                                     `json:"minReplicaCount"`
+		IdleReplicaCount *int32                                    `json:"idleReplicaCount"`
+		Triggers         []struct {
+			Type string `json:"type"`
+		} `json:"triggers"`
+	} `json:"spec"`
+}
+
+// Kinds returns the table of kinds. The plugin, collect.sh and the component preflight read the kinds in this table,
+// and tests compare them with it.
+func Kinds() []Kind {
+	const (
+		admission, cm, gateway = "admissionregistration.k8s.io/v1", "cert-manager.io/v1", "gateway.networking.k8s.io/v1"
+		net, rbac              = "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1"
+	)
+	needed := func(k Kind) Kind { k.Needed = true; return k }
+	optional := func(k Kind) Kind { k.Optional = true; return k }
+	loose := func(k Kind) Kind { k.Optional, k.loose = true, true; return k }
+	return []Kind{
+		needed(kind[admissionv1.MutatingWebhookConfiguration](admission, "mutatingwebhookconfigurations", Cluster)),
+		needed(kind[admissionv1.ValidatingWebhookConfiguration](admission, "validatingwebhookconfigurations", Cluster)),
+		kind[admissionv1.ValidatingAdmissionPolicy](admission, "validatingadmissionpolicies", Cluster),
+		kind[admissionv1.ValidatingAdmissionPolicyBinding](admission, "validatingadmissionpolicybindings", Cluster),
+		optional(kind[admissionv1.MutatingAdmissionPolicy](admission, "mutatingadmissionpolicies", Cluster)),
+		optional(kind[admissionv1.MutatingAdmissionPolicyBinding](admission, "mutatingadmissionpolicybindings", Cluster)),
+		kind[corev1.Namespace]("v1", "namespaces", Cluster),
+		kind[corev1.Node]("v1", "nodes", Cluster),
+		kind[corev1.Service]("v1", "services", Cluster),
+		kind[rbacv1.ClusterRoleBinding](rbac, "clusterrolebindings", Cluster),
+		optional(kind[certmanagerv1.ClusterIssuer](cm, "clusterissuers", Cluster)),
+		kind[networkingv1.Ingress](net, "ingresses", Cluster), // a mirror may be behind an Ingress or a route
+		loose(kindOf[Route]("HTTPRoute", gateway, "httproutes", Cluster)),
+		loose(kindOf[Route]("TLSRoute", gateway, "tlsroutes", Cluster)),
+		loose(kindOf[Route]("Route", "route.openshift.io/v1", "routes", Cluster)),
+		needed(kind[corev1.ConfigMap]("v1", "configmaps", Namespace)),
+		kind[corev1.Pod]("v1", "pods", Namespace),
+		kind[corev1.ResourceQuota]("v1", "resourcequotas", Namespace),
+		kind[policyv1.PodDisruptionBudget]("policy/v1", "poddisruptionbudgets", Namespace),
+		kind[autoscalingv2.HorizontalPodAutoscaler]("autoscaling/v2", "horizontalpodautoscalers", Namespace),
+		loose(kind[ScaledObject]("keda.sh/v1alpha1", "scaledobjects", Namespace)),
+		kind[networkingv1.NetworkPolicy](net, "networkpolicies", Namespace),
+		kind[discoveryv1.EndpointSlice]("discovery.k8s.io/v1", "endpointslices", Namespace),
+		kind[rbacv1.RoleBinding](rbac, "rolebindings", Namespace),
+		optional(kind[certmanagerv1.Certificate](cm, "certificates", Namespace)),
+		optional(kind[certmanagerv1.Issuer](cm, "issuers", Namespace)),
+		needed(kind[appsv1.Deployment]("apps/v1", "deployments", Called)),
+		kind[corev1.Secret]("v1", "secrets", Named),
+	}
+}
+
+// kind returns the row of a kind whose name is the name of its Go type.
+func kind[T any, P object[T]](apiVersion, resource string, from Place) Kind {
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", *new(T)), ".")
+	return kindOf[T, P](name, apiVersion, resource, from)
+}
+
+func kindOf[T any, P object[T]](name, apiVersion, resource string, from Place) Kind {
+	k := Kind{Name: name, APIVersion: apiVersion, Resource: resource, From: from}
+	k.add = func(o *Objects, m manifest) error {
+		is := P(new(T))
+		if err := m.decode(is); err != nil {
+			return err
+		}
+		Add(o, is, m.source)
+		return nil
+	}
+	return k
+}
+
+// add reads an object and ignores kinds that are not in the table. kustomize's kinds are an error, because the files
+// next to them are patches and bases that are not applied unchanged.
+func (o *Objects) add(m manifest) error {
+	if sameGroup(m.apiVersion, "kustomize.config.k8s.io/v1beta1") {
+		return fmt.Errorf("%s: preflight does not render a %s: run kubectl kustomize DIRECTORY | evergate preflight -f -",
+			m.source, Printable(short(m.kind)))
+	}
+	if m.kind == "Status" && m.apiVersion == "v1" {
+		return o.addStatus(m)
+	}
+	kinds := Kinds()
+	i := slices.IndexFunc(kinds, func(k Kind) bool {
+		return k.Name == m.kind && sameGroup(k.APIVersion, m.apiVersion)
+	})
+	switch {
+	case i < 0:
+		return nil
+	case m.apiVersion != kinds[i].APIVersion && !kinds[i].loose:
+		return fmt.Errorf("%s: %s in %s is not supported: use apiVersion: %s", m.source, m.kind, Printable(m.apiVersion),
+			kinds[i].APIVersion)
+	}
+	m.loose = kinds[i].loose
+	return kinds[i].add(o, m)
+}
+
+// addStatus reads an answer of the API server. The answer to the probe of its files contains the hash of their
+// policy, which no object contains. The details of an answer to a list contain the resource that could not be listed.
+func (o *Objects) addStatus(m manifest) error {
+	var status metav1.Status
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &status); err != nil {
+		return fmt.Errorf("%s: %s: %w", m.source, m.kind, err)
+	}
+	if hash, ok := export.ProbedPolicy(status.Message); ok {
+		o.FilesPolicy = hash
+	} else if status.Details != nil {
+		o.unread = append(o.unread, status.Details.Kind)
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
+)
+
+// Objects contains the objects of an input, by their type and in the order of the input.
+type Objects struct {
+	FilesPolicy string // the hash of the policy that the API server's files were exported from; "" if it is not known
+
+	lists   map[reflect.Type]any // by pointer type: a list of them
+	sources map[Object]string    // FILE:LINE
+	unread  []string             // resources that could not be listed in the cluster
+}
+
+// Object is an object of a kind in the table.
+type Object interface {
+	metav1.Object
+	GetObjectKind() schema.ObjectKind
+}
+
+// object is the pointer type of a kind.
+type object[T any] interface {
+	*T
+	Object
+}
+
+// NewObjects returns Objects without any object.
+func NewObjects() *Objects {
+	return &Objects{lists: map[reflect.Type]any{}, sources: map[Object]string{}}
+}
+
+// Read returns the objects that offline.Read yields. The error joins the errors of all objects that cannot be read.
+func Read(objects iter.Seq2[offline.Object, error]) (*Objects, error) {
+	all := NewObjects()
+	var errs []error
+	for o, err := range objects {
+		if _, skipped := errors.AsType[*offline.SkippedError](err); skipped {
+			continue // the file does not contain manifests
+		}
+		if err == nil {
+			err = all.add(manifest{source: o.Origin.String(), apiVersion: o.APIVersion, kind: o.Kind, json: o.JSON})
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// Add adds an object from a source.
+func Add[P Object](o *Objects, object P, source string) {
+	o.lists[reflect.TypeFor[P]()] = append(Of[P](o), object)
+	o.sources[object] = source
+}
+
+// Of returns the objects of a type, such as *corev1.Pod.
+func Of[P Object](o *Objects) []P {
+	list, _ := o.lists[reflect.TypeFor[P]()].([]P)
+	return list
+}
+
+// In returns the objects of a type in a namespace.
+func In[P Object](o *Objects, namespace string) []P {
+	return Filter(Of[P](o), func(p P) bool { return p.GetNamespace() == namespace })
+}
+
+// Find returns the object with a type, a namespace and a name, or nil.
+func Find[P Object](o *Objects, namespace, name string) P {
+	var found P
+	for _, p := range Of[P](o) {
+		if p.GetNamespace() == namespace && p.GetName() == name {
+			return p
+		}
+	}
+	return found
+}
+
+// Filter returns the elements of a list that keep accepts.
+func Filter[T any](list []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(t T) bool { return !keep(t) })
+}
+
+// Count returns the number of objects.
+func (o *Objects) Count() int { return len(o.sources) }
+
+// Unread reports whether a resource could not be listed in the cluster.
+func (o *Objects) Unread(resource string) bool { return slices.Contains(o.unread, resource) }
+
+// Live reports whether an object was read from a cluster and not from a manifest. Only the API server sets a UID.
+func Live(o metav1.Object) bool { return o.GetUID() != "" }
+
+// acceptAnnotation lists, separated by commas, the findings about an object that are accepted.
+const acceptAnnotation = "evergate.dev/preflight-accepts"
+
+// Ref identifies an object, or a part of an object, for people.
+type Ref struct {
+	Kind, Namespace, Name string
+	Part                  string   // such as: webhook pods.evergate.dev
+	Source                string   // FILE:LINE
+	Accepts               []string // findings that the object accepts
+}
+
+// Ref returns the Ref of an object.
+func (o *Objects) Ref(of Object) Ref {
+	return Ref{
+		Kind: of.GetObjectKind().GroupVersionKind().Kind, Namespace: of.GetNamespace(), Name: of.GetName(),
+		Source:  o.sources[of],
+		Accepts: strings.Split(strings.ReplaceAll(of.GetAnnotations()[acceptAnnotation], " ", ""), ","),
+	}
+}
+
+// String formats an object as users of kubectl know it: Deployment evergate-system/evergate, container evergate.
+func (r Ref) String() string {
+	s := r.Kind + " "
+	if r.Namespace != "" {
+		s += r.Namespace + "/"
+	}
+	s += r.Name
+	if r.Part != "" {
+		s += ", " + r.Part
+	}
+	return s
+}
+
+// In returns a Ref of a part of the object.
+func (r Ref) In(format string, args ...any) Ref {
+	r.Part = fmt.Sprintf(format, args...)
+	return r
+}
+
+// manifest is one object of the input.
+type manifest struct {
+	source     string // FILE:LINE, for findings and errors
+	apiVersion string
+	kind       string
+	loose      bool
+	json       []byte
+}
+
+// sameGroup reports whether two apiVersions are versions of the same API group.
+func sameGroup(a, b string) bool {
+	va, errA := schema.ParseGroupVersion(a)
+	vb, errB := schema.ParseGroupVersion(b)
+	return errA == nil && errB == nil && va.Group == vb.Group
+}
+
+// decode reads the manifest as the type of o, strictly. An object of a live cluster may have unknown fields, because
+// the API server may be newer than the types here. The error contains each unknown field, or the first field with a
+// wrong value.
+func (m manifest) decode(o Object) error {
+	strict, err := kjson.UnmarshalStrict(m.json, o)
+	if err != nil {
+		return m.errorf([]string{m.wrongValue(o, err)})
+	}
+	// Items of a PodList do not have a kind.
+	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.apiVersion, m.kind))
+	if len(strict) == 0 || m.loose || Live(o) {
+		return nil
+	}
+	var found []string
+	for _, err := range strict {
+		found = append(found, text.Truncate(err.Error(), maxFault))
+	}
+	return m.errorf(found)
+}
+
+// maxFault is the maximum number of bytes of a decoder's error. Errors can contain a field name or a number of any
+// length.
+const maxFault = 240
+
+// wrongValue returns the sentence about err, the error of decoding the manifest as the type of o. It contains the path
+// of the field. Errors of kjson do not contain the index of a list element, and errors about quantities, times and
+// durations do not contain a field. wrongValue therefore decodes each value again, without the values next to it.
+func (m manifest) wrongValue(o Object, err error) string {
+	var tree any
+	if kjson.UnmarshalCaseSensitivePreserveInts(m.json, &tree) != nil {
+		return err.Error()
+	}
+	into := reflect.TypeOf(o).Elem()
+	path, err := firstWrong(tree, err, func(tree any) error {
+		data, err := json.Marshal(tree)
+		if err != nil {
+			return err
+		}
+		return kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(into).Interface())
+	})
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("cannot decode %s as %s", mismatch.Value, mismatch.Type)
+	}
+	return strings.TrimPrefix(path, ".") + ": " + text.Truncate(err.Error(), maxFault)
+}
+
+// firstWrong returns the path of the first value in tree that decode rejects, and the error about that value. decode
+// takes values in place of tree. err is its error about tree.
+func firstWrong(tree any, err error, decode func(any) error) (string, error) {
+	switch v := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			alone := func(value any) error { return decode(map[string]any{key: value}) }
+			if inner := alone(v[key]); inner != nil && decode(map[string]any{}) == nil {
+				path, inner := firstWrong(v[key], inner, alone)
+				return "." + short(key) + path, inner
+			}
+		}
+	case []any:
+		for i, value := range v {
+			alone := func(value any) error { return decode([]any{value}) }
+			if inner := alone(value); inner != nil && decode([]any{}) == nil {
+				path, inner := firstWrong(value, inner, alone)
+				return fmt.Sprintf("[%d]%s", i, path), inner
+			}
+		}
+	}
+	return "", err
+}
+
+// errorf returns an error with the place of the manifest, the object and its problems.
+func (m manifest) errorf(found []string) error {
+	var named struct {
+		Metadata struct{ Namespace, Name any }
+	}
+	_ = json.Unmarshal(m.json, &named) // without a name, the error contains only the kind
+	object := m.kind
+	if name, ok := named.Metadata.Name.(string); ok {
+		if namespace, ok := named.Metadata.Namespace.(string); ok {
+			name = namespace + "/" + name
+		}
+		object += " " + short(Printable(name))
+	}
+	return fmt.Errorf("%s: %s: %s", m.source, object, Printable(strings.Join(found, "; ")))
+}
+
+func short(s string) string { return text.Truncate(s, text.Short) }
+
+// Printable replaces characters that a terminal would interpret, because manifests come from anywhere.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}

@@ -1,0 +1,244 @@
+package install
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evergate/evergate/lifecycle/settings"
+	"github.com/evergate/evergate/policy"
+)
+
+// Server is a Deployment that runs evergate serve.
+type Server struct {
+	*appsv1.Deployment
+	Pod       *corev1.PodSpec
+	Container *corev1.Container
+	Settings  *settings.Parsed
+	Rejected  []error // errors with which evergate serve rejects its settings
+	Budgets   []*policyv1.PodDisruptionBudget
+	Policy    []policy.File // that it loads, if the input has them
+	Ref       Ref
+	Process   Ref // its container
+
+	env       *environment
+	scaler    Object // an autoscaler, or nil
+	least     *int32 // the minimum of the autoscaler
+	most      int32
+	namespace map[string]string // annotations
+}
+
+// Serves reports whether a Deployment runs evergate serve.
+func Serves(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, RunsServe)
+}
+
+// RunsServe reports whether a container runs evergate serve: the subcommand is its first argument.
+func RunsServe(c corev1.Container) bool { return serveArgs(&c) != nil }
+
+// serveArgs returns the arguments of evergate serve in a container. The result is nil only if the container does not
+// run evergate serve.
+func serveArgs(c *corev1.Container) []string {
+	words := slices.Concat(c.Command, c.Args)
+	if len(words) > 0 && path.Base(words[0]) == "evergate" {
+		words = words[1:]
+	}
+	if len(words) == 0 || words[0] != "serve" {
+		return nil
+	}
+	return append([]string{}, words[1:]...)
+}
+
+// server returns a Deployment that runs evergate serve, with the given Pod.
+func (o *Objects) server(d *appsv1.Deployment, pod *corev1.PodSpec) *Server {
+	i := slices.IndexFunc(pod.Containers, RunsServe)
+	if i < 0 {
+		return nil // admission has changed its command
+	}
+	s := &Server{Deployment: d, Pod: pod, Container: &pod.Containers[i], Ref: o.Ref(d)}
+	s.env = newEnvironment(o, d.Namespace, pod, s.Container)
+	s.Settings, s.Rejected = s.env.parse(s.Container)
+	s.Process = s.Ref.In("container %s", s.Container.Name)
+	s.Policy = o.policyFiles(s)
+	s.Budgets = Filter(In[*policyv1.PodDisruptionBudget](o, d.Namespace), func(b *policyv1.PodDisruptionBudget) bool {
+		return s.Counted(b.Spec.Selector)
+	})
+	s.scale(o)
+	return s
+}
+
+// scale sets the autoscaler. KEDA creates a HorizontalPodAutoscaler for each ScaledObject, so a ScaledObject counts
+// more. By default, it sets the number of replicas to zero when no trigger is active. Triggers on CPU and memory are
+// always active.
+func (s *Server) scale(o *Objects) {
+	for _, a := range In[*autoscalingv2.HorizontalPodAutoscaler](o, s.Namespace) {
+		if a.Spec.ScaleTargetRef.Kind == "Deployment" && a.Spec.ScaleTargetRef.Name == s.Name {
+			s.scaler, s.least, s.most = a, a.Spec.MinReplicas, a.Spec.MaxReplicas
+		}
+	}
+	for _, a := range In[*ScaledObject](o, s.Namespace) {
+		if cmp.Or(a.Spec.ScaleTargetRef.Kind, "Deployment") != "Deployment" || a.Spec.ScaleTargetRef.Name != s.Name {
+			continue
+		}
+		least := *cmp.Or(a.Spec.IdleReplicaCount, &a.Spec.MinReplicaCount)
+		mayIdle := false
+		for _, t := range a.Spec.Triggers {
+			mayIdle = mayIdle || t.Type != "cpu" && t.Type != "memory"
+		}
+		if !mayIdle {
+			least = max(least, a.Spec.MinReplicaCount, 1)
+		}
+		s.scaler, s.least = a, &least
+	}
+}
+
+// Scaler returns the autoscaler that sets the number of replicas, or nil. An autoscaler ignores a Deployment with zero
+// replicas.
+func (s *Server) Scaler() Object {
+	if s.Spec.Replicas != nil && *s.Spec.Replicas == 0 {
+		return nil
+	}
+	return s.scaler
+}
+
+// Replicas returns the minimum number of replicas.
+func (s *Server) Replicas() int {
+	n := s.Spec.Replicas
+	if s.Scaler() != nil {
+		n = s.least
+	}
+	return int(*cmp.Or(n, new(int32(1)))) // the default of both in the API
+}
+
+// MaxReplicas returns the maximum number of replicas.
+func (s *Server) MaxReplicas() int { return max(s.Replicas(), int(s.most)) }
+
+// Rollout returns how many of a number of replicas may be missing, and how many may be added, during a rollout.
+func (s *Server) Rollout(replicas int) (unavailable, surge int) {
+	if s.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		return replicas, 0
+	}
+	quarter := intstr.FromString("25%") // the default of both in the API
+	update := cmp.Or(s.Spec.Strategy.RollingUpdate, &appsv1.RollingUpdateDeployment{})
+	surge = Scaled(cmp.Or(update.MaxSurge, &quarter), replicas, true)
+	unavailable = Scaled(cmp.Or(update.MaxUnavailable, &quarter), replicas, false)
+	if surge == 0 && unavailable == 0 {
+		unavailable = 1 // as the Deployment controller does, because otherwise the rollout would never proceed
+	}
+	return unavailable, surge
+}
+
+// Scaled returns a number, or a percentage of total. It returns 0 for a value that cannot be parsed, which the API
+// server rejects.
+func Scaled(n *intstr.IntOrString, total int, up bool) int {
+	v, err := intstr.GetScaledValueFromIntOrPercent(n, total, up)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// ExitMargin is how long a process may live after the drain and the shutdown, to flush telemetry.
+const ExitMargin = 5 * time.Second
+
+// Lifetime returns how long the process may live after SIGTERM. The drain starts at SIGTERM and includes its delay.
+// ok is false if the flags are not known.
+func (s *Server) Lifetime() (lasts time.Duration, ok bool) {
+	return s.Settings.DrainTimeout + s.Settings.ShutdownTimeout + ExitMargin,
+		s.Settings.Known("drain-timeout", "shutdown-timeout")
+}
+
+// Variable returns the value of a variable of the container, or absent if it is not set. A part of the value that is
+// not in the input is settings.Unknown.
+func (s *Server) Variable(name, absent string) string { return s.env.value(name, absent) }
+
+// Environment returns the problems for which the kubelet does not start the container, and the errors about variables
+// that do not set a flag.
+func (s *Server) Environment() (problems []string, ignored []error) {
+	return s.env.problems, s.env.vars.Ignored(settings.SetsFlag)
+}
+
+// Listener is an address that the process listens on.
+type Listener struct {
+	Host string // "" for all addresses
+	Port int32
+}
+
+// Listener returns the listener of a flag, listen or ops-listen. ok is false if its port is not known, if evergate serve
+// rejects the address, or with --dev. A host that is not known, such as $(POD_IP), is assumed to be right.
+func (s *Server) Listener(flag string) (l Listener, ok bool) {
+	address := s.Settings.Listen
+	if flag == "ops-listen" {
+		address = s.Settings.OpsListen
+	}
+	host, port, err := settings.SplitAddress(address)
+	hostUnknown := strings.Contains(host, settings.Unknown)
+	if hostUnknown {
+		host = ""
+	}
+	return Listener{host, int32(port)}, err == nil && !s.Settings.Dev && (hostUnknown || s.Settings.Known(flag))
+}
+
+// Listens returns the port of a flag that is an address, or 0 if it is not known.
+func (s *Server) Listens(flag string) int32 {
+	l, ok := s.Listener(flag)
+	if !ok {
+		return 0
+	}
+	return l.Port
+}
+
+// Port resolves a port of the container by name or number. It returns 0 for an unknown name.
+func (s *Server) Port(p intstr.IntOrString) int32 {
+	return PodPort(&corev1.PodSpec{Containers: []corev1.Container{*s.Container}}, p, "")
+}
+
+// PodPort returns the port of a Pod that a name or a number leads to, or 0 if no container has a port with the name.
+// Without a protocol, the port can have any.
+func PodPort(pod *corev1.PodSpec, port intstr.IntOrString, protocol corev1.Protocol) int32 {
+	if port.Type == intstr.Int {
+		return port.IntVal
+	}
+	for _, container := range slices.Concat(pod.Containers, pod.InitContainers) {
+		for _, p := range container.Ports {
+			if p.Name == port.StrVal && (protocol == "" || cmp.Or(p.Protocol, corev1.ProtocolTCP) == protocol) {
+				return p.ContainerPort
+			}
+		}
+	}
+	return 0
+}
+
+// AllContainers lists the containers of the Pod, init containers first.
+func (s *Server) AllContainers() []corev1.Container {
+	return slices.Concat(s.Pod.InitContainers, s.Pod.Containers)
+}
+
+// Security returns the security contexts of the Pod and of the container, which are empty if they are not set.
+func (s *Server) Security() (*corev1.PodSecurityContext, *corev1.SecurityContext) {
+	return cmp.Or(s.Pod.SecurityContext, &corev1.PodSecurityContext{}),
+		cmp.Or(s.Container.SecurityContext, &corev1.SecurityContext{})
+}
+
+// Labels returns the labels in the Pod template.
+func (s *Server) Labels() map[string]string { return s.Spec.Template.Labels }
+
+// Counted reports whether a selector counts the Deployment's own Pods. Unlike a webhook's selector, a nil selector
+// does not select anything.
+func (s *Server) Counted(selector *metav1.LabelSelector) bool {
+	return selector != nil && Selects(selector, s.Labels())
+}
+
+// Behind reports whether a Service selects the Pods of the Deployment. svc may be nil.
+func (s *Server) Behind(svc *corev1.Service) bool {
+	return svc != nil && s.Namespace == svc.Namespace && ContainsAll(s.Labels(), svc.Spec.Selector)
+}

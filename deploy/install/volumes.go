@@ -1,0 +1,162 @@
+package install
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/policy"
+)
+
+// VolumeAt returns the volume that contains a path of the container, and its mount. Both are nil if no volume does.
+func (s *Server) VolumeAt(file string) (*corev1.Volume, *corev1.VolumeMount) {
+	var mount *corev1.VolumeMount
+	for i := range s.Container.VolumeMounts {
+		m := &s.Container.VolumeMounts[i]
+		inside := strings.HasPrefix(file+"/", strings.TrimSuffix(m.MountPath, "/")+"/")
+		if inside && (mount == nil || len(m.MountPath) > len(mount.MountPath)) {
+			mount = m
+		}
+	}
+	if mount == nil {
+		return nil, nil
+	}
+	i := slices.IndexFunc(s.Pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+	if i < 0 {
+		return nil, mount
+	}
+	return &s.Pod.Volumes[i], mount
+}
+
+// inVolume returns the path of a file in the volume of its mount. It is "" for the root of the volume.
+func inVolume(file string, mount *corev1.VolumeMount) string {
+	below := strings.TrimPrefix(file, strings.TrimSuffix(mount.MountPath, "/"))
+	return strings.TrimPrefix(path.Join(mount.SubPath, below), "/")
+}
+
+// SecretFile is a file in a volume with a Secret.
+type SecretFile struct {
+	Secret string // "" if the volume does not contain a Secret
+	Key    string // the key whose value is in the file; "" if the volume does not contain the file
+	Mode   int32
+}
+
+// SecretFile returns the file of a Secret at a path of the container.
+func (s *Server) SecretFile(file string) SecretFile {
+	v, mount := s.VolumeAt(file)
+	var f SecretFile
+	var items []corev1.KeyToPath
+	var mode *int32
+	switch {
+	case v == nil:
+	case v.Secret != nil:
+		f.Secret, items, mode = v.Secret.SecretName, v.Secret.Items, v.Secret.DefaultMode
+	case v.Projected != nil:
+		i := slices.IndexFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil })
+		if i >= 0 {
+			source := v.Projected.Sources[i].Secret
+			f.Secret, items, mode = source.Name, source.Items, v.Projected.DefaultMode
+		}
+	}
+	if f.Secret == "" {
+		return SecretFile{}
+	}
+	at := inVolume(file, mount)
+	if len(items) == 0 {
+		f.Key = at
+	}
+	for _, item := range items {
+		if item.Path == at {
+			f.Key, mode = item.Key, cmp.Or(item.Mode, mode)
+		}
+	}
+	f.Mode = *cmp.Or(mode, new(corev1.SecretVolumeSourceDefaultMode))
+	return f
+}
+
+// TLSSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
+func (s *Server) TLSSecret() string { return s.SecretFile(s.Settings.TLSCert).Secret }
+
+// PolicyMaps lists the ConfigMaps in the volume that contains --policy. only is true if the volume contains nothing
+// else.
+func (s *Server) PolicyMaps() (mounted []corev1.ConfigMapProjection, only bool) {
+	v, _ := s.VolumeAt(s.Settings.Policy)
+	switch {
+	case v == nil:
+	case v.ConfigMap != nil:
+		return []corev1.ConfigMapProjection{{
+			LocalObjectReference: v.ConfigMap.LocalObjectReference, Items: v.ConfigMap.Items,
+		}}, true
+	case v.Projected != nil:
+		for _, source := range v.Projected.Sources {
+			if source.ConfigMap != nil {
+				mounted = append(mounted, *source.ConfigMap)
+			}
+		}
+		return mounted, len(mounted) > 0 && len(mounted) == len(v.Projected.Sources)
+	}
+	return nil, false
+}
+
+// PolicyPath returns the path of --policy in its volume. It is "" for the root of the volume.
+func (s *Server) PolicyPath() string {
+	_, mount := s.VolumeAt(s.Settings.Policy)
+	if mount == nil {
+		return ""
+	}
+	return inVolume(s.Settings.Policy, mount)
+}
+
+// policyFiles returns the policy files that a server loads from the ConfigMaps of --policy.
+func (o *Objects) policyFiles(s *Server) []policy.File {
+	var files []policy.File
+	mounts, _ := s.PolicyMaps()
+	for _, mounted := range mounts {
+		if cm := Find[*corev1.ConfigMap](o, s.Namespace, mounted.Name); cm != nil {
+			files = append(files, VolumeFiles(cm, mounted.Items)...)
+		}
+	}
+	return Loaded(s.PolicyPath(), files)
+}
+
+// Loaded returns the files that evergate serve loads if --policy is a path in a volume with these files. If the path is
+// a directory, these are the policy files directly in it, except files whose names begin with a dot. The names of the
+// returned files do not include the directory.
+func Loaded(at string, files []policy.File) []policy.File {
+	var loaded []policy.File
+	for _, f := range files {
+		dir, name := path.Split(f.Name)
+		inDir := strings.TrimSuffix(dir, "/") == at && policy.IsFile(name) && !strings.HasPrefix(name, ".")
+		if inDir || f.Name == at {
+			loaded = append(loaded, policy.File{Name: name, Data: f.Data})
+		}
+	}
+	return loaded
+}
+
+// VolumeFiles returns the files in a volume with a ConfigMap. The name of a file is its path in the volume. A volume
+// with items contains only these keys, each under its path.
+func VolumeFiles(cm *corev1.ConfigMap, items []corev1.KeyToPath) []policy.File {
+	if len(items) == 0 {
+		keys := slices.AppendSeq(slices.Collect(maps.Keys(cm.Data)), maps.Keys(cm.BinaryData))
+		slices.Sort(keys)
+		for _, key := range keys {
+			items = append(items, corev1.KeyToPath{Key: key, Path: key})
+		}
+	}
+	var files []policy.File
+	for _, item := range items {
+		data, ok := cm.BinaryData[item.Key]
+		if text, isText := cm.Data[item.Key]; isText {
+			data, ok = []byte(text), true
+		}
+		if ok {
+			files = append(files, policy.File{Name: path.Clean(item.Path), Data: data})
+		}
+	}
+	return files
+}
