@@ -4,12 +4,12 @@
 // Package install joins the objects. An inspection has a function for each of them, in the order of a call:
 //
 //	hooks.go         the webhooks: the writes that they match, and how the API server calls them
-//	needs.go         the webhooks that the policy needs; groups.go, templates.go
-//	route.go         the way of a call to a Pod; network.go, dial.go
-//	servers.go       the Pods; probes.go, pods.go for the admission of Pods, meshes.go
+//	needs.go         the webhooks that the policy needs; templates.go
+//	route.go         the way of a call to a Pod; network.go
+//	servers.go       the Pods; pods.go for their admission
 //	replicas.go      the Deployment
-//	certificates.go  certificates and CAs
-//	policies.go      the policy; guard.go, native.go
+//	certificates.go  certificates and CAs; trust.go
+//	policies.go      the policy and its namespaces; native.go
 //
 // findings.yaml has the texts of all findings, and report.go the report. The inspections are pure functions of the
 // objects, the time and the answers in Options. Only Dial uses the network.
@@ -28,11 +28,9 @@ import (
 
 // Options has the input of the inspections besides the objects.
 type Options struct {
-	Now    time.Time           // the time at which certificates have to be valid
-	Served []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
-
-	// DryRuns are the known answers of an API server to the creation of a Pod of each Deployment that Serving returns.
-	DryRuns []DryRun
+	Now     time.Time           // the time at which certificates have to be valid
+	Served  []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
+	DryRuns []DryRun            // the known answers to the creation of a Pod of each Deployment that Serving returns
 }
 
 // DryRun is the answer of an API server to the creation of a Pod of a Deployment as a dry run.
@@ -83,8 +81,18 @@ func (i *inspection) warning(id string, at install.Ref, format string, args ...a
 	i.add(id, Warning, at, format, args...)
 }
 
-func (i *inspection) info(id string, at install.Ref, format string, args ...any) {
-	i.add(id, Info, at, format, args...)
+// errorIf reports an error if the condition holds. The arguments are evaluated in any case.
+func (i *inspection) errorIf(wrong bool, id string, at install.Ref, format string, args ...any) {
+	if wrong {
+		i.add(id, Error, at, format, args...)
+	}
+}
+
+// warnIf reports a warning if the condition holds. The arguments are evaluated in any case.
+func (i *inspection) warnIf(wrong bool, id string, at install.Ref, format string, args ...any) {
+	if wrong {
+		i.add(id, Warning, at, format, args...)
+	}
 }
 
 // add records a finding. A warning that the object accepts becomes an info. An error cannot be accepted. Findings with
@@ -94,13 +102,9 @@ func (i *inspection) add(id string, s Severity, at install.Ref, format string, a
 		s, format = Info, format+" (accepted)"
 	}
 	k := i.kinds[i.rank(id)]
-	f := Finding{
-		ID: id, Severity: s, Source: at.Source, Message: fmt.Sprintf(format, args...), Why: k.Why, Fix: k.Fix,
-	}
+	f := Finding{ID: id, Severity: s, Source: at.Source, Message: fmt.Sprintf(format, args...), Why: k.Why, Fix: k.Fix}
 	same := slices.IndexFunc(i.found, func(other found) bool {
-		whole, otherWhole := at.In(""), other.at.In("")
-		return whole.String() == otherWhole.String() && at.Source == other.at.Source && at.Part != "" && other.at.Part != "" &&
-			other.ID == id && other.Severity == s && other.Message == f.Message
+		return other.at.In("").String() == at.In("").String() && other.at.Part != "" && at.Part != "" && other.Finding == f
 	})
 	if same < 0 {
 		i.found = append(i.found, found{at, []string{at.Part}, f})
@@ -114,14 +118,11 @@ func (i *inspection) rank(id string) int {
 	return slices.IndexFunc(i.kinds, func(k kind) bool { return k.ID == id })
 }
 
-// failed reports whether an error with one of the IDs has been found.
-func (i *inspection) failed(ids ...string) bool {
-	return slices.ContainsFunc(i.found, func(f found) bool { return f.Severity == Error && slices.Contains(ids, f.ID) })
-}
-
 // follows reports whether a finding would only be a consequence of an error that has been found. findings.yaml lists
 // its causes in after. One cause is one finding.
 func (i *inspection) follows(id string) bool {
-	after := i.kinds[i.rank(id)].After
-	return i.failed(after...) || slices.ContainsFunc(after, i.follows)
+	return slices.ContainsFunc(i.kinds[i.rank(id)].After, func(cause string) bool {
+		return i.follows(cause) ||
+			slices.ContainsFunc(i.found, func(f found) bool { return f.ID == cause && f.Severity == Error })
+	})
 }

@@ -17,44 +17,28 @@ import (
 const nativeID = "backstop-policy"
 
 // native inspects whether the native policies, as objects or in files, equal the export of the policy that the Pods use,
-// fail closed, are bound, and match the same namespaces as the webhooks. Where webhooks are never called or do not
-// exist, they have to replace them completely.
+// fail closed, are bound, and match the same namespaces as the webhooks. If a webhook is never called or there are no
+// webhooks, native policies have to replace them completely.
 func (i *inspection) native() {
 	severity := Warning
 	if len(i.Hooks) == 0 || slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool { return h.NeverCalled() != "" }) {
 		severity = Error
 	}
-	policies := i.Native.Policies()
-	var e *native.Export
-	if i.Policy != nil {
-		hash := i.Policy.Hash()
-		var err error
-		if e, err = i.Native.Export(i.Document, hash, i.Now); err != nil {
-			return // the exported objects are always readable
-		}
-		if i.FilesPolicy != "" && i.FilesPolicy != hash {
-			at := install.Ref{Kind: "ValidatingAdmissionPolicy", Name: export.ProbePolicy}
-			i.add(nativeID, severity, at, "the policy in the ConfigMap is %s, and the API server's files were exported from %s",
-				hash, i.FilesPolicy)
-		}
-		if len(policies) > 0 && i.sameHash(policies, severity) {
-			if missing := i.Native.Without(e.Names); len(missing) > 0 {
-				i.add(nativeID, severity, i.NativeRef(&policies[0]), "the export of the policy has more native policies, and these "+
-					"are missing: %s", some(missing))
-			}
-			for _, p := range policies {
-				if fields := e.Differences(&p); len(fields) > 0 {
-					i.add(nativeID, severity, i.NativeRef(&p), "it differs from the export of this version of evergate in %s",
-						strings.Join(fields, ", "))
-				}
-			}
-		}
-		if len(i.Hooks) == 0 {
-			i.notEnforced(e)
+	report := func(wrong bool, at install.Ref, format string, args ...any) {
+		if wrong {
+			i.add(nativeID, severity, at, format, args...)
 		}
 	}
-	for _, p := range policies {
-		i.nativePolicy(&p, severity)
+	var e *native.Export
+	if i.Policy != nil {
+		var err error
+		if e, err = i.Native.Export(i.Document, i.Policy.Hash(), i.Now); err != nil {
+			return // the exported objects are always readable
+		}
+		i.compare(e, report)
+	}
+	for _, p := range i.Native.Policies() {
+		i.nativePolicy(&p, report)
 	}
 	for _, h := range i.Hooks {
 		if condition := h.NeverCalled(); condition != "" {
@@ -63,80 +47,74 @@ func (i *inspection) native() {
 	}
 }
 
-// sameHash reports native policies that were exported from another policy, and returns true if there are none.
-func (i *inspection) sameHash(policies native.Installed, severity Severity) bool {
-	same := true
-	for _, hash := range i.Native.Hashes() {
-		if hash == i.Policy.Hash() {
-			continue
-		}
-		same = false
-		var names []string
-		for _, p := range policies {
-			if p.Hash() == hash {
-				names = append(names, p.GetName())
-			}
-		}
-		if hash == "" {
-			hash = "whose hash is not in the annotation " + export.HashAnnotation
-		}
-		i.add(nativeID, severity, i.NativeRef(&policies[0]), "the policy in the ConfigMap is %s, and these native policies were "+
-			"exported from another policy, %s: %s", i.Policy.Hash(), hash, some(names))
-	}
-	return same
-}
+// reportFunc reports a problem with native policies if it is there.
+type reportFunc func(wrong bool, at install.Ref, format string, args ...any)
 
-// notEnforced reports the entries that native policies do not enforce, or only in part.
-func (i *inspection) notEnforced(e *native.Export) {
+// compare compares the native policies and the API server's files with the export of the policy.
+func (i *inspection) compare(e *native.Export, report reportFunc) {
+	hash, policies := i.Policy.Hash(), i.Native.Policies()
+	report(i.FilesPolicy != "" && i.FilesPolicy != hash, install.Ref{Kind: "ValidatingAdmissionPolicy", Name: export.ProbePolicy},
+		"the policy in the ConfigMap is %s, and the API server's files were exported from %s", hash, i.FilesPolicy)
 	var lost []string
 	for n := range e.Coverage {
 		if c := &e.Coverage[n]; !c.Complete() {
 			lost = append(lost, c.Entry.Name)
 		}
 	}
-	if len(lost) > 0 {
+	if len(i.Hooks) == 0 && len(lost) > 0 {
 		i.warning("missing-webhook", i.Anchor(), "there are no webhooks, and the native policies do not completely enforce these "+
 			"entries of the policy: %s", some(lost))
+	}
+	if len(policies) == 0 {
+		return
+	}
+	first, same := i.NativeRef(&policies[0]), true
+	for _, other := range i.Native.Hashes() {
+		var names []string
+		for _, p := range policies {
+			if p.Hash() == other {
+				names = append(names, p.GetName())
+			}
+		}
+		same = same && other == hash
+		by := other
+		if by == "" {
+			by = "whose hash is not in the annotation " + export.HashAnnotation
+		}
+		report(other != hash, first, "the policy in the ConfigMap is %s, and these native policies were exported from another "+
+			"policy, %s: %s", hash, by, some(names))
+	}
+	missing := i.Native.Without(e.Names)
+	report(same && len(missing) > 0, first, "the export of the policy has more native policies, and these are missing: %s",
+		some(missing))
+	for _, p := range policies {
+		fields := e.Differences(&p)
+		report(same && len(fields) > 0, i.NativeRef(&p), "it differs from the export of this version of evergate in %s",
+			strings.Join(fields, ", "))
 	}
 }
 
 // nativePolicy inspects one native policy and its bindings.
-func (i *inspection) nativePolicy(p *native.Object, severity Severity) {
-	const leavesOut = "it leaves out objects that the exported policy matches, by %s"
+func (i *inspection) nativePolicy(p *native.Object, report reportFunc) {
 	at, bindings := i.NativeRef(p), i.Native.Bindings(p)
-	if p.FailsOpen() {
-		i.add(nativeID, severity, at, "its failurePolicy is Ignore: an object that costs more than the API server's budget is "+
-			"allowed")
+	report(p.FailsOpen(), at, "its failurePolicy is Ignore: an object that costs more than the API server's budget is allowed")
+	report(len(bindings) == 0, at, "it has no binding, so it does nothing")
+	report(len(bindings) > 0 && !i.Native.Bound(p), at, "it has no binding that denies")
+	for _, o := range append(native.Installed{*p}, bindings...) {
+		fields := o.LeavesOut()
+		report(len(fields) > 0, i.NativeRef(&o), "it leaves out objects that the exported policy matches, by %s",
+			strings.Join(fields, " and "))
 	}
-	if fields := p.LeavesOut(); len(fields) > 0 {
-		i.add(nativeID, severity, at, leavesOut, strings.Join(fields, " and "))
-	}
-	switch {
-	case len(bindings) == 0:
-		i.add(nativeID, severity, at, "it has no binding, so it does nothing")
-	case !i.Native.Bound(p):
-		i.add(nativeID, severity, at, "it has no binding that denies")
-	}
-	var replaced *install.Hook
-	for _, w := range export.Webhooks() {
-		for _, h := range i.Hooks {
-			if replaced == nil && p.Replaces(&w) && h.Path == w.Path {
-				replaced = h
-			}
-		}
-	}
-	for _, b := range bindings {
-		at := i.NativeRef(&b)
-		if fields := b.LeavesOut(); len(fields) > 0 {
-			i.add(nativeID, severity, at, leavesOut, strings.Join(fields, " and "))
-		}
-		if replaced == nil {
+	for _, h := range i.Hooks {
+		if !slices.ContainsFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.Path && p.Replaces(&w) }) {
 			continue
 		}
-		if got, want := canonical(b.Namespaces()), canonical(replaced.NamespaceSelector); got != want {
-			i.add(nativeID, severity, at, "it matches different namespaces than the webhook %s: %s instead of %s", replaced.Name,
-				got, want)
+		for _, b := range bindings {
+			got, want := canonical(b.Namespaces()), canonical(h.NamespaceSelector)
+			report(got != want, i.NativeRef(&b), "it matches different namespaces than the webhook %s: %s instead of %s", h.Name, got,
+				want)
 		}
+		return // the other webhooks have the same selector
 	}
 }
 
@@ -154,19 +132,13 @@ func (i *inspection) uncalled(h *install.Hook, why string, e *native.Export) {
 	case e.Uses[at].Called != "":
 		i.error(nativeID, h.Ref, why+"it has to be called: %s", e.Uses[at].Called)
 	case len(policies) > 0:
-		var bound native.Installed
-		for _, p := range policies {
-			if i.Native.Bound(&p) {
-				bound = append(bound, p)
-			}
-		}
-		wanted := install.Filter(e.Names, func(name string) bool {
+		bound := install.Filter(policies, func(p native.Object) bool { return i.Native.Bound(&p) })
+		missing := install.Filter(native.Installed(bound).Without(e.Names), func(name string) bool {
 			prefix := e.Uses[at].PolicyPrefix()
 			return name == prefix || strings.HasPrefix(name, prefix+"-")
 		})
-		if missing := bound.Without(wanted); len(missing) > 0 {
-			i.error(nativeID, h.Ref, why+"the native policies that would replace it are missing or not bound: %s", some(missing))
-		}
+		i.errorIf(len(missing) > 0, nativeID, h.Ref, why+"the native policies that would replace it are missing or not bound: %s",
+			some(missing))
 	}
 }
 
@@ -179,10 +151,9 @@ func canonical(s *metav1.LabelSelector) string {
 	requirements, _ := parsed.Requirements()
 	terms := []string{}
 	for _, r := range requirements {
-		if r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals {
-			if in, err := labels.NewRequirement(r.Key(), selection.In, r.ValuesUnsorted()); err == nil {
-				r = *in
-			}
+		if in, err := labels.NewRequirement(r.Key(), selection.In, r.ValuesUnsorted()); err == nil &&
+			(r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals) {
+			r = *in
 		}
 		terms = append(terms, r.String())
 	}

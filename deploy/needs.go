@@ -1,46 +1,48 @@
 package deploy
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/deploy/install"
+	"github.com/evergate/evergate/policy"
 )
 
 // needs inspects whether the API server calls the webhooks that the policy needs, and no others. An input without the
 // policy is checked only for both kinds of webhooks, because the component no-pods accepts that one is missing. An input
 // without a Deployment is only a part of an installation.
 func (i *inspection) needs() {
-	is := func(mutating bool) func(*install.Hook) bool {
-		return func(h *install.Hook) bool { return h.Mutating == mutating }
-	}
-	switch {
-	case len(i.Hooks) == 0 || len(i.Servers) == 0:
-	case i.Policy != nil:
-		if i.KnowsHooks() {
-			for _, m := range MissingWebhooks(i.Document, i.Calls) {
-				i.error("missing-webhook", i.Servers[0].Ref, "its policy has entries in %s, and no webhook calls %s", m.Block,
-					oneOf(m.Paths))
-			}
-		}
-		i.unneeded()
-		i.sets()
-		i.templates()
-	case !i.KnowsHooks():
-	case !slices.ContainsFunc(i.Hooks, is(true)):
-		i.warning("missing-webhook", i.Hooks[0].Ref.In(""),
-			"no MutatingWebhookConfiguration of Evergate exists: no image is rewritten")
-	case !slices.ContainsFunc(i.Hooks, is(false)):
-		i.warning("missing-webhook", i.Servers[0].Ref,
-			"no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
-	}
+	var mutates, validates bool
 	for _, h := range i.Hooks {
+		mutates, validates = mutates || h.Mutating, validates || !h.Mutating
 		if i.Policy != nil && h.Path == pathMutatePodsAgain {
 			i.comparePrefixes(h, i.Policy.MirrorPlaces())
 		}
 	}
+	if len(i.Hooks) == 0 || len(i.Servers) == 0 {
+		return
+	}
+	at := i.Servers[0].Ref
+	unknown := i.Policy == nil && i.KnowsHooks()
+	i.warnIf(unknown && !mutates, "missing-webhook", i.Hooks[0].Ref.In(""),
+		"no MutatingWebhookConfiguration of Evergate exists: no image is rewritten")
+	i.warnIf(unknown && !validates, "missing-webhook", at,
+		"no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
+	if i.Policy == nil {
+		return
+	}
+	for _, m := range MissingWebhooks(i.Document, i.Calls) {
+		i.errorIf(i.KnowsHooks(), "missing-webhook", at, "its policy has entries in %s, and no webhook calls %s", m.Block,
+			oneOf(m.Paths))
+	}
+	i.unneeded()
+	i.sets()
+	i.templates()
 }
 
 // unneeded reports groups of webhooks that no entry of the policy needs. It reports only groups with all their webhooks.
@@ -56,7 +58,7 @@ func (i *inspection) unneeded() {
 		})
 		for _, h := range i.Hooks {
 			if unneeded && slices.Contains(g.paths, h.Path) {
-				i.info("unneeded-webhook", h.Ref, "the policy has no entries for %s: %s", g.name, g.off)
+				i.add("unneeded-webhook", Info, h.Ref, "the policy has no entries for %s: %s", g.name, g.off)
 			}
 		}
 	}
@@ -68,12 +70,8 @@ func (i *inspection) sets() {
 	p := i.Policy
 	for _, h := range i.Hooks {
 		if w, set := admission.ParsePath(h.Path); w != nil && set != "" && p.In(set, w.Blocks...) == nil {
-			has := "no rule set"
-			if sets := p.Sets(); len(sets) > 0 {
-				has = "the rule sets " + some(sets)
-			}
-			i.error("rule-set-webhook", h.Ref, "its path contains the rule set %s, and no entry of %s is in this set; the policy "+
-				"has %s", set, w.Blocks[0], has)
+			i.error("rule-set-webhook", h.Ref, "its path contains the rule set %s, and no entry of %s is in this set; rule sets of "+
+				"the policy: %s", set, w.Blocks[0], some(p.Sets()))
 		}
 	}
 	for _, set := range p.Sets() {
@@ -85,14 +83,12 @@ func (i *inspection) sets() {
 				}
 			}
 			in := p.In(set, block)
-			if in == nil || slices.ContainsFunc(paths, i.Calls) || !i.KnowsHooks() {
+			if in == nil || slices.ContainsFunc(paths, i.Calls) {
 				continue
 			}
 			for name, n := range in.Counts().All() {
-				if name == block && n > 0 {
-					i.error("rule-set-webhook", i.Servers[0].Ref, "its policy has entries in %s of the rule set %s, and no webhook "+
-						"calls %s", block, set, oneOf(paths))
-				}
+				i.errorIf(name == block && n > 0 && i.KnowsHooks(), "rule-set-webhook", i.Servers[0].Ref, "its policy has entries in "+
+					"%s of the rule set %s, and no webhook calls %s", block, set, oneOf(paths))
 			}
 		}
 	}
@@ -103,25 +99,19 @@ func (i *inspection) sets() {
 func (i *inspection) comparePrefixes(h *install.Hook, places []string) {
 	const id = "retry-webhook-prefixes"
 	prefixes, ok := prefixesOf(h)
-	if !ok {
-		i.warning(id, h.Ref,
-			`no list of prefixes was found in its matchConditions: ["mirror.example/"].exists(p, ….startsWith(p))`)
-		return
-	}
+	i.warnIf(!ok, id, h.Ref,
+		`no list of prefixes was found in its matchConditions: ["mirror.example/"].exists(p, ….startsWith(p))`)
 	for _, prefix := range prefixes {
-		switch {
-		case !strings.HasSuffix(prefix, "/"):
-			i.warning(id, h.Ref, "the prefix %s does not end with a slash, so it covers other registries too", prefix)
-		case !slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(place+"/", prefix) }):
-			i.warning(id, h.Ref, "no mirror of the policy is under the prefix %s", prefix)
-		}
+		below := func(place string) bool { return strings.HasPrefix(place+"/", prefix) }
+		ends := strings.HasSuffix(prefix, "/")
+		i.warnIf(!ends, id, h.Ref, "the prefix %s does not end with a slash, so it covers other registries too", prefix)
+		i.warnIf(ends && !slices.ContainsFunc(places, below), id, h.Ref, "no mirror of the policy is under the prefix %s",
+			prefix)
 	}
 	for _, place := range places {
-		if !slices.ContainsFunc(prefixes, func(prefix string) bool {
-			return strings.HasPrefix(place+"/", strings.TrimSuffix(prefix, "/")+"/")
-		}) {
-			i.warning(id, h.Ref, "the mirror %s is not under any of its prefixes", place)
-		}
+		covers := func(prefix string) bool { return strings.HasPrefix(place+"/", strings.TrimSuffix(prefix, "/")+"/") }
+		i.warnIf(ok && !slices.ContainsFunc(prefixes, covers), id, h.Ref, "the mirror %s is not under any of its prefixes",
+			place)
 	}
 }
 
@@ -136,14 +126,154 @@ var (
 func prefixesOf(h *install.Hook) (prefixes []string, ok bool) {
 	for _, m := range h.MatchConditions {
 		for _, match := range stringList.FindAllStringSubmatch(m.Expression, -1) {
-			if !strings.Contains(m.Expression, "startsWith("+match[2]+")") {
-				continue
-			}
-			ok = true
-			for _, s := range celString.FindAllStringSubmatch(match[1], -1) {
-				prefixes = append(prefixes, s[1]+s[2])
+			if strings.Contains(m.Expression, "startsWith("+match[2]+")") {
+				prefixes, ok = append(prefixes, celStrings(match[1])...), true
 			}
 		}
 	}
 	return prefixes, ok
+}
+
+// celStrings returns the strings in a CEL expression.
+func celStrings(expression string) []string {
+	var all []string
+	for _, s := range celString.FindAllStringSubmatch(expression, -1) {
+		all = append(all, s[1]+s[2])
+	}
+	return all
+}
+
+// evaluated lists the resources that Evergate evaluates. It does not evaluate deletions, or subresources without images
+// and annotations.
+func evaluated() []string {
+	var all []string
+	for _, k := range admission.Kinds() {
+		for _, subresource := range append([]string{""}, k.Subresources...) {
+			all = append(all, k.Resource.Unversioned(subresource))
+		}
+	}
+	return all
+}
+
+// unmatched lists the writes that Evergate evaluates at a path and that no rule of a webhook for this path matches. If a
+// subresource has a separate path, Evergate evaluates it only there. The path of a rule set evaluates the same writes as
+// the path of its kind.
+func (i *inspection) unmatched(at string) []string {
+	of, missing := at, []string(nil)
+	if w, set := admission.ParsePath(at); set != "" {
+		of = w.Path
+	}
+	for _, w := range admission.Webhooks() {
+		if slices.Contains(w.Subresources, path.Base(w.Path)) {
+			continue // a subresource of another path
+		}
+		for n, sub := range append([]string{"", ""}, w.Subresources...) {
+			own, op := w.Path, admissionv1.Update
+			if sub != "" && slices.Contains(servedPaths(false), own+"/"+sub) {
+				own += "/" + sub
+			}
+			if n == 0 {
+				op = admissionv1.Create
+			}
+			for _, k := range w.Kinds {
+				write := install.Write{
+					Operation: op, Group: k.Resource.Group, Version: k.Resource.Version, Name: k.Resource.Name, Sub: sub,
+				}
+				reviewed := own == of && (sub == "" || slices.Contains(w.SubresourcesOf(k), sub))
+				if reviewed && !i.matches(write, func(h *install.Hook) bool { return h.Path == at }) {
+					missing = append(missing, write.String())
+				}
+			}
+		}
+	}
+	return missing
+}
+
+// matches reports whether a rule of one of the webhooks matches a write.
+func (i *inspection) matches(w install.Write, of func(*install.Hook) bool) bool {
+	return slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool {
+		return of(h) && slices.ContainsFunc(h.Rules, w.MatchedBy)
+	})
+}
+
+// webhookGroup is a group of webhooks that a component of the manifests and a value of the Helm chart switch.
+type webhookGroup struct {
+	name    string
+	off, on string // how to switch the group off and on
+	paths   []string
+}
+
+func webhookGroups() []webhookGroup {
+	group := func(name, component, value string, paths ...string) webhookGroup {
+		off, on := "add the component "+component, "remove the component "+component
+		if component == "host-kinds" {
+			off, on = "leave the component host-kinds out", "add the component host-kinds"
+		}
+		return webhookGroup{name, off, on + " or set the chart value webhooks." + value + " to true", paths}
+	}
+	return []webhookGroup{
+		group("Pods and mirrors", "no-pods", "pods", "/mutate/pods", "/validate/pods"),
+		group("Ingresses and Services", "no-ingresses", "ingressesAndServices", "/validate/ingresses",
+			"/validate/services"),
+		group("Gateway API", "no-gateway-api", "gatewayAPI", "/validate/routes", "/validate/gateways", "/validate/grants"),
+		group("OpenShift Routes", "no-openshift-routes", "openshiftRoutes", "/validate/openshiftroutes"),
+		group("add-ons", "host-kinds", "addOns", "/validate/certificates", "/validate/dnsendpoints"),
+	}
+}
+
+// MissingWebhook is a block of a policy with entries that need a webhook that does not exist.
+type MissingWebhook struct {
+	Block   string
+	Entries []policy.Entry
+	// Paths are the paths that evaluate the entries, or rewrite by them. No webhook calls any of them.
+	Paths []string
+}
+
+// MissingWebhooks returns the entries of a policy for which no webhook calls a path that evaluates them. Entries for
+// different kinds of routes are separate results. It leaves out entries that are off and entries in rule sets. called
+// reports whether a webhook calls a path.
+func MissingWebhooks(doc policy.Document, called func(path string) bool) []MissingWebhook {
+	var all []MissingWebhook
+	for _, e := range doc.Entries {
+		match, _ := e.Fields["match"].(policy.Fields)
+		paths := pathsOfEntry(&e)
+		if e.Mode == policy.Off || match["set"] != nil || len(paths) == 0 || slices.ContainsFunc(paths, called) {
+			continue
+		}
+		at := slices.IndexFunc(all, func(m MissingWebhook) bool {
+			return m.Block == e.Block && slices.Equal(m.Paths, paths)
+		})
+		if at < 0 {
+			at, all = len(all), append(all, MissingWebhook{Block: e.Block, Paths: paths})
+		}
+		all[at].Entries = append(all[at].Entries, e)
+	}
+	return all
+}
+
+// Groups returns the names of the groups of webhooks that evaluate the entries, and how to switch a group on.
+func (m *MissingWebhook) Groups() (names, on string) {
+	var named, fixes []string
+	for _, g := range webhookGroups() {
+		if slices.ContainsFunc(g.paths, func(path string) bool { return slices.Contains(m.Paths, path) }) {
+			named, fixes = append(named, g.name), append(fixes, g.on)
+		}
+	}
+	return strings.Join(named, " and for "), strings.Join(fixes, ", or ")
+}
+
+// pathsOfEntry lists the paths that evaluate, or rewrite by, an entry. It returns nil for exceptions.
+func pathsOfEntry(e *policy.Entry) []string {
+	kinds, _ := e.Fields["kinds"].([]any) // only routes have this field
+	var paths []string
+	for _, w := range admission.Webhooks() {
+		applies := len(kinds) == 0
+		for _, k := range w.Kinds {
+			applies = applies || slices.Contains(kinds, any(k.Name))
+		}
+		if applies && slices.Contains(w.Blocks, e.Block) {
+			paths = append(paths, w.Path)
+		}
+	}
+	return paths
 }

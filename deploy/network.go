@@ -1,7 +1,15 @@
 package deploy
 
 import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +40,7 @@ func (i *inspection) networkPolicies(s *install.Server) {
 			called, family = h.Port(), familyOf(h.Called)
 		}
 	}
-	const id = "network-policy"
+	on := fmt.Sprintf("%d of %s", l.Port, s.Ref)
 	found := map[string]*networkingv1.NetworkPolicy{} // a policy with a rule that is wrong in one way
 	missing := ""                                     // a port name that no container has
 	for _, p := range policies {
@@ -57,22 +65,20 @@ func (i *inspection) networkPolicies(s *install.Server) {
 			}
 		}
 	}
-	switch first := i.Ref(policies[0]); {
+	at, message := i.Ref(policies[0]), "no NetworkPolicy opens port "+on
+	switch {
 	case found["family"] != nil:
-		i.error(id, first, "no %s address may reach port %d of %s, and %s is the family of its Service", family, l.Port, s.Ref,
-			family)
+		message = fmt.Sprintf("no %s address may reach port %s, and %s is the family of its Service", family, on, family)
 	case found["port"] != nil:
-		i.error(id, i.Ref(found["port"]), "it opens port %d of the Service, and calls arrive at the Pods of %s on port %d",
-			called, s.Ref, l.Port)
+		at, message = i.Ref(found["port"]), fmt.Sprintf("it opens port %d of the Service, and calls arrive at port %s", called, on)
 	case found["pods"] != nil:
-		i.error(id, first, "only Pods may reach port %d of %s", l.Port, s.Ref)
+		message = "only Pods may reach port " + on
 	case found["protocol"] != nil:
-		i.error(id, i.Ref(found["protocol"]), "it opens port %d of %s only for UDP, and calls use TCP", l.Port, s.Ref)
+		at, message = i.Ref(found["protocol"]), "it opens port "+on+" only for UDP, and calls use TCP"
 	case found["name"] != nil:
-		i.error(id, i.Ref(found["name"]), "it opens the port %q, which no container of %s has", missing, s.Ref)
-	default:
-		i.error(id, first, "no NetworkPolicy opens port %d of %s", l.Port, s.Ref)
+		at, message = i.Ref(found["name"]), fmt.Sprintf("it opens the port %q, which no container of %s has", missing, s.Ref)
 	}
+	i.error("network-policy", at, "%s", message)
 }
 
 // holdsPort reports whether the ports of a rule include a port of a server.
@@ -112,4 +118,51 @@ func familyOf(svc *corev1.Service) corev1.IPFamily {
 		return corev1.IPv4Protocol
 	}
 	return ""
+}
+
+// Dial returns the certificate chain that the server at an address (host:port) serves for a DNS name, leaf first. It
+// does not verify the chain, because the checks do. If a server requires a client certificate, it may close the
+// connection after it has sent its chain. Dial then still returns the chain.
+func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, error) {
+	var chain []*x509.Certificate
+	dialer := tls.Dialer{Config: &tls.Config{
+		ServerName: dnsName,
+		// Dial does not send any data. chain verifies the chain against the caBundle.
+		InsecureSkipVerify: true, //nolint:gosec // see above
+		VerifyConnection: func(s tls.ConnectionState) error {
+			chain = s.PeerCertificates
+			return nil
+		},
+	}}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err == nil {
+		err = conn.Close()
+	}
+	switch {
+	case len(chain) > 0:
+		return chain, nil
+	case err == nil:
+		err = errors.New("it did not send a certificate")
+	}
+	return nil, fmt.Errorf("connect to %s: %w", address, err)
+}
+
+// ServiceOf returns the target of the API server's calls: the DNS name that the certificate has to contain, and the
+// address to dial, which is the cluster IP if it is known.
+func ServiceOf(objects *install.Objects) (dnsName, address string, err error) {
+	joined, err := install.Join(objects)
+	if err != nil {
+		return "", "", err
+	}
+	for _, h := range joined.Hooks {
+		if h.ClientConfig.Service == nil {
+			continue
+		}
+		host := h.DNSName()
+		if h.Called != nil && h.Called.Spec.ClusterIP != corev1.ClusterIPNone {
+			host = cmp.Or(h.Called.Spec.ClusterIP, host)
+		}
+		return h.DNSName(), net.JoinHostPort(host, strconv.Itoa(int(h.Port()))), nil
+	}
+	return "", "", errors.New("no webhook of Evergate calls a Service")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,53 +34,43 @@ func Serving(objects *install.Objects) []*appsv1.Deployment {
 // PodOf returns the Pod that the ReplicaSet of a Deployment creates, without its owner and the hash of its template.
 func PodOf(d *appsv1.Deployment) *corev1.Pod {
 	template := d.Spec.Template.DeepCopy()
+	template.GenerateName, template.Namespace = d.Name+"-", d.Namespace
 	return &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: d.Name + "-", Namespace: d.Namespace,
-			Labels: template.Labels, Annotations: template.Annotations, Finalizers: template.Finalizers,
-		},
-		Spec: template.Spec,
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: template.ObjectMeta, Spec: template.Spec,
 	}
 }
 
 // dryRun returns the answer of the API server to the creation of a Pod of a Deployment, which may be empty.
 func (i *inspection) dryRun(s *install.Server) DryRun {
-	at := slices.IndexFunc(i.DryRuns, func(d DryRun) bool { return d.Deployment == s.Name })
-	if at < 0 {
-		return DryRun{}
+	for _, d := range i.DryRuns {
+		if d.Deployment == s.Name {
+			return d
+		}
 	}
-	return i.DryRuns[at]
+	return DryRun{}
 }
 
 // admission inspects whether the API server creates the Pods of a Deployment. Without its answer, only Pod Security is
 // predicted, because the configuration of the cluster is not in the input.
 func (i *inspection) admission(s *install.Server, run DryRun) {
-	const maxRejection = 1024 // bytes of the API server's reason
-	switch {
-	case run.Rejected != "" && run.AsController:
-		i.error("pod-rejected", s.Ref, "the API server rejects its Pods in a dry run: %s",
-			text.Truncate(run.Rejected, maxRejection))
-	case run.Rejected != "":
-		i.warning("pod-rejected", s.Ref, "the API server rejects its Pods in a dry run: %s",
-			text.Truncate(run.Rejected, maxRejection))
-	}
+	const id, most = "pod-rejected", 1024 // bytes of the API server's reason
+	severity := Warning
 	if run.AsController {
-		return
+		severity = Error
+	}
+	if run.Rejected != "" {
+		i.add(id, severity, s.Ref, "the API server rejects its Pods in a dry run: %s", text.Truncate(run.Rejected, most))
 	}
 	unlimited := api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}
-	labels := i.NamespaceLabels(s.Namespace)
-	level, _ := api.PolicyToEvaluate(labels, api.Policy{Enforce: unlimited, Audit: unlimited, Warn: unlimited})
+	level, _ := api.PolicyToEvaluate(i.NamespaceLabels(s.Namespace), api.Policy{Enforce: unlimited})
 	evaluator, err := podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
-	if err != nil {
-		return // the checks of the package contradict each other
+	if err != nil || run.AsController {
+		return // the package has no such checks, or the API server has answered
 	}
 	result := podsecurity.AggregateCheckResults(evaluator.EvaluatePod(level.Enforce, &s.Spec.Template.ObjectMeta, s.Pod))
-	if !result.Allowed {
-		i.error("pod-rejected", s.Ref, "the API server rejects its Pods, because they violate the label %s: %s of the namespace "+
-			"%s: %s", api.EnforceLevelLabel, level.Enforce.Level, s.Namespace,
-			text.Truncate(result.ForbiddenDetail(), maxRejection))
-	}
+	i.errorIf(!result.Allowed, id, s.Ref, "the API server rejects its Pods, because they violate the label %s: %s of the "+
+		"namespace %s: %s", api.EnforceLevelLabel, level.Enforce.Level, s.Namespace,
+		text.Truncate(result.ForbiddenDetail(), most))
 }
 
 // quotas inspects whether ResourceQuotas have room for all replicas and for the Pods that a rollout adds, which the dry
@@ -95,13 +86,12 @@ func (i *inspection) quotas(s *install.Server) {
 			for n, replicas := range []int{s.Replicas(), s.MaxReplicas()} {
 				_, surge := s.Rollout(replicas)
 				need, hard := demand(s, key), q.Spec.Hard[key]
-				if need.Mul(int64(replicas + surge)); !counts || hard.Cmp(need) >= 0 {
-					continue
+				if need.Mul(int64(replicas + surge)); counts && hard.Cmp(need) < 0 {
+					i.add("resource-quota", []Severity{Error, Warning}[n], i.Ref(q), "it allows %s: %s, and %s needs %s, for %d %s and "+
+						"%d more in a rollout", key, &hard, s.Ref, &need, replicas,
+						[]string{"replicas", "replicas, the maximum of its autoscaler,"}[n], surge)
+					break
 				}
-				i.add("resource-quota", []Severity{Error, Warning}[n], i.Ref(q), "it allows %s: %s, and %s needs %s, for %d %s and "+
-					"%d more in a rollout", key, &hard, s.Ref, &need, replicas,
-					[]string{"replicas", "replicas, the maximum of its autoscaler,"}[n], surge)
-				break
 			}
 		}
 	}
@@ -113,7 +103,7 @@ func inScope(s *install.Server, r corev1.ScopedResourceSelectorRequirement) bool
 	switch {
 	case r.ScopeName != corev1.ResourceQuotaScopePriorityClass:
 		return r.ScopeName == corev1.ResourceQuotaScopeNotTerminating || r.ScopeName == corev1.ResourceQuotaScopeNotBestEffort
-	case r.Operator == corev1.ScopeSelectorOpExists || r.Operator == corev1.ScopeSelectorOpDoesNotExist:
+	case len(r.Values) == 0:
 		return (class != "") == (r.Operator == corev1.ScopeSelectorOpExists)
 	}
 	return slices.Contains(r.Values, class) == (r.Operator == corev1.ScopeSelectorOpIn)
@@ -126,17 +116,118 @@ func demand(s *install.Server, key corev1.ResourceName) (sum resource.Quantity) 
 		return resource.MustParse("1")
 	}
 	name, limits := strings.CutPrefix(string(key), "limits.")
-	name = strings.TrimPrefix(name, "requests.")
+	of := corev1.ResourceName(strings.TrimPrefix(name, "requests."))
 	for n, c := range s.AllContainers() {
-		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-		if n < len(s.Pod.InitContainers) && !sidecar {
-			continue
-		}
-		q, ok := c.Resources.Requests[corev1.ResourceName(name)]
+		q, ok := c.Resources.Requests[of]
 		if !ok || limits {
-			q = c.Resources.Limits[corev1.ResourceName(name)]
+			q = c.Resources.Limits[of]
 		}
-		sum.Add(q)
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		if n >= len(s.Pod.InitContainers) || sidecar {
+			sum.Add(q)
+		}
 	}
 	return sum
+}
+
+// mesh is a label or an annotation that makes a service mesh add its proxy to Pods.
+type mesh struct {
+	name, what, key string   // what is label or annotation
+	on              []string // its values; nil for any. Another value on the Pod or the namespace means no proxy
+	excludes        string   // the annotation with the ports that the proxy does not intercept; "" if it intercepts all
+}
+
+// meshes returns the labels and annotations as the injectors read them. A value on the Pod counts more than a value on
+// its namespace.
+func meshes() []mesh {
+	const istio = "traffic.sidecar.istio.io/excludeInboundPorts"
+	return []mesh{
+		{"Istio", "label", "istio-injection", []string{"enabled"}, istio},
+		{"Istio", "label", "istio.io/rev", nil, istio},
+		{"Istio", "label", "sidecar.istio.io/inject", []string{"true"}, istio},
+		{"Istio's ambient mode", "label", "istio.io/dataplane-mode", []string{"ambient"}, ""},
+		{"Linkerd", "annotation", "linkerd.io/inject", []string{"enabled", "ingress"}, "config.linkerd.io/skip-inbound-ports"},
+		{"Kuma", "label", "kuma.io/sidecar-injection", []string{"enabled", "true"}, "traffic.kuma.io/exclude-inbound-ports"},
+		{"Consul", "annotation", "consul.hashicorp.com/connect-inject", []string{"true", "1"},
+			"consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
+	}
+}
+
+// value returns the value of the label or annotation of an object. The meshes with labels read annotations in older
+// versions.
+func (m *mesh) value(o metav1.Object) string {
+	if m.what == "annotation" {
+		return o.GetAnnotations()[m.key]
+	}
+	return cmp.Or(o.GetLabels()[m.key], o.GetAnnotations()[m.key])
+}
+
+// meshes inspects whether a service mesh adds its proxy to the Pods. Pods in the host network do not get one.
+func (i *inspection) meshes(s *install.Server, run DryRun) {
+	const id = "sidecar-injection"
+	ns := cmp.Or(install.Find[*corev1.Namespace](i.Objects, "", s.Namespace), &corev1.Namespace{})
+	template, port := &s.Spec.Template, s.Listens("listen")
+	done := map[string]bool{"": s.Pod.HostNetwork}
+	for _, m := range meshes() { // a mesh that one of its values switches off
+		value := cmp.Or(m.value(template), m.value(ns))
+		done[m.name] = done[m.name] || done[""] || value != "" && m.on != nil && !slices.Contains(m.on, value) ||
+			m.excludes == "" && template.Annotations["ambient.istio.io/bypass-inbound-capture"] == "true"
+	}
+	found := false
+	for _, m := range meshes() {
+		at, why := s.Ref, "the "+m.what+" "+m.key+": "+m.value(template)+" of its Pod template makes "+m.name
+		if m.value(template) == "" {
+			at, why = i.Ref(ns), "its "+m.what+" "+m.key+": "+m.value(ns)+" makes "+m.name
+		}
+		if done[m.name] || m.value(template)+m.value(ns) == "" {
+			continue
+		}
+		done[m.name], found = true, true
+		off := m.keptOff(port, template.Annotations, ns.Annotations)
+		switch {
+		case m.excludes == "":
+			i.error(id, at, "%s take over port %d of the Pods of %s, and with strict mutual TLS it rejects the API server", why,
+				port, s.Ref)
+		case off != "":
+			i.warning(id, at, "%s add its proxy to the Pods of %s; %s keeps it off port %d, but the Pods still need it to start",
+				why, s.Ref, off, port)
+		default:
+			i.error(id, at, "%s add its proxy to the Pods of %s, in front of port %d, which the API server calls", why, s.Ref, port)
+		}
+	}
+	more := added(s, run.Pod)
+	i.warnIf(!found && len(more) > 0, id, s.Ref, "the API server adds containers to its Pods in a dry run: %s", some(more))
+}
+
+// keptOff returns the annotation that keeps the proxy off a port, or "". Linkerd also reads the annotation of the
+// namespace. Istio excludes ports only if it includes all ports (istio-iptables).
+func (m *mesh) keptOff(port int32, pod, ns map[string]string) string {
+	const mode, include = "sidecar.istio.io/interceptionMode", "traffic.sidecar.istio.io/includeInboundPorts"
+	has := func(list string) bool { return slices.Contains(strings.Split(list, ","), strconv.Itoa(int(port))) }
+	list, set := pod[m.excludes]
+	if !set && m.name == "Linkerd" {
+		list = ns[m.excludes]
+	}
+	included, limited := pod[include]
+	switch {
+	case m.name == "Istio" && pod[mode] == "NONE":
+		return mode + ": NONE"
+	case m.name == "Istio" && limited && included != "*" && !has(included):
+		return include
+	case m.name == "Istio" && limited && included != "*" || !has(list):
+		return ""
+	}
+	return m.excludes
+}
+
+// added lists the containers that admission adds to the Pods of a server. pod may be nil.
+func added(s *install.Server, pod *corev1.Pod) []string {
+	var names []string
+	spec := cmp.Or(pod, &corev1.Pod{}).Spec
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if !slices.ContainsFunc(s.AllContainers(), func(own corev1.Container) bool { return own.Name == c.Name }) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }

@@ -101,26 +101,16 @@ func (i *inspection) result() *Report {
 			r.checked = append(r.checked, k.ID)
 		}
 	}
+	counts := map[Severity]*int{Error: &r.Summary.Errors, Warning: &r.Summary.Warnings, Info: &r.Summary.Infos}
 	for _, f := range i.found {
-		if i.follows(f.ID) {
-			continue
+		if f.Object = f.at.In("%s", joinParts(f.parts)).String(); slices.Contains(r.checked, f.ID) {
+			r.Findings = append(r.Findings, f.Finding)
+			*counts[f.Severity]++
 		}
-		f.Object = f.at.In("%s", joinParts(f.parts)).String()
-		r.Findings = append(r.Findings, f.Finding)
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(i.rank(a.ID), i.rank(b.ID)))
 	})
-	for _, f := range r.Findings {
-		switch f.Severity {
-		case Error:
-			r.Summary.Errors++
-		case Warning:
-			r.Summary.Warnings++
-		case Info:
-			r.Summary.Infos++
-		}
-	}
 	return r
 }
 
@@ -167,12 +157,9 @@ func (r *Report) TextOf(least Severity, colors text.Colors) string {
 
 func (s *Summary) text() string {
 	var parts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{s.Errors, "error"}, {s.Warnings, "warning"}, {s.Infos, "info"}} {
-		if c.n > 0 {
-			parts = append(parts, text.Count(c.n, c.what))
+	for n, count := range []int{s.Errors, s.Warnings, s.Infos} {
+		if count > 0 {
+			parts = append(parts, text.Count(count, []string{"error", "warning", "info"}[n]))
 		}
 	}
 	if len(parts) == 0 {

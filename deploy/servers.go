@@ -1,13 +1,16 @@
 package deploy
 
 import (
+	"fmt"
+	"net/netip"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/internal/text"
@@ -27,6 +30,8 @@ const (
 
 	// goUnlimited is GOMEMLIMIT if it is not set.
 	goUnlimited = "off"
+
+	restarts = ": every replica is restarted again and again"
 )
 
 // servers inspects the Pods of each Deployment, first as the manifest describes them, then as admission changes them.
@@ -38,10 +43,8 @@ func (i *inspection) servers() {
 		i.listenAddress(s)
 		i.pod(s)
 		for _, gate := range s.Pod.ReadinessGates {
-			if !i.hasCondition(s.Namespace, gate.ConditionType) {
-				i.warning("readiness", s.Ref, "its Pods have the readiness gate %s: no replica is ready until another controller "+
-					"sets this condition", gate.ConditionType)
-			}
+			i.warnIf(!i.hasCondition(s.Namespace, gate.ConditionType), "readiness", s.Ref, "its Pods have the readiness gate %s: no "+
+				"replica is ready until another controller sets this condition", gate.ConditionType)
 		}
 		if run.Pod != nil {
 			i.changed(s, run.Pod)
@@ -60,9 +63,8 @@ func (i *inspection) pod(s *install.Server) {
 		updates := slices.ContainsFunc(s.Pod.Volumes, func(v corev1.Volume) bool {
 			return v.Name == m.Name && (v.Secret != nil || v.ConfigMap != nil || v.Projected != nil)
 		})
-		if updates && m.SubPath+m.SubPathExpr != "" {
-			i.error("sub-path", s.Process, "%s is mounted by subPath: it is never updated", m.MountPath)
-		}
+		i.errorIf(updates && m.SubPath+m.SubPathExpr != "", "sub-path", s.Process, "%s is mounted by subPath: it is never updated",
+			m.MountPath)
 	}
 }
 
@@ -77,7 +79,7 @@ func (i *inspection) changed(s *install.Server, pod *corev1.Pod) {
 	again.pod(admitted)
 	for _, f := range again.found {
 		known := slices.ContainsFunc(i.found, func(other found) bool {
-			return other.ID == f.ID && other.Message == f.Message && other.at.String() == f.at.String()
+			return other.Finding == f.Finding && other.at.String() == f.at.String()
 		})
 		if !known && (!proxied || f.ID != "readiness" && f.ID != "liveness") {
 			f.Message = "the Pod that the API server would create differs from the template: " + f.Message
@@ -88,22 +90,18 @@ func (i *inspection) changed(s *install.Server, pod *corev1.Pod) {
 
 // listenAddress inspects whether the process listens on all addresses of its Pod.
 func (i *inspection) listenAddress(s *install.Server) {
-	if s.Settings.Dev {
-		i.error("listen-address", s.Process, "with --dev it serves on its own machine only, with a certificate that no API "+
-			"server trusts")
-		return
-	}
+	const id = "listen-address"
+	i.errorIf(s.Settings.Dev, id, s.Process,
+		"with --dev it serves on its own machine only, with a certificate that no API server trusts")
 	for _, flag := range []string{"listen", "ops-listen"} {
 		l, ok := s.Listener(flag)
-		switch {
-		case !ok || l.Host == "":
-		case loopback(l.Host):
-			i.error("listen-address", s.Process, "--%s is on %s, which nothing outside the container can reach: use --%s=:%d", flag,
-				install.Printable(l.Host), flag, l.Port)
-		default:
-			i.error("listen-address", s.Process, "--%s is on %s, and each Pod has another address: use --%s=:%d", flag,
-				install.Printable(l.Host), flag, l.Port)
+		ip, err := netip.ParseAddr(l.Host)
+		why := "which nothing outside the container can reach"
+		if l.Host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
+			why = "and each Pod has another address"
 		}
+		i.errorIf(ok && l.Host != "", id, s.Process, "--%s is on %s, %s: use --%s=:%d", flag, install.Printable(l.Host), why, flag,
+			l.Port)
 	}
 }
 
@@ -139,83 +137,67 @@ func (i *inspection) drain(s *install.Server) {
 		grace = time.Duration(*seconds) * time.Second
 	}
 	need, ok := s.Lifetime()
-	if ok && grace < need {
-		i.error("grace-period", s.Ref, "terminationGracePeriodSeconds is %d, and the process may live %v after SIGTERM: "+
-			"--drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
-			s.Settings.DrainTimeout, s.Settings.ShutdownTimeout, install.ExitMargin)
-	}
+	i.errorIf(ok && grace < need, "grace-period", s.Ref, "terminationGracePeriodSeconds is %d, and the process may live %v after "+
+		"SIGTERM: --drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
+		s.Settings.DrainTimeout, s.Settings.ShutdownTimeout, install.ExitMargin)
 	lc := s.Container.Lifecycle
 	if lc != nil && lc.StopSignal != nil && *lc.StopSignal != corev1.SIGTERM && *lc.StopSignal != corev1.SIGINT {
 		i.error("pre-stop", s.Process, "its stopSignal is %s, and the process drains only after SIGTERM", *lc.StopSignal)
 	}
-	if lc == nil || lc.PreStop == nil {
-		return
-	}
-	if lc.PreStop.Sleep == nil {
+	switch {
+	case lc == nil || lc.PreStop == nil:
+	case lc.PreStop.Sleep == nil:
 		i.error("pre-stop", s.Process, "it has a preStop hook of unknown duration")
-		return
-	}
-	sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
-	if ok && grace >= need && grace < sleep+need {
-		i.error("pre-stop", s.Process, "after its preStop sleep of %v, %v are left of terminationGracePeriodSeconds, and the "+
-			"process may live %v after SIGTERM", sleep, grace-sleep, need)
+	default:
+		sleep := time.Duration(lc.PreStop.Sleep.Seconds) * time.Second
+		i.errorIf(ok && grace >= need && grace < sleep+need, "pre-stop", s.Process, "after its preStop sleep of %v, %v are left of "+
+			"terminationGracePeriodSeconds, and the process may live %v after SIGTERM", sleep, grace-sleep, need)
 	}
 }
 
 // memory compares GOMEMLIMIT with the memory that the process always uses, and with the memory limit of the container or
 // the lower limit of its Pod.
 func (i *inspection) memory(s *install.Server) {
-	of, limit := "its memory limit", quantity(s.Container.Resources.Limits)
+	const id = "memory-limit"
+	of, at := "its memory limit", s.Process
+	limit, limited := s.Container.Resources.Limits[corev1.ResourceMemory]
 	if s.Pod.Resources != nil {
-		if q := quantity(s.Pod.Resources.Limits); q != nil && (limit == nil || q.Cmp(*limit) < 0) {
-			limit, of = q, "the memory limit of its Pod"
+		if q, ok := s.Pod.Resources.Limits[corev1.ResourceMemory]; ok && (!limited || q.Cmp(limit) < 0) {
+			limit, limited, of = q, true, "the memory limit of its Pod"
 		}
 	}
 	byDefault, need := (&settings.Serve{}).Memory(), s.Settings.Memory()
-	if limit != nil && need > byDefault && need > limit.Value() && s.Settings.Known("max-connections", "max-body-bytes") {
-		i.warning("memory-limit", s.Process, "its --max-connections and --max-body-bytes need a memory limit of %dMi, and it is "+
-			"%s", need>>20, limit.String())
-	}
+	flags := s.Settings.Known("max-connections", "max-body-bytes") && need > byDefault
+	i.warnIf(limited && flags && need > limit.Value(), id, at, "its --max-connections and --max-body-bytes need a memory limit "+
+		"of %dMi, and it is %s", need>>20, &limit)
 	for _, v := range s.Container.Env {
-		if v.Name == "GOMEMLIMIT" && v.ValueFrom != nil && v.ValueFrom.ResourceFieldRef != nil && limit != nil &&
+		if v.Name == "GOMEMLIMIT" && v.ValueFrom != nil && v.ValueFrom.ResourceFieldRef != nil && limited &&
 			v.ValueFrom.ResourceFieldRef.Resource == "limits.memory" {
-			i.error("memory-limit", s.Process, "GOMEMLIMIT is %s, %s, and the process also uses memory that Go does not count", of,
-				limit.String())
+			i.error(id, at, "GOMEMLIMIT is %s, %s, and the process also uses memory that Go does not count", of, &limit)
 			return
 		}
 	}
 	value := s.Variable("GOMEMLIMIT", goUnlimited)
-	if strings.Contains(value, settings.Unknown) {
-		return
-	}
 	bytes, ok := goBytes(value)
 	switch {
+	case known(value) != value: // not in the input
 	case !ok:
-		i.error("memory-limit", s.Process, "GOMEMLIMIT is %q, with which the process exits immediately: use 400MiB", value)
+		i.error(id, at, "GOMEMLIMIT is %q, with which the process exits immediately: use 400MiB", value)
 	case 0 <= bytes && bytes < leastMemory:
-		i.error("memory-limit", s.Process, "GOMEMLIMIT is %s, and the process needs %d MiB for the connections of one API server",
-			value, leastMemory>>20)
+		i.error(id, at, "GOMEMLIMIT is %s, and the process needs %d MiB for the connections of one API server", value,
+			leastMemory>>20)
 	case 0 <= bytes && bytes < leastMemory+policyMemory:
-		i.warning("memory-limit", s.Process, "GOMEMLIMIT is %s, and the process needs up to %d MiB while it checks a new policy",
-			value, (leastMemory+policyMemory)>>20)
-	case limit == nil:
+		i.warning(id, at, "GOMEMLIMIT is %s, and the process needs up to %d MiB while it checks a new policy", value,
+			(leastMemory+policyMemory)>>20)
+	case !limited:
 	case bytes < 0:
-		i.warning("memory-limit", s.Process, "%s is %s, and GOMEMLIMIT, from which Go learns the limit, is not set", of,
-			limit.String())
+		i.warning(id, at, "%s is %s, and GOMEMLIMIT, from which Go learns the limit, is not set", of, &limit)
 	case bytes >= limit.Value():
-		i.error("memory-limit", s.Process, "%s, %s, is not above GOMEMLIMIT, %s", of, limit.String(), value)
+		i.error(id, at, "%s, %s, is not above GOMEMLIMIT, %s", of, &limit, value)
 	case bytes > limit.Value()-outsideGo:
-		i.warning("memory-limit", s.Process, "%s, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for memory that Go does not "+
-			"count", of, limit.String(), value)
+		i.warning(id, at, "%s, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for memory that Go does not count", of, &limit,
+			value)
 	}
-}
-
-// quantity returns the memory in a list of resources, or nil.
-func quantity(list corev1.ResourceList) *resource.Quantity {
-	if q, ok := list[corev1.ResourceMemory]; ok {
-		return &q
-	}
-	return nil
 }
 
 // goBytes parses a number of bytes as Go's runtime parses GOMEMLIMIT. It returns -1 for no limit. ok is false if the
@@ -224,18 +206,127 @@ func goBytes(s string) (bytes int64, ok bool) {
 	if s == "" || s == goUnlimited {
 		return -1, true
 	}
-	number, unit := s, int64(1)
+	number, unit := strings.TrimSuffix(s, "B"), int64(1)
 	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
 		if rest, ok := strings.CutSuffix(s, suffix); ok {
 			number, unit = rest, int64(1)<<(10*(i+1))
 		}
-	}
-	if unit == 1 {
-		number = strings.TrimSuffix(s, "B")
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > (1<<63-1)/unit {
 		return 0, false
 	}
 	return n * unit, true
+}
+
+// readiness inspects the readiness probe, which has to use HTTPS for /readyz on the port of --listen.
+func (i *inspection) readiness(s *install.Server) {
+	probe := s.Container.ReadinessProbe
+	if probe == nil || probe.HTTPGet == nil {
+		i.error("readiness", s.Process, "it has no readinessProbe by httpGet")
+		return
+	}
+	problem := misdirected(s, probe.HTTPGet, "listen")
+	i.errorIf(problem != "", "readiness", s.Process, "its readinessProbe %s", problem)
+	i.errorIf(probe.HTTPGet.Path != "/readyz", "readiness", s.Process, "its readinessProbe uses the path %q, and /readyz reports "+
+		"whether it is ready", probe.HTTPGet.Path)
+}
+
+// hasCondition reports whether a Pod in a namespace has a condition of a type.
+func (i *inspection) hasCondition(namespace string, t corev1.PodConditionType) bool {
+	return slices.ContainsFunc(install.In[*corev1.Pod](i.Objects, namespace), func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Status.Conditions, func(cond corev1.PodCondition) bool { return cond.Type == t })
+	})
+}
+
+// liveness inspects the liveness probe, which has to use HTTP for /livez on the port of --ops-listen, because it fails
+// only when the process hangs. A startup probe has to use an address that Evergate serves, and a postStart hook must not
+// run a command that the image does not contain. The kubelet kills the container if the hook fails.
+func (i *inspection) liveness(s *install.Server) {
+	const id = "liveness"
+	switch probe := s.Container.LivenessProbe; {
+	case probe == nil:
+		i.error(id, s.Process, "it has no livenessProbe")
+	case probe.HTTPGet == nil && unanswered(s, probe) != "":
+		i.error(id, s.Process, "its livenessProbe %s"+restarts, unanswered(s, probe))
+	case probe.HTTPGet == nil:
+		i.error(id, s.Process, "its livenessProbe does not use httpGet: an open port does not show a hang")
+	default:
+		get, problem := probe.HTTPGet, misdirected(s, probe.HTTPGet, "ops-listen")
+		i.errorIf(get.Path != "/livez", id, s.Process, "its livenessProbe uses the path %q, and /livez reports whether it hangs",
+			get.Path)
+		waits := problem != "" && s.Listens("listen") != 0 && misdirected(s, get, "listen") == ""
+		i.warnIf(waits, id, s.Process, "its livenessProbe uses port %d, which is bound only when there is a certificate: use the "+
+			"port of --ops-listen", s.Port(get.Port))
+		i.errorIf(problem != "" && !waits, id, s.Process, "its livenessProbe %s"+restarts, problem)
+	}
+	if probe := s.Container.StartupProbe; probe != nil {
+		problem := unanswered(s, probe)
+		if probe.HTTPGet != nil {
+			problem = misdirected(s, probe.HTTPGet, "ops-listen", "listen")
+		}
+		i.errorIf(problem != "", id, s.Process, "its startupProbe %s"+restarts, problem)
+		if get := probe.HTTPGet; get != nil && get.Path != "/livez" && get.Path != "/readyz" {
+			i.error(id, s.Process, "its startupProbe uses the path %q, and neither port answers it with 200: use /livez", get.Path)
+		}
+	}
+	if lc := s.Container.Lifecycle; lc != nil && lc.PostStart != nil && lc.PostStart.Exec != nil {
+		problem := missingCommand(lc.PostStart.Exec)
+		i.errorIf(problem != "", id, s.Process, "its postStart hook %s"+restarts, problem)
+	}
+}
+
+// misdirected returns the reason why none of the listeners of flags can answer a probe: another address, another port
+// or another scheme. The reason is the end of a sentence that starts with the probe. It is empty if a listener can
+// answer or is not known.
+func misdirected(s *install.Server, get *corev1.HTTPGetAction, flags ...string) string {
+	port, https := s.Port(get.Port), get.Scheme == corev1.URISchemeHTTPS
+	scheme := map[bool]corev1.URIScheme{false: corev1.URISchemeHTTP, true: corev1.URISchemeHTTPS}
+	switch {
+	case get.Host != "":
+		return fmt.Sprintf("uses the host %q instead of the Pod", get.Host)
+	case get.Port.Type == intstr.String && port == 0:
+		return fmt.Sprintf("uses the port %q, which the container does not have", get.Port.StrVal)
+	}
+	var served []string
+	for _, flag := range flags {
+		l, ok := s.Listener(flag)
+		switch serves := flag == "listen"; {
+		case !ok || l.Port == port && serves == https:
+			return ""
+		case l.Port == port:
+			return fmt.Sprintf("uses port %d with %s, and --%s serves %s there", port, scheme[https], flag, scheme[serves])
+		}
+		served = append(served, fmt.Sprintf("--%s is on %d", flag, l.Port))
+	}
+	return fmt.Sprintf("uses port %d, and %s", port, strings.Join(served, ", and "))
+}
+
+// unanswered returns the reason why evergate serve never answers a probe that does not use HTTP, or "" if it may
+// answer. The reason is the end of a sentence that starts with the probe.
+func unanswered(s *install.Server, probe *corev1.Probe) string {
+	switch {
+	case probe.Exec != nil:
+		return missingCommand(probe.Exec)
+	case probe.GRPC != nil:
+		return "uses gRPC, which evergate serve does not serve"
+	case probe.TCPSocket != nil:
+		get := corev1.HTTPGetAction{Host: probe.TCPSocket.Host, Port: probe.TCPSocket.Port, Scheme: corev1.URISchemeHTTPS}
+		if misdirected(s, &get, "listen") == "" {
+			return ""
+		}
+		get.Scheme = corev1.URISchemeHTTP
+		return misdirected(s, &get, "ops-listen", "listen")
+	}
+	return ""
+}
+
+// missingCommand returns the reason why a command fails in the image, which contains only evergate, or "" if the
+// command is evergate.
+func missingCommand(exec *corev1.ExecAction) string {
+	if len(exec.Command) > 0 && path.Base(exec.Command[0]) == "evergate" {
+		return ""
+	}
+	return fmt.Sprintf("runs the command %q, and the image contains only evergate", text.Truncate(
+		strings.Join(exec.Command, " "), text.Short))
 }

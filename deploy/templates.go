@@ -102,10 +102,8 @@ func (i *inspection) templates() {
 				}
 			}
 		}
-		if len(missing) > 0 {
-			i.warning("templates-webhook", i.Servers[0].Ref, "its policy has templates of %s, and no webhook that calls %s "+
-				"matches CREATE and UPDATE of version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
-		}
+		i.warnIf(len(missing) > 0, "templates-webhook", i.Servers[0].Ref, "its policy has templates of %s, and no webhook that "+
+			"calls %s matches CREATE and UPDATE of version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
 	}
 	for _, h := range i.Hooks {
 		if isWorkloads(h.Path) {
@@ -115,35 +113,32 @@ func (i *inspection) templates() {
 }
 
 // staleTemplates reports custom resources of a webhook that are not in the templates, and a condition that compares
-// other paths. It doesn't report a wildcard: see wildcards.
+// other paths. A wildcard is another finding.
 func (i *inspection) staleTemplates(h *install.Hook, templates []policy.Template) {
 	var unknown []string
-	for _, rule := range h.Rules {
-		for _, group := range rule.APIGroups {
+	for resource := range h.Resources {
+		name, group, _ := strings.Cut(resource, ".")
+		for _, rule := range h.Rules {
+			if !slices.Contains(rule.APIGroups, group) || !slices.Contains(rule.Resources, name) {
+				continue
+			}
 			for _, version := range rule.APIVersions {
-				for _, resource := range rule.Resources {
-					name := resource + "." + version + "." + group
-					known := slices.ContainsFunc(templates, func(t policy.Template) bool {
-						return t.Group == group && t.Resource == resource && slices.Contains(t.Versions, version)
-					})
-					custom := strings.Contains(group, ".") && version != "*" && resource != "*"
-					if custom && !known && !slices.Contains(unknown, name) {
-						unknown = append(unknown, name)
-					}
+				known := slices.ContainsFunc(templates, func(t policy.Template) bool {
+					return t.Group == group && t.Resource == name && slices.Contains(t.Versions, version)
+				})
+				full := name + "." + version + "." + group
+				if strings.Contains(group, ".") && !strings.Contains(full, "*") && !known && !slices.Contains(unknown, full) {
+					unknown = append(unknown, full)
 				}
 			}
 		}
 	}
-	if len(unknown) > 0 {
-		i.warning("templates-webhook", h.Ref, "it matches %s, which the templates block of the policy does not contain",
-			some(unknown))
-		return
-	}
+	i.warnIf(len(unknown) > 0, "templates-webhook", h.Ref, "it matches %s, which the templates block of the policy does not "+
+		"contain", some(unknown))
 	for _, m := range h.MatchConditions {
 		same := slices.Equal(strings.Fields(m.Expression), strings.Fields(changesTemplate(templates)))
-		if h.Name == templatesHook && len(templates) > 0 && m.Name == templatesCondition && !same {
-			i.warning("templates-webhook", h.Ref, "its matchCondition %s does not compare the same paths as the templates "+
-				"block of the policy", templatesCondition)
-		}
+		i.warnIf(len(unknown) == 0 && h.Name == templatesHook && len(templates) > 0 && m.Name == templatesCondition && !same,
+			"templates-webhook", h.Ref, "its matchCondition %s does not compare the same paths as the templates block of the policy",
+			templatesCondition)
 	}
 }

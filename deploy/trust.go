@@ -1,8 +1,10 @@
 package deploy
 
 import (
+	"crypto/x509"
 	"slices"
 	"strings"
+	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +18,6 @@ func (i *inspection) trust() {
 	reported := map[string]bool{} // each wrong value once for all configurations
 	for config := range i.Configs {
 		annotations := config.GetAnnotations()
-		value := annotations[certmanagerv1.WantInjectAnnotation]
 		if i.hasOwnCA(config) {
 			continue
 		}
@@ -26,22 +27,14 @@ func (i *inspection) trust() {
 		if install.Live(config) { // cert-manager has written it
 			literal = strings.Contains(annotations[corev1.LastAppliedConfigAnnotation], `"caBundle"`)
 		}
-		if literal {
-			i.error("literal-ca-bundle", i.Ref(config), "its manifest contains a caBundle")
-		}
+		i.errorIf(literal, "literal-ca-bundle", i.Ref(config), "its manifest contains a caBundle")
+		value := annotations[certmanagerv1.WantInjectAnnotation]
 		problem := i.injectorProblem(value)
-		if problem == "" || annotations[certmanagerv1.WantInjectFromSecretAnnotation] != "" || reported[value] {
-			continue
+		if problem != "" && annotations[certmanagerv1.WantInjectFromSecretAnnotation] == "" && !reported[value] {
+			reported[value] = value != ""
+			i.error("ca-injector", i.Ref(config), "%s", problem)
 		}
-		reported[value] = value != ""
-		i.error("ca-injector", i.Ref(config), "%s", problem)
 	}
-	i.chain()
-}
-
-// chain inspects whether the caBundle of each webhook verifies the certificate that Evergate serves now. See expiry for
-// a certificate that is not in date.
-func (i *inspection) chain() {
 	chain, from := i.Served, "the certificate that the Service serves"
 	for _, secret := range i.ServingSecrets() {
 		if parsed, err := certs.Parse(secret.Data[corev1.TLSCertKey]); err == nil && len(chain) == 0 {
@@ -53,36 +46,40 @@ func (i *inspection) chain() {
 		case !install.Live(h.Config) || h.ClientConfig.Service == nil:
 		case !hasCA(h):
 			i.error("served-chain", h.Ref, "its caBundle is empty: cert-manager has not injected the CA")
-		case len(chain) > 0 && inDate(chain[0], i.Now):
-			if err := certs.Verify(chain, h.ClientConfig.CABundle, h.DNSName(), i.Now); err != nil {
-				i.error("served-chain", h.Ref, "its caBundle does not verify %s: %v", from, err)
-			}
+		case inDate(chain, i.Now): // see expiry for other certificates
+			err := certs.Verify(chain, h.ClientConfig.CABundle, h.DNSName(), i.Now)
+			i.errorIf(err != nil, "served-chain", h.Ref, "its caBundle does not verify %s: %v", from, err)
 		}
 	}
 }
 
-// injectorProblem returns the problem with the annotation of cert-manager's CA injector, or "" if its value is right or
-// if the Secret of the Certificate is missing, which is another finding.
+// inDate reports whether a time is in the validity period of the leaf of a chain. It is false without a chain.
+func inDate(chain []*x509.Certificate, now time.Time) bool {
+	return len(chain) > 0 && !now.Before(chain[0].NotBefore) && !now.After(chain[0].NotAfter)
+}
+
+// injectorProblem returns the problem with the annotation of cert-manager's CA injector. It is "" if its value is right,
+// and if the Deployment or the Secret of the Certificate is missing, which is another finding.
 func (i *inspection) injectorProblem(value string) string {
-	const annotation = certmanagerv1.WantInjectAnnotation
-	misplaced := len(i.Servers) == 0 && len(i.Elsewhere) > 0
-	uncertified := slices.ContainsFunc(i.Servers, func(s *install.Server) bool { return !i.hasSecret(s) })
+	const is = certmanagerv1.WantInjectAnnotation + " is "
 	namespace, name, ok := strings.Cut(value, "/")
 	crt := install.Find[*certmanagerv1.Certificate](i.Objects, namespace, name)
 	switch {
-	case misplaced || uncertified:
+	case len(i.Servers) == 0 && len(i.Elsewhere) > 0:
+		return ""
+	case slices.ContainsFunc(i.Servers, func(s *install.Server) bool { return !i.hasSecret(s) }):
 		return ""
 	case value == "":
-		return "it has no annotation " + annotation
+		return "it has no annotation " + certmanagerv1.WantInjectAnnotation
 	case !ok:
-		return annotation + " is " + value + ", which is not <namespace>/<Certificate>"
+		return is + value + ", which is not <namespace>/<Certificate>"
 	case crt == nil:
-		return annotation + " is the Certificate " + value + ", which does not exist"
+		return is + "the Certificate " + value + ", which does not exist"
 	}
 	for _, s := range i.Servers {
 		if secret := s.TLSSecret(); secret != "" && (s.Namespace != namespace || secret != crt.Spec.SecretName) {
-			return annotation + " is the Certificate " + value + ", whose Secret " + crt.Spec.SecretName + " is not the Secret " +
-				"that " + s.Ref.String() + " serves with"
+			return is + "the Certificate " + value + ", whose Secret " + crt.Spec.SecretName + " is not the Secret that " +
+				s.Ref.String() + " serves with"
 		}
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -161,12 +160,15 @@ func sameGroup(a, b string) bool {
 }
 
 // decode reads the manifest as the type of o, strictly. An object of a live cluster may have unknown fields, because
-// the API server may be newer than the types here. The error contains each unknown field, or the first field with a
-// wrong value.
+// the API server may be newer than the types here. The error contains each unknown field, or the first value
+// that cannot be decoded.
 func (m manifest) decode(o Object) error {
 	strict, err := kjson.UnmarshalStrict(m.json, o)
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("%s: cannot decode %s as %s", mismatch.Field, mismatch.Value, mismatch.Type)
+	}
 	if err != nil {
-		return m.errorf([]string{m.wrongValue(o, err)})
+		return m.errorf([]string{text.Truncate(err.Error(), maxFault)})
 	}
 	// Items of a PodList do not have a kind.
 	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.apiVersion, m.kind))
@@ -183,52 +185,6 @@ func (m manifest) decode(o Object) error {
 // maxFault is the maximum number of bytes of a decoder's error. Errors can contain a field name or a number of any
 // length.
 const maxFault = 240
-
-// wrongValue returns the sentence about err, the error of decoding the manifest as the type of o. It contains the path
-// of the field. Errors of kjson do not contain the index of a list element, and errors about quantities, times and
-// durations do not contain a field. wrongValue therefore decodes each value again, without the values next to it.
-func (m manifest) wrongValue(o Object, err error) string {
-	var tree any
-	if kjson.UnmarshalCaseSensitivePreserveInts(m.json, &tree) != nil {
-		return err.Error()
-	}
-	into := reflect.TypeOf(o).Elem()
-	path, err := firstWrong(tree, err, func(tree any) error {
-		data, err := json.Marshal(tree)
-		if err != nil {
-			return err
-		}
-		return kjson.UnmarshalCaseSensitivePreserveInts(data, reflect.New(into).Interface())
-	})
-	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		err = fmt.Errorf("cannot decode %s as %s", mismatch.Value, mismatch.Type)
-	}
-	return strings.TrimPrefix(path, ".") + ": " + text.Truncate(err.Error(), maxFault)
-}
-
-// firstWrong returns the path of the first value in tree that decode rejects, and the error about that value. decode
-// takes values in place of tree. err is its error about tree.
-func firstWrong(tree any, err error, decode func(any) error) (string, error) {
-	switch v := tree.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			alone := func(value any) error { return decode(map[string]any{key: value}) }
-			if inner := alone(v[key]); inner != nil && decode(map[string]any{}) == nil {
-				path, inner := firstWrong(v[key], inner, alone)
-				return "." + short(key) + path, inner
-			}
-		}
-	case []any:
-		for i, value := range v {
-			alone := func(value any) error { return decode([]any{value}) }
-			if inner := alone(value); inner != nil && decode([]any{}) == nil {
-				path, inner := firstWrong(value, inner, alone)
-				return fmt.Sprintf("[%d]%s", i, path), inner
-			}
-		}
-	}
-	return "", err
-}
 
 // errorf returns an error with the place of the manifest, the object and its problems.
 func (m manifest) errorf(found []string) error {
