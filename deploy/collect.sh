@@ -111,7 +111,7 @@ for kind in pods resourcequotas poddisruptionbudgets horizontalpodautoscalers.v2
   endpointslices rolebindings; do
   get -n "$namespace" "$kind"
 done
-for kind in scaledobjects.keda.sh certificates.cert-manager.io issuers.cert-manager.io; do
+for kind in certificates.cert-manager.io issuers.cert-manager.io; do
   get_served "$kind" -n "$namespace"
 done
 if is_served certificates.cert-manager.io; then

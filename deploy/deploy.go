@@ -73,43 +73,39 @@ type found struct {
 	Finding
 }
 
-func (i *inspection) error(id string, at install.Ref, format string, args ...any) {
-	i.add(id, Error, at, format, args...)
+// spot is an object, or a part of it, that an inspection is about, and the ID of its findings.
+type spot struct {
+	i  *inspection
+	id string
+	at install.Ref
 }
 
-func (i *inspection) warning(id string, at install.Ref, format string, args ...any) {
-	i.add(id, Warning, at, format, args...)
-}
+func (i *inspection) at(id string, at install.Ref) spot { return spot{i, id, at} }
 
-// errorIf reports an error if the condition holds. The arguments are evaluated in any case.
-func (i *inspection) errorIf(wrong bool, id string, at install.Ref, format string, args ...any) {
-	if wrong {
-		i.add(id, Error, at, format, args...)
+// error reports an error if the condition holds. The arguments are evaluated in any case.
+func (s spot) error(wrong bool, format string, args ...any) { s.add(wrong, Error, format, args...) }
+
+// warn reports a warning if the condition holds. The arguments are evaluated in any case.
+func (s spot) warn(wrong bool, format string, args ...any) { s.add(wrong, Warning, format, args...) }
+
+// add records a finding if the condition holds. A warning that the object accepts becomes an info. An error cannot be
+// accepted. Findings with the same message about several parts of one object become one finding.
+func (s spot) add(wrong bool, severity Severity, format string, args ...any) {
+	if !wrong {
+		return
 	}
-}
-
-// warnIf reports a warning if the condition holds. The arguments are evaluated in any case.
-func (i *inspection) warnIf(wrong bool, id string, at install.Ref, format string, args ...any) {
-	if wrong {
-		i.add(id, Warning, at, format, args...)
+	if severity == Warning && slices.Contains(s.at.Accepts, s.id) {
+		severity, format = Info, format+" (accepted)"
 	}
-}
-
-// add records a finding. A warning that the object accepts becomes an info. An error cannot be accepted. Findings with
-// the same message about several parts of one object become one finding.
-func (i *inspection) add(id string, s Severity, at install.Ref, format string, args ...any) {
-	if s == Warning && slices.Contains(at.Accepts, id) {
-		s, format = Info, format+" (accepted)"
-	}
-	k := i.kinds[i.rank(id)]
-	f := Finding{ID: id, Severity: s, Source: at.Source, Message: fmt.Sprintf(format, args...), Why: k.Why, Fix: k.Fix}
-	same := slices.IndexFunc(i.found, func(other found) bool {
-		return other.at.In("").String() == at.In("").String() && other.at.Part != "" && at.Part != "" && other.Finding == f
+	k := s.i.kinds[s.i.rank(s.id)]
+	f := Finding{ID: s.id, Severity: severity, Source: s.at.Source, Message: fmt.Sprintf(format, args...), Why: k.Why, Fix: k.Fix}
+	same := slices.IndexFunc(s.i.found, func(other found) bool {
+		return other.at.In("").String() == s.at.In("").String() && other.at.Part != "" && s.at.Part != "" && other.Finding == f
 	})
 	if same < 0 {
-		i.found = append(i.found, found{at, []string{at.Part}, f})
-	} else if !slices.Contains(i.found[same].parts, at.Part) {
-		i.found[same].parts = append(i.found[same].parts, at.Part)
+		s.i.found = append(s.i.found, found{s.at, []string{s.at.Part}, f})
+	} else if !slices.Contains(s.i.found[same].parts, s.at.Part) {
+		s.i.found[same].parts = append(s.i.found[same].parts, s.at.Part)
 	}
 }
 

@@ -79,12 +79,13 @@ exceptions:
 	if err != nil {
 		t.Fatal(err)
 	}
+	const set = "/validate/services/set/edge "
 	for called, want := range map[string]string{
-		"/validate/services /validate/routes /validate/openshiftroutes": "",
-		"/validate/services/status /validate/routes":                    "routes only-openshift: OpenShift Routes\n",
-		"/validate/services /validate/openshiftroutes":                  "",
-		"/validate/routes": "services ports: Ingresses and Services\nroutes only-openshift: OpenShift Routes\n",
-		"/validate/services": "routes every-kind both: Gateway API and for OpenShift Routes\n" +
+		"/validate/services /validate/routes /validate/openshiftroutes": "services in-a-set: \n",
+		set + "/validate/services/status /validate/routes":              "routes only-openshift: OpenShift Routes\n",
+		set + "/validate/services /validate/openshiftroutes":            "",
+		set + "/validate/routes":                                        "services ports: Ingresses and Services\nroutes only-openshift: OpenShift Routes\n",
+		set + "/validate/services": "routes every-kind both: Gateway API and for OpenShift Routes\n" +
 			"routes only-openshift: OpenShift Routes\n",
 	} {
 		var got strings.Builder

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,21 +14,13 @@ import (
 	"github.com/evergate/evergate/offline/native"
 )
 
-// nativeID is the ID of findings about native policies.
-const nativeID = "backstop-policy"
-
 // native inspects whether the native policies, as objects or in files, equal the export of the policy that the Pods use,
 // fail closed, are bound, and match the same namespaces as the webhooks. If a webhook is never called or there are no
 // webhooks, native policies have to replace them completely.
 func (i *inspection) native() {
-	severity := Warning
-	if len(i.Hooks) == 0 || slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool { return h.NeverCalled() != "" }) {
-		severity = Error
-	}
+	replaced := len(i.Hooks) == 0 || slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool { return h.NeverCalled() != "" })
 	report := func(wrong bool, at install.Ref, format string, args ...any) {
-		if wrong {
-			i.add(nativeID, severity, at, format, args...)
-		}
+		i.at("backstop-policy", at).add(wrong, severityIf(replaced), format, args...)
 	}
 	var e *native.Export
 	if i.Policy != nil {
@@ -41,8 +34,8 @@ func (i *inspection) native() {
 		i.nativePolicy(&p, report)
 	}
 	for _, h := range i.Hooks {
-		if condition := h.NeverCalled(); condition != "" {
-			i.uncalled(h, "its matchCondition "+condition+" is never true, so it is never called, and ", e)
+		if h.NeverCalled() != "" {
+			i.uncalled(h, e)
 		}
 	}
 }
@@ -61,10 +54,8 @@ func (i *inspection) compare(e *native.Export, report reportFunc) {
 			lost = append(lost, c.Entry.Name)
 		}
 	}
-	if len(i.Hooks) == 0 && len(lost) > 0 {
-		i.warning("missing-webhook", i.Anchor(), "there are no webhooks, and the native policies do not completely enforce these "+
-			"entries of the policy: %s", some(lost))
-	}
+	i.at("missing-webhook", i.Anchor()).warn(len(i.Hooks) == 0 && len(lost) > 0, "there are no webhooks, and the native policies do "+
+		"not completely enforce these entries of the policy: %s", some(lost))
 	if len(policies) == 0 {
 		return
 	}
@@ -77,12 +68,8 @@ func (i *inspection) compare(e *native.Export, report reportFunc) {
 			}
 		}
 		same = same && other == hash
-		by := other
-		if by == "" {
-			by = "whose hash is not in the annotation " + export.HashAnnotation
-		}
 		report(other != hash, first, "the policy in the ConfigMap is %s, and these native policies were exported from another "+
-			"policy, %s: %s", hash, by, some(names))
+			"policy, %s: %s", hash, cmp.Or(other, "whose hash is not in the annotation "+export.HashAnnotation), some(names))
 	}
 	missing := i.Native.Without(e.Names)
 	report(same && len(missing) > 0, first, "the export of the policy has more native policies, and these are missing: %s",
@@ -118,27 +105,25 @@ func (i *inspection) nativePolicy(p *native.Object, report reportFunc) {
 	}
 }
 
-// uncalled inspects whether native policies replace a webhook that is never called. why is the start of a sentence.
-func (i *inspection) uncalled(h *install.Hook, why string, e *native.Export) {
-	policies := i.Native.Policies()
-	at := slices.IndexFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.Path })
+// uncalled inspects whether native policies replace a webhook that is never called.
+func (i *inspection) uncalled(h *install.Hook, e *native.Export) {
+	policies, why := i.Native.Policies(), "its matchCondition "+h.NeverCalled()+" is never true, so it is never called, and "
+	f, at := i.at("backstop-policy", h.Ref), slices.IndexFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.Path })
 	switch {
 	case at < 0:
-		i.error(nativeID, h.Ref, why+"no native policy replaces it")
+		f.error(true, why+"no native policy replaces it")
 	case len(policies) == 0 && i.FilesPolicy == "":
-		i.warning(nativeID, h.Ref, why+"the input has neither native policies nor the hash of the API server's files: "+
-			"deploy/collect.sh collects both")
+		f.warn(true, why+"the input has neither native policies nor the hash of the API server's files: deploy/collect.sh collects both")
 	case e == nil:
 	case e.Uses[at].Called != "":
-		i.error(nativeID, h.Ref, why+"it has to be called: %s", e.Uses[at].Called)
+		f.error(true, why+"it has to be called: %s", e.Uses[at].Called)
 	case len(policies) > 0:
 		bound := install.Filter(policies, func(p native.Object) bool { return i.Native.Bound(&p) })
 		missing := install.Filter(native.Installed(bound).Without(e.Names), func(name string) bool {
 			prefix := e.Uses[at].PolicyPrefix()
 			return name == prefix || strings.HasPrefix(name, prefix+"-")
 		})
-		i.errorIf(len(missing) > 0, nativeID, h.Ref, why+"the native policies that would replace it are missing or not bound: %s",
-			some(missing))
+		f.error(len(missing) > 0, why+"the native policies that would replace it are missing or not bound: %s", some(missing))
 	}
 }
 

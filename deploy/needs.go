@@ -27,21 +27,27 @@ func (i *inspection) needs() {
 	if len(i.Hooks) == 0 || len(i.Servers) == 0 {
 		return
 	}
-	at := i.Servers[0].Ref
-	unknown := i.Policy == nil && i.KnowsHooks()
-	i.warnIf(unknown && !mutates, "missing-webhook", i.Hooks[0].Ref.In(""),
+	at, known := i.Servers[0].Ref, i.KnowsHooks()
+	i.at("missing-webhook", i.Hooks[0].Ref.In("")).warn(i.Policy == nil && known && !mutates,
 		"no MutatingWebhookConfiguration of Evergate exists: no image is rewritten")
-	i.warnIf(unknown && !validates, "missing-webhook", at,
+	i.at("missing-webhook", at).warn(i.Policy == nil && known && !validates,
 		"no ValidatingWebhookConfiguration of Evergate calls it: no object is checked")
 	if i.Policy == nil {
 		return
 	}
 	for _, m := range MissingWebhooks(i.Document, i.Calls) {
-		i.errorIf(i.KnowsHooks(), "missing-webhook", at, "its policy has entries in %s, and no webhook calls %s", m.Block,
-			oneOf(m.Paths))
+		id, of := "missing-webhook", ""
+		if m.Set != "" {
+			id, of = "rule-set-webhook", " of the rule set "+m.Set
+		}
+		i.at(id, at).error(known, "its policy has entries in %s%s, and no webhook calls %s", m.Block, of, oneOf(m.Paths))
+	}
+	for _, h := range i.Hooks {
+		w, set := admission.ParsePath(h.Path)
+		i.at("rule-set-webhook", h.Ref).error(w != nil && set != "" && i.Policy.In(set, w.Blocks...) == nil, "no entry of the policy "+
+			"is in the rule set of its path, %s; rule sets of the policy: %s", h.Path, some(i.Policy.Sets()))
 	}
 	i.unneeded()
-	i.sets()
 	i.templates()
 }
 
@@ -57,39 +63,8 @@ func (i *inspection) unneeded() {
 			return !i.Calls(path) || slices.ContainsFunc(w.Blocks, func(block string) bool { return needed[block] })
 		})
 		for _, h := range i.Hooks {
-			if unneeded && slices.Contains(g.paths, h.Path) {
-				i.add("unneeded-webhook", Info, h.Ref, "the policy has no entries for %s: %s", g.name, g.off)
-			}
-		}
-	}
-}
-
-// sets inspects whether, for each kind, the rule sets of the policy and the rule sets in the paths of webhooks are the
-// same.
-func (i *inspection) sets() {
-	p := i.Policy
-	for _, h := range i.Hooks {
-		if w, set := admission.ParsePath(h.Path); w != nil && set != "" && p.In(set, w.Blocks...) == nil {
-			i.error("rule-set-webhook", h.Ref, "its path contains the rule set %s, and no entry of %s is in this set; rule sets of "+
-				"the policy: %s", set, w.Blocks[0], some(p.Sets()))
-		}
-	}
-	for _, set := range p.Sets() {
-		for block := range p.Counts().All() {
-			var paths []string
-			for _, w := range admission.Webhooks() {
-				if path := w.SetPath(set); path != "" && slices.Contains(w.Blocks, block) {
-					paths = append(paths, path)
-				}
-			}
-			in := p.In(set, block)
-			if in == nil || slices.ContainsFunc(paths, i.Calls) {
-				continue
-			}
-			for name, n := range in.Counts().All() {
-				i.errorIf(name == block && n > 0 && i.KnowsHooks(), "rule-set-webhook", i.Servers[0].Ref, "its policy has entries in "+
-					"%s of the rule set %s, and no webhook calls %s", block, set, oneOf(paths))
-			}
+			i.at("unneeded-webhook", h.Ref).add(unneeded && slices.Contains(g.paths, h.Path), Info,
+				"the policy has no entries for %s: %s", g.name, g.off)
 		}
 	}
 }
@@ -97,21 +72,18 @@ func (i *inspection) sets() {
 // comparePrefixes compares the prefixes in the matchCondition of the retry webhook with the mirrors of the policy. Each
 // prefix has to end with a slash and have a mirror, and each mirror has to be under a prefix.
 func (i *inspection) comparePrefixes(h *install.Hook, places []string) {
-	const id = "retry-webhook-prefixes"
+	f := i.at("retry-webhook-prefixes", h.Ref)
 	prefixes, ok := prefixesOf(h)
-	i.warnIf(!ok, id, h.Ref,
-		`no list of prefixes was found in its matchConditions: ["mirror.example/"].exists(p, ….startsWith(p))`)
+	f.warn(!ok, `no list of prefixes was found in its matchConditions: ["mirror.example/"].exists(p, ….startsWith(p))`)
 	for _, prefix := range prefixes {
 		below := func(place string) bool { return strings.HasPrefix(place+"/", prefix) }
 		ends := strings.HasSuffix(prefix, "/")
-		i.warnIf(!ends, id, h.Ref, "the prefix %s does not end with a slash, so it covers other registries too", prefix)
-		i.warnIf(ends && !slices.ContainsFunc(places, below), id, h.Ref, "no mirror of the policy is under the prefix %s",
-			prefix)
+		f.warn(!ends, "the prefix %s does not end with a slash, so it covers other registries too", prefix)
+		f.warn(ends && !slices.ContainsFunc(places, below), "no mirror of the policy is under the prefix %s", prefix)
 	}
 	for _, place := range places {
 		covers := func(prefix string) bool { return strings.HasPrefix(place+"/", strings.TrimSuffix(prefix, "/")+"/") }
-		i.warnIf(ok && !slices.ContainsFunc(prefixes, covers), id, h.Ref, "the mirror %s is not under any of its prefixes",
-			place)
+		f.warn(ok && !slices.ContainsFunc(prefixes, covers), "the mirror %s is not under any of its prefixes", place)
 	}
 }
 
@@ -223,28 +195,29 @@ func webhookGroups() []webhookGroup {
 
 // MissingWebhook is a block of a policy with entries that need a webhook that does not exist.
 type MissingWebhook struct {
-	Block   string
-	Entries []policy.Entry
+	Block, Set string // Set is the rule set of the entries, or ""
+	Entries    []policy.Entry
 	// Paths are the paths that evaluate the entries, or rewrite by them. No webhook calls any of them.
 	Paths []string
 }
 
 // MissingWebhooks returns the entries of a policy for which no webhook calls a path that evaluates them. Entries for
-// different kinds of routes are separate results. It leaves out entries that are off and entries in rule sets. called
+// different kinds of routes and in different rule sets are separate results. It leaves out entries that are off. called
 // reports whether a webhook calls a path.
 func MissingWebhooks(doc policy.Document, called func(path string) bool) []MissingWebhook {
 	var all []MissingWebhook
 	for _, e := range doc.Entries {
 		match, _ := e.Fields["match"].(policy.Fields)
-		paths := pathsOfEntry(&e)
-		if e.Mode == policy.Off || match["set"] != nil || len(paths) == 0 || slices.ContainsFunc(paths, called) {
+		set, _ := match["set"].(string)
+		paths := pathsOfEntry(&e, set)
+		if e.Mode == policy.Off || len(paths) == 0 || slices.ContainsFunc(paths, called) {
 			continue
 		}
 		at := slices.IndexFunc(all, func(m MissingWebhook) bool {
 			return m.Block == e.Block && slices.Equal(m.Paths, paths)
 		})
 		if at < 0 {
-			at, all = len(all), append(all, MissingWebhook{Block: e.Block, Paths: paths})
+			at, all = len(all), append(all, MissingWebhook{Block: e.Block, Set: set, Paths: paths})
 		}
 		all[at].Entries = append(all[at].Entries, e)
 	}
@@ -262,17 +235,21 @@ func (m *MissingWebhook) Groups() (names, on string) {
 	return strings.Join(named, " and for "), strings.Join(fixes, ", or ")
 }
 
-// pathsOfEntry lists the paths that evaluate, or rewrite by, an entry. It returns nil for exceptions.
-func pathsOfEntry(e *policy.Entry) []string {
+// pathsOfEntry lists the paths that evaluate, or rewrite by, an entry in a rule set. It returns nil for exceptions.
+func pathsOfEntry(e *policy.Entry, set string) []string {
 	kinds, _ := e.Fields["kinds"].([]any) // only routes have this field
 	var paths []string
 	for _, w := range admission.Webhooks() {
+		path := w.Path
+		if set != "" {
+			path = w.SetPath(set)
+		}
 		applies := len(kinds) == 0
 		for _, k := range w.Kinds {
 			applies = applies || slices.Contains(kinds, any(k.Name))
 		}
-		if applies && slices.Contains(w.Blocks, e.Block) {
-			paths = append(paths, w.Path)
+		if applies && path != "" && slices.Contains(w.Blocks, e.Block) {
+			paths = append(paths, path)
 		}
 	}
 	return paths

@@ -53,14 +53,10 @@ func (i *inspection) dryRun(s *install.Server) DryRun {
 // admission inspects whether the API server creates the Pods of a Deployment. Without its answer, only Pod Security is
 // predicted, because the configuration of the cluster is not in the input.
 func (i *inspection) admission(s *install.Server, run DryRun) {
-	const id, most = "pod-rejected", 1024 // bytes of the API server's reason
-	severity := Warning
-	if run.AsController {
-		severity = Error
-	}
-	if run.Rejected != "" {
-		i.add(id, severity, s.Ref, "the API server rejects its Pods in a dry run: %s", text.Truncate(run.Rejected, most))
-	}
+	const most = 1024 // bytes of the API server's reason
+	f := i.at("pod-rejected", s.Ref)
+	f.add(run.Rejected != "", severityIf(run.AsController), "the API server rejects its Pods in a dry run: %s",
+		text.Truncate(run.Rejected, most))
 	unlimited := api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}
 	level, _ := api.PolicyToEvaluate(i.NamespaceLabels(s.Namespace), api.Policy{Enforce: unlimited})
 	evaluator, err := podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
@@ -68,9 +64,8 @@ func (i *inspection) admission(s *install.Server, run DryRun) {
 		return // the package has no such checks, or the API server has answered
 	}
 	result := podsecurity.AggregateCheckResults(evaluator.EvaluatePod(level.Enforce, &s.Spec.Template.ObjectMeta, s.Pod))
-	i.errorIf(!result.Allowed, id, s.Ref, "the API server rejects its Pods, because they violate the label %s: %s of the "+
-		"namespace %s: %s", api.EnforceLevelLabel, level.Enforce.Level, s.Namespace,
-		text.Truncate(result.ForbiddenDetail(), most))
+	f.error(!result.Allowed, "the API server rejects its Pods, because they violate the label %s: %s of the namespace %s: %s",
+		api.EnforceLevelLabel, level.Enforce.Level, s.Namespace, text.Truncate(result.ForbiddenDetail(), most))
 }
 
 // quotas inspects whether ResourceQuotas have room for all replicas and for the Pods that a rollout adds, which the dry
@@ -81,15 +76,17 @@ func (i *inspection) quotas(s *install.Server) {
 		for _, name := range q.Spec.Scopes {
 			scopes = append(scopes, corev1.ScopedResourceSelectorRequirement{ScopeName: name, Operator: "Exists"})
 		}
-		counts := !slices.ContainsFunc(scopes, func(r corev1.ScopedResourceSelectorRequirement) bool { return !inScope(s, r) })
+		if slices.ContainsFunc(scopes, func(r corev1.ScopedResourceSelectorRequirement) bool { return !inScope(s, r) }) {
+			continue
+		}
 		for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
-			for n, replicas := range []int{s.Replicas(), s.MaxReplicas()} {
+			least, most := s.Replicas()
+			for n, replicas := range []int{least, most} {
 				_, surge := s.Rollout(replicas)
-				need, hard := demand(s, key), q.Spec.Hard[key]
-				if need.Mul(int64(replicas + surge)); counts && hard.Cmp(need) < 0 {
-					i.add("resource-quota", []Severity{Error, Warning}[n], i.Ref(q), "it allows %s: %s, and %s needs %s, for %d %s and "+
-						"%d more in a rollout", key, &hard, s.Ref, &need, replicas,
-						[]string{"replicas", "replicas, the maximum of its autoscaler,"}[n], surge)
+				need, hard, of := demand(s, key), q.Spec.Hard[key], []string{"", ", the maximum of its autoscaler,"}[n]
+				if need.Mul(int64(replicas + surge)); hard.Cmp(need) < 0 {
+					i.at("resource-quota", i.Ref(q)).add(true, severityIf(n == 0), "it allows %s: %s, and %s needs %s, for %d replicas%s "+
+						"and %d more in a rollout", key, &hard, s.Ref, &need, replicas, of, surge)
 					break
 				}
 			}
@@ -164,9 +161,10 @@ func (m *mesh) value(o metav1.Object) string {
 
 // meshes inspects whether a service mesh adds its proxy to the Pods. Pods in the host network do not get one.
 func (i *inspection) meshes(s *install.Server, run DryRun) {
-	const id = "sidecar-injection"
+	const id, include = "sidecar-injection", "traffic.sidecar.istio.io/includeInboundPorts"
 	ns := cmp.Or(install.Find[*corev1.Namespace](i.Objects, "", s.Namespace), &corev1.Namespace{})
 	template, port := &s.Spec.Template, s.Listens("listen")
+	has := func(list string) bool { return slices.Contains(strings.Split(list, ","), strconv.Itoa(int(port))) }
 	done := map[string]bool{"": s.Pod.HostNetwork}
 	for _, m := range meshes() { // a mesh that one of its values switches off
 		value := cmp.Or(m.value(template), m.value(ns))
@@ -175,49 +173,31 @@ func (i *inspection) meshes(s *install.Server, run DryRun) {
 	}
 	found := false
 	for _, m := range meshes() {
-		at, why := s.Ref, "the "+m.what+" "+m.key+": "+m.value(template)+" of its Pod template makes "+m.name
+		f, why := i.at(id, s.Ref), "the "+m.what+" "+m.key+": "+m.value(template)+" of its Pod template makes "+m.name
 		if m.value(template) == "" {
-			at, why = i.Ref(ns), "its "+m.what+" "+m.key+": "+m.value(ns)+" makes "+m.name
+			f, why = i.at(id, i.Ref(ns)), "its "+m.what+" "+m.key+": "+m.value(ns)+" makes "+m.name
 		}
 		if done[m.name] || m.value(template)+m.value(ns) == "" {
 			continue
 		}
 		done[m.name], found = true, true
-		off := m.keptOff(port, template.Annotations, ns.Annotations)
-		switch {
-		case m.excludes == "":
-			i.error(id, at, "%s take over port %d of the Pods of %s, and with strict mutual TLS it rejects the API server", why,
-				port, s.Ref)
-		case off != "":
-			i.warning(id, at, "%s add its proxy to the Pods of %s; %s keeps it off port %d, but the Pods still need it to start",
-				why, s.Ref, off, port)
-		default:
-			i.error(id, at, "%s add its proxy to the Pods of %s, in front of port %d, which the API server calls", why, s.Ref, port)
+		list := template.Annotations[m.excludes]
+		if m.name == "Linkerd" {
+			list = cmp.Or(list, ns.Annotations[m.excludes])
 		}
+		off := has(list)
+		if only, limited := template.Annotations[include]; limited && m.name == "Istio" && only != "*" {
+			off = !has(only)
+		}
+		f.error(m.excludes == "", "%s take over port %d of the Pods of %s, and with strict mutual TLS it rejects the API server",
+			why, port, s.Ref)
+		f.warn(off, "%s add its proxy to the Pods of %s; annotations keep it off port %d, but the Pods still need it to start", why,
+			s.Ref, port)
+		f.error(!off && m.excludes != "", "%s add its proxy to the Pods of %s, in front of port %d, which the API server calls", why,
+			s.Ref, port)
 	}
 	more := added(s, run.Pod)
-	i.warnIf(!found && len(more) > 0, id, s.Ref, "the API server adds containers to its Pods in a dry run: %s", some(more))
-}
-
-// keptOff returns the annotation that keeps the proxy off a port, or "". Linkerd also reads the annotation of the
-// namespace. Istio excludes ports only if it includes all ports (istio-iptables).
-func (m *mesh) keptOff(port int32, pod, ns map[string]string) string {
-	const mode, include = "sidecar.istio.io/interceptionMode", "traffic.sidecar.istio.io/includeInboundPorts"
-	has := func(list string) bool { return slices.Contains(strings.Split(list, ","), strconv.Itoa(int(port))) }
-	list, set := pod[m.excludes]
-	if !set && m.name == "Linkerd" {
-		list = ns[m.excludes]
-	}
-	included, limited := pod[include]
-	switch {
-	case m.name == "Istio" && pod[mode] == "NONE":
-		return mode + ": NONE"
-	case m.name == "Istio" && limited && included != "*" && !has(included):
-		return include
-	case m.name == "Istio" && limited && included != "*" || !has(list):
-		return ""
-	}
-	return m.excludes
+	i.at(id, s.Ref).warn(!found && len(more) > 0, "the API server adds containers to its Pods in a dry run: %s", some(more))
 }
 
 // added lists the containers that admission adds to the Pods of a server. pod may be nil.

@@ -23,14 +23,13 @@ import (
 // policies inspects whether the processes load a policy with entries.
 func (i *inspection) policies() {
 	if len(i.Hooks) == 0 {
-		switch cm := i.PolicyMap; {
-		case cm != nil:
+		cm := i.PolicyMap
+		if cm != nil {
 			i.policyFiles(i.Ref(cm), "", install.VolumeFiles(cm, nil))
 			i.load(i.Ref(cm), i.Files)
-		case i.Live && !i.Unread("configmaps"):
-			i.error("policy-missing", i.Anchor(), "there is no ConfigMap evergate-policy with the policy that the native policies "+
-				"were exported from")
 		}
+		i.at("policy-missing", i.Anchor()).error(cm == nil && i.Live && !i.Unread("configmaps"),
+			"there is no ConfigMap evergate-policy with the policy that the native policies were exported from")
 	}
 	for _, s := range i.Servers {
 		if !s.Settings.Dev && s.Settings.Known("policy") {
@@ -48,20 +47,18 @@ func (i *inspection) load(at install.Ref, files []policy.File) {
 	}
 	for line := range strings.Lines(err.Error()) {
 		message := "its policy fails to load: " + strings.TrimSpace(line)
-		if !slices.ContainsFunc(i.found, func(f found) bool { return f.Message == message }) {
-			i.error("policy", at, "%s", message)
-		}
+		same := slices.ContainsFunc(i.found, func(f found) bool { return f.Message == message })
+		i.at("policy", at).error(!same, "%s", message)
 	}
 }
 
 // policyOf inspects whether --policy is in a mounted volume. If the input has its ConfigMap or is a live cluster, the
 // ConfigMap has to be in the namespace of the Deployment.
 func (i *inspection) policyOf(s *install.Server) {
-	const id = "policy-missing"
-	path := s.Settings.Policy
+	f, path := i.at("policy-missing", s.Process), s.Settings.Policy
 	v, mount := s.VolumeAt(path)
-	i.warnIf(path == "" && !s.Settings.RequirePolicy, id, s.Process, "it has no --policy: every object is allowed")
-	i.errorIf(path != "" && v == nil, id, s.Process, "--policy is %s, and no volume is mounted there", path)
+	f.warn(path == "" && !s.Settings.RequirePolicy, "it has no --policy: every object is allowed")
+	f.error(path != "" && v == nil, "--policy is %s, and no volume is mounted there", path)
 	if v == nil || path == "" {
 		return
 	}
@@ -79,32 +76,31 @@ func (i *inspection) policyOf(s *install.Server) {
 				elsewhere = cm.Namespace
 			}
 		}
-		i.errorIf(elsewhere != "", id, s.Process, "the ConfigMap %s of its policy is in the namespace %s, from where no Pod of %s "+
-			"can mount it", mounted.Name, elsewhere, s.Namespace)
-		i.errorIf(elsewhere == "" && i.Live && !i.Unread("configmaps"), id, s.Process, "there is no ConfigMap %s, which contains "+
-			"its policy", mounted.Name)
+		f.error(elsewhere != "", "the ConfigMap %s of its policy is in the namespace %s, from where no Pod of %s can mount it",
+			mounted.Name, elsewhere, s.Namespace)
+		f.error(elsewhere == "" && i.Live && !i.Unread("configmaps"), "there is no ConfigMap %s, which contains its policy",
+			mounted.Name)
 	}
 	below := s.PolicyPath()
 	contained := below == "" || slices.ContainsFunc(files, func(f policy.File) bool {
 		return strings.HasPrefix(f.Name+"/", below+"/")
 	})
-	switch {
-	case !known || mount.SubPath+mount.SubPathExpr != "": // see pod
-	case !contained:
-		i.error(id, s.Process, "--policy is %s, which is not in the volume; the volume contains: %s", path, fileNames(files))
-	default:
+	if !known || mount.SubPath+mount.SubPathExpr != "" { // see pod
+		return
+	}
+	f.error(!contained, "--policy is %s, which is not in the volume; the volume contains: %s", path, fileNames(files))
+	if contained {
 		i.policyFiles(at, below, files)
 	}
 }
 
 // policyFiles reports a volume whose files do not contain a policy with entries. path is --policy within the volume.
 func (i *inspection) policyFiles(at install.Ref, path string, files []policy.File) {
-	loaded := install.Loaded(path, files)
+	f, loaded := i.at("policy-missing", at), install.Loaded(path, files)
 	p, err := policy.Load(loaded...)
-	i.errorIf(len(loaded) == 0, "policy-missing", at, "evergate serve loads only files directly in --policy whose names end in "+
-		".yaml or .yml and do not begin with a dot, and the volume contains: %s", fileNames(files))
-	i.errorIf(len(loaded) > 0 && err == nil && p.Emptied(), "policy-missing", at, "its policy has no entries: every object is "+
-		"allowed")
+	f.error(len(loaded) == 0, "evergate serve loads only files directly in --policy whose names end in .yaml or .yml and do not "+
+		"begin with a dot, and the volume contains: %s", fileNames(files))
+	f.error(len(loaded) > 0 && err == nil && p.Emptied(), "its policy has no entries: every object is allowed")
 }
 
 // fileNames lists the names of files.
@@ -130,16 +126,14 @@ func (i *inspection) namespaces() {
 		case !exempt && !left && len(scopes) > 0:
 			covered = append(covered, ns.Name)
 		case ns.Labels[optInLabel] == optInEnabled:
-			i.warning("coverage", i.Ref(ns), "it has opted in, and is not covered")
+			i.at("coverage", i.Ref(ns)).warn(true, "it has opted in, and is not covered")
 		case !exempt:
 			not = append(not, ns.Name)
 		}
 	}
-	if len(covered)+len(not) > 0 {
-		at := i.Anchor().In("namespaces")
-		i.add("coverage", Info, at, "%d covered: %s", len(covered), some(covered))
-		i.add("coverage", Info, at, "%d not covered: %s", len(not), some(not))
-	}
+	f, known := i.at("coverage", i.Anchor().In("namespaces")), len(covered)+len(not) > 0
+	f.add(known, Info, "%d covered: %s", len(covered), some(covered))
+	f.add(known, Info, "%d not covered: %s", len(not), some(not))
 }
 
 // mirrors inspects whether images are rewritten in a namespace in which their mirror runs. A mirror runs in a namespace
@@ -165,7 +159,7 @@ func (i *inspection) mirrors(ns *corev1.Namespace) {
 		parts := strings.Split(host, ".")
 		return hosts[strings.ToLower(host)] || len(parts) > 2 && parts[2] == "svc" && parts[1] == ns.Name
 	})
-	i.errorIf(len(places) > 0, "mirror-namespace", i.Ref(ns), "its images are rewritten to a registry that runs in this "+
+	i.at("mirror-namespace", i.Ref(ns)).error(len(places) > 0, "its images are rewritten to a registry that runs in this "+
 		"namespace: %s", some(places))
 }
 
@@ -187,8 +181,8 @@ func (i *inspection) bindings() {
 				return s.Namespace == cmp.Or(subject.Namespace, at.Namespace) &&
 					cmp.Or(s.Pod.ServiceAccountName, "default") == subject.Name
 			})
-			i.errorIf(subject.Kind == rbacv1.ServiceAccountKind && serves, "rbac", at, "it binds %s %s to the ServiceAccount %s, "+
-				"which serves and does not need permissions", role.Kind, role.Name, subject.Name)
+			i.at("rbac", at).error(subject.Kind == rbacv1.ServiceAccountKind && serves, "it binds %s %s to the ServiceAccount %s, which "+
+				"serves and does not need permissions", role.Kind, role.Name, subject.Name)
 		}
 	}
 	for _, b := range install.Of[*rbacv1.RoleBinding](i.Objects) {
@@ -209,120 +203,66 @@ const (
 // optIn inspects the values of the opt-in label in the selectors, and the two policies that guard it. They have to equal
 // the policies of kustomize/base, so their expressions are not read.
 func (i *inspection) optIn() {
-	label, names := i.guard("evergate-opt-in"), i.guard("evergate-exempt-namespaces")
-	scopes, exempt := i.Scopes(), i.Exempt()
-	for _, s := range scopes {
-		if label == nil && len(install.RequirementsOn(s.Selector, optInLabel)) > 0 {
-			i.warning("opt-in-guard", s.Ref, "it selects namespaces by the label %s, which no ValidatingAdmissionPolicy guards",
-				optInLabel)
-			break
+	const id = "opt-in-guard"
+	label, names, exempt := i.guard(id, "evergate-opt-in"), i.guard(id, "evergate-exempt-namespaces"), i.Exempt()
+	unguarded, impossible := label == nil, true // each reported once
+	for _, s := range i.Scopes() {
+		requirements := install.RequirementsOn(s.Selector, optInLabel)
+		i.at(id, s.Ref).warn(unguarded && len(requirements) > 0,
+			"it selects namespaces by the label %s, which no ValidatingAdmissionPolicy guards", optInLabel)
+		unguarded = unguarded && len(requirements) == 0
+		possible := []labels.Set{{}, {optInLabel: optInEnabled}, {optInLabel: optInDisabled}} // with the guard
+		var terms []string
+		for _, r := range requirements {
+			terms = append(terms, r.String())
+			for value := range r.Values() {
+				if label == nil {
+					possible = append(possible, labels.Set{optInLabel: value})
+				}
+			}
 		}
+		none := !slices.ContainsFunc(possible, func(set labels.Set) bool {
+			return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return !r.Matches(set) })
+		})
+		i.at("opt-in-value", s.Ref).error(impossible && none, "no namespace can be selected: no value that the label may have "+
+			"satisfies %s", strings.Join(terms, ","))
+		impossible = impossible && !none
 	}
 	if names == nil {
-		i.warnIf(len(exempt) > 0, "opt-in-guard", i.Anchor(), "it excludes namespaces by name, whose creation no "+
-			"ValidatingAdmissionPolicy guards: %s", some(exempt))
-	} else {
-		selector := cmp.Or(names.Spec.MatchConstraints, &admissionv1.MatchResources{}).NamespaceSelector
-		open := install.Filter(exempt, func(name string) bool {
-			return !install.Selects(selector, map[string]string{corev1.LabelMetadataName: name})
-		})
-		i.warnIf(len(open) > 0, "opt-in-guard", i.Ref(names), "webhooks exclude namespaces whose creation it does not guard: %s",
-			some(open))
+		i.at(id, i.Anchor()).warn(len(exempt) > 0,
+			"it excludes namespaces by name, whose creation no ValidatingAdmissionPolicy guards: %s", some(exempt))
+		return
 	}
-	i.optInValues(label)
+	selector := cmp.Or(names.Spec.MatchConstraints, &admissionv1.MatchResources{}).NamespaceSelector
+	open := install.Filter(exempt, func(name string) bool {
+		return !install.Selects(selector, map[string]string{corev1.LabelMetadataName: name})
+	})
+	i.at(id, i.Ref(names)).warn(len(open) > 0, "webhooks exclude namespaces whose creation it does not guard: %s", some(open))
 }
 
-// guard returns a policy of kustomize/base that is in the input, or nil. It reports a policy that differs or has no
-// effect.
-func (i *inspection) guard(name string) *admissionv1.ValidatingAdmissionPolicy {
+// guard returns a policy of kustomize/base that is in the input, or nil. It reports a policy that is weaker or has no
+// effect. The wiring of the manifests sets the namespaceSelector.
+func (i *inspection) guard(id, name string) *admissionv1.ValidatingAdmissionPolicy {
 	is := install.Find[*admissionv1.ValidatingAdmissionPolicy](i.Objects, "", name)
 	if is == nil {
 		return nil
 	}
+	f, constraints := i.at(id, i.Ref(is)), cmp.Or(is.Spec.MatchConstraints, &admissionv1.MatchResources{})
+	narrow := len(is.Spec.MatchConditions)+len(constraints.ExcludeResourceRules) > 0 || !install.SelectsAll(constraints.ObjectSelector)
 	for document := range bytes.SplitSeq(kustomize.OptInGuard, []byte("\n---\n")) {
 		var want admissionv1.ValidatingAdmissionPolicy
-		if err := yaml.Unmarshal(document, &want); err != nil || want.Kind != is.Kind || want.Name != name {
-			continue
-		}
-		var differ []string
-		wanted := decisive(&want)
-		for n, f := range decisive(is) {
-			if !equality.Semantic.DeepEqual(f.value, wanted[n].value) {
-				differ = append(differ, f.name)
+		if err := yaml.Unmarshal(document, &want); err == nil && want.Kind == is.Kind && want.Name == name {
+			want.Spec.MatchConstraints.NamespaceSelector = nil
+			for n, v := range want.Spec.Validations { // without messages
+				want.Spec.Validations[n] = admissionv1.Validation{Expression: v.Expression}
 			}
+			f.warn(narrow || !equality.Semantic.DeepDerivative(want.Spec, is.Spec), "it differs from kustomize/base of this version")
 		}
-		i.warnIf(len(differ) > 0, "opt-in-guard", i.Ref(is), "it differs from kustomize/base of this version in %s",
-			strings.Join(differ, ", "))
 	}
 	denies := slices.ContainsFunc(install.Of[*admissionv1.ValidatingAdmissionPolicyBinding](i.Objects),
 		func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
 			return b.Spec.PolicyName == name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
 		})
-	i.warnIf(!denies, "opt-in-guard", i.Ref(is), "it has no ValidatingAdmissionPolicyBinding that denies")
+	f.warn(!denies, "it has no ValidatingAdmissionPolicyBinding that denies")
 	return is
-}
-
-// field is a field of a specification.
-type field struct {
-	name  string
-	value any
-}
-
-// decisive returns the fields of a policy that determine its decisions, with the defaults of the API server. The
-// wiring of the manifests sets the namespaceSelector.
-func decisive(p *admissionv1.ValidatingAdmissionPolicy) []field {
-	var expressions []string
-	for _, v := range p.Spec.Validations {
-		expressions = append(expressions, v.Expression)
-	}
-	constraints := *cmp.Or(p.Spec.MatchConstraints, &admissionv1.MatchResources{})
-	var rules []admissionv1.NamedRuleWithOperations
-	for _, r := range constraints.ResourceRules {
-		r.Scope = cmp.Or(r.Scope, new(admissionv1.AllScopes))
-		rules = append(rules, r)
-	}
-	return []field{
-		{"spec.failurePolicy", *cmp.Or(p.Spec.FailurePolicy, new(admissionv1.Fail))},
-		{"spec.matchConstraints", []any{rules, constraints.ExcludeResourceRules, install.SelectsAll(constraints.ObjectSelector)}},
-		{"spec.matchConditions", p.Spec.MatchConditions}, {"spec.variables", p.Spec.Variables},
-		{"spec.validations", expressions},
-	}
-}
-
-// optInValues inspects whether the selectors can select a namespace with some value of the opt-in label or without the
-// label. The guard accepts two values. Without it, a namespace can have any value.
-func (i *inspection) optInValues(guard *admissionv1.ValidatingAdmissionPolicy) {
-	reported := map[string]bool{} // each value once for all selectors
-	for _, s := range i.Scopes() {
-		requirements := install.RequirementsOn(s.Selector, optInLabel)
-		possible, denied := []labels.Set{{}, {optInLabel: optInEnabled}, {optInLabel: optInDisabled}}, []string(nil)
-		for _, r := range requirements {
-			for value := range r.Values() {
-				if guard == nil {
-					possible = append(possible, labels.Set{optInLabel: value})
-				} else if value != optInEnabled && value != optInDisabled {
-					denied = append(denied, value)
-				}
-			}
-		}
-		selectable := slices.ContainsFunc(possible, func(set labels.Set) bool {
-			return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return !r.Matches(set) })
-		})
-		slices.Sort(denied)
-		name := some(slices.Compact(denied))
-		switch {
-		case reported[name] || selectable && len(denied) == 0:
-			continue
-		case selectable:
-			i.warning("opt-in-value", s.Ref, "it has the value %s of the label %s, which the ValidatingAdmissionPolicy %s denies: "+
-				"no namespace can have it", name, optInLabel, guard.Name)
-		case len(denied) > 0:
-			i.error("opt-in-value", s.Ref, "it requires the label %s to be %s, which the ValidatingAdmissionPolicy %s denies: no "+
-				"namespace can be selected", optInLabel, name, guard.Name)
-		default:
-			i.error("opt-in-value", s.Ref, "its requirements on the label %s contradict each other: no namespace can be selected",
-				optInLabel)
-		}
-		reported[name] = true
-	}
 }

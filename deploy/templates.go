@@ -88,8 +88,10 @@ func isCELName(name string) bool {
 }
 
 // templates inspects whether the webhooks for workloads match the custom resources of the policy's templates, version
-// by version, and whether the condition of the entry that evergate policy webhooks prints compares their paths.
+// by version, and no others, and whether the condition of the entry that evergate policy webhooks prints compares their
+// paths. A wildcard is another finding.
 func (i *inspection) templates() {
+	const id = "templates-webhook"
 	templates := i.Policy.Templates()
 	for _, t := range templates {
 		var missing []string
@@ -102,43 +104,24 @@ func (i *inspection) templates() {
 				}
 			}
 		}
-		i.warnIf(len(missing) > 0, "templates-webhook", i.Servers[0].Ref, "its policy has templates of %s, and no webhook that "+
-			"calls %s matches CREATE and UPDATE of version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
+		i.at(id, i.Servers[0].Ref).warn(len(missing) > 0, "its policy has templates of %s, and no webhook that calls %s matches "+
+			"CREATE and UPDATE of version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
 	}
 	for _, h := range i.Hooks {
-		if isWorkloads(h.Path) {
-			i.staleTemplates(h, templates)
-		}
-	}
-}
-
-// staleTemplates reports custom resources of a webhook that are not in the templates, and a condition that compares
-// other paths. A wildcard is another finding.
-func (i *inspection) staleTemplates(h *install.Hook, templates []policy.Template) {
-	var unknown []string
-	for resource := range h.Resources {
-		name, group, _ := strings.Cut(resource, ".")
-		for _, rule := range h.Rules {
-			if !slices.Contains(rule.APIGroups, group) || !slices.Contains(rule.Resources, name) {
-				continue
-			}
-			for _, version := range rule.APIVersions {
-				known := slices.ContainsFunc(templates, func(t policy.Template) bool {
-					return t.Group == group && t.Resource == name && slices.Contains(t.Versions, version)
-				})
-				full := name + "." + version + "." + group
-				if strings.Contains(group, ".") && !strings.Contains(full, "*") && !known && !slices.Contains(unknown, full) {
-					unknown = append(unknown, full)
-				}
+		var unknown []string
+		for resource := range h.Resources {
+			known := slices.ContainsFunc(templates, func(t policy.Template) bool { return t.Name() == resource })
+			_, group, _ := strings.Cut(resource, ".")
+			if isWorkloads(h.Path) && strings.Contains(group, ".") && !strings.Contains(resource, "*") && !known {
+				unknown = append(unknown, resource)
 			}
 		}
-	}
-	i.warnIf(len(unknown) > 0, "templates-webhook", h.Ref, "it matches %s, which the templates block of the policy does not "+
-		"contain", some(unknown))
-	for _, m := range h.MatchConditions {
-		same := slices.Equal(strings.Fields(m.Expression), strings.Fields(changesTemplate(templates)))
-		i.warnIf(len(unknown) == 0 && h.Name == templatesHook && len(templates) > 0 && m.Name == templatesCondition && !same,
-			"templates-webhook", h.Ref, "its matchCondition %s does not compare the same paths as the templates block of the policy",
-			templatesCondition)
+		f := i.at(id, h.Ref)
+		f.warn(len(unknown) > 0, "it matches %s, which the templates block of the policy does not contain", some(unknown))
+		for _, m := range h.MatchConditions {
+			same := slices.Equal(strings.Fields(m.Expression), strings.Fields(changesTemplate(templates)))
+			f.warn(len(unknown) == 0 && h.Name == templatesHook && len(templates) > 0 && m.Name == templatesCondition && !same,
+				"its matchCondition %s does not compare the same paths as the templates block of the policy", templatesCondition)
+		}
 	}
 }

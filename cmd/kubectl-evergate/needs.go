@@ -118,10 +118,10 @@ func (n *needs) groupsOff(hooks []hook) []groupOff {
 				entries = append(entries, e.Block+" "+e.Name)
 			}
 		}
-		if len(entries) == 0 {
+		names, on := missing[i].Groups()
+		if len(entries) == 0 || names == "" { // no group has the webhooks of a rule set
 			continue
 		}
-		names, on := missing[i].Groups()
 		at := slices.IndexFunc(groups, func(g groupOff) bool { return g.names == names })
 		if at < 0 {
 			at = len(groups)

@@ -100,14 +100,3 @@ func (i *Install) CAs(leaf *certmanagerv1.Certificate) []*certmanagerv1.Certific
 		return reached && crt.Spec.SecretName == issuer.CA.SecretName
 	})
 }
-
-// Signs reports whether an issuer signs with the Secret of a CA Certificate.
-func (i *Install) Signs(ca *certmanagerv1.Certificate) bool {
-	uses := func(spec certmanagerv1.IssuerSpec) bool {
-		return spec.CA != nil && spec.CA.SecretName == ca.Spec.SecretName
-	}
-	return slices.ContainsFunc(In[*certmanagerv1.Issuer](i.Objects, ca.Namespace),
-		func(is *certmanagerv1.Issuer) bool { return uses(is.Spec) }) ||
-		slices.ContainsFunc(Of[*certmanagerv1.ClusterIssuer](i.Objects),
-			func(is *certmanagerv1.ClusterIssuer) bool { return uses(is.Spec) })
-}

@@ -37,8 +37,7 @@ type Install struct {
 	All       []*Hook // webhooks of all products
 	Hooks     []*Hook // webhooks of Evergate
 	Servers   []*Server
-	Elsewhere []Ref    // Deployments in other namespaces that run evergate serve
-	Replaced  [][2]Ref // Deployments that another one with the same name replaces, and that one
+	Elsewhere []Ref // Deployments in other namespaces that run evergate serve
 	Native    native.Installed
 	Live      bool
 
@@ -140,7 +139,7 @@ func (i *Install) namespaceOfHooks() string {
 	return ""
 }
 
-// joinServers joins the Deployments. Of several with the same name, only the last counts.
+// joinServers joins the Deployments. Of several with the same name, only the last counts, as for kubectl apply.
 func (i *Install) joinServers() {
 	for _, d := range Of[*appsv1.Deployment](i.Objects) {
 		switch {
@@ -148,16 +147,8 @@ func (i *Install) joinServers() {
 		case d.Namespace != i.Namespace:
 			i.Elsewhere = append(i.Elsewhere, i.Ref(d))
 		default:
-			s := i.server(d, &d.Spec.Template.Spec)
-			at := slices.IndexFunc(i.Servers, func(other *Server) bool { return other.Name == d.Name })
-			if at < 0 {
-				i.Servers = append(i.Servers, s)
-				continue
-			}
-			if !Live(d) {
-				i.Replaced = append(i.Replaced, [2]Ref{i.Servers[at].Ref, s.Ref})
-			}
-			i.Servers[at] = s
+			i.Servers = slices.DeleteFunc(i.Servers, func(other *Server) bool { return other.Name == d.Name })
+			i.Servers = append(i.Servers, i.server(d, &d.Spec.Template.Spec))
 		}
 	}
 }

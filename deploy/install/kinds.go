@@ -57,20 +57,6 @@ type Route struct {
 	} `json:"spec"`
 }
 
-// ScaledObject is an autoscaler of KEDA.
-type ScaledObject struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		ScaleTargetRef   autoscalingv2.CrossVersionObjectReference `json:"scaleTargetRef"`
-		MinReplicaCount  int32                                     `json:"minReplicaCount"`
-		IdleReplicaCount *int32                                    `json:"idleReplicaCount"`
-		Triggers         []struct {
-			Type string `json:"type"`
-		} `json:"triggers"`
-	} `json:"spec"`
-}
-
 // Kinds returns the table of kinds. The plugin, collect.sh and the component preflight read the kinds in this table,
 // and tests compare them with it.
 func Kinds() []Kind {
@@ -102,7 +88,6 @@ func Kinds() []Kind {
 		kind[corev1.ResourceQuota]("v1", "resourcequotas", Namespace),
 		kind[policyv1.PodDisruptionBudget]("policy/v1", "poddisruptionbudgets", Namespace),
 		kind[autoscalingv2.HorizontalPodAutoscaler]("autoscaling/v2", "horizontalpodautoscalers", Namespace),
-		loose(kind[ScaledObject]("keda.sh/v1alpha1", "scaledobjects", Namespace)),
 		kind[networkingv1.NetworkPolicy](net, "networkpolicies", Namespace),
 		kind[discoveryv1.EndpointSlice]("discovery.k8s.io/v1", "endpointslices", Namespace),
 		kind[rbacv1.RoleBinding](rbac, "rolebindings", Namespace),

@@ -30,11 +30,8 @@ type Server struct {
 	Ref       Ref
 	Process   Ref // its container
 
-	env       *environment
-	scaler    Object // an autoscaler, or nil
-	least     *int32 // the minimum of the autoscaler
-	most      int32
-	namespace map[string]string // annotations
+	env    *environment
+	scaler *autoscalingv2.HorizontalPodAutoscaler // or nil
 }
 
 // Serves reports whether a Deployment runs evergate serve.
@@ -72,55 +69,32 @@ func (o *Objects) server(d *appsv1.Deployment, pod *corev1.PodSpec) *Server {
 	s.Budgets = Filter(In[*policyv1.PodDisruptionBudget](o, d.Namespace), func(b *policyv1.PodDisruptionBudget) bool {
 		return s.Counted(b.Spec.Selector)
 	})
-	s.scale(o)
-	return s
-}
-
-// scale sets the autoscaler. KEDA creates a HorizontalPodAutoscaler for each ScaledObject, so a ScaledObject counts
-// more. By default, it sets the number of replicas to zero when no trigger is active. Triggers on CPU and memory are
-// always active.
-func (s *Server) scale(o *Objects) {
 	for _, a := range In[*autoscalingv2.HorizontalPodAutoscaler](o, s.Namespace) {
 		if a.Spec.ScaleTargetRef.Kind == "Deployment" && a.Spec.ScaleTargetRef.Name == s.Name {
-			s.scaler, s.least, s.most = a, a.Spec.MinReplicas, a.Spec.MaxReplicas
+			s.scaler = a
 		}
 	}
-	for _, a := range In[*ScaledObject](o, s.Namespace) {
-		if cmp.Or(a.Spec.ScaleTargetRef.Kind, "Deployment") != "Deployment" || a.Spec.ScaleTargetRef.Name != s.Name {
-			continue
-		}
-		least := *cmp.Or(a.Spec.IdleReplicaCount, &a.Spec.MinReplicaCount)
-		mayIdle := false
-		for _, t := range a.Spec.Triggers {
-			mayIdle = mayIdle || t.Type != "cpu" && t.Type != "memory"
-		}
-		if !mayIdle {
-			least = max(least, a.Spec.MinReplicaCount, 1)
-		}
-		s.scaler, s.least = a, &least
-	}
+	return s
 }
 
 // Scaler returns the autoscaler that sets the number of replicas, or nil. An autoscaler ignores a Deployment with zero
 // replicas.
-func (s *Server) Scaler() Object {
+func (s *Server) Scaler() *autoscalingv2.HorizontalPodAutoscaler {
 	if s.Spec.Replicas != nil && *s.Spec.Replicas == 0 {
 		return nil
 	}
 	return s.scaler
 }
 
-// Replicas returns the minimum number of replicas.
-func (s *Server) Replicas() int {
+// Replicas returns the minimum and the maximum number of replicas.
+func (s *Server) Replicas() (least, most int) {
 	n := s.Spec.Replicas
-	if s.Scaler() != nil {
-		n = s.least
+	if a := s.Scaler(); a != nil {
+		n, most = a.Spec.MinReplicas, int(a.Spec.MaxReplicas)
 	}
-	return int(*cmp.Or(n, new(int32(1)))) // the default of both in the API
+	least = int(*cmp.Or(n, new(int32(1)))) // the default of both in the API
+	return least, max(least, most)
 }
-
-// MaxReplicas returns the maximum number of replicas.
-func (s *Server) MaxReplicas() int { return max(s.Replicas(), int(s.most)) }
 
 // Rollout returns how many of a number of replicas may be missing, and how many may be added, during a rollout.
 func (s *Server) Rollout(replicas int) (unavailable, surge int) {
@@ -221,12 +195,6 @@ func PodPort(pod *corev1.PodSpec, port intstr.IntOrString, protocol corev1.Proto
 // AllContainers lists the containers of the Pod, init containers first.
 func (s *Server) AllContainers() []corev1.Container {
 	return slices.Concat(s.Pod.InitContainers, s.Pod.Containers)
-}
-
-// Security returns the security contexts of the Pod and of the container, which are empty if they are not set.
-func (s *Server) Security() (*corev1.PodSecurityContext, *corev1.SecurityContext) {
-	return cmp.Or(s.Pod.SecurityContext, &corev1.PodSecurityContext{}),
-		cmp.Or(s.Container.SecurityContext, &corev1.SecurityContext{})
 }
 
 // Labels returns the labels in the Pod template.

@@ -38,68 +38,61 @@ func inVolume(file string, mount *corev1.VolumeMount) string {
 	return strings.TrimPrefix(path.Join(mount.SubPath, below), "/")
 }
 
-// SecretFile is a file in a volume with a Secret.
-type SecretFile struct {
-	Secret string // "" if the volume does not contain a Secret
-	Key    string // the key whose value is in the file; "" if the volume does not contain the file
-	Mode   int32
+// sources returns the sources of a volume, which may be nil: of a projected volume, or the Secret or ConfigMap as one.
+func sources(v *corev1.Volume) []corev1.VolumeProjection {
+	switch v = cmp.Or(v, &corev1.Volume{}); {
+	case v.Secret != nil:
+		return []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: v.Secret.SecretName}, Items: v.Secret.Items,
+		}}}
+	case v.ConfigMap != nil:
+		return []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: v.ConfigMap.LocalObjectReference, Items: v.ConfigMap.Items,
+		}}}
+	case v.Projected != nil:
+		return v.Projected.Sources
+	}
+	return nil
 }
 
-// SecretFile returns the file of a Secret at a path of the container.
-func (s *Server) SecretFile(file string) SecretFile {
+// SecretFile returns the Secret whose volume contains a path of the container, and the key of the file. Both may be "".
+func (s *Server) SecretFile(file string) (secret, key string) {
 	v, mount := s.VolumeAt(file)
-	var f SecretFile
-	var items []corev1.KeyToPath
-	var mode *int32
-	switch {
-	case v == nil:
-	case v.Secret != nil:
-		f.Secret, items, mode = v.Secret.SecretName, v.Secret.Items, v.Secret.DefaultMode
-	case v.Projected != nil:
-		i := slices.IndexFunc(v.Projected.Sources, func(p corev1.VolumeProjection) bool { return p.Secret != nil })
-		if i >= 0 {
-			source := v.Projected.Sources[i].Secret
-			f.Secret, items, mode = source.Name, source.Items, v.Projected.DefaultMode
+	for _, source := range sources(v) {
+		if source.Secret == nil {
+			continue
 		}
-	}
-	if f.Secret == "" {
-		return SecretFile{}
-	}
-	at := inVolume(file, mount)
-	if len(items) == 0 {
-		f.Key = at
-	}
-	for _, item := range items {
-		if item.Path == at {
-			f.Key, mode = item.Key, cmp.Or(item.Mode, mode)
+		at := inVolume(file, mount)
+		for _, item := range source.Secret.Items {
+			if item.Path == at {
+				return source.Secret.Name, item.Key
+			}
 		}
+		if len(source.Secret.Items) > 0 {
+			at = ""
+		}
+		return source.Secret.Name, at
 	}
-	f.Mode = *cmp.Or(mode, new(corev1.SecretVolumeSourceDefaultMode))
-	return f
+	return "", ""
 }
 
 // TLSSecret returns the name of the Secret that contains --tls-cert, or "" if no Secret does.
-func (s *Server) TLSSecret() string { return s.SecretFile(s.Settings.TLSCert).Secret }
+func (s *Server) TLSSecret() string {
+	secret, _ := s.SecretFile(s.Settings.TLSCert)
+	return secret
+}
 
 // PolicyMaps lists the ConfigMaps in the volume that contains --policy. only is true if the volume contains nothing
 // else.
 func (s *Server) PolicyMaps() (mounted []corev1.ConfigMapProjection, only bool) {
 	v, _ := s.VolumeAt(s.Settings.Policy)
-	switch {
-	case v == nil:
-	case v.ConfigMap != nil:
-		return []corev1.ConfigMapProjection{{
-			LocalObjectReference: v.ConfigMap.LocalObjectReference, Items: v.ConfigMap.Items,
-		}}, true
-	case v.Projected != nil:
-		for _, source := range v.Projected.Sources {
-			if source.ConfigMap != nil {
-				mounted = append(mounted, *source.ConfigMap)
-			}
+	all := sources(v)
+	for _, source := range all {
+		if source.ConfigMap != nil {
+			mounted = append(mounted, *source.ConfigMap)
 		}
-		return mounted, len(mounted) > 0 && len(mounted) == len(v.Projected.Sources)
 	}
-	return nil, false
+	return mounted, len(mounted) > 0 && len(mounted) == len(all)
 }
 
 // PolicyPath returns the path of --policy in its volume. It is "" for the root of the volume.
