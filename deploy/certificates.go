@@ -23,9 +23,9 @@ const (
 // trust inspects whether the API server trusts the serving certificate, now and after a renewal.
 func (i *inspection) trust() {
 	reported := map[string]bool{} // each wrong value once for all configurations
-	for config := range i.Configs {
-		annotations := config.GetAnnotations()
-		if i.hasOwnCA(config) {
+	for n, h := range i.Hooks {
+		config, annotations := h.Config, h.Config.GetAnnotations()
+		if n > 0 && i.Hooks[n-1].Config == config || i.hasOwnCA(config) {
 			continue
 		}
 		literal := slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool {
@@ -188,7 +188,7 @@ func (i *inspection) tlsFiles(s *install.Server) {
 		written := from == secret && slices.Contains([]string{"tls.crt", "tls.key", "ca.crt"}, key)
 		f.error(s.Settings.Known(file[0]) && crt != nil && len(crt.Spec.AdditionalOutputFormats) == 0 && !written,
 			"--%s=%s is not a mounted file of the Secret %s, which contains tls.crt, tls.key and ca.crt", file[0],
-			install.Printable(file[1]), secret)
+			file[1], secret)
 	}
 }
 

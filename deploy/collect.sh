@@ -39,14 +39,12 @@ is_served() {
 }
 
 # get_served prints objects of a resource that not every cluster has. Its other arguments are arguments of kubectl get.
+# It reads the version v1, because preflight does not read others.
 get_served() {
   resource=$1
   shift
-  if is_served "$resource"; then
-    get "$@" "$resource"
-  else
-    echo "collect.sh: not served: $resource" >&2
-  fi
+  is_served "$resource" || { echo "collect.sh: not served: $resource" >&2; return; }
+  get "$@" "${resource%%.*}.v1.${resource#*.}"
 }
 
 # certificates prints a Secret without anything but its certificates.
@@ -77,25 +75,15 @@ files() {
 # Objects of the whole cluster.
 need mutatingwebhookconfigurations
 need validatingwebhookconfigurations
-for kind in validatingadmissionpolicies validatingadmissionpolicybindings namespaces nodes clusterrolebindings; do
-  get "$kind"
-done
-# Kubernetes 1.36 and newer. Earlier API versions are not read.
-for kind in mutatingadmissionpolicies mutatingadmissionpolicybindings; do
-  if is_served "$kind.admissionregistration.k8s.io"; then
-    get "$kind.v1.admissionregistration.k8s.io"
-  else
-    echo "collect.sh: not served: $kind.admissionregistration.k8s.io" >&2
-  fi
-done
-files
-for kind in ingresses services; do
+for kind in validatingadmissionpolicies validatingadmissionpolicybindings namespaces nodes clusterrolebindings \
+  ingresses services; do
   get --all-namespaces "$kind"
 done
-for kind in clusterissuers.cert-manager.io httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io \
-  routes.route.openshift.io; do
-  get_served "$kind" --all-namespaces
+admission=admissionregistration.k8s.io # Kubernetes 1.36 and newer serve the version v1
+for kind in mutatingadmissionpolicies.$admission mutatingadmissionpolicybindings.$admission clusterissuers.cert-manager.io; do
+  get_served "$kind"
 done
+files
 
 # Objects in Evergate's namespace. kustomize may add a hash to the name of the policy, and the ConfigMaps of earlier
 # policies stay in the cluster.
@@ -107,8 +95,8 @@ else
   unread configmaps # there may be a policy with a hash in its name
   get -n "$namespace" configmaps/evergate-policy
 fi
-for kind in pods resourcequotas poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling networkpolicies \
-  endpointslices rolebindings; do
+for kind in resourcequotas poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling networkpolicies endpointslices \
+  rolebindings; do
   get -n "$namespace" "$kind"
 done
 for kind in certificates.cert-manager.io issuers.cert-manager.io; do
@@ -121,16 +109,9 @@ if is_served certificates.cert-manager.io; then
 fi
 
 # Deployments in the namespaces of all webhooks, for the labels of the Pods behind their Services.
+need -n "$namespace" deployments
 called='{range .items[*].webhooks[*]}{.clientConfig.service.namespace}{"\n"}{end}'
-{
-  echo "$namespace"
-  kubectl get mutatingwebhookconfigurations -o jsonpath="$called"
-  kubectl get validatingwebhookconfigurations -o jsonpath="$called"
-} | sort -u | while read -r ns; do
-  if [ "$ns" = "$namespace" ]; then
-    need -n "$ns" deployments
-  elif [ -n "$ns" ]; then
-    get -n "$ns" deployments
-  fi
+for ns in $(kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations -o jsonpath="$called" | sort -u); do
+  [ "$ns" = "$namespace" ] || get -n "$ns" deployments
 done
 exit 0 # objects that cannot be read are reported

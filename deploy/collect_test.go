@@ -59,7 +59,7 @@ func optional() []string {
 // collect.sh reports resources that a cluster does not serve and does not read them. If it cannot list the served
 // resources, it tries to read all of them.
 func TestCollectWhatIsServed(t *testing.T) {
-	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get nodes\n"
+	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get --all-namespaces nodes\n"
 	_, said, asked := collect(t, "SERVED=pods services")
 	for _, resource := range optional() {
 		if !strings.Contains(said.String(), "collect.sh: not served: "+resource+"\n") {
@@ -88,7 +88,7 @@ func TestCollectWhatIsServed(t *testing.T) {
 func TestCollect(t *testing.T) {
 	stdout, stderr, asked := collect(t, "SERVED="+strings.Join(optional(), " "))
 	if diff := cmp.Diff("Error from server (Forbidden): nodes is forbidden\n"+
-		"collect.sh: left out: kubectl get nodes\n", stderr.String()); diff != "" {
+		"collect.sh: left out: kubectl get --all-namespaces nodes\n", stderr.String()); diff != "" {
 		t.Error(diff)
 	}
 
@@ -208,8 +208,8 @@ func checkAsked(t *testing.T, file string) {
 		if k.Resource == "configmaps" || k.Resource == "secrets" {
 			name = strings.TrimSuffix(k.Resource, "s")
 		}
-		if strings.HasSuffix(k.APIVersion, "registration.k8s.io/v1") && k.Optional {
-			name = k.Resource + ".v1.admissionregistration.k8s.io"
+		if group, version, _ := strings.Cut(k.APIVersion, "/"); k.Optional {
+			name = k.Resource + "." + version + "." + group
 		}
 		if !strings.Contains(string(text), " "+name) {
 			t.Errorf("no kubectl get %s", name)

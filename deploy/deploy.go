@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/evergate/evergate/deploy/install"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // Options has the input of the inspections besides the objects.
@@ -57,6 +58,9 @@ func Check(objects *install.Objects, o Options) (*Report, error) {
 	}
 	return i.result(), nil
 }
+
+// maxMessage is the maximum number of bytes of a message. Messages can contain values of the manifests.
+const maxMessage = 4096
 
 // inspection collects the findings about an installation.
 type inspection struct {
@@ -98,7 +102,8 @@ func (s spot) add(wrong bool, severity Severity, format string, args ...any) {
 		severity, format = Info, format+" (accepted)"
 	}
 	k := s.i.kinds[s.i.rank(s.id)]
-	f := Finding{ID: s.id, Severity: severity, Source: s.at.Source, Message: fmt.Sprintf(format, args...), Why: k.Why, Fix: k.Fix}
+	f := Finding{ID: s.id, Severity: severity, Source: s.at.Source, Why: k.Why, Fix: k.Fix}
+	f.Message = text.Printable(fmt.Sprintf(format, args...), maxMessage)
 	same := slices.IndexFunc(s.i.found, func(other found) bool {
 		return other.at.In("").String() == s.at.In("").String() && other.at.Part != "" && s.at.Part != "" && other.Finding == f
 	})

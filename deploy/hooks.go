@@ -28,10 +28,7 @@ const maxTimeout = 5
 
 // hooks inspects the writes that the webhooks of Evergate match, and how the API server calls them.
 func (i *inspection) hooks() {
-	paths, urls := map[string]bool{}, map[string]int{}
-	for _, h := range i.Hooks {
-		urls[h.URL]++
-	}
+	paths := map[string]bool{}
 	for _, h := range i.Hooks {
 		i.rules(h)
 		i.selector(h)
@@ -43,14 +40,8 @@ func (i *inspection) hooks() {
 		i.gap("missing-rule", h, len(missing) > 0 && !paths[h.Path], "no rule matches %s, which %s evaluates",
 			strings.Join(missing, ", "), h.Path)
 		paths[h.Path] = true
-
-		f, calls := i.at("path", h.Ref), text.Count(urls[h.URL], "webhook") // each URL once
-		namespace, name, ofService := h.ServiceOfURL()
-		f.error(urls[h.URL] > 0 && ofService, "it calls the Service %s/%s by the URL %s (%s): API servers do not look names up in "+
-			"the cluster's DNS", namespace, name, h.URL, calls)
-		f.error(urls[h.URL] > 0 && h.URL != "" && !ofService, "it calls the URL %s instead of a Service (%s): preflight cannot "+
-			"check that the URL leads to Evergate, and whether it does while the cluster is down", h.URL, calls)
-		urls[h.URL] = 0
+		i.at("path", h.Ref).error(h.URL != "", "it calls the URL %s instead of a Service: preflight cannot check that the URL leads to "+
+			"Evergate, and whether it does while the cluster is down", h.URL)
 	}
 }
 
@@ -133,7 +124,7 @@ func (i *inspection) selector(h *install.Hook) {
 		return
 	}
 	i.gap("object-selector", h, !install.SelectsAll(h.ObjectSelector), "it has an objectSelector, %s: the author of an object "+
-		"decides by its labels whether Evergate checks it", install.Printable(metav1.FormatLabelSelector(h.ObjectSelector)))
+		"decides by its labels whether Evergate checks it", metav1.FormatLabelSelector(h.ObjectSelector))
 	f, all := i.at("protected-namespace", h.Ref), install.SelectsAll(h.NamespaceSelector)
 	f.error(all, "it has no namespaceSelector")
 	if all {

@@ -107,7 +107,7 @@ func (i *inspection) policyFiles(at install.Ref, path string, files []policy.Fil
 func fileNames(files []policy.File) string {
 	var names []string
 	for _, f := range files {
-		names = append(names, install.Printable(f.Name))
+		names = append(names, f.Name)
 	}
 	return some(names)
 }
@@ -137,7 +137,7 @@ func (i *inspection) namespaces() {
 }
 
 // mirrors inspects whether images are rewritten in a namespace in which their mirror runs. A mirror runs in a namespace
-// if its registry is a Service there (name.namespace.svc) or the host of an Ingress or a route there.
+// if its registry is a Service there (name.namespace.svc) or the host of an Ingress there.
 func (i *inspection) mirrors(ns *corev1.Namespace) {
 	if i.Policy == nil || !i.rewrites(i.NamespaceLabels(ns.Name)) {
 		return
@@ -146,11 +146,6 @@ func (i *inspection) mirrors(ns *corev1.Namespace) {
 	for _, ing := range install.In[*networkingv1.Ingress](i.Objects, ns.Name) {
 		for _, rule := range ing.Spec.Rules {
 			hosts[strings.ToLower(rule.Host)] = true
-		}
-	}
-	for _, route := range install.In[*install.Route](i.Objects, ns.Name) {
-		for _, host := range append(route.Spec.Hostnames, route.Spec.Host) {
-			hosts[strings.ToLower(host)] = true
 		}
 	}
 	places := install.Filter(i.Policy.MirrorPlaces(), func(place string) bool {

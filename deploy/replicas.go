@@ -89,7 +89,7 @@ func (i *inspection) spread(s *install.Server, n int) {
 	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
 		place := s.Pod.NodeSelector[key]
 		f.warn(n > 1 && !counts(apart, key), "its %d replicas are not spread across %s", n, key)
-		f.warn(place != "", "all of them run in one place: it selects only nodes with %s=%s", key, install.Printable(place))
+		f.warn(place != "", "all of them run in one place: it selects only nodes with %s=%s", key, place)
 		f.warn(counts(together, key), "all of them run in one place: a required podAffinity keeps its Pods together by %s", key)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/output"
 )
@@ -103,7 +102,7 @@ func (i *inspection) result() *Report {
 	}
 	counts := map[Severity]*int{Error: &r.Summary.Errors, Warning: &r.Summary.Warnings, Info: &r.Summary.Infos}
 	for _, f := range i.found {
-		if f.Object = f.at.In("%s", joinParts(f.parts)).String(); slices.Contains(r.checked, f.ID) {
+		if f.Object = text.Printable(f.at.In("%s", joinParts(f.parts)).String(), maxMessage); slices.Contains(r.checked, f.ID) {
 			r.Findings = append(r.Findings, f.Finding)
 			*counts[f.Severity]++
 		}
@@ -139,11 +138,11 @@ func (r *Report) TextOf(least Severity, colors text.Colors) string {
 		if f.Severity.rank() > least.rank() {
 			continue
 		}
-		fmt.Fprintf(&b, "%s  %s  %s", color[f.Severity](fmt.Sprintf("%-7s", f.Severity)), f.ID, install.Printable(f.Object))
+		fmt.Fprintf(&b, "%s  %s  %s", color[f.Severity](fmt.Sprintf("%-7s", f.Severity)), f.ID, f.Object)
 		if f.Source != "" {
 			fmt.Fprintf(&b, " (%s)", f.Source)
 		}
-		fmt.Fprintf(&b, "\n         %s\n", install.Printable(f.Message))
+		fmt.Fprintf(&b, "\n         %s\n", f.Message)
 		if f.Severity != Info {
 			fmt.Fprintf(&b, "         why:  %s\n         fix: %s\n", f.Why, f.Fix)
 		}
@@ -180,7 +179,7 @@ func (r *Report) Cases() []output.Case {
 	}
 	levels := map[Severity]output.Level{Error: output.Error, Warning: output.Warning, Info: output.Note}
 	for _, f := range r.Findings {
-		c, object := &cases[slices.Index(r.checked, f.ID)], install.Printable(f.Object)
+		c, object := &cases[slices.Index(r.checked, f.ID)], f.Object
 		message := f.Message
 		if f.Severity != Info {
 			message += "\nwhy: " + f.Why + "\nfix: " + f.Fix

@@ -2,9 +2,15 @@ package deploy
 
 import (
 	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -105,7 +111,7 @@ func (i *inspection) traffic(svc *corev1.Service) {
 	f.error(spec.Type == corev1.ServiceTypeExternalName, "its type is ExternalName: the API server does not call it")
 	for n, port := range spec.Ports {
 		f.error(port.Protocol != "" && port.Protocol != corev1.ProtocolTCP,
-			"the protocol of spec.ports[%d] is %s: the API server calls it over TCP", n, install.Printable(string(port.Protocol)))
+			"the protocol of spec.ports[%d] is %s: the API server calls it over TCP", n, string(port.Protocol))
 	}
 	// kube-proxy ignores Services with either label (k8s.io/kubernetes v1.37.2, pkg/proxy/apis/well_known_labels.go).
 	for _, label := range []string{"service.kubernetes.io/service-proxy-name", corev1.IsHeadlessService} {
@@ -124,11 +130,11 @@ func (i *inspection) traffic(svc *corev1.Service) {
 	f.warn(spec.SessionAffinity == "ClientIP", "its sessionAffinity is ClientIP: each API server calls one replica only")
 	near := *cmp.Or(spec.TrafficDistribution, new(""))
 	f.warn(near != "", "its trafficDistribution is %s: the replicas near the API servers get all calls, and the others do not "+
-		"get any", install.Printable(near))
+		"get any", near)
 	for _, key := range []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints} {
 		value := svc.Annotations[key]
 		f.warn(value != "" && !strings.EqualFold(value, "disabled"),
-			"its annotation %s is %s: the replicas near the API servers may get all calls", key, install.Printable(value))
+			"its annotation %s is %s: the replicas near the API servers may get all calls", key, value)
 	}
 }
 
@@ -151,22 +157,12 @@ func (i *inspection) target(svc *corev1.Service, port int32) {
 		f.error(ok && found != 0 && found != l.Port, "its port %d leads to port %d of %s, which listens on %d", port, found, s.Ref,
 			l.Port)
 	}
-	gets := func(labels map[string]string, pod *corev1.PodSpec) bool {
-		return install.ContainsAll(labels, svc.Spec.Selector) && !slices.ContainsFunc(pod.Containers, install.RunsServe) &&
-			install.PodPort(pod, *target, corev1.ProtocolTCP) != 0
-	}
 	var others []install.Ref
-	var templates []map[string]string
 	for _, d := range install.In[*appsv1.Deployment](i.Objects, svc.Namespace) {
-		if template := d.Spec.Template; gets(template.Labels, &template.Spec) {
-			others, templates = append(others, i.Ref(d)), append(templates, template.Labels)
-		}
-	}
-	for _, p := range install.In[*corev1.Pod](i.Objects, svc.Namespace) {
-		ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		reported := func(set map[string]string) bool { return install.ContainsAll(p.Labels, set) }
-		if !ended && !slices.ContainsFunc(templates, reported) && gets(p.Labels, &p.Spec) {
-			others = append(others, i.Ref(p))
+		template := &d.Spec.Template
+		if install.ContainsAll(template.Labels, svc.Spec.Selector) && !install.Serves(d) &&
+			install.PodPort(&template.Spec, *target, corev1.ProtocolTCP) != 0 {
+			others = append(others, i.Ref(d))
 		}
 	}
 	f.error(len(behind) > 0 && len(others) > 0, "it also sends calls to Pods that do not run evergate serve: %s", refsOf(others))
@@ -249,4 +245,51 @@ func refsOf(refs []install.Ref) string {
 	names := text.Strings(refs)
 	slices.Sort(names)
 	return some(names)
+}
+
+// Dial returns the certificate chain that the server at an address (host:port) serves for a DNS name, leaf first. It
+// does not verify the chain, because the checks do. If a server requires a client certificate, it may close the
+// connection after it has sent its chain. Dial then still returns the chain.
+func Dial(ctx context.Context, address, dnsName string) ([]*x509.Certificate, error) {
+	var chain []*x509.Certificate
+	dialer := tls.Dialer{Config: &tls.Config{
+		ServerName: dnsName,
+		// Dial does not send any data. chain verifies the chain against the caBundle.
+		InsecureSkipVerify: true, //nolint:gosec // see above
+		VerifyConnection: func(s tls.ConnectionState) error {
+			chain = s.PeerCertificates
+			return nil
+		},
+	}}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err == nil {
+		err = conn.Close()
+	}
+	switch {
+	case len(chain) > 0:
+		return chain, nil
+	case err == nil:
+		err = errors.New("it did not send a certificate")
+	}
+	return nil, fmt.Errorf("connect to %s: %w", address, err)
+}
+
+// ServiceOf returns the target of the API server's calls: the DNS name that the certificate has to contain, and the
+// address to dial, which is the cluster IP if it is known.
+func ServiceOf(objects *install.Objects) (dnsName, address string, err error) {
+	joined, err := install.Join(objects)
+	if err != nil {
+		return "", "", err
+	}
+	for _, h := range joined.Hooks {
+		if h.ClientConfig.Service == nil {
+			continue
+		}
+		host := h.DNSName()
+		if h.Called != nil && h.Called.Spec.ClusterIP != corev1.ClusterIPNone {
+			host = cmp.Or(h.Called.Spec.ClusterIP, host)
+		}
+		return h.DNSName(), net.JoinHostPort(host, strconv.Itoa(int(h.Port()))), nil
+	}
+	return "", "", errors.New("no webhook of Evergate calls a Service")
 }

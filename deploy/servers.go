@@ -28,8 +28,9 @@ const (
 	leastMemory  = 6<<20 + 350*50<<10
 	policyMemory = 100 << 20
 
-	// goUnlimited is GOMEMLIMIT if it is not set.
-	goUnlimited = "off"
+	goUnlimited = "off" // GOMEMLIMIT if it is not set
+
+	exitMargin = 5 * time.Second // how long a process may live after the drain and the shutdown, to flush telemetry
 
 	restarts = ": every replica is restarted again and again"
 )
@@ -65,7 +66,7 @@ func (i *inspection) pod(s *install.Server) {
 
 // changed inspects the Pod that the API server would create, and adds the findings that are not about the template too.
 func (i *inspection) changed(s *install.Server, pod *corev1.Pod) {
-	admitted := i.WithPod(s, &pod.Spec)
+	admitted := i.Server(s.Deployment, &pod.Spec)
 	if admitted == nil {
 		return
 	}
@@ -94,7 +95,7 @@ func (i *inspection) listenAddress(s *install.Server) {
 		if l.Host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
 			why = "and each Pod has another address"
 		}
-		f.error(ok && l.Host != "", "--%s is on %s, %s: use --%s=:%d", flag, install.Printable(l.Host), why, flag, l.Port)
+		f.error(ok && l.Host != "", "--%s is on %s, %s: use --%s=:%d", flag, l.Host, why, flag, l.Port)
 	}
 }
 
@@ -122,10 +123,11 @@ func (i *inspection) drain(s *install.Server) {
 	if seconds := s.Pod.TerminationGracePeriodSeconds; seconds != nil {
 		grace = time.Duration(*seconds) * time.Second
 	}
-	need, ok := s.Lifetime()
+	need := s.Settings.DrainTimeout + s.Settings.ShutdownTimeout + exitMargin // the drain starts at SIGTERM
+	ok := s.Settings.Known("drain-timeout", "shutdown-timeout")
 	i.at("grace-period", s.Ref).error(ok && grace < need, "terminationGracePeriodSeconds is %d, and the process may live %v after "+
 		"SIGTERM: --drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
-		s.Settings.DrainTimeout, s.Settings.ShutdownTimeout, install.ExitMargin)
+		s.Settings.DrainTimeout, s.Settings.ShutdownTimeout, exitMargin)
 	f, lc := i.at("pre-stop", s.Process), cmp.Or(s.Container.Lifecycle, &corev1.Lifecycle{})
 	signal := *cmp.Or(lc.StopSignal, new(corev1.SIGTERM))
 	f.error(signal != corev1.SIGTERM && signal != corev1.SIGINT,

@@ -2,20 +2,23 @@ package deploy
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/evergate/evergate/deploy/install"
 )
 
 func TestText(t *testing.T) {
 	r := &Report{Summary: Summary{2, 1, 1, 1}, Findings: []Finding{
-		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "worse\nthan bad", Why: "because", Fix: "do"},
+		{ID: "c", Severity: Error, Object: "Pod z", Message: "worse than bad", Why: "because", Fix: "do"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
 		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
 	}}
-	want := fmt.Sprintf(`error    c  Pod �[31mz
-         worse�than bad
+	want := fmt.Sprintf(`error    c  Pod z
+         worse than bad
          why:  because
          fix: do
 warning  b  Service y (f.yaml:3)
@@ -29,6 +32,16 @@ info     a  Namespace x
 `, len(kinds()))
 	if diff := cmp.Diff(want, r.Text()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Names and values of manifests cannot control a terminal or a pipeline runner.
+func TestPrintable(t *testing.T) {
+	i := &inspection{Install: &install.Install{Objects: install.NewObjects()}, kinds: kinds()}
+	i.at("scope", install.Ref{Kind: "Pod", Name: "\x1b[31mz"}).error(true, "worse\n##[group]%s", strings.Repeat("x", maxMessage))
+	f := i.result().Findings[0]
+	if f.Object != "Pod  [31mz" || !strings.HasPrefix(f.Message, "worse # #[group]x") || len(f.Message) > maxMessage {
+		t.Errorf("%q: %q", f.Object, f.Message)
 	}
 }
 

@@ -53,20 +53,6 @@ func TargetOf(client admissionv1.WebhookClientConfig) Target {
 	return Target{}
 }
 
-// ServiceOfURL returns the namespace and the name of the Service whose DNS name is the host of the URL. ok is false for
-// other hosts.
-func (t Target) ServiceOfURL() (namespace, name string, ok bool) {
-	u, err := url.Parse(t.URL)
-	if err != nil {
-		return "", "", false
-	}
-	parts := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
-	if len(parts) < 3 || parts[2] != "svc" {
-		return "", "", false
-	}
-	return parts[1], parts[0], true
-}
-
 // AsMutating returns a validating webhook as a mutating one, which has the same fields and one more.
 func AsMutating(w *admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook {
 	return admissionv1.MutatingWebhook{

@@ -1,12 +1,10 @@
 // Package install joins the objects of an installation of Evergate: webhook configuration → Service → Deployment → Pod
 // → certificate → policy. Package deploy finds problems in it.
 //
-//	kinds.go        the table of the kinds that are read
-//	objects.go      JSON → objects, strictly decoded, in one store
-//	hook.go         a webhook, mutating or validating, and the rules and selectors by which it is called
-//	server.go       a Deployment that runs evergate serve; environment.go its variables; volumes.go its files
+//	kinds.go        the table of the kinds that are read; objects.go the store
+//	hook.go         a webhook, and the rules and selectors by which it is called
+//	server.go       a Deployment that runs evergate serve; container.go its variables and files
 //	certificate.go  the Certificates of the serving Secrets, and their issuers
-//	install.go      all of them, joined
 package install
 
 import (
@@ -43,10 +41,8 @@ type Install struct {
 
 	PolicyMap *corev1.ConfigMap // of the policy, if there are only native policies
 	Files     []policy.File     // of the policy; with several Deployments, of the one to keep
-	// Policy is nil if the input does not have the policy, if it fails to load, or if it has no entries. Document is its
-	// text.
-	Policy   *policy.Policy
-	Document policy.Document
+	Policy    *policy.Policy    // nil if it is not in the input, fails to load, or has no entries
+	Document  policy.Document   // its text
 }
 
 const noWebhook = "no webhook configuration has the label " + labelName + "=evergate, and no webhook is called *" +
@@ -59,8 +55,7 @@ var (
 		"ConfigMap evergate-policy: add the other manifests of the installation")
 )
 
-// Join joins objects. It returns an error if they do not have an Evergate webhook and are not, or may not be, an
-// installation with only native policies.
+// Join joins objects. It returns an error if they have no Evergate webhook and may not have only native policies.
 func Join(o *Objects) (*Install, error) {
 	i := &Install{Objects: o, All: o.hooks()}
 	i.Hooks = Filter(i.All, func(h *Hook) bool { return h.Ours })
@@ -74,7 +69,6 @@ func Join(o *Objects) (*Install, error) {
 		}
 	} else {
 		i.Live = slices.ContainsFunc(i.Hooks, func(h *Hook) bool { return Live(h.Config) })
-		i.Namespace = i.namespaceOfHooks()
 		i.joinServers()
 	}
 	if len(i.Servers) > 0 {
@@ -90,21 +84,19 @@ func Join(o *Objects) (*Install, error) {
 
 // native returns the native policies and their bindings.
 func (o *Objects) native() (native.Installed, error) {
+	policies := slices.Concat(anys[*admissionv1.ValidatingAdmissionPolicy](o), anys[*admissionv1.MutatingAdmissionPolicy](o))
+	return native.Of(slices.Concat(
+		Filter(policies, func(p any) bool { return native.Exported(p.(metav1.Object)) }),
+		anys[*admissionv1.ValidatingAdmissionPolicyBinding](o), anys[*admissionv1.MutatingAdmissionPolicyBinding](o),
+	)...)
+}
+
+func anys[P Object](o *Objects) []any {
 	var all []any
-	for _, p := range Of[*admissionv1.ValidatingAdmissionPolicy](o) {
+	for _, p := range Of[P](o) {
 		all = append(all, p)
 	}
-	for _, p := range Of[*admissionv1.MutatingAdmissionPolicy](o) {
-		all = append(all, p)
-	}
-	all = Filter(all, func(p any) bool { return native.Exported(p.(metav1.Object)) })
-	for _, b := range Of[*admissionv1.ValidatingAdmissionPolicyBinding](o) {
-		all = append(all, b)
-	}
-	for _, b := range Of[*admissionv1.MutatingAdmissionPolicyBinding](o) {
-		all = append(all, b)
-	}
-	return native.Of(all...)
+	return all
 }
 
 // NativeRef returns the Ref of a native policy or a binding.
@@ -117,44 +109,22 @@ func (i *Install) NativeRef(o *native.Object) Ref {
 	return Ref{Kind: o.GetKind(), Name: o.GetName()}
 }
 
-// namespaceOfHooks returns the namespace that Evergate runs in. It is the namespace of the first Service that a
-// webhook calls, by reference or by the name of the Service in a URL. If webhooks call only other URLs, it is the
-// namespace of the first Deployment that runs evergate serve, or "" if the input does not have such a Deployment.
-func (i *Install) namespaceOfHooks() string {
-	for _, h := range i.Hooks {
-		if s := h.ClientConfig.Service; s != nil {
-			return s.Namespace
-		}
-	}
-	for _, h := range i.Hooks {
-		if namespace, _, ok := h.ServiceOfURL(); ok {
-			return namespace
-		}
-	}
-	for _, d := range Of[*appsv1.Deployment](i.Objects) {
-		if Serves(d) {
-			return d.Namespace
-		}
-	}
-	return ""
-}
-
-// joinServers joins the Deployments. Of several with the same name, only the last counts, as for kubectl apply.
+// joinServers joins the Deployments in the namespace of Evergate. It is the namespace of the first Service that a webhook
+// calls, and if they call only URLs, of the first Deployment that runs evergate serve. Of several Deployments with the
+// same name, only the last counts, as for kubectl apply.
 func (i *Install) joinServers() {
-	for _, d := range Of[*appsv1.Deployment](i.Objects) {
-		switch {
-		case !Serves(d):
-		case d.Namespace != i.Namespace:
+	for _, h := range i.Hooks {
+		i.Namespace = cmp.Or(i.Namespace, cmp.Or(h.ClientConfig.Service, &admissionv1.ServiceReference{}).Namespace)
+	}
+	for _, d := range Filter(Of[*appsv1.Deployment](i.Objects), Serves) {
+		if i.Namespace = cmp.Or(i.Namespace, d.Namespace); d.Namespace != i.Namespace {
 			i.Elsewhere = append(i.Elsewhere, i.Ref(d))
-		default:
-			i.Servers = slices.DeleteFunc(i.Servers, func(other *Server) bool { return other.Name == d.Name })
-			i.Servers = append(i.Servers, i.server(d, &d.Spec.Template.Spec))
+			continue
 		}
+		i.Servers = slices.DeleteFunc(i.Servers, func(other *Server) bool { return other.Name == d.Name })
+		i.Servers = append(i.Servers, i.Server(d, &d.Spec.Template.Spec))
 	}
 }
-
-// WithPod returns a server whose Pods are changed by admission, or nil if they no longer run evergate serve.
-func (i *Install) WithPod(s *Server, pod *corev1.PodSpec) *Server { return i.server(s.Deployment, pod) }
 
 // Main returns the Deployment to keep. It prefers Deployments whose Pods are selected by a Service that webhooks call,
 // among these the Deployment with the name of the Service, and otherwise the first. It is nil without Deployments.
@@ -209,25 +179,20 @@ func (i *Install) joinNative() error {
 var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)
 
 // policyMap returns the ConfigMap of the policy in an installation with only native policies, or nil. No Deployment
-// mounts it, so it is found by its name. If kustomize adds a hash to the name, the ConfigMaps of earlier policies stay
+// mounts it, so it is found by its name. kustomize may add a hash to the name, and the ConfigMaps of earlier policies stay
 // in the cluster. policyMap prefers the policy that the native policies were exported from, and otherwise the newest.
 func (i *Install) policyMap() *corev1.ConfigMap {
+	exported := func(cm *corev1.ConfigMap) int {
+		p, err := policy.Load(Loaded("", VolumeFiles(cm, nil))...)
+		return map[bool]int{true: 1}[err == nil && slices.Contains(i.Native.Hashes(), p.Hash())]
+	}
 	all := Filter(Of[*corev1.ConfigMap](i.Objects), func(cm *corev1.ConfigMap) bool {
 		return policyMapName.MatchString(cm.Name)
 	})
-	exported := Filter(all, func(cm *corev1.ConfigMap) bool {
-		p, err := policy.Load(Loaded("", VolumeFiles(cm, nil))...)
-		return err == nil && slices.Contains(i.Native.Hashes(), p.Hash())
+	slices.SortStableFunc(all, func(b, a *corev1.ConfigMap) int {
+		return cmp.Or(exported(a)-exported(b), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), len(b.Name)-len(a.Name))
 	})
-	if len(exported) > 0 {
-		all = exported
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return slices.MaxFunc(all, func(a, b *corev1.ConfigMap) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(len(b.Name), len(a.Name)))
-	})
+	return append(all, nil)[0]
 }
 
 // KnowsHooks reports whether all webhook configurations of the cluster could be listed.
@@ -238,15 +203,6 @@ func (i *Install) KnowsHooks() bool {
 // Calls reports whether a webhook calls a path.
 func (i *Install) Calls(path string) bool {
 	return slices.ContainsFunc(i.Hooks, func(h *Hook) bool { return h.Path == path })
-}
-
-// Configs yields Evergate's webhook configurations.
-func (i *Install) Configs(yield func(Object) bool) {
-	for n, h := range i.Hooks {
-		if (n == 0 || i.Hooks[n-1].Config != h.Config) && !yield(h.Config) {
-			return
-		}
-	}
 }
 
 // Anchor returns the first webhook or native policy, for findings about the whole installation.

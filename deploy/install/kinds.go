@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/export"
 )
 
@@ -43,30 +45,18 @@ type Kind struct {
 	// Needed is true if preflight would take objects that cannot be listed for absent.
 	Needed bool
 
-	loose bool // any version is read, and unknown fields are not an error
-	add   func(*Objects, manifest) error
-}
-
-// Route has the hosts of a Gateway API route or an OpenShift Route.
-type Route struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Hostnames []string `json:"hostnames"`
-		Host      string   `json:"host"`
-	} `json:"spec"`
+	add func(*Objects, offline.Object) error
 }
 
 // Kinds returns the table of kinds. The plugin, collect.sh and the component preflight read the kinds in this table,
 // and tests compare them with it.
 func Kinds() []Kind {
 	const (
-		admission, cm, gateway = "admissionregistration.k8s.io/v1", "cert-manager.io/v1", "gateway.networking.k8s.io/v1"
-		net, rbac              = "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1"
+		admission, cm = "admissionregistration.k8s.io/v1", "cert-manager.io/v1"
+		net, rbac     = "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1"
 	)
 	needed := func(k Kind) Kind { k.Needed = true; return k }
 	optional := func(k Kind) Kind { k.Optional = true; return k }
-	loose := func(k Kind) Kind { k.Optional, k.loose = true, true; return k }
 	return []Kind{
 		needed(kind[admissionv1.MutatingWebhookConfiguration](admission, "mutatingwebhookconfigurations", Cluster)),
 		needed(kind[admissionv1.ValidatingWebhookConfiguration](admission, "validatingwebhookconfigurations", Cluster)),
@@ -79,12 +69,8 @@ func Kinds() []Kind {
 		kind[corev1.Service]("v1", "services", Cluster),
 		kind[rbacv1.ClusterRoleBinding](rbac, "clusterrolebindings", Cluster),
 		optional(kind[certmanagerv1.ClusterIssuer](cm, "clusterissuers", Cluster)),
-		kind[networkingv1.Ingress](net, "ingresses", Cluster), // a mirror may be behind an Ingress or a route
-		loose(kindOf[Route]("HTTPRoute", gateway, "httproutes", Cluster)),
-		loose(kindOf[Route]("TLSRoute", gateway, "tlsroutes", Cluster)),
-		loose(kindOf[Route]("Route", "route.openshift.io/v1", "routes", Cluster)),
+		kind[networkingv1.Ingress](net, "ingresses", Cluster),
 		needed(kind[corev1.ConfigMap]("v1", "configmaps", Namespace)),
-		kind[corev1.Pod]("v1", "pods", Namespace),
 		kind[corev1.ResourceQuota]("v1", "resourcequotas", Namespace),
 		kind[policyv1.PodDisruptionBudget]("policy/v1", "poddisruptionbudgets", Namespace),
 		kind[autoscalingv2.HorizontalPodAutoscaler]("autoscaling/v2", "horizontalpodautoscalers", Namespace),
@@ -101,53 +87,46 @@ func Kinds() []Kind {
 // kind returns the row of a kind whose name is the name of its Go type.
 func kind[T any, P object[T]](apiVersion, resource string, from Place) Kind {
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", *new(T)), ".")
-	return kindOf[T, P](name, apiVersion, resource, from)
-}
-
-func kindOf[T any, P object[T]](name, apiVersion, resource string, from Place) Kind {
-	k := Kind{Name: name, APIVersion: apiVersion, Resource: resource, From: from}
-	k.add = func(o *Objects, m manifest) error {
+	return Kind{Name: name, APIVersion: apiVersion, Resource: resource, From: from, add: func(o *Objects, m offline.Object) error {
 		is := P(new(T))
-		if err := m.decode(is); err != nil {
+		if err := decode(m, is); err != nil {
 			return err
 		}
-		Add(o, is, m.source)
+		Add(o, is, m.Origin.String())
 		return nil
-	}
-	return k
+	}}
 }
 
 // add reads an object and ignores kinds that are not in the table. kustomize's kinds are an error, because the files
 // next to them are patches and bases that are not applied unchanged.
-func (o *Objects) add(m manifest) error {
-	if sameGroup(m.apiVersion, "kustomize.config.k8s.io/v1beta1") {
-		return fmt.Errorf("%s: preflight does not render a %s: run kubectl kustomize DIRECTORY | evergate preflight -f -",
-			m.source, Printable(short(m.kind)))
+func (o *Objects) add(m offline.Object) error {
+	if sameGroup(m.APIVersion, "kustomize.config.k8s.io/v1beta1") {
+		return m.Errorf("preflight does not render a %s: run kubectl kustomize DIRECTORY | evergate preflight -f -",
+			text.Printable(m.Kind, text.Short))
 	}
-	if m.kind == "Status" && m.apiVersion == "v1" {
+	if m.Kind == "Status" && m.APIVersion == "v1" {
 		return o.addStatus(m)
 	}
 	kinds := Kinds()
 	i := slices.IndexFunc(kinds, func(k Kind) bool {
-		return k.Name == m.kind && sameGroup(k.APIVersion, m.apiVersion)
+		return k.Name == m.Kind && sameGroup(k.APIVersion, m.APIVersion)
 	})
 	switch {
 	case i < 0:
 		return nil
-	case m.apiVersion != kinds[i].APIVersion && !kinds[i].loose:
-		return fmt.Errorf("%s: %s in %s is not supported: use apiVersion: %s", m.source, m.kind, Printable(m.apiVersion),
+	case m.APIVersion != kinds[i].APIVersion:
+		return m.Errorf("%s in %s is not supported: use apiVersion: %s", m.Kind, text.Printable(m.APIVersion, text.Short),
 			kinds[i].APIVersion)
 	}
-	m.loose = kinds[i].loose
 	return kinds[i].add(o, m)
 }
 
 // addStatus reads an answer of the API server. The answer to the probe of its files contains the hash of their
 // policy, which no object contains. The details of an answer to a list contain the resource that could not be listed.
-func (o *Objects) addStatus(m manifest) error {
+func (o *Objects) addStatus(m offline.Object) error {
 	var status metav1.Status
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(m.json, &status); err != nil {
-		return fmt.Errorf("%s: %s: %w", m.source, m.kind, err)
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(m.JSON, &status); err != nil {
+		return m.Errorf("%s: %w", m.Kind, err)
 	}
 	if hash, ok := export.ProbedPolicy(status.Message); ok {
 		o.FilesPolicy = hash

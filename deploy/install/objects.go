@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,7 +52,7 @@ func Read(objects iter.Seq2[offline.Object, error]) (*Objects, error) {
 			continue // the file does not contain manifests
 		}
 		if err == nil {
-			err = all.add(manifest{source: o.Origin.String(), apiVersion: o.APIVersion, kind: o.Kind, json: o.JSON})
+			err = all.add(o)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -143,15 +142,6 @@ func (r Ref) In(format string, args ...any) Ref {
 	return r
 }
 
-// manifest is one object of the input.
-type manifest struct {
-	source     string // FILE:LINE, for findings and errors
-	apiVersion string
-	kind       string
-	loose      bool
-	json       []byte
-}
-
 // sameGroup reports whether two apiVersions are versions of the same API group.
 func sameGroup(a, b string) bool {
 	va, errA := schema.ParseGroupVersion(a)
@@ -159,57 +149,32 @@ func sameGroup(a, b string) bool {
 	return errA == nil && errB == nil && va.Group == vb.Group
 }
 
-// decode reads the manifest as the type of o, strictly. An object of a live cluster may have unknown fields, because
-// the API server may be newer than the types here. The error contains each unknown field, or the first value
-// that cannot be decoded.
-func (m manifest) decode(o Object) error {
-	strict, err := kjson.UnmarshalStrict(m.json, o)
-	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		err = fmt.Errorf("%s: cannot decode %s as %s", mismatch.Field, mismatch.Value, mismatch.Type)
-	}
-	if err != nil {
-		return m.errorf([]string{text.Truncate(err.Error(), maxFault)})
-	}
-	// Items of a PodList do not have a kind.
-	o.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.apiVersion, m.kind))
-	if len(strict) == 0 || m.loose || Live(o) {
-		return nil
-	}
-	var found []string
-	for _, err := range strict {
-		found = append(found, text.Truncate(err.Error(), maxFault))
-	}
-	return m.errorf(found)
-}
-
 // maxFault is the maximum number of bytes of a decoder's error. Errors can contain a field name or a number of any
 // length.
 const maxFault = 240
 
-// errorf returns an error with the place of the manifest, the object and its problems.
-func (m manifest) errorf(found []string) error {
-	var named struct {
-		Metadata struct{ Namespace, Name any }
+// decode reads a manifest as the type of is, strictly. An object of a live cluster may have unknown fields, because the
+// API server may be newer than the types here. The error contains each unknown field, or the first value that cannot be
+// decoded.
+func decode(m offline.Object, is Object) error {
+	faults, err := kjson.UnmarshalStrict(m.JSON, is)
+	// Items of a PodList do not have a kind.
+	is.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(m.APIVersion, m.Kind))
+	if Live(is) {
+		faults = nil
 	}
-	_ = json.Unmarshal(m.json, &named) // without a name, the error contains only the kind
-	object := m.kind
-	if name, ok := named.Metadata.Name.(string); ok {
-		if namespace, ok := named.Metadata.Namespace.(string); ok {
-			name = namespace + "/" + name
-		}
-		object += " " + short(Printable(name))
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("%s: cannot decode %s as %s", mismatch.Field, mismatch.Value, mismatch.Type)
 	}
-	return fmt.Errorf("%s: %s: %s", m.source, object, Printable(strings.Join(found, "; ")))
-}
-
-func short(s string) string { return text.Truncate(s, text.Short) }
-
-// Printable replaces characters that a terminal would interpret, because manifests come from anywhere.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
+	if err != nil {
+		faults = []error{err}
+	}
+	var found []string
+	for _, fault := range faults {
+		found = append(found, text.Truncate(fault.Error(), maxFault))
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return m.Errorf("%s: %s", m, text.Printable(strings.Join(found, "; "), 8*maxFault))
 }

@@ -53,8 +53,8 @@ items:
 		},
 		{
 			name: "an element of a list",
-			text: "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a}, {name: b, image: 1}]}\n",
-			err:  "stdin:1: Pod: spec.containers.image: cannot decode number as string",
+			text: "apiVersion: v1\nkind: Service\nspec: {ports: [{name: a}, {name: 1}]}\n",
+			err:  "stdin:1: Service: spec.ports.name: cannot decode number as string",
 		},
 		{
 			name: "a list in place of an object",
@@ -68,8 +68,8 @@ items:
 		},
 		{
 			name: "a quantity",
-			text: "apiVersion: v1\nkind: Pod\nspec: {containers: [{resources: {limits: {cpu: 1, memory: 512 MB}}}]}\n",
-			err: "stdin:1: Pod: quantities must match the regular expression " +
+			text: "apiVersion: v1\nkind: ResourceQuota\nspec: {hard: {cpu: 1, memory: 512 MB}}\n",
+			err: "stdin:1: ResourceQuota: quantities must match the regular expression " +
 				"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
 		},
 		{
@@ -83,7 +83,7 @@ items:
 			text: "apiVersion: cert-manager.io/v1\nkind: Certificate\nspec: {duration: 90d}\n---\n" +
 				"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {tls.crt: PEM!}\n",
 			err: `stdin:1: Certificate: time: unknown unit "d" in duration "90d"` + "\n" +
-				`stdin:5: Secret a: illegal base64 data at input byte 3`,
+				`stdin:5: document 2: Secret a: illegal base64 data at input byte 3`,
 		},
 		{
 			name: "another version",
@@ -93,10 +93,10 @@ items:
 		},
 		{
 			name: "each error is reported",
-			text: "kind: Pod\n---\napiVersion: v1\nkind: Pod\nspec: {image: a}\n---\napiVersion: v1\nkind: " +
+			text: "kind: Pod\n---\napiVersion: v1\nkind: Service\nspec: {image: a}\n---\napiVersion: v1\nkind: " +
 				"Namespace\nmetadata: {name: a}\n",
 			err: "stdin:1: Pod has no apiVersion: write it next to kind, for example apiVersion: v1\n" +
-				`stdin:3: Pod: unknown field "spec.image"`,
+				`stdin:3: document 2: Service: unknown field "spec.image"`,
 			objects: 1,
 		},
 		{

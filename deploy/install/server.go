@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -55,15 +54,20 @@ func serveArgs(c *corev1.Container) []string {
 	return append([]string{}, words[1:]...)
 }
 
-// server returns a Deployment that runs evergate serve, with the given Pod.
-func (o *Objects) server(d *appsv1.Deployment, pod *corev1.PodSpec) *Server {
+// Server returns a Deployment that runs evergate serve, with the given Pod, which admission may have changed. It is nil
+// if the Pod does not run evergate serve.
+func (o *Objects) Server(d *appsv1.Deployment, pod *corev1.PodSpec) *Server {
 	i := slices.IndexFunc(pod.Containers, RunsServe)
 	if i < 0 {
-		return nil // admission has changed its command
+		return nil
 	}
 	s := &Server{Deployment: d, Pod: pod, Container: &pod.Containers[i], Ref: o.Ref(d)}
 	s.env = newEnvironment(o, d.Namespace, pod, s.Container)
-	s.Settings, s.Rejected = s.env.parse(s.Container)
+	var args []string
+	for _, word := range serveArgs(s.Container) {
+		args = append(args, s.env.expand(word))
+	}
+	s.Settings, s.Rejected = settings.Container{Args: args, Env: s.env.vars, Hidden: s.env.hidden}.Parse()
 	s.Process = s.Ref.In("container %s", s.Container.Name)
 	s.Policy = o.policyFiles(s)
 	s.Budgets = Filter(In[*policyv1.PodDisruptionBudget](o, d.Namespace), func(b *policyv1.PodDisruptionBudget) bool {
@@ -119,16 +123,6 @@ func Scaled(n *intstr.IntOrString, total int, up bool) int {
 		return 0
 	}
 	return v
-}
-
-// ExitMargin is how long a process may live after the drain and the shutdown, to flush telemetry.
-const ExitMargin = 5 * time.Second
-
-// Lifetime returns how long the process may live after SIGTERM. The drain starts at SIGTERM and includes its delay.
-// ok is false if the flags are not known.
-func (s *Server) Lifetime() (lasts time.Duration, ok bool) {
-	return s.Settings.DrainTimeout + s.Settings.ShutdownTimeout + ExitMargin,
-		s.Settings.Known("drain-timeout", "shutdown-timeout")
 }
 
 // Variable returns the value of a variable of the container, or absent if it is not set. A part of the value that is
