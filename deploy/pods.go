@@ -163,7 +163,8 @@ func (m *mesh) value(o metav1.Object) string {
 func (i *inspection) meshes(s *install.Server, run DryRun) {
 	const id, include = "sidecar-injection", "traffic.sidecar.istio.io/includeInboundPorts"
 	ns := cmp.Or(install.Find[*corev1.Namespace](i.Objects, "", s.Namespace), &corev1.Namespace{})
-	template, port := &s.Spec.Template, s.Listens("listen")
+	template := &s.Spec.Template
+	_, port := s.Listener("listen")
 	has := func(list string) bool { return slices.Contains(strings.Split(list, ","), strconv.Itoa(int(port))) }
 	done := map[string]bool{"": s.Pod.HostNetwork}
 	for _, m := range meshes() { // a mesh that one of its values switches off

@@ -17,8 +17,8 @@ func (i *inspection) replicas() {
 	for _, s := range i.Servers {
 		why := ""
 		n, _ := s.Replicas()
-		if scaler := s.Scaler(); scaler != nil {
-			why = ", which is the minimum of " + i.Ref(scaler).String()
+		if s.Scaler != nil {
+			why = ", which is the minimum of " + i.Ref(s.Scaler).String()
 		}
 		i.at("single-replica", s.Ref).add(n < 2, severityIf(closed), "replicas is %d%s", n, why)
 		i.at("duplicate-deployment", s.Ref).warn(s != keep, "it runs evergate serve, and so does %s: remove %s", keep.Ref, s.Ref)

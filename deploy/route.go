@@ -150,12 +150,12 @@ func (i *inspection) target(svc *corev1.Service, port int32) {
 		return
 	}
 	for _, s := range behind {
-		l, ok := s.Listener("listen")
+		_, listens := s.Listener("listen")
 		found := install.PodPort(s.Pod, *target, corev1.ProtocolTCP)
-		f.error(ok && found == 0, "the targetPort of its port %d is %s, and %s does not have a TCP port with this name", port,
+		f.error(listens != 0 && found == 0, "the targetPort of its port %d is %s, and %s does not have a TCP port with this name", port,
 			target.StrVal, s.Ref)
-		f.error(ok && found != 0 && found != l.Port, "its port %d leads to port %d of %s, which listens on %d", port, found, s.Ref,
-			l.Port)
+		f.error(listens != 0 && found != 0 && found != listens, "its port %d leads to port %d of %s, which listens on %d", port, found,
+			s.Ref, listens)
 	}
 	var others []install.Ref
 	for _, d := range install.In[*appsv1.Deployment](i.Objects, svc.Namespace) {
@@ -193,36 +193,26 @@ func (i *inspection) endpoints(svc *corev1.Service) {
 // NetworkPolicies restrict access to the Pods. API servers are not Pods, so a Pod selector cannot allow them.
 // NetworkPolicies do not apply to Pods in the host network.
 func (i *inspection) networkPolicies(s *install.Server) {
-	l, ok := s.Listener("listen")
-	var at install.Ref
-	var message string
-	for _, p := range install.In[*networkingv1.NetworkPolicy](i.Objects, s.Namespace) {
+	_, port := s.Listener("listen")
+	policies := install.Filter(install.In[*networkingv1.NetworkPolicy](i.Objects, s.Namespace), func(p *networkingv1.NetworkPolicy) bool {
 		types := p.Spec.PolicyTypes // without types, a policy restricts ingress
-		if len(types) > 0 && !slices.Contains(types, networkingv1.PolicyTypeIngress) ||
-			!install.Selects(&p.Spec.PodSelector, s.Labels()) {
-			continue
-		}
-		if message == "" {
-			at, message = i.Ref(p), "no NetworkPolicy opens port %d of %s"
-		}
+		return (len(types) == 0 || slices.Contains(types, networkingv1.PolicyTypeIngress)) &&
+			install.Selects(&p.Spec.PodSelector, s.Labels())
+	})
+	for _, p := range policies {
 		for _, rule := range p.Spec.Ingress {
 			addresses := len(rule.From) == 0 || slices.ContainsFunc(rule.From, func(peer networkingv1.NetworkPolicyPeer) bool {
 				return peer.IPBlock != nil
 			})
-			onService := slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool {
-				return h.Called != nil && opens(s, rule.Ports, h.Port())
-			})
-			switch onPort := opens(s, rule.Ports, l.Port); {
-			case onPort && addresses:
+			if addresses && opens(s, rule.Ports, port) {
 				return
-			case onPort:
-				message = "only Pods may reach port %d of %s"
-			case addresses && onService:
-				at, message = i.Ref(p), "it opens the port of the Service, and calls arrive at port %d of %s"
 			}
 		}
 	}
-	i.at("network-policy", at).error(ok && message != "" && !s.Pod.HostNetwork, message, l.Port, s.Ref)
+	if len(policies) > 0 {
+		i.at("network-policy", i.Ref(policies[0])).error(port != 0 && !s.Pod.HostNetwork,
+			"no NetworkPolicy opens port %d of %s to the API servers, which are not Pods", port, s.Ref)
+	}
 }
 
 // opens reports whether the ports of a rule include a TCP port of a server.

@@ -89,13 +89,13 @@ func (i *inspection) listenAddress(s *install.Server) {
 	f := i.at("listen-address", s.Process)
 	f.error(s.Settings.Dev, "with --dev it serves on its own machine only, with a certificate that no API server trusts")
 	for _, flag := range []string{"listen", "ops-listen"} {
-		l, ok := s.Listener(flag)
-		ip, err := netip.ParseAddr(l.Host)
+		host, port := s.Listener(flag)
+		ip, err := netip.ParseAddr(host)
 		why := "which nothing outside the container can reach"
-		if l.Host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
+		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
 			why = "and each Pod has another address"
 		}
-		f.error(ok && l.Host != "", "--%s is on %s, %s: use --%s=:%d", flag, l.Host, why, flag, l.Port)
+		f.error(port != 0 && host != "", "--%s is on %s, %s: use --%s=:%d", flag, host, why, flag, port)
 	}
 }
 
@@ -216,7 +216,8 @@ func (i *inspection) probes(s *install.Server) {
 	if get != nil {
 		f.error(get.Path != "/livez", "its livenessProbe uses the path %q, and /livez reports whether it hangs", get.Path)
 		problem := misdirected(s, get, "ops-listen")
-		waits := problem != "" && s.Listens("listen") != 0 && misdirected(s, get, "listen") == ""
+		_, serving := s.Listener("listen")
+		waits := problem != "" && serving != 0 && misdirected(s, get, "listen") == ""
 		f.warn(waits, "its livenessProbe uses port %d, which is bound only when there is a certificate: use the port of --ops-listen",
 			s.Port(get.Port))
 		f.error(problem != "" && !waits, "its livenessProbe %s"+restarts, problem)
@@ -243,14 +244,14 @@ func misdirected(s *install.Server, get *corev1.HTTPGetAction, flags ...string) 
 	}
 	var served []string
 	for _, flag := range flags {
-		l, ok := s.Listener(flag)
+		_, listens := s.Listener(flag)
 		switch serves := flag == "listen"; {
-		case !ok || l.Port == port && serves == https:
+		case listens == 0 || listens == port && serves == https:
 			return ""
-		case l.Port == port:
+		case listens == port:
 			return fmt.Sprintf("uses port %d with %s, and --%s serves %s there", port, scheme[https], flag, scheme[serves])
 		}
-		served = append(served, fmt.Sprintf("--%s is on %d", flag, l.Port))
+		served = append(served, fmt.Sprintf("--%s is on %d", flag, listens))
 	}
 	return fmt.Sprintf("uses port %d, and %s", port, strings.Join(served, ", and "))
 }

@@ -89,9 +89,9 @@ func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 }
 
 func newHook(w *admissionv1.MutatingWebhook) hook {
-	target := install.TargetOf(w.ClientConfig)
+	path, url := install.TargetOf(w.ClientConfig)
 	h := hook{
-		name: w.Name, policy: *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)), path: target.Path, url: target.URL,
+		name: w.Name, policy: *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)), path: path, url: url,
 		never: export.NeverCalled(w.MatchConditions), ca: certificates(w.ClientConfig.CABundle),
 	}
 	if s := w.ClientConfig.Service; s != nil {

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,34 +24,25 @@ const policyPath = "/validate/policy"
 // reinvocationPolicy, which stays nil.
 type Hook struct {
 	admissionv1.MutatingWebhook
-	Target
-	Config   Object
-	Mutating bool
-	Ours     bool
-	Called   *corev1.Service // nil if the webhook calls a URL, or a Service that is not in the input
-	Ref      Ref
+	Path, URL string // see TargetOf
+	Config    Object
+	Mutating  bool
+	Ours      bool
+	Called    *corev1.Service // nil if the webhook calls a URL, or a Service that is not in the input
+	Ref       Ref
 }
 
-// Target is the server that a webhook calls.
-type Target struct {
-	Path string
-	URL  string // scheme and host; empty if the webhook calls a Service
-}
-
-// TargetOf returns the server that the clientConfig of a webhook calls. Its Path is empty if clientConfig does not set
-// a path.
-func TargetOf(client admissionv1.WebhookClientConfig) Target {
-	switch {
-	case client.URL != nil:
+// TargetOf returns the path and the URL that the clientConfig of a webhook calls. The URL has only a scheme and a host,
+// and is "" if the webhook calls a Service. The path is "" if clientConfig does not set it.
+func TargetOf(client admissionv1.WebhookClientConfig) (path, host string) {
+	if client.URL != nil {
 		u, err := url.Parse(*client.URL)
 		if err != nil { // the API server rejects it
-			return Target{URL: *client.URL}
+			return "", *client.URL
 		}
-		return Target{Path: u.Path, URL: u.Scheme + "://" + u.Host}
-	case client.Service != nil && client.Service.Path != nil:
-		return Target{Path: *client.Service.Path}
+		return u.Path, u.Scheme + "://" + u.Host
 	}
-	return Target{}
+	return *cmp.Or(cmp.Or(client.Service, &admissionv1.ServiceReference{}).Path, new("")), ""
 }
 
 // AsMutating returns a validating webhook as a mutating one, which has the same fields and one more.
@@ -72,10 +64,8 @@ func (o *Objects) hooks() []*Hook {
 				return strings.HasSuffix(w.Name, WebhookSuffix)
 			})
 		for _, w := range webhooks {
-			h := &Hook{
-				MutatingWebhook: w, Target: TargetOf(w.ClientConfig), Config: config, Mutating: mutating, Ours: ours,
-				Ref: o.Ref(config).In("webhook %s", w.Name),
-			}
+			h := &Hook{MutatingWebhook: w, Config: config, Mutating: mutating, Ours: ours, Ref: o.Ref(config).In("webhook %s", w.Name)}
+			h.Path, h.URL = TargetOf(w.ClientConfig)
 			if s := w.ClientConfig.Service; s != nil {
 				h.Called = Find[*corev1.Service](o, s.Namespace, s.Name)
 			}
@@ -107,10 +97,7 @@ func (h *Hook) GuardsPolicy() bool { return h.Ours && h.Path == policyPath }
 
 // Port returns the port of the Service that the webhook calls.
 func (h *Hook) Port() int32 {
-	if p := h.ClientConfig.Service.Port; p != nil {
-		return *p
-	}
-	return 443 // the API's default
+	return *cmp.Or(h.ClientConfig.Service.Port, new(int32(443))) // the API's default
 }
 
 // DNSName returns the name of the Service that the API server requests and that the certificate has to contain.

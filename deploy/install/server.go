@@ -25,12 +25,12 @@ type Server struct {
 	Settings  *settings.Parsed
 	Rejected  []error // errors with which evergate serve rejects its settings
 	Budgets   []*policyv1.PodDisruptionBudget
-	Policy    []policy.File // that it loads, if the input has them
+	Policy    []policy.File                          // that it loads, if the input has them
+	Scaler    *autoscalingv2.HorizontalPodAutoscaler // or nil, also if there are zero replicas, which it leaves
 	Ref       Ref
 	Process   Ref // its container
 
-	env    *environment
-	scaler *autoscalingv2.HorizontalPodAutoscaler // or nil
+	env *environment
 }
 
 // Serves reports whether a Deployment runs evergate serve.
@@ -74,26 +74,17 @@ func (o *Objects) Server(d *appsv1.Deployment, pod *corev1.PodSpec) *Server {
 		return s.Counted(b.Spec.Selector)
 	})
 	for _, a := range In[*autoscalingv2.HorizontalPodAutoscaler](o, s.Namespace) {
-		if a.Spec.ScaleTargetRef.Kind == "Deployment" && a.Spec.ScaleTargetRef.Name == s.Name {
-			s.scaler = a
+		if a.Spec.ScaleTargetRef.Kind == "Deployment" && a.Spec.ScaleTargetRef.Name == s.Name && *cmp.Or(d.Spec.Replicas, new(int32(1))) != 0 {
+			s.Scaler = a
 		}
 	}
 	return s
 }
 
-// Scaler returns the autoscaler that sets the number of replicas, or nil. An autoscaler ignores a Deployment with zero
-// replicas.
-func (s *Server) Scaler() *autoscalingv2.HorizontalPodAutoscaler {
-	if s.Spec.Replicas != nil && *s.Spec.Replicas == 0 {
-		return nil
-	}
-	return s.scaler
-}
-
 // Replicas returns the minimum and the maximum number of replicas.
 func (s *Server) Replicas() (least, most int) {
 	n := s.Spec.Replicas
-	if a := s.Scaler(); a != nil {
+	if a := s.Scaler; a != nil {
 		n, most = a.Spec.MinReplicas, int(a.Spec.MaxReplicas)
 	}
 	least = int(*cmp.Or(n, new(int32(1)))) // the default of both in the API
@@ -135,34 +126,23 @@ func (s *Server) Environment() (problems []string, ignored []error) {
 	return s.env.problems, s.env.vars.Ignored(settings.SetsFlag)
 }
 
-// Listener is an address that the process listens on.
-type Listener struct {
-	Host string // "" for all addresses
-	Port int32
-}
-
-// Listener returns the listener of a flag, listen or ops-listen. ok is false if its port is not known, if evergate serve
-// rejects the address, or with --dev. A host that is not known, such as $(POD_IP), is assumed to be right.
-func (s *Server) Listener(flag string) (l Listener, ok bool) {
+// Listener returns the host, which is "" for all addresses, and the port of a flag, listen or ops-listen. The port is 0 if
+// it is not known, if evergate serve rejects the address, or with --dev. A host that is not known, such as $(POD_IP), is
+// assumed to be right.
+func (s *Server) Listener(flag string) (host string, port int32) {
 	address := s.Settings.Listen
 	if flag == "ops-listen" {
 		address = s.Settings.OpsListen
 	}
-	host, port, err := settings.SplitAddress(address)
-	hostUnknown := strings.Contains(host, settings.Unknown)
-	if hostUnknown {
+	host, number, err := settings.SplitAddress(address)
+	hidden := strings.Contains(host, settings.Unknown)
+	if hidden {
 		host = ""
 	}
-	return Listener{host, int32(port)}, err == nil && !s.Settings.Dev && (hostUnknown || s.Settings.Known(flag))
-}
-
-// Listens returns the port of a flag that is an address, or 0 if it is not known.
-func (s *Server) Listens(flag string) int32 {
-	l, ok := s.Listener(flag)
-	if !ok {
-		return 0
+	if err == nil && !s.Settings.Dev && (hidden || s.Settings.Known(flag)) {
+		port = int32(number)
 	}
-	return l.Port
+	return host, port
 }
 
 // Port resolves a port of the container by name or number. It returns 0 for an unknown name.
