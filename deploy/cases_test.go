@@ -36,6 +36,8 @@ type testCase struct {
 	Change []change `json:"change"` // in this order
 	DryRun *answer  `json:"dryRun"` // for a Pod of the Deployment evergate; nil without a dry run
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
+
+	Answers map[string]Answer `json:"answers"` // of webhooks
 }
 
 // answer is the answer of an API server to a dry run: the reason for a rejection, or a patch that turns the Pod
@@ -49,7 +51,7 @@ type answer struct {
 // options returns the options of the checks of a case.
 func (tt testCase) options(t *testing.T, m manifests) Options {
 	t.Helper()
-	o := Options{Now: now}
+	o := Options{Now: now, Answers: tt.Answers}
 	if tt.DryRun == nil {
 		return o
 	}

@@ -37,7 +37,7 @@ func (i *inspection) trust() {
 		i.at("literal-ca-bundle", i.Ref(config)).error(literal, "its manifest contains a caBundle")
 		value := annotations[certmanagerv1.WantInjectAnnotation]
 		problem := i.injectorProblem(value)
-		if problem != "" && annotations[certmanagerv1.WantInjectFromSecretAnnotation] == "" && !reported[value] {
+		if problem != "" && !i.answers(config) && annotations[certmanagerv1.WantInjectFromSecretAnnotation] == "" && !reported[value] {
 			reported[value] = value != ""
 			i.at("ca-injector", i.Ref(config)).error(true, "%s", problem)
 		}
@@ -51,7 +51,7 @@ func (i *inspection) trust() {
 	for _, h := range i.Hooks {
 		f := i.at("served-chain", h.Ref)
 		switch {
-		case !install.Live(h.Config) || h.ClientConfig.Service == nil:
+		case !install.Live(h.Config) || h.ClientConfig.Service == nil || i.Answers[h.Name].Policy != "":
 		case !hasCA(h):
 			f.error(true, "its caBundle is empty: cert-manager has not injected the CA")
 		case inDate(chain, i.Now): // see expiry for other certificates

@@ -32,6 +32,15 @@ type Options struct {
 	Now     time.Time           // the time at which certificates have to be valid
 	Served  []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
 	DryRuns []DryRun            // the known answers to the creation of a Pod of each Deployment that Serving returns
+	Answers map[string]Answer   // of the webhooks to a dry run with the annotation evergate.dev/hello, by their names
+}
+
+// Answer is the answer of a webhook to a dry run that calls it. All fields are empty if the API server accepts the dry run
+// without an answer of the webhook.
+type Answer struct {
+	Policy    string // the hash of the policy that the webhook has
+	Failed    string // the error of the call
+	NotCalled string // why it was not called
 }
 
 // DryRun is the answer of an API server to the creation of a Pod of a Deployment as a dry run.
@@ -51,7 +60,7 @@ func Check(objects *install.Objects, o Options) (*Report, error) {
 	}
 	i := &inspection{Install: joined, Options: o, kinds: kinds()}
 	for _, inspect := range []func(){
-		i.settings, i.hooks, i.others, i.route, i.trust, i.needs, i.servers, i.replicas, i.certificates, i.policies,
+		i.calls, i.settings, i.hooks, i.others, i.route, i.trust, i.needs, i.servers, i.replicas, i.certificates, i.policies,
 		i.namespaces, i.native, i.bindings,
 	} {
 		inspect()

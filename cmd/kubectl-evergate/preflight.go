@@ -25,9 +25,10 @@ func newPreflight(a *app) *cobra.Command {
 		Use:   "preflight",
 		Short: "Find mistakes in the installation that would break the cluster",
 		Long: `Preflight checks the running installation for mistakes that would break the cluster, like evergate preflight
-does with the output of deploy/collect.sh. It also creates a Pod of the Deployment as a dry run, and reports the answer
-of the API server. It does not change the cluster. docs/preflight.md lists all findings. Objects that you may not read
-are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from Secrets.`,
+does with the output of deploy/collect.sh. It also creates a Pod of the Deployment and an object for each webhook as dry
+runs, and reports the answers. It doesn't change the cluster. docs/preflight.md lists all findings. Objects that you may
+not read are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from
+Secrets.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}
@@ -52,7 +53,11 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	report, err := deploy.Check(objects, deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, objects)})
+	options := deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, objects)}
+	if joined, err := install.Join(objects); err == nil {
+		options.Answers = c.Hello(ctx, joined)
+	}
+	report, err := deploy.Check(objects, options)
 	if err != nil {
 		return err
 	}
