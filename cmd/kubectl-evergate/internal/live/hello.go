@@ -50,9 +50,10 @@ func samples() []sample {
 }
 
 // Hello calls the webhooks of an installation, and returns their answers by the names of the webhooks. It creates objects
-// with the annotation evergate.dev/hello as a dry run, so nothing changes in the cluster.
+// with the annotation evergate.dev/hello as a dry run, so nothing changes in the cluster. It leaves out webhooks for kinds
+// that the cluster does not serve.
 func (c *Cluster) Hello(ctx context.Context, i *install.Install) map[string]deploy.Answer {
-	answers, sent := map[string]deploy.Answer{}, map[string]func(*install.Hook) deploy.Answer{}
+	answers, sent := map[string]deploy.Answer{}, map[string]*call{}
 	for _, h := range i.Hooks {
 		at := slices.IndexFunc(samples(), func(s sample) bool { return s.matchedBy(h) })
 		namespace, name := namespaceOf(i, h), "evergate-hello"
@@ -63,7 +64,7 @@ func (c *Cluster) Hello(ctx context.Context, i *install.Install) map[string]depl
 		case h.NeverCalled() != "":
 			answers[h.Name] = deploy.Answer{NotCalled: "its matchCondition " + h.NeverCalled() + " is never true"}
 		case at < 0:
-			answers[h.Name] = deploy.Answer{NotCalled: "no object of a dry run calls it"}
+			answers[h.Name] = deploy.Answer{NotCalled: "its rules do not match the creation of an object that preflight has"}
 		case namespace == "":
 			answers[h.Name] = deploy.Answer{NotCalled: "no namespace has opted in"}
 		default:
@@ -72,7 +73,9 @@ func (c *Cluster) Hello(ctx context.Context, i *install.Install) map[string]depl
 			if sent[key] == nil {
 				sent[key] = c.hello(ctx, s, namespace, name)
 			}
-			answers[h.Name] = sent[key](h)
+			if !apierrors.IsNotFound(sent[key].err) {
+				answers[h.Name] = sent[key].answer(h)
+			}
 		}
 	}
 	return answers
@@ -108,32 +111,41 @@ func policyName(i *install.Install) string {
 	return "evergate-policy"
 }
 
-// hello creates an object as a dry run. It returns a function that returns the answer of a webhook.
-func (c *Cluster) hello(ctx context.Context, s sample, namespace, name string) func(*install.Hook) deploy.Answer {
-	var said warnings
+// call is a dry run, and what the API server says about it.
+type call struct {
+	warnings warnings
+	err      error
+}
+
+// hello creates an object as a dry run.
+func (c *Cluster) hello(ctx context.Context, s sample, namespace, name string) *call {
 	root := "/apis/"
 	if s.apiVersion == "v1" {
 		root = "/api/"
 	}
 	object := fmt.Sprintf(`{"apiVersion": %q, "kind": %q, "metadata": {"name": %q, "annotations": {%q: ""}}, %s}`,
 		s.apiVersion, s.kind, name, admission.HelloAnnotation, s.fields)
-	err := c.Client.CoreV1().RESTClient().Post().AbsPath(root+s.apiVersion, "namespaces", namespace, s.resource).
+	var made call
+	made.err = c.Client.CoreV1().RESTClient().Post().AbsPath(root+s.apiVersion, "namespaces", namespace, s.resource).
 		Param("dryRun", "All").SetHeader("Content-Type", "application/json").Body([]byte(object)).
-		WarningHandler(&said).Do(ctx).Error()
-	return func(h *install.Hook) deploy.Answer {
-		for _, w := range said {
-			if path, _, hash, ok := admission.ParseHello(w); ok && path == h.Path {
-				return deploy.Answer{Policy: hash}
-			}
+		WarningHandler(&made.warnings).Do(ctx).Error()
+	return &made
+}
+
+// answer returns the answer of a webhook. It is empty if the API server accepts the dry run without an answer.
+func (c *call) answer(h *install.Hook) deploy.Answer {
+	for _, w := range c.warnings {
+		if path, _, hash, ok := admission.ParseHello(w); ok && path == h.Path {
+			return deploy.Answer{Policy: hash}
 		}
-		switch {
-		case err == nil, apierrors.IsAlreadyExists(err): // webhooks are called before the API server finds the other object
-			return deploy.Answer{}
-		case strings.Contains(err.Error(), fmt.Sprintf("failed calling webhook %q", h.Name)):
-			return deploy.Answer{Failed: err.Error()}
-		}
-		return deploy.Answer{NotCalled: err.Error()}
 	}
+	switch {
+	case c.err == nil, apierrors.IsAlreadyExists(c.err): // the API server calls webhooks before it finds the other object
+		return deploy.Answer{}
+	case strings.Contains(c.err.Error(), fmt.Sprintf("failed calling webhook %q", h.Name)):
+		return deploy.Answer{Failed: c.err.Error()}
+	}
+	return deploy.Answer{NotCalled: c.err.Error()}
 }
 
 // warnings keeps the warnings of the API server.

@@ -95,7 +95,7 @@ func TestHello(t *testing.T) {
 	for _, h := range i.Hooks {
 		want := deploy.Answer{Policy: "0123456789ab"}
 		if h.Path == "/validate/services/status" {
-			want = deploy.Answer{NotCalled: "no object of a dry run calls it"}
+			want = deploy.Answer{NotCalled: "its rules do not match the creation of an object that preflight has"}
 		}
 		if diff := cmp.Diff(want, got[h.Name]); diff != "" {
 			t.Errorf("%s: %s", h.Name, diff)
@@ -121,7 +121,7 @@ func TestHelloWithoutAnswer(t *testing.T) {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
-			reason := map[int]string{409: "AlreadyExists", 403: "Forbidden"}[code]
+			reason := map[int]string{404: "NotFound", 409: "AlreadyExists", 403: "Forbidden"}[code]
 			_, _ = fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": %d, "reason": %q,
 "message": %q}`, code, reason, message)
 		}
@@ -141,6 +141,9 @@ func TestHelloWithoutAnswer(t *testing.T) {
 		if diff := cmp.Diff(tt.want, hellos(t, i, status(tt.code, tt.message))[name]); diff != "" {
 			t.Errorf("%d %s: %s", tt.code, tt.message, diff)
 		}
+	}
+	if answer, ok := hellos(t, i, status(404, "not served"))[name]; ok {
+		t.Errorf("a kind that is not served: %+v", answer)
 	}
 	got := hellos(t, manifest(t, ""), status(403, "no"))
 	if want := (deploy.Answer{NotCalled: "no namespace has opted in"}); got[name] != want || len(got) != len(i.Hooks) {
