@@ -31,7 +31,7 @@ import (
 type Options struct {
 	Now     time.Time           // the time at which certificates have to be valid
 	Served  []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
-	DryRuns []DryRun            // the known answers to the creation of a Pod of each Deployment that Serving returns
+	DryRuns []DryRun            // the known answers to the creation of a Pod of each Deployment
 	Answers map[string]Answer   // of the webhooks to a dry run with the annotation evergate.dev/hello, by their names
 }
 

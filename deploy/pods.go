@@ -18,26 +18,11 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Serving returns the Deployments that run evergate serve in the namespace of Evergate.
-func Serving(objects *install.Objects) []*appsv1.Deployment {
-	joined, err := install.Join(objects)
-	if err != nil {
-		return nil // no webhook of Evergate
-	}
-	var all []*appsv1.Deployment
-	for _, s := range joined.Servers {
-		all = append(all, s.Deployment)
-	}
-	return all
-}
-
 // PodOf returns the Pod that the ReplicaSet of a Deployment creates, without its owner and the hash of its template.
 func PodOf(d *appsv1.Deployment) *corev1.Pod {
-	template := d.Spec.Template.DeepCopy()
-	template.GenerateName, template.Namespace = d.Name+"-", d.Namespace
-	return &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: template.ObjectMeta, Spec: template.Spec,
-	}
+	t := d.Spec.Template.DeepCopy()
+	t.GenerateName, t.Namespace = d.Name+"-", d.Namespace
+	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: t.ObjectMeta, Spec: t.Spec}
 }
 
 // dryRun returns the answer of the API server to the creation of a Pod of a Deployment, which may be empty.

@@ -53,11 +53,13 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	options := deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, objects)}
-	if joined, err := install.Join(objects); err == nil {
-		options.Answers = c.Hello(ctx, joined)
+	joined, err := install.Join(objects)
+	if err != nil {
+		return err
 	}
-	report, err := deploy.Check(objects, options)
+	report, err := deploy.Check(objects, deploy.Options{
+		Now: a.now(), DryRuns: a.dryRuns(ctx, c, joined), Answers: c.Hello(ctx, joined),
+	})
 	if err != nil {
 		return err
 	}
@@ -73,16 +75,16 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 }
 
 // dryRuns creates a Pod of each Deployment that runs evergate serve, as a dry run.
-func (a *app) dryRuns(ctx context.Context, c *live.Cluster, objects *install.Objects) []deploy.DryRun {
+func (a *app) dryRuns(ctx context.Context, c *live.Cluster, i *install.Install) []deploy.DryRun {
 	var all []deploy.DryRun
-	for _, d := range deploy.Serving(objects) {
-		answer, err := c.DryRunPod(ctx, d)
+	for _, s := range i.Servers {
+		answer, err := c.DryRunPod(ctx, s.Deployment)
 		if err != nil {
-			a.say("left out: a dry run of a Pod of Deployment %s/%s: %v", d.Namespace, d.Name, err)
+			a.say("left out: a dry run of a Pod of %s: %v", s.Ref, err)
 			continue
 		}
 		all = append(all, deploy.DryRun{
-			Deployment: d.Name, Pod: answer.Pod, Rejected: answer.Rejected, AsController: answer.AsController,
+			Deployment: s.Name, Pod: answer.Pod, Rejected: answer.Rejected, AsController: answer.AsController,
 		})
 	}
 	return all

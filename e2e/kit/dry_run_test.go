@@ -1,7 +1,11 @@
 package kit
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -78,6 +82,34 @@ func TestDryRun(t *testing.T) {
 	if !strings.Contains(out, "warning  "+rejected) || !strings.Contains(out, reason) {
 		t.Errorf("as a user who may create Pods, want a warning with %q:\n%s", reason, out)
 	}
+}
+
+// TestPod checks the commands of docs/preflight.md, which create the Pod of manifests as a dry run.
+func TestPod(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	manifests := c.kubectl(t, "", "kustomize", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	printing := exec.CommandContext(t.Context(), build(t), "preflight", "--pod", "-f", "-")
+	printing.Stdin = strings.NewReader(manifests)
+	pod, err := printing.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kubectl(t, "", "create", "namespace", evergateNamespace)
+	c.kubectl(t, "", "-n", evergateNamespace, "create", "serviceaccount", "evergate")
+	create := []string{
+		"create", "--dry-run=server", "--as=system:serviceaccount:kube-system:replicaset-controller", "-f", "-",
+	}
+	if out := c.kubectl(t, string(pod), create...); !strings.Contains(out, "created (server dry run)") {
+		t.Error(out)
+	}
+	c.kubectl(t, lowLimits, "apply", "-f", "-")
+	await(t, "the Pod is rejected", func(ctx context.Context) bool {
+		cmd := exec.CommandContext(ctx, c.bin.Kubectl(), create...)
+		cmd.Env, cmd.Stdin = append(os.Environ(), "KUBECONFIG="+c.kubeconfig), bytes.NewReader(pod)
+		out, err := cmd.CombinedOutput()
+		return err != nil && strings.Contains(string(out), "maximum memory usage per Container is 256Mi")
+	})
 }
 
 // TestHello checks that a dry run of the plugin calls each webhook through a real API server, except the one for the
