@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -222,6 +223,64 @@ func checkAsked(t *testing.T, file string) {
 			return k.Resource == read
 		}) {
 			t.Errorf("%s is not in the table of kinds", read)
+		}
+	}
+}
+
+// TestJob checks that the component preflight and the chart list the kinds of the table, except Secrets and kinds that
+// kubectl would not find in every cluster.
+func TestJob(t *testing.T) {
+	var cluster, namespace, all []string
+	for _, k := range install.Kinds() {
+		name := k.Resource
+		if group, version, _ := strings.Cut(k.APIVersion, "/"); k.Optional {
+			name += "." + group
+		} else if k.Resource == "horizontalpodautoscalers" {
+			name += "." + version + "." + group
+		}
+		switch {
+		case k.From == install.Named || strings.HasPrefix(k.Resource, "mutatingadmission"):
+			continue
+		case k.From == install.Namespace:
+			namespace = append(namespace, name)
+		default:
+			cluster = append(cluster, name)
+		}
+		all = append(all, k.Resource)
+	}
+	slices.Sort(all)
+	for _, files := range [][]string{
+		{"../kustomize/components/preflight/job.yaml", "../kustomize/components/preflight/rbac.yaml"},
+		{
+			"../charts/evergate/templates/job-evergate-preflight.yaml",
+			"../charts/evergate/templates/clusterrole-evergate-preflight.yaml",
+			"../charts/evergate/templates/role-evergate-preflight.yaml",
+		},
+	} {
+		var listed, granted []string
+		for n, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				joined := regexp.MustCompile(`\\\n *`).ReplaceAllString(string(text), "")
+				for _, arg := range regexp.MustCompile(`- get\n *- "(.*)"`).FindAllStringSubmatch(joined, -1) {
+					listed = append(listed, slices.Sorted(slices.Values(strings.Split(arg[1], ",")))...)
+				}
+				continue
+			}
+			for _, rule := range regexp.MustCompile(`(?s)resources:(.*?)verbs:`).FindAllStringSubmatch(string(text), -1) {
+				granted = append(granted, regexp.MustCompile(`[a-z]+`).FindAllString(rule[1], -1)...)
+			}
+		}
+		want := append(slices.Sorted(slices.Values(cluster)), slices.Sorted(slices.Values(namespace))...)
+		if diff := cmp.Diff(want, listed); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", files[0], diff)
+		}
+		slices.Sort(granted)
+		if diff := cmp.Diff(all, granted); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", files[1:], diff)
 		}
 	}
 }

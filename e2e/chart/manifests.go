@@ -196,7 +196,12 @@ func replaceOp(path, value string) map[string]any {
 func (m *manifests) parameterize(o *object, tree map[string]any) {
 	replaceMarks(tree)
 	if o.kind == "Namespace" { // only Helm reads the annotation
-		tree["metadata"].(map[string]any)["annotations"] = map[string]any{"helm.sh/resource-policy": "keep"}
+		metadata := tree["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		if annotations == nil {
+			annotations = map[string]any{}
+		}
+		annotations["helm.sh/resource-policy"], metadata["annotations"] = "keep", annotations
 	}
 	for _, p := range parameters() {
 		if !p.selects(o.kind, o.name) {
