@@ -1,7 +1,7 @@
 # The Evergate image contains one static binary and nothing else. docs/building.md has the commands.
 
-# The Go toolchain, in the version of go.mod. Releases use a digest, because a tag can be moved.
-ARG GO_IMAGE=docker.io/library/golang:1.26.8-alpine
+# The Go toolchain, in the version of go.mod. The digest pins the image, because a tag can be moved.
+ARG GO_IMAGE=docker.io/library/golang:1.26.8-alpine@sha256:8ac98ca534ac3f51e1f420a1dd2c15e74c75cfa0f23f3ad27eb5d7236c349a0c
 
 # This stage runs on the platform of the build machine and compiles for the target platform, because Go can cross-compile
 # without emulation.

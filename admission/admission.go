@@ -45,11 +45,16 @@ func (k kind[T]) evaluateBy(decide decideFunc[T]) EvaluateFunc {
 		d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
 		if r.Object != nil && isValidated(r.Operation) {
 			if err := decide(p, r, e, d); err != nil {
-				return nil, &review.ContentError{UID: r.UID, Msg: err.Error()}
+				return nil, &review.ContentError{Head: d.head(), Msg: err.Error()}
 			}
 		}
 		return d, nil
 	}
+}
+
+// head returns the head of the review.
+func (d *Decision) head() review.Head {
+	return review.Head{UID: d.UID, Attributes: d.Attributes, DryRun: d.DryRun}
 }
 
 // isValidated reports whether a policy applies to an operation.
@@ -68,12 +73,10 @@ func (w *Webhook) Decide(
 	}
 	d, err := w.Evaluate(rules, body, now, e, stage)
 	if content, ok := errors.AsType[*review.ContentError](err); ok {
-		return w.Unevaluated(p, set, content.UID, content.Msg, !content.Oversized && review.Unchanged(body)), nil
+		return w.Unevaluated(p, set, content.Head, content.Msg, !content.Oversized && review.Unchanged(body)), nil
 	}
 	if err == nil && unknown && isValidated(d.Operation) {
-		u := w.Unevaluated(p, set, d.UID, w.unknownSet(set), review.Unchanged(body))
-		u.Attributes, u.DryRun = d.Attributes, d.DryRun
-		return u, nil
+		return w.Unevaluated(p, set, d.head(), w.unknownSet(set), review.Unchanged(body)), nil
 	}
 	return d, err
 }
@@ -86,8 +89,8 @@ func (w *Webhook) Decide(
 // cannot be read cannot be compared, so such an object could be changed into anything. It can still be deleted. If an
 // update changes nothing that could be evaluated, it causes at most a warning, so the object's finalizers can be
 // removed.
-func (w *Webhook) Unevaluated(p *policy.Policy, set, uid, why string, unchanged bool) *Decision {
-	d := &Decision{UID: uid, Policy: p.Hash()}
+func (w *Webhook) Unevaluated(p *policy.Policy, set string, h review.Head, why string, unchanged bool) *Decision {
+	d := &Decision{UID: h.UID, Attributes: h.Attributes, DryRun: h.DryRun, Policy: p.Hash()}
 	mode := w.strictest(p, set)
 	if unchanged {
 		mode = min(mode, policy.Warn)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
 )
 
 func TestParsePath(t *testing.T) {
@@ -53,7 +54,7 @@ func TestUnevaluated(t *testing.T) {
 		{"", "", false, policy.Off},
 		{"", "", true, policy.Off},
 	} {
-		got := w.Unevaluated(load(t, test.policy), test.set, "1", "why", test.unchanged).Unevaluated.Mode
+		got := w.Unevaluated(load(t, test.policy), test.set, review.Head{}, "why", test.unchanged).Unevaluated.Mode
 		if got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/internal/reload"
+	"github.com/evergate/evergate/internal/text"
 )
 
 // ClientAuth authenticates clients by their certificates. It authenticates each request and not each connection,
@@ -82,6 +83,10 @@ func (a *ClientAuth) Require(next http.Handler) http.Handler {
 	})
 }
 
+// maxReason is the maximum number of bytes of an error of crypto/x509, which may contain names of the client's
+// certificates. The fixed part of each error is shorter.
+const maxReason = 240
+
 // check returns the status of the response to a client, and the reason if the status is not 200.
 func (a *ClientAuth) check(state *tls.ConnectionState, now time.Time) (status int, why string) {
 	if state == nil || len(state.PeerCertificates) == 0 {
@@ -96,12 +101,14 @@ func (a *ClientAuth) check(state *tls.ConnectionState, now time.Time) (status in
 	if t == nil {
 		return http.StatusUnauthorized, "no client certificate is accepted: there is no client CA yet"
 	}
+	name := text.Quote(leaf.Subject.String()) // checkChain bounds its length
 	if err := t.verify(state.PeerCertificates, now); err != nil {
-		return http.StatusUnauthorized, fmt.Sprintf("the client certificate %q is not accepted: %v", leaf.Subject, err)
+		return http.StatusUnauthorized, fmt.Sprintf("the client certificate %s is not accepted: %s", name,
+			text.Truncate(err.Error(), maxReason))
 	}
 	if !a.accepts(leaf) {
-		return http.StatusForbidden, fmt.Sprintf("the client certificate %q does not have any of the names in --client-name",
-			leaf.Subject)
+		return http.StatusForbidden, fmt.Sprintf("the client certificate %s does not have any of the names in --client-name",
+			name)
 	}
 	return http.StatusOK, ""
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"time"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // ParseTLSVersion parses the lowest TLS version to accept: "1.3", or "1.2" for clients that need it.
@@ -15,7 +17,7 @@ func ParseTLSVersion(s string) (uint16, error) {
 	case "1.2":
 		return tls.VersionTLS12, nil
 	}
-	return 0, fmt.Errorf("%q is not a supported TLS version: use 1.3, or 1.2 for clients without 1.3", s)
+	return 0, fmt.Errorf("unknown TLS version %s: use 1.3, or 1.2 for clients without 1.3", text.Quote(s))
 }
 
 // ServerConfig returns the TLS configuration of the serving port. If clients is nil, the server does not request client

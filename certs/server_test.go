@@ -24,7 +24,7 @@ func TestParseTLSVersion(t *testing.T) {
 	}
 	for _, text := range []string{"", "1.1", "TLS1.3"} {
 		_, err := ParseTLSVersion(text)
-		want := `"` + text + `" is not a supported TLS version: use 1.3, or 1.2 for clients without 1.3`
+		want := `unknown TLS version "` + text + `": use 1.3, or 1.2 for clients without 1.3`
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: got %v", text, err)
 		}

@@ -56,6 +56,7 @@ func TestCountersBeginAtZero(t *testing.T) {
 	for _, path := range paths {
 		for _, event := range []string{
 			`operation="CREATE",outcome="denied"`, `operation="UPDATE",outcome="denied"`,
+			`operation="CREATE",outcome="unevaluated"`, `operation="UPDATE",outcome="unevaluated"`,
 			`operation="unknown",outcome="invalid"`, `operation="unknown",outcome="panicked"`,
 			`operation="unknown",outcome="rejected"`, `operation="unknown",outcome="unevaluated"`,
 		} {

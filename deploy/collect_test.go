@@ -227,10 +227,10 @@ func checkAsked(t *testing.T, file string) {
 	}
 }
 
-// TestJob checks that the component preflight and the chart list the kinds of the table, except Secrets and kinds that
-// kubectl would not find in every cluster.
+// TestJob checks that the component preflight lists the kinds of the table, except Secrets and kinds that kubectl would
+// not find in every cluster. charts/test compares the chart with the component.
 func TestJob(t *testing.T) {
-	var cluster, namespace, all []string
+	var cluster, namespace, want []string
 	for _, k := range install.Kinds() {
 		name := k.Resource
 		if group, version, _ := strings.Cut(k.APIVersion, "/"); k.Optional {
@@ -246,41 +246,31 @@ func TestJob(t *testing.T) {
 		default:
 			cluster = append(cluster, name)
 		}
-		all = append(all, k.Resource)
+		want = append(want, k.Resource)
 	}
-	slices.Sort(all)
-	for _, files := range [][]string{
-		{"../kustomize/components/preflight/job.yaml", "../kustomize/components/preflight/rbac.yaml"},
-		{
-			"../charts/evergate/templates/job-evergate-preflight.yaml",
-			"../charts/evergate/templates/clusterrole-evergate-preflight.yaml",
-			"../charts/evergate/templates/role-evergate-preflight.yaml",
-		},
-	} {
-		var listed, granted []string
-		for n, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n == 0 {
-				joined := regexp.MustCompile(`\\\n *`).ReplaceAllString(string(text), "")
-				for _, arg := range regexp.MustCompile(`- get\n *- "(.*)"`).FindAllStringSubmatch(joined, -1) {
-					listed = append(listed, slices.Sorted(slices.Values(strings.Split(arg[1], ",")))...)
-				}
-				continue
-			}
-			for _, rule := range regexp.MustCompile(`(?s)resources:(.*?)verbs:`).FindAllStringSubmatch(string(text), -1) {
-				granted = append(granted, regexp.MustCompile(`[a-z]+`).FindAllString(rule[1], -1)...)
-			}
+	read := func(name string) string {
+		text, err := os.ReadFile("../kustomize/components/preflight/" + name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		want := append(slices.Sorted(slices.Values(cluster)), slices.Sorted(slices.Values(namespace))...)
-		if diff := cmp.Diff(want, listed); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", files[0], diff)
+		return regexp.MustCompile(`\\\n *`).ReplaceAllString(string(text), "")
+	}
+	listed := regexp.MustCompile(`- get\n *- "(.*)"`).FindAllStringSubmatch(read("job.yaml"), -1)
+	for n, names := range [][]string{cluster, namespace} {
+		got := strings.Split(listed[n][1], ",")
+		slices.Sort(got)
+		slices.Sort(names)
+		if diff := cmp.Diff(names, got); diff != "" {
+			t.Errorf("kubectl get (-want +got)\n%s", diff)
 		}
-		slices.Sort(granted)
-		if diff := cmp.Diff(all, granted); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", files[1:], diff)
-		}
+	}
+	var got []string
+	for _, rule := range regexp.MustCompile(`(?s)resources:(.*?)verbs:`).FindAllStringSubmatch(read("rbac.yaml"), -1) {
+		got = append(got, regexp.MustCompile(`[a-z]+`).FindAllString(rule[1], -1)...)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("permissions (-want +got)\n%s", diff)
 	}
 }

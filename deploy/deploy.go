@@ -24,7 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/evergate/evergate/deploy/install"
-	"github.com/evergate/evergate/internal/text"
 )
 
 // Options has the input of the inspections besides the objects.
@@ -68,9 +67,6 @@ func Check(objects *install.Objects, o Options) (*Report, error) {
 	return i.result(), nil
 }
 
-// maxMessage is the maximum number of bytes of a message. Messages can contain values of the manifests.
-const maxMessage = 4096
-
 // inspection collects the findings about an installation.
 type inspection struct {
 	*install.Install
@@ -112,7 +108,7 @@ func (s spot) add(wrong bool, severity Severity, format string, args ...any) {
 	}
 	k := s.i.kinds[s.i.rank(s.id)]
 	f := Finding{ID: s.id, Severity: severity, Source: s.at.Source, Why: k.Why, Fix: k.Fix}
-	f.Message = text.Printable(fmt.Sprintf(format, args...), maxMessage)
+	f.Message = printable(fmt.Sprintf(format, args...))
 	same := slices.IndexFunc(s.i.found, func(other found) bool {
 		return other.at.In("").String() == s.at.In("").String() && other.at.Part != "" && s.at.Part != "" && other.Finding == f
 	})

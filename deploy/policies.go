@@ -121,13 +121,13 @@ func (i *inspection) namespaces() {
 		i.mirrors(ns)
 		set := i.NamespaceLabels(ns.Name)
 		left := slices.ContainsFunc(scopes, func(s install.Scope) bool { return !install.Selects(s.Selector, set) })
-		switch exempt := slices.Contains(protected, ns.Name); {
+		switch {
 		case !install.Live(ns):
-		case !exempt && !left && len(scopes) > 0:
+		case !left && len(scopes) > 0:
 			covered = append(covered, ns.Name)
 		case ns.Labels[optInLabel] == optInEnabled:
 			i.at("coverage", i.Ref(ns)).warn(true, "it has opted in, and is not covered")
-		case !exempt:
+		case !slices.Contains(protected, ns.Name):
 			not = append(not, ns.Name)
 		}
 	}

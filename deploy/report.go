@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/output"
 )
 
@@ -88,13 +89,15 @@ type Summary struct {
 type Report struct {
 	Summary  Summary   `json:"summary"`
 	Findings []Finding `json:"findings"` // never nil: [] in JSON if there are no findings
+	// SkippedFiles lists the files that were not read, by reason.
+	SkippedFiles []offline.SkippedFiles `json:"skippedFiles,omitempty"`
 
 	checked []string // the IDs that were checked
 }
 
 // result returns the report, without findings that are only consequences.
 func (i *inspection) result() *Report {
-	r := &Report{Summary: Summary{Objects: i.Count()}, Findings: []Finding{}}
+	r := &Report{Summary: Summary{Objects: i.Count()}, Findings: []Finding{}, SkippedFiles: i.Skips.Files}
 	for _, k := range i.kinds {
 		if !i.follows(k.ID) {
 			r.checked = append(r.checked, k.ID)
@@ -102,7 +105,7 @@ func (i *inspection) result() *Report {
 	}
 	counts := map[Severity]*int{Error: &r.Summary.Errors, Warning: &r.Summary.Warnings, Info: &r.Summary.Infos}
 	for _, f := range i.found {
-		if f.Object = text.Printable(f.at.In("%s", joinParts(f.parts)).String(), maxMessage); slices.Contains(r.checked, f.ID) {
+		if f.Object = printable(f.at.In("%s", joinParts(f.parts)).String()); slices.Contains(r.checked, f.ID) {
 			r.Findings = append(r.Findings, f.Finding)
 			*counts[f.Severity]++
 		}
@@ -150,6 +153,11 @@ func (r *Report) TextOf(least Severity, colors text.Colors) string {
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
+	if least == Info {
+		for _, line := range offline.SkipLines(nil, r.SkippedFiles) {
+			b.WriteString(line + "\n")
+		}
+	}
 	b.WriteString(r.Summary.text() + "\n")
 	return b.String()
 }
@@ -194,6 +202,12 @@ func (r *Report) Cases() []output.Case {
 		})
 	}
 	return cases
+}
+
+// printable returns s as one line of at most 4,096 bytes, with the escapes of text.Escape, because manifests come from
+// anywhere.
+func printable(s string) string {
+	return text.Escape(strings.ReplaceAll(text.Truncate(s, 4096), "\n", " "))
 }
 
 // oneOf lists alternatives: a or b.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/deploy/install"
+	"github.com/evergate/evergate/offline"
 )
 
 func TestText(t *testing.T) {
@@ -16,7 +17,7 @@ func TestText(t *testing.T) {
 		{ID: "c", Severity: Error, Object: "Pod z", Message: "worse than bad", Why: "because", Fix: "do"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
 		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
-	}}
+	}, SkippedFiles: []offline.SkippedFiles{{Why: "no manifest", Count: 1, Names: []string{"README.md"}}}}
 	want := fmt.Sprintf(`error    c  Pod z
          worse than bad
          why:  because
@@ -28,6 +29,7 @@ warning  b  Service y (f.yaml:3)
 info     a  Namespace x
          found
 
+skipped: 1 file: README.md (no manifest)
 2 objects, %d checks: 1 error, 1 warning, 1 info
 `, len(kinds()))
 	if diff := cmp.Diff(want, r.Text()); diff != "" {
@@ -38,9 +40,9 @@ info     a  Namespace x
 // Names and values of manifests cannot control a terminal or a pipeline runner.
 func TestPrintable(t *testing.T) {
 	i := &inspection{Install: &install.Install{Objects: install.NewObjects()}, kinds: kinds()}
-	i.at("scope", install.Ref{Kind: "Pod", Name: "\x1b[31mz"}).error(true, "worse\n##[group]%s", strings.Repeat("x", maxMessage))
+	i.at("scope", install.Ref{Kind: "Pod", Name: "\x1b[31mz"}).error(true, "worse\n##[group]%s", strings.Repeat("x", 5000))
 	f := i.result().Findings[0]
-	if f.Object != "Pod  [31mz" || !strings.HasPrefix(f.Message, "worse # #[group]x") || len(f.Message) > maxMessage {
+	if f.Object != "Pod \\x1b[31mz" || !strings.HasPrefix(f.Message, "worse #\\x23[group]x") || len(f.Message) > 4200 {
 		t.Errorf("%q: %q", f.Object, f.Message)
 	}
 }

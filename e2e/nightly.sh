@@ -2,15 +2,21 @@
 # Runs the tests that the gate leaves out, part by part, and writes e2e/nightly.md. It skips parts that have passed for this revision, so
 # it continues an interrupted run. Commits that only change reports do not make a new revision.
 #
-#   e2e/nightly.sh              every part: about three hours of two cores
-#   e2e/nightly.sh PART...      incidents, apiservers, calls, traces, matrix, chart, goodput, worst, fuzz, vuln, release
-#   e2e/nightly.sh --check      fails unless every part has passed for this revision: a release starts with it
+#   e2e/nightly.sh              the parts of each night: about two hours of two cores
+#   e2e/nightly.sh --release    also the parts before a release: about two hours more
+#   e2e/nightly.sh PART...      single parts: incidents, calls, … (see below)
+#   e2e/nightly.sh --check      fails unless every part, with the parts before a release, has passed for this revision
+#
+# Three parts take turns, one night after the other: worst tries every tenth row, fuzz a quarter of the targets, and matrix one
+# older version of Kubernetes. The page records which. rows and versions are the whole of worst and matrix.
 #
 # Needs root and the packages that e2e/README.md lists for a cluster. Logs are in build/nightly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-parts=(incidents apiservers calls traces matrix chart goodput worst fuzz vuln release)
+nightly=(incidents calls traces matrix helm objects goodput worst fuzz vuln release)
+parts=("${nightly[@]}" apiservers versions gitops rows)
+night=$(($(date +%s) / 86400)) # the number of the day
 page=e2e/nightly.md
 reports=(':!e2e/nightly.md' ':!e2e/report.md' ':!e2e/report-long.md' ':!docs/compatibility.md')
 logs=build/nightly # release deletes dist
@@ -30,33 +36,45 @@ run() {
     # the hostile peers for five minutes without client certificates and for five minutes with them
     calls) EVERGATE_HOSTILE_PERIOD=5m make test-calls VERBOSE=1 ;;
     traces) make rig jaeger && EVERGATE_E2E_REQUIRED=1 make test-traces VERBOSE=1 ;;
-    matrix) make promtool matrix ;;
-    chart) make rig test-chart test-helm test-gitops ;;
+    matrix) make promtool matrix VERSIONS="$(version)" ;;
+    versions) make promtool matrix ;;
+    helm) make rig test-helm ;;
+    gitops) make rig test-gitops ;;
+    objects) make rig test-objects OBJECTS=200 ;;
     goodput) make goodput ;;
-    worst) make worst ;;
-    fuzz) make fuzz FUZZTIME=1m ;;
+    worst) make worst ROWS=10 ROWS_PART=$((night % 10)) ;;
+    rows) make worst ;;
+    fuzz) make fuzz FUZZTIME=1m FUZZ_GROUPS=4 FUZZ_GROUP=$((night % 4)) ;;
     vuln) make vuln ;;
     release) make release-test ;;
     *) die "unknown part $1: there are ${parts[*]}" ;;
   esac
 }
 
+# version prints the older version of Kubernetes of this night.
+version() {
+  local all
+  mapfile -t all < <(ls tools/rig/versions)
+  echo "${all[night % ${#all[@]}]}"
+}
+
 # figures PART LOG: one line with the results in the log.
 figures() {
   case $1 in
     incidents) echo "$(grep -c '| held |' e2e/report.md) held, $(grep -c '| breaks, as it must |' e2e/report.md) controls broke: [report](report.md)" ;;
-    apiservers | calls | traces | chart) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
-    matrix) awk '/^== Kubernetes/ { version = $3 } /^ok / { printf "%s%s: %s", comma, version, $3; comma = ", " }' "$2" ;;
+    apiservers | calls | traces | helm | gitops | objects) echo "$(grep -c -- '--- PASS' "$2") tests passed, $(grep -c -- '--- FAIL' "$2") failed, $(grep -c -- '--- SKIP' "$2") skipped" ;;
+    matrix | versions) awk '/^== Kubernetes/ { version = $3 } /^ok / { printf "%s%s: %s", comma, version, $3; comma = ", " }' "$2" ;;
     goodput) grep -oE '[0-9.]+ x[0-9]*.*|goodput.*' "$2" | tail -n 1 | tr '|\t' '/ ' ;;
-    worst) tail -n 1 "$2" | tr '|' '/' ;;
-    fuzz) echo "$(grep -cE ' Fuzz[A-Za-z]+$' "$2") targets" ;;
+    worst) echo "part $((night % 10)) of 10: $(tail -n 1 "$2" | tr '|' '/')" ;;
+    rows) tail -n 1 "$2" | tr '|' '/' ;;
+    fuzz) echo "group $((night % 4)) of 4: $(grep -cE ' Fuzz[A-Za-z]+$' "$2") targets" ;;
     vuln) grep -m 1 -oE '[0-9]+ entries' "$2" ;;
     release) echo "$(wc -l <dist/checksums.txt) files, $(du -ch dist/*.gz dist/*.zip dist/*.tgz dist/*.json | tail -n 1 | cut -f 1)" ;;
   esac
 }
 
 # older prints the older versions of Kubernetes, in one line.
-older() { grep -hoE '^	k8s.io/kubernetes v[0-9.]+' e2e/rig/versions/*/go.mod | awk '{ printf "%s%s", comma, $2; comma = ", " }'; }
+older() { grep -hoE '^	k8s.io/kubernetes v[0-9.]+' tools/rig/versions/*/go.mod | awk '{ printf "%s%s", comma, $2; comma = ", " }'; }
 
 row() { [ ! -e $page ] || ! grep -q "^| revision | $revision |$" $page || grep "^| $1 |" $page || true; }
 
@@ -74,7 +92,7 @@ write() {
 | | |
 | --- | --- |
 | revision | $revision |
-| Kubernetes | $(go -C e2e/rig list -m -f '{{.Version}}' k8s.io/kubernetes); \`matrix\`: $(older) |
+| Kubernetes | $(go -C tools/rig list -m -f '{{.Version}}' k8s.io/kubernetes); \`matrix\` and \`versions\`: $(older) |
 | Go | $(go env GOVERSION) |
 | machine | $(nproc) cores, $(grep -oE '[0-9]+' /proc/meminfo | head -n 1) kB, Linux $(uname -r) |
 
@@ -102,7 +120,11 @@ if [ "${1:-}" = --check ]; then
 fi
 
 failed=0
-for part in "${@:-${parts[@]}}"; do
+case ${1:-} in
+  '') set -- "${nightly[@]}" ;;
+  --release) set -- "${parts[@]}" ;;
+esac
+for part; do
   [[ " ${parts[*]} " == *" $part "* ]] || die "unknown part $part: there are ${parts[*]}"
   if [[ ${rows[$part]} == *"| passed |"* ]]; then
     echo "$part: passed already for $revision"

@@ -55,6 +55,58 @@ func TestControllers(t *testing.T) {
 	}
 }
 
+// TestControllerExclusions checks each exclude in the table of docs/policy/solver-accounts.md: without it, a rule of the
+// row denies an object of the controller, and with it, the rule does not.
+func TestControllerExclusions(t *testing.T) {
+	const external, required = "services: [{externalNames: {}", "routes: [{annotations: {required: [{key: team}]}"
+	const service, externalName = "v1, kind: Service, spec: ", "{type: ExternalName, externalName: a.knative-serving.svc}"
+	rows := map[string]struct{ rule, object string }{
+		"Knative":          {external, service + externalName},
+		"Knative Eventing": {external, service + externalName},
+		"Tailscale":        {external, service + externalName},
+		"Knative with `net-gateway-api`": {required,
+			"gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {hostnames: [hello.team-a.svc.cluster.local]}"},
+		"Argo Rollouts with ingress-nginx": {"ingresses: [{tls: {required: true}",
+			"networking.k8s.io/v1, kind: Ingress, spec: {rules: [{host: shop.example}]}"},
+		"Istio with waypoints": {"gateways: [{protocols: {allowed: [HTTPS]}", "gateway.networking.k8s.io/v1, kind: Gateway," +
+			" spec: {gatewayClassName: istio-waypoint, listeners: [{name: mesh, port: 15008, protocol: HBONE}]}"},
+		"Cilium Ingress in dedicated mode": {"services: [{types: {denied: [LoadBalancer]}", service + "{type: LoadBalancer}"},
+		"OpenShift":                        {required, "route.openshift.io/v1, kind: Route, spec: {host: shop.example}"},
+	}
+	page := must(os.ReadFile("../docs/policy/solver-accounts.md"))
+	row := regexp.MustCompile("(?m)^\\| ([^|]+) \\|.*(?:exclude: ({.*})`|The same, with `(.*)`) \\|$")
+	users := regexp.MustCompile(`users: \["(.*)"\]`)
+	found := row.FindAllStringSubmatch(string(page), -1)
+	for _, m := range found {
+		exclude := m[2]
+		if exclude == "" {
+			exclude = `{users: ["` + m[3] + `"]}`
+		}
+		user := "jane"
+		if u := users.FindStringSubmatch(exclude); u != nil {
+			user = strings.ReplaceAll(u[1], "*", "controller")
+		}
+		for _, field := range []string{"", ", exclude: " + exclude} {
+			text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + rows[m[1]].rule + field +
+				", name: r, mode: enforce}]\n"
+			p, err := policy.Load(policy.File{Name: m[1], Data: []byte(text)})
+			if err != nil {
+				t.Errorf("%s: %v", m[1], err)
+				continue
+			}
+			manifest := strings.NewReader("{metadata: {name: a}, apiVersion: " + rows[m[1]].object + "}")
+			got := denials(offline.Review(offline.Options{Policy: p, Namespace: "team-a", User: user},
+				offline.Read([]string{offline.Stdin}, manifest)))
+			if denied := field == ""; denied != (len(got) > 0) {
+				t.Errorf("%s: %q denies %q", m[1], field, got)
+			}
+		}
+	}
+	if len(found) != len(rows) {
+		t.Errorf("the page has %d exclusions, and %d are tested", len(found), len(rows))
+	}
+}
+
 // denials returns the findings that deny an object or its Pods, except findings about hosts.
 func denials(r *offline.Report) (all []string) {
 	for _, result := range r.Results {

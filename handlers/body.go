@@ -25,9 +25,9 @@ const (
 	// that size, so only the first bytes of almost every review are copied. A peer that announces 20 MiB and sends 16
 	// KiB reserves 256 KiB.
 	growth = 16
-	// uidBytes is how much of a body is searched for its uid if the rest is not read or is not JSON. kube-apiserver
-	// writes kind, apiVersion and request.uid first, in 150 bytes.
-	uidBytes = 4 << 10
+	// headBytes is how much of a body is searched for its head if the rest is not read or is not JSON. kube-apiserver
+	// writes kind, apiVersion and request.uid first, in 150 bytes, and the names and the user before the object.
+	headBytes = 4 << 10
 	// maxDiscardBytes is the longest body that is read to its end so that the client reads the response. kube-apiserver
 	// never sends a longer body, and reading one would be work that an attacker can cause.
 	maxDiscardBytes = 64 << 20
@@ -98,26 +98,26 @@ func (e *endpoint) readBody(ctx context.Context, r *http.Request, queue time.Tim
 }
 
 // skipBody reads a body that is over the limit to its end, because the client then reads the response. It returns the
-// uid.
-func skipBody(r *http.Request) (uid string, err error) {
-	first := make([]byte, uidBytes)
+// head of the review.
+func skipBody(r *http.Request) (head review.Head, err error) {
+	first := make([]byte, headBytes)
 	n, err := io.ReadFull(r.Body, first)
 	if err != nil {
-		return "", bodyError(err, int64(n), r.ContentLength)
+		return head, bodyError(err, int64(n), r.ContentLength)
 	}
 	rest, err := io.Copy(io.Discard, r.Body)
 	if err != nil {
-		return "", bodyError(err, int64(n)+rest, r.ContentLength)
+		return head, bodyError(err, int64(n)+rest, r.ContentLength)
 	}
-	uid, ok := review.UID(first)
+	head, ok := review.ReadHead(first)
 	if !ok {
-		return "", &httpError{
+		return head, &httpError{
 			status: http.StatusRequestEntityTooLarge,
 			msg: fmt.Sprintf("the body has %s, at most %s are read, and request.uid is not in its first %d bytes",
-				mebibytes(r.ContentLength), mebibytes(maxReviewBytes), uidBytes),
+				mebibytes(r.ContentLength), mebibytes(maxReviewBytes), headBytes),
 		}
 	}
-	return uid, nil
+	return head, nil
 }
 
 // bodyError returns the error for a body that ended too early. It closes the connection, because the rest of the body

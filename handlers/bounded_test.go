@@ -30,7 +30,7 @@ func TestEvaluationHasADeadline(t *testing.T) {
 				if !effort.Expired() {
 					t.Errorf("%q: its evaluation may take more than %s", query, want)
 				}
-				return nil, &review.ContentError{UID: "705ab4f5", Msg: policy.ErrExpired.Error()}
+				return nil, &review.ContentError{Head: review.Head{UID: "705ab4f5"}, Msg: policy.ErrExpired.Error()}
 			})
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, post(t.Context(), t, "/fake"+query, "{}"))

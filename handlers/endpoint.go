@@ -185,13 +185,13 @@ func encode(d *admission.Decision, warnings ...string) decision {
 // tooLarge decides a review that is not read because of its size. It returns a decision and not an error, because the
 // author of the object chose the size. If a failed call admitted the object, a large object could bypass the policy.
 func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
-	uid, err := skipBody(r)
+	head, err := skipBody(r)
 	if err != nil {
 		return decision{}, err
 	}
 	why := fmt.Sprintf("the review of this object has %s, at most %s are evaluated: make the object smaller",
 		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
-	return encode(e.Unevaluated(e.policies.Current(), chi.URLParam(r, setParam), uid, why, false)), nil
+	return encode(e.Unevaluated(e.policies.Current(), chi.URLParam(r, setParam), head, why, false)), nil
 }
 
 func writeAnswer(w http.ResponseWriter, answer []byte) {

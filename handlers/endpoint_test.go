@@ -129,7 +129,7 @@ func TestAbortHandlerIsPassedOn(t *testing.T) {
 func TestContentIsAnsweredNotFailed(t *testing.T) {
 	const why = "spec.containers[0].image: want a string, got a number"
 	broken := func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
-		return nil, &review.ContentError{UID: "705ab4f5", Msg: why}
+		return nil, &review.ContentError{Head: review.Head{UID: "705ab4f5"}, Msg: why}
 	}
 	for _, mode := range []policy.Mode{policy.Off, policy.Audit, policy.Warn, policy.Enforce} {
 		t.Run(mode.String(), func(t *testing.T) {

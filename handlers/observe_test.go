@@ -120,6 +120,34 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// An object that cannot be evaluated is logged with the same attributes as any other.
+func TestLogOfUnevaluated(t *testing.T) {
+	var entries strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&entries, "- {name: r%d, mode: enforce, externalIPs: {allowed: [0.0.0.0/0]}}\n", i)
+	}
+	f := newFixture(t, "services:\n"+entries.String())
+	h := servingOf(f.Config)
+	addresses := func(n int) string { return `{"spec":{"externalIPs":[` + strings.Repeat(`"10.0.0.1",`, n) + `"::1"]}}` }
+	for content, tt := range map[string]struct{ set, object string }{
+		"need more than 1000000 comparisons": {"", addresses(9999)},
+		"spec.externalIPs[10000]: too large": {"", addresses(10000)},
+		"more than 10000 levels deep":        {"", strings.Repeat(`{"a":`, 10001) + "1" + strings.Repeat("}", 10001)},
+		"spec: want an object":               {"", `{"spec":5}`},
+		"at most 20.0 MiB are evaluated":     {"", `{"a":"` + strings.Repeat("x", 21<<20) + `"}`},
+		`the rule set \"none\"`:              {"/set/none", `{}`},
+	} {
+		before := len(f.log.String())
+		body := reviewOf("", "services", "CREATE", tt.object, "")
+		h.ServeHTTP(httptest.NewRecorder(), post(t.Context(), t, "/validate/services"+tt.set, body))
+		line := f.log.String()[before:]
+		const who = " uid=705ab4f5 operation=CREATE namespace=team-a name=shop user=jane rules=[] policy="
+		if !strings.Contains(line, "msg=denied") || !strings.Contains(line, who) || !strings.Contains(line, content) {
+			t.Errorf("%s: logged %q", content, line)
+		}
+	}
+}
+
 // A line of the log is never longer than 4 KiB, whatever the review contains.
 func TestLogLinesAreShort(t *testing.T) {
 	for _, c := range []string{"x", `"`, `\`, "\x00", "\xff", "\u2028", "ü"} {

@@ -32,7 +32,7 @@ func (s *server) live() error {
 
 // logStuck logs the stuck reviews, to help to find the objects that cause them, and returns their number.
 func (s *server) logStuck(slots *limit.Slots) int {
-	stuck := slots.Stuck(stuckAfter, uidBytes)
+	stuck := slots.Stuck(stuckAfter, headBytes)
 	for _, r := range stuck {
 		s.log.Error("review is stuck", slog.String("path", r.Path), slog.String("uid", uidOf(r.Start)),
 			slog.Duration("after", stuckAfter))
@@ -42,6 +42,6 @@ func (s *server) logStuck(slots *limit.Slots) int {
 
 // uidOf returns the uid of a review that could not be decoded completely, or "" if the first bytes do not contain it.
 func uidOf(body []byte) string {
-	uid, _ := review.UID(body[:min(len(body), uidBytes)])
-	return uid
+	head, _ := review.ReadHead(body[:min(len(body), headBytes)])
+	return head.UID
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/evergate/evergate/admission"
-	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -68,11 +67,19 @@ func (o Object) CreatesNoPods() bool {
 	return false
 }
 
-// isMirrorPod reports whether a Pod is never rewritten because it mirrors a static Pod, whose images are set by a
-// manifest on its node.
-func isMirrorPod(a *admission.Answer) bool {
-	images := a.Rewriting.Images
-	return len(images) > 0 && images[0].Outcome == policy.Ignored
+// OmitsMirrorPod reports whether an answer is about a mirror Pod, which does not count if the user is unknown. The
+// images of a real mirror Pod come from a manifest on its node, and the API server doesn't call the webhooks for nodes.
+// But a tenant can write the same annotation, so the answer counts if the user is known.
+func (d *Decider) OmitsMirrorPod(a *admission.Answer) bool {
+	if a == nil || d.User != "" || len(d.Groups) > 0 {
+		return false
+	}
+	pod, ok := a.Object.(*object.Pod)
+	if !ok {
+		return false
+	}
+	_, ok = pod.Annotations["kubernetes.io/config.mirror"]
+	return ok
 }
 
 // Owner returns the kind and name of the object to fix for a Pod. This is the controller of the Pod, or the

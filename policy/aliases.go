@@ -65,7 +65,7 @@ const (
 	Unchanged    = mirror.Unchanged    // the update does not change this image
 	Malformed    = mirror.Malformed    // the image or its rewritten form is not a valid image reference
 	Denied       = mirror.Denied       // a rule in mode enforce denies the original image, so it is not rewritten
-	Ignored      = mirror.Ignored      // a mirror Pod, or a subresource that cannot change an image
+	Ignored      = mirror.Ignored      // a subresource that cannot change an image
 	NeverPulled  = mirror.NeverPulled  // imagePullPolicy is Never: kubelet looks the image up on the node by its name
 	Placeholder  = mirror.Placeholder  // the image is filled in later, by a controller or by another webhook
 	// Outcomes is the number of outcomes.
@@ -100,6 +100,10 @@ type TemplateImage = images.TemplateImage
 // LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name
 // must have a dot, and its last label must consist of at least two letters or begin with xn--.
 func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
+
+// DefaultGlobbingClasses returns the Ingress classes whose controllers serve names at any depth for *.example in a
+// rule, unless the policy lists them after !.
+func DefaultGlobbingClasses() []string { return claim.DefaultGlobbingClasses() }
 
 // HostAnnotation is an annotation by which objects of a kind claim hosts.
 type HostAnnotation = claim.HostAnnotation

@@ -184,36 +184,7 @@ func (c checkOfMeta[T, P]) Find(obj *T, r *rule.Recorder) {
 	c.findIn(P(obj).Metadata(), P(obj).base(), r)
 }
 
-// annotation is one annotation of an object. lower is its key in lower case.
-type annotation struct{ key, value, lower string }
-
-// sortedAnnotations returns the annotations in m, sorted by key. The same object therefore always has the same findings
-// in the same order.
-func (v *view) sortedAnnotations(m *object.Meta, r *rule.Recorder) []annotation {
-	if v.annotations == nil && len(m.Annotations) > 0 && r.Spend(2*len(m.Annotations)) {
-		v.annotations = make([]annotation, 0, len(m.Annotations))
-		for key, value := range m.Annotations {
-			if v.solver && addedToSolver(key, value) {
-				continue
-			}
-			lower := key
-			if len(key) <= object.MaxAnnotationKey { // no longer key is stored
-				lower = match.LowerASCII(key)
-			}
-			v.annotations = append(v.annotations, annotation{key, value, lower})
-		}
-		slices.SortFunc(v.annotations, func(a, b annotation) int { return strings.Compare(a.key, b.key) })
-	}
-	return v.annotations
-}
-
-// identity returns the identity of a finding about the annotation. It includes the value, because a pre-existing
-// snippet must not exempt a different one.
-func (a annotation) identity(check string) rule.Identity {
-	return rule.Identity{Check: check, Value: a.key, Detail: a.value}
-}
-
-// annotationPath returns the path of an annotation, as users write it.
+// annotationPath returns the path of an annotation in metadata.annotations, as users write it.
 func annotationPath(key string) string {
 	return "metadata.annotations[" + text.QuoteUpTo(object.MaxAnnotationKey, key) + "]"
 }
@@ -222,7 +193,7 @@ func annotationPath(key string) string {
 type annotationsDenied struct{ keys, lower []match.Glob }
 
 func (c annotationsDenied) findIn(m *object.Meta, v *view, r *rule.Recorder) {
-	for _, a := range v.sortedAnnotations(m, r) {
+	for _, a := range v.annotationsInEffect(m, r) {
 		if !r.Spend(rule.StepsOf(len(c.keys), a.key)) {
 			return
 		}
@@ -231,18 +202,24 @@ func (c annotationsDenied) findIn(m *object.Meta, v *view, r *rule.Recorder) {
 			continue
 		}
 		if f := r.TryAdd(a.identity("annotations.denied")); f != nil {
-			f.Path, f.Reason = annotationPath(a.key), "is denied by "+string(c.keys[i])+"; remove it"
+			f.Path, f.Reason = a.path(), "is denied by "+string(c.keys[i])+"; remove it"
 		}
 	}
 }
 
 // annotationsRequired is annotations.required. It finds each required annotation that is missing or whose value does
-// not match its regular expression.
+// not match its regular expression. If a Gateway also has the annotation in spec.infrastructure, both values must
+// match.
 type annotationsRequired struct{ requirements []annotationRequirement }
 
-func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *rule.Recorder) {
+func (c annotationsRequired) findIn(m *object.Meta, v *view, r *rule.Recorder) {
+	const check = "annotations.required"
 	for i := range c.requirements {
-		if !c.requirements[i].check("annotations.required", m, r) {
+		q := &c.requirements[i]
+		key := string(q.Key)
+		value, set := v.infrastructure[key]
+		a := annotation{key: key, value: value, field: infrastructureAnnotations}
+		if !q.check(check, m, r) || set && !q.checkValue(check, a, r) {
 			return
 		}
 	}
@@ -252,21 +229,29 @@ func (c annotationsRequired) findIn(m *object.Meta, _ *view, r *rule.Recorder) {
 // continue.
 func (q *annotationRequirement) check(check string, m *object.Meta, r *rule.Recorder) bool {
 	key := string(q.Key)
-	value, set := m.Annotations[key]
-	if !r.Spend(1) || set && q.Value != nil && !r.Spend(q.Value.Steps(value)) {
+	if value, set := m.Annotations[key]; set {
+		return q.checkValue(check, annotation{key: key, value: value}, r)
+	}
+	if !r.Spend(1) {
 		return false
 	}
-	switch {
-	case !set:
-		if f := r.TryAdd(rule.Identity{Check: check, Value: key}); f != nil {
-			f.Path, f.Reason = annotationPath(key), "is required; set it"
-			if q.Value != nil {
-				f.Reason += " to a value that matches " + q.Value.String()
-			}
+	if f := r.TryAdd(rule.Identity{Check: check, Value: key}); f != nil {
+		f.Path, f.Reason = annotationPath(key), "is required; set it"
+		if q.Value != nil {
+			f.Reason += " to a value that matches " + q.Value.String()
 		}
-	case q.Value != nil && !q.Value.Match(value):
-		if f := r.TryAdd(annotation{key: key, value: value}.identity(check)); f != nil {
-			f.Path, f.Reason = annotationPath(key), text.Quote(value)+" does not match "+q.Value.String()
+	}
+	return true
+}
+
+// checkValue is check for an annotation that is set.
+func (q *annotationRequirement) checkValue(check string, a annotation, r *rule.Recorder) bool {
+	if !r.Spend(1) || q.Value != nil && !r.Spend(q.Value.Steps(a.value)) {
+		return false
+	}
+	if q.Value != nil && !q.Value.Match(a.value) {
+		if f := r.TryAdd(a.identity(check)); f != nil {
+			f.Path, f.Reason = a.path(), text.Quote(a.value)+" does not match "+q.Value.String()
 		}
 	}
 	return true
@@ -277,9 +262,9 @@ func (q *annotationRequirement) check(check string, m *object.Meta, r *rule.Reco
 type annotationsValues struct{ values []annotationValue }
 
 func (c annotationsValues) findIn(m *object.Meta, v *view, r *rule.Recorder) {
-	for a, unmatched := range annotationsWhere(v.sortedAnnotations(m, r), c.values, false, r) {
+	for a, unmatched := range annotationsWhere(v.annotationsInEffect(m, r), c.values, false, r) {
 		if f := r.TryAdd(a.identity("annotations.values")); f != nil {
-			f.Path, f.Reason = annotationPath(a.key), text.Quote(a.value)+" does not match "+unmatched.String()
+			f.Path, f.Reason = a.path(), text.Quote(a.value)+" does not match "+unmatched.String()
 		}
 	}
 }
@@ -289,9 +274,9 @@ func (c annotationsValues) findIn(m *object.Meta, v *view, r *rule.Recorder) {
 type annotationsDeniedValues struct{ values []annotationValue }
 
 func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *rule.Recorder) {
-	for a, denied := range annotationsWhere(v.sortedAnnotations(m, r), c.values, true, r) {
+	for a, denied := range annotationsWhere(v.annotationsInEffect(m, r), c.values, true, r) {
 		if f := r.TryAdd(a.identity("annotations.deniedValues")); f != nil {
-			f.Path = annotationPath(a.key)
+			f.Path = a.path()
 			f.Reason = text.Quote(a.value) + " matches " + denied.String() + ", which is denied"
 		}
 	}

@@ -29,8 +29,10 @@ type document struct {
 	// SharedNamespaces: the shared gateway namespaces. The Gateways in these namespaces may serve the hosts of other
 	// namespaces. In a pattern, * matches any run of characters. Absent: no namespace is a shared gateway namespace.
 	SharedNamespaces claim.SharedNamespaces `yaml:"sharedGatewayNamespaces"`
-	// GlobbingClasses: the Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a class
-	// matches any run of characters. Absent: *.x covers one label for every class.
+	// GlobbingClasses: further Ingress classes whose controllers match *.x in a rule with names at any depth. A * in a
+	// class matches any run of characters. A class after ! matches one label. Absent: *.x covers names at any depth for
+	// the classes alb, azure-application-gateway, azure/application-gateway, gce, gce-internal, haproxy, istio, kong and
+	// nginx, and one label for other classes.
 	GlobbingClasses claim.GlobbingClasses `yaml:"globbingClasses"`
 	// HostAnnotations: annotations that claim hosts, in addition to the known annotations. Absent: only the known
 	// annotations claim hosts.
@@ -66,7 +68,11 @@ func (d *document) Validate() error {
 func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
 		if kind, at := doc.Text("kind"); kind != "" && kind != fileKind {
-			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s", text.Name(kind), fileKind)
+			hint := ""
+			if near := text.Nearest(text.Truncate(kind, text.Short), []string{fileKind, "ConfigMap"}); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s%s", text.Name(kind), fileKind, hint)
 			continue
 		}
 		var part document
@@ -117,7 +123,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 	p.compileSets(sets, c, errs)
 	if errs.Len() == 0 {
 		p.warnings = slices.Concat(
-			d.SharedNamespaces.Warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors),
+			d.SharedNamespaces.Warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors, c.known),
 			p.mirrors.WarnDenied(d.deniedImages), d.Templates.Warnings(p.counts.Pods), d.Exceptions.Warnings(checkNames))
 		p.expiries, p.places = d.expiries(), d.places()
 	}

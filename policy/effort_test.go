@@ -2,10 +2,12 @@ package policy
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -29,44 +31,108 @@ func updated(v reviewed, old any) reviewed {
 // steps returns the number of steps of the evaluation.
 func (v reviewed) steps(t *testing.T) int {
 	t.Helper()
-	p := mustLoad(t, v.rules)
 	var e Effort
-	var err error
+	if err := v.evaluate(t, mustLoad(t, v.rules), &e); err != nil {
+		t.Fatal(err)
+	}
+	return e.Steps()
+}
+
+// testExceeded checks that an evaluation with fewer steps than it needs is an error, and never an answer.
+func (v reviewed) testExceeded(t *testing.T) {
+	t.Helper()
+	const limit = 1_000_000 // of an Effort
+	p, needed := mustLoad(t, v.rules), v.steps(t)
+	for left := range needed + 1 {
+		var e Effort
+		if err := rule.Spend(&e, limit-left); err != nil {
+			t.Fatal(err)
+		}
+		err := v.evaluate(t, p, &e)
+		if left == needed && err != nil || left < needed && (err == nil || !strings.Contains(err.Error(), "comparisons")) {
+			t.Fatalf("%T: with %d of %d steps: %v", v.obj, left, needed, err)
+		}
+	}
+}
+
+// evaluate evaluates the object.
+func (v reviewed) evaluate(t *testing.T, p *Policy, e *Effort) (err error) {
+	t.Helper()
 	v.a.Operation = object.Create
 	if v.old != nil {
 		v.a.Operation = object.Update
 	}
 	switch obj := v.obj.(type) {
 	case rewritten:
-		_, err = p.RewritePod(v.a, obj.Pod, nil, &e)
+		_, err = p.RewritePod(v.a, obj.Pod, nil, e)
 	case *object.Service:
 		old, _ := v.old.(*object.Service)
-		_, err = p.EvaluateService(v.a, obj, old, &e)
+		_, err = p.EvaluateService(v.a, obj, old, e)
 	case *object.Ingress:
 		old, _ := v.old.(*object.Ingress)
-		_, err = p.EvaluateIngress(v.a, obj, old, &e)
+		_, err = p.EvaluateIngress(v.a, obj, old, e)
 	case *object.Route:
 		old, _ := v.old.(*object.Route)
-		_, err = p.EvaluateRoute(v.a, obj, old, &e)
+		_, err = p.EvaluateRoute(v.a, obj, old, e)
 	case *object.Certificate:
 		old, _ := v.old.(*object.Certificate)
-		_, err = p.EvaluateCertificate(v.a, obj, old, &e)
+		_, err = p.EvaluateCertificate(v.a, obj, old, e)
 	case *object.OpenShiftRoute:
 		old, _ := v.old.(*object.OpenShiftRoute)
-		_, err = p.EvaluateOpenShiftRoute(v.a, obj, old, &e)
+		_, err = p.EvaluateOpenShiftRoute(v.a, obj, old, e)
 	case *object.DNSEndpoint:
 		old, _ := v.old.(*object.DNSEndpoint)
-		_, err = p.EvaluateDNSEndpoint(v.a, obj, old, &e)
+		_, err = p.EvaluateDNSEndpoint(v.a, obj, old, e)
+	case *object.Gateway:
+		old, _ := v.old.(*object.Gateway)
+		_, err = p.EvaluateGateway(v.a, obj, old, e)
+	case *object.Grant:
+		old, _ := v.old.(*object.Grant)
+		_, err = p.EvaluateGrant(v.a, obj, old, e)
+	case *object.Workload:
+		old, _ := v.old.(*object.Workload)
+		_, err = p.EvaluateWorkload(v.a, obj, old, e)
 	case *object.Pod:
 		old, _ := v.old.(*object.Pod)
-		_, err = p.EvaluatePod(v.a, obj, old, &e)
+		_, err = p.EvaluatePod(v.a, obj, old, e)
 	default:
 		t.Fatalf("no rules for %T", obj)
 	}
+	return err
+}
+
+// An exceeded Effort is an error for each kind, with and without an old object. TestStepsOfElements tests it for each
+// check.
+func TestExceededEffort(t *testing.T) {
+	text, err := os.ReadFile("../review/reviewtest/costliest/policy.yaml") // it has every check
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Steps()
+	_, rules, _ := strings.Cut(strings.NewReplacer(
+		"$name", "a", "$mode", "enforce", "$glob", "x*x", "$regex", ".*x", "$sources", "quay.io", "$i", "1",
+	).Replace(string(text)), "EvergatePolicy\n")
+	rules, _, _ = strings.Cut(rules, "exceptions:")
+	meta := object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "a.example,b.example"}}
+	host := []string{"a.example"}
+	gateway, routes := withListeners("a.example", "b.example"), createPod
+	gateway.Meta, routes.Resource = meta, httpRoutes
+	for _, v := range []reviewed{
+		{obj: imagePod("quay.io/x", "nginx")},
+		{obj: rewritten{imagePod("quay.io/x", "nginx")}},
+		{obj: workload(template("quay.io/x", "nginx"))},
+		{obj: &object.Ingress{Meta: meta, Rules: []object.IngressRule{{Host: "a.example"}}}},
+		{obj: &object.Service{Meta: meta, Type: "LoadBalancer", Ports: make([]object.ServicePort, 1)}},
+		{obj: &object.Route{Meta: meta, Hostnames: host, Rules: make([]object.RouteRule, 1)}, a: routes},
+		{obj: &object.OpenShiftRoute{Meta: meta, Host: "a.example"}},
+		{obj: &gateway},
+		{obj: grantOf([]string{"a"}, "x")},
+		{obj: &object.Certificate{DNSNames: host}},
+		{obj: &object.DNSEndpoint{Meta: meta}},
+	} {
+		v.rules, v.a.Namespace = rules, "team-a"
+		v.testExceeded(t)
+		updated(v, v.obj).testExceeded(t)
+	}
 }
 
 // Each further element that a check reads, and each further pattern that it is compared with, takes a known number of
@@ -239,7 +305,7 @@ func TestStepsOfElements(t *testing.T) {
 		"bytes of a common name": {8 + 1, func(n int) reviewed { // to read it, to look it up
 			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{CommonName: "-" + strings.Repeat(".x", 16*n)}}
 		}},
-		"bytes of a subject": {8, func(n int) reviewed {
+		"attributes of a subject": {9, func(n int) reviewed {
 			return reviewed{rules: rules(1, "certificates", "hosts: {denied: [a]}"), obj: &object.Certificate{LiteralSubject: strings.Repeat("O=a.bcd,", 4*n)}}
 		}},
 		"the same name of a Certificate": {1, func(n int) reviewed { // one claim
@@ -334,7 +400,7 @@ func TestStepsOfElements(t *testing.T) {
 		"rules: externalIPs": {12, func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "externalIPs: {allowed: []}"), obj: &object.Service{ExternalIPs: each(10, "%d")}}
 		}},
-		"rules: ranges": {32, func(n int) reviewed {
+		"rules: ranges": {13 + len(ClientAnnotations()), func(n int) reviewed {
 			return reviewed{rules: rules(n, "services", "loadBalancerSourceRanges: {allowed: ['::/0']}"), obj: ranges(each(10, "::%d/128"))}
 		}},
 		"rules: points": {12, func(n int) reviewed {
@@ -344,8 +410,19 @@ func TestStepsOfElements(t *testing.T) {
 			value := strings.Repeat(",", 3200)
 			return reviewed{rules: rules(n, "services", "hosts: {max: 1}"), obj: &object.Service{Meta: annotated([]string{domainName}, value)}}
 		}},
-		"bytes of conditions": {4, func(n int) reviewed {
-			value := "[" + strings.Repeat("{}, ", n) + "{}]"
+		"empty elements of an annotation": {33, func(n int) reviewed {
+			return service("hosts: {max: 1}", &object.Service{Meta: annotated([]string{domainName}, strings.Repeat(",", 32*n))})
+		}},
+		"bytes of an annotation in eskip": {9, func(n int) reviewed {
+			return ingress("hosts: {max: 1}", &object.Ingress{Meta: annotated([]string{"zalando.org/skipper-routes"}, strings.Repeat("x", 32*n))})
+		}},
+		"hosts with www": {2, func(n int) reviewed { // to read each of them, and again for the annotation
+			ing := hosts(each(n, "*.h%d"))
+			ing.Meta = annotated([]string{"nginx.ingress.kubernetes.io/from-to-www-redirect"}, "true")
+			return ingress("hosts: {max: 1000}", ing)
+		}},
+		"bytes of conditions": {33, func(n int) reviewed {
+			value := "[" + strings.Repeat("{},     ", 4*n) + "{}]"
 			ing := &object.Ingress{Meta: annotated([]string{"alb.ingress.kubernetes.io/conditions.a"}, value)}
 			return ingress("hosts: {max: 1}", ing)
 		}},
@@ -386,6 +463,7 @@ func TestStepsOfElements(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			test.of(2).testExceeded(t)
 			const n = 50
 			if got := test.of(2*n).steps(t) - test.of(n).steps(t); got != n*test.want {
 				t.Errorf("%d more take %d steps, want %d", n, got, n*test.want)

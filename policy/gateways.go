@@ -86,7 +86,9 @@ type gatewayView struct {
 	addresses []address // see gatewayIPs
 }
 
-func viewGateway(g *object.Gateway) gatewayView { return gatewayView{Gateway: g} }
+func viewGateway(g *object.Gateway) gatewayView {
+	return gatewayView{Gateway: g, view: view{infrastructure: g.InfrastructureAnnotations}}
+}
 
 // gatewayRules compiles the rules for Gateways and ListenerSets.
 func gatewayRules(b *blocks, c *compilation) rules {

@@ -377,6 +377,51 @@ func TestGatewayRatchet(t *testing.T) {
 	}
 }
 
+// Every check of annotations reads the annotations that a controller puts on the Service of a Gateway. An annotation
+// that an update moves from one field to the other is new, because another object gets it.
+func TestGatewayAnnotationsInEffect(t *testing.T) {
+	const key = "Example.com/x"
+	at := map[string]func(value string) object.Gateway{
+		"metadata.annotations": func(value string) object.Gateway {
+			return object.Gateway{Meta: object.Meta{Annotations: map[string]string{key: value}}}
+		},
+		infrastructureAnnotations: func(value string) object.Gateway {
+			return object.Gateway{
+				Meta:                      object.Meta{Annotations: map[string]string{key: "ok"}},
+				InfrastructureAnnotations: map[string]string{key: value},
+			}
+		},
+	}
+	for check, test := range map[string]struct{ rule, found string }{
+		"denied":       {`{denied: ["example.com/x"]}`, `is denied by example.com/x; remove it`},
+		"required":     {`{required: [{key: Example.com/x, value: ok}]}`, `"bad" does not match ok`},
+		"values":       {`{values: [{key: "*/x", value: ok}]}`, `"bad" does not match ok`},
+		"deniedValues": {`{deniedValues: [{key: "*/x", value: bad}]}`, `"bad" matches bad, which is denied`},
+	} {
+		p := mustLoad(t, gatewaysRule("annotations: "+test.rule))
+		for field, with := range at {
+			bad, good := with("bad"), with("ok")
+			want := `r/annotations.` + check + `: ` + field + `["Example.com/x"]: ` + test.found
+			got := sentences(must(p.EvaluateGateway(createGateway, &bad, nil, nil)))
+			if len(got) == 0 || got[len(got)-1] != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if got := must(p.EvaluateGateway(createGateway, &good, nil, nil)); check != "denied" && len(got) > 0 {
+				t.Errorf("%s: a good annotation: %v", check, sentences(got))
+			}
+			for from, without := range at {
+				old := without("bad")
+				update := createGateway
+				update.Operation = object.Update
+				all := must(p.EvaluateGateway(update, &bad, &old, nil))
+				if last := all[len(all)-1]; last.Existed != (from == field) {
+					t.Errorf("%s: from %s to %s: existed is %v", check, from, field, last.Existed)
+				}
+			}
+		}
+	}
+}
+
 // The evaluation of a Gateway by every check takes a limited number of steps for each of its elements.
 func TestGatewayEffort(t *testing.T) {
 	p := mustLoad(t, gatewaysRule(`hosts: {required: true, allowed: ["**.ok.example"], denied: [no.example], wildcards: deny, max: 1}

@@ -92,6 +92,8 @@ func TestGrantRatchet(t *testing.T) {
 		"a good one added": {namespaces, grantOf(from("a"), "x"), grantOf(from("a", "ok"), "x"), nil},
 		"a bad one added": {namespaces, grantOf(from("a"), "x"), grantOf(from("a", "b"), "x"), []string{
 			`r/from.namespaces: spec.from[1].namespace: "b" is not allowed; allowed: ok`}},
+		"a bad one added before another": {namespaces, grantOf(from("a"), "x"), grantOf(from("b", "a"), "x", "y"), []string{
+			`r/from.namespaces: spec.from[0].namespace: "b" is not allowed; allowed: ok`}},
 		"another kind": {namespaces, grantOf(from("a"), "x"), withKind(grantOf(from("a"), "x"), "Gateway"), []string{
 			`r/from.namespaces: spec.from[0].namespace: "a" is not allowed; allowed: ok`}},
 		"more is granted to a bad one": {namespaces, grantOf(from("a", "ok"), "x"), grantOf(from("a", "ok"), "x", "y"), []string{

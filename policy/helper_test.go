@@ -118,6 +118,3 @@ func mirrorText(name, sources, mirror string, more ...string) string {
 const digest256 = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 var digest512 = "sha512:" + strings.Repeat("0123456789abcdef", 8)
-
-// mirrorPodAnnotation marks the mirror Pod of a static Pod.
-const mirrorPodAnnotation = "kubernetes.io/config.mirror"

@@ -45,6 +45,23 @@ func TestSentencesOfClaims(t *testing.T) {
 				`r/hosts.wildcards: metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]: "~^x" may cover every host; write each host out`,
 			},
 		},
+		"a record": {
+			&object.Ingress{
+				Meta:  object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/target": "192.0.2.1"}},
+				Rules: []object.IngressRule{{Host: "*.a.example"}, {Host: "a.example"}}, TLS: []object.IngressTLS{{Hosts: []string{"*.b.example"}}},
+			},
+			[]string{
+				`r/hosts.allowed: spec.rules[0].host: "*.a.example" is not allowed; allowed: *.example`,
+				`r/hosts.allowed: spec.tls[0].hosts[0]: "*.b.example" is not allowed; allowed: *.example`,
+				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/target"]: "*.a.example" (names at any depth) is not allowed; allowed: *.example`,
+				`r/hosts.allowed: metadata.annotations["external-dns.kubernetes.io/target"]: "*.b.example" (names at any depth) is not allowed; allowed: *.example`,
+				`r/hosts.wildcards: spec.rules[0].host: "*.a.example" is a wildcard, which is denied; write each host out`,
+				`r/hosts.wildcards: spec.tls[0].hosts[0]: "*.b.example" is a wildcard, which is denied; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/target"]: "*.a.example" (names at any depth) is a wildcard, which is denied; write each host out`,
+				`r/hosts.wildcards: metadata.annotations["external-dns.kubernetes.io/target"]: "*.b.example" (names at any depth) is a wildcard, which is denied; write each host out`,
+				`r/hosts.max: spec.rules: has 3 different hosts; at most 2 are allowed`,
+			},
+		},
 		"any depth": {
 			&object.Ingress{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "*.example"}}, Rules: []object.IngressRule{{Host: "a.example"}}},
 			[]string{
@@ -60,6 +77,57 @@ func TestSentencesOfClaims(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A wildcard whose DNS record has a target claims names at any depth, under each prefix and for each check of hosts.
+func TestRecordsWithTargets(t *testing.T) {
+	const rule = "annotationPrefixes: {externalDNS: [dns.corp.example]}\ningresses: [{name: r, mode: enforce, hosts: {%s}}]\n"
+	const owners = "owners: [{name: o, mode: enforce, hosts: [y.x.a.example], namespaces: []}]\n"
+	for _, test := range []struct {
+		policy, host, key, value string
+		findings                 int
+	}{
+		{`allowed: ["*.a.example"]`, "*.a.example", "external-dns.kubernetes.io/target", "192.0.2.1", 1},
+		{`allowed: ["*.a.example"]`, "*.a.example", "external-dns.alpha.kubernetes.io/Target", " ", 1},
+		{`allowed: ["*.a.example"]`, "*.a.example", "dns.corp.example/target", "x", 1},
+		{`allowed: ["*.a.example"]`, "*.a.example", "dns.example/target", "x", 0},
+		{`allowed: ["*.a.example"]`, "*.a.example", "external-dns.kubernetes.io/target", "", 0},
+		{`allowed: ["*.a.example"]`, "b.a.example", "external-dns.kubernetes.io/target", "x", 0},
+		{`allowed: ["**.a.example"]`, "*.a.example", "external-dns.kubernetes.io/target", "x", 0},
+		{`denied: [y.x.a.example]`, "*.a.example", "external-dns.kubernetes.io/target", "x", 1},
+		{owners, "*.a.example", "external-dns.kubernetes.io/target", "x", 1},
+		{owners, "*.a.example", "external-dns.kubernetes.io/ttl", "x", 0},
+	} {
+		text := owners
+		if test.policy != owners {
+			text = strings.Replace(rule, "%s", test.policy, 1)
+		}
+		ing := withHosts(test.host)
+		ing.Annotations = map[string]string{test.key: test.value}
+		if found := must(mustLoad(t, text).EvaluateIngress(creating, ing, nil, nil)); len(found) != test.findings {
+			t.Errorf("%+v: %v", test, sentences(found))
+		}
+	}
+}
+
+// Configuration text for nginx claims every host if it can end its block, name hosts, or run code.
+func TestNginxConfiguration(t *testing.T) {
+	p := mustLoadIngressRule(t, `hosts: {allowed: [a.example]}`)
+	for text, claims := range map[string]bool{
+		"": false, "proxy_set_header A b; return 403;\nmore_set_headers 'A: value of a';": false,
+		"}": true, "if ($a) { return 403; }": true, "server_name x;": true, `"server_name" x;`: true, "listen 80 default_server;": true,
+		"include /tmp/x;": true, "access_by_lua '';": true, "js_content a.b;": true, "perl_set $a b;": true,
+	} {
+		for _, key := range []string{
+			"nginx.ingress.kubernetes.io/server-snippet", "nginx.ingress.kubernetes.io/Configuration-snippet", "nginx.org/server-snippets",
+		} {
+			ing := withHosts("a.example")
+			ing.Annotations = map[string]string{key: text}
+			if found := must(p.EvaluateIngress(creating, ing, nil, nil)); len(found) > 0 != claims {
+				t.Errorf("%s: %q: %v, want a claim: %t", key, text, sentences(found), claims)
+			}
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *safety) UnmarshalText(b []byte) error {
 type ingressNginxMaxRisk struct{ limit nginxRisk }
 
 func (c ingressNginxMaxRisk) Find(ing *ingressView, r *rule.Recorder) {
-	for _, a := range ing.sortedAnnotations(&ing.Meta, r) {
+	for _, a := range ing.annotationsInEffect(&ing.Meta, r) {
 		if !r.Spend(len(ing.known.NginxPrefixes())) {
 			return
 		}
@@ -82,7 +82,7 @@ func (c ingressNginxMaxRisk) Find(ing *ingressView, r *rule.Recorder) {
 			if !known {
 				found = "is not in ingress-nginx's list of risks, so it counts as " + risk.String()
 			}
-			f.Path, f.Reason = annotationPath(a.key), found+"; at most "+c.limit.String()+" is allowed"
+			f.Path, f.Reason = a.path(), found+"; at most "+c.limit.String()+" is allowed"
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (ingressNginxRewriteTarget) Find(ing *ingressView, r *rule.Recorder) {
 			continue
 		}
 		if f := r.TryAdd(a.identity("ingressNginx.rewriteTarget")); f != nil {
-			f.Path = annotationPath(a.key)
+			f.Path = a.path()
 			f.Reason = text.Quote(a.value) + " contains '?', which can make nginx up to 1.30.0 write beyond a buffer " +
 				"(CVE-2026-42945); leave it out"
 		}

@@ -11,9 +11,9 @@ import (
 
 // tlsRules is the tls field of an ingresses entry.
 type tlsRules struct {
-	// Required: true means that an Ingress must have spec.tls, with a host or a Secret in at least one of its elements. An
-	// Ingress also passes if the controller of its class takes certificates from annotations and the annotations make the
-	// controller serve only TLS.
+	// Required: true means that an Ingress must be served only over TLS. For classes whose controllers Evergate knows,
+	// the annotations of the Ingress decide together with spec.tls. For other classes, spec.tls must have a host or a
+	// Secret in at least one of its elements.
 	Required bool `yaml:"required"`
 	// CoversHosts: true means that spec.tls must contain each host of an Ingress, or the wildcard one label above it. If
 	// annotations set the certificate and spec.tls is absent, the hosts are not compared.
@@ -37,10 +37,10 @@ func (t *tlsRules) checks() []rule.Check[ingressView] {
 	}
 	var checks []rule.Check[ingressView]
 	if t.Required {
-		checks = append(checks, tlsRequired{})
+		checks = append(checks, tlsRequired{TLSClasses()})
 	}
 	if t.CoversHosts {
-		checks = append(checks, tlsCoversHosts{})
+		checks = append(checks, tlsCoversHosts{TLSClasses()})
 	}
 	if t.AllowHTTP {
 		checks = append(checks, tlsAllowHTTP{})
@@ -48,27 +48,30 @@ func (t *tlsRules) checks() []rule.Check[ingressView] {
 	return checks
 }
 
-// tlsRequired is tls.required. It finds an Ingress without spec.tls. It also finds an Ingress whose elements of
-// spec.tls do not contain a host or a Secret, because controllers ignore an empty element. An Ingress passes if its
-// annotations make the controller serve only TLS. See tlsAnnotations.
-type tlsRequired struct{}
+// tlsRequired is tls.required. It finds an Ingress that may be served over plain HTTP. For the classes in TLSClasses,
+// the annotations decide, with and without spec.tls. For other classes and without a class, spec.tls must contain a
+// host or a Secret, because controllers ignore an empty element. If an Ingress sets two classes, both must serve only
+// TLS.
+type tlsRequired struct{ classes tlsClasses }
 
-func (tlsRequired) Find(ing *ingressView, r *rule.Recorder) {
+func (c tlsRequired) Find(ing *ingressView, r *rule.Recorder) {
+	named := false
 	for i := range ing.TLS {
-		if !r.Spend(1+len(ing.TLS[i].Hosts)) || namesSomething(&ing.TLS[i]) {
+		if !r.Spend(1 + len(ing.TLS[i].Hosts)) {
 			return
 		}
+		named = named || namesSomething(&ing.TLS[i])
 	}
-	by := ing.tlsAnnotations(r)
-	if by.served {
+	class, row, found := c.classes.plain(ing, named, r)
+	if !found {
 		return
 	}
 	fault := "is not set, so plain HTTP may be served; set it"
-	if len(ing.TLS) > 0 {
+	switch {
+	case row != nil && (named || !row.ReadsSpec()):
+		fault = "is not enough for the class " + text.Quote(class) + ", so plain HTTP may be served; " + row.Fix
+	case len(ing.TLS) > 0:
 		fault = "has neither a host nor a Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts"
-	}
-	if by.lacks != "" {
-		fault += ", or " + by.lacks
 	}
 	r.Add(rule.Identity{Check: "tls.required"}, "spec.tls", fault)
 }
@@ -82,13 +85,15 @@ func namesSomething(t *object.IngressTLS) bool {
 // one label above it. Wildcards are compared as in certificates (RFC 6125), so *.example covers a.example, but not
 // b.a.example. An element of spec.tls without hosts means the controller's default certificate. The hosts of this
 // certificate are unknown, so the element does not cover any host. Without spec.tls, hosts are not covered. If
-// annotations make the controller serve only TLS instead, the check does not apply, because the hosts of that
-// certificate are unknown too. An absent host and a default backend are never covered.
-type tlsCoversHosts struct{}
+// annotations or another object make the controller serve only TLS instead, the check does not apply, because the hosts
+// of that certificate are unknown too. An absent host and a default backend are never covered.
+type tlsCoversHosts struct{ classes tlsClasses }
 
-func (tlsCoversHosts) Find(ing *ingressView, r *rule.Recorder) {
-	if len(ing.TLS) == 0 && ing.tlsAnnotations(r).served {
-		return
+func (c tlsCoversHosts) Find(ing *ingressView, r *rule.Recorder) {
+	if len(ing.TLS) == 0 {
+		if _, _, found := c.classes.plain(ing, false, r); !found {
+			return
+		}
 	}
 	hosts := ing.ruleHosts(r)
 	if ing.coverage == nil {

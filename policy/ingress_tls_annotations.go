@@ -1,88 +1,164 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/evergate/evergate/policy/internal/rule"
 )
 
-// tlsByAnnotation is the result of tlsAnnotations.
-type tlsByAnnotation struct {
-	served bool   // only by TLS: without plain HTTP, or with a redirect
-	lacks  string // the annotation that is missing, if others are there
+// TLSClass is an Ingress class whose annotations decide whether its controller serves plain HTTP, with and without
+// spec.tls.
+type TLSClass struct {
+	Names []string
+	// Ways lists the ways to serve only TLS, or nothing at all. One of them is enough.
+	Ways []TLSWay
+	// Fix is the end of the sentence about an Ingress that may be served without TLS, although it sets spec.tls or the
+	// controller ignores spec.tls.
+	Fix string
 }
 
-// These are the annotations that tlsAnnotations reads.
+// TLSWay is a way to serve an Ingress only over TLS. All of its conditions must be true.
+type TLSWay struct {
+	Carrier     TLSCarrier
+	Annotations []TLSAnnotation
+	// Ports and Redirect are the annotations of a load balancer with its listeners and with the port to which its plain
+	// listeners redirect. See httpsOnly. They are empty for other ways.
+	Ports, Redirect string
+}
+
+// TLSCarrier is the object or the field that determines the certificate.
+type TLSCarrier string
+
+// The values of TLSCarrier.
 const (
-	albCertificate   = "alb.ingress.kubernetes.io/certificate-arn"
-	albPorts         = "alb.ingress.kubernetes.io/listen-ports"
-	albRedirect      = "alb.ingress.kubernetes.io/ssl-redirect"
-	appgwCertificate = "appgw.ingress.kubernetes.io/appgw-ssl-certificate"
-	gkeManaged       = "networking.gke.io/managed-certificates"
-	gkePreShared     = "ingress.gcp.kubernetes.io/pre-shared-cert"
-	traefikTLS       = "traefik.ingress.kubernetes.io/router.tls"
-	kongProtocols    = "konghq.com/protocols"
+	TLSInSpec        TLSCarrier = "spec.tls" // which must have a host or a Secret
+	TLSInAnnotations TLSCarrier = "annotations"
+	TLSElsewhere     TLSCarrier = "another object"
 )
 
-// maxListenPorts is the maximum length of the annotation listen-ports in bytes. A longer value is not parsed. An AWS
-// load balancer has at most 50 listeners, which need less.
-const maxListenPorts = 2048
-
-// tlsAnnotations returns whether an Ingress is served only over TLS because of its annotations. An annotation counts
-// only for the classes of the controller that reads it. If an Ingress sets two classes, the annotations must count for
-// both. The following classes and annotations count.
-//
-//   - alb (AWS load balancer controller): certificate-arn, with listen-ports absent or only for HTTPS, or with
-//     ssl-redirect to one of the HTTPS ports. Without certificate-arn, listen-ports is required, because the controller
-//     then looks for a certificate by host.
-//   - azure-application-gateway, azure/application-gateway: appgw-ssl-certificate. The controller then creates an HTTP
-//     listener only for redirects.
-//   - gce, gce-internal (GKE): managed-certificates or pre-shared-cert, and allow-http "false".
-//   - traefik: router.tls "true". The router then ignores plain HTTP.
-//   - kong: protocols with only https or only grpcs. Kong answers plain HTTP requests with an error or a redirect.
-func (ing *ingressView) tlsAnnotations(r *rule.Recorder) (tls tlsByAnnotation) {
-	if len(ing.Annotations) == 0 {
-		return tls
-	}
-	// These values may be long. The others are bounded by maxListenPorts or compared with constants.
-	for _, key := range [...]string{albCertificate, appgwCertificate, gkeManaged, gkePreShared} {
-		if !r.Spend(rule.StepsOf(1, ing.Annotations[key])) {
-			return tls
-		}
-	}
-	all := true
-	for _, class := range ing.classNames() {
-		tls = ing.tlsOfClass(class)
-		all = all && tls.served
-	}
-	tls.served = tls.served && all
-	return tls
+// TLSAnnotation is a condition for the value of an annotation. The value of an absent annotation is empty.
+type TLSAnnotation struct {
+	Key    string   // a * at the beginning means any prefix; if there are several such annotations, all must pass
+	Values []string // nil means a list with an element that is not blank
 }
 
-// tlsOfClass returns the result of tlsAnnotations for one class.
-func (ing *ingressView) tlsOfClass(class string) tlsByAnnotation {
-	a := ing.Annotations
-	switch class {
-	case "alb":
-		return ing.tlsOfALB()
-	case "azure-application-gateway", "azure/application-gateway":
-		return tlsByAnnotation{served: hasElement(a[appgwCertificate])}
-	case "gce", "gce-internal":
-		certified := hasElement(a[gkeManaged]) || hasElement(a[gkePreShared])
-		if certified && a[allowHTTPAnnotation] != "false" {
-			return tlsByAnnotation{lacks: `set the annotation ` + allowHTTPAnnotation + ` to "false"`}
-		}
-		return tlsByAnnotation{served: certified}
-	case "traefik":
-		if on, set := a[traefikTLS]; set {
-			return tlsByAnnotation{served: strings.EqualFold(on, "true")}
-		}
-		return tlsByAnnotation{served: a[traefikTLS+".certresolver"] != "" || a[traefikTLS+".options"] != ""}
-	case "kong":
-		return tlsByAnnotation{served: a[kongProtocols] == "https" || a[kongProtocols] == "grpcs"}
+// TLSClasses returns the table of the classes. An Ingress of another class, or without a class, needs spec.tls.
+func TLSClasses() []TLSClass {
+	const (
+		alb, traefik = "alb.ingress.kubernetes.io/", "traefik.ingress.kubernetes.io/router.tls"
+		allowHTTP    = allowHTTPAnnotation
+		force        = "ingress.kubernetes.io/force-ssl-redirect"
+		protocols    = "konghq.com/protocols"
+	)
+	inSpec := func(conditions ...TLSAnnotation) TLSWay { return TLSWay{Carrier: TLSInSpec, Annotations: conditions} }
+	by := func(conditions ...TLSAnnotation) TLSWay {
+		return TLSWay{Carrier: TLSInAnnotations, Annotations: conditions}
 	}
-	return tlsByAnnotation{}
+	is := func(key string, values ...string) TLSAnnotation { return TLSAnnotation{key, values} }
+	// The values that strconv.ParseBool reads as true. The empty value means the default, which is true.
+	on := []string{"", "1", "t", "T", "TRUE", "true", "True"}
+	redirects := inSpec(is("*/ssl-redirect", on...))
+	setRedirect := `set the annotation ssl-redirect to "true", or remove it`
+	return []TLSClass{
+		// AWS (aws-load-balancer-controller@0173b0e9 pkg/ingress/model_build_listener.go): without listen-ports, it listens
+		// on HTTP:80, unless certificate-arn is set. It reads spec.tls only to find certificates. Alibaba Cloud has the
+		// same class and annotation. Its ssl-redirect "true" means port 443.
+		{[]string{"alb"}, []TLSWay{
+			by(is(alb+"listen-ports", ""), is(alb+"certificate-arn")),
+			{Carrier: TLSInAnnotations, Ports: alb + "listen-ports", Redirect: alb + "ssl-redirect"},
+		}, "list only HTTPS in the annotation " + alb + "listen-ports, or set " + alb + "ssl-redirect to an HTTPS port"},
+		// application-gateway-kubernetes-ingress@028d4353 pkg/appgw/ingress_rules.go: with a certificate, it creates an
+		// HTTP listener only for redirects.
+		{[]string{"azure-application-gateway", "azure/application-gateway"},
+			[]TLSWay{inSpec(), by(is("appgw.ingress.kubernetes.io/appgw-ssl-certificate"))}, ""},
+		// ingress-gce@0b7b3f1d pkg/annotations/ingress.go: it listens on port 80 too, unless allow-http is false.
+		{[]string{"gce", "gce-internal"}, []TLSWay{by(is(allowHTTP, "false"))},
+			"set the annotation " + allowHTTP + ` to "false"`},
+		// traefik@v3.7.13 pkg/provider/kubernetes/ingress/kubernetes.go: only annotations make a router serve TLS, and it
+		// then ignores plain HTTP. It reads spec.tls only to load certificates.
+		{[]string{"traefik"}, []TLSWay{
+			by(is(traefik, "true", "True", "TRUE")),
+			by(is(traefik, ""), is(traefik+".certresolver")), by(is(traefik, ""), is(traefik+".options")),
+		}, "set the annotation " + traefik + ` to "true"`},
+		// kubernetes-ingress-controller@05186373 (Kong) internal/annotations/annotations.go: the default protocols are http
+		// and https. Kong answers other plain requests with an error or a redirect.
+		{[]string{"kong"}, []TLSWay{by(is(protocols, "https", "grpcs")), by(is(protocols, ""), is(force, "true"))},
+			"set the annotation " + protocols + ` to "https"`},
+		// contour@v1.33.8 internal/dag/ingress_processor.go: it serves plain HTTP too, unless one of these is set.
+		{[]string{"contour"}, []TLSWay{by(is(force, "true")), by(is(allowHTTP, "false"))},
+			"set the annotation " + force + ` to "true"`},
+		// cilium@v1.20.2 operator/pkg/model/ingestion/ingress.go: hosts in spec.tls redirect by default.
+		{[]string{"cilium"}, []TLSWay{inSpec(is("ingress.cilium.io/force-https", append(on, "enabled")...))},
+			"remove the annotation ingress.cilium.io/force-https"},
+		// ingress-nginx@controller-v1.15.1 internal/ingress/annotations/rewrite/main.go, and F5's NGINX Ingress Controller
+		// (kubernetes-ingress@003d5228 internal/configs/annotations.go): hosts in spec.tls redirect by default. F5 takes
+		// the TLS of a minion's host from its master, and ignores spec.tls and ssl-redirect of the minion.
+		{[]string{"nginx"}, []TLSWay{redirects, {
+			Carrier: TLSElsewhere, Annotations: []TLSAnnotation{is(minionAnnotation, "minion")},
+		}}, setRedirect},
+		// HAProxy Technologies' controller 3.2 (documentation/annotations.md, #https) and haproxy-ingress@aea0701d
+		// (docs/content/en/docs/configuration/keys.md): an Ingress with spec.tls redirects by default.
+		{[]string{"haproxy"}, []TLSWay{redirects}, setRedirect},
+	}
+}
+
+// minionAnnotation makes an Ingress a part of another one, its master, if F5's NGINX Ingress Controller serves it.
+const minionAnnotation = "nginx.org/mergeable-ingress-type"
+
+// tlsClasses is the compiled table.
+type tlsClasses []TLSClass
+
+// plain returns the first class of an Ingress whose controller may serve plain HTTP, and its row, or nil if the table
+// does not have it. found is false if every class serves only TLS. named reports whether spec.tls has a host or a
+// Secret.
+func (t tlsClasses) plain(ing *ingressView, named bool, r *rule.Recorder) (class string, row *TLSClass, found bool) {
+	none := true
+	for _, class := range ing.classNames() {
+		none = false
+		i := slices.IndexFunc(t, func(c TLSClass) bool { return slices.Contains(c.Names, class) })
+		if i < 0 && !named {
+			return class, nil, true
+		}
+		if i >= 0 && !slices.ContainsFunc(t[i].Ways, func(w TLSWay) bool { return w.holds(ing.Annotations, named, r) }) {
+			return class, &t[i], true
+		}
+	}
+	return "", nil, none && !named
+}
+
+// ReadsSpec reports whether the controller reads spec.tls to serve TLS.
+func (c *TLSClass) ReadsSpec() bool {
+	return slices.ContainsFunc(c.Ways, func(w TLSWay) bool { return w.Carrier == TLSInSpec })
+}
+
+func (w *TLSWay) holds(annotations map[string]string, named bool, r *rule.Recorder) bool {
+	if w.Carrier == TLSInSpec && !named || w.Ports != "" && !httpsOnly(annotations[w.Ports], annotations[w.Redirect]) {
+		return false
+	}
+	return !slices.ContainsFunc(w.Annotations, func(a TLSAnnotation) bool { return !a.holds(annotations, r) })
+}
+
+func (a *TLSAnnotation) holds(annotations map[string]string, r *rule.Recorder) bool {
+	suffix, anyPrefix := strings.CutPrefix(a.Key, "*")
+	if !anyPrefix {
+		return a.passes(annotations[a.Key], r)
+	}
+	for key, value := range annotations {
+		if !r.Spend(1) || strings.HasSuffix(key, suffix) && !a.passes(value, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// passes reports whether a value passes. Comparing it with the values has a bounded cost.
+func (a *TLSAnnotation) passes(value string, r *rule.Recorder) bool {
+	if a.Values == nil {
+		return r.Spend(rule.StepsOf(1, value)) && hasElement(value)
+	}
+	return slices.Contains(a.Values, value)
 }
 
 // hasElement reports whether a comma-separated list has an element that is not blank. Controllers skip other elements.
@@ -90,24 +166,19 @@ func hasElement(list string) bool {
 	return strings.ContainsFunc(list, func(c rune) bool { return c != ',' && !unicode.IsSpace(c) })
 }
 
-// tlsOfALB returns the result of tlsAnnotations for the load balancer controllers of AWS and Alibaba Cloud. The value
-// true of ssl-redirect is Alibaba Cloud's, and means port 443.
-func (ing *ingressView) tlsOfALB() tlsByAnnotation {
-	text, listed := ing.Annotations[albPorts]
-	if !listed {
-		return tlsByAnnotation{served: hasElement(ing.Annotations[albCertificate])}
-	}
-	ports, ok := parseListenPorts(text)
-	plain, redirected, to := false, false, ing.Annotations[albRedirect]
+// MaxListenPorts is the maximum length of the annotation listen-ports in bytes. A longer value is not parsed. An AWS
+// load balancer has at most 50 listeners, which need less.
+const MaxListenPorts = 2048
+
+// httpsOnly reports whether listen-ports has only HTTPS ports, or the plain ports redirect to one of its HTTPS ports.
+func httpsOnly(listenPorts, redirect string) bool {
+	ports, ok := parseListenPorts(listenPorts)
+	plain, redirected := false, false
 	for _, p := range ports {
 		plain = plain || !p.https
-		redirected = redirected || p.https && (p.port == to || p.port == "443" && to == "true")
+		redirected = redirected || p.https && (p.port == redirect || p.port == "443" && redirect == "true")
 	}
-	if ok && (!plain || redirected) {
-		return tlsByAnnotation{served: true}
-	}
-	return tlsByAnnotation{lacks: "list only HTTPS in the annotation " + albPorts + ", or set " + albRedirect +
-		" to an HTTPS port"}
+	return ok && (!plain || redirected)
 }
 
 // listenPort is an element of the annotation listen-ports.
@@ -119,7 +190,7 @@ type listenPort struct {
 // parseListenPorts parses the annotation listen-ports: [{"HTTP": 80}, {"HTTPS": 443}]. ok reports whether the text is
 // such a list with at least one port.
 func parseListenPorts(text string) (ports []listenPort, ok bool) {
-	if len(text) > maxListenPorts {
+	if len(text) > MaxListenPorts {
 		return nil, false
 	}
 	text = strings.Map(func(c rune) rune {

@@ -291,3 +291,19 @@ func TestLoadTemplates(t *testing.T) {
 		}
 	}
 }
+
+// A number that does not fit is an error, and not another number.
+func TestWholeNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		"1": "", "9223372036854775807": "",
+		"9223372036854775808":  "want a whole number, got 9223372036854775808",
+		"18446744073709551617": "want a whole number",
+		"0x10":                 "want a whole number, got 0x10",
+		"0":                    "0 is too few",
+	} {
+		_, err := Load(policyFile("p", "ingresses: [{name: r, mode: enforce, hosts: {max: "+text+"}}]"))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), "hosts.max: "+want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

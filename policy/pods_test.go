@@ -151,29 +151,44 @@ func TestPodsRatchet(t *testing.T) {
 	}
 }
 
-// Mirror Pods are never evaluated. Neither are subresources that cannot change an image.
+// Subresources that cannot change an image are never evaluated.
 func TestPodsImmutableImages(t *testing.T) {
 	p := podsRule(t, "{allowed: []}")
-	static := imagePod("nginx")
-	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
 	status := createPod
 	status.Subresource = "status"
-	want := []RuleTrace{{
-		Rule: "r", Mode: Enforce,
-		Why: "not evaluated: it is the mirror Pod of a static Pod, or the request cannot change an image",
-	}}
-	for name, test := range map[string]struct {
-		attributes object.Attributes
-		pod        *object.Pod
-	}{
-		"mirror Pod":  {createPod, static},
-		"subresource": {status, imagePod("nginx")},
+	if f := must(p.EvaluatePod(status, imagePod("nginx"), nil, nil)); f != nil {
+		t.Errorf("evaluated: %v", f)
+	}
+	want := []RuleTrace{{Rule: "r", Mode: Enforce, Why: "not evaluated: the request cannot change an image"}}
+	if diff := cmp.Diff(want, p.ExplainPod(status, imagePod("nginx"))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// No field that the author of a Pod writes exempts the Pod from rules for its images, nor the template of a workload.
+func TestNoPodExemptsItself(t *testing.T) {
+	p := mustLoad(t, hubText+"\npods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [quay.io]}}]")
+	for name, change := range map[string]func(*object.Meta){
+		"a mirror Pod":         func(m *object.Meta) { m.Annotations["kubernetes.io/config.mirror"] = "x" },
+		"rewritten already":    func(m *object.Meta) { m.Annotations["evergate.dev/original-images"] = `{"containers/c0":"quay.io/x"}` },
+		"a template of Istio":  func(m *object.Meta) { m.Annotations["inject.istio.io/templates"] = "gateway" },
+		"of a controller":      func(m *object.Meta) { m.Owner = "ReplicaSet/x" },
+		"a solver":             func(m *object.Meta) { m.Labels["acme.cert-manager.io/http01-solver"] = "true" },
+		"without an admission": func(m *object.Meta) { m.Labels["evergate.dev/admission"] = "disabled" },
 	} {
-		if f := must(p.EvaluatePod(test.attributes, test.pod, nil, nil)); f != nil {
-			t.Errorf("%s: evaluated: %v", name, f)
+		pod := imagePod("quay.io/x", "nginx")
+		pod.Annotations, pod.Labels = map[string]string{}, map[string]string{}
+		change(&pod.Meta)
+		if f := must(p.EvaluatePod(createPod, pod, nil, nil)); len(f) != 1 || !f[0].Denies() {
+			t.Errorf("%s: the Pod has %v", name, sentences(f))
 		}
-		if diff := cmp.Diff(want, p.ExplainPod(test.attributes, test.pod)); diff != "" {
-			t.Errorf("%s: explained: %s", name, diff)
+		if out := must(p.RewritePod(createPod, pod, nil, nil)).Images[1].Outcome; out != Rewritten {
+			t.Errorf("%s: the image is %v", name, out)
+		}
+		w := template("quay.io/x")
+		w.Meta = pod.Meta
+		if f := must(p.EvaluateWorkload(createWorkload, workload(w), nil, nil)); len(f) != 1 || !f[0].Denies() {
+			t.Errorf("%s: the workload has %v", name, sentences(f))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
@@ -99,28 +100,31 @@ func TestRatchetOfMeaning(t *testing.T) {
 		"a record that controls another name":                  {"dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: []}}]", record("A", "_dmarc.x.example"), record("A", "_acme-challenge.x.example"), true},
 	} {
 		p := mustLoad(t, test.rule+"\n")
-		a := object.Attributes{Operation: object.Update, Resource: httpRoutes, Namespace: "team", User: "jane"}
-		var found []Finding
-		switch obj := test.obj.(type) {
-		case *object.Route:
-			found = must(p.EvaluateRoute(a, obj, test.old.(*object.Route), nil))
-		case *object.Ingress:
-			found = must(p.EvaluateIngress(a, obj, test.old.(*object.Ingress), nil))
-		case *object.Service:
-			found = must(p.EvaluateService(a, obj, test.old.(*object.Service), nil))
-		case *object.Gateway:
-			found = must(p.EvaluateGateway(a, obj, test.old.(*object.Gateway), nil))
-		case *object.OpenShiftRoute:
-			found = must(p.EvaluateOpenShiftRoute(a, obj, test.old.(*object.OpenShiftRoute), nil))
-		case *object.DNSEndpoint:
-			found = must(p.EvaluateDNSEndpoint(a, obj, test.old.(*object.DNSEndpoint), nil))
-		}
-		denied := false
-		for _, f := range found {
-			denied = denied || f.Denies()
-		}
+		found := findingsOfUpdate(p, test.old, test.obj)
+		denied := slices.ContainsFunc(found, Finding.Denies)
 		if len(found) == 0 || denied != test.denied {
 			t.Errorf("%s: %v, want denied %t", name, sentences(found), test.denied)
 		}
+	}
+}
+
+// findingsOfUpdate evaluates an update of an object of any kind. Routes are HTTPRoutes.
+func findingsOfUpdate(p *Policy, old, obj any) []Finding {
+	a := object.Attributes{Operation: object.Update, Resource: httpRoutes, Namespace: "team", User: "jane"}
+	switch obj := obj.(type) {
+	case *object.Route:
+		return must(p.EvaluateRoute(a, obj, old.(*object.Route), nil))
+	case *object.Ingress:
+		return must(p.EvaluateIngress(a, obj, old.(*object.Ingress), nil))
+	case *object.Service:
+		return must(p.EvaluateService(a, obj, old.(*object.Service), nil))
+	case *object.Gateway:
+		return must(p.EvaluateGateway(a, obj, old.(*object.Gateway), nil))
+	case *object.OpenShiftRoute:
+		return must(p.EvaluateOpenShiftRoute(a, obj, old.(*object.OpenShiftRoute), nil))
+	case *object.Certificate:
+		return must(p.EvaluateCertificate(a, obj, old.(*object.Certificate), nil))
+	default:
+		return must(p.EvaluateDNSEndpoint(a, obj.(*object.DNSEndpoint), old.(*object.DNSEndpoint), nil))
 	}
 }

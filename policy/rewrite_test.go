@@ -102,8 +102,6 @@ func TestRewriteUpdate(t *testing.T) {
 
 func TestRewriteImmutableImages(t *testing.T) {
 	p := mustLoad(t, hubText)
-	static := imagePod("nginx")
-	static.Annotations = map[string]string{mirrorPodAnnotation: ""}
 	resize, ephemeral := createPod, createPod
 	resize.Subresource, ephemeral.Subresource = "resize", "ephemeralcontainers"
 	for _, test := range []struct {
@@ -111,7 +109,6 @@ func TestRewriteImmutableImages(t *testing.T) {
 		pod  *object.Pod
 		want Outcome
 	}{
-		{createPod, static, Ignored},
 		{resize, imagePod("nginx"), Ignored},
 		{ephemeral, imagePod("nginx"), Rewritten},
 	} {
@@ -119,7 +116,7 @@ func TestRewriteImmutableImages(t *testing.T) {
 		if out.Outcome != test.want {
 			t.Errorf("got %s, want %s", out.Outcome, test.want)
 		}
-		const why = "not evaluated: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
+		const why = "not evaluated: the request cannot change it"
 		if out.Outcome == Ignored && out.Why() != why {
 			t.Error(out.Why())
 		}

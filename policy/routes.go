@@ -52,7 +52,7 @@ func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 // routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules {
 	return rulesOf(b.Routes, c, (*routesEntry).rule, (*routeView).answersChallenges,
-		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*routeView).claims, (*routeView).isSolver))...)
+		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*routeView).claims, (*routeView).servesNoHost))...)
 }
 
 // EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It

@@ -161,7 +161,7 @@ func TestMeshHostsBesideOthers(t *testing.T) {
 	route.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "dns.example"}
 	const dns = `/hosts.denied: metadata.annotations["external-dns.kubernetes.io/hostname"]: "dns.example" is denied by dns.example`
 	want := []string{
-		`r` + dns, `mesh` + dns,
+		`r` + dns,
 		`mesh/hosts.denied: spec.hostnames[0]: "evil.example" is denied by evil.example`,
 		`mesh/hosts.denied: spec.hostnames[1]: "dns.example" is denied by dns.example`,
 		`mesh/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`,

@@ -19,37 +19,50 @@ const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-
 // azureRangesAnnotation lists ranges that Azure adds to the ranges in the field.
 const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
 
-// clientAnnotation is an annotation that makes a load balancer accept clients outside the ranges of the Service.
-type clientAnnotation struct {
-	key   string
-	value string // that has this effect, in any case; empty: every value that is not blank
+// ClientAnnotation is an annotation of a Service that makes a load balancer accept clients outside the ranges of the
+// Service.
+type ClientAnnotation struct {
+	Key   string
+	Value string // that has this effect, in lower case; empty: every value that is not blank
 }
 
-// clientAnnotations returns the annotations that make a load balancer accept clients outside the ranges of the Service.
+// ClientAnnotations returns the annotations that make a load balancer accept clients outside the ranges of the Service.
 // Some refer to tags, security groups, prefix lists, firewall rules or access lists of a cloud, and Evergate does not
 // know their ranges. With others, the controller does not change the rules of the load balancer, or reads the ranges as
-// a list of denied clients.
-func clientAnnotations() []clientAnnotation {
-	return []clientAnnotation{
-		{key: "kubernetes.io/elb.acl-id"}, // Huawei Cloud
-		{key: "oci.oraclecloud.com/oci-network-security-groups"},
-		{key: "oci.oraclecloud.com/security-rule-management-mode", value: "none"},
-		{key: "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id"},
-		{key: "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-security-group-ids"},
-		{key: "service.beta.kubernetes.io/alicloud-loadbalancer-acl-id"},
-		{key: "service.beta.kubernetes.io/aws-load-balancer-extra-security-groups"},
-		{key: "service.beta.kubernetes.io/aws-load-balancer-inbound-sg-rules-on-private-link-traffic", value: "off"},
-		{key: "service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists"},
-		{key: "service.beta.kubernetes.io/aws-load-balancer-security-groups"},
-		{key: "service.beta.kubernetes.io/azure-allowed-service-tags"},
-		{key: "service.beta.kubernetes.io/do-loadbalancer-allow-rules"},
-		{key: "service.beta.kubernetes.io/linode-loadbalancer-firewall-acl"},
-		{key: "service.beta.kubernetes.io/linode-loadbalancer-firewall-id"},
-		{key: "service.beta.kubernetes.io/oci-load-balancer-security-list-management-mode", value: "none"},
-		{key: "service.beta.kubernetes.io/vultr-loadbalancer-firewall-rules"},
-		{key: "service.cilium.io/src-ranges-policy", value: "deny"},
-		{key: "service.cloud.tencent.com/pass-to-target", value: "true"},
-		{key: "service.cloud.tencent.com/security-groups"},
+// a list of denied clients. kubernetes.civo.com/firewall-id is not one of them, because Civo's controller writes it to
+// every Service and ignores spec.loadBalancerSourceRanges.
+func ClientAnnotations() []ClientAnnotation {
+	const prefix = "service.beta.kubernetes.io/"
+	return []ClientAnnotation{
+		{Key: "kubernetes.io/elb.acl-id"}, // Huawei Cloud, Open Telekom Cloud
+		{Key: "oci.oraclecloud.com/oci-network-security-groups"},
+		{Key: "oci.oraclecloud.com/security-rule-management-mode", Value: "none"},
+		{Key: prefix + "alibaba-cloud-loadbalancer-acl-id"},
+		{Key: prefix + "alibaba-cloud-loadbalancer-security-group-ids"},
+		{Key: prefix + "alicloud-loadbalancer-acl-id"},
+		// A load balancer without a security group passes on clients without their addresses to targets of type ip
+		// (aws-load-balancer-controller, docs/guide/service/annotations.md, load-balancer-source-ranges).
+		{Key: prefix + "aws-load-balancer-disable-nlb-sg"},
+		{Key: prefix + "aws-load-balancer-extra-security-groups"},
+		{Key: prefix + "aws-load-balancer-inbound-sg-rules-on-private-link-traffic", Value: "off"},
+		{Key: prefix + "aws-load-balancer-security-group-prefix-lists"},
+		{Key: prefix + "aws-load-balancer-security-groups"},
+		{Key: prefix + "azure-allowed-service-tags"},
+		{Key: prefix + "do-loadbalancer-allow-rules"},
+		{Key: prefix + "linode-loadbalancer-firewall-acl"},
+		{Key: prefix + "linode-loadbalancer-firewall-id"},
+		{Key: prefix + "oci-load-balancer-security-list-management-mode", Value: "none"},
+		// outscale/cloud-provider-osc, docs/annotations.md.
+		{Key: prefix + "osc-load-balancer-extra-security-groups"},
+		{Key: prefix + "osc-load-balancer-security-group"},
+		{Key: prefix + "ovh-loadbalancer-allowed-sources"}, // OVHcloud, deprecated: a list of ranges
+		{Key: prefix + "volcengine-loadbalancer-acl-id"},
+		{Key: prefix + "vultr-loadbalancer-firewall-rules"},
+		{Key: "service.cilium.io/src-ranges-policy", Value: "deny"},
+		{Key: "service.cloud.tencent.com/pass-to-target", Value: "true"},
+		{Key: "service.cloud.tencent.com/security-groups"},
+		// IBM Cloud never removes a rule of this security group.
+		{Key: "service.kubernetes.io/ibm-load-balancer-cloud-provider-vpc-security-group"},
 	}
 }
 
@@ -81,7 +94,7 @@ func (b *sourceRangeRules) checks() []rule.Check[serviceView] {
 	}
 	if b != nil && b.Allowed != nil {
 		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), rule.Passing(text.Strings(b.Allowed))})
-		cs = append(cs, otherClients(clientAnnotations()))
+		cs = append(cs, otherClients(ClientAnnotations()))
 	}
 	return cs
 }
@@ -244,17 +257,17 @@ func (c sourceRangesAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	}
 }
 
-// otherClients is the check loadBalancerSourceRanges.allowed for clientAnnotations. It finds each of these annotations
+// otherClients is the check loadBalancerSourceRanges.allowed for ClientAnnotations. It finds each of these annotations
 // whose value accepts other clients. The annotations have no effect unless the Service is a LoadBalancer.
-type otherClients []clientAnnotation
+type otherClients []ClientAnnotation
 
 func (c otherClients) Find(svc *serviceView, r *rule.Recorder) {
 	for i := range c {
-		key, value := c[i].key, svc.Annotations[c[i].key]
+		key, value := c[i].Key, svc.Annotations[c[i].Key]
 		if !r.Spend(rule.StepsOf(1, value)) {
 			return
 		}
-		if v := strings.TrimSpace(value); v == "" || c[i].value != "" && !strings.EqualFold(v, c[i].value) {
+		if v := strings.TrimSpace(value); v == "" || c[i].Value != "" && !strings.EqualFold(v, c[i].Value) {
 			continue
 		}
 		id := annotation{key: key, value: value}.identity("loadBalancerSourceRanges.allowed")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -68,6 +69,32 @@ func TestLoadBalancerSourceRanges(t *testing.T) {
 }
 
 // An annotation with too many ranges takes a limited amount of memory.
+// Each row of ClientAnnotations is a finding if it has an effect, and the page of the block lists it.
+func TestClientAnnotations(t *testing.T) {
+	page := string(readFile(t, "../docs/policy/services.md"))
+	var cases []serviceCase
+	for _, a := range ClientAnnotations() {
+		with := func(kind, value string) object.Service {
+			return object.Service{Type: kind, LoadBalancerSourceRanges: []string{"10.1.0.0/16"},
+				Meta: object.Meta{Annotations: map[string]string{a.Key: value}}}
+		}
+		const rule = "loadBalancerSourceRanges: {allowed: [10.0.0.0/8]}"
+		finding := []string{"r/loadBalancerSourceRanges.allowed: " + annotationPath(a.Key) + ": lets in clients whose address " +
+			"ranges are not known here; remove it, and list ranges in spec.loadBalancerSourceRanges"}
+		effective := cmp.Or(strings.ToUpper(a.Value), "x")
+		cases = append(cases, serviceCase{a.Key, rule, with("LoadBalancer", " "+effective), finding},
+			serviceCase{a.Key + " blank", rule, with("LoadBalancer", " "), nil})
+		if a.Value != "" {
+			cases = append(cases, serviceCase{a.Key + " other", rule, with("LoadBalancer", "x"), nil})
+		}
+		word := strings.TrimSuffix(strings.TrimPrefix(a.Key, "service.beta.kubernetes.io/")+": "+a.Value, ": ")
+		if !strings.Contains(page, "`"+word+"`") {
+			t.Errorf("docs/policy/services.md does not list `%s`", word)
+		}
+	}
+	testServices(t, cases)
+}
+
 func TestManySourceRanges(t *testing.T) {
 	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{sourceRangesAnnotation: strings.Repeat(",", 100_000)}}}
 	var r rule.Recorder

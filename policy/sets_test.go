@@ -101,7 +101,9 @@ func TestManySets(t *testing.T) {
 	for i := range maxSets + 1 {
 		text += fmt.Sprintf("- {name: r%d, mode: warn, match: {set: s%d}, types: {denied: [NodePort]}}\n", i, i)
 		if i == maxSets-1 {
-			mustLoad(t, text)
+			if got := mustLoad(t, text).Sets(); len(got) != maxSets {
+				t.Errorf("%d rule sets, want %d", len(got), maxSets)
+			}
 		}
 	}
 	_, err := Load(policyFile("p", text))

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -226,6 +227,70 @@ func TestSharedNamespacesSolverRoutes(t *testing.T) {
 			got := must(p.EvaluateRoute(a, test.route, nil, nil))
 			if exempt := len(got) == 0; exempt != test.exempt {
 				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// In a shared gateway namespace, an HTTPRoute that only redirects to HTTPS does not claim hosts of owners. Any other
+// filter, text or backend ends the exemption, also in an update.
+func TestSharedNamespacesRedirects(t *testing.T) {
+	p := mustLoad(t, shopCarried)
+	redirect := func(tweak func(*object.Route, *object.RouteRule, *object.RouteFilter)) *object.Route {
+		one := object.RouteRule{Filters: []object.RouteFilter{{
+			Type: "RequestRedirect", Texts: []object.FilterText{{Field: "requestRedirect", In: "scheme", Value: "https"}},
+		}}}
+		other := object.RouteRule{Filters: slices.Clone(one.Filters)}
+		route := &object.Route{Rules: []object.RouteRule{one, other}}
+		tweak(route, &route.Rules[1], &route.Rules[1].Filters[0])
+		return route
+	}
+	type (
+		route  = object.Route
+		rule   = object.RouteRule
+		filter = object.RouteFilter
+	)
+	text := func(in string) func(*route, *rule, *filter) {
+		return func(_ *route, _ *rule, f *filter) {
+			f.Texts = append(slices.Clone(f.Texts), object.FilterText{Field: "requestRedirect", In: in, Value: "x"})
+		}
+	}
+	only := redirect(func(*route, *rule, *filter) {})
+	for name, test := range map[string]struct {
+		namespace, resource string
+		route               *object.Route
+		exempt              bool
+	}{
+		"every host":        {"gateways", httpRoutes, only, true},
+		"elsewhere":         {"bank", httpRoutes, only, false},
+		"another kind":      {"gateways", grpcRoutes, only, false},
+		"a host":            {"edge-eu", httpRoutes, redirect(func(r *route, _ *rule, _ *filter) { r.Hostnames = []string{"shop.corp.example"} }), true},
+		"a path":            {"gateways", httpRoutes, redirect(func(_ *route, r *rule, _ *filter) { r.Matches = make([]object.RouteMatch, 1) }), true},
+		"no rules":          {"gateways", httpRoutes, &object.Route{}, false},
+		"another type":      {"gateways", httpRoutes, redirect(func(_ *route, _ *rule, f *filter) { f.Type = "URLRewrite" }), false},
+		"a second filter":   {"gateways", httpRoutes, redirect(func(_ *route, r *rule, f *filter) { r.Filters = append(r.Filters, *f) }), false},
+		"a backend":         {"gateways", httpRoutes, redirect(func(_ *route, r *rule, _ *filter) { r.Backends = make([]object.RouteBackend, 1) }), false},
+		"a mirror":          {"gateways", httpRoutes, redirect(func(_ *route, _ *rule, f *filter) { f.Mirror = &object.Reference{} }), false},
+		"an authorization":  {"gateways", httpRoutes, redirect(func(_ *route, _ *rule, f *filter) { f.Auth = &object.Reference{} }), false},
+		"an extension":      {"gateways", httpRoutes, redirect(func(_ *route, _ *rule, f *filter) { f.Extension = &object.Reference{} }), false},
+		"to plain HTTP":     {"gateways", httpRoutes, redirect(func(_ *route, _ *rule, f *filter) { f.Texts[0].Value = "http" }), false},
+		"to no scheme":      {"gateways", httpRoutes, redirect(func(_ *route, _ *rule, f *filter) { f.Texts = nil }), false},
+		"to another host":   {"gateways", httpRoutes, redirect(text("hostname")), false},
+		"to another path":   {"gateways", httpRoutes, redirect(text("path.replaceFullPath")), false},
+		"to another prefix": {"gateways", httpRoutes, redirect(text("path.replacePrefixMatch")), false},
+		"a record": {"gateways", httpRoutes, redirect(func(r *route, _ *rule, _ *filter) {
+			r.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "free.example"}
+		}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := object.Attributes{Operation: object.Create, Namespace: test.namespace, Resource: test.resource}
+			if got := must(p.EvaluateRoute(a, test.route, nil, nil)); len(got) == 0 != test.exempt {
+				t.Errorf("got %v", sentences(got))
+			}
+			a.Operation = object.Update
+			got := must(p.EvaluateRoute(a, test.route, only, nil))
+			if denied := len(got) > 0 && got[0].Denies(); test.namespace != "bank" && test.resource == httpRoutes && denied == test.exempt {
+				t.Errorf("an update of a redirect: got %v", sentences(got))
 			}
 		})
 	}

@@ -195,7 +195,26 @@ func (ing *ingressView) isSolver(r *rule.Recorder) bool {
 	return ing.answersChallenges(r) && !ing.claims(r).InAnnotations(r)
 }
 
-// isSolver reports the same for a route.
-func (route *routeView) isSolver(r *rule.Recorder) bool {
-	return route.answersChallenges(r) && !route.claims(r).InAnnotations(r)
+// servesNoHost reports whether owners exempt a route in a shared gateway namespace. This is the case for solvers, as
+// for an Ingress, and for routes that only redirect to HTTPS, which are usually routes for every host.
+func (route *routeView) servesNoHost(r *rule.Recorder) bool {
+	return (route.answersChallenges(r) || route.redirectsToHTTPS(r)) && !route.claims(r).InAnnotations(r)
+}
+
+// redirectsToHTTPS reports whether each rule of an HTTPRoute only redirects requests to https on the same host and
+// path. Such a rule has no backends. Its only filter is a RequestRedirect, and https is the only text in the filter.
+func (route *routeView) redirectsToHTTPS(r *rule.Recorder) bool {
+	toHTTPS := object.FilterText{Field: "requestRedirect", In: "scheme", Value: "https"}
+	for i := range route.Rules {
+		of := &route.Rules[i]
+		if !r.Spend(1) || len(of.Backends) > 0 || len(of.Filters) != 1 {
+			return false
+		}
+		f := &of.Filters[0]
+		if f.Type != "RequestRedirect" || f.Mirror != nil || f.Auth != nil || f.Extension != nil ||
+			len(f.Texts) != 1 || f.Texts[0] != toHTTPS {
+			return false
+		}
+	}
+	return len(route.Rules) > 0 && r.Subject.Resource == httpRoutes
 }

@@ -85,3 +85,14 @@ func TestTemplatesLimits(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// A kind begins with an upper case letter.
+func TestTemplateKinds(t *testing.T) {
+	for first := rune(' '); first <= '~'; first++ {
+		text := fmt.Sprintf("templates: [{group: g.example, versions: [v1], kind: '%sx', resource: r, paths: [spec.template]}]",
+			strings.ReplaceAll(string(first), "'", "''"))
+		if _, err := Load(policyFile("p", text)); (err == nil) != ('A' <= first && first <= 'Z') {
+			t.Errorf("%q: %v", first, err)
+		}
+	}
+}

@@ -2,8 +2,11 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/claim"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -13,8 +16,9 @@ import (
 type view struct {
 	known *claim.Annotations // of the policy; nil for the default annotations
 	// solver is true if checks that do not apply to solvers skip the object. See prepareViews.
-	solver      bool
-	annotations []annotation // see sortedAnnotations
+	solver         bool
+	infrastructure map[string]string // spec.infrastructure.annotations of a Gateway
+	annotations    []annotation      // see annotationsInEffect
 }
 
 func (v *view) base() *view { return v }
@@ -52,4 +56,55 @@ func prepareViews[T any, P kindView[T]](
 			P(old).base().solver = !is && isSolver(old, before)
 		}
 	}
+}
+
+// annotation is one annotation of an object. lower is its key in lower case. field is the field that contains it, or
+// empty for metadata.annotations.
+type annotation struct{ key, value, lower, field string }
+
+// infrastructureAnnotations is the field of a Gateway whose annotations its controller puts on the Service that it
+// creates.
+const infrastructureAnnotations = "spec.infrastructure.annotations"
+
+// annotationsInEffect returns the annotations in m, and then the annotations that the object puts on other objects,
+// each sorted by key. The same object therefore always has the same findings in the same order. Every check that reads
+// annotations by a pattern uses it.
+func (v *view) annotationsInEffect(m *object.Meta, r *rule.Recorder) []annotation {
+	n := len(m.Annotations) + len(v.infrastructure)
+	if v.annotations == nil && n > 0 && r.Spend(2*n) {
+		v.annotations = make([]annotation, 0, n)
+		v.addAnnotations(m.Annotations, "")
+		v.addAnnotations(v.infrastructure, infrastructureAnnotations)
+	}
+	return v.annotations
+}
+
+// addAnnotations adds the annotations in a field, sorted by key.
+func (v *view) addAnnotations(all map[string]string, field string) {
+	before := len(v.annotations)
+	for key, value := range all {
+		if v.solver && addedToSolver(key, value) {
+			continue
+		}
+		lower := key
+		if len(key) <= object.MaxAnnotationKey { // no longer key is stored
+			lower = match.LowerASCII(key)
+		}
+		v.annotations = append(v.annotations, annotation{key, value, lower, field})
+	}
+	slices.SortFunc(v.annotations[before:], func(a, b annotation) int { return strings.Compare(a.key, b.key) })
+}
+
+// identity returns the identity of a finding about the annotation. It includes the value, because a pre-existing
+// snippet must not exempt a different one, and the field, because another object gets the annotation.
+func (a annotation) identity(check string) rule.Identity {
+	return rule.Identity{Check: check, Value: a.key, Detail: a.value, Use: a.field}
+}
+
+// path returns the path of the annotation, as users write it.
+func (a annotation) path() string {
+	if a.field == "" {
+		return annotationPath(a.key)
+	}
+	return a.field + "[" + text.QuoteUpTo(object.MaxAnnotationKey, a.key) + "]"
 }

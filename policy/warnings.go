@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/mirror"
@@ -14,12 +15,13 @@ import (
 // entryWarnings are warnings about entries that load but do not match any object, or do not let any object pass.
 type entryWarnings struct {
 	errs      strict.Collector
+	known     *claim.Annotations
 	remaining int // the number of pattern comparisons that are left of rule.MaxCompared
 }
 
 // warnings returns warnings about the policy's entries, in the same order.
-func (b *blocks) warnings(t *mirror.Table) strict.Errors {
-	w := entryWarnings{remaining: rule.MaxCompared}
+func (b *blocks) warnings(t *mirror.Table, known *claim.Annotations) strict.Errors {
+	w := entryWarnings{known: known, remaining: rule.MaxCompared}
 	for h := range b.headers {
 		w.checkReach(h)
 	}
@@ -32,8 +34,10 @@ func (b *blocks) warnings(t *mirror.Table) strict.Errors {
 			w.checkAllowed(e, t)
 		}
 	}
+	w.checkMinions(b.Ingresses)
 	w.checkContradictions(b, t)
 	w.checkDisjoint(b)
+	w.checkClasses(b.Ingresses)
 	return w.errs.Errors()
 }
 
@@ -138,6 +142,29 @@ func (w *entryWarnings) checkFrom(e *images.PodsEntry, mirrors []mirror.Entry, t
 		if denied := m.SourcesExcept(passing); len(denied) > 0 {
 			w.warn(&e.Header, "images.from denies the images of %s that are not written with the name of their mirror: "+
 				"mirrors entry %s is in mode %s, so no image is rewritten", text.List(denied), m.Name, m.Mode)
+		}
+	}
+}
+
+// checkMinions warns about tls in a policy with rules for ingress-nginx if no entry denies the annotation of a minion
+// or the class nginx. The annotation satisfies the checks of tls, because F5's controller has the same class name, but
+// ingress-nginx ignores it.
+func (w *entryWarnings) checkMinions(entries []ingressesEntry) {
+	usesIngressNginx := false
+	for i := range entries {
+		e := &entries[i]
+		denies := func(g match.Glob) bool { return g.Match(minionAnnotation) }
+		denied := e.Annotations != nil && slices.ContainsFunc(e.Annotations.Denied, denies)
+		unused := e.ClassNames != nil && e.ClassNames.Allowed != nil && !match.AnyGlob(e.ClassNames.Allowed, "nginx")
+		if e.Mode == Enforce && (denied || unused) {
+			return
+		}
+		usesIngressNginx = usesIngressNginx || e.Mode != Off && e.IngressNginx != nil
+	}
+	for i := range entries {
+		if e := &entries[i]; usesIngressNginx && e.TLS != nil && (e.TLS.Required || e.TLS.CoversHosts) {
+			w.warn(&e.Header, "tls allows an Ingress with the annotation %s, which ingress-nginx ignores: "+
+				"add it to annotations.denied", minionAnnotation)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/mirror"
@@ -28,6 +29,11 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirror.Table) {
 	}
 	for i := range b.Gateways {
 		w.checkGateways(&b.Gateways[i])
+	}
+	for i := range b.DNSEndpoints {
+		if e := &b.DNSEndpoints[i]; e.Hosts != nil {
+			w.checkHosts(&e.Header, e.Hosts)
+		}
 	}
 }
 
@@ -64,7 +70,7 @@ func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
 		w.warn(&e.Header, nothing, "classNames")
 	}
 	if e.Hosts != nil {
-		w.checkSharedHosts(&e.Header, e.Hosts.Allowed)
+		w.checkHosts(&e.Header, &e.Hosts.HostRules)
 	}
 	if e.Paths != nil {
 		w.checkDeniedPaths(&e.Header, e.Paths.Denied)
@@ -80,7 +86,7 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 		w.warn(&e.Header, "types.denied has all types: no Service passes; if that is meant, write types: {allowed: []}")
 	}
 	if e.Hosts != nil {
-		w.checkSharedHosts(&e.Header, e.Hosts.Allowed)
+		w.checkHosts(&e.Header, e.Hosts)
 	}
 	if e.Annotations != nil {
 		w.checkAnnotations(&e.Header, &e.Annotations.annotationRules)
@@ -108,9 +114,32 @@ func (w *entryWarnings) checkGateways(e *gatewaysEntry) {
 		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
 			w.warn(&e.Header, "hosts is required, and allowed: [] lets no value pass: no Gateway passes")
 		}
-		w.checkSharedHosts(&e.Header, h.Allowed)
+		w.checkHosts(&e.Header, &h.HostRules)
 	}
 	w.checkAnnotations(&e.Header, e.Annotations)
+}
+
+// checkHosts warns about hosts of other namespaces or teams that an entry lets tenants use. Objects of its kind choose
+// the targets of their DNS records. A record for *.x also answers for _acme-challenge.x, which proves to certificate
+// authorities that its author may have certificates for x. checkHosts warns about **.x if x is not allowed, unless the
+// entry denies wildcards, or a host below x, which *.x covers.
+func (w *entryWarnings) checkHosts(h *rule.Header, hosts *claim.HostRules) {
+	w.checkSharedHosts(h, hosts.Allowed)
+	if hosts.Wildcards {
+		return
+	}
+	allowed, denied := match.NewHostTemplates(hosts.Allowed).Patterns(), match.NewHostOverlaps(hosts.Denied)
+	for _, t := range hosts.Allowed {
+		p := t.Widest()
+		if t.HasPlaceholder() || p.Depth != match.LabelsBelow || p.IsEvery() {
+			continue
+		}
+		_, both := allowed.Covers(match.HostPattern{Name: p.Name})
+		if _, how := denied.Find(p); !both && how == match.NoOverlap {
+			w.warn(h, "hosts.allowed has %s but not %s: a DNS record for *.%[2]s also answers for _acme-challenge.%[2]s, "+
+				"so its author can get certificates for %[2]s; write wildcards: deny, or allow %[2]s too", p, p.Name)
+		}
+	}
 }
 
 // checkSharedHosts warns about each template of hosts.allowed that lets a namespace use hosts that belong to another

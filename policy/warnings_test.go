@@ -32,11 +32,17 @@ func TestWarningsOfEntries(t *testing.T) {
 		return field + " has nothing in common with the list of a (p:4:3), which applies to the same objects: all rules must pass, " +
 			"so no value can; write one rule with both lists"
 	}
+	const record = "hosts.allowed has **.a.example but not a.example: a DNS record for *.a.example also answers for " +
+		"_acme-challenge.a.example, so its author can get certificates for a.example; write wildcards: deny, or allow a.example too"
 	for name, test := range map[string]struct{ text, want string }{
 		"namespaces of both": {service(`match: {namespaces: [team-a]}, exclude: {namespaces: ["team-*"]}`),
 			"exclude.namespaces covers all of match.namespaces: the entry applies to nothing"},
 		"the same pattern": {service(`match: {namespaces: ["t-*"]}, exclude: {namespaces: ["t-*"]}`),
 			"exclude.namespaces covers all of match.namespaces: the entry applies to nothing"},
+		"a minion of another nginx": {two("ingresses", "ingressNginx: {maxRisk: Low}", "tls: {required: true}"),
+			"tls allows an Ingress with the annotation nginx.org/mergeable-ingress-type, which ingress-nginx ignores: add it to annotations.denied"},
+		"no class nginx":             {two("ingresses", "ingressNginx: {maxRisk: Low}, classNames: {allowed: [internal]}", "tls: {required: true}"), ""},
+		"a denied minion":            {two("ingresses", `ingressNginx: {maxRisk: Low}, annotations: {denied: ["nginx.org/*"]}`, "tls: {required: true}"), ""},
 		"some namespaces":            {service(`match: {namespaces: [team-a, b]}, exclude: {namespaces: ["team-*"]}`), ""},
 		"a wider match":              {service(`match: {namespaces: ["team*"]}, exclude: {namespaces: ["team-*"]}`), ""},
 		"all namespaces":             {service(`exclude: {namespaces: [a, "*"]}`), all("namespaces")},
@@ -68,7 +74,29 @@ func TestWarningsOfEntries(t *testing.T) {
 			"types.denied has all types: no Service passes; if that is meant, write types: {allowed: []}"},
 		"no host that is required": {ingress("hosts: {required: true, allowed: []}"),
 			"hosts is required, and allowed: [] lets no value pass: no Ingress passes"},
-		"no host": {ingress("hosts: {allowed: []}"), ""},
+		"no host":                                        {ingress("hosts: {allowed: []}"), ""},
+		"a record below a host":                          {ingress("hosts: {allowed: ['**.a.example']}"), record},
+		"a record below a host, of Services":             {"services:\n- {name: r, mode: audit, hosts: {allowed: ['**.a.example', '*.b.example']}}\n", record},
+		"a record below a host, of Gateways":             {"gateways:\n- {name: r, mode: warn, hosts: {allowed: ['**.a.example']}}\n", record},
+		"a record below a host, of DNSEndpoints":         {"dnsEndpoints:\n- {name: r, mode: warn, hosts: {allowed: ['**.a.example'], denied: [a.example, b.example]}}\n", record},
+		"a record below a host, of routes":               {"routes:\n- {name: r, mode: warn, hosts: {allowed: ['**.a.example']}}\n", ""},
+		"a record below a host that is allowed":          {ingress("hosts: {allowed: ['**.a.example', '*.example', '**', '**.{namespace}.b.example']}"), ""},
+		"a record below a host, without wildcards":       {ingress("hosts: {allowed: ['**.a.example'], wildcards: deny}"), ""},
+		"a record below a host, over a denied host":      {ingress("hosts: {allowed: ['**.a.example'], denied: [x.y.a.example]}"), ""},
+		"a record below a host, of an entry that is off": {strings.Replace(ingress("hosts: {allowed: ['**.a.example']}"), "enforce", "off", 1), ""},
+		"unknown classes": {
+			"ingresses:\n- {name: a, mode: audit, hosts: {allowed: [x.example, '*.a.example']}}\n" +
+				"- {name: r, mode: enforce, match: {classNames: [internal]}, classNames: {allowed: [alb, nginx, traefik, '*', 'public-*']}}\n",
+			`unknown classes public-*, internal: hosts.allowed of a has a wildcard, which their controllers may serve at any depth; ` +
+				`add them to globbingClasses, as "!public-*" if * is one label`,
+		},
+		"unknown classes that are listed": {
+			"globbingClasses: ['int*', '!public-*']\ningresses:\n- {name: r, mode: enforce, hosts: {allowed: ['*.{namespace}.example']}, classNames: {allowed: [internal, 'public-*', public-a]}}\n", "",
+		},
+		"unknown classes, no wildcard": {ingress("hosts: {allowed: [a.example, '**.{namespace}.example']}, classNames: {allowed: [internal]}"), ""},
+		"unknown classes, wildcards denied": {
+			ingress("hosts: {allowed: ['*.a.example'], wildcards: deny}, classNames: {allowed: [internal]}"), "",
+		},
 		"hosts of other namespaces": {ingress(`hosts: {allowed: ["*.{namespace}.x.example", "{namespace}.apps.x.example"]}`),
 			"hosts.allowed has *.{namespace}.x.example and {namespace}.apps.x.example: by one of them the namespace apps can use hosts " +
 				"that other namespaces can use by the other; put {namespace} before the same number of labels"},
@@ -158,10 +186,11 @@ func TestWarningsOfEntries(t *testing.T) {
 			two("ingresses", "hosts: {allowed: [x.a.example]}", "hosts: {allowed: ['*.a.example']}"), "",
 		},
 		"hosts of two rules at any depth": {
-			two("ingresses", "hosts: {allowed: ['**.a.example']}", "hosts: {allowed: ['**.b.example']}"), disjoint("hosts.allowed"),
+			two("ingresses", "hosts: {allowed: ['**.a.example', a.example]}", "hosts: {allowed: ['**.b.example', b.example]}"),
+			disjoint("hosts.allowed"),
 		},
 		"hosts of two rules, one below another": {
-			two("ingresses", "hosts: {allowed: ['**.a.example']}", "hosts: {allowed: ['x.y.a.example', '**.b.example']}"), "",
+			two("ingresses", "hosts: {allowed: ['**.a.example', a.example]}", "hosts: {allowed: ['x.y.a.example', '**.b.example', b.example]}"), "",
 		},
 		"images of two rules": {two("pods", "images: {allowed: [ghcr.io/a, 'quay.io:1234/b']}", "images: {allowed: [ghcr.io/b, quay.io]}"),
 			disjoint("images.allowed")},

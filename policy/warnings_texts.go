@@ -23,6 +23,31 @@ func (w *entryWarnings) checkDeniedPaths(h *rule.Header, denied []pathPart) {
 	}
 }
 
+// checkClasses warns about entries for Ingress classes whose controllers may match * with several labels, if a wildcard
+// of one label is allowed in the block.
+func (w *entryWarnings) checkClasses(entries []ingressesEntry) {
+	oneLabel := func(t match.HostTemplate) bool { return strings.HasPrefix(t.String(), "*.") }
+	isWide := func(e ingressesEntry) bool {
+		return e.Mode != Off && e.Hosts != nil && !bool(e.Hosts.Wildcards) && slices.ContainsFunc(e.Hosts.Allowed, oneLabel)
+	}
+	wide := slices.IndexFunc(entries, isWide)
+	for i := range entries {
+		e, unknown := &entries[i], []match.Glob(nil)
+		if e.ClassNames != nil {
+			unknown = slices.Clone(e.ClassNames.Allowed)
+		}
+		if e.Match != nil {
+			unknown = append(unknown, e.Match.ClassNames...)
+		}
+		unknown = slices.DeleteFunc(unknown, w.known.KnowsClass)
+		if wide >= 0 && len(unknown) > 0 {
+			w.warn(&e.Header, "unknown classes %s: hosts.allowed of %s has a wildcard, which their controllers may serve at "+
+				"any depth; add them to globbingClasses, as %s if * is one label", text.List(unknown), entries[wide].Name,
+				text.Quote("!"+string(unknown[0])))
+		}
+	}
+}
+
 func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

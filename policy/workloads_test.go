@@ -47,8 +47,6 @@ func TestEvaluateWorkload(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	legacy := template("ghcr.io/a/b:1")
 	legacy.Labels = map[string]string{"legacy": ""}
-	static := template("quay.io/evil/a:1")
-	static.Annotations = map[string]string{mirrorPodAnnotation: "x"}
 	second := template("m.example/a:1", "quay.io/evil/b:latest")
 	second.Path = "spec.jobs[1].template.spec"
 	const mirrors = "; allowed are m.example/hub; its Pods will be denied"
@@ -66,7 +64,6 @@ func TestEvaluateWorkload(t *testing.T) {
 			`enforce mirrors/images.from: spec.template.spec.containers[0].image: "quay.io/old/a:1" is not pulled from a mirror` + mirrors,
 			`audit watched/images.denied: spec.template.spec.containers[0].image: "quay.io/old/a:1" is denied by quay.io/old`}},
 		"excluded by its labels": {workload(legacy), nil},
-		"a mirror Pod":           {workload(static), nil},
 		"no template":            {workload(), nil},
 		"several templates": {workload(template("m.example/hub/a:1"), second), []string{
 			`warn no-evil/images.denied: spec.jobs[1].template.spec.containers[1].image: "quay.io/evil/b:latest" is denied by quay.io/evil; its Pods will be denied (ask #platform)`,

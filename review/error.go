@@ -28,8 +28,8 @@ func badRequest(format string, args ...any) *Error {
 // ContentError is an error in an object of a well-formed review. The answer is a denial: if the object's author could
 // make the call fail, failurePolicy might admit the object.
 type ContentError struct {
-	UID string // of the review; empty if the object was parsed without a review
-	Msg string // contains the field
+	Head        // of the review; empty if the object was parsed without a review
+	Msg  string // contains the field
 	// Oversized is true if the object has more text than an API server reads. The API server cannot have stored such an
 	// object, so an update with this object changes the stored object.
 	Oversized bool
@@ -43,12 +43,12 @@ func reviewError(body []byte, err error) error {
 	if !ok {
 		return clientError(err)
 	}
-	uid, ok := UID(body)
+	head, ok := ReadHead(body)
 	if !ok {
 		return badRequest("%s", content)
 	}
 	field, _ := errors.AsType[*jsonscan.ValueError](err)
-	return &ContentError{UID: uid, Msg: content, Oversized: field != nil && field.Limit == jsonscan.TextLimit}
+	return &ContentError{Head: head, Msg: content, Oversized: field != nil && field.Limit == jsonscan.TextLimit}
 }
 
 // isOldContent reports whether an error is, or may be, about the content of the old object. It returns true if the

@@ -85,13 +85,13 @@ func FuzzDecodeOpenShiftRoute(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body, OpenShiftRoutes(), typedOpenShiftRoute) })
 }
 
-// FuzzUID searches for the uid in every prefix of a body. It must be the uid of the whole body, or none.
-func FuzzUID(f *testing.F) {
+// FuzzHead reads the head of every prefix of a body. It must have the uid of the whole body, or none.
+func FuzzHead(f *testing.F) {
 	f.Add(reviewtest.Create(reviewtest.Service()), 200)
 	f.Fuzz(func(t *testing.T, body []byte, cut int) {
-		part, ok := UID(body[:max(0, min(cut, len(body)))])
-		if whole, _ := UID(body); ok && part != whole {
-			t.Errorf("%q in the first %d bytes, %q in all", part, cut, whole)
+		part, ok := ReadHead(body[:max(0, min(cut, len(body)))])
+		if whole, _ := ReadHead(body); ok && part.UID != whole.UID {
+			t.Errorf("%q in the first %d bytes, %q in all", part.UID, cut, whole.UID)
 		}
 	})
 }

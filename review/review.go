@@ -154,24 +154,55 @@ const (
 // limits returns the limits of an object, and of the part of a review outside the objects.
 func limits() jsonscan.Limits { return jsonscan.Limits{Elements: maxElements, Text: maxText} }
 
-// UID finds the uid of a review in the first bytes of its body. With it, a review that is too large to read can still
-// be answered. kube-apiserver writes the uid before the object, within the first 200 bytes.
-func UID(prefix []byte) (uid string, ok bool) {
+// Head identifies a review and its object.
+type Head struct {
+	UID string
+	object.Attributes
+	DryRun bool
+}
+
+// ReadHead reads the head of a review from the first bytes of its body. With it, a review that is too large or too deep
+// to read can still be answered and logged. kube-apiserver writes the uid within the first 200 bytes, and the name,
+// namespace, operation and user before the object. ReadHead does not read groups, and DryRun, which comes after the
+// object. ok is false without a valid uid. Other fields are empty if the first bytes do not contain them.
+func ReadHead(prefix []byte) (h Head, ok bool) {
 	r := jsonscan.New(prefix, limits())
 	for name := range r.Members {
 		if string(name) != "request" {
 			continue
 		}
 		for name := range r.Members {
-			if string(name) == "uid" {
-				if uid = r.String(); uid == "" || len(uid) > maxUID {
-					return "", false
-				}
-				return uid, true
+			if h.UID != "" && (string(name) == "object" || string(name) == "oldObject") {
+				return h, len(h.UID) <= maxUID
+			}
+			h.readField(r, string(name))
+		}
+	}
+	return h, h.UID != "" && len(h.UID) <= maxUID
+}
+
+// readField reads the value of a field of a request if it belongs to the head.
+func (h *Head) readField(r *jsonscan.Reader, name string) {
+	switch name {
+	case "uid":
+		if h.UID == "" {
+			h.UID = r.String()
+		}
+	case "subResource":
+		h.Subresource = r.String()
+	case "name":
+		h.Name = r.String()
+	case "namespace":
+		h.Namespace = r.String()
+	case "operation":
+		h.Operation = object.Operation(r.String())
+	case "userInfo":
+		for name := range r.Members {
+			if string(name) == "username" {
+				h.User = r.String()
 			}
 		}
 	}
-	return "", false
 }
 
 // readReview reads an AdmissionReview. It reports a wrong field when it reads it, before the object, and a missing

@@ -94,10 +94,7 @@ func TestDecodeWorkloadErrors(t *testing.T) {
 		}
 	}
 	_, err := objects.Decode(reviewOf(Resource{"ray.io", "v1", "rayjobs"}, `{"spec":{"workers":"x"}}`))
-	want := &ContentError{UID: "u-1", Msg: "spec.workers: want an object or a list, got a string"}
-	if diff := cmp.Diff(want, err); diff != "" {
-		t.Error(diff)
-	}
+	wantContentError(t, err, "u-1", "spec.workers: want an object or a list, got a string")
 }
 
 // If a template is null or absent, the object has no Pods.

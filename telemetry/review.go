@@ -42,8 +42,8 @@ func (m *Metrics) Endpoint(w *admission.Webhook, t *Tracing, log *slog.Logger) *
 		e.tracer = t.reviews
 	}
 	for operation, outcomes := range map[string][]string{
-		"CREATE":         {denied},
-		"UPDATE":         {denied},
+		"CREATE":         {denied, unevaluated},
+		"UPDATE":         {denied, unevaluated},
 		operationUnknown: {unevaluated, Invalid, Rejected, Panicked},
 	} {
 		for _, outcome := range outcomes {

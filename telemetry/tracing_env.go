@@ -22,6 +22,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/evergate/evergate/internal/text"
 )
 
 // TracingFromEnvironment returns tracing that is configured by OpenTelemetry's environment variables. It returns nil if
@@ -177,7 +179,7 @@ func (e *environment) want(name string, passes func(string) bool, otherwise stri
 
 // reject adds the error about a variable. It does not show headers, because they contain tokens.
 func (e *environment) reject(name, want string) {
-	is := "is " + strconv.Quote(e.get(name))
+	is := "is " + text.Quote(e.get(name))
 	if strings.HasSuffix(name, "_HEADERS") {
 		is = "cannot be read"
 	}

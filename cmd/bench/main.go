@@ -32,6 +32,7 @@ type options struct {
 	only    string
 	write   string
 	worst   int
+	part    int
 	plan    int
 	peer    bool
 }
@@ -44,9 +45,14 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "measure only the costs of reviews whose name contains this `text`")
 	flag.StringVar(&o.write, "write", "", "write the results to this `file`, between the lines that mark their place")
 	flag.IntVar(&o.worst, "worst", 0, "measure only the costliest reviews: one of every `n` rows")
+	flag.IntVar(&o.part, "part", 0, "with -worst n, which of the `n` parts of the rows, counted from 0")
 	flag.IntVar(&o.plan, "plan", 0, "measure only evergate plan, over a dump of this number of `Pods`")
 	flag.BoolVar(&o.peer, "peer", false, "measure only the costs of Pods, next to a webhook with controller-runtime")
 	flag.Parse()
+	if o.worst > 0 && (o.part < 0 || o.part >= o.worst) {
+		fmt.Fprintf(os.Stderr, "bench: unknown part %d: use 0 to %d\n", o.part, o.worst-1)
+		os.Exit(2)
+	}
 	if o.rounds < 1 || o.round < 1 || o.reviews < 10 {
 		fmt.Fprintln(os.Stderr, "bench: -rounds and -round must be at least 1, and -reviews at least 10")
 		os.Exit(2)
@@ -83,7 +89,7 @@ func run(ctx context.Context, o options) error {
 		return r.measurePeer(ctx, os.Stdout, reviews()[:3], o)
 	}
 	if o.worst > 0 {
-		return r.measureWorst(ctx, os.Stdout, o.only, o.worst)
+		return r.measureWorst(ctx, os.Stdout, o)
 	}
 	chosen := slices.DeleteFunc(reviews(), func(r *review) bool { return !strings.Contains(r.title(), o.only) })
 	if len(chosen) == 0 {

@@ -99,9 +99,9 @@ func (r *worstRow) String() string {
 		mebibytes(int64(r.size)), r.Name)
 }
 
-// measureWorst measures the costliest reviews, prints the ten worst, and returns an error if a limit is exceeded. only
-// selects rows by their names, and every reduces their number.
-func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every int) error {
+// measureWorst measures the costliest reviews, prints the ten worst, and returns an error if a limit is exceeded. o
+// selects rows by their names, and one of several parts of the rows.
+func (r *rig) measureWorst(ctx context.Context, w io.Writer, o options) error {
 	pod, err := r.measurePod(ctx)
 	if err != nil {
 		return err
@@ -115,11 +115,11 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every 
 	m := &worstMeter{client: r.client(), floor: servers["floor"], servers: servers, pod: pod}
 	var all []*worstRow
 	for _, size := range worstSizes() {
-		for row := range costliest.Rows(size.every*every, 0) {
+		for row := range costliest.Rows(size.every*o.worst, size.every*o.part) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if !strings.Contains(row.Name, only) || size.huge && row.Many {
+			if !strings.Contains(row.Name, o.only) || size.huge && row.Many {
 				continue
 			}
 			of, err := m.measure(ctx, row, size)
@@ -134,7 +134,7 @@ func (r *rig) measureWorst(ctx context.Context, w io.Writer, only string, every 
 			}
 		}
 	}
-	return printWorst(w, all)
+	return errors.Join(printWorst(w, all), m.measureScaling(ctx, w, o))
 }
 
 // printWorst prints the ten worst rows and whether every row keeps its limits. It returns an error with the number of

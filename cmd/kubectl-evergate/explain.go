@@ -85,7 +85,7 @@ func (a *app) explain(ctx context.Context, format output.Format, namespace, name
 	}
 	if format == output.Text {
 		for _, line := range e.Notes {
-			fmt.Fprintln(a.stdout, line)
+			printLine(a.stdout, "%s", line)
 		}
 		fmt.Fprintln(a.stdout, "If it were created now:")
 		err = report.WriteText(a.stdout, offline.TextOptions{})

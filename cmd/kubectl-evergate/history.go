@@ -81,14 +81,13 @@ func writeHistory(to io.Writer, rows []revision) error {
 		return err
 	}
 	w := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "\tREVISION\tPOLICY\tAPPLIED\tBY\tNOTE")
+	row(w, " ", "REVISION", "POLICY", "APPLIED", "BY", "NOTE")
 	for _, r := range rows {
-		star := ""
+		star := " "
 		if r.Current {
 			star = "*"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", star, r.Revision, r.Policy, r.Applied.Format(time.RFC3339), dash(r.By),
-			dash(r.Note))
+		row(w, star, strconv.Itoa(r.Revision), r.Policy, r.Applied.Format(time.RFC3339), r.By, r.Note)
 	}
 	return w.Flush()
 }
@@ -103,14 +102,6 @@ func adopt(ctx context.Context, p *revise.Policies, current *corev1.ConfigMap) e
 	}
 	_, err = p.Record(ctx, files, loaded.Hash(), "", "found in the ConfigMap")
 	return err
-}
-
-// dash returns s, or a dash for an empty cell in a table.
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 func newRollback(a *app) *cobra.Command {

@@ -296,6 +296,65 @@ func TestApplyRemovesNativePolicies(t *testing.T) {
 	}
 }
 
+// TestRejectedWrites rejects each request of apply and rollback that changes an object, or that tries it. The command
+// then fails, and reports only changes that the API server has accepted.
+func TestRejectedWrites(t *testing.T) {
+	const system = "evergate-system"
+	changed := strings.ReplaceAll(nativePolicy, "NodePort", "LoadBalancer")
+	data, _ := json.Marshal(map[string]string{"policy.yaml": changed})
+	// attempt runs a command and rejects request n. It returns the number of requests.
+	attempt := func(command []string, n int) (requests int) {
+		cluster := nativeCluster(t, system).add("/api/v1/namespaces/"+system+"/configmaps", system, "evergate-policy.r1",
+			`"apiVersion": "v1", "kind": "ConfigMap", "data": `+string(data))
+		revision := cluster["/api/v1/namespaces/"+system+"/configmaps"][1].(map[string]any)["metadata"].(map[string]any)
+		revision["annotations"] = map[string]any{"evergate.dev/revision": "1"}
+		read, done, rejected := cluster.serve(t), "", ""
+		handler := func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				read(w, r)
+				return
+			}
+			request := r.Method + " " + r.URL.Path + "\n"
+			if requests++; requests-1 == n {
+				rejected = request
+				reject(w, http.StatusForbidden, "Forbidden")
+				return
+			}
+			if r.URL.Query().Get("dryRun") == "" {
+				done += request
+			}
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			(&writable{}).ServeHTTP(w, r)
+		}
+		var out bytes.Buffer
+		args := append(command, "--no-plan", "--yes", "--wait=false", "--kubeconfig", kubeconfig(t, handler))
+		code := run(t.Context(), args, strings.NewReader(changed), &out, &out)
+		if (code == exitOK) != (rejected == "" || strings.Contains(rejected, "/selfsubjectreviews")) {
+			t.Errorf("%s: exit code %d without %s%s", command[0], code, rejected, &out)
+		}
+		for says, needs := range map[string]string{
+			"is applied to the ConfigMap": "PATCH /api/v1/namespaces/" + system + "/configmaps/evergate-policy\n",
+			"\nrevision ":                 "POST /api/v1/namespaces/" + system + "/configmaps\n",
+			"the backstop now enforces":   "PATCH " + admissionAPI,
+		} {
+			if strings.Contains(out.String(), says) && (!strings.Contains(done, needs) || strings.HasPrefix(rejected, needs)) {
+				t.Errorf("%s: reports %q without %s%s", command[0], says, needs, &out)
+			}
+		}
+		return requests
+	}
+	for _, command := range [][]string{{"apply", "-f", "-"}, {"rollback", "1"}} {
+		all := attempt(command, -1)
+		if all < 5 {
+			t.Errorf("%s: only %d requests", command[0], all)
+		}
+		for n := range all {
+			attempt(command, n)
+		}
+	}
+}
+
 // TestPreflightUnread checks that preflight does not take webhooks that may not be listed for absent.
 func TestPreflightUnread(t *testing.T) {
 	cluster := nativeCluster(t, "evergate-system")

@@ -52,9 +52,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	found, ok := errors.AsType[*foundError](err)
 	if !ok || found.err != nil {
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(stderr, "evergate: %s\n", text.Escape(strings.TrimSpace(line)))
-		}
+		say(stderr, err.Error())
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -171,7 +169,12 @@ func policies(c *live.Cluster, replicas []live.Replica) *revise.Policies {
 	return &revise.Policies{Client: c.Client, Namespace: c.Namespace, Name: name}
 }
 
-// say writes a line for users to stderr.
-func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "evergate: "+format+"\n", args...)
+// say writes lines for users to stderr.
+func (a *app) say(format string, args ...any) { say(a.stderr, fmt.Sprintf(format, args...)) }
+
+// say writes lines for users. It escapes them, because they may contain text from the cluster.
+func say(to io.Writer, lines string) {
+	for line := range strings.Lines(lines) {
+		fmt.Fprintf(to, "evergate: %s\n", text.Escape(strings.TrimSpace(line)))
+	}
 }

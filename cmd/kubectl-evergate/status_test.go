@@ -88,6 +88,36 @@ Problems:
 	}
 }
 
+// TestTextOfClusters checks that text from the cluster cannot control a terminal or a pipeline, and cannot add lines.
+func TestTextOfClusters(t *testing.T) {
+	show := func(s string) string {
+		var out bytes.Buffer
+		a := &app{stderr: &out}
+		shown := &status{
+			namespace: s, configMap: s, applied: s, native: 1, nativeOf: []string{s}, filesOf: s,
+			replicas: []live.Answer{{
+				Replica: live.Replica{Pod: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s}, Spec: corev1.PodSpec{NodeName: s}}},
+				Version: s, Policy: live.Policy{Hash: s},
+			}},
+			hooks:      []hook{{name: s, policy: admissionv1.FailurePolicyType(s), url: s}},
+			namespaces: 1, matched: []string{s}, unread: []string{s}, problems: []string{s},
+		}
+		if err := errors.Join(shown.write(&out), writeHistory(&out, []revision{{Policy: s, By: s, Note: s}})); err != nil {
+			t.Fatal(err)
+		}
+		shown.policy = new(policy.Policy)
+		shown.writePolicy(&out)
+		printLine(&out, "%s", s)
+		a.say("%v", strings.ReplaceAll(s, "\n", " ")) // each line of an error begins with the name of the command
+		return out.String()
+	}
+	plain, hostile := show("a b"), show("a\n\x1b[2J\u202e\t##vso[x]b")
+	if strings.ContainsAny(hostile, "\x1b\u202e\t") || strings.Contains(hostile, "##") ||
+		strings.Count(hostile, "\n") != strings.Count(plain, "\n") {
+		t.Errorf("%q", hostile)
+	}
+}
+
 // TestStatusOfNativeOnly checks the status of a cluster with native policies and without webhooks and replicas.
 func TestStatusOfNativeOnly(t *testing.T) {
 	for _, test := range []struct {

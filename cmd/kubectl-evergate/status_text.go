@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,7 +17,7 @@ import (
 // write writes the status for users.
 func (s *status) write(to io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "Evergate in %s\n", s.namespace)
+	printLine(&b, "Evergate in %s", s.namespace)
 	s.writePolicy(&b)
 	s.writeBackstop(&b)
 	s.writeReplicas(&b)
@@ -34,31 +36,47 @@ func section(b *bytes.Buffer, title string, lines []string) {
 	}
 	fmt.Fprintf(b, "\n%s:\n", title)
 	for _, line := range lines {
-		fmt.Fprintf(b, "  %s\n", line)
+		printLine(b, "  %s", line)
 	}
+}
+
+// maxLine is the maximum length of a line or of a cell of a table, in bytes. A line contains at most five names.
+const maxLine = 2048
+
+// printLine writes one line of printable text, because the arguments come from the cluster.
+func printLine(to io.Writer, format string, args ...any) {
+	fmt.Fprintln(to, text.Printable(fmt.Sprintf(format, args...), maxLine))
+}
+
+// row writes a row of a table. Cells are printable, and an empty cell is a dash.
+func row(w *tabwriter.Writer, cells ...string) {
+	for i, c := range cells {
+		cells[i] = cmp.Or(text.Printable(c, maxLine), "-")
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
 }
 
 func (s *status) writePolicy(b *bytes.Buffer) {
 	if s.policy == nil {
-		fmt.Fprintf(b, "Policy: unknown in the ConfigMap %s\n", s.configMap)
+		printLine(b, "Policy: unknown in the ConfigMap %s", s.configMap)
 		return
 	}
-	fmt.Fprintf(b, "Policy: %s in the ConfigMap %s", s.policy.Hash(), s.configMap)
+	written := ""
 	if s.applied != "" {
-		fmt.Fprintf(b, ", written %s by %s", s.ago(s.appliedAt), s.applied)
+		written = ", written " + s.ago(s.appliedAt) + " by " + s.applied
 	}
-	fmt.Fprintln(b)
+	printLine(b, "Policy: %s in the ConfigMap %s%s", s.policy.Hash(), s.configMap, written)
 }
 
 func (s *status) writeBackstop(b *bytes.Buffer) {
 	if s.native > 0 {
-		fmt.Fprintf(b, "Backstop: %d native policies, exported from policy %s\n", s.native, text.List(s.nativeOf))
+		printLine(b, "Backstop: %d native policies, exported from policy %s", s.native, text.List(s.nativeOf))
 	}
 	if s.nativeOnly() {
 		fmt.Fprintln(b, "Only the native policies enforce the policy: there are no webhooks and no replicas")
 	}
 	if s.filesOf != "" {
-		fmt.Fprintf(b, "Files of the API server: exported from policy %s\n", s.filesOf)
+		printLine(b, "Files of the API server: exported from policy %s", s.filesOf)
 	}
 }
 
@@ -71,14 +89,14 @@ func (s *status) writeReplicas(b *bytes.Buffer) {
 	}
 	fmt.Fprintln(b)
 	w := table(b)
-	fmt.Fprintln(w, "REPLICA\tNODE\tREADY\tVERSION\tPOLICY\tSINCE\tCERTIFICATE EXPIRES")
+	row(w, "REPLICA", "NODE", "READY", "VERSION", "POLICY", "SINCE", "CERTIFICATE EXPIRES")
 	for i := range s.replicas {
 		r := &s.replicas[i]
 		ready := "no"
 		if r.Ready() {
 			ready = "yes"
 		}
-		since, hash, end := "-", r.Policy.Hash, "-"
+		since, hash, end := "", r.Policy.Hash, ""
 		if !r.Policy.Since.IsZero() {
 			since = s.ago(r.Policy.Since)
 		}
@@ -88,17 +106,7 @@ func (s *status) writeReplicas(b *bytes.Buffer) {
 		if !r.NotAfter.IsZero() {
 			end = s.until(r.NotAfter)
 		}
-		fmt.Fprintf(
-			w,
-			"%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			r.Name(),
-			dash(r.Pod.Spec.NodeName),
-			ready,
-			dash(r.Version),
-			dash(hash),
-			since,
-			end,
-		)
+		row(w, r.Name(), r.Pod.Spec.NodeName, ready, r.Version, hash, since, end)
 	}
 	_ = w.Flush() // into memory
 }
@@ -109,12 +117,12 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 	}
 	fmt.Fprintln(b)
 	w := table(b)
-	fmt.Fprintln(w, "WEBHOOK\tFAILURE POLICY\tCA EXPIRES\tNAMESPACES\tFAILED OPEN")
+	row(w, "WEBHOOK", "FAILURE POLICY", "CA EXPIRES", "NAMESPACES", "FAILED OPEN")
 	for i := range s.hooks {
 		h := &s.hooks[i]
-		end, open, matches := "none", "-", "-"
+		end, open, matches := "none", "", ""
 		if h.url != "" {
-			end = "-"
+			end = ""
 		}
 		if len(h.ca) > 0 {
 			end = s.until(lastEnd(h.ca))
@@ -125,7 +133,7 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 		if s.namespaces >= 0 {
 			matches = strconv.Itoa(h.matches)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.name, h.policy, end, matches, open)
+		row(w, h.name, string(h.policy), end, matches, open)
 	}
 	_ = w.Flush() // into memory
 	var urls []string
@@ -135,7 +143,7 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 		}
 	}
 	if len(urls) > 0 {
-		fmt.Fprintf(b, "Called by URL: %s\n", text.List(urls))
+		printLine(b, "Called by URL: %s", text.List(urls))
 	}
 }
 
@@ -145,7 +153,8 @@ func (s *status) writeNamespaces(b *bytes.Buffer) {
 	case len(s.matched) == 0:
 		fmt.Fprintf(b, "\nNamespaces: 0 of %d have opted in\n", s.namespaces)
 	default:
-		fmt.Fprintf(b, "\nNamespaces: webhooks match %d of %d: %s\n", len(s.matched), s.namespaces, text.List(s.matched))
+		fmt.Fprintln(b)
+		printLine(b, "Namespaces: webhooks match %d of %d: %s", len(s.matched), s.namespaces, text.List(s.matched))
 	}
 }
 

@@ -189,7 +189,7 @@ func (w *waiter) nudge(ctx context.Context, pod string, r *waited) error {
 	switch {
 	case apierrors.IsForbidden(err):
 		w.mayNudge = false
-		w.say("you may not patch pods in %s, so kubelet takes about a minute to update the policy: the Role in the "+
+		w.say("you may not patch pods in %s, so kubelet takes up to two minutes to update the policy: the Role in the "+
 			"component plugin allows this", w.cluster.Namespace)
 	case err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil:
 		return fmt.Errorf("update the policy in %s: %w", pod, err)

@@ -20,6 +20,7 @@ import (
 // Objects contains the objects of an input, by their type and in the order of the input.
 type Objects struct {
 	FilesPolicy string // the hash of the policy that the API server's files were exported from; "" if it is not known
+	Skips       offline.Skips
 
 	lists   map[reflect.Type]any // by pointer type: a list of them
 	sources map[Object]string    // FILE:LINE
@@ -48,8 +49,9 @@ func Read(objects iter.Seq2[offline.Object, error]) (*Objects, error) {
 	all := NewObjects()
 	var errs []error
 	for o, err := range objects {
-		if _, skipped := errors.AsType[*offline.SkippedError](err); skipped {
-			continue // the file does not contain manifests
+		if skipped, ok := errors.AsType[*offline.SkippedError](err); ok {
+			all.Skips.AddFile(skipped)
+			continue
 		}
 		if err == nil {
 			err = all.add(o)

@@ -262,7 +262,7 @@ func (p *plugin) checkRights(t *testing.T) {
 	}
 	out = p.userOf(t, "joe", "less").run(t, "apply", "-f", pluginStricter, "--no-plan", "--timeout", "3s")
 	for _, want := range []string{
-		"you may not patch pods in evergate-system, so kubelet takes about a minute to update the policy",
+		"you may not patch pods in evergate-system, so kubelet takes up to two minutes to update the policy",
 		"is applied, but 3s later some replicas do not have it:", "evergate-a has had ", "exit code 1",
 	} {
 		if !strings.Contains(out, want) {

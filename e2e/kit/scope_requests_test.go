@@ -44,7 +44,7 @@ func podRequests() []request {
 			p.Spec.NodeName = "n"
 			_, err := api.CoreV1().Pods("team").Create(ctx, p, metav1.CreateOptions{})
 			return err
-		}, nil},
+		}, all},
 		{"a label of a Pod", changePod("", func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }), nil},
 		{"an annotation of a Pod", changePod("", func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }), nil},
 		{"a finalizer of a Pod", changePod("", func(p *corev1.Pod) { p.Finalizers = []string{"a.example/b"} }), nil},

@@ -92,14 +92,6 @@ ingresses:
 				"kinds, or leave the entry to the webhook, with --best-effort",
 			"policy.yaml:6:3: routes[2].kinds: OpenShift Routes are not supported natively" + webhook,
 		}},
-		"hosts of globbing classes": {`globbingClasses: [alb]
-ingresses:
-- {name: i, mode: enforce, hosts: {required: true}, annotations: {denied: ["*"]}}
-`, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:5:3: ingresses[0].hosts: with globbingClasses, a host in spec.tls can differ from the same host " +
-				"in a rule" +
-				webhook,
-		}},
 		"mirrors": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub}
 - {name: google, mode: enforce, sources: ["*.gcr.io"], mirror: "m.example/{registry}"}

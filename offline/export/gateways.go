@@ -47,7 +47,8 @@ func gatewayChecks(e *policy.Entry) []check {
 		hostChecks(blockOf(e, "hosts"), "claims", "spec.listeners"),
 		gatewayClassChecks(e), listenerPortChecks(e), protocolChecks(e), gatewayTLSChecks(blockOf(e, "tls")),
 		allowedRouteChecks(blockOf(e, "allowedRoutes")), allowedListenerChecks(blockOf(e, "allowedListeners")),
-		annotationChecks(blockOf(e, "annotations")), gatewayAddressChecks(blockOf(e, "addresses")),
+		annotationChecks(blockOf(e, "annotations"), infrastructureAnnotations()),
+		gatewayAddressChecks(blockOf(e, "addresses")),
 	)
 }
 
@@ -61,10 +62,9 @@ func listenerHosts(s side) string {
 // gatewayClaims returns an expression for the claims of all places: listeners, annotations (which reach the Service
 // of a Gateway) and spec.infrastructure.annotations.
 func (x *exporter) gatewayClaims(s side) string {
-	infrastructure := string(s) + ".spec.?infrastructure.?annotations.orValue({})"
-	keys := infrastructure + ".map(k,string(k)).sort()"
+	f := infrastructureAnnotations()
 	return "variables.hosts" + s.suffix() + "+" + x.annotationClaims(s, "[]", "Gateway", "Service") + "+" +
-		x.claimsIn(keys, string(s)+".spec.infrastructure.annotations", "spec.infrastructure.annotations", "[]", "Service")
+		x.claimsIn(f.keys(s), string(s)+"."+f.name, f.name, "[]", "Service")
 }
 
 func gatewayClassChecks(e *policy.Entry) []check {

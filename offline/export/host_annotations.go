@@ -27,7 +27,7 @@ func unread(grammar string) bool { return grammar == "alb" || grammar == "uris" 
 type hostAnnotations []policy.HostAnnotation
 
 // annotationClaims returns an expression for the claims in metadata.annotations of an object, by the tables of the
-// given kinds, in this order. hosts is an expression for the claims of rules.
+// given kinds, in this order. hosts is an expression for the claims in fields.
 func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) string {
 	return x.claimsIn("variables.annotations"+s.suffix(), string(s)+".metadata.annotations", "metadata.annotations", hosts,
 		kinds...)
@@ -36,18 +36,25 @@ func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) strin
 // claimsIn returns an expression for the claims in annotations, as package policy reads them: sorted by key, and at
 // most maxAnnotationHosts. keys is an expression for the sorted keys, and values for the map.
 func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) string {
-	var lists []string
+	var lists, known, all []string
 	for _, kind := range kinds {
 		t := hostAnnotations(x.hostAnnotations[kind])
 		if len(t) > 0 {
+			known = append(known, keys+".map(k,{'k':k,'g':"+t.grammar()+"}).filter(a,a.g!='')")
+			c := "c" + number(len(lists))
 			read := bind("v", "string("+values+"[a.k])", t.byGrammar("'"+field+"['+strings.quote(a.k)+']'", hosts))
-			lists = append(lists, keys+".map(k,{'k':k,'g':"+t.grammar()+"}).filter(a,a.g!='').map(a,"+read+").flatten()")
+			lists = append(lists, c+".map(a,"+read+").flatten()")
+			all = append(all, c+".map(a,a.k+' '+strings.quote(string("+values+"[a.k]))).join(' ')")
 		}
 	}
 	most := number(maxAnnotationHosts)
 	more := "[a[" + most + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " + most +
-		" names','key':h.key,'bad':'y'})"
-	return bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
+		" names','key':h.key,'bad':'y','all':" + strings.Join(all, "+") + "})"
+	claims := bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
+	for i, list := range slices.Backward(known) {
+		claims = bind("c"+number(i), list, claims)
+	}
+	return claims
 }
 
 // grammar returns an expression for the grammars of all keys that match the annotation k, with a plus sign after each.
@@ -119,8 +126,12 @@ func (t hostAnnotations) read(grammar, path, hosts string) string {
 		return choose("v in ['1','t','T','TRUE','true','True']", hosts+".filter(h,h.k=='"+atRule+
 			"'&&!h.p.startsWith('*')).map(h,"+
 			other+").filter(w,size(w)<="+number(maxHost)+").map(w,"+one("w", "w")+")", "[]")
+	case "target":
+		return choose("v==''", "[]", hosts+".filter(h,h.p.startsWith('*.')).map(h,"+one("'*'+h.p", "h.p")+")")
 	case "any":
 		return choose("v.trim()==''", "[]", "["+one("'**'", "v")+"]")
+	case "nginxconf":
+		return choose("v.matches('[{}]|server_name|listen|include|_by_lua|js_|perl')", "["+one("'**'", "v")+"]", "[]")
 	case "eskip":
 		return choose(eskipNamesHosts(), "["+one("'**'", "v")+"]", "[]")
 	}

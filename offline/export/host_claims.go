@@ -10,10 +10,11 @@ package export
 //	key    the key of an annotation; empty in other places
 //	bad    y if the text cannot be read as a name and therefore means every host; s if it is a name that controls
 //	       the hosts
+//	all    the values of all annotations, if the claim represents the hosts after the first thousand; otherwise absent
 //
 // In the expressions of checks, h is the claim.
 
-// The kinds of places. A finding in one of the last two kinds is left out if a place before it claims the same hosts.
+// The kinds of places. A finding in one of the last two kinds is left out if another place claims the same hosts.
 const (
 	atRule     = "r" // a rule of an Ingress or a hostname of a route
 	atNone     = "n" // an empty list of hosts
@@ -72,26 +73,31 @@ func quotedHost() string {
 // hostID is an expression for the identity of a claim: its hosts, also the name if the name controls the hosts, or
 // the text and the annotation if the text is not a name.
 const hostID = "(h.k=='" + atTLS + "'||h.key!=''&&!h.key.lowerAscii().matches(" + serving + ")?'~':'')+" +
-	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text:h.p)"
+	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text+h.?all.orValue(''):h.p)"
 
 // serving is the CEL literal of a regular expression for the keys of annotations whose hosts a controller serves, as in
 // package policy.
 const serving = `'^[^/]*/(?:(?:server-alias|redirect-from)(?:-regex)?|from-to-www-redirect|host-aliases|` +
-	`hostname-extension|skipper-(?:predicate|routes)|router[.]pathmatcher|domain|url|config|host|fqdn|conditions[.].*)$'`
+	`hostname-extension|skipper-(?:predicate|routes)|router[.]pathmatcher|domain|url|config|host|fqdn|route-acl|` +
+	`config-(?:backend|tcp-service)|conditions[.].*|.*-snippet.*)$'`
 
 // hostKnown is a condition that the fault y of a claim or a path existed before, possibly with a wider meaning. The
 // identities of hosts in spec.tls and in annotations and of exact paths begin with ~.
 const hostKnown = "y.id in o||y.id.startsWith('~')&&y.id.substring(1) in o"
 
-// repeats is a condition that a claim is left out if an earlier claim has the same hosts.
+// repeats is a condition that a claim is left out if it repeats another claim.
 const repeats = "(h.k=='" + atRepeated + "'||h.k=='" + atTLS + "')"
 
-// claimFaults returns an expression for the faults of the claims that meet a condition. For texts that are not names,
-// it leaves out a claim that is equal to the previous claim.
+// claimFaults returns an expression for the faults of the claims that meet a condition. It leaves out a claim that
+// repeats another one, as package policy does: if an earlier claim has the same identity, or if the hosts are idle and
+// any claim has the identity of hosts that are served. For texts that are not names, it leaves out a claim that is
+// equal to the previous claim.
 func claimFaults(claims, fails, why string) string {
 	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
 	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&" + repeats + "&&i>0&&" + same +
 		"),h)"
-	first := "!" + repeats + "||h.bad=='y'||!f.slice(0,i).exists(b,b.bad!='y'&&b.p==h.p)"
-	return bind("f", failing, "f.transformList(i,h,"+first+","+fault("h.path", hostID, why)+")")
+	repeated := bind("y", "g[i]", "y in g.slice(0,i)||y.startsWith('~')&&y.substring(1) in g")
+	first := "!" + repeats + "||h.bad=='y'||!" + repeated
+	return bind("f", failing, bind("g", "f.map(h,"+hostID+")", "f.transformList(i,h,"+first+","+
+		fault("h.path", "g[i]", why)+")"))
 }

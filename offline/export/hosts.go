@@ -68,7 +68,8 @@ func maxHosts(most, claims, list string) check {
 		id: "hosts.max",
 		faults: func(s side) string {
 			all := "variables." + claims + s.suffix()
-			different := "size(" + all + ")<=" + most + "?0:size(" + all + ".map(h,h.p).distinct())"
+			different := "size(" + all + ")<=" + most + "?0:size(" + all + ".map(h,h.p.startsWith('**.')?h.p.substring(1):h.p)" +
+				".distinct())"
 			return bind("n", different, when("n>"+most, str(list), "string(n)",
 				"'has '+string(n)+"+str(" different hosts; at most "+most+" are allowed")))
 		},

@@ -2,6 +2,7 @@ package export
 
 import (
 	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
@@ -30,6 +31,8 @@ func (x *exporter) ingresses() exportedKind {
 				{"claims" + s.suffix(), x.ingressClaims(s)},
 				{"paths" + s.suffix(), pathsOf(s)},
 				{"regexPaths" + s.suffix(), regexPaths(s)},
+				{"namesTLS" + s.suffix(), namesTLS(s)},
+				{"plainClasses" + s.suffix(), plainClasses(s)},
 			}
 		},
 		classes: func(s side) string { return "variables.classes" + s.suffix() + ".map(c,c.class)" },
@@ -58,14 +61,11 @@ func classesOf(s side) string {
 		".metadata.?annotations[?'" + classAnnotation + "'].orValue(''))}].filter(c,c.class!='')"
 }
 
-// ruleHosts returns an expression for the claims of the rules of an Ingress and of its default backend. With globbing
-// classes, *.x in a rule includes names at any depth.
+// ruleHosts returns an expression for the claims of the rules of an Ingress and of its default backend. If a class of
+// the Ingress is a globbing class, *.x in a rule includes names at any depth.
 func (x *exporter) ruleHosts(s side) string {
-	pattern := oneLabel("v")
-	if globbing := texts(x.settings["globbingClasses"]); len(globbing) > 0 {
-		pattern = bind("o", pattern, "o.startsWith('*.')&&variables.classes"+s.suffix()+".exists(c,"+
-			globs(globbing, "c.class")+")?'*'+o:o")
-	}
+	pattern := bind("o", oneLabel("v"), "o.startsWith('*.')&&variables.classes"+s.suffix()+".exists(c,"+
+		x.isGlobbing("c.class")+")?'*'+o:o")
 	rules := string(s) + ".spec.?rules.orValue([])"
 	const path = "'spec.rules['+string(i)+'].host'"
 	backend := "(has(" + string(s) + ".spec.defaultBackend)?[" + everyClaim("'spec.defaultBackend'", atBackend) + "]:[])"
@@ -75,14 +75,35 @@ func (x *exporter) ruleHosts(s side) string {
 		")+"+backend)
 }
 
+// isGlobbing returns a condition that a class is a globbing class, as package policy decides.
+func (x *exporter) isGlobbing(class string) string {
+	var listed, oneLabel []string
+	for _, c := range texts(x.settings["globbingClasses"]) {
+		if name, not := strings.CutPrefix(c, "!"); not {
+			oneLabel = append(oneLabel, name)
+		} else {
+			listed = append(listed, c)
+		}
+	}
+	byDefault := globs(policy.DefaultGlobbingClasses(), class)
+	if len(oneLabel) > 0 {
+		byDefault = allOf("!("+globs(oneLabel, class)+")", byDefault)
+	}
+	if len(listed) == 0 {
+		return byDefault
+	}
+	return anyOf(globs(listed, class), byDefault)
+}
+
 // ingressClaims returns an expression for the claims of all places in an Ingress. A host in spec.tls does not count
-// if a rule also has it.
+// if a rule also has it, unless the controller serves a wildcard at any depth.
 func (x *exporter) ingressClaims(s side) string {
 	hosts := "variables.hosts" + s.suffix()
 	tls := string(s) + ".spec.?tls.orValue([]).transformList(i,t," + bind("l", "t.?hosts.orValue([]).map(v,string(v))",
-		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text),"+
+		"l.transformList(j,v,v!=''&&(j==0||v!=l[j-1])&&!(j<size("+hosts+")&&v=="+hosts+"[j].text&&!"+hosts+
+			"[j].p.startsWith('**.')),"+
 			claim("'spec.tls['+string(i)+'].hosts['+string(j)+']'", atTLS, oneLabel("v"), "v", "''")+")") + ").flatten()"
-	return hosts + "+" + tls + "+" + x.annotationClaims(s, hosts, "Ingress")
+	return bind("fields", hosts+"+"+tls, "fields+"+x.annotationClaims(s, "fields", "Ingress"))
 }
 
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
@@ -107,11 +128,7 @@ func tlsChecks(e *policy.Entry) []check {
 	list := func(s side) string { return string(s) + ".spec.?tls.orValue([])" }
 	if tls["required"] != nil {
 		all = append(all, check{id: "tls.required", faults: func(s side) string {
-			names := list(s) + ".exists(t,string(t.?secretName.orValue(''))!=''||t.?hosts.orValue([]).exists(h,string(h)!=''))"
-			lacks := tlsLacks(s)
-			return when("!"+names+"&&!"+servedByTLS(s), "'spec.tls'", "''", choose("size("+list(s)+")==0",
-				"'is not set, so plain HTTP may be served; set it'",
-				"'has neither a host nor a Secret, so plain HTTP may be served; list the hosts in spec.tls[].hosts'")+"+"+lacks)
+			return when("!"+onlyTLS(s), "'spec.tls'", "''", tlsFault(s))
 		}})
 	}
 	if tls["coversHosts"] != nil {
@@ -127,7 +144,7 @@ func tlsChecks(e *policy.Entry) []check {
 			// A certificate has a host at any depth as a host of one label.
 			asCertified := "h.p.startsWith('**.')?h.p.substring(1):h.p"
 			covered := "p in t||p!='**'&&!p.startsWith('*.')&&('*.'+" + parent + ") in t"
-			return choose("size("+list(s)+")==0&&"+servedByTLS(s), "[]", bind("t", certified, bind("u", unnamed,
+			return choose("size("+list(s)+")==0&&"+onlyTLS(s), "[]", bind("t", certified, bind("u", unnamed,
 				"variables.hosts"+s.suffix()+".filter(h,!("+bind("p", asCertified, covered)+")).map(h,"+
 					bind("p", asCertified, fault("h.path", hostID, why))+")")))
 		}})

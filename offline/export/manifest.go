@@ -125,10 +125,6 @@ func notTheClusterItself() admissionv1.MatchCondition {
 func podConditions() []admissionv1.MatchCondition {
 	return []admissionv1.MatchCondition{
 		notTheClusterItself(),
-		{
-			Name:       "not-a-mirror-pod",
-			Expression: `!("kubernetes.io/config.mirror" in object.metadata.?annotations.orValue({}))`,
-		},
 		{Name: "images-change", Expression: `request.operation == "CREATE" || ` +
 			`object.spec.containers != oldObject.spec.containers || ` +
 			`object.spec.?initContainers != oldObject.spec.?initContainers || ` +

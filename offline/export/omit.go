@@ -153,15 +153,9 @@ func (x *exporter) omitFilters(e *policy.Entry) {
 	}
 }
 
-// omitHosts adds an omission for the hosts block in two cases: if CEL expressions cannot read the hosts in an
-// annotation that the policy does not deny, and if the order of rules decides which hosts in spec.tls are separate
-// claims.
+// omitHosts adds an omission for the hosts block if CEL expressions cannot read the hosts in an annotation that the
+// policy does not deny.
 func (x *exporter) omitHosts(e *policy.Entry) {
-	if e.Block == "ingresses" && len(texts(x.settings["globbingClasses"])) > 0 {
-		x.omitBlock(e, "hosts", "hosts", "with globbingClasses, a host in spec.tls can differ from the same host in a rule",
-			useWebhook)
-		return
-	}
 	kinds := map[string][]string{
 		"ingresses": {"Ingress"}, "services": {"Service"}, "gateways": {"Gateway", "Service"},
 	}[e.Block]

@@ -57,7 +57,7 @@ func serviceChecks(e *policy.Entry) []check {
 	)
 	if required, ok := annotations["requiredForLoadBalancer"].([]any); ok {
 		all = append(all, check{id: "annotations.requiredForLoadBalancer", faults: func(s side) string {
-			return choose(isLoadBalancer(s), requiredAnnotations(required, s), "[]")
+			return choose(isLoadBalancer(s), requiredAnnotations(required, s, nil), "[]")
 		}})
 	}
 	return all
@@ -257,25 +257,16 @@ func sourceRangeChecks(e *policy.Entry) []check {
 	return all
 }
 
-// azureRangesAnnotation and clientAnnotations have the same values as in package policy.
+// azureRangesAnnotation is the same as in package policy.
 const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
 
 // clientAnnotations returns keys of annotations, with =VALUE if only one value has an effect.
 func clientAnnotations() []string {
-	const prefix = "service.beta.kubernetes.io/"
-	return []string{
-		"kubernetes.io/elb.acl-id",
-		"oci.oraclecloud.com/oci-network-security-groups", "oci.oraclecloud.com/security-rule-management-mode=none",
-		prefix + "alibaba-cloud-loadbalancer-acl-id", prefix + "alibaba-cloud-loadbalancer-security-group-ids",
-		prefix + "alicloud-loadbalancer-acl-id", prefix + "aws-load-balancer-extra-security-groups",
-		prefix + "aws-load-balancer-inbound-sg-rules-on-private-link-traffic=off",
-		prefix + "aws-load-balancer-security-group-prefix-lists", prefix + "aws-load-balancer-security-groups",
-		prefix + "azure-allowed-service-tags", prefix + "do-loadbalancer-allow-rules",
-		prefix + "linode-loadbalancer-firewall-acl", prefix + "linode-loadbalancer-firewall-id",
-		prefix + "oci-load-balancer-security-list-management-mode=none", prefix + "vultr-loadbalancer-firewall-rules",
-		"service.cilium.io/src-ranges-policy=deny", "service.cloud.tencent.com/pass-to-target=true",
-		"service.cloud.tencent.com/security-groups",
+	var keys []string
+	for _, a := range policy.ClientAnnotations() {
+		keys = append(keys, strings.TrimSuffix(a.Key+"="+a.Value, "="))
 	}
+	return keys
 }
 
 // quotedAll returns the CEL literals of strings.

@@ -85,7 +85,7 @@ func validatedAnnotationKeys(s side) string {
 	added := policy.SolverAnnotations()
 	var conditions []string
 	for _, key := range slices.Sorted(maps.Keys(added)) {
-		conditions = append(conditions, "k=="+str(key)+"&&"+value(s)+"=="+str(added[key]))
+		conditions = append(conditions, "k=="+str(key)+"&&"+metadataAnnotations().value(s)+"=="+str(added[key]))
 	}
 	keys := annotationKeys(s)
 	return choose("variables.solver"+s.suffix(), keys+".filter(k,!("+strings.Join(conditions, "||")+"))", keys)

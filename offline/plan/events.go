@@ -2,6 +2,7 @@ package plan
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -90,6 +91,7 @@ const (
 	whyNoObject    = "the log does not contain the object: its level must be Request or above"
 	whyPatch       = "the log does not contain the patched object: its level must be RequestResponse"
 	whyFailedPatch = "the patch failed, so the log does not contain the patched object"
+	whyCluster     = "the webhooks do not match requests of nodes and of the API server"
 )
 
 // event compares the decisions about the object in a request of an audit log.
@@ -101,7 +103,14 @@ func (p *Plan) event(object offline.Object) error {
 	if err := object.Unmarshal(&e); err != nil {
 		return err
 	}
+	as := e.User
+	if e.Impersonated.Username != "" {
+		as = e.Impersonated // admission sees the impersonated user
+	}
 	value, why := p.objectOf(&e)
+	if why == "" && (as.Username == "system:apiserver" || slices.Contains(as.Groups, "system:nodes")) {
+		why = whyCluster
+	}
 	if why != "" {
 		object.Kind, object.APIVersion = e.Reference.Resource, e.Reference.Group+"/"
 		object.Namespace, object.Name = e.Reference.Namespace, e.Reference.Name
@@ -117,10 +126,6 @@ func (p *Plan) event(object offline.Object) error {
 	}
 	if sent.Name == "" {
 		sent.Name = e.Reference.Name
-	}
-	as := e.User
-	if e.Impersonated.Username != "" {
-		as = e.Impersonated // admission sees the impersonated user
 	}
 	for _, j := range []*offline.Decider{p.old, p.new} {
 		j.User, j.Groups = as.Username, as.Groups

@@ -178,6 +178,10 @@ func TestInput(t *testing.T) {
 			name: "a Pod that ended", input: strings.Replace(bad, `"spec"`, `"status": {"phase": "Failed"}, "spec"`, 1),
 		},
 		{
+			name:  "a mirror Pod",
+			input: strings.Replace(bad, `"metadata": {`, `"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}, `, 1),
+		},
+		{
 			name:   "a review",
 			input:  `{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}`,
 			errors: []string{"stdin:1: this is a review, not a manifest: use evergate review --admission-review"},
@@ -278,7 +282,7 @@ func textOf(t *testing.T, r *Report) string {
 
 // Long or numerous values in the input do not increase the size of the report.
 func TestBounds(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
+	long := strings.Repeat("X", 1<<20) // also as a kind
 	o := Options{
 		Old:   mustLoad(t, off),
 		New:   mustLoad(t, denies+"services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"),

@@ -130,7 +130,7 @@ func TestErrors(t *testing.T) {
 	dir := suites(t, map[string]string{
 		"a_test.yaml":   "policy: [absent.yaml]\ncases:\n- {name: a, " + pod + "}\n",
 		"b_test.yaml":   "policy: [policy.yaml]\ncase: []\n",
-		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n",
+		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n- {name: g, object: {apiVersion: v1, kind: Pod, metadata: {annotations: {kubernetes.io/config.mirror: x}}}}\n",
 		"two.yaml":      "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
 		".h_test.yaml":  "hidden",
 		"not-test.yaml": "no suite",
@@ -144,12 +144,18 @@ c_test.yaml:3:3: a: none.yaml: no such file or directory
 c_test.yaml:4:3: b: two.yaml contains more than one object: a case is about one object
 c_test.yaml:5:3: c: objects of kind Secret are not validated: leave the case out
 c_test.yaml:6:3: d: set: the policy has no rule in edge
-c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1`
+c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1
+c_test.yaml:9:3: g: the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if r.Passed || r.Summary.Passed != 1 {
-		t.Errorf("%+v", r.Summary)
+	var text strings.Builder
+	if err := r.WriteText(&text, suiterunner.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want = "8 cases: 1 passed, 0 failed, 7 not run; 1 suite not read; 2 of 3 entries reached (66 %)\n"
+	if r.Passed || r.Summary.Passed != 1 || !strings.HasSuffix(text.String(), want) {
+		t.Errorf("%+v\n%s", r.Summary, text.String())
 	}
 	if _, err := suiterunner.Find([]string{t.TempDir()}); err == nil ||
 		!strings.HasSuffix(err.Error(), "no *_test.yaml in this directory") {
@@ -222,10 +228,11 @@ func TestFilesOutside(t *testing.T) {
 	)
 	run := func(t *testing.T, suite string) string {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "a_test.yaml"), []byte(suite), 0o600); err != nil {
+		file := filepath.Join(dir, "a_test.yaml")
+		if err := os.WriteFile(file, []byte(suite), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(run(t, dir, nil).Errors, "\n")
+		return strings.Join(run(t, file, nil).Errors, "\n")
 	}
 	of := func(policy string) string { return "policy: [" + policy + "]\ncases: [{name: a" + object + "]\n" }
 	ofFile := func(file string) string {
@@ -271,6 +278,13 @@ func TestFilesOutside(t *testing.T) {
 		})
 	}
 
+	up := filepath.Join(dir, "up")
+	if _, err := suiterunner.Find([]string{dir}); err == nil || err.Error() != up+": "+link {
+		t.Errorf("a linked directory, which may contain suites: %v", err)
+	}
+	if err := os.Remove(up); err != nil {
+		t.Fatal(err)
+	}
 	found, err := suiterunner.Find([]string{filepath.Join(top, "repo")})
 	if err != nil {
 		t.Fatal(err)

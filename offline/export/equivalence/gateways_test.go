@@ -25,6 +25,12 @@ gateways:
 - {name: from, mode: enforce, allowedRoutes: {from: [Same, Selector]}, allowedListeners: {from: [Same]}}
 - {name: addresses, mode: enforce, addresses: {allowed: [203.0.113.0/24, "2001:db8::/32"], hostnames: ["*.lb.example.com", x.example]}}
 - {name: keys, mode: audit, annotations: {denied: ["evil.example/*"]}, tls: {modes: []}, addresses: {hostnames: []}}
+- name: values
+  mode: enforce
+  annotations:
+    required: [{key: example.com/team, value: "[a-z]+"}]
+    values: [{key: "evil.example/*", value: "[a-z]*"}]
+    deniedValues: [{key: "example.com/*", value: ".*;.*"}]
 `,
 	}
 }
@@ -75,6 +81,9 @@ func gatewaySpec(r *rand.Rand, spec map[string]any) {
 	}
 	if r.IntN(3) == 0 {
 		key, value := hostAnnotation(r, "Service")
+		if r.IntN(2) == 0 {
+			key, value = pick(r, "Evil.example/a", "example.com/team"), pick(r, "", "abc", "a;b", "Ü")
+		}
 		spec["infrastructure"] = map[string]any{"annotations": map[string]any{key: value}}
 	}
 	if r.IntN(3) == 0 {

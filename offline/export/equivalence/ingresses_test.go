@@ -41,8 +41,11 @@ ingresses:
 - {name: deep, mode: audit, hosts: {allowed: ["**.com", "*.x.example"], denied: ["**.c.example"]}}
 `,
 		"globbing": `
-globbingClasses: [alb, "public-*"]
+globbingClasses: [other, "public-*", "!public-a", "!nginx", "!in*"]
 ingresses:
+- {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
+- {name: hosts, mode: enforce, hosts: {required: true, allowed: ["*.b.example.com", "**.example", "*.{namespace}.corp.example"], max: 1}}
+- {name: deep, mode: warn, hosts: {denied: [a.b.c.example, x.y.b.example.com], wildcards: deny, max: 2}}
 - {name: covered, mode: enforce, match: {classNames: ["public-*", alb]}, exclude: {classNames: [public-b]}, tls: {coversHosts: true}}
 - {name: class, mode: warn, classNames: {required: true}}
 - {name: none, mode: audit, exclude: {labels: [free]}, classNames: {allowed: []}}
@@ -93,7 +96,7 @@ func generateIngress(r *rand.Rand) request {
 func ingress(r *rand.Rand) map[string]any {
 	spec := map[string]any{}
 	if r.IntN(3) > 0 {
-		spec["ingressClassName"] = pick(r, "internal", "public-a", "public-b", "alb", "other")
+		spec["ingressClassName"] = pick(r, "internal", "public-a", "public-b", "alb", "nginx", "other")
 	}
 	if r.IntN(4) == 0 {
 		spec["defaultBackend"] = map[string]any{"service": map[string]any{"name": "x", "port": map[string]any{"number": 80}}}
@@ -116,11 +119,14 @@ func ingress(r *rand.Rand) map[string]any {
 		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X")
 	}
 	if r.IntN(3) == 0 {
-		annotations["kubernetes.io/ingress.class"] = pick(r, "internal", "public-a", "public-b", "alb", "other")
+		annotations["kubernetes.io/ingress.class"] = pick(r, "internal", "public-a", "public-b", "alb", "nginx", "other")
 	}
 	for r.IntN(3) == 0 {
 		key, value := hostAnnotation(r, "Ingress")
 		annotations[key] = value
+	}
+	if r.IntN(3) == 0 {
+		tlsAnnotations(r, annotations)
 	}
 	if len(annotations) > 0 {
 		meta["annotations"] = annotations
@@ -203,17 +209,57 @@ ingresses:
 	many := newSubject(t, `
 services: [{name: s, mode: enforce, hosts: {denied: ["**.evil.example"]}}]
 `, export.Options{Targets: []export.Target{export.VAP}})
-	for _, n := range []int{999, 1000, 1001, 1500} {
-		service := map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{}, "metadata": map[string]any{
+	service := func(n int) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{}, "metadata": map[string]any{
 			"name": "s", "annotations": map[string]any{
 				"external-dns.alpha.kubernetes.io/hostname": strings.Repeat("a.example, ", n/2),
 				"external-dns.kubernetes.io/hostname":       strings.Repeat("b.example,,", n-n/2),
 			},
 		}}
-		many.compare(t, request{object: service, namespace: "team-a", user: "jane"})
 	}
-	if many.denied != 2 {
+	for _, n := range []int{999, 1000, 1001, 1500} {
+		for _, old := range []map[string]any{nil, service(n), service(2000)} {
+			many.compare(t, request{object: service(n), old: old, namespace: "team-a", user: "jane"})
+		}
+	}
+	if many.denied != 4 { // if the Service is new or changed
 		t.Errorf("%d Services are denied", many.denied)
+	}
+}
+
+// A host that is added next to a place in which it is idle is compared with the old object.
+func TestIdleHosts(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, `
+ingresses:
+- {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
+- {name: hosts, mode: enforce, hosts: {denied: [x.example]}}
+`, export.Options{Targets: []export.Target{export.VAP}})
+	places := []string{"rule", "tls", "external-dns.kubernetes.io/hostname", "konghq.com/host-aliases",
+		"nginx.ingress.kubernetes.io/server-alias", "cert-manager.io/alt-names"}
+	with := func(of ...string) map[string]any {
+		rules, annotations, spec := []any{map[string]any{"host": "a.example"}}, map[string]any{}, map[string]any{}
+		for _, place := range of {
+			switch place {
+			case "rule":
+				rules = append(rules, map[string]any{"host": "x.example"})
+			case "tls":
+				spec["tls"] = []any{map[string]any{"hosts": []any{"x.example"}}}
+			default:
+				annotations[place] = "x.example"
+			}
+		}
+		spec["rules"] = rules
+		return map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": spec,
+			"metadata": map[string]any{"name": "p", "annotations": annotations}}
+	}
+	for _, before := range places {
+		for _, added := range places {
+			s.compare(t, request{object: with(before, added), old: with(before), namespace: "team-a", user: "jane"})
+		}
+	}
+	if want := 3 * 3; s.denied != want { // an effective place next to an idle one
+		t.Errorf("%d updates are denied, want %d", s.denied, want)
 	}
 }
 
@@ -273,7 +319,8 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 	case 1:
 		value = pick(r, "192.0.2.1, ::ffff:192.0.2.2", "2001:DB8::1,x", "192.0.2.01", "fe80::1%eth0", "::,", "1.2.3", value)
 	case 3:
-		value = pick(r, `Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
+		value = pick(r, "proxy_set_header A b;", "} server { server_name b.example.com; ", "listen 80;", "access_by_lua x;",
+			`Host("a")`, `Path("/x")`, `Header("Host", "a")`, `Header("a", "b") && HostAny("c")`, `Ho"x"st`,
 			`Path("Host\"")`, `"Host`, `PathRegexp(/^Host/)`, "`Host`", `a"\`, `"a\" Host" Ho"b"s"c"t`, value)
 	}
 	if kind == "Service" {
@@ -282,15 +329,19 @@ func hostAnnotation(r *rand.Rand, kind string) (key, value string) {
 			"dns.example/hostname", "haproxy-ingress.github.io/server-alias", "ingress.kubernetes.io/redirect-from-regex",
 			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "zalando.org/dnsname", "coredns.io/hostname",
 			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "getambassador.io/config", "hosts.example/Any",
+			"haproxy.org/route-acl", "haproxy.com/backend-config-snippet", "dns.example/config-backend",
 			"hosts.example/a", "hosts.example/B"), value
 	}
-	return pick(r, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
+	return pick(r, "external-dns.kubernetes.io/hostname", "external-dns.alpha.kubernetes.io/target", "dns.example/target",
+		"cert-manager.io/common-name", "cert-manager.io/alt-names",
 		"cert-manager.io/ip-sans", "cert-manager.io/ip-sans",
 		"nginx.ingress.kubernetes.io/server-alias", "nginx.ingress.kubernetes.io/from-to-www-redirect",
 		"dns.example/server-alias",
 		"haproxy-ingress.github.io/server-alias-regex", "traefik.ingress.kubernetes.io/router.tls.domains.0.main",
 		"traefik.ingress.kubernetes.io/Router.tls.domains.0.x.sans", "konghq.com/snis", "zalando.org/skipper-predicate",
-		"zalando.org/skipper-routes", "dns.example/hostname", "traefik.ingress.kubernetes.io/router.pathmatcher",
+		"zalando.org/skipper-routes", "dns.example/hostname", "nginx.ingress.kubernetes.io/server-snippet",
+		"dns.example/configuration-snippet", "nginx.org/location-snippets", "haproxy.org/backend-config-snippet",
+		"ingress.kubernetes.io/config-tcp-service", "traefik.ingress.kubernetes.io/router.pathmatcher",
 		"dns.gardener.cloud/dnsnames", "k8s.ngrok.com/url", "hosts.example/any", "hosts.example/A",
 		"hosts.example/b"), value
 }

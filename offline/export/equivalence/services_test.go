@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/policy"
 )
 
 // servicePolicies returns the policies that generated Services are compared with. Together, they contain every exported
@@ -130,14 +131,10 @@ func serviceAnnotations(r *rand.Rand) map[string]any {
 		all["service.beta.kubernetes.io/azure-allowed-ip-ranges"] = pick(r, "", " ", addressRange(r)+","+addressRange(r),
 			strings.Repeat("10.0.0.0/8,", r.IntN(2)*5000)+"10.0.0.0/8")
 	}
-	if r.IntN(4) == 0 {
-		all["service.beta.kubernetes.io/"+pick(r, "aws-load-balancer-security-groups",
-			"azure-allowed-service-tags")] = pick(r,
-			"", " ", "a", "b")
-	}
-	if r.IntN(4) == 0 {
-		all[pick(r, "service.cilium.io/src-ranges-policy", "service.cloud.tencent.com/pass-to-target")] = pick(r, "", "deny",
-			" Deny", "true", "allow")
+	for range r.IntN(3) {
+		rows := policy.ClientAnnotations()
+		a := rows[r.IntN(len(rows))]
+		all[a.Key] = pick(r, "", " ", a.Value, " "+strings.ToUpper(a.Value), "b")
 	}
 	for r.IntN(2) == 0 {
 		key, value := hostAnnotation(r, "Service")

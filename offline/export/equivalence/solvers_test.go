@@ -2,9 +2,12 @@ package equivalence
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/policy"
 )
 
 // certManager is the account that creates the solvers of ACME challenges.
@@ -128,15 +131,14 @@ func solverIngress(r *rand.Rand, path func() string) map[string]any {
 
 // tlsAnnotations adds annotations that determine which classes use TLS.
 func tlsAnnotations(r *rand.Rand, annotations map[string]any) {
-	maybe(r, annotations, "kubernetes.io/ingress.class", "alb", "gce", "gce-internal",
-		"azure/application-gateway", "nginx")
-	maybe(r, annotations, "alb.ingress.kubernetes.io/certificate-arn", "arn:x", "", ", \t,")
+	table := policy.TLSClasses()
+	c := table[r.IntN(len(table))]
+	maybe(r, annotations, "kubernetes.io/ingress.class", c.Names...)
+	for _, a := range c.Ways[r.IntN(len(c.Ways))].Annotations {
+		key := strings.Replace(a.Key, "*", pick(r, "nginx.org", "x.example"), 1)
+		maybe(r, annotations, key, append(slices.Clone(a.Values), "x", "", "false", ", \t,")...)
+	}
 	maybe(r, annotations, "alb.ingress.kubernetes.io/listen-ports", `[{"HTTPS":443}]`, `[ {"HTTP": 80},{"HTTPS":443} ]`,
 		`[{"HTTP":80}]`, `[{"HTTPS":443,"HTTP":80}]`, "[]", "", `[{"HTTPS":0443}]`, `[{"HTTPS":443},]`, `[{"HTTPS":123456}]`)
 	maybe(r, annotations, "alb.ingress.kubernetes.io/ssl-redirect", "443", "44", `443,"HTTP":80`, "")
-	maybe(r, annotations, "networking.gke.io/managed-certificates", "x", "")
-	maybe(r, annotations, "kubernetes.io/ingress.allow-http", "false", "true")
-	maybe(r, annotations, "appgw.ingress.kubernetes.io/appgw-ssl-certificate", "x", "")
-	maybe(r, annotations, "traefik.ingress.kubernetes.io/router.tls", "true", "false")
-	maybe(r, annotations, "konghq.com/protocols", "https", "http,https")
 }

@@ -1,9 +1,11 @@
 package claim
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -138,20 +140,26 @@ func (t *hostAnnotationTable) grammar(key string) host.Grammar {
 	return g.grammar
 }
 
-// find returns the keys of the annotations that claim hosts, sorted.
-func (t *hostAnnotationTable) find(all map[string]string) (keys []string) {
-	for key := range all {
-		if t.grammar(key) != nil {
-			keys = append(keys, key)
+// claiming yields the keys of the annotations that claim hosts, with their grammars. It takes one table after the
+// other, and sorts by key.
+func claiming(all map[string]string, tables []*hostAnnotationTable) iter.Seq2[string, host.Grammar] {
+	return func(yield func(string, host.Grammar) bool) {
+		for _, table := range tables {
+			unknown := func(key string) bool { return table.grammar(key) == nil }
+			keys := slices.DeleteFunc(slices.Collect(maps.Keys(all)), unknown)
+			slices.Sort(keys)
+			for _, key := range keys {
+				if !yield(key, table.grammar(key)) {
+					return
+				}
+			}
 		}
 	}
-	slices.Sort(keys)
-	return keys
 }
 
 // maxAnnotationHosts is how many hosts one object may claim in annotations. It is more than controllers use for the DNS
 // records or the certificate of one object. For example, Let's Encrypt accepts 100 names in a certificate. If an object
-// has more hosts, the remaining hosts count as one claim of every host.
+// has more hosts, the remaining hosts count as one claim of every host. See tooManyHosts.
 const maxAnnotationHosts = 1000
 
 // annotationHost returns the field of the annotation with the given key.
@@ -182,18 +190,37 @@ func claimsOf(
 				return claims
 			}
 		}
-		for _, key := range table.find(all) {
-			value := all[key]
-			// A list takes 6 ns per byte, and conditions take about 45 ns per byte.
-			if r.Spend(len(value)) {
-				claims = appendClaims(claims, rules, table.grammar(key), value, claimPlace{in: of(key)})
-			}
-			if len(claims) > len(rules)+maxAnnotationHosts {
-				return claims
-			}
+	}
+	for key, grammar := range claiming(all, tables) {
+		var full bool
+		if claims, full = appendClaims(claims, rules, grammar, all[key], claimPlace{in: of(key)}, r); full {
+			return append(claims, tooManyHosts(of(key), func(yield func(key, value string) bool) {
+				for key := range claiming(all, tables) {
+					if !yield(key, all[key]) {
+						return
+					}
+				}
+			}, r))
 		}
 	}
 	return claims
+}
+
+// tooManyHosts returns the claim of the hosts after the first maxAnnotationHosts. Its identity contains a digest of all
+// values, because the hosts are not compared one by one. An update that changes one of the values therefore introduces
+// the claim.
+func tooManyHosts(in func() claimField, values iter.Seq2[string, string], r *rule.Recorder) Claim {
+	digest := sha256.New()
+	for key, value := range values {
+		if !r.Spend(1 + (len(key)+len(value))/4) {
+			break
+		}
+		fmt.Fprintf(digest, "%d %s %d %s ", len(key), key, len(value), value)
+	}
+	field := in()
+	field.digest = string(digest.Sum(nil))
+	name := fmt.Sprintf("more than %d names", maxAnnotationHosts)
+	return claimOfText(name, match.EveryHost(), claimPlace{in: func() claimField { return field }})
 }
 
 // claims appends the claims in an object's annotations. claims are the claims in its other fields. The result is nil
@@ -207,11 +234,11 @@ func OfService(svc *object.Service, known *Annotations, r *rule.Recorder) []Clai
 	return known.claims("Service", &svc.Meta, []Claim{}, r)
 }
 
-// hostsOfRules yields the hosts of the claims that rules make.
-func hostsOfRules(claims []Claim) iter.Seq[match.HostPattern] {
-	return func(yield func(match.HostPattern) bool) {
+// hostsOf yields the hosts of claims in an object's fields. served is true for the hosts of rules.
+func hostsOf(claims []Claim) iter.Seq2[match.HostPattern, bool] {
+	return func(yield func(p match.HostPattern, served bool) bool) {
 		for i := range claims {
-			if claims[i].at.in().class == mainField && !yield(claims[i].HostPattern) {
+			if !yield(claims[i].HostPattern, claims[i].at.in().class == mainField) {
 				return
 			}
 		}
@@ -219,17 +246,18 @@ func hostsOfRules(claims []Claim) iter.Seq[match.HostPattern] {
 }
 
 // appendClaims appends the claims in the value of an annotation. claims begins with rules, the claims in the object's
-// other fields. After maxAnnotationHosts claims in values, appendClaims adds one claim of every host and stops.
-func appendClaims(claims, rules []Claim, grammar host.Grammar, value string, at claimPlace) []Claim {
-	for name, p := range grammar(value, hostsOfRules(rules)) {
-		full := len(claims) == len(rules)+maxAnnotationHosts
-		if full {
-			name, p = fmt.Sprintf("more than %d names", maxAnnotationHosts), match.EveryHost()
+// other fields. full is true if there are more than maxAnnotationHosts claims in values.
+func appendClaims(
+	claims, rules []Claim, grammar host.Grammar, value string, at claimPlace, r *rule.Recorder,
+) (_ []Claim, full bool) {
+	if !r.Spend(len(value) / rule.StepBytes) { // to search it; the grammar counts the rest
+		return claims, false
+	}
+	for name, p := range grammar(host.Value{Text: value, Hosts: hostsOf(rules), Spend: r.Spend}) {
+		if len(claims) == len(rules)+maxAnnotationHosts {
+			return claims, true
 		}
 		claims = append(claims, recordClaim(name, p, at))
-		if full {
-			break
-		}
 	}
-	return claims
+	return claims, false
 }

@@ -40,9 +40,11 @@ func claimOfText(s string, p match.HostPattern, at claimPlace) Claim {
 // recordClaim returns the claim of a text that is the name of a DNS record and claims p. See host.RecordNames.
 func recordClaim(s string, p match.HostPattern, at claimPlace) Claim {
 	c := claimOfText(s, p, at)
-	_, special := host.AboutName(s)
-	_, itself := host.AboutName(p.Name)
-	c.at.speaks = special && !itself && !c.at.unreadable
+	if !c.at.unreadable {
+		_, special := host.AboutName(s)
+		_, itself := host.AboutName(p.Name)
+		c.at.speaks = special && !itself
+	}
 	return c
 }
 
@@ -69,15 +71,24 @@ func (h *Claim) follow(before []Claim) {
 // Set contains the claims of an object, and the values that checks compute from them. Each value is computed on first
 // use and once for all rules.
 type Set struct {
-	List      []Claim                   // nil if the claims have not been read
-	first     map[match.HostPattern]int // index of the first claim of each set of hosts; see repeated
-	different int                       // number of different sets of hosts; see differentHosts
-	lookup    hostLookup                // reused by one check after another
+	List      []Claim        // nil if the claims have not been read
+	first     map[effect]int // index of the first claim with the same hosts and the same effect; see repeated
+	different int            // number of different sets of hosts; see differentHosts
+	lookup    hostLookup     // reused by one check after another
 }
 
-// repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and an earlier field claims the
-// same hosts. Users get only one sentence about these hosts. A text that cannot be parsed as a name repeats only the
-// same text directly before it, because a different text may be a different claim.
+// effect is the part of the identity of a claim that decides whether it repeats another claim.
+type effect struct {
+	match.HostPattern
+	use  string
+	idle bool
+}
+
+// repeated reports whether claim i is in an annotation, in spec.tls or in a listener, and another field claims the same
+// hosts with at least the same effect. If both have the same effect, the first one is not repeated. Users get only one
+// sentence about these hosts. The other claim covers this one when an update is compared with the old object: a host
+// that is served is never left out because of a field in which it is idle. A text that cannot be parsed as a name
+// repeats only the same text directly before it, because a different text may be a different claim.
 func (c *Set) repeated(i int, r *rule.Recorder) bool {
 	claims := c.List
 	switch {
@@ -88,7 +99,7 @@ func (c *Set) repeated(i int, r *rule.Recorder) bool {
 			claims[i-1].at.in().key == claims[i].at.in().key
 	}
 	if c.first == nil {
-		c.first = make(map[match.HostPattern]int, 1+named(claims))
+		c.first = make(map[effect]int, 1+named(claims))
 		for j := range claims {
 			if !r.Spend(rule.LedgerSteps) {
 				break
@@ -96,13 +107,25 @@ func (c *Set) repeated(i int, r *rule.Recorder) bool {
 			if claims[j].at.unreadable {
 				continue
 			}
-			if _, there := c.first[claims[j].HostPattern]; !there {
-				c.first[claims[j].HostPattern] = j
+			if _, there := c.first[claims[j].effect()]; !there {
+				c.first[claims[j].effect()] = j
 			}
 		}
 	}
-	first, there := c.first[claims[i].HostPattern]
-	return there && first < i
+	id := claims[i].effect()
+	if c.first[id] < i {
+		return true
+	}
+	served := id
+	served.idle = false
+	_, there := c.first[served]
+	return id.idle && there
+}
+
+// effect returns the part of the identity that decides whether the claim repeats another claim.
+func (h *Claim) effect() effect {
+	id := h.identity("")
+	return effect{h.HostPattern, id.Use, id.Idle}
 }
 
 // named returns the number of claims that are not claims of every host. It is an upper bound for the number of
@@ -116,7 +139,8 @@ func named(claims []Claim) (n int) {
 	return n
 }
 
-// differentHosts returns the number of different sets of hosts that an object claims.
+// differentHosts returns the number of different sets of hosts that an object claims. *.example counts once, even if it
+// covers one label in one field and any number of labels in another.
 func (c *Set) differentHosts(r *rule.Recorder) int {
 	if c.different == 0 {
 		different := make(map[match.HostPattern]struct{}, 1+named(c.List))
@@ -124,7 +148,7 @@ func (c *Set) differentHosts(r *rule.Recorder) int {
 			if !r.Spend(rule.LedgerSteps) {
 				break
 			}
-			different[c.List[i].HostPattern] = struct{}{}
+			different[c.List[i].asCertified()] = struct{}{}
 		}
 		c.different = len(different)
 	}
@@ -157,7 +181,7 @@ func (h *Claim) identity(check string) rule.Identity {
 	id.Idle = field.class == tlsField || field.class == annotationField && !serves(field.key)
 	switch {
 	case h.at.unreadable:
-		id.Value, id.Use = h.at.text, field.key
+		id.Value, id.Use = h.at.text+field.digest, field.key
 	case h.at.speaks:
 		id.Use = h.at.text
 	}
@@ -171,10 +195,10 @@ func serves(key string) bool {
 	switch name {
 	case "server-alias", "server-alias-regex", "redirect-from", "redirect-from-regex", "from-to-www-redirect",
 		"host-aliases", "hostname-extension", "skipper-predicate", "skipper-routes", "router.pathmatcher", "domain", "url",
-		"config", "host", "fqdn":
+		"config", "host", "fqdn", "route-acl", "config-backend", "config-tcp-service":
 		return true
 	}
-	return strings.HasPrefix(name, "conditions.")
+	return strings.HasPrefix(name, "conditions.") || strings.Contains(name, "-snippet")
 }
 
 // Identity returns the identity of a finding of the given check about a host.
@@ -218,6 +242,8 @@ type claimField struct {
 	path  string // in the object, with %d for each index, and %s for the quoted key
 	key   string // the key of an annotation or a property; empty for other fields
 	class claimClass
+	// digest identifies the values of all annotations, if there are too many hosts to read; see tooManyHosts.
+	digest string
 
 	// every is the beginning of a sentence about a claim of every host, with %s for the quoted text. setOne is the end of
 	// a sentence that requires a host. The usual words apply if they are empty.

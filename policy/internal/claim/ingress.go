@@ -32,19 +32,15 @@ func tlsHost() claimField { return claimField{path: "spec.tls[%d].hosts[%d]", cl
 // serves the hosts that are not in any rule. If one of the classes of the Ingress is a globbing class, *.example in a
 // rule covers names at any depth. OfRules returns nil if the Effort is exceeded.
 func OfRules(ing *object.Ingress, classes [2]string, known *Annotations, r *rule.Recorder) []Claim {
-	steps := 1
-	for i := range ing.Rules {
-		steps += rule.StepsOf(1, ing.Rules[i].Host)
-	}
-	if !r.Spend(steps) {
-		return nil
-	}
 	globs := known.areGlobbing(classes, r)
 	if len(ing.Rules) == 0 {
 		return []Claim{claimOf(match.EveryHost(), claimPlace{in: noRules})}
 	}
 	hosts := make([]Claim, len(ing.Rules), len(ing.Rules)+1)
 	for i := range ing.Rules {
+		if !r.Spend(rule.StepsOf(1, ing.Rules[i].Host)) {
+			return nil
+		}
 		hosts[i] = newClaim(ing.Rules[i].Host, claimPlace{in: ruleHost, i: int32(i)})
 		if globs && hosts[i].Depth == match.OneLabelBelow {
 			hosts[i].Depth = match.LabelsBelow
@@ -68,10 +64,14 @@ func OfIngress(
 			if !r.Spend(rule.StepsOf(1, host)) {
 				return nil
 			}
-			// Most lists of TLS hosts repeat the hosts in the rules in the same order. One claim is enough for both.
+			// Most lists of TLS hosts repeat the hosts in the rules in the same order. One claim is enough for both, unless
+			// the controller serves a wildcard at any depth.
 			if len(rules) > 0 && host == rules[0].Host {
+				rule := &claims[len(ing.Rules)-len(rules)]
 				rules = rules[1:]
-				continue
+				if rule.asCertified() == rule.HostPattern {
+					continue
+				}
 			}
 			if host == "" || j > 0 && host == ing.TLS[i].Hosts[j-1] { // it does not add a claim
 				continue

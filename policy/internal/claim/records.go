@@ -67,10 +67,10 @@ func oneName(s string) (match.HostPattern, bool) { return host.OneLabel(s), true
 
 // addSubject adds the common names of a literal subject.
 func (n *certificateNames) addSubject(subject string) {
-	if !n.r.Spend(len(subject) / 4) { // byte by byte
+	if !n.r.Spend(len(subject) / rule.StepBytes) { // to search it; CommonNames counts the rest
 		return
 	}
-	names, ok := host.CommonNames(subject)
+	names, ok := host.CommonNames(subject, n.r.Spend)
 	if !ok {
 		n.add(literalSubjectHost, 0, subject, func(string) (match.HostPattern, bool) { return match.EveryHost(), true })
 		return
@@ -89,6 +89,7 @@ func endpointType() claimField { return claimField{path: "spec.endpoints[%d].rec
 func ownershipHost() claimField {
 	return claimField{
 		path:   "spec.endpoints[%d].targets",
+		key:    "targets", // the claim is not the claim of a name that is not valid
 		every:  "has the form of an ownership record of external-dns, which takes over the records of any host",
 		setOne: "; leave heritage= out",
 	}
@@ -163,13 +164,22 @@ func appendPropertyClaims(
 				return claims
 			}
 			grammar := table.grammar(name)
-			if grammar == nil || !r.Spend(len(value)) {
+			if grammar == nil {
 				continue
 			}
-			at := claimPlace{in: propertyHost(name), i: int32(i), j: int32(j)}
-			claims = appendClaims(claims, records, grammar, value, at)
-			if len(claims) > len(records)+maxAnnotationHosts {
-				return claims
+			at, full := claimPlace{in: propertyHost(name), i: int32(i), j: int32(j)}, false
+			if claims, full = appendClaims(claims, records, grammar, value, at, r); full {
+				many := tooManyHosts(at.in, func(yield func(name, value string) bool) {
+					for i := range e.Endpoints {
+						for _, p := range e.Endpoints[i].Properties {
+							if !yield(p.Name, p.Value) {
+								return
+							}
+						}
+					}
+				}, r)
+				many.at.i, many.at.j = at.i, at.j
+				return append(claims, many)
 			}
 		}
 	}

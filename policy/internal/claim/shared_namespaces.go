@@ -13,7 +13,8 @@ import (
 // SharedNamespaces is the sharedGatewayNamespaces block of a policy, for example ["gateways", "infra-*"], * for any run
 // of characters. The Gateways and ListenerSets of these namespaces serve hosts of other namespaces. In these
 // namespaces, the owners block exempts Gateways, ListenerSets, Certificates (which cert-manager creates for listeners),
-// and the solvers of ACME challenges: see isSolver in package policy. Rules about hosts apply there as everywhere.
+// the solvers of ACME challenges, and HTTPRoutes that only redirect to HTTPS: see isSolver and servesNoHost in package
+// policy. Rules about hosts apply there as everywhere.
 //
 // cert-manager answers challenges in the namespace of the Certificate. For the listeners of a Gateway, this is the
 // namespace of the Gateway. If a tenant orders certificates in its own namespace, the solver runs there and serves a

@@ -2,7 +2,6 @@ package host
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/evergate/evergate/policy/internal/match"
 )
@@ -13,15 +12,19 @@ const maxCommonNames = 100
 // CommonNames returns the common names of a distinguished name (RFC 4514) such as CN=a.example,O=Example. It reads
 // the name as cert-manager v1.21.2 does (pkg/util/pki/subject.go), but accepts less than the RFC. ok is false if
 // another reader could understand the name differently: if it contains quotes, an escaped or encoded common name, or an
-// unknown attribute type. ok is also false for more than maxCommonNames.
-func CommonNames(subject string) (names []string, ok bool) {
+// unknown attribute type. ok is also false for more than maxCommonNames, and if spend returns false. See Value.
+func CommonNames(subject string, spend func(steps int) bool) (names []string, ok bool) {
 	if strings.Contains(subject, `"`) {
 		return nil, false
 	}
-	for rest := subject; strings.Trim(rest, " ") != ""; {
-		name, value, isAttribute := strings.Cut(rest, "=")
-		end := endOfValue(value)
-		value, rest = value[:end], value[min(end+1, len(value)):]
+	for rest := strings.TrimRight(subject, " "); rest != ""; {
+		end := endOfAttribute(rest)
+		attribute := rest[:end]
+		rest = rest[min(end+1, len(rest)):]
+		if !spend(stepsOf(attribute)) {
+			return nil, false
+		}
+		name, value, isAttribute := strings.Cut(attribute, "=")
 		isCommonName, isKnown := attributeType(strings.Trim(name, " "))
 		value = strings.Trim(value, " ")
 		switch {
@@ -36,9 +39,9 @@ func CommonNames(subject string) (names []string, ok bool) {
 	return names, true
 }
 
-// endOfValue returns the index at which the value of an attribute ends, which is the first separator that is not
-// escaped.
-func endOfValue(s string) int {
+// endOfAttribute returns the index at which the first attribute of a subject ends, which is the first separator that is
+// not escaped.
+func endOfAttribute(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -53,8 +56,11 @@ func endOfValue(s string) int {
 // attributeType reports whether an attribute type is the common name, and whether the type is known, by its name or its
 // number. Clients do not search for hosts in other types.
 func attributeType(name string) (isCommonName, isKnown bool) {
-	const longest = len("SERIALNUMBER") * utf8.UTFMax // a longer text cannot be a name, and may be huge
-	switch strings.ToUpper(name[:min(longest, len(name))]) {
+	const longest = 128 // bytes, longer than the number of every type in use; a longer text may be huge
+	if len(name) > longest {
+		return false, false
+	}
+	switch strings.ToUpper(name) {
 	case "CN", "2.5.4.3":
 		return true, true
 	case "C", "O", "OU", "SERIALNUMBER", "L", "ST", "STREET", "DC", "UID":

@@ -10,15 +10,28 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 )
 
-// Grammar yields the hosts that the value of an annotation claims, each with its text in the value. rules are the hosts
-// in the rules of the object.
-type Grammar func(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern]
+// Value is the value of an annotation, with the parts of its object that grammars need.
+type Value struct {
+	Text string
+	// Hosts yields the hosts in the fields of the object, and whether the controller serves them.
+	Hosts iter.Seq2[match.HostPattern, bool]
+	// Spend counts the steps of reading the value, and reports whether the reader may continue. Readers call it for each
+	// element that they split off, because a text may have hundreds of thousands of elements. If Spend returns false, the
+	// result is incomplete.
+	Spend func(steps int) bool
+}
+
+// stepsOf returns the number of steps to read an element. A step takes as long as about four bytes.
+func stepsOf(element string) int { return 1 + len(element)/4 }
+
+// Grammar yields the hosts that the value of an annotation claims, each with its text in the value.
+type Grammar func(v Value) iter.Seq2[string, match.HostPattern]
 
 // And returns a grammar that yields the hosts of both grammars.
 func (g Grammar) And(other Grammar) Grammar {
-	return func(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+	return func(v Value) iter.Seq2[string, match.HostPattern] {
 		return func(yield func(string, match.HostPattern) bool) {
-			for _, seq := range []iter.Seq2[string, match.HostPattern]{g(value, rules), other(value, rules)} {
+			for _, seq := range []iter.Seq2[string, match.HostPattern]{g(v), other(v)} {
 				for name, p := range seq {
 					if !yield(name, p) {
 						return
@@ -42,17 +55,19 @@ func Grammars() map[string]Grammar {
 		"any":         anyHost,
 		"alb":         albConditions,
 		"eskip":       eskipHosts,
+		"nginxconf":   nginxConfiguration,
 		"url":         urlHost,
 		"pathmatcher": pathMatcher,
 		"gardener":    gardenerNames,
+		"target":      wildcardRecords,
 	}
 }
 
 // listed returns the grammar of a comma-separated list of names. read parses one name.
 func listed(read func(name string) match.HostPattern) Grammar {
-	return func(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+	return func(v Value) iter.Seq2[string, match.HostPattern] {
 		return func(yield func(string, match.HostPattern) bool) {
-			for name := range elements(value) {
+			for name := range v.elements {
 				if !yield(name, read(name)) {
 					return
 				}
@@ -62,12 +77,13 @@ func listed(read func(name string) match.HostPattern) Grammar {
 }
 
 // elements yields the elements of a comma-separated list. It trims white space and skips empty elements.
-func elements(value string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for name := range strings.SplitSeq(value, ",") {
-			if name = strings.TrimSpace(name); name != "" && !yield(name) {
-				return
-			}
+func (v Value) elements(yield func(string) bool) {
+	for name := range strings.SplitSeq(v.Text, ",") {
+		if !v.Spend(stepsOf(name)) {
+			return
+		}
+		if name = strings.TrimSpace(name); name != "" && !yield(name) {
+			return
 		}
 	}
 }
@@ -99,9 +115,9 @@ func isHostByte(c byte) bool {
 // nginxAlias is the grammar of the ingress-nginx annotation server-alias, whose elements become arguments of
 // server_name. *.example covers any number of labels. .example covers the same names and example itself. A regular
 // expression and www.example.* claim every host.
-func nginxAlias(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func nginxAlias(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		for name := range elements(value) {
+		for name := range v.elements {
 			if below, ok := strings.CutPrefix(name, "."); ok && isHostName(below) {
 				if !yield(name, AnyDepth(below)) || !yield(name, AnyDepth("*."+below)) {
 					return
@@ -117,13 +133,16 @@ func nginxAlias(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, m
 
 // wwwRedirect is the grammar of the annotation from-to-www-redirect. If a rule has the host example, ingress-nginx also
 // serves www.example. If a rule has the host www.example, ingress-nginx also serves example.
-func wwwRedirect(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func wwwRedirect(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		if on, err := strconv.ParseBool(value); err != nil || !on { // the controller uses ParseBool, so 1 and T are true
+		if on, err := strconv.ParseBool(v.Text); err != nil || !on { // the controller uses ParseBool, so 1 and T are true
 			return
 		}
-		for h := range rules {
-			if h.Depth != match.HostItself {
+		for h, served := range v.Hosts {
+			if !v.Spend(1) {
+				return
+			}
+			if h.Depth != match.HostItself || !served {
 				continue
 			}
 			other, www := strings.CutPrefix(h.Name, "www.")
@@ -137,11 +156,41 @@ func wwwRedirect(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[stri
 	}
 }
 
-// anyHost is the grammar of a text that may match every host, such as a regular expression.
-func anyHost(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+// wildcardRecords is the grammar of the external-dns annotation target. external-dns publishes the hosts in the rules
+// and in spec.tls (source/ingress.go). Their records point to the load balancer, unless the author of the object sets
+// another target by this annotation. In DNS, *.example covers any number of labels, and the record also answers for
+// _acme-challenge.example.
+func wildcardRecords(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		if strings.TrimSpace(value) != "" {
-			yield(value, match.EveryHost())
+		for h := range v.Hosts {
+			if v.Text == "" || !v.Spend(1) {
+				return
+			}
+			if h.Depth == match.OneLabelBelow && !yield("*."+h.Name, AnyDepth("*."+h.Name)) {
+				return
+			}
+		}
+	}
+}
+
+// anyHost is the grammar of a text that may match every host, such as a regular expression.
+func anyHost(v Value) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		if strings.TrimSpace(v.Text) != "" {
+			yield(v.Text, match.EveryHost())
+		}
+	}
+}
+
+// nginxConfiguration is the grammar of configuration text that a controller writes into a server or a location of
+// nginx. The text can serve other hosts if it ends that block, sets the names or ports of the server, includes a file
+// or runs code. A text with a brace or with such a directive claims every host.
+func nginxConfiguration(v Value) iter.Seq2[string, match.HostPattern] {
+	return func(yield func(string, match.HostPattern) bool) {
+		words := []string{"{", "}", "server_name", "listen", "include", "_by_lua", "js_", "perl"}
+		hasWord := func(word string) bool { return strings.Contains(v.Text, word) }
+		if v.Spend(stepsOf(v.Text)) && slices.ContainsFunc(words, hasWord) {
+			yield(v.Text, match.EveryHost())
 		}
 	}
 }
@@ -149,21 +198,21 @@ func anyHost(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, matc
 // pathMatcher is the grammar of the Traefik annotation router.pathmatcher. Traefik writes the value and the path into
 // the expression of a rule, for example Host(`a.example`) && PathPrefix(`/`). A value that is not a known matcher can
 // be any expression, so it claims every host.
-func pathMatcher(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func pathMatcher(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		switch value {
+		switch v.Text {
 		case "", "Path", "PathPrefix", "PathRegexp":
 		default:
-			yield(value, match.EveryHost())
+			yield(v.Text, match.EveryHost())
 		}
 	}
 }
 
 // gardenerNames is the grammar of the Gardener annotation dnsnames, a list of DNS record names. The words * and all
 // mean the hosts in the object's other fields, so they do not add claims.
-func gardenerNames(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func gardenerNames(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		for name, p := range recordList(value, rules) {
+		for name, p := range recordList(v) {
 			if name != "*" && name != "all" && !yield(name, p) {
 				return
 			}
@@ -173,10 +222,10 @@ func gardenerNames(value string, rules iter.Seq[match.HostPattern]) iter.Seq2[st
 
 // eskipHosts is the grammar of the Skipper annotations for routes and predicates. A value with a predicate about hosts
 // (Host, HostAny, ForwardedHost) claims every host.
-func eskipHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func eskipHosts(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		if strings.Contains(unquotedEskip(value), "Host") {
-			yield(value, match.EveryHost())
+		if v.Spend(stepsOf(v.Text)) && strings.Contains(unquotedEskip(v.Text), "Host") {
+			yield(v.Text, match.EveryHost())
 		}
 	}
 }
@@ -209,9 +258,9 @@ func unquotedEskip(value string) string {
 }
 
 // titles is the grammar of the common name of a certificate, which may be free text. See CommonName.
-func titles(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func titles(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		for name := range elements(value) {
+		for name := range v.elements {
 			if p, ok := CommonName(name); ok && !yield(name, p) {
 				return
 			}
@@ -227,7 +276,7 @@ const maxConditions = 16 << 10
 // (hostHeaderConfig) and Alibaba Cloud (hostConfig) read the same key. The annotation adds hosts to the hosts of a
 // rule. The added hosts are globs, in which * also matches dots. A regular expression claims every host, even if it
 // looks like a name, because a dot in it matches any character.
-func albConditions(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func albConditions(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
 		type hosts struct {
 			Values      []string `json:"values"`
@@ -236,8 +285,9 @@ func albConditions(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string
 		var conditions []struct {
 			HostHeaderConfig, HostConfig hosts
 		}
-		if len(value) > maxConditions || json.Unmarshal([]byte(value), &conditions) != nil {
-			yield(value, match.EveryHost())
+		// A byte of JSON takes about 45 ns.
+		if len(v.Text) > maxConditions || !v.Spend(len(v.Text)) || json.Unmarshal([]byte(v.Text), &conditions) != nil {
+			yield(v.Text, match.EveryHost())
 			return
 		}
 		for _, c := range conditions {
@@ -259,7 +309,8 @@ func albConditions(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string
 // its last label must consist of at least two letters or begin with xn--.
 func LooksLikeNames(s string) bool {
 	found := false
-	for name := range elements(s) {
+	v := Value{Text: s, Spend: func(int) bool { return true }}
+	for name := range v.elements {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "*."), ".")
 		dot := strings.LastIndexByte(name, '.')
 		top := name[dot+1:]

@@ -8,9 +8,9 @@ import (
 )
 
 // recordList is the grammar of a comma-separated list of DNS record names. See RecordNames.
-func recordList(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func recordList(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		for name := range elements(value) {
+		for name := range v.elements {
 			for p := range RecordNames(name) {
 				if !yield(name, p) {
 					return
@@ -45,19 +45,11 @@ func RecordNames(name string) iter.Seq[match.HostPattern] {
 // AboutName returns the part of a name after its last label that begins with _. special reports whether there is such a
 // label.
 func AboutName(name string) (about string, special bool) {
-	if !strings.Contains(name, "_") { // the usual case, and much faster than the loop for a huge text
+	i := strings.LastIndex(name, "._") + 1
+	if i == 0 && !strings.HasPrefix(name, "_") {
 		return "", false
 	}
-	for end := len(name); ; {
-		i := strings.LastIndexByte(name[:end], '_')
-		switch {
-		case i < 0:
-			return "", false
-		case i == 0 || name[i-1] == '.':
-			return match.ParentHost(name[i:]), true
-		}
-		end = i
-	}
+	return match.ParentHost(name[i:]), true
 }
 
 // OneLabel parses a name as in a certificate, where *.example covers one label. A text that is not a name is every

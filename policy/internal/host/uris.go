@@ -9,9 +9,9 @@ import (
 )
 
 // uriHosts is the grammar of a comma-separated list of URIs. Each URI may have a host.
-func uriHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func uriHosts(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		for uri := range elements(value) {
+		for uri := range v.elements {
 			if p, ok := URIName(uri); ok && !yield(uri, p) {
 				return
 			}
@@ -20,9 +20,9 @@ func uriHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, mat
 }
 
 // addressHosts is the grammar of a comma-separated list of IP addresses.
-func addressHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func addressHosts(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		for address := range elements(value) {
+		for address := range v.elements {
 			if p, ok := AddressName(address); ok && !yield(address, p) {
 				return
 			}
@@ -32,9 +32,9 @@ func addressHosts(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string,
 
 // urlHost is the grammar of one URL, or of a host with or without a port. *.example covers any number of labels. Text
 // before an @ may contain a colon, and is not the host, so such a URL claims every host.
-func urlHost(value string, _ iter.Seq[match.HostPattern]) iter.Seq2[string, match.HostPattern] {
+func urlHost(v Value) iter.Seq2[string, match.HostPattern] {
 	return func(yield func(string, match.HostPattern) bool) {
-		value = strings.TrimSpace(value)
+		value := strings.TrimSpace(v.Text)
 		if value == "" {
 			return
 		}

@@ -152,10 +152,10 @@ func (c eachImage) reason(img *podImage, s *rule.Subject) string {
 //   - the rule's allowed covers it.
 //
 // A text that is not an image reference does not pass. The same rules apply to an image with the pull policy Never.
-// kubelet runs any image on the node with the same name, even if another tenant pulled it with other credentials. The
-// sentence contains the image's mirror if it has a mirror, and otherwise the places that pass. If an image is written
-// with another host of Docker Hub and an entry rewrites all of docker.io, the sentence contains the image on docker.io.
-// The image is not rewritten, because a runtime may not pull the same image from both hosts.
+// A kubelet before 1.35 runs any image on the node with the same name, even if another tenant pulled it with other
+// credentials. The sentence contains the image's mirror if it has a mirror, and otherwise the places that pass. If an
+// image is written with another host of Docker Hub and an entry rewrites all of docker.io, the sentence contains the
+// image on docker.io. The image is not rewritten, because a runtime may not pull the same image from both hosts.
 type fromMirrors struct {
 	mirrors *mirror.Table
 	hub     string // the entry that rewrites all of docker.io for every Pod; empty without such an entry

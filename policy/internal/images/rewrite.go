@@ -70,7 +70,7 @@ func (r *Rules) rewriteImages(
 ) (Rewriting, error) {
 	rw := Rewriting{Images: make([]mirror.ImageOutcome, len(pod.Images))}
 	var originals []podImage // the images that are rewritten or would be rewritten
-	mutable, before := canChangeImages(a, pod), imagesByPlace(old)
+	mutable, before := canChangeImages(a), imagesByPlace(old)
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
 		if err := rule.Spend(e, 1); err != nil {
@@ -112,16 +112,12 @@ func (r *Rules) rewriteImages(
 	return rw, nil
 }
 
-// mirrorPodAnnotation marks the mirror Pod of a static Pod. Only kubelets create mirror Pods. The images of a static
-// Pod come from a manifest on the node, so it has no effect to rewrite or deny its mirror Pod. A tenant who sets the
-// annotation gains nothing: kubelet never runs a Pod that has it, and no update can add or remove it.
-const mirrorPodAnnotation = "kubernetes.io/config.mirror"
-
-// canChangeImages reports whether a request can change the images that a Pod runs. It returns false for mirror Pods and
-// for subresources other than ephemeralcontainers (resize, status).
-func canChangeImages(a object.Attributes, pod *object.Pod) bool {
-	_, isMirrorPod := pod.Annotations[mirrorPodAnnotation]
-	return !isMirrorPod && (a.Subresource == "" || a.Subresource == "ephemeralcontainers")
+// canChangeImages reports whether a request can change the images that a Pod runs. It returns false for subresources
+// other than ephemeralcontainers (resize, status). Mirror Pods aren't exempt. A tenant can write their annotation, and
+// virtual-kubelet runs such a Pod (virtual-kubelet v1.14.1, node/nodeutil/client.go). The API server doesn't call the
+// webhooks when a node creates a mirror Pod.
+func canChangeImages(a object.Attributes) bool {
+	return a.Subresource == "" || a.Subresource == "ephemeralcontainers"
 }
 
 // imageKey identifies an image in a Pod by its list and its container name. It does not contain the index, because an

@@ -40,7 +40,7 @@ func Compile(
 
 // EvaluatePod returns the findings in the images of a Pod. See policy.Policy.EvaluatePod.
 func (r *Rules) EvaluatePod(a object.Attributes, pod, old *object.Pod, e *rule.Effort) ([]rule.Finding, error) {
-	if !canChangeImages(a, pod) {
+	if !canChangeImages(a) {
 		return nil, nil
 	}
 	return rule.Evaluate(r.Pods, a, viewPod, pod, old, e)
@@ -48,9 +48,8 @@ func (r *Rules) EvaluatePod(a object.Attributes, pod, old *object.Pod, e *rule.E
 
 // ExplainPod returns for every rule for Pods whether it applies to the Pod.
 func (r *Rules) ExplainPod(a object.Attributes, pod *object.Pod) []rule.Trace {
-	if !canChangeImages(a, pod) {
-		return r.Pods.NotEvaluated("not evaluated: it is the mirror Pod of a static Pod, " +
-			"or the request cannot change an image")
+	if !canChangeImages(a) {
+		return r.Pods.NotEvaluated("not evaluated: the request cannot change an image")
 	}
 	return rule.Explain(r.Pods, a, viewPod, pod)
 }

@@ -101,9 +101,6 @@ func (r *Rules) templateViews(
 	rewritings := make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
 		t := &w.Templates[i]
-		if !canChangeImages(a, &t.Pod) {
-			continue
-		}
 		s := new(rule.NewSubject(a, &t.Meta, [2]string{}, e))
 		s.Template = true
 		rw, err := r.whole.rewriteImages(a, &t.Pod, nil, s, e)

@@ -81,7 +81,7 @@ type HostOverlaps struct {
 	under  map[string]HostPattern // by each name above it: a pattern with a host below that name
 }
 
-// NewHostOverlaps returns an index of patterns, which must not be empty.
+// NewHostOverlaps returns an index of patterns.
 func NewHostOverlaps(patterns []HostPattern) *HostOverlaps {
 	o := &HostOverlaps{patterns, NewHostSet(patterns), map[string]HostPattern{}, map[string]HostPattern{}}
 	for _, p := range patterns {
@@ -116,7 +116,7 @@ const (
 // Find returns a pattern that overlaps the host of an object, and how they overlap. The host may be a wildcard or every
 // host.
 func (o *HostOverlaps) Find(host HostPattern) (by HostPattern, how HostOverlap) {
-	if host.IsEvery() {
+	if host.IsEvery() && len(o.listed) > 0 {
 		return o.listed[0], OverlapEvery
 	}
 	if by, ok := o.set.Covers(host); ok {

@@ -32,7 +32,7 @@ const (
 	Unchanged                   // the update does not change this image
 	Malformed                   // the image or its rewritten form is not a valid image reference
 	Denied                      // a rule in mode enforce denies the original image, so it is not rewritten
-	Ignored                     // a mirror Pod, or a subresource that cannot change an image
+	Ignored                     // a subresource that cannot change an image
 	NeverPulled                 // imagePullPolicy is Never: kubelet looks the image up on the node by its name
 	Placeholder                 // the image is filled in later, by a controller or by another webhook
 	// Outcomes is the number of outcomes.
@@ -85,7 +85,7 @@ func (o *ImageOutcome) Why() string {
 	case Placeholder:
 		return "not evaluated: the image is filled in before the Pod is stored, and evaluated then"
 	case Ignored:
-		return "not evaluated: it belongs to the mirror Pod of a static Pod, or the request cannot change it"
+		return "not evaluated: the request cannot change it"
 	default:
 		return o.whyNoMirror()
 	}

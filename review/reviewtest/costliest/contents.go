@@ -124,7 +124,7 @@ func keys(kind string) []string {
 	case "Ingress":
 		all = append(all, "kubernetes.io/ingress.class", "kubernetes.io/ingress.allow-http",
 			"nginx.ingress.kubernetes.io/server-snippet", "nginx.ingress.kubernetes.io/rewrite-target",
-			"external-dns.kubernetes.io/hostname",
+			"external-dns.kubernetes.io/hostname", "external-dns.kubernetes.io/target",
 			"cert-manager.io/alt-names", "cert-manager.io/common-name", "cert-manager.io/ip-sans",
 			"nginx.ingress.kubernetes.io/server-alias",
 			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
@@ -133,8 +133,8 @@ func keys(kind string) []string {
 			"zalando.org/skipper-predicate", "hosts.example/a-b-c",
 			"traefik.ingress.kubernetes.io/router.pathmatcher", "k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames")
 	case "Route":
-		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/alt-names", "cert-manager.io/common-name",
-			"cert-manager.io/uri-sans", "cert-manager.io/ip-sans")
+		all = append(all, "external-dns.kubernetes.io/hostname", "external-dns.kubernetes.io/target",
+			"cert-manager.io/alt-names", "cert-manager.io/common-name", "cert-manager.io/uri-sans", "cert-manager.io/ip-sans")
 	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
 		all = append(all, "external-dns.kubernetes.io/hostname", "dns.gardener.cloud/dnsnames",
 			"cert.gardener.cloud/commonname", "cert.gardener.cloud/dnsnames")

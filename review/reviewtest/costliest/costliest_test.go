@@ -191,6 +191,84 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestEffortOfTexts decides reviews of each text twice, with n and 2n elements, and compares the additional steps with
+// the additional bytes. A reader counts at least one step for each element that it splits off. If it counted them before
+// it reads the text, no limit could interrupt it. No text takes more than three steps per byte.
+func TestEffortOfTexts(t *testing.T) {
+	p, list := load(t, One()), listAnnotations(t)
+	webhooks := map[string]admission.Webhook{}
+	for _, w := range admission.Webhooks() {
+		webhooks[w.Path] = w
+	}
+	for _, text := range texts() {
+		element, isList := ",", list[text.name][text.key]
+		switch {
+		case strings.HasSuffix(text.place, "literalSubject"):
+			element, isList = "O=,", true
+		case strings.Contains(text.place, ".infrastructure."):
+			isList = list["Service"][text.key]
+		case strings.HasSuffix(text.key, "-ranges"):
+			isList = true
+		case text.name == "DNSEndpoint": // it has no annotations but properties
+			isList = strings.HasSuffix(text.place, "providerSpecific[].value") && text.variant.change != nil
+		}
+		const n = 2000
+		steps := func(n int) int {
+			content := func(int) string { return strings.Repeat(element, n) + strings.Repeat(" ", n/2) }
+			w, e := webhooks[text.paths[0]], new(policy.Effort)
+			if _, err := w.Decide(p, "", text.with(content).build(create, 0), time.Time{}, e, func(string) {}); err != nil {
+				t.Fatalf("%s: %v", text.Name, err)
+			}
+			return e.Steps()
+		}
+		more, bytes := steps(2*n)-steps(n), n*len(element)+n/2
+		if isList && more < n {
+			t.Errorf("%s: %d more elements take %d steps", text.Name, n, more)
+		}
+		if more < 0 || more > 3*bytes {
+			t.Errorf("%s: %d more bytes take %d steps", text.Name, bytes, more)
+		}
+	}
+}
+
+// listAnnotations returns the annotations in keys whose value is split into elements, by kind. An annotation of another
+// kind is a list too, if its grammar is not known to read the value as a whole.
+func listAnnotations(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	whole := []string{"any", "alb", "eskip", "url", "pathmatcher", "www", "target", "nginxconf"}
+	all := map[string]map[string]bool{}
+	for _, row := range hostAnnotations(t) {
+		for _, kind := range row.kinds {
+			if all[kind] == nil {
+				all[kind] = map[string]bool{}
+			}
+			all[kind][row.key] = !slices.Contains(whole, row.grammar)
+		}
+	}
+	return all
+}
+
+// hostAnnotation is a row of host-annotations.txt.
+type hostAnnotation struct {
+	key     string // with an a for each *
+	kinds   []string
+	grammar string
+}
+
+func hostAnnotations(t *testing.T) (rows []hostAnnotation) {
+	t.Helper()
+	table, err := os.ReadFile("../../../policy/internal/claim/data/host-annotations.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] != "#" {
+			rows = append(rows, hostAnnotation{strings.ReplaceAll(f[0], "*", "a"), strings.Split(f[1], ","), f[2]})
+		}
+	}
+	return rows
+}
+
 // sampled returns the number of parts into which a test divides the rows, and the part that it tries. With the race
 // detector, a row takes ten times as long.
 func sampled(t *testing.T) (parts, part int) {
@@ -231,20 +309,12 @@ func TestPart(t *testing.T) {
 
 // Each annotation grammar with host names is tried for each kind that uses it.
 func TestHostGrammars(t *testing.T) {
-	table, err := os.ReadFile("../../../policy/internal/claim/data/host-annotations.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, k := range kinds() {
 		wanted, tried := map[string]bool{}, map[string]bool{}
-		for line := range strings.Lines(string(table)) {
-			f := strings.Fields(line)
-			if len(f) != 3 || f[0] == "#" || !slices.Contains(strings.Split(f[1], ","), k.name) {
-				continue
-			}
-			wanted[f[2]] = true
-			if slices.Contains(keys(k.name), strings.ReplaceAll(f[0], "*", "a")) {
-				tried[f[2]] = true
+		for _, row := range hostAnnotations(t) {
+			if slices.Contains(row.kinds, k.name) {
+				wanted[row.grammar] = true
+				tried[row.grammar] = tried[row.grammar] || slices.Contains(keys(k.name), row.key)
 			}
 		}
 		for grammar := range wanted {

@@ -2,8 +2,29 @@ import type { Texts } from './examples'
 
 // The fragment of the address is the texts as JSON, compressed and in base64url.
 
+// maxBytes limits the texts in an address. A policy in a ConfigMap has at most 1 MiB.
+const maxBytes = 2 << 20
+
+// step is how many bytes are decompressed at a time. Browsers decompress a whole chunk before anyone can stop them, and a
+// byte can become a thousand.
+const step = 1 << 10
+
+const slices = (bytes: Uint8Array, at = 0) => new ReadableStream<Uint8Array>({
+  pull(to) {
+    to.enqueue(bytes.subarray(at, at += step))
+    if (at >= bytes.length) to.close()
+  },
+})
+
+const limit = (left = maxBytes) => new TransformStream<Uint8Array, Uint8Array>({
+  transform(chunk, to) {
+    if ((left -= chunk.length) < 0) throw new RangeError('the texts are too long')
+    to.enqueue(chunk)
+  },
+})
+
 const through = async (bytes: Uint8Array, stream: GenericTransformStream): Promise<Uint8Array> =>
-  new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer())
+  new Uint8Array(await new Response(slices(bytes).pipeThrough(stream).pipeThrough(limit())).arrayBuffer())
 
 export const encode = async (texts: Texts): Promise<string> => {
   const json = new TextEncoder().encode(JSON.stringify([texts.policy, texts.manifests]))
@@ -13,7 +34,7 @@ export const encode = async (texts: Texts): Promise<string> => {
   return '#p=' + btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-// decode returns undefined for a fragment without texts, and for a damaged one.
+// decode returns undefined for a fragment without texts, and for a damaged or too long one.
 export const decode = async (fragment: string): Promise<Texts | undefined> => {
   if (!fragment.startsWith('#p=')) return
   try {
