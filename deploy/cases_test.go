@@ -55,7 +55,7 @@ func (tt testCase) options(t *testing.T, m manifests) Options {
 	if tt.DryRun == nil {
 		return o
 	}
-	run := DryRun{Deployment: "evergate", Rejected: tt.DryRun.Rejected, AsController: !tt.DryRun.AsUser}
+	run := DryRun{Rejected: tt.DryRun.Rejected, AsController: !tt.DryRun.AsUser}
 	if run.Rejected == "" {
 		deployment := m[m.index(t, "Deployment/evergate")]
 		template := deployment["spec"].(map[string]any)["template"]
@@ -70,7 +70,7 @@ func (tt testCase) options(t *testing.T, m manifests) Options {
 		run.Pod = &corev1.Pod{}
 		decode(t, patched, run.Pod)
 	}
-	o.DryRuns = []DryRun{run}
+	o.DryRuns = map[string]DryRun{"evergate": run}
 	return o
 }
 

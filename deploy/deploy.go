@@ -30,7 +30,7 @@ import (
 type Options struct {
 	Now     time.Time           // the time at which certificates have to be valid
 	Served  []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
-	DryRuns []DryRun            // the known answers to the creation of a Pod of each Deployment
+	DryRuns map[string]DryRun   // the answers to the creation of a Pod of a Deployment, by its name
 	Answers map[string]Answer   // of the webhooks to a dry run with the annotation evergate.dev/hello, by their names
 }
 
@@ -42,9 +42,9 @@ type Answer struct {
 	NotCalled string // why it was not called
 }
 
-// DryRun is the answer of an API server to the creation of a Pod of a Deployment as a dry run.
+// DryRun is the answer of an API server to the creation of a Pod of a Deployment as a dry run. It is empty if the answer
+// is not known.
 type DryRun struct {
-	Deployment   string      // the name of the Deployment, in the namespace of Evergate
 	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
 	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
 	AsController bool        // as the account of the ReplicaSet controller, which creates these Pods

@@ -25,16 +25,6 @@ func PodOf(d *appsv1.Deployment) *corev1.Pod {
 	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: t.ObjectMeta, Spec: t.Spec}
 }
 
-// dryRun returns the answer of the API server to the creation of a Pod of a Deployment, which may be empty.
-func (i *inspection) dryRun(s *install.Server) DryRun {
-	for _, d := range i.DryRuns {
-		if d.Deployment == s.Name {
-			return d
-		}
-	}
-	return DryRun{}
-}
-
 // admission inspects whether the API server creates the Pods of a Deployment. Without its answer, only Pod Security is
 // predicted, because the configuration of the cluster is not in the input.
 func (i *inspection) admission(s *install.Server, run DryRun) {

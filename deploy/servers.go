@@ -38,7 +38,7 @@ const (
 // servers inspects the Pods of each Deployment, first as the manifest describes them, then as admission changes them.
 func (i *inspection) servers() {
 	for _, s := range i.Servers {
-		run := i.dryRun(s)
+		run := i.DryRuns[s.Name]
 		i.admission(s, run)
 		i.meshes(s, run)
 		i.listenAddress(s)

@@ -75,17 +75,14 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 }
 
 // dryRuns creates a Pod of each Deployment that runs evergate serve, as a dry run.
-func (a *app) dryRuns(ctx context.Context, c *live.Cluster, i *install.Install) []deploy.DryRun {
-	var all []deploy.DryRun
+func (a *app) dryRuns(ctx context.Context, c *live.Cluster, i *install.Install) map[string]deploy.DryRun {
+	all := map[string]deploy.DryRun{}
 	for _, s := range i.Servers {
-		answer, err := c.DryRunPod(ctx, s.Deployment)
+		run, err := c.DryRunPod(ctx, s.Deployment)
 		if err != nil {
 			a.say("left out: a dry run of a Pod of %s: %v", s.Ref, err)
-			continue
 		}
-		all = append(all, deploy.DryRun{
-			Deployment: s.Name, Pod: answer.Pod, Rejected: answer.Rejected, AsController: answer.AsController,
-		})
+		all[s.Name] = run
 	}
 	return all
 }

@@ -111,7 +111,7 @@ func policyName(i *install.Install) string {
 	return "evergate-policy"
 }
 
-// call is a dry run, and what the API server says about it.
+// call is the answer of the API server to a dry run.
 type call struct {
 	warnings warnings
 	err      error
