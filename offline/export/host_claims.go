@@ -79,7 +79,7 @@ const hostID = "(h.k=='" + atTLS + "'||h.key!=''&&!h.key.lowerAscii().matches(" 
 // package policy.
 const serving = `'^[^/]*/(?:(?:server-alias|redirect-from)(?:-regex)?|from-to-www-redirect|host-aliases|` +
 	`hostname-extension|skipper-(?:predicate|routes)|router[.]pathmatcher|domain|url|config|host|fqdn|route-acl|` +
-	`config-(?:backend|tcp-service)|conditions[.].*|.*-snippet.*)$'`
+	`config-(?:backend(?:-early|-late)?|tcp-service)|conditions[.].*|.*-snippet.*)$'`
 
 // hostKnown is a condition that the fault y of a claim or a path existed before, possibly with a wider meaning. The
 // identities of hosts in spec.tls and in annotations and of exact paths begin with ~.

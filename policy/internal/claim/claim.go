@@ -195,7 +195,8 @@ func serves(key string) bool {
 	switch name {
 	case "server-alias", "server-alias-regex", "redirect-from", "redirect-from-regex", "from-to-www-redirect",
 		"host-aliases", "hostname-extension", "skipper-predicate", "skipper-routes", "router.pathmatcher", "domain", "url",
-		"config", "host", "fqdn", "route-acl", "config-backend", "config-tcp-service":
+		"config", "host", "fqdn", "route-acl", "config-backend", "config-backend-early", "config-backend-late",
+		"config-tcp-service":
 		return true
 	}
 	return strings.HasPrefix(name, "conditions.") || strings.Contains(name, "-snippet")
