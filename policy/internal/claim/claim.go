@@ -96,7 +96,7 @@ func (c *Set) repeated(i int, r *rule.Recorder) bool {
 		return false
 	case claims[i].at.unreadable:
 		return i > 0 && claims[i-1].at.unreadable && claims[i-1].at.text == claims[i].at.text &&
-			claims[i-1].at.in().key == claims[i].at.in().key
+			claims[i-1].at.in() == claims[i].at.in()
 	}
 	if c.first == nil {
 		c.first = make(map[effect]int, 1+named(claims))
@@ -181,7 +181,7 @@ func (h *Claim) identity(check string) rule.Identity {
 	id.Idle = field.class == tlsField || field.class == annotationField && !serves(field.key)
 	switch {
 	case h.at.unreadable:
-		id.Value, id.Use = h.at.text+field.digest, field.key
+		id.Value, id.Detail, id.Use = h.at.text, field.digest, field.key
 	case h.at.speaks:
 		id.Use = h.at.text
 	}
