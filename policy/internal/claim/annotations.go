@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,8 +147,12 @@ func (t *hostAnnotationTable) grammar(key string) host.Grammar {
 func claiming(all map[string]string, tables []*hostAnnotationTable) iter.Seq2[string, host.Grammar] {
 	return func(yield func(string, host.Grammar) bool) {
 		for _, table := range tables {
-			unknown := func(key string) bool { return table.grammar(key) == nil }
-			keys := slices.DeleteFunc(slices.Collect(maps.Keys(all)), unknown)
+			var keys []string // most objects have none
+			for key := range all {
+				if table.grammar(key) != nil {
+					keys = append(keys, key)
+				}
+			}
 			slices.Sort(keys)
 			for _, key := range keys {
 				if !yield(key, table.grammar(key)) {
@@ -197,6 +200,7 @@ func claimsOf(
 	for key, grammar := range claiming(all, tables) {
 		var full bool
 		if claims, full = appendClaims(claims, rules, grammar, all[key], claimPlace{in: of(key)}, r); full {
+			tables := slices.Clone(tables) // so that the original does not escape to the heap in every review
 			return append(claims, tooManyHosts(of(key), func(yield func(key, value string) bool) {
 				if slices.ContainsFunc(tables, func(t *hostAnnotationTable) bool { return t.derived }) {
 					for h, served := range hostsOf(rules) {
