@@ -37,7 +37,8 @@ func (i *inspection) trust() {
 		i.at("literal-ca-bundle", i.Ref(config)).error(literal, "its manifest contains a caBundle")
 		value := annotations[certmanagerv1.WantInjectAnnotation]
 		problem := i.injectorProblem(value)
-		if problem != "" && !i.answers(config) && annotations[certmanagerv1.WantInjectFromSecretAnnotation] == "" && !reported[value] {
+		other := annotations[certmanagerv1.WantInjectFromSecretAnnotation] != ""
+		if problem != "" && !i.answers(config) && !other && !reported[value] {
 			reported[value] = value != ""
 			i.at("ca-injector", i.Ref(config)).error(true, "%s", problem)
 		}
@@ -66,8 +67,8 @@ func inDate(chain []*x509.Certificate, now time.Time) bool {
 	return len(chain) > 0 && !now.Before(chain[0].NotBefore) && !now.After(chain[0].NotAfter)
 }
 
-// injectorProblem returns the problem with the annotation of cert-manager's CA injector. It is "" if its value is right,
-// and if the Deployment or the Secret of the Certificate is missing, which is another finding.
+// injectorProblem returns the problem with the annotation of cert-manager's CA injector. It is "" if its value is
+// right, and if the Deployment or the Secret of the Certificate is missing, which is another finding.
 func (i *inspection) injectorProblem(value string) string {
 	const is = certmanagerv1.WantInjectAnnotation + " is "
 	namespace, name, ok := strings.Cut(value, "/")
@@ -132,8 +133,8 @@ func (i *inspection) certificates() {
 		i.tlsFiles(s)
 		name := s.Settings.ServiceName
 		other := len(names) > 0 && name != "" && s.Settings.Known("service-name") && !slices.Contains(names, name)
-		i.at("certificate-names", s.Process).error(other, "--service-name=%s is not the name that the API server requests, which "+
-			"is %s", name, oneOf(names))
+		i.at("certificate-names", s.Process).error(other, "--service-name=%s is not the name that the API server requests, "+
+			"which is %s", name, oneOf(names))
 	}
 	for _, crt := range i.Serving() {
 		i.issuer(crt)
@@ -151,8 +152,8 @@ func (i *inspection) certificates() {
 	}
 	for _, crt := range install.In[*certmanagerv1.Certificate](i.Objects, i.Namespace) {
 		first := i.Certificate(crt.Namespace, crt.Spec.SecretName)
-		i.at("certificate", i.Ref(crt)).error(first != crt, "it issues the Secret %s, and so does %s: the Secret contains only one "+
-			"of the certificates", crt.Spec.SecretName, i.Ref(first))
+		i.at("certificate", i.Ref(crt)).error(first != crt, "it issues the Secret %s, and so does %s: the Secret contains only "+
+			"one of the certificates", crt.Spec.SecretName, i.Ref(first))
 	}
 	for _, s := range install.Of[*corev1.Secret](i.Objects) {
 		for _, key := range []string{"tls.key", "ca.key"} {
@@ -168,7 +169,8 @@ func (i *inspection) certificates() {
 func forServers(usages []certmanagerv1.KeyUsage) bool {
 	extended := func(u certmanagerv1.KeyUsage) bool {
 		return !slices.Contains([]certmanagerv1.KeyUsage{"signing", "digital signature", "content commitment",
-			"key encipherment", "key agreement", "data encipherment", "cert sign", "crl sign", "encipher only", "decipher only"}, u)
+			"key encipherment", "key agreement", "data encipherment", "cert sign", "crl sign", "encipher only",
+			"decipher only"}, u)
 	}
 	return slices.Contains(usages, certmanagerv1.UsageServerAuth) || slices.Contains(usages, certmanagerv1.UsageAny) ||
 		!slices.ContainsFunc(usages, extended)
@@ -212,7 +214,8 @@ func (i *inspection) issuer(crt *certmanagerv1.Certificate) {
 	i.at("certificate", at).error(problem != "", "its issuer, %s, %s", name, problem)
 	for _, ca := range i.CAs(crt) {
 		f, key := i.at("certificate", i.Ref(ca)), cmp.Or(ca.Spec.PrivateKey, &certmanagerv1.CertificatePrivateKey{})
-		f.error(!ca.Spec.IsCA, "isCA is not true, and the issuer of %s, %s, signs with its Secret %s", at, name, ca.Spec.SecretName)
+		f.error(!ca.Spec.IsCA, "isCA is not true, and the issuer of %s, %s, signs with its Secret %s", at, name,
+			ca.Spec.SecretName)
 		f.error(!i.MayHaveIssuer(ca), "its issuer, %s, does not exist", install.IssuerName(ca))
 		i.at("ca-rotation", i.Ref(ca)).error(key.RotationPolicy != certmanagerv1.RotationPolicyNever,
 			"its privateKey.rotationPolicy is not Never")
@@ -225,14 +228,14 @@ func (i *inspection) durations(leaf *certmanagerv1.Certificate) {
 	lifetime, before := durationsOf(leaf)
 	f := i.at(id, i.Ref(leaf))
 	f.error(before >= lifetime, notBelow, hours(before), hours(lifetime))
-	f.warn(before < lifetime && before < minRenewBefore, "it is renewed %s before it expires, and a renewal may fail for longer",
-		hours(before))
+	f.warn(before < lifetime && before < minRenewBefore,
+		"it is renewed %s before it expires, and a renewal may fail for longer", hours(before))
 	for _, ca := range i.CAs(leaf) {
 		f, lasts, before := i.at(id, i.Ref(ca)), time.Duration(0), time.Duration(0)
 		lasts, before = durationsOf(ca)
 		f.error(before >= lasts, notBelow, hours(before), hours(lasts))
-		f.error(before < lifetime, "it is renewed %s before it expires, and %s, which it signs, is valid for %s", hours(before),
-			i.Ref(leaf), hours(lifetime))
+		f.error(before < lifetime, "it is renewed %s before it expires, and %s, which it signs, is valid for %s",
+			hours(before), i.Ref(leaf), hours(lifetime))
 	}
 }
 
@@ -266,7 +269,8 @@ func (i *inspection) expiry() {
 		if chain, err := certs.Parse(secret.Data[corev1.TLSCertKey]); err != nil {
 			f.error(true, "its tls.crt cannot be read: %v", err)
 		} else {
-			f.error(!inDate(chain, i.Now), "its certificate is "+valid, stamp(chain[0].NotBefore), stamp(chain[0].NotAfter), stamp(i.Now))
+			first := chain[0]
+			f.error(!inDate(chain, i.Now), "its certificate is "+valid, stamp(first.NotBefore), stamp(first.NotAfter), stamp(i.Now))
 		}
 	}
 	if len(i.Served) > 0 {

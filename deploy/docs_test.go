@@ -48,7 +48,8 @@ func docs() string {
 		if k.Live {
 			live = ", only in a live cluster"
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n%s%s. %s.\n\nFix: %s.\n", k.ID, strings.ToUpper(string(k.Severity[:1]))+string(k.Severity[1:]), live, k.Finds, k.Fix)
+		fmt.Fprintf(&b, "\n### %s\n\n%s%s. %s.\n\nFix: %s.\n", k.ID,
+			strings.ToUpper(string(k.Severity[:1]))+string(k.Severity[1:]), live, k.Finds, k.Fix)
 		if len(k.After) > 0 {
 			fmt.Fprintf(&b, "\nNot checked after: %s.\n", links(k.After))
 		}

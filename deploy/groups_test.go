@@ -84,7 +84,8 @@ exceptions:
 		"/validate/services /validate/routes /validate/openshiftroutes": "services in-a-set: \n",
 		set + "/validate/services/status /validate/routes":              "routes only-openshift: OpenShift Routes\n",
 		set + "/validate/services /validate/openshiftroutes":            "",
-		set + "/validate/routes":                                        "services ports: Ingresses and Services\nroutes only-openshift: OpenShift Routes\n",
+		set + "/validate/routes": "services ports: Ingresses and Services\n" +
+			"routes only-openshift: OpenShift Routes\n",
 		set + "/validate/services": "routes every-kind both: Gateway API and for OpenShift Routes\n" +
 			"routes only-openshift: OpenShift Routes\n",
 	} {

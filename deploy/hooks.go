@@ -40,8 +40,8 @@ func (i *inspection) hooks() {
 		i.gap("missing-rule", h, len(missing) > 0 && !paths[h.Path], "no rule matches %s, which %s evaluates",
 			strings.Join(missing, ", "), h.Path)
 		paths[h.Path] = true
-		i.at("path", h.Ref).error(h.URL != "", "it calls the URL %s instead of a Service: preflight cannot check that the URL leads to "+
-			"Evergate, and whether it does while the cluster is down", h.URL)
+		i.at("path", h.Ref).error(h.URL != "", "it calls the URL %s instead of a Service: preflight cannot check that the URL leads "+
+			"to Evergate, and whether it does while the cluster is down", h.URL)
 	}
 }
 
@@ -95,7 +95,8 @@ func (i *inspection) rules(h *install.Hook) {
 		name, group, _ := strings.Cut(resource, ".")
 		custom := strings.Contains(group, ".") && !strings.Contains(name, "/") // in the templates: see templates
 		updates = updates || install.HasOperation(operations, admissionv1.Update) && resource != "pods/ephemeralcontainers"
-		f.error(ofStatus && resource != "services/status", "it matches %s, and its path evaluates only services/status", resource)
+		f.error(ofStatus && resource != "services/status", "it matches %s, and its path evaluates only services/status",
+			resource)
 		if ofStatus || h.GuardsPolicy() || strings.Contains(resource, "*") || isWorkloads(h.Path) && custom {
 			continue
 		}
@@ -123,8 +124,8 @@ func (i *inspection) selector(h *install.Hook) {
 	if h.GuardsPolicy() {
 		return
 	}
-	i.gap("object-selector", h, !install.SelectsAll(h.ObjectSelector), "it has an objectSelector, %s: the author of an object "+
-		"decides by its labels whether Evergate checks it", metav1.FormatLabelSelector(h.ObjectSelector))
+	i.gap("object-selector", h, !install.SelectsAll(h.ObjectSelector), "it has an objectSelector, %s: the author of an "+
+		"object decides by its labels whether Evergate checks it", metav1.FormatLabelSelector(h.ObjectSelector))
 	f, all := i.at("protected-namespace", h.Ref), install.SelectsAll(h.NamespaceSelector)
 	f.error(all, "it has no namespaceSelector")
 	if all {
@@ -171,7 +172,8 @@ func ofPlatform(name string) bool {
 
 // fields inspects the fields that have one right value.
 func (i *inspection) fields(h *install.Hook) {
-	seconds, class := *cmp.Or(h.TimeoutSeconds, new(int32(0))), *cmp.Or(h.SideEffects, new(admissionv1.SideEffectClass("not set")))
+	seconds := *cmp.Or(h.TimeoutSeconds, new(int32(0)))
+	class := *cmp.Or(h.SideEffects, new(admissionv1.SideEffectClass("not set")))
 	i.at("timeout", h.Ref).error(h.TimeoutSeconds == nil, "timeoutSeconds is not set, so it is 10")
 	i.at("timeout", h.Ref).error(seconds > maxTimeout, "timeoutSeconds is %d, and the maximum is %d", seconds, maxTimeout)
 	i.at("side-effects", h.Ref).error(class != "None", "sideEffects is %s, and Evergate does not have any", class)

@@ -46,7 +46,8 @@ type reportFunc func(wrong bool, at install.Ref, format string, args ...any)
 // compare compares the native policies and the API server's files with the export of the policy.
 func (i *inspection) compare(e *native.Export, report reportFunc) {
 	hash, policies := i.Policy.Hash(), i.Native.Policies()
-	report(i.FilesPolicy != "" && i.FilesPolicy != hash, install.Ref{Kind: "ValidatingAdmissionPolicy", Name: export.ProbePolicy},
+	probe := install.Ref{Kind: "ValidatingAdmissionPolicy", Name: export.ProbePolicy}
+	report(i.FilesPolicy != "" && i.FilesPolicy != hash, probe,
 		"the policy in the ConfigMap is %s, and the API server's files were exported from %s", hash, i.FilesPolicy)
 	var lost []string
 	for n := range e.Coverage {
@@ -54,8 +55,8 @@ func (i *inspection) compare(e *native.Export, report reportFunc) {
 			lost = append(lost, c.Entry.Name)
 		}
 	}
-	i.at("missing-webhook", i.Anchor()).warn(len(i.Hooks) == 0 && len(lost) > 0, "there are no webhooks, and the native policies do "+
-		"not completely enforce these entries of the policy: %s", some(lost))
+	i.at("missing-webhook", i.Anchor()).warn(len(i.Hooks) == 0 && len(lost) > 0, "there are no webhooks, and the native policies "+
+		"do not completely enforce these entries of the policy: %s", some(lost))
 	if len(policies) == 0 {
 		return
 	}
@@ -84,7 +85,7 @@ func (i *inspection) compare(e *native.Export, report reportFunc) {
 // nativePolicy inspects one native policy and its bindings.
 func (i *inspection) nativePolicy(p *native.Object, report reportFunc) {
 	at, bindings := i.NativeRef(p), i.Native.Bindings(p)
-	report(p.FailsOpen(), at, "its failurePolicy is Ignore: an object that costs more than the API server's budget is allowed")
+	report(p.FailsOpen(), at, "its failurePolicy is Ignore: an object over the API server's cost budget is allowed")
 	report(len(bindings) == 0, at, "it has no binding, so it does nothing")
 	report(len(bindings) > 0 && !i.Native.Bound(p), at, "it has no binding that denies")
 	for _, o := range append(native.Installed{*p}, bindings...) {
@@ -98,8 +99,8 @@ func (i *inspection) nativePolicy(p *native.Object, report reportFunc) {
 		}
 		for _, b := range bindings {
 			got, want := canonical(b.Namespaces()), canonical(h.NamespaceSelector)
-			report(got != want, i.NativeRef(&b), "it matches different namespaces than the webhook %s: %s instead of %s", h.Name, got,
-				want)
+			report(got != want, i.NativeRef(&b), "it matches different namespaces than the webhook %s: %s instead of %s", h.Name,
+				got, want)
 		}
 		return // the other webhooks have the same selector
 	}
@@ -108,12 +109,14 @@ func (i *inspection) nativePolicy(p *native.Object, report reportFunc) {
 // uncalled inspects whether native policies replace a webhook that is never called.
 func (i *inspection) uncalled(h *install.Hook, e *native.Export) {
 	policies, why := i.Native.Policies(), "its matchCondition "+h.NeverCalled()+" is never true, so it is never called, and "
-	f, at := i.at("backstop-policy", h.Ref), slices.IndexFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.Path })
+	f := i.at("backstop-policy", h.Ref)
+	at := slices.IndexFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.Path })
 	switch {
 	case at < 0:
 		f.error(true, why+"no native policy replaces it")
 	case len(policies) == 0 && i.FilesPolicy == "":
-		f.warn(true, why+"the input has neither native policies nor the hash of the API server's files: deploy/collect.sh collects both")
+		f.warn(true, why+"the input has neither native policies nor the hash of the API server's files: "+
+			"deploy/collect.sh collects both")
 	case e == nil:
 	case e.Uses[at].Called != "":
 		f.error(true, why+"it has to be called: %s", e.Uses[at].Called)

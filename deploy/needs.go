@@ -44,8 +44,8 @@ func (i *inspection) needs() {
 	}
 	for _, h := range i.Hooks {
 		w, set := admission.ParsePath(h.Path)
-		i.at("rule-set-webhook", h.Ref).error(w != nil && set != "" && i.Policy.In(set, w.Blocks...) == nil, "no entry of the policy "+
-			"is in the rule set of its path, %s; rule sets of the policy: %s", h.Path, some(i.Policy.Sets()))
+		i.at("rule-set-webhook", h.Ref).error(w != nil && set != "" && i.Policy.In(set, w.Blocks...) == nil, "no entry of the "+
+			"policy is in the rule set of its path, %s; rule sets of the policy: %s", h.Path, some(i.Policy.Sets()))
 	}
 	i.unneeded()
 	i.templates()

@@ -60,8 +60,8 @@ func (i *inspection) quotas(s *install.Server) {
 				_, surge := s.Rollout(replicas)
 				need, hard, of := demand(s, key), q.Spec.Hard[key], []string{"", ", the maximum of its autoscaler,"}[n]
 				if need.Mul(int64(replicas + surge)); hard.Cmp(need) < 0 {
-					i.at("resource-quota", i.Ref(q)).add(true, severityIf(n == 0), "it allows %s: %s, and %s needs %s, for %d replicas%s "+
-						"and %d more in a rollout", key, &hard, s.Ref, &need, replicas, of, surge)
+					i.at("resource-quota", i.Ref(q)).add(true, severityIf(n == 0), "it allows %s: %s, and %s needs %s, for %d "+
+						"replicas%s and %d more in a rollout", key, &hard, s.Ref, &need, replicas, of, surge)
 					break
 				}
 			}
@@ -169,8 +169,8 @@ func (i *inspection) meshes(s *install.Server, run DryRun) {
 			why, port, s.Ref)
 		f.warn(off, "%s add its proxy to the Pods of %s; annotations keep it off port %d, but the Pods still need it to start", why,
 			s.Ref, port)
-		f.error(!off && m.excludes != "", "%s add its proxy to the Pods of %s, in front of port %d, which the API server calls", why,
-			s.Ref, port)
+		f.error(!off && m.excludes != "", "%s add its proxy to the Pods of %s, in front of port %d, which the API server calls",
+			why, s.Ref, port)
 	}
 	more := added(s, run.Pod)
 	i.at(id, s.Ref).warn(!found && len(more) > 0, "the API server adds containers to its Pods in a dry run: %s", some(more))

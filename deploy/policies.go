@@ -243,7 +243,8 @@ func (i *inspection) guard(id, name string) *admissionv1.ValidatingAdmissionPoli
 		return nil
 	}
 	f, constraints := i.at(id, i.Ref(is)), cmp.Or(is.Spec.MatchConstraints, &admissionv1.MatchResources{})
-	narrow := len(is.Spec.MatchConditions)+len(constraints.ExcludeResourceRules) > 0 || !install.SelectsAll(constraints.ObjectSelector)
+	narrow := len(is.Spec.MatchConditions)+len(constraints.ExcludeResourceRules) > 0 ||
+		!install.SelectsAll(constraints.ObjectSelector)
 	for document := range bytes.SplitSeq(kustomize.OptInGuard, []byte("\n---\n")) {
 		var want admissionv1.ValidatingAdmissionPolicy
 		if err := yaml.Unmarshal(document, &want); err == nil && want.Kind == is.Kind && want.Name == name {

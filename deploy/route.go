@@ -175,8 +175,8 @@ func (i *inspection) target(svc *corev1.Service, port int32) {
 	for _, s := range behind {
 		_, listens := s.Listener("listen")
 		found := install.PodPort(s.Pod, *target, corev1.ProtocolTCP)
-		f.error(listens != 0 && found == 0, "the targetPort of its port %d is %s, and %s does not have a TCP port with this name", port,
-			target.StrVal, s.Ref)
+		f.error(listens != 0 && found == 0, "the targetPort of its port %d is %s, and %s does not have a TCP port with this name",
+			port, target.StrVal, s.Ref)
 		f.error(listens != 0 && found != 0 && found != listens, "its port %d leads to port %d of %s, which listens on %d", port, found,
 			s.Ref, listens)
 	}
@@ -217,7 +217,8 @@ func (i *inspection) endpoints(svc *corev1.Service) {
 // NetworkPolicies do not apply to Pods in the host network.
 func (i *inspection) networkPolicies(s *install.Server) {
 	_, port := s.Listener("listen")
-	policies := install.Filter(install.In[*networkingv1.NetworkPolicy](i.Objects, s.Namespace), func(p *networkingv1.NetworkPolicy) bool {
+	all := install.In[*networkingv1.NetworkPolicy](i.Objects, s.Namespace)
+	policies := install.Filter(all, func(p *networkingv1.NetworkPolicy) bool {
 		types := p.Spec.PolicyTypes // without types, a policy restricts ingress
 		return (len(types) == 0 || slices.Contains(types, networkingv1.PolicyTypeIngress)) &&
 			install.Selects(&p.Spec.PodSelector, s.Labels())

@@ -218,8 +218,8 @@ func (i *inspection) probes(s *install.Server) {
 		problem := misdirected(s, get, "ops-listen")
 		_, serving := s.Listener("listen")
 		waits := problem != "" && serving != 0 && misdirected(s, get, "listen") == ""
-		f.warn(waits, "its livenessProbe uses port %d, which is bound only when there is a certificate: use the port of --ops-listen",
-			s.Port(get.Port))
+		f.warn(waits, "its livenessProbe uses port %d, which is bound only when there is a certificate: use the port of "+
+			"--ops-listen", s.Port(get.Port))
 		f.error(problem != "" && !waits, "its livenessProbe %s"+restarts, problem)
 	}
 	if get = cmp.Or(s.Container.StartupProbe, &corev1.Probe{}).HTTPGet; get != nil {

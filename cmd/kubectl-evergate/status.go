@@ -275,7 +275,8 @@ func (s *status) checkPlacement(wrong func(format string, args ...any)) {
 			}
 		}
 		if len(s.replicas) > 1 && len(used) == 1 && len(all) > 1 {
-			wrong("all replicas run on nodes with %s=%s, so none is left if these nodes fail", key, slices.Collect(maps.Keys(used))[0])
+			wrong("all replicas run on nodes with %s=%s, so none is left if these nodes fail", key,
+				slices.Collect(maps.Keys(used))[0])
 			return // a node is in one zone
 		}
 	}

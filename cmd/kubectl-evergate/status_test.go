@@ -188,19 +188,23 @@ func TestPlacement(t *testing.T) {
 		}
 		return all
 	}
-	const oneZone = "all replicas run on nodes with topology.kubernetes.io/zone=x, so none is left if these nodes fail"
+	const (
+		oneNode = "all replicas run on nodes with kubernetes.io/hostname=a, so none is left if these nodes fail"
+		oneZone = "all replicas run on nodes with topology.kubernetes.io/zone=x, so none is left if these nodes fail"
+	)
+	tainted := node("c", "y", corev1.Taint{Key: "k", Effect: corev1.TaintEffectNoSchedule})
 	a, b, c := node("a", "x"), node("b", "x"), node("c", "y")
 	for name, test := range map[string]struct {
 		nodes    []corev1.Node
 		replicas []live.Answer
 		want     string
 	}{
-		"one node":           {[]corev1.Node{a, b, c}, on("a", "a"), strings.Replace(oneZone, "topology.kubernetes.io/zone=x", "kubernetes.io/hostname=a", 1)},
+		"one node":           {[]corev1.Node{a, b, c}, on("a", "a"), oneNode},
 		"one zone":           {[]corev1.Node{a, b, c}, on("a", "b"), oneZone},
 		"two zones":          {[]corev1.Node{a, b, c}, on("a", "c"), ""},
 		"one replica":        {[]corev1.Node{a, b, c}, on("a"), ""},
 		"no other node":      {[]corev1.Node{a}, on("a", "a"), ""},
-		"other zone tainted": {[]corev1.Node{a, b, node("c", "y", corev1.Taint{Key: "k", Effect: corev1.TaintEffectNoSchedule})}, on("a", "b"), ""},
+		"other zone tainted": {[]corev1.Node{a, b, tainted}, on("a", "b"), ""},
 		"unknown nodes":      {nil, on("a", "a"), ""},
 	} {
 		s := &status{nodes: test.nodes, replicas: test.replicas}

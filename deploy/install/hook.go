@@ -64,7 +64,8 @@ func (o *Objects) hooks() []*Hook {
 				return strings.HasSuffix(w.Name, WebhookSuffix)
 			})
 		for _, w := range webhooks {
-			h := &Hook{MutatingWebhook: w, Config: config, Mutating: mutating, Ours: ours, Ref: o.Ref(config).In("webhook %s", w.Name)}
+			h := &Hook{MutatingWebhook: w, Config: config, Mutating: mutating, Ours: ours}
+			h.Ref = o.Ref(config).In("webhook %s", w.Name)
 			h.Path, h.URL = TargetOf(w.ClientConfig)
 			if s := w.ClientConfig.Service; s != nil {
 				h.Called = Find[*corev1.Service](o, s.Namespace, s.Name)

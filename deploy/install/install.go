@@ -84,7 +84,7 @@ func Join(o *Objects) (*Install, error) {
 
 // native returns the native policies and their bindings.
 func (o *Objects) native() (native.Installed, error) {
-	policies := slices.Concat(anys[*admissionv1.ValidatingAdmissionPolicy](o), anys[*admissionv1.MutatingAdmissionPolicy](o))
+	policies := append(anys[*admissionv1.ValidatingAdmissionPolicy](o), anys[*admissionv1.MutatingAdmissionPolicy](o)...)
 	return native.Of(slices.Concat(
 		Filter(policies, func(p any) bool { return native.Exported(p.(metav1.Object)) }),
 		anys[*admissionv1.ValidatingAdmissionPolicyBinding](o), anys[*admissionv1.MutatingAdmissionPolicyBinding](o),
@@ -109,8 +109,8 @@ func (i *Install) NativeRef(o *native.Object) Ref {
 	return Ref{Kind: o.GetKind(), Name: o.GetName()}
 }
 
-// joinServers joins the Deployments in the namespace of Evergate. It is the namespace of the first Service that a webhook
-// calls, and if they call only URLs, of the first Deployment that runs evergate serve. Of several Deployments with the
+// joinServers joins the Deployments in the namespace of Evergate. It is the namespace of the first Service that a
+// webhook calls, and if they call only URLs, of the first Deployment that runs evergate serve. Of several Deployments with the
 // same name, only the last counts, as for kubectl apply.
 func (i *Install) joinServers() {
 	for _, h := range i.Hooks {
@@ -179,8 +179,8 @@ func (i *Install) joinNative() error {
 var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)
 
 // policyMap returns the ConfigMap of the policy in an installation with only native policies, or nil. No Deployment
-// mounts it, so it is found by its name. kustomize may add a hash to the name, and the ConfigMaps of earlier policies stay
-// in the cluster. policyMap prefers the policy that the native policies were exported from, and otherwise the newest.
+// mounts it, so it is found by its name. kustomize may add a hash to the name, and the ConfigMaps of earlier policies
+// stay in the cluster. policyMap prefers the policy that the native policies were exported from, and otherwise the newest.
 func (i *Install) policyMap() *corev1.ConfigMap {
 	exported := func(cm *corev1.ConfigMap) int {
 		p, err := policy.Load(Loaded("", VolumeFiles(cm, nil))...)

@@ -87,14 +87,15 @@ func Kinds() []Kind {
 // kind returns the row of a kind whose name is the name of its Go type.
 func kind[T any, P object[T]](apiVersion, resource string, from Place) Kind {
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", *new(T)), ".")
-	return Kind{Name: name, APIVersion: apiVersion, Resource: resource, From: from, add: func(o *Objects, m offline.Object) error {
+	add := func(o *Objects, m offline.Object) error {
 		is := P(new(T))
 		if err := decode(m, is); err != nil {
 			return err
 		}
 		Add(o, is, m.Origin.String())
 		return nil
-	}}
+	}
+	return Kind{Name: name, APIVersion: apiVersion, Resource: resource, From: from, add: add}
 }
 
 // add reads an object and ignores kinds that are not in the table. kustomize's kinds are an error, because the files

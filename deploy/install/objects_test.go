@@ -102,7 +102,8 @@ items:
 		{
 			name: "an overlay that is not rendered",
 			text: "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a]\n",
-			err:  "stdin:1: preflight does not render a Kustomization: run kubectl kustomize DIRECTORY | evergate preflight -f -",
+			err: "stdin:1: preflight does not render a Kustomization: run kubectl kustomize DIRECTORY | " +
+				"evergate preflight -f -",
 		},
 		{name: "nothing", err: "stdin: no object in it"},
 	} {

@@ -74,7 +74,8 @@ func (o *Objects) Server(d *appsv1.Deployment, pod *corev1.PodSpec) *Server {
 		return s.Counted(b.Spec.Selector)
 	})
 	for _, a := range In[*autoscalingv2.HorizontalPodAutoscaler](o, s.Namespace) {
-		if a.Spec.ScaleTargetRef.Kind == "Deployment" && a.Spec.ScaleTargetRef.Name == s.Name && *cmp.Or(d.Spec.Replicas, new(int32(1))) != 0 {
+		to := a.Spec.ScaleTargetRef
+		if to.Kind == "Deployment" && to.Name == s.Name && *cmp.Or(d.Spec.Replicas, new(int32(1))) != 0 {
 			s.Scaler = a
 		}
 	}
@@ -126,9 +127,9 @@ func (s *Server) Environment() (problems []string, ignored []error) {
 	return s.env.problems, s.env.vars.Ignored(settings.SetsFlag)
 }
 
-// Listener returns the host, which is "" for all addresses, and the port of a flag, listen or ops-listen. The port is 0 if
-// it is not known, if evergate serve rejects the address, or with --dev. A host that is not known, such as $(POD_IP), is
-// assumed to be right.
+// Listener returns the host, which is "" for all addresses, and the port of a flag, listen or ops-listen. The port is
+// 0 if it is not known, if evergate serve rejects the address, or with --dev. A host that is not known, such as
+// $(POD_IP), is assumed to be right.
 func (s *Server) Listener(flag string) (host string, port int32) {
 	address := s.Settings.Listen
 	if flag == "ops-listen" {

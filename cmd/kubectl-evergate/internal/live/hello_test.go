@@ -77,7 +77,7 @@ func TestHello(t *testing.T) {
 			}
 		}
 		body, err := io.ReadAll(r.Body)
-		if err != nil || json.Unmarshal(body, &object) != nil || r.Method != "POST" || r.URL.RawQuery != "dryRun=All" {
+		if err != nil || json.Unmarshal(body, &object) != nil || r.Method != http.MethodPost || r.URL.RawQuery != "dryRun=All" {
 			t.Errorf("%s %s: %s, %v", r.Method, r.URL, body, err)
 		}
 		if _, ok := object.Metadata.Annotations[admission.HelloAnnotation]; !ok {
