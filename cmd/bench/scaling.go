@@ -38,7 +38,7 @@ func (r *scaledRow) broken() bool { return r.large >= leastScaled && r.growth() 
 func (m *worstMeter) measureScaling(ctx context.Context, w io.Writer, o options) error {
 	var all []scaledRow
 	n := 0
-	for row := range costliest.Scaling() {
+	for _, row := range costliest.Scaling() {
 		if n++; n%o.worst != o.part || !strings.Contains(row.Name, o.only) {
 			continue
 		}

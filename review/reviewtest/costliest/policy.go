@@ -26,20 +26,6 @@ func Ten() string {
 	})
 }
 
-// Regexes returns a policy with ten rules. Each compares every annotation of a Service with a different regular
-// expression. A search for single characters is enough for half of the expressions, and the other half take a look-up
-// for each character.
-func Regexes() string {
-	var b strings.Builder
-	b.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n")
-	for i := range 10 {
-		value := [...]string{".*x.*y.*%d.*", ".*(x%[1]d|y%[1]d).*"}[i%2]
-		fmt.Fprintf(&b, "- {name: r%d, mode: enforce, annotations: {deniedValues: [{key: \"*\", value: \"%s\"}]}}\n",
-			i, fmt.Sprintf(value, i))
-	}
-	return b.String()
-}
-
 // policyOf returns a policy that contains the result of entries for the entry of each kind.
 func policyOf(entries func(entry string) string) string {
 	var b, entry strings.Builder
