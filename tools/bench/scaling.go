@@ -37,9 +37,8 @@ func (r *scaledRow) broken() bool { return r.large >= leastScaled && r.growth() 
 // cost of a text grows too much.
 func (m *worstMeter) measureScaling(ctx context.Context, w io.Writer, o options) error {
 	var all []scaledRow
-	n := 0
-	for _, row := range costliest.Scaling() {
-		if n++; n%o.worst != o.part || !strings.Contains(row.Name, o.only) {
+	for i, row := range costliest.Scaling() {
+		if i%o.rows != o.part || !strings.Contains(row.Name, o.only) {
 			continue
 		}
 		r, err := m.takeScaled(ctx, row, 1, 1)
@@ -55,21 +54,19 @@ func (m *worstMeter) measureScaling(ctx context.Context, w io.Writer, o options)
 }
 
 // takeScaled measures the processor time of one of several reviews. The minimum of the tries counts.
-func (m *worstMeter) takeScaled(ctx context.Context, row costliest.Row, tries int, n int64) (r scaledRow, err error) {
-	r, s := scaledRow{row.Name, time.Hour, time.Hour}, m.servers["one"]
-	for i := range 2 * tries {
-		of, body := &r.small, row.Body(scaledSize)
-		if i%2 == 1 {
-			of, body = &r.large, row.Body(2*scaledSize)
-		}
-		took, err := m.processor(s, n, func() error {
-			_, err := m.post(ctx, s, row.Path, body)
-			return err
-		})
+func (m *worstMeter) takeScaled(ctx context.Context, row costliest.Row, tries, n int) (r scaledRow, err error) {
+	r = scaledRow{row.Name, time.Hour, time.Hour}
+	small, large := row.Body(scaledSize), row.Body(2*scaledSize)
+	for range tries {
+		first, _, err := m.send(ctx, m.servers["one"], row.Path, small, n)
 		if err != nil {
 			return r, err
 		}
-		*of = min(*of, took)
+		second, _, err := m.send(ctx, m.servers["one"], row.Path, large, n)
+		if err != nil {
+			return r, err
+		}
+		r.small, r.large = min(r.small, first), min(r.large, second)
 	}
 	return r, nil
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/evergate/evergate/review/reviewtest/costliest"
+)
+
+// rig contains the files that servers need: programs, policies and a certificate, in a temporary directory.
+type rig struct {
+	dir   string
+	roots *x509.CertPool // of the client
+}
+
+func newRig(ctx context.Context, programs []string) (*rig, error) {
+	dir, err := os.MkdirTemp("", "evergate-bench-")
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{dir, x509.NewCertPool()}
+	for _, name := range programs {
+		source := map[string]string{"evergate": "../..", "floor": "floor", "peer": "../../e2e/peer"}[name]
+		// The flags are the same as in make build and the Dockerfile.
+		c := exec.CommandContext(ctx, "go", "build", "-C", source, "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2",
+			"-ldflags", "-s -w", "-o", r.path(name), ".")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			return nil, errors.Join(fmt.Errorf("build %s: %w\n%s", name, err, out), os.RemoveAll(dir))
+		}
+	}
+	files, err := r.certificate()
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range map[string]string{
+		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "owned.yaml": ownedPolicy(),
+		"one.yaml": costliest.One(), "ten.yaml": costliest.Ten(), "regexes.yaml": regexPolicy(),
+	} {
+		files[name] = []byte(text)
+	}
+	for name, data := range files {
+		if err := os.WriteFile(r.path(name), data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// certificate returns the files of a serving certificate, with the ECDSA P-256 key that the manifests also use, and
+// makes the client trust it.
+func (r *rig) certificate() (map[string][]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	r.roots.AppendCertsFromPEM(text)
+	return map[string][]byte{
+		"tls.crt": text, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}, err
+}
+
+func (r *rig) remove() { _ = os.RemoveAll(r.dir) }
+
+func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
+
+// client returns a client with the settings of kube-apiserver's webhook client (k8s.io/apiserver/pkg/util/webhook,
+// client-go transport/cache.go): HTTP/1.1, and 25 idle connections that it closes after 90 s. It does not have a
+// session cache, so each new connection is a full handshake.
+func (r *rig) client() *http.Client {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: r.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+		TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 25,
+		IdleConnTimeout:     90 * time.Second,
+	}}
+}
+
+// servers starts a server for each name: the floor, the peer, or evergate with the policy of this name. stop stops the
+// servers.
+func (r *rig) servers(ctx context.Context, names ...string) (all map[string]*server, stop func(), err error) {
+	all = map[string]*server{}
+	stop = func() {
+		for _, s := range all {
+			s.stop()
+		}
+	}
+	for _, name := range names {
+		args := []string{"--tls-cert", r.path("tls.crt"), "--tls-key", r.path("tls.key")}
+		program := name
+		if name != "floor" && name != "peer" {
+			program = "evergate"
+			args = append([]string{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json",
+				"--policy", r.path(name + ".yaml")}, args...) // all other settings have their default values
+		}
+		s, err := start(ctx, name, r.path(program), args)
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		all[name] = s
+	}
+	return all, stop, nil
+}
+
+// machine describes the machine of the measurement.
+func machine() string {
+	info, _ := os.ReadFile("/proc/cpuinfo") // the model is empty without it
+	_, rest, _ := strings.Cut(string(info), "model name")
+	model, _, _ := strings.Cut(strings.TrimLeft(rest, "\t :"), "\n")
+	return fmt.Sprintf("%s, %s/%s, %s, %d cores", runtime.Version(), runtime.GOOS, runtime.GOARCH, model, runtime.NumCPU())
+}
