@@ -203,7 +203,7 @@ COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotr
 allocs: ## count the allocations of each stage and of the worst reviews, and fail above tools/bench/baseline.txt or a limit
 	@export $(COMPILED); \
 	  $(GO) test -run '^(TestWorst|FuzzCost)$$' ./handlers && \
-	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run -C tools/bench ./allocs baseline.txt
+	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run -C tools/bench . allocs
 
 allocs-baseline: ## update the baseline
 	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > tools/bench/baseline.txt

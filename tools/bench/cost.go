@@ -152,6 +152,9 @@ func report(costs []*cost, size int64) (text string, failed bool) {
 // measurePeer measures the costs of Pods for the floor, for evergate, and for a webhook that uses controller-runtime
 // (e2e/peer).
 func (r *rig) measurePeer(ctx context.Context, o options) error {
+	if err := r.build(ctx, "peer"); err != nil {
+		return err
+	}
 	costs, err := r.measure(ctx, reviews()[:3], o.rounds, "floor", "example", "peer")
 	if err != nil {
 		return err

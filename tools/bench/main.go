@@ -7,17 +7,18 @@
 //	go run . -write peer                          the cost of Pods, next to a webhook with controller-runtime
 //	go run . -pods 100000 plan                    evergate plan over a dump of Pods
 //	go run . -rows 10 worst                       the costliest reviews and their limits
+//	go test -C ../.. -run '^$' -bench Decode -benchmem ./review | go run . allocs
 //
 // It works only on Linux, because it reads processor time from /proc.
 package main
 
 import (
 	"context"
+	"crypto/x509"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 )
@@ -51,6 +52,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options, command string) error {
+	if command == "allocs" {
+		return compareAllocations("baseline.txt", os.Stdin, os.Stdout)
+	}
 	if o.rounds < 1 || o.part < 0 || o.part >= o.rows || o.pods < 1 {
 		return fmt.Errorf("-rounds, -rows and -pods must be at least 1, and -part from 0 to %d", o.rows-1)
 	}
@@ -59,17 +63,17 @@ func run(ctx context.Context, o options, command string) error {
 	}
 	measure, ok := commands[command]
 	if !ok {
-		return fmt.Errorf("unknown command %q: use cost, peer, plan or worst", command)
+		return fmt.Errorf("unknown command %q: use cost, peer, plan, worst or allocs", command)
 	}
-	programs := []string{"evergate", "floor", "peer"}
-	if command != "peer" {
-		programs = slices.DeleteFunc(programs, func(name string) bool { return name == "peer" })
-	}
-	r, err := newRig(ctx, programs)
+	dir, err := os.MkdirTemp("", "evergate-bench-")
 	if err != nil {
 		return err
 	}
-	defer r.remove()
+	defer os.RemoveAll(dir)
+	r := &rig{dir, x509.NewCertPool()}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
 	fmt.Println(machine())
 	return measure(r, ctx, o)
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -72,12 +73,14 @@ func (r *rig) measurePlan(ctx context.Context, o options) error {
 		return err
 	}
 	took, cpu := time.Since(begin), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
-	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return errors.New("the system does not report how much memory the process used")
-	}
-	peak := usage.Maxrss << 10 // Linux uses KiB
-	ratio := cpu.Seconds() / float64(o.pods) / validation(podsOf(0)).Seconds()
+	peak := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 // Linux uses KiB
+	pod := []byte(podsOf(0))
+	validation := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			json.Valid(pod)
+		}
+	})
+	ratio := float64(cpu) / float64(o.pods) / float64(validation.NsPerOp())
 	fmt.Printf("\n%d Pods, %.1f GB of JSON: %.0f s, %.0f objects a second; %.0f s of processor time, %.2f times the "+
 		"time of json.Valid; at most %.0f MiB\n", o.pods, float64(written)/1e9, took.Seconds(),
 		float64(o.pods)/took.Seconds(), cpu.Seconds(), ratio, mebibytes(peak))
@@ -85,17 +88,6 @@ func (r *rig) measurePlan(ctx context.Context, o options) error {
 		return fmt.Errorf("exceeds the limits: %.1f times the time of json.Valid, %d MiB", maxPlanRatio, maxPlanMemory>>20)
 	}
 	return nil
-}
-
-// validation returns the time that json.Valid takes for a text.
-func validation(text string) time.Duration {
-	const rounds = 20_000 // about a second for a Pod
-	data := []byte(text)
-	begin := time.Now()
-	for range rounds {
-		json.Valid(data)
-	}
-	return time.Since(begin) / rounds
 }
 
 // writeDump writes Pods in the format of kubectl get pods -A -o json, and returns the number of bytes.

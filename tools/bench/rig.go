@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,65 +26,35 @@ type rig struct {
 	roots *x509.CertPool // of the client
 }
 
-func newRig(ctx context.Context, programs []string) (*rig, error) {
-	dir, err := os.MkdirTemp("", "evergate-bench-")
-	if err != nil {
-		return nil, err
-	}
-	r := &rig{dir, x509.NewCertPool()}
-	for _, name := range programs {
-		source := map[string]string{"evergate": "../..", "floor": "floor", "peer": "../../e2e/peer"}[name]
-		// The flags are the same as in make build and the Dockerfile.
-		c := exec.CommandContext(ctx, "go", "build", "-C", source, "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2",
-			"-ldflags", "-s -w", "-o", r.path(name), ".")
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := c.CombinedOutput(); err != nil {
-			return nil, errors.Join(fmt.Errorf("build %s: %w\n%s", name, err, out), os.RemoveAll(dir))
-		}
-	}
-	files, err := r.certificate()
-	if err != nil {
-		return nil, err
-	}
+// prepare writes the files and builds the programs, except for the peer.
+func (r *rig) prepare(ctx context.Context) error {
+	// No handshake is measured, so the certificate of package httptest is good enough.
+	https := httptest.NewTLSServer(nil)
+	https.Close()
+	r.roots.AddCert(https.Certificate())
+	key, err := x509.MarshalPKCS8PrivateKey(https.TLS.Certificates[0].PrivateKey)
 	for name, text := range map[string]string{
+		"tls.crt":      string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: https.Certificate().Raw})),
+		"tls.key":      string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})),
 		"example.yaml": examplePolicy(), "many.yaml": manyPolicy(), "owned.yaml": ownedPolicy(),
 		"one.yaml": costliest.One(), "ten.yaml": costliest.Ten(), "regexes.yaml": regexPolicy(),
 	} {
-		files[name] = []byte(text)
+		err = errors.Join(err, os.WriteFile(r.path(name), []byte(text), 0o600))
 	}
-	for name, data := range files {
-		if err := os.WriteFile(r.path(name), data, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return errors.Join(err, r.build(ctx, "evergate"), r.build(ctx, "floor"))
 }
 
-// certificate returns the files of a serving certificate, with the ECDSA P-256 key that the manifests also use, and
-// makes the client trust it.
-func (r *rig) certificate() (map[string][]byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
+// build builds a program, with the flags of make build and the Dockerfile.
+func (r *rig) build(ctx context.Context, name string) error {
+	source := map[string]string{"evergate": "../..", "floor": "floor", "peer": "../../e2e/peer"}[name]
+	c := exec.CommandContext(ctx, "go", "build", "-C", source, "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2",
+		"-ldflags", "-s -w", "-o", r.path(name), ".")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	r.roots.AppendCertsFromPEM(text)
-	return map[string][]byte{
-		"tls.crt": text, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
-	}, err
+	return nil
 }
-
-func (r *rig) remove() { _ = os.RemoveAll(r.dir) }
 
 func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
 

@@ -21,7 +21,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestCompareAllocations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "baseline.txt")
 	if err := os.WriteFile(path, []byte(baseline), 0o600); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 		"it failed":       {"goos: linux", "--- FAIL: BenchmarkDecode", "the benchmarks failed, or the baseline is empty: --- FAIL: BenchmarkDecode"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := run([]string{path}, strings.NewReader(strings.Replace(baseline, test.old, test.replacement, 1)), new(strings.Builder))
+			err := compareAllocations(path, strings.NewReader(strings.Replace(baseline, test.old, test.replacement, 1)), new(strings.Builder))
 			if got := message(err); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

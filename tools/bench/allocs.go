@@ -1,10 +1,3 @@
-// Allocs compares the allocations of benchmarks with a stored baseline, and fails if there are more. Unlike times, they
-// do not depend on the machine, so the gate can compare them. In tools/bench:
-//
-//	go test -C ../.. -run '^$' -bench . -benchmem ./review | go run ./allocs baseline.txt
-//
-// Both are in the format of benchstat. A benchmark may allocate one more than its baseline, or 2 % more, because pools
-// and maps vary by one and averages are rounded.
 package main
 
 import (
@@ -18,18 +11,12 @@ import (
 	"strings"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "allocs:", err)
-		os.Exit(1)
-	}
-}
-
-func run(args []string, current io.Reader, w io.Writer) error {
-	if len(args) != 1 {
-		return fmt.Errorf("usage: allocs BASELINE < output of go test -bench")
-	}
-	baseline, err := os.ReadFile(args[0])
+// compareAllocations compares the output of benchmarks with a baseline, both in the format of benchstat. It returns an
+// error if a benchmark has more allocations. Unlike times, they do not depend on the machine, so the gate can compare
+// them. A benchmark may allocate one more than its baseline, or 2 % more, because pools and maps vary by one and averages
+// are rounded.
+func compareAllocations(baseline string, current io.Reader, w io.Writer) error {
+	before, err := os.ReadFile(baseline)
 	if err != nil {
 		return err
 	}
@@ -37,7 +24,7 @@ func run(args []string, current io.Reader, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	want, got := allocations(string(baseline)), allocations(string(output))
+	want, got := allocations(string(before)), allocations(string(output))
 	if failed := regexp.MustCompile(`(?m)^(--- )?FAIL.*`).FindString(string(output)); failed != "" || len(want) == 0 {
 		return fmt.Errorf("the benchmarks failed, or the baseline is empty: %s", failed)
 	}
@@ -45,7 +32,7 @@ func run(args []string, current io.Reader, w io.Writer) error {
 	maps.Copy(all, got)
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		before, known := want[name]
+		old, known := want[name]
 		now, there := got[name]
 		result := "ok"
 		switch {
@@ -53,12 +40,12 @@ func run(args []string, current io.Reader, w io.Writer) error {
 			result = "is only in the baseline: has it been renamed, or has its package failed?"
 		case !known:
 			result = "is not in the baseline: run make allocs-baseline"
-		case now > before+max(1, before/50):
+		case now > old+max(1, old/50):
 			result = "more than before: find the cause, or explain it in the commit and run make allocs-baseline"
-		case now < before:
+		case now < old:
 			result = "ok, fewer than before: run make allocs-baseline"
 		}
-		fmt.Fprintf(w, "%-60s %6d allocs, baseline %6d  %s\n", name, now, before, result)
+		fmt.Fprintf(w, "%-60s %6d allocs, baseline %6d  %s\n", name, now, old, result)
 		if !strings.HasPrefix(result, "ok") {
 			wrong = append(wrong, name)
 		}
