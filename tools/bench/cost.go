@@ -73,12 +73,11 @@ func (r *rig) sit(ctx context.Context, costs []*cost, rounds int, names []string
 		return err
 	}
 	defer stop()
-	client := r.client()
 	for _, c := range costs {
 		var senders []*sender
 		for _, name := range names {
 			if name != "owned" || c.hosts {
-				senders = append(senders, &sender{review: c.review, server: servers[name], client: client})
+				senders = append(senders, &sender{review: c.review, server: servers[name]})
 			}
 		}
 		for i := range rounds + 1 {

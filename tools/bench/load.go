@@ -20,8 +20,7 @@ const clients = 8
 type sender struct {
 	*review
 	*server
-	client *http.Client
-	sent   atomic.Int64
+	sent atomic.Int64
 
 	once  sync.Once
 	right []byte // the first response, which is verified, with the uid of package reviewtest
@@ -29,37 +28,32 @@ type sender struct {
 }
 
 // send sends n reviews. It returns the processor time of the server for each, in microseconds.
-func (s *sender) send(ctx context.Context, n int64) (micros float64, err error) {
-	before, err := s.cpu()
-	if err != nil {
-		return 0, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var begun atomic.Int64
-	var group sync.WaitGroup
-	for range clients {
-		group.Go(func() {
-			body := slices.Clone(s.body)
-			for ctx.Err() == nil && begun.Add(1) <= n {
-				if err := s.one(ctx, body); err != nil {
-					cancel(fmt.Errorf("%s: %s: %w", s.server.name, s.review.name, err))
+func (s *sender) send(ctx context.Context, n int) (micros float64, err error) {
+	took, err := s.used(n, func() error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var begun atomic.Int64
+		var group sync.WaitGroup
+		for range clients {
+			group.Go(func() {
+				body := slices.Clone(s.body)
+				for ctx.Err() == nil && begun.Add(1) <= int64(n) {
+					if err := s.one(ctx, body); err != nil {
+						cancel(fmt.Errorf("%s: %s: %w", s.server.name, s.review.name, err))
+					}
 				}
-			}
-		})
-	}
-	group.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return 0, err
-	}
-	after, err := s.cpu()
-	return float64((after - before).Microseconds()) / float64(n), err
+			})
+		}
+		group.Wait()
+		return context.Cause(ctx)
+	})
+	return float64(took.Nanoseconds()) / 1000, err
 }
 
 // one sends one review. All responses of evergate must be the same, except for the uid.
 func (s *sender) one(ctx context.Context, body []byte) error {
 	uid := s.number(body, s.sent.Add(1))
-	status, answer, err := call(ctx, s.client, http.MethodPost, s.url(s.path), body)
+	status, answer, err := s.call(ctx, http.MethodPost, s.url(s.path), body)
 	switch {
 	case err != nil:
 		return err
@@ -80,7 +74,7 @@ func (s *sender) one(ctx context.Context, body []byte) error {
 func (s *server) url(path string) string { return "https://" + s.addr + path + "?timeout=30s" }
 
 // call makes one call with the headers of kube-apiserver, and returns the status and body of the response.
-func call(ctx context.Context, client *http.Client, method, url string, body []byte) (int, []byte, error) {
+func (s *server) call(ctx context.Context, method, url string, body []byte) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -88,7 +82,7 @@ func call(ctx context.Context, client *http.Client, method, url string, body []b
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, */*")
 	req.Header.Set("User-Agent", "kube-apiserver-admission")
-	resp, err := client.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return 0, nil, err
 	}

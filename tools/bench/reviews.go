@@ -54,7 +54,7 @@ func (r *review) title() string {
 
 // weight returns about how many small reviews cost as much as this one. With these weights, all turns take equally
 // long.
-func (r *review) weight() int64 { return max(1, int64(len(r.body))/15_000) }
+func (r *review) weight() int { return max(1, len(r.body)/15_000) }
 
 // number writes the uid of the n-th review into a body and returns it.
 func (r *review) number(body []byte, n int64) (uid []byte) {

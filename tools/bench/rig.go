@@ -76,6 +76,7 @@ func (r *rig) client() *http.Client {
 // servers.
 func (r *rig) servers(ctx context.Context, names ...string) (all map[string]*server, stop func(), err error) {
 	all = map[string]*server{}
+	client := r.client()
 	stop = func() {
 		for _, s := range all {
 			s.stop()
@@ -94,6 +95,7 @@ func (r *rig) servers(ctx context.Context, names ...string) (all map[string]*ser
 			stop()
 			return nil, nil, err
 		}
+		s.client = client
 		all[name] = s
 	}
 	return all, stop, nil

@@ -24,7 +24,8 @@ type server struct {
 	ops  string       // for metrics
 	line atomic.Int64 // the length of the longest line of the log since it was set to 0
 
-	cmd *exec.Cmd
+	cmd    *exec.Cmd
+	client *http.Client
 }
 
 // start runs a server and waits until it is ready. The caller must stop it.
@@ -114,9 +115,22 @@ func (s *server) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
+// used returns how much processor time the process uses while work runs, for each of n reviews.
+func (s *server) used(n int, work func() error) (time.Duration, error) {
+	before, err := s.cpu()
+	if err != nil {
+		return 0, err
+	}
+	if err := work(); err != nil {
+		return 0, err
+	}
+	after, err := s.cpu()
+	return (after - before) / time.Duration(n), err
+}
+
 // allocated returns how many bytes evergate has allocated since its start.
 func (s *server) allocated(ctx context.Context) (int64, error) {
-	_, text, err := call(ctx, http.DefaultClient, http.MethodGet, "http://"+s.ops+"/metrics", nil)
+	_, text, err := s.call(ctx, http.MethodGet, "http://"+s.ops+"/metrics", nil)
 	if err != nil {
 		return 0, err
 	}

@@ -120,7 +120,6 @@ func (r *worstRow) String() string {
 
 // worstMeter measures rows.
 type worstMeter struct {
-	client  *http.Client
 	servers map[string]*server
 	pod     time.Duration // processor time of the floor for a typical Pod
 }
@@ -139,7 +138,7 @@ func (r *rig) measureWorst(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
-	m := &worstMeter{r.client(), servers, time.Duration(costs[0].microsOf("floor") * float64(time.Microsecond))}
+	m := &worstMeter{servers, time.Duration(costs[0].microsOf("floor") * float64(time.Microsecond))}
 	var all []*worstRow
 	for _, size := range worstSizes() {
 		for _, row := range costliest.Rows(size.every*o.rows, size.every*o.part) {
@@ -216,7 +215,7 @@ func (m *worstMeter) measure(ctx context.Context, row costliest.Row, policy stri
 // take measures a row once. It returns an error only if the rig fails, and records errors about the review in r.
 func (m *worstMeter) take(ctx context.Context, r *worstRow, body []byte, n int) (err error) {
 	s := m.servers[r.policy]
-	if r.floor, _, err = m.send(ctx, m.servers["floor"], r.Path, body, n); err != nil {
+	if r.floor, _, err = m.servers["floor"].repeat(ctx, r.Path, body, n); err != nil {
 		return fmt.Errorf("%s: the floor: %w", r.Name, err)
 	}
 	before, err := s.allocated(ctx)
@@ -224,7 +223,7 @@ func (m *worstMeter) take(ctx context.Context, r *worstRow, body []byte, n int) 
 		return err
 	}
 	s.line.Store(0)
-	if r.took, r.answer, r.err = m.send(ctx, s, r.Path, body, n); ctx.Err() != nil {
+	if r.took, r.answer, r.err = s.repeat(ctx, r.Path, body, n); ctx.Err() != nil {
 		return ctx.Err()
 	}
 	after, err := s.allocated(ctx)
@@ -232,24 +231,94 @@ func (m *worstMeter) take(ctx context.Context, r *worstRow, body []byte, n int) 
 	return err
 }
 
-// send sends a review n times, one after the other. It returns the processor time for each and the length of the
+// repeat sends a review n times, one after the other. It returns the processor time for each and the length of the
 // response.
-func (m *worstMeter) send(ctx context.Context, s *server, path string, body []byte, n int) (
+func (s *server) repeat(ctx context.Context, path string, body []byte, n int) (
 	took time.Duration, answered int, err error) {
-	before, err := s.cpu()
-	if err != nil {
-		return 0, 0, err
-	}
-	for range n {
-		status, answer, err := call(ctx, m.client, http.MethodPost, s.url(path), body)
-		if err == nil && status >= http.StatusTooManyRequests { // a lower status means that it is not a valid review
-			err = fmt.Errorf("status %d", status)
+	took, err = s.used(n, func() error {
+		for range n {
+			status, answer, err := s.call(ctx, http.MethodPost, s.url(path), body)
+			if err == nil && status >= http.StatusTooManyRequests { // a lower status means that it is not a valid review
+				err = fmt.Errorf("status %d", status)
+			}
+			if err != nil {
+				return err
+			}
+			answered = max(answered, len(answer))
+		}
+		return nil
+	})
+	return took, answered, err
+}
+
+const (
+	scaledSize  = 64 << 10 // the shorter text, in bytes
+	mostScaling = 2.5      // how many times as much a text of twice the length may cost; a quadratic reader takes four
+	// leastScaled is the processor time from which growth is limited. Below it, noise makes a difference. A quadratic
+	// reader that takes less needs at most 120 ms for 1.4 MiB.
+	leastScaled = time.Millisecond
+	// A row that exceeds its limit is measured so many times again, each time with so many reviews and their share of the
+	// garbage collections.
+	scaledTries, scaledReviews = 5, 8
+)
+
+// scaledRow is the processor time of a review with a text of scaledSize and of twice this size.
+type scaledRow struct {
+	name         string
+	small, large time.Duration
+}
+
+func (r *scaledRow) growth() float64 { return float64(r.large) / float64(max(r.small, 1)) }
+
+func (r *scaledRow) broken() bool { return r.large >= leastScaled && r.growth() > mostScaling }
+
+// measureScaling measures the texts that o selects, prints the ten whose cost grows most, and returns an error if the
+// cost of a text grows too much.
+func (m *worstMeter) measureScaling(ctx context.Context, w io.Writer, o options) error {
+	var all []scaledRow
+	for i, row := range costliest.Scaling() {
+		if i%o.rows != o.part || !strings.Contains(row.Name, o.only) {
+			continue
+		}
+		r, err := m.takeScaled(ctx, row, 1, 1)
+		if err == nil && r.broken() {
+			r, err = m.takeScaled(ctx, row, scaledTries, scaledReviews)
 		}
 		if err != nil {
-			return 0, 0, err
+			return fmt.Errorf("%s: %w", row.Name, err)
 		}
-		answered = max(answered, len(answer))
+		all = append(all, r)
 	}
-	after, err := s.cpu()
-	return (after - before) / time.Duration(n), answered, err
+	return printScaling(w, all)
+}
+
+// takeScaled measures the processor time of one of several reviews. The minimum of the tries counts.
+func (m *worstMeter) takeScaled(ctx context.Context, row costliest.Row, tries, n int) (r scaledRow, err error) {
+	r = scaledRow{row.Name, time.Hour, time.Hour}
+	small, large := row.Body(scaledSize), row.Body(2*scaledSize)
+	for range tries {
+		first, _, err := m.servers["one"].repeat(ctx, row.Path, small, n)
+		if err != nil {
+			return r, err
+		}
+		second, _, err := m.servers["one"].repeat(ctx, row.Path, large, n)
+		if err != nil {
+			return r, err
+		}
+		r.small, r.large = min(r.small, first), min(r.large, second)
+	}
+	return r, nil
+}
+
+func printScaling(w io.Writer, all []scaledRow) error {
+	all = slices.DeleteFunc(all, func(r scaledRow) bool { return r.large < leastScaled })
+	slices.SortFunc(all, func(a, b scaledRow) int { return cmp.Compare(b.growth(), a.growth()) })
+	fmt.Fprintf(w, "\nthe ten of %d texts from %v whose cost grows most for twice the length:\n", len(all), leastScaled)
+	for _, r := range all[:min(10, len(all))] {
+		fmt.Fprintf(w, "  %8v, %8v, %.1f times as much: %s\n", r.small, r.large, r.growth(), r.name)
+	}
+	if len(all) > 0 && all[0].broken() {
+		return fmt.Errorf("twice the length costs more than %.1f times as much", mostScaling)
+	}
+	return nil
 }
