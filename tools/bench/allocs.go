@@ -13,8 +13,8 @@ import (
 
 // compareAllocations compares the output of benchmarks with a baseline, both in the format of benchstat. It returns an
 // error if a benchmark has more allocations. Unlike times, they do not depend on the machine, so the gate can compare
-// them. A benchmark may allocate one more than its baseline, or 2 % more, because pools and maps vary by one and averages
-// are rounded.
+// them. A benchmark may allocate one more than its baseline, or 2 % more, because pools and maps vary by one and
+// averages are rounded.
 func compareAllocations(baseline string, current io.Reader, w io.Writer) error {
 	before, err := os.ReadFile(baseline)
 	if err != nil {
@@ -26,7 +26,7 @@ func compareAllocations(baseline string, current io.Reader, w io.Writer) error {
 	}
 	want, got := allocations(string(before)), allocations(string(output))
 	if failed := regexp.MustCompile(`(?m)^(--- )?FAIL.*`).FindString(string(output)); failed != "" || len(want) == 0 {
-		return fmt.Errorf("the benchmarks failed, or the baseline is empty: %s", failed)
+		return fmt.Errorf("a benchmark failed, or the baseline is empty: %s", failed)
 	}
 	all := maps.Clone(want)
 	maps.Copy(all, got)

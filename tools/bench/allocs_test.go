@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -36,10 +37,12 @@ func TestCompareAllocations(t *testing.T) {
 		"another name": {"pod-small", "pod-tiny",
 			"different from the baseline: BenchmarkDecode/pod-small, BenchmarkDecode/pod-tiny"},
 		"other processes": {"small-2", "small-16", ""},
-		"it failed":       {"goos: linux", "--- FAIL: BenchmarkDecode", "the benchmarks failed, or the baseline is empty: --- FAIL: BenchmarkDecode"},
+		"it failed": {"goos: linux", "--- FAIL: BenchmarkDecode",
+			"a benchmark failed, or the baseline is empty: --- FAIL: BenchmarkDecode"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := compareAllocations(path, strings.NewReader(strings.Replace(baseline, test.old, test.replacement, 1)), new(strings.Builder))
+			output := strings.NewReader(strings.Replace(baseline, test.old, test.replacement, 1))
+			err := compareAllocations(path, output, io.Discard)
 			if got := message(err); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -132,7 +132,8 @@ func report(costs []*cost, size int64) (text string, failed bool) {
 		row(c.title(), "%.2f", c.ratio("example", "floor"), c.limit)
 	}
 	for _, c := range costs {
-		row(fmt.Sprintf("%s, with %d mirrors and %d rules", c.name, manyMirrors, manyRules), "%+.0f %%", c.growth("many"), mostGrowth)
+		what := fmt.Sprintf("%s, with %d mirrors and %d rules", c.name, manyMirrors, manyRules)
+		row(what, "%+.0f %%", c.growth("many"), mostGrowth)
 	}
 	for _, c := range costs {
 		if c.hosts {
@@ -143,7 +144,8 @@ func report(costs []*cost, size int64) (text string, failed bool) {
 	b.WriteString("\nProcessor time of the server process for each review, in microseconds:\n\n" +
 		"| review | floor | evergate | many entries |\n| --- | --- | --- | --- |\n")
 	for _, c := range costs {
-		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.0f |\n", c.title(), c.microsOf("floor"), c.microsOf("example"), c.microsOf("many"))
+		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.0f |\n", c.title(), c.microsOf("floor"), c.microsOf("example"),
+			c.microsOf("many"))
 	}
 	return b.String(), failed
 }

@@ -69,7 +69,8 @@ func policiesFor(row costliest.Row) []string {
 	switch {
 	case row.Many:
 		return []string{"ten"}
-	case row.Object && strings.HasPrefix(row.Path, "/validate/services") && strings.Contains(row.Name, " metadata.annotations:"):
+	case row.Object && strings.HasPrefix(row.Path, "/validate/services") &&
+		strings.Contains(row.Name, " metadata.annotations:"):
 		return []string{"one", "ten", "regexes"}
 	}
 	return []string{"one", "ten"}
