@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,18 +14,15 @@ BenchmarkDecode/pod-small-2   	  10000	     6170 ns/op	 455.9 MB/s	    2152 B/op
 BenchmarkDecode/ingress-500-2   	    100	   562680 ns/op	    2152 B/op	     1000 allocs/op
 `
 
-func TestRead(t *testing.T) {
-	got, err := read(strings.NewReader(baseline + "BenchmarkDecode/pod-small-8 1 1 ns/op 1 B/op 14 allocs/op\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]int64{"BenchmarkDecode/pod-small": 14, "BenchmarkDecode/ingress-500": 1000}
+func TestAllocations(t *testing.T) {
+	got := allocations(baseline + "BenchmarkDecode/pod-small-8 1 1 ns/op 1 B/op 14 allocs/op\n")
+	want := map[string]int{"BenchmarkDecode/pod-small": 14, "BenchmarkDecode/ingress-500": 1000}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestCompareAllocations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "baseline.txt")
 	if err := os.WriteFile(path, []byte(baseline), 0o600); err != nil {
 		t.Fatal(err)
@@ -39,10 +37,12 @@ func TestRun(t *testing.T) {
 		"another name": {"pod-small", "pod-tiny",
 			"different from the baseline: BenchmarkDecode/pod-small, BenchmarkDecode/pod-tiny"},
 		"other processes": {"small-2", "small-16", ""},
-		"it failed":       {"goos: linux", "--- FAIL: BenchmarkDecode", "the benchmarks failed: --- FAIL: BenchmarkDecode"},
+		"it failed": {"goos: linux", "--- FAIL: BenchmarkDecode",
+			"a benchmark failed, or the baseline is empty: --- FAIL: BenchmarkDecode"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := run(path, strings.NewReader(strings.Replace(baseline, test.old, test.replacement, 1)), new(strings.Builder))
+			output := strings.NewReader(strings.Replace(baseline, test.old, test.replacement, 1))
+			err := compareAllocations(path, output, io.Discard)
 			if got := message(err); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -32,9 +32,8 @@ const (
 	planReplicas   = 10
 )
 
-// Two policies. The new one changes a mirror, and denies images for which the old one only warned.
-const (
-	oldPlanPolicy = `apiVersion: evergate.dev/v1alpha1
+// planPolicy is the old policy. The new one changes a mirror, and denies images for which the old one only warned.
+const planPolicy = `apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
 mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
@@ -43,35 +42,24 @@ pods:
 - {name: only-mirrors, mode: enforce, images: {from: mirrors}}
 - {name: tags, mode: warn, images: {deniedTags: [latest]}}
 `
-	newPlanPolicy = `apiVersion: evergate.dev/v1alpha1
-kind: EvergatePolicy
-mirrors:
-- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
-- {name: quay, mode: enforce, sources: [quay.io], mirror: mirror.corp.example/quay}
-pods:
-- {name: only-mirrors, mode: enforce, images: {from: mirrors}}
-- {name: tags, mode: enforce, images: {deniedTags: [latest]}}
-`
-)
 
 // dumpedPod is a Pod in the format of kubectl get -o json. A Deployment created it, and a kubelet runs it.
 //
 //go:embed pod.json
 var dumpedPod string
 
-// measurePlan sends a dump of the given number of Pods to evergate plan through a pipe. It returns an error if the
-// command is too slow or takes too much memory.
-func (r *rig) measurePlan(ctx context.Context, w io.Writer, pods int) error {
-	for name, text := range map[string]string{"old.yaml": oldPlanPolicy, "new.yaml": newPlanPolicy} {
-		if err := os.WriteFile(r.path(name), []byte(text), 0o600); err != nil {
-			return err
-		}
+// measurePlan sends a dump of Pods to evergate plan through a pipe. It returns an error if the command is too slow or
+// takes too much memory.
+func (r *rig) measurePlan(ctx context.Context, o options) error {
+	changes := strings.NewReplacer("example/quay.io", "example/quay", "mode: warn", "mode: enforce")
+	if err := errors.Join(os.WriteFile(r.path("old.yaml"), []byte(planPolicy), 0o600),
+		os.WriteFile(r.path("new.yaml"), []byte(changes.Replace(planPolicy)), 0o600)); err != nil {
+		return err
 	}
-	var report bytes.Buffer
 	c := exec.CommandContext(ctx, r.path("evergate"), "plan", "--old", r.path("old.yaml"), "--new", r.path("new.yaml"),
 		"-f", "-", "--from-record", "--limit", "3")
 	c.Env = []string{"GOMAXPROCS=1"}
-	c.Stdout, c.Stderr = &report, os.Stderr
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	stdin, err := c.StdinPipe()
 	if err != nil {
 		return err
@@ -80,36 +68,26 @@ func (r *rig) measurePlan(ctx context.Context, w io.Writer, pods int) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
-	written, writeErr := writeDump(stdin, pods)
+	written, writeErr := writeDump(stdin, o.pods)
 	if err := errors.Join(c.Wait(), writeErr); err != nil {
 		return err
 	}
 	took, cpu := time.Since(begin), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
-	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return errors.New("the system does not report how much memory the process used")
-	}
-	peak := usage.Maxrss << 10 // Linux uses KiB
-	fmt.Fprintf(w, "%s\n\n%s\n", machine(), report.String())
-	ratio := cpu.Seconds() / float64(pods) / validation(podsOf(0)).Seconds()
-	fmt.Fprintf(w, "%d Pods, %.1f GB of JSON: %.0f s, %.0f objects a second; %.0f s of processor time, %.2f times the "+
-		"time of json.Valid; at most %.0f MiB\n", pods, float64(written)/1e9, took.Seconds(), float64(pods)/took.Seconds(),
-		cpu.Seconds(), ratio, mebibytes(peak))
+	peak := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 // Linux uses KiB
+	pod := []byte(podsOf(0))
+	validation := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			json.Valid(pod)
+		}
+	})
+	ratio := float64(cpu) / float64(o.pods) / float64(validation.NsPerOp())
+	fmt.Printf("\n%d Pods, %.1f GB of JSON: %.0f s, %.0f objects a second; %.0f s of processor time, %.2f times the "+
+		"time of json.Valid; at most %.0f MiB\n", o.pods, float64(written)/1e9, took.Seconds(),
+		float64(o.pods)/took.Seconds(), cpu.Seconds(), ratio, mebibytes(peak))
 	if ratio > maxPlanRatio || peak > maxPlanMemory {
 		return fmt.Errorf("exceeds the limits: %.1f times the time of json.Valid, %d MiB", maxPlanRatio, maxPlanMemory>>20)
 	}
 	return nil
-}
-
-// validation returns the time that json.Valid takes for a text.
-func validation(text string) time.Duration {
-	const rounds = 20_000 // about a second for a Pod
-	data := []byte(text)
-	begin := time.Now()
-	for range rounds {
-		json.Valid(data)
-	}
-	return time.Since(begin) / rounds
 }
 
 // writeDump writes Pods in the format of kubectl get pods -A -o json, and returns the number of bytes.
