@@ -274,8 +274,11 @@ func TestStepsOfElements(t *testing.T) {
 		"annotations.required": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
 		}},
-		"bytes of required values": {40, func(n int) reviewed {
-			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 160*n))})
+		"bytes of required values": {2, func(n int) reviewed {
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 8*n))})
+		}},
+		"bytes of values that are too long": {1, func(n int) reviewed {
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 800+32*n))})
 		}},
 		"annotations.values": {8, func(n int) reviewed {
 			return service("annotations: {values: [{key: '*', value: '.*'}]}", &object.Service{Meta: annotated(each(n, long), "0123456789")})

@@ -25,6 +25,7 @@ type pathRules struct {
 	// Denied lists texts that a path must not contain, for example ["/admin"]. Case does not matter.
 	Denied []pathPart `yaml:"denied"`
 	// DeniedPatterns lists regular expressions that must not match a whole path, for example ["/v[0-9]+/internal(/.*)?"].
+	// A path of more than 1,024 characters does not pass.
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a
 	// controller (CVE-2026-24512 and similar). These are quotes, backquotes, backslashes, braces, semicolons, number
@@ -275,11 +276,11 @@ func (c pathsDeniedPatterns[T]) Find(obj *T, r *rule.Recorder) {
 			if !r.Spend(x.Steps(p.Path)) {
 				return
 			}
-			if !x.Match(p.Path) {
+			if x.Passes(p.Path, true) {
 				continue
 			}
 			if f := r.TryAdd(p.identity("paths.deniedPatterns")); f != nil {
-				f.Path, f.Reason = p.field(), text.Quote(p.Path)+" matches "+x.String()+", which is denied"
+				f.Path, f.Reason = p.field(), x.Reason(p.Path, true)
 			}
 			break
 		}

@@ -22,7 +22,8 @@ type routePathRules struct {
 	Types []routePathType `yaml:"types"`
 	// Denied lists texts that a path must not contain, in upper or lower case: ["/admin"].
 	Denied []pathPart `yaml:"denied"`
-	// DeniedPatterns lists regular expressions that must not match a whole path: ["/v[0-9]+/internal(/.*)?"].
+	// DeniedPatterns lists regular expressions that must not match a whole path: ["/v[0-9]+/internal(/.*)?"]. A path
+	// of more than 1,024 characters does not pass.
 	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a
 	// controller: quotes, backquotes, backslashes, braces, semicolons, number signs, white space and control characters.

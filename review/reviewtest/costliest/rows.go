@@ -19,11 +19,15 @@ type Row struct {
 	created func(size int) []byte
 }
 
-// Regexes reports whether the policy of Regexes reads the costly content: one huge annotation of a Service.
+// Regexes reports whether the policy of Regexes reads the costly content: one huge annotation of a Service, or many
+// annotations of the length that regular expressions are compared with.
 func (r Row) Regexes() bool {
-	return !r.Many && r.Object && strings.HasPrefix(r.Path, "/validate/services") &&
+	return (!r.Many || strings.Contains(r.Name, longValues)) && r.Object && strings.HasPrefix(r.Path, "/validate/services") &&
 		strings.Contains(r.Name, " metadata.annotations:")
 }
+
+// longValues is the name of the content with many annotations of 1,024 characters.
+const longValues = "many values of 1,024 characters"
 
 // Body returns the review, of about size bytes.
 func (r Row) Body(size int) []byte { return r.body(size) }
@@ -228,10 +232,15 @@ func (k kind) many(f field, add adder) bool {
 	if f.Type == mapping {
 		for _, prefix := range []string{"a", "nginx.ingress.kubernetes.io/a", "\x7f"} {
 			if !add(f.Path, "many keys "+prefix, true, func(size int, w way) raw {
-				return entries(prefix, size, w)
+				return entries(prefix, "b", size, w)
 			}) {
 				return false
 			}
+		}
+		pairs := strings.Repeat("axbyqaz", 147)[:1024] // see nasties
+		if strings.HasSuffix(f.Path, ".annotations") &&
+			!add(f.Path, longValues, true, func(size int, w way) raw { return entries("a", pairs, size, w) }) {
+			return false
 		}
 	}
 	for place, rest := range lists(f.Path) {
@@ -294,14 +303,14 @@ func list(size int, evaluated bool, of func(i int) raw) raw {
 }
 
 // entries returns a mapping of about size bytes.
-func entries(prefix string, size int, w way) raw {
+func entries(prefix, value string, size int, w way) raw {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i := 0; b.Len() < size; i++ {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `"%s%d":"b"`, prefix, i+w.first())
+		fmt.Fprintf(&b, `"%s%d":"%s"`, prefix, i+w.first(), value)
 	}
 	return raw(b.String() + "}")
 }
@@ -343,6 +352,6 @@ func (k kind) unknown() attempt {
 	return attempt{
 		kind: k, Row: Row{Name: k.name + " spec: many fields that are not read", Object: true, Many: true},
 		place:   objectPath + "spec",
-		content: func(size int, w way) raw { return entries("terminationMessagePa", size, w) },
+		content: func(size int, w way) raw { return entries("terminationMessagePa", "b", size, w) },
 	}
 }
