@@ -274,16 +274,16 @@ func TestStepsOfElements(t *testing.T) {
 		"annotations.required": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
 		}},
-		"bytes of required values": {2, func(n int) reviewed {
-			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 8*n))})
+		"bytes of required values": {12, func(n int) reviewed {
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 10*n))})
 		}},
 		"bytes of values that are too long": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 800+32*n))})
 		}},
-		"annotations.values": {8, func(n int) reviewed {
+		"annotations.values": {18, func(n int) reviewed {
 			return service("annotations: {values: [{key: '*', value: '.*'}]}", &object.Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
-		"annotations.deniedValues": {8, func(n int) reviewed {
+		"annotations.deniedValues": {18, func(n int) reviewed {
 			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &object.Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
 		"ingressNginx": {3, func(n int) reviewed {
@@ -380,7 +380,7 @@ func TestStepsOfElements(t *testing.T) {
 		"rules: paths.denied": {2, func(n int) reviewed {
 			return reviewed{rules: rules(n, "ingresses", "paths: {denied: [x]}"), obj: &object.Ingress{Meta: annotated(each(10, "k%d"), "")}}
 		}},
-		"paths.deniedPatterns": {3, func(n int) reviewed {
+		"paths.deniedPatterns": {9, func(n int) reviewed {
 			return ingress("paths: {deniedPatterns: ['.*x', '.*y']}", paths(n, object.IngressPath{Path: "/ab"}))
 		}},
 		"paths.unsafeCharacters": {3, func(n int) reviewed {

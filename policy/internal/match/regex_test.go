@@ -53,6 +53,16 @@ func TestRegexLimit(t *testing.T) {
 	}
 }
 
+// Every byte of a value counts, and so do the threads of an expression.
+func TestRegexSteps(t *testing.T) {
+	value := strings.Repeat("a", 800)
+	for source, want := range map[string]int{"a*": 1 + 800 + 160, "b.*": 1, "(a|b)*a(a|b){10}": 1 + 800 + 1920} {
+		if got := mustRegex(t, source).Steps(value); got != want {
+			t.Errorf("%s: %d steps, want %d", source, got, want)
+		}
+	}
+}
+
 func mustRegex(t *testing.T, source string) *Regex {
 	t.Helper()
 	x := new(Regex)
