@@ -22,7 +22,7 @@ RIG = CGO_ENABLED=0 GOWORK=$(CURDIR)/e2e/go.work GOFLAGS="$$($(GO) env GOFLAGS) 
 test: SHORT = 1
 test: test-unit test-plugin test-calls ## run the tests of the server and the plugin with the race detector, and the short calls suite
 
-test-all: test-unit test-plugin test-equivalence test-calls test-kit test-traces ## run every test that does not need a cluster
+test-all: test-unit test-plugin test-equivalence test-calls test-kit test-chart test-traces ## run every test that does not need a cluster
 
 quick: ## check gofmt, and run the tests affected by changes since main, without the race detector
 	@tools/quick.sh
@@ -43,7 +43,7 @@ test-calls: ## test the built server with kube-apiserver's webhook client during
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m $(if $(SHORT),-short) $(if $(VERBOSE),-v) ./calls/... $(PARTS)
 
 test-kit: ## render kustomize/, apply it to a real API server if "make rig" has built one, and test alerts if "make promtool" has run
-	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/... ./chart
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m ./kit/...
 
 test-objects: ## create generated objects on a real API server with the exported policies ("make rig"); OBJECTS=1000 of each kind
 	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_OBJECTS=$(or $(OBJECTS),200) $(RIG) $(GO) test -vet=off -count=1 -timeout 30m -v -run '^TestExportedObjects$$' ./kit
@@ -51,7 +51,7 @@ test-objects: ## create generated objects on a real API server with the exported
 test-traces: ## test traces with collectors in every state, and in a real Jaeger if "make jaeger" has built one
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 30m $(if $(VERBOSE),-v) ./internal/traces/...
 
-# The versions of Kubernetes in e2e/rig/versions.
+# The versions of Kubernetes in tools/rig/versions.
 VERSIONS = 1.34 1.35 1.36
 
 matrix: ## build the API server of each older Kubernetes version, and run the tests of kustomize/ and export on it; VERSIONS=1.36 for one
@@ -70,13 +70,10 @@ rig: ## build etcd, kube-apiserver and kubectl for test-kit into a cache outside
 	e2e/rig/build.sh
 
 jaeger: ## build Jaeger for test-traces into the same cache
-	e2e/jaeger/build.sh
+	e2e/rig/build.sh jaeger
 
 promtool: ## build promtool for alerts into the same cache
-	e2e/promtool/build.sh
-
-chart: ## generate charts/evergate, the Helm chart, from kustomize/
-	cd e2e && $(RIG) $(GO) test -vet=off -count=1 ./chart -run '^TestChart$$' -update
+	e2e/rig/build.sh promtool
 
 test-chart: ## compare the Helm chart with the manifests, with Helm and kustomize as libraries
 	cd charts/test && $(HELM) $(GO) test -vet=off -count=1 .
@@ -88,15 +85,15 @@ test-helm: helm ## install and upgrade the Helm chart with helm on a real API se
 	cd e2e && EVERGATE_E2E_HELM=1 EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run Helm -v ./kit
 
 helm: ## build helm for test-helm into the same cache
-	charts/test/build.sh
+	e2e/rig/build.sh helm
 
 test-gitops: kustomize-controller argocd ## apply the examples for Argo CD and Flux with their controllers on a real API server ("make rig")
 	cd e2e && EVERGATE_E2E_GITOPS=1 EVERGATE_E2E_REQUIRED=1 $(RIG) $(GO) test -vet=off -count=1 -run '^Test(ArgoCD|Flux)$$' -v ./kit
 
 kustomize-controller argocd: ## build the controller of Flux or Argo CD for test-gitops into the same cache
-	e2e/gitops/build.sh $@
+	e2e/rig/build.sh $@
 
-registry: ## build the private registry of e2e/rig/registry for test-calls and the incidents into the same cache
+registry: ## build the private registry of tools/rig/registry for test-calls and the incidents into the same cache
 	e2e/rig/build.sh registry
 
 apiserver: ## run an API server on this machine until Ctrl-C, to try out the manifests
@@ -135,9 +132,6 @@ e2e-apiservers: export APISERVERS = 2
 e2e-apiservers: RUN = I(1|2|6|8)
 e2e-apiservers: e2e-up ## start that cluster with two API servers, and run the incidents of rollouts, lost nodes and renewals with both
 	$(INCIDENTS) -timeout 60m
-
-bench-apiserver: ## measure the latency of a Pod in the API server of that cluster, with webhooks, native policies and both; prints tables
-	cd e2e && EVERGATE_E2E_REQUIRED=1 EVERGATE_E2E_LATENCY=1 $(RIG) $(GO) test -count=1 -v -run '^TestLatency$$' -timeout 60m ./incidents
 
 e2e-down: ## stop that cluster and remove everything that it created
 	e2e/rig/down.sh
@@ -219,12 +213,8 @@ demo-drain: ## replace local replicas under load, and show the sent, answered an
 pictures: ## draw the pictures of the documentation from docs/performance.md and docs/pictures/data
 	$(GO) run ./docs/pictures
 
-record-pictures: ## record the data of the pictures again; needs make rig, and takes minutes
-	export EVERGATE_PICTURES=$(CURDIR)/docs/pictures/data EVERGATE_E2E_REQUIRED=1 EVERGATE_SCRAPES=$$(mktemp) && cd e2e && \
-	  $(RIG) $(GO) test -vet=off -count=1 -v -run '^(TestDrainOverTime|TestTracePicture|TestDashboardPicture)$$' \
-	    ./calls ./internal/traces ./kit && \
-	  $(RIG) $(GO) run ./promtool/panels ../kustomize/components/prometheus/dashboard.json $$EVERGATE_SCRAPES \
-	    > ../docs/pictures/data/dashboard.json
+record-pictures: ## record the lost calls of the pictures again, which takes a minute
+	cd e2e && EVERGATE_PICTURES=$(CURDIR)/docs/pictures/data $(RIG) $(GO) test -vet=off -count=1 -v -run '^TestDrainOverTime$$' ./calls
 	$(GO) run ./docs/pictures
 
 goodput: ## measure the answered reviews at one, two and four times the capacity
@@ -316,5 +306,5 @@ bin/govulncheck:
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig chart test-chart test-helm helm test-gitops kustomize-controller argocd \
-  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-apiserver bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
+.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck

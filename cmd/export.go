@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
@@ -33,7 +34,7 @@ type exportFlags struct {
 func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use:   "export --target TARGET --policy POLICY",
+		Use:   "export --target TARGET POLICY...",
 		Short: "Convert a policy to native policies of the API server or to a node configuration",
 		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
 policies, which the API server evaluates itself, or the configuration of a container runtime. If a part of the policy
@@ -49,15 +50,15 @@ again after that date. Parts that have ended do not prevent the export.
 
 Targets, separated by commas:
 ` + targetList() + `
-If --policy is repeated, the values are parts of one policy: files, directories, the manifest of its ConfigMap, or - for
+Several values are parts of one policy: files, directories, the manifest of its ConfigMap, or - for
 standard input.
 
 Exit codes: 0 everything was written, 1 something was left out (only with --best-effort), 2 something cannot be
 exported, or the policy is not valid or cannot be read.`,
-		Example: "  evergate export --target vap,map --policy policy.yaml >backstop.yaml\n" +
-			"  evergate export --target vap,map --webhook-conditions --policy policy.yaml >conditions.yaml\n" +
-			"  evergate export --target vap --coverage --policy policy.yaml",
-		Args: noArgs(addPolicy),
+		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
+			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
+			"  evergate export --target vap --coverage policy.yaml",
+		Args: filesOf("policy"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -137,9 +138,13 @@ func (f *exportFlags) options() (export.Options, error) {
 	if len(f.targets) == 0 {
 		return o, errors.New("no target: add a target, for example --target vap,map")
 	}
+	var known []string
+	for _, t := range export.Targets() {
+		known = append(known, string(t.Name))
+	}
 	for name := range strings.SplitSeq(strings.Join(f.targets, ","), ",") {
-		if !slices.ContainsFunc(export.Targets(), func(t export.TargetInfo) bool { return string(t.Name) == name }) {
-			return o, fmt.Errorf("--target %q is not known: see evergate export --help", name)
+		if !slices.Contains(known, name) {
+			return o, fmt.Errorf("unknown --target %s: use %s", text.Quote(name), text.List(known))
 		}
 		o.Targets = append(o.Targets, export.Target(name))
 	}

@@ -55,7 +55,7 @@ func TestExport(t *testing.T) {
 			"evergate: --coverage and --webhook-conditions exclude each other: leave one out\n"},
 		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
-			`evergate: --target "vpa" is not known: see evergate export --help` + "\n"},
+			`evergate: unknown --target "vpa": use vap, map, static, hosts-toml, registries-conf` + "\n"},
 		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
 		"empty": {"", []string{"--target", "vap"}, 2, "",
 			"evergate: the policy is empty, there is no entry in it"},

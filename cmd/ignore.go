@@ -8,6 +8,9 @@ import (
 	"github.com/evergate/evergate/offline"
 )
 
+// noManifests is the error if a command that needs manifests does not get any.
+const noManifests = "no manifests: add a file, a directory or - for stdin"
+
 // defineIgnore defines the flag with patterns for files that are not read.
 func defineIgnore(flags *pflag.FlagSet, patterns *[]string) {
 	flags.StringArrayVar(patterns, "ignore", nil,

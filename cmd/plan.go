@@ -27,6 +27,7 @@ type planFlags struct {
 	audit      bool
 	fromRecord bool
 	namespace  string
+	assumed    bool // the namespace is the default
 	user       string
 	groups     []string
 	sets       []string
@@ -49,7 +50,7 @@ func newPlanCommand(env settings.Environment) *cobra.Command {
 		failOn: newChoice(failOnNone, failOnNewlyDenied, failOnNewlyWarned, failOnAny),
 	}
 	c := &cobra.Command{
-		Use:   "plan [--old POLICY] --new POLICY -f FILE",
+		Use:   "plan [--old POLICY] --new POLICY FILE...",
 		Short: "Show which objects two policies decide differently",
 		Long: `Plan evaluates objects with two policies, as review does, and reports the changes: objects that are newly
 denied, newly allowed, newly warned about, no longer warned about, or rewritten differently. It prints counts by rule
@@ -71,8 +72,9 @@ Exit codes: 0 nothing matched --fail-on, 1 something matched, 2 bad flags, a bad
 		Example: `  evergate plan --old policy.yaml --new next.yaml -f deploy/
   kubectl get pods -A -o json | evergate plan --old policy.yaml --new next.yaml -f - --from-record
   evergate plan --old policy.yaml --new next.yaml -f audit.log --audit --fail-on newly-denied`,
-		Args: noArgs("add objects with -f"),
+		Args: filesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			f.assumed = !c.Flags().Changed("namespace")
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -127,7 +129,7 @@ func (f *planFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	}
 	p := plan.New(options)
 	defer debug.SetGCPercent(debug.SetGCPercent(planGCPercent))
-	p.AddAll(newProgress(stderr, time.Now).count(offline.ReadOnce(f.files, stdin, ignore)))
+	p.AddAll(newProgress(stderr, time.Now).count(offline.ReadIgnoring(f.files, stdin, ignore)))
 	report := p.Report()
 	switch {
 	case f.all:
@@ -172,7 +174,7 @@ func (f *planFlags) check() error {
 		what string
 	}{
 		{f.new == "", "no policy: add the new policy with --new, and the current policy with --old"},
-		{len(f.files) == 0, "no objects: add them with -f FILE, -f DIRECTORY or -f - for stdin"},
+		{len(f.files) == 0, "no objects: add a file, a directory or - for stdin"},
 		{stdins > 1, "- (stdin) can be read only once: use files for the other inputs"},
 		{f.limit < 0, "--limit is negative: use a number from 0 up, or --all"},
 		{
@@ -193,7 +195,7 @@ func (f *planFlags) check() error {
 
 func (f *planFlags) options(stdin io.Reader) (plan.Options, error) {
 	o := plan.Options{
-		Namespace: f.namespace, User: f.user, Groups: f.groups, Sets: f.sets, Now: f.at.time(),
+		Namespace: f.namespace, NamespaceAssumed: f.assumed, User: f.user, Groups: f.groups, Sets: f.sets, Now: f.at.time(),
 		FromRecord: f.fromRecord, Events: f.audit, Limit: f.limit,
 	}
 	var err error

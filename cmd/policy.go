@@ -25,13 +25,13 @@ func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
 	text := newTextFlags(env, failOnError)
 	var policies []string
 	check := &cobra.Command{
-		Use:   "check --policy POLICY",
+		Use:   "check POLICY...",
 		Short: "Check policies and report all problems",
 		Long: `Check loads each policy. A policy is a file, a directory of *.yaml and *.yml files (merged like the files in
-a ConfigMap), the manifest of such a ConfigMap, or - for standard input. If --policy is repeated, check loads the
-policies separately. For a valid policy, check prints the number of active entries and the hash that identifies the
-policy in warnings, logs and metrics. It warns about entries that do less than they seem to do. For an invalid policy,
-check prints all problems, one per line, with file, line, column and field.
+a ConfigMap), the manifest of such a ConfigMap, or - for standard input. Check loads several policies separately. For a
+valid policy, check prints the number of active entries and the hash that identifies the policy in warnings, logs and
+metrics. It warns about entries that do less than they seem to do, and about a policy that kubectl apply cannot store.
+For an invalid policy, check prints all problems, one per line, with file, line, column and field.
 
 Check warns 14 days before an exception ends, and lists exceptions that have ended. An expired exception does not make a
 policy invalid, even with --strict, so a pipeline does not fail only because of the date.
@@ -41,8 +41,8 @@ and github are for CI (docs/testing-policies.md).
 
 Exit codes: 0 all policies are valid, 2 a policy is not valid or cannot be read, or with --strict or --fail-on warn
 there is a warning.`,
-		Example: "  evergate policy check --policy policy.yaml\n  evergate policy check --policy policy/ -o json",
-		Args:    noArgs(addPolicy),
+		Example: "  evergate policy check policy.yaml\n  evergate policy check policy/ -o json",
+		Args:    filesOf("policy"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(policies) == 0 {
 				return errNoPolicy
@@ -66,14 +66,14 @@ there is a warning.`,
 
 func newPolicyPrefixesCommand() *cobra.Command {
 	return withPolicy(printPrefixes, &cobra.Command{
-		Use:   "prefixes --policy POLICY",
+		Use:   "prefixes POLICY",
 		Short: "Print the prefixes of the mirrors for the settings of your overlay",
 		Long: `Prefixes prints the prefixes of all mirrors in a policy, in the form of the setting mirrors in the ConfigMap
 evergate-settings (kustomize/base/settings.yaml). The API server calls the retry webhook for Pods with an image that
 does not begin with one of these prefixes.
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no active mirrors entry.`,
-		Example: "  evergate policy prefixes --policy policy.yaml",
+		Example: "  evergate policy prefixes policy.yaml",
 	})
 }
 
@@ -81,7 +81,7 @@ Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no acti
 func withPolicy(show func(w io.Writer, p *policy.Policy, path string) error, c *cobra.Command) *cobra.Command {
 	var path string
 	definePolicy(c.Flags(), &path)
-	c.Args = noArgs(addPolicy)
+	c.Args = filesOf("policy")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if path == "" {
 			return errNoPolicy
@@ -108,7 +108,7 @@ func printPrefixes(stdout io.Writer, p *policy.Policy, path string) error {
 
 func newPolicyWebhooksCommand() *cobra.Command {
 	return withPolicy(printWebhooks, &cobra.Command{
-		Use:   "webhooks --policy POLICY",
+		Use:   "webhooks POLICY",
 		Short: "Print the webhook entry for the custom resources in the templates block",
 		Long: `Webhooks prints a patch for your overlay that adds a webhook entry for the custom resources in the templates
 block of a policy. With this entry, Evergate validates the Pod templates in these resources. The API server sends only
@@ -116,7 +116,7 @@ requests that change a template. Put the patch next to the kustomization.yaml of
 patches. Print the patch again if the templates block changes. Preflight reports an outdated patch.
 
 Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no templates block.`,
-		Example: "  evergate policy webhooks --policy policy.yaml >templates-webhook.yaml",
+		Example: "  evergate policy webhooks policy.yaml >templates-webhook.yaml",
 	})
 }
 

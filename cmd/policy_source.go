@@ -33,17 +33,14 @@ func readPolicy(path string, stdin io.Reader) ([]policy.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the policy from stdin: %w", err)
 		}
-		return policystore.Unwrap([]policy.File{{Name: "stdin", Data: data}})
+		return policystore.Unwrap([]policy.File{{Name: "stdin", Data: data}}), nil
 	}
 	files, err := policystore.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	return policystore.Unwrap(files)
+	return policystore.Unwrap(files), nil
 }
-
-// addPolicy is the hint if a policy is an argument instead of a flag.
-const addPolicy = "add the policy with --policy"
 
 // errNoPolicy is the error if a command that needs a policy does not get one.
 var errNoPolicy = errors.New("no policy: add its file or directory with --policy")

@@ -35,7 +35,7 @@ type preflightFlags struct {
 func newPreflightCommand(env settings.Environment) *cobra.Command {
 	f := preflightFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnError)}
 	c := &cobra.Command{
-		Use:   "preflight -f FILE",
+		Use:   "preflight FILE...",
 		Short: "Find mistakes in an installation of Evergate that would break a cluster",
 		Long: `Preflight reads rendered manifests, or the output of deploy/collect.sh for a running cluster, and reports
 mistakes that would break the cluster. Each finding contains the problem, the consequence and the fix. Preflight does
@@ -49,7 +49,7 @@ Exit codes: 0 no error was found (there may be warnings), 1 an error was found (
 bad flags, or input that cannot be read.`,
 		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
   deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
-		Args: noArgs("add manifests with -f"),
+		Args: filesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
@@ -71,7 +71,7 @@ bad flags, or input that cannot be read.`,
 
 func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if len(f.files) == 0 {
-		return errors.New("no manifests: add them with -f FILE, -f DIRECTORY or -f - for stdin")
+		return errors.New(noManifests)
 	}
 	ignore, err := parseIgnore(f.ignore)
 	if err != nil {

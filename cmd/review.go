@@ -27,6 +27,7 @@ type reviewFlags struct {
 	old        []string
 	operation  string
 	namespace  string
+	assumed    bool // the namespace is the default
 	user       string
 	groups     []string
 	sets       []string
@@ -52,9 +53,15 @@ const noSetEvaluated = "evergate: the rule sets %s are not evaluated: add --set 
 
 // reviewHelp is the help of evergate review.
 const reviewHelp = `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or
-warned about if they were applied. It uses the same code as the webhook. It reads YAML with any number of documents,
-JSON, and Lists from kubectl. In a directory it skips and counts files that are not manifests, hidden files, parts of
-Helm charts, templates, kustomize patches, test suites, and files that match --ignore or an .evergateignore file.
+warned about if they were applied. It uses the same code as the webhook.
+
+Set the namespace of the manifests with -n, as in kubectl apply. Many manifests have no namespace, and rules can apply
+to certain namespaces only. Without -n, review validates objects without a namespace in the namespace default, and
+reports their number. With --fail-on no-namespace, they are errors.
+
+Review reads the same YAML and JSON as kubectl. In a directory, it skips and counts hidden files, other types of files,
+documents that are not manifests, templates, parts of Helm charts, patches and data of kustomizations, links to
+directories, and files that match --ignore or an .evergateignore file. docs/review.md describes the rules.
 
 Review validates Pods, Ingresses, Services, Gateway API routes, Gateways, ListenerSets and ReferenceGrants, OpenShift
 Routes, cert-manager Certificates and external-dns DNSEndpoints. It validates workloads with their Pod template:
@@ -65,8 +72,8 @@ skips and lists other objects.
 
 With --as-existing, review audits the objects in a cluster. It reports the objects that would be denied now, and the
 running images that do not come from a mirror. The report lists them by namespace and owner, and counts them by rule and
-by namespace. Review validates all namespaces in the input, even if they have not opted in. It leaves out ended Pods. With
---api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not serve.
+by namespace. Review validates all namespaces in the input, even if they have not opted in. It leaves out ended Pods.
+With --api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not serve.
 Review can push the counts to a Pushgateway, or write them to a file for the node exporter. See docs/audit.md.
 
 Without --user, review leaves out and counts mirror Pods of static Pods. Review can't check whether a node created them,
@@ -80,21 +87,23 @@ warning), 2 bad flags, a bad policy, input that cannot be read, or counts that c
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
 	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
+	f.text.failOn.known = append(f.text.failOn.known, failOnNoNamespace)
 	c := &cobra.Command{
-		Use:   "review --policy POLICY -f FILE",
+		Use:   "review --policy POLICY -n NAMESPACE FILE...",
 		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",
 		Long:  reviewHelp,
-		Example: `  evergate review --policy policy.yaml -f deploy/
-  helm template chart | evergate review --policy policy.yaml -f - --explain
+		Example: `  evergate review --policy policy.yaml -n team-a deploy/
+  helm template chart -n team-a | evergate review --policy policy.yaml -n team-a -f - --explain
   evergate review --policy policy.yaml -f deploy/ --set edge
   kubectl get pods -A -o json | evergate review --policy policy.yaml -f - --as-existing
   kubectl proxy & evergate review --policy policy.yaml --as-existing --api-server http://127.0.0.1:8001`,
-		Args: noArgs("add manifests with -f"),
+		Args: filesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.kinds {
 				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(apiserver.Resources(), "\n"))
 				return err
 			}
+			f.assumed = !c.Flags().Changed("namespace")
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -119,6 +128,7 @@ func newReviewCommand(env settings.Environment) *cobra.Command {
 	f.at.define(flags)
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
+	flags.Lookup("fail-on").Usage += ", and no-namespace objects whose namespace is unknown without -n"
 	flags.IntVar(&f.limit, "limit", listedObjects, "maximum number of objects that --as-existing lists; 0 lists all")
 	f.counts.define(flags)
 	return c
@@ -204,7 +214,7 @@ func (f *reviewFlags) check() error {
 		},
 		{
 			len(f.files) == 0 && !f.cluster.wanted(),
-			"no manifests: add them with -f FILE, -f DIRECTORY or -f - for stdin",
+			noManifests,
 		},
 		{stdins > 1, "- (stdin) can be read only once: use files for the other inputs"},
 		{
@@ -251,7 +261,9 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 	}
 	return offline.Options{
 		Policy: p, Old: old, Operation: object.Operation(f.operation),
-		Namespace: f.namespace, User: f.user, Groups: f.groups,
+		Namespace: f.namespace, NamespaceAssumed: f.assumed,
+		NamespaceRequired: f.assumed && f.text.failOn.word == failOnNoNamespace,
+		User:              f.user, Groups: f.groups,
 		Sets: sets, AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
 		Now: f.at.time(),
 	}, nil

@@ -163,10 +163,32 @@ func knownCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := c.CommandPath() + " --help lists the commands"
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	near := c.SuggestionsFor(args[0])
+	for _, group := range c.Commands() { // evergate check means evergate policy check
+		for _, name := range group.SuggestionsFor(args[0]) {
+			near = append(near, group.Name()+" "+name)
+		}
+	}
+	if len(near) > 0 {
 		hint = "did you mean " + c.CommandPath() + " " + near[0] + "?"
 	}
 	return fmt.Errorf("unknown command %q: %s", c.CommandPath()+" "+args[0], hint)
+}
+
+// filesOf returns a validator that adds arguments to the files of a flag.
+func filesOf(flag string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		for _, arg := range args {
+			f := c.Flags().Lookup(flag)
+			if _, many := f.Value.(pflag.SliceValue); f.Changed && !many {
+				return fmt.Errorf("%s reads only one file or directory: leave out %s", c.CommandPath(), text.Quote(arg))
+			}
+			if err := c.Flags().Set(flag, arg); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // noArgs returns a validator that does not accept arguments. hint explains the probable intention.

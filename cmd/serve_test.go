@@ -349,7 +349,8 @@ func TestServeFailsToStart(t *testing.T) {
 	})
 	t.Run("the serving port is taken", func(t *testing.T) {
 		s := startServe(t, nil, "--dev", "--dev-ca", ca, "--listen", address)
-		s.end(t, lifecycle.ExitFailed, "start: --listen: listen tcp "+address+": bind: address already in use")
+		s.end(t, lifecycle.ExitFailed, "start: --listen: listen tcp "+address+
+			": bind: address already in use: set another address with --listen")
 		if _, err := os.Stat(ca); err == nil {
 			t.Error("it has overwritten the CA of the process that serves there")
 		}
@@ -360,7 +361,8 @@ func TestServeFailsToStart(t *testing.T) {
 		want string
 	}{
 		{"the ops port is taken", []string{"--dev-ca", ca, "--ops-listen", address},
-			"evergate: --ops-listen: listen tcp " + address + ": bind: address already in use"},
+			"evergate: --ops-listen: listen tcp " + address + ": bind: address already in use: set another address with " +
+				"--ops-listen"},
 		{"nowhere to write the CA to", []string{"--dev-ca", filepath.Join(dir, "absent", "ca.crt")},
 			`"error":"start: --dev-ca: `},
 	} {

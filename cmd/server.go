@@ -83,7 +83,7 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 
 	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.OpsListen)
 	if err != nil {
-		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--ops-listen: %w", err)}
+		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--ops-listen: %w: set another address with --ops-listen", err)}
 	}
 	s.process.OpsListener = ops
 	s.log.Info("ops port bound", "address", ops.Addr().String())
@@ -103,6 +103,11 @@ func (s *server) load(life context.Context) (err error) {
 	s.metrics.Built(built.Version, built.Commit, built.Go)
 	if s.tracing, err = s.metrics.TracingFromEnvironment(life, built.Version, s.log); err != nil {
 		return err
+	}
+	if f.Dev && f.Policy != "" { // in a cluster, the ConfigMap is optional
+		if _, err := policystore.Read(f.Policy); err != nil {
+			return fmt.Errorf("--policy: %w", err)
+		}
 	}
 	if s.policies, err = s.openPolicy(); err != nil {
 		if _, bad := errors.AsType[*policystore.InvalidError](err); bad {
@@ -209,7 +214,7 @@ func (s *server) open(ctx, life context.Context) (net.Listener, error) {
 	s.process.TLS = certs.ServerConfig(s.source, minVersion, s.clients)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.flags.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
+		return nil, fmt.Errorf("--listen: %w: set another address with --listen", err)
 	}
 	if s.dev != nil {
 		if err := s.dev.WriteCA(s.flags.DevCA); err != nil {

@@ -82,6 +82,8 @@ const (
 	failOnDenied = "denied"
 	failOnError  = "error"
 	failOnWarn   = "warn"
+
+	failOnNoNamespace = "no-namespace" // only of review
 )
 
 // choice is a flag whose value is one of several words. It implements pflag.Value.

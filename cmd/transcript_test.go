@@ -17,7 +17,8 @@ var update = flag.Bool("update", false, "update the transcripts in testdata")
 
 // TestTranscripts runs the commands in each testdata/*.transcript and compares their output: stdout, then stderr with
 // "! " before each line, then the exit code if it is not 0. To add a case, write its command line and run the test
-// with -update. Variables may precede a command, and < FILE may follow it.
+// with -update. Variables may precede a command, and < FILE may follow it. A case is for output that a page shows, or for
+// code that no other test runs.
 func TestTranscripts(t *testing.T) {
 	t.Chdir("testdata")
 	files, err := filepath.Glob("*.transcript")

@@ -1,12 +1,10 @@
 package deploy
 
-import (
-	"slices"
-)
+import "slices"
 
 // coverage lists the covered namespaces. A namespace is covered if every Evergate webhook except the policy guard
 // selects it or, without webhooks, every binding of a native policy. The check warns of a namespace that has the opt-in
-// label and is not covered. Protected namespaces are exempt.
+// label and is not covered. It does not list a protected namespace that is not covered.
 func coverage() check {
 	return check{
 		id: "coverage", severity: Warning, live: true,
@@ -17,13 +15,13 @@ func coverage() check {
 		run: func(c *cluster, r *reporter) {
 			var covered, not []string
 			for _, ns := range c.namespaces {
-				switch protected := slices.Contains(c.protected(), ns.Name); {
+				switch {
 				case !live(ns):
-				case !protected && c.covered(ns.Name):
+				case c.covered(ns.Name):
 					covered = append(covered, ns.Name)
 				case ns.Labels[optInLabel] == optInEnabled:
 					r.warning(c.ref(ns), "it has opted in, and is not covered")
-				case !protected:
+				case !slices.Contains(c.protected(), ns.Name):
 					not = append(not, ns.Name)
 				}
 			}

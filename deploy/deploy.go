@@ -61,5 +61,5 @@ func Check(inv *Inventory, o Options) (*Report, error) {
 		findings = append(findings, r.findings()...)
 	}
 	findings = append(findings, c.changedPods(o)...)
-	return newReport(inv.count(), checked, findings), nil
+	return newReport(inv, checked, findings), nil
 }

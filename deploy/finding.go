@@ -3,6 +3,8 @@ package deploy
 import (
 	"cmp"
 	"slices"
+
+	"github.com/evergate/evergate/offline"
 )
 
 // Severity is the severity of a finding.
@@ -41,13 +43,15 @@ type Summary struct {
 type Report struct {
 	Summary  Summary   `json:"summary"`
 	Findings []Finding `json:"findings"` // never nil: [] in JSON if there are no findings
+	// SkippedFiles lists the files that were not read, by reason.
+	SkippedFiles []offline.SkippedFiles `json:"skippedFiles,omitempty"`
 
 	checked []string // the checks that were run
 }
 
-func newReport(objects int, checked []string, findings []Finding) *Report {
+func newReport(inv *Inventory, checked []string, findings []Finding) *Report {
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
-	r := &Report{Summary{Objects: objects}, findings, checked}
+	r := &Report{Summary{Objects: inv.count()}, findings, inv.skips.Files, checked}
 	for i := range findings {
 		switch findings[i].Severity {
 		case Error:

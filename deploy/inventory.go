@@ -22,6 +22,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/evergate/evergate/offline/export"
+
+	"github.com/evergate/evergate/offline"
 )
 
 // Inventory contains the objects that the checks use, in the order of the input.
@@ -73,6 +75,7 @@ type Inventory struct {
 	filesPolicy string   // the hash of the policy that the API server's files were exported from; "" if it is not known
 
 	sources map[apiObject]string // FILE:LINE
+	skips   offline.Skips
 }
 
 // apiObject is the interface of all types in the Inventory.

@@ -13,8 +13,9 @@ func Read(objects iter.Seq2[offline.Object, error]) (*Inventory, error) {
 	inv := newInventory()
 	var errs []error
 	for o, err := range objects {
-		if _, skipped := errors.AsType[*offline.SkippedError](err); skipped {
-			continue // the file does not contain manifests
+		if skipped, ok := errors.AsType[*offline.SkippedError](err); ok {
+			inv.skips.AddFile(skipped)
+			continue
 		}
 		if err == nil {
 			err = inv.add(manifest{source: o.Origin.String(), apiVersion: o.APIVersion, kind: o.Kind, json: o.JSON})

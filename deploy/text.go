@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline"
 )
 
 // Text returns the report for people. Each finding has the problem, the reason why it breaks clusters, and the fix.
@@ -32,6 +33,11 @@ func (r *Report) TextOf(least Severity, colors text.Colors) string {
 	}
 	if written > 0 {
 		b.WriteString("\n")
+	}
+	if least == Info {
+		for _, line := range offline.SkipLines(nil, r.SkippedFiles) {
+			b.WriteString(line + "\n")
+		}
 	}
 	b.WriteString(r.Summary.text() + "\n")
 	return b.String()

@@ -6,10 +6,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/offline"
 )
 
 func TestText(t *testing.T) {
-	r := newReport(2, nil, []Finding{
+	inv, _ := Read(func(yield func(offline.Object, error) bool) {
+		yield(offline.Object{}, &offline.SkippedError{File: "README.md", Why: "no manifest"})
+	})
+	inv.sources[&corev1.Namespace{}], inv.sources[&corev1.Service{}] = "a", "b"
+	r := newReport(inv, nil, []Finding{
 		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
 		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "##[x] worse\nthan bad", Why: "because", Fix: "do"},
@@ -25,6 +32,7 @@ warning  b  Service y (f.yaml:3)
 info     a  Namespace x
          found
 
+skipped: 1 file: README.md (no manifest)
 2 objects, %d checks: 1 error, 1 warning, 1 info
 `, len(checks()))
 	if diff := cmp.Diff(want, r.Text()); diff != "" {

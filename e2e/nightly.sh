@@ -54,7 +54,7 @@ run() {
 # version prints the older version of Kubernetes of this night.
 version() {
   local all
-  mapfile -t all < <(ls e2e/rig/versions)
+  mapfile -t all < <(ls tools/rig/versions)
   echo "${all[night % ${#all[@]}]}"
 }
 
@@ -74,7 +74,7 @@ figures() {
 }
 
 # older prints the older versions of Kubernetes, in one line.
-older() { grep -hoE '^	k8s.io/kubernetes v[0-9.]+' e2e/rig/versions/*/go.mod | awk '{ printf "%s%s", comma, $2; comma = ", " }'; }
+older() { grep -hoE '^	k8s.io/kubernetes v[0-9.]+' tools/rig/versions/*/go.mod | awk '{ printf "%s%s", comma, $2; comma = ", " }'; }
 
 row() { [ ! -e $page ] || ! grep -q "^| revision | $revision |$" $page || grep "^| $1 |" $page || true; }
 
@@ -92,7 +92,7 @@ write() {
 | | |
 | --- | --- |
 | revision | $revision |
-| Kubernetes | $(go -C e2e/rig list -m -f '{{.Version}}' k8s.io/kubernetes); \`matrix\` and \`versions\`: $(older) |
+| Kubernetes | $(go -C tools/rig list -m -f '{{.Version}}' k8s.io/kubernetes); \`matrix\` and \`versions\`: $(older) |
 | Go | $(go env GOVERSION) |
 | machine | $(nproc) cores, $(grep -oE '[0-9]+' /proc/meminfo | head -n 1) kB, Linux $(uname -r) |
 

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	"github.com/evergate/evergate/offline/output"
 )
@@ -23,6 +25,12 @@ func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
 	cases := make([]output.Case, 0, len(r.Results)+len(r.failed))
 	for i := range r.Results {
 		cases = append(cases, r.Results[i].toCase(&find, r.explain))
+	}
+	if r.Summary.NoNamespace > 0 {
+		message := strings.TrimSpace(fmt.Sprintf(noNamespace, r.Summary.NoNamespace))
+		cases = append(cases, output.Case{Suite: inputRule, Name: "namespace", Results: []output.Result{
+			{Level: output.Note, Rule: inputRule, Subject: "namespace", Message: message},
+		}})
 	}
 	for _, err := range r.failed {
 		c := output.Case{Suite: inputRule, Name: inputRule}

@@ -116,5 +116,7 @@ func (d *Decider) decide(object Object, k knownKind, read admission.Object) (*ad
 
 // failed returns an error with the name and place of the object.
 func (o Object) failed(err error) error {
-	return &inputError{Origin: o.Origin, Err: fmt.Errorf("%s: %w", o, err)}
+	_, wrong, _ := strings.Cut(err.Error(), ": want ")
+	wanted, got, _ := strings.Cut(wrong, ", got ")
+	return &inputError{Origin: o.Origin, Err: fmt.Errorf("%s: %w%s", o, err, quoteHint(wanted, got))}
 }

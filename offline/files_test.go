@@ -60,31 +60,37 @@ func TestReadText(t *testing.T) {
 				"- {kind: Pod}\n- {apiVersion: v1, kind: Pod, metadata: {generateName: b-}}\n",
 			[]string{
 				"stdin:1: item 1: v1 Pod a",
-				"error: stdin:1: item 2: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 				"stdin:1: item 3: v1 Pod b-",
+				"error: stdin:1: item 2: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 			},
 		},
 		{
 			"bad YAML leaves out its document",
-			"apiVersion: v1\nkind: Pod\n---\nkind: Pod\nmetadata: {name: a\n---\na: 1\nb: 2\na: 3\n---\n" +
-				"apiVersion: v1\nkind: Service\n",
+			"apiVersion: v1\nkind: Pod\n---\nkind: Pod\nmetadata: {name: a\n---\napiVersion: v1\nkind: Service\n",
 			[]string{
 				"stdin:1: v1 Pod",
 				"error: stdin:5: document 2: not YAML: did not find expected ',' or '}'",
-				`error: stdin:9: document 3: not YAML: key "a" already set in map`,
-				"stdin:11: v1 Service",
+				"stdin:7: v1 Service",
 			},
 		},
+		{
+			"values that YAML 1.1 does not read as strings",
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: 1}\n",
+			[]string{
+				"error: stdin:1: metadata.name is a boolean, but must be a string: put it in quotes, because YAML reads n, y, no, " +
+					"yes, off and on as booleans",
+				"error: stdin:5: document 2: metadata.namespace is a number, but must be a string: put it in quotes",
+			},
+		},
+		{"a text", "just text\n", []string{"error: stdin:1: a string is not a Kubernetes object"}},
 		{
 			"what is no object", "just text\n---\n[1, 2]\n---\nname: x\n---\nkind: Pod\n---\napiVersion: 5\nkind: Pod\n---\n" +
 				"apiVersion: v1\nkind: Pod\nmetadata: [a]\n",
 			[]string{
-				"error: stdin:1: a string is not a Kubernetes object",
-				"error: stdin:3: document 2: a list is not a Kubernetes object: make it the items of a v1 List",
-				"error: stdin:5: document 3: no kind: a Kubernetes object has a kind, for example kind: Pod",
 				"error: stdin:7: document 4: Pod has no apiVersion: write it next to kind, for example apiVersion: v1",
 				"error: stdin:9: document 5: apiVersion is a number, but must be a string",
 				"error: stdin:12: document 6: metadata is a list, but must be an object",
+				"error: stdin: 3 of 6 documents: skipped: " + whyForeign,
 			},
 		},
 		{
@@ -92,7 +98,7 @@ func TestReadText(t *testing.T) {
 			"\n{\"apiVersion\": \"v1\",\n \"kind\": \"Pod\"}\n\n{\"kind\": \"Service\", \"apiVersion\": \"v1\"}{}\n",
 			[]string{
 				"stdin:2: v1 Pod", "stdin:5: v1 Service",
-				"error: stdin:5: document 3: no kind: a Kubernetes object has a kind, for example kind: Pod",
+				"error: stdin: 1 of 3 documents: skipped: " + whyForeign,
 			},
 		},
 		{
@@ -103,9 +109,9 @@ func TestReadText(t *testing.T) {
 				"{\"apiVersion\": \"v1\", \"kind\": \"Service\", \"metadata\": {\"name\": \"b\"}}\n" +
 				"],\n\"kind\": \"List\",\n\"metadata\": {}}\n",
 			[]string{
-				"stdin:4: item 1: v1 Pod a", "error: stdin:5: item 2: kind is a number, but must be a string",
+				"stdin:4: item 1: v1 Pod a", "stdin:7: item 4: v1 Service b",
+				"error: stdin:5: item 2: kind is a number, but must be a string",
 				"error: stdin:6: item 3: no kind: a Kubernetes object has a kind, for example kind: Pod",
-				"stdin:7: item 4: v1 Service b",
 			},
 		},
 		{
@@ -125,25 +131,35 @@ func TestReadText(t *testing.T) {
 			[]string{"stdin:1: corp.example/v1 AllowList a"},
 		},
 		{
+			"items of no List", `{"items": [{"metadata": {"name": "a"}}, {"apiVersion": "v1", "kind": "Pod"}], "metadata": {}}`,
+			[]string{
+				"stdin:1: item 2: v1 Pod",
+				"error: stdin:1: no kind: a Kubernetes object has a kind, for example kind: Pod",
+			},
+		},
+		{
+			"JSON before YAML", "{\"apiVersion\": \"v1\",\n\"kind\": \"Pod\"}\n---\napiVersion: v1\nkind: Job\n",
+			[]string{"stdin:1: v1 Pod", "stdin:4: v1 Job"},
+		},
+		{
 			"a List in a List",
 			`{"kind": "List", "apiVersion": "v1", "items": [{"kind": "List", "apiVersion": "v1", "items": []}]}`,
 			[]string{"error: stdin:1: item 1: a List within a List: move its items to the outer List"},
 		},
 		{
-			"items of what is no list", `{"apiVersion": "v1", "items": [], "kind": "Pod"}`,
-			[]string{`error: stdin:1: it has items, but its kind is "Pod": the kind of a list ends in List, such as PodList`},
+			"a list whose kind does not sound like one",
+			`{"apiVersion": "v1", "items": [{"metadata": {"name": "a"}}, {"kind": "Job", "apiVersion": "batch/v1"}], "kind": "Pod"}`,
+			[]string{"stdin:1: item 2: batch/v1 Job", "stdin:1: item 1: v1 Pod a"},
 		},
 		{
 			"JSON that breaks off", "{\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n{\"kind\":\n\"P",
 			[]string{"stdin:1: v1 Pod", "error: stdin:3: document 2: the JSON is truncated: it ends before the object does"},
 		},
 		{
-			"a field twice", `{"apiVersion": "v1", "kind": "Pod", "spec": {"a": 1, "a": 2}}`,
-			[]string{"error: stdin:1: the field spec.a is set twice: keep one"},
-		},
-		{
-			"a template that was not rendered", "{{ .Values }}",
-			[]string{"error: stdin:1: not JSON: object member name must be a string"},
+			"a template that was not rendered", "{{ .Values }}", []string{
+				"error: stdin:1: not YAML: a key is a mapping or a list, but must be a string; it contains {{, like a template: " +
+					"render it first, for example with helm template",
+			},
 		},
 		{
 			"YAML that begins like JSON",
@@ -157,12 +173,12 @@ func TestReadText(t *testing.T) {
 		},
 		{"YAML that has a comment", "{ # of me\n\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n", []string{"stdin:1: v1 Pod"}},
 		{
-			"JSON with a mistake that YAML has not", `{"apiVersion": "v1", "kind": "Pod" "metadata": {}}`,
-			[]string{"error: stdin:1: not JSON: invalid character '\"' after object value (expecting ',' or '}')"},
+			"JSON with a mistake at its end", `{"apiVersion": "v1", "kind": "Pod"}` + strings.Repeat("\n", 1<<10) + `{"kind": "Pod" "a": 1}`,
+			[]string{"stdin:1: v1 Pod", "error: stdin:1025: document 2: not JSON: '\"' instead of a comma"},
 		},
 		{
 			"JSON before what is none", `{"apiVersion": "v1", "kind": "Pod"} {apiVersion: v1}`,
-			[]string{"stdin:1: v1 Pod", "error: stdin:1: document 2: not JSON: invalid character 'a' at start of value"},
+			[]string{"stdin:1: v1 Pod", "error: stdin:1: document 2: not JSON: 'a' instead of a name"},
 		},
 		{"nothing", "", []string{"error: stdin: no object in it"}},
 		{"nothing but comments", "# a\n---\n# b\n", []string{"error: stdin: no object in it"}},
@@ -211,10 +227,14 @@ func TestReadPaths(t *testing.T) {
 		"d/a.json:1: v1 Service",
 		"d/b.yaml:1: v1 Pod",
 		"d/kustomization.yaml:1: kustomize.config.k8s.io/v1beta1 Kustomization",
+		"error: d/placeholder.yaml: skipped: empty",
+		"error: d/sub/README.md: skipped: not *.yaml, *.yml or *.json",
 		"d/sub/c.yml:1: v1 Secret",
 		"stdin:1: v1 Pod",
+		"error: link/sub/README.md: skipped: not *.yaml, *.yml or *.json",
 		"link/sub/c.yml:1: v1 Secret",
-		"error: none: no *.yaml, *.yml or *.json file in this directory",
+		"error: none/notes.txt: skipped: not *.yaml, *.yml or *.json",
+		"error: none: no manifest in this directory: every file is skipped",
 		"error: empty: no object in it",
 		"error: absent: no such file or directory",
 	}
@@ -309,6 +329,7 @@ func TestReadBoundsObjects(t *testing.T) {
 		{"", "\x00", "stdin: longer than 32 MiB: write it as JSON, which is read piece by piece"},
 		{`{"a": "`, "b", "stdin:1: longer than 64 MiB: a cluster cannot store such an object"},
 		{`{"kind": "List", "items": [{}, {"a": "`, "b", "stdin:1: item 2: longer than 64 MiB: a cluster cannot store such an object"},
+		{`{"items": [{}`, `,{"a": 1}`, "stdin:1: item 493448: longer than 64 MiB: a cluster cannot store such an object"},
 	} {
 		var last error
 		for _, err := range Read([]string{Stdin}, io.MultiReader(strings.NewReader(test.begin), test.repeat)) {

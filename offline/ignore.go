@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -139,21 +138,19 @@ type ignores struct {
 
 // enter reads the patterns of a directory below root, if it has any.
 func (is *ignores) enter(root *os.Root, dir string) error {
-	name := path.Join(dir, IgnoreFile)
-	data, err := input.ReadIn(root, name, maxIgnoreFile)
+	data, err := input.ReadIn(root, path.Join(dir, IgnoreFile), maxIgnoreFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	name = text.Path(filepath.Join(root.Name(), name))
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s: %w", name, pathErr.Err)
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err
+	}
+	ig := &Ignore{}
+	if err == nil {
+		ig, err = ParseIgnore(slices.Collect(strings.SplitSeq(string(data), "\n")))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	ig, err := ParseIgnore(slices.Collect(strings.SplitSeq(string(data), "\n")))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", IgnoreFile, err)
 	}
 	if is.files == nil {
 		is.files = map[string]*Ignore{}

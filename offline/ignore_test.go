@@ -67,7 +67,7 @@ func TestIgnoreFileIsBounded(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("a\n", maxIgnoreFile/2+1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want := file + ": it has more than 65,536 bytes, which is the limit"
+	want := IgnoreFile + ": it has more than 65,536 bytes, which is the limit"
 	if err := new(ignores).enter(openRoot(t, dir), "."); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -8,15 +8,17 @@ import (
 // Index finds objects by kind, namespace and name.
 type Index struct {
 	objects map[string]Object
+	skipped []*SkippedError
 }
 
 // NewIndex reads objects into an index. It puts objects without a namespace into the given namespace. The error joins
 // all errors about the objects.
 func NewIndex(objects iter.Seq2[Object, error], namespace string) (*Index, error) {
-	x := &Index{map[string]Object{}}
+	x := &Index{objects: map[string]Object{}}
 	var errs []error
 	for object, err := range objects {
-		if _, skipped := errors.AsType[*SkippedError](err); skipped {
+		if skipped, ok := errors.AsType[*SkippedError](err); ok {
+			x.skipped = append(x.skipped, skipped)
 			continue
 		}
 		if err != nil {

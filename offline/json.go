@@ -7,198 +7,289 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
 )
 
 // jsonStream reads the objects of JSON text one at a time, including the items of a List. A List of a whole cluster is
-// therefore never completely in memory.
+// therefore never completely in memory. It searches for the end of each value, which is several times as fast as a
+// decoder. It does not look for duplicate names. If a duplicate field affects a decision, the code that decides reports
+// it.
 type jsonStream struct {
-	dec   *jsontext.Decoder
-	lines *lineReader // the source of dec
+	r     io.Reader
+	data  []byte // of r; everything before pos has been read
+	pos   int
+	line  int         // of pos
+	err   error       // the reason why r has ended
 	at    Origin      // of the object that is being read; Document counts the documents begun
-	fixed int         // the line of all objects; 0 if lines counts lines
-	once  bool        // an item is valid until the next item is read
-
-	claimed   bool // a document has an apiVersion or a kind
-	malformed bool // the text is not JSON, so claimed may be incomplete
-
-	// The document that is being read.
-	open    bool
-	begin   Origin
-	head    typeMeta
-	members []byte // its JSON so far, without the items of a List
-	list    bool   // it has items
-	inItems bool
-	items   *itemReader // reads the items until dec has to read the rest; then nil
+	fixed int         // the line of all objects; 0 if they have the lines of the text
+	yaml  *yamlStream // reads the rest, which is not JSON; otherwise nil
 
 	continued string // metadata.continue of the last List
 }
 
-// maxJSON limits one object, or the part of a List around its items, in bytes. It is many times the size of an object
-// that a cluster can store (1.5 MiB).
-const maxJSON = 64 << 20
+const (
+	// maxJSON limits one object, or a member of a List, in bytes. It is many times the size of an object that a cluster
+	// can store (1.5 MiB).
+	maxJSON = 64 << 20
+	// firstRead is the number of bytes that are read at a time: about 20 objects.
+	firstRead = 256 << 10
+)
 
 var errLongJSON = errors.New("longer than 64 MiB: a cluster cannot store such an object")
 
-func newJSONStream(r io.Reader, at Origin) *jsonStream {
-	lines := &lineReader{r: r, line: 1}
-	return &jsonStream{dec: jsontext.NewDecoder(lines), lines: lines, at: at}
-}
+func newJSONStream(r io.Reader, at Origin) *jsonStream { return &jsonStream{r: r, at: at, line: 1} }
 
-// lineOf returns the line of a byte in the input of dec.
-func (s *jsonStream) lineOf(offset int64) int {
-	if s.fixed > 0 {
-		return s.fixed
+func (s *jsonStream) documents() int {
+	if s.yaml != nil {
+		return s.yaml.documents()
 	}
-	return s.lines.lineOf(offset)
+	return s.at.Document
 }
 
-func (s *jsonStream) documents() int { return s.at.Document }
+// errStop is the error if the receiver of objects wants no more.
+var errStop = errors.New("stop")
 
-func (s *jsonStream) claims() bool { return s.claimed }
-
-// mayClaim reports whether the text is not JSON, but its beginning has an apiVersion or a kind.
-func (s *jsonStream) mayClaim(head []byte) bool { return s.malformed && claimsKind(head) }
-
-// next returns the next object, or io.EOF. After an error it continues with the next object, unless the text is not
-// JSON.
-func (s *jsonStream) next() (Object, error) {
+// each yields the objects. After an error it continues with the next object, unless the text is not JSON.
+func (s *jsonStream) each(yield yieldFunc) bool {
 	for {
-		object, found, err := s.step()
-		if found || err != nil {
-			return object, err
+		switch err := s.document(yield); {
+		case err == nil:
+		case errors.Is(err, errStop):
+			return false
+		case errors.Is(err, io.EOF):
+			return s.yaml == nil || s.yaml.each(yield)
+		default:
+			return yield(Object{}, err) // the text after malformed JSON cannot be trusted
 		}
 	}
 }
 
-// step reads a part of a document. Not every part completes an object.
-func (s *jsonStream) step() (object Object, found bool, err error) {
+// document reads the next document. Like kubectl, it reads text that does not continue with JSON as YAML.
+func (s *jsonStream) document(yield yieldFunc) error {
+	first := s.peek()
 	switch {
-	case s.inItems:
-		return s.item()
-	case s.open:
-		return s.member()
-	default:
-		return Object{}, false, s.document()
-	}
-}
-
-// document begins the next document.
-func (s *jsonStream) document() error {
-	s.lines.begun = s.lines.read
-	kind := s.dec.PeekKind()
-	_, err := s.dec.ReadToken()
-	if err == io.EOF { //nolint:errorlint // only io.EOF itself is the end; io.ErrUnexpectedEOF does not wrap an error
+	case first == 0 && errors.Is(s.err, io.EOF) && s.pos == len(s.data):
+		return io.EOF
+	case s.fixed == 0 && first != '{' && first != '[' && first != 0:
+		s.yaml = newYAMLStream(io.MultiReader(bytes.NewReader(s.data[s.pos:]), s.r), s.at)
+		s.yaml.split.read, s.yaml.split.doc.line = s.line-1, s.line
 		return io.EOF
 	}
 	s.at.Document, s.at.Item = s.at.Document+1, 0
+	s.mark()
+	if first == '{' {
+		l := jsonList{jsonStream: s, begin: s.at}
+		return l.read(yield)
+	}
+	value, err := s.value()
 	if err != nil {
-		return s.broken(err)
+		return err
 	}
-	s.at.Line = s.lineOf(s.dec.InputOffset() - 1)
-	switch kind {
-	case '{':
-	case '[':
-		s.claimed = s.claimed || s.claimsInList()
-		return s.broken(errNoObject("a list is not a Kubernetes object: make it the items of a v1 List"))
-	default:
-		return s.broken(errNoObject(kindWord(kind) + " is not a Kubernetes object"))
+	what := kindWord(value.Kind()) + " is not a Kubernetes object"
+	if first == '[' {
+		what += ": make it the items of a v1 List"
 	}
-	s.open, s.begin, s.head, s.members, s.list = true, s.at, typeMeta{}, []byte{'{'}, false
+	return send(yield, Object{}, &inputError{Origin: s.at, Err: errors.New(what), foreign: true})
+}
+
+func send(yield yieldFunc, object Object, err error) error {
+	if !yield(object, err) {
+		return errStop
+	}
 	return nil
 }
 
-// errNoObject is the error about a value that is not a JSON object.
-type errNoObject string
-
-func (e errNoObject) Error() string { return string(e) }
-
-// member reads one member of the document, or its end: then the document is an object, unless it was a List.
-func (s *jsonStream) member() (object Object, found bool, err error) {
-	token, err := s.dec.ReadToken()
-	if err != nil {
-		return Object{}, false, s.broken(err)
-	}
-	if token.Kind() == '}' {
-		return s.end()
-	}
-	name := token.String()
-	s.claimed = s.claimed || s.isClaim(name)
-	if items := s.dec.PeekKind(); name == "items" && s.mayBeList(items) {
-		_, err := s.dec.ReadToken()
-		if s.list, s.inItems = true, items == '['; s.inItems && err == nil {
-			s.items = newItemReader(s.lines.r, s.dec.UnreadBuffer(), s.lineOf(s.dec.InputOffset()))
+// peek returns the next byte that is not white space, or 0 at the end.
+func (s *jsonStream) peek() byte {
+	for {
+		s.advance(jsonscan.Space(s.data, s.pos))
+		if s.pos < len(s.data) {
+			return s.data[s.pos]
 		}
-		return Object{}, false, err
+		if !s.fill() {
+			return 0
+		}
 	}
-	value, err := s.dec.ReadValue()
-	if err != nil {
-		return Object{}, false, s.broken(err)
-	}
-	switch {
-	case value.Kind() != '"':
-	case name == "kind":
-		s.head.Kind = unquote(value)
-	case name == "apiVersion":
-		s.head.APIVersion = unquote(value)
-	}
-	s.members, _ = jsontext.AppendQuote(s.members, name) // the decoder has rejected invalid UTF-8
-	s.members = append(append(append(s.members, ':'), value...), ',')
-	return Object{}, false, nil
 }
 
-// isClaim reports whether the member whose name was read last is the apiVersion or the kind of a Kubernetes object. A
-// number is the apiVersion of a Grafana file, and never of a Kubernetes object.
-func (s *jsonStream) isClaim(name string) bool {
-	return name == "kind" || name == "apiVersion" && s.dec.PeekKind() != '0'
+// advance counts the lines before a position.
+func (s *jsonStream) advance(to int) {
+	s.line += bytes.Count(s.data[s.pos:to], []byte{'\n'})
+	s.pos = to
 }
 
-// claimsInList reports whether the first element of a list is an object with an apiVersion or a kind. The opening
-// bracket has been read.
-func (s *jsonStream) claimsInList() bool {
-	if s.dec.PeekKind() != '{' {
+// mark sets the line of the object that is being read.
+func (s *jsonStream) mark() {
+	if s.at.Line = s.line; s.fixed > 0 {
+		s.at.Line = s.fixed
+	}
+}
+
+// value returns the next value. It is valid until more is read.
+func (s *jsonStream) value() (jsontext.Value, error) {
+	s.peek()
+	for {
+		end := jsonscan.Skip(s.data, s.pos)
+		if end > 0 && (end < len(s.data) || s.err != nil) && utf8.Valid(s.data[s.pos:end]) {
+			value := s.data[s.pos:end]
+			s.advance(end)
+			return value, nil
+		}
+		if !s.fill() {
+			dec := jsontext.NewDecoder(bytes.NewReader(s.data[s.pos:]), jsontext.AllowDuplicateNames(true))
+			return nil, s.broken(dec.SkipValue())
+		}
+	}
+}
+
+// more reads a comma or the end of an object or a list, and reports whether a member or an item follows.
+func (s *jsonStream) more(first bool, end byte) (bool, error) {
+	c := s.peek()
+	if c == end || c == ',' && !first {
+		s.pos++
+	}
+	if c == end || c == ',' || first {
+		return c != end, nil
+	}
+	return false, s.unexpected("a comma")
+}
+
+// unexpected returns the error about the next byte.
+func (s *jsonStream) unexpected(wanted string) error {
+	c := s.peek()
+	if c == 0 {
+		return s.broken(io.EOF)
+	}
+	return s.broken(fmt.Errorf("not JSON: %s instead of %s", text.QuoteRune(rune(c)), wanted))
+}
+
+// broken returns the error about text that is not JSON, or cannot be read to its end.
+func (s *jsonStream) broken(err error) error {
+	s.mark()
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		s.at.Line += bytes.Count(s.data[s.pos:][:syntactic.ByteOffset], []byte{'\n'})
+	}
+	switch truncated := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF); {
+	case truncated && !errors.Is(s.err, io.EOF):
+		return &inputError{Origin: s.at, Err: s.err}
+	case truncated:
+		err = io.ErrUnexpectedEOF
+	}
+	return &inputError{Origin: s.at, Err: errors.New(describe(err)), unparsed: true}
+}
+
+// fill reads more of the text. It reports whether there was more.
+func (s *jsonStream) fill() bool {
+	if s.err == nil && len(s.data)-s.pos > maxJSON {
+		s.err = errLongJSON
+	}
+	if s.err != nil {
 		return false
 	}
-	_, err := s.dec.ReadToken()
-	for err == nil && s.dec.PeekKind() == '"' {
-		var token jsontext.Token
-		if token, err = s.dec.ReadToken(); err != nil {
-			break
-		}
-		if s.isClaim(token.String()) {
-			return true
-		}
-		err = s.dec.SkipValue()
+	n := copy(s.data, s.data[s.pos:])
+	s.data, s.pos = s.data[:n], 0
+	if cap(s.data)-n < firstRead/2 {
+		s.data = slices.Grow(s.data, max(firstRead, n)) // doubling the buffer bounds the data that is searched again
 	}
-	return false
+	n, err := io.ReadAtLeast(s.r, s.data[n:cap(s.data)], firstRead/2)
+	s.data = s.data[:len(s.data)+n]
+	if s.err = err; errors.Is(err, io.ErrUnexpectedEOF) { // the last read may be short
+		s.err = io.EOF
+	}
+	return true
 }
 
-// mayBeList reports whether the member items makes the document a List. kubectl prints the kind after the items.
-func (s *jsonStream) mayBeList(items jsontext.Kind) bool {
-	return items == '[' && s.head.Kind == "" || (items == '[' || items == 'n') && isList(s.head.Kind)
+// jsonList reads a document that may be a List.
+type jsonList struct {
+	*jsonStream
+	begin  Origin
+	head   typeMeta
+	isList bool       // it has items
+	held   []heldItem // items that cannot be read before the kind is known
+	size   int        // of held, in bytes
 }
 
-// end ends the document.
-func (s *jsonStream) end() (object Object, found bool, err error) {
-	s.open = false
-	switch {
-	case !s.list && s.head == typeMeta{"v1", "List"}: // a List without items
-		return Object{}, false, nil
-	case !s.list:
-		object, err = newObject(s.begin, append(s.members[:max(1, len(s.members)-1)], '}'), typeMeta{})
-		return object, err == nil, err
-	case !isList(s.head.Kind):
-		return Object{}, false, &inputError{
-			Origin: s.begin, foreign: true,
-			Err: fmt.Errorf("it has items, but its kind is %s: the kind of a list ends in List, such as PodList",
-				text.Quote(s.head.Kind)),
+// heldItem is an item that is read when the kind of its List is known.
+type heldItem struct {
+	at    Origin
+	value jsontext.Value
+}
+
+// read reads the document. It yields the items of a List, or one object.
+func (l *jsonList) read(yield yieldFunc) error {
+	l.pos++
+	members := []byte{'{'} // without the items of a List
+	for first := true; ; first = false {
+		more, err := l.more(first, '}')
+		if err != nil {
+			return err
+		}
+		if !more {
+			return l.end(append(members[:max(1, len(members)-1)], '}'), yield)
+		}
+		if l.peek() != '"' {
+			return l.unexpected("a name")
+		}
+		quoted, err := l.value()
+		if err != nil {
+			return err
+		}
+		name, start := unquote(quoted), len(members)
+		members = append(append(members, quoted...), ':')
+		if l.peek() != ':' {
+			return l.unexpected("a colon")
+		}
+		l.pos++
+		if items := l.peek(); name == "items" && l.mayBeList(items) {
+			l.isList, members = true, members[:start]
+			if err := l.items(yield); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := l.value()
+		if err != nil {
+			return err
+		}
+		switch {
+		case value.Kind() != '"':
+		case name == "kind":
+			l.head.Kind = unquote(value)
+		case name == "apiVersion":
+			l.head.APIVersion = unquote(value)
+		}
+		members = append(append(members, value...), ',')
+	}
+}
+
+// mayBeList reports whether the member items, which begins with a byte, makes the document a List. As in kubectl, the
+// kind of a List need not end in List, and may follow the items.
+func (l *jsonList) mayBeList(items byte) bool {
+	return items == '[' && (l.head.Kind == "" || isKind(l.head.Kind)) || items == 'n' && isList(l.head.Kind)
+}
+
+// end yields the object in a document, or the items that were held.
+func (l *jsonList) end(members jsontext.Value, yield yieldFunc) error {
+	if !l.isList && l.head == (typeMeta{"v1", "List"}) { // a List without items
+		return nil
+	}
+	if !l.isList || !isList(l.head.Kind) {
+		if object, err := newObject(l.begin, members, typeMeta{}); !l.isList || err != nil {
+			return send(yield, object, err)
 		}
 	}
-	s.continued = continueOf(append(s.members[:max(1, len(s.members)-1)], '}'))
-	return Object{}, false, nil
+	l.continued = continueOf(members)
+	for _, item := range l.held {
+		if err := l.item(item.at, item.value, yield); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // continueOf returns metadata.continue of a List. The items are not part of list.
@@ -210,132 +301,60 @@ func continueOf(list jsontext.Value) string {
 	return unquote(value)
 }
 
-// item reads one item of a List, or the end of its items.
-func (s *jsonStream) item() (object Object, found bool, err error) {
-	if s.items != nil {
-		value, line, ok := s.items.next()
-		if !ok {
-			return Object{}, false, s.leaveItems()
-		}
-		s.at.Item++
-		if s.at.Line = line; s.fixed > 0 {
-			s.at.Line = s.fixed
-		}
-		if !s.once {
-			value = bytes.Clone(value)
-		}
-		if s.items.headed {
-			object, err = s.items.head.object(s.at, value, s.head.item())
-		} else {
-			object, err = newObject(s.at, value, s.head.item())
-		}
-		return s.noList(object, err)
+// items reads the items of a List, or null.
+func (l *jsonList) items(yield yieldFunc) error {
+	if l.peek() == 'n' {
+		_, err := l.value()
+		return err
 	}
-	s.lines.begun = s.lines.read
-	if s.dec.PeekKind() == ']' {
-		_, err := s.dec.ReadToken()
-		s.inItems, s.at.Item = false, 0
-		return Object{}, false, err
+	l.pos++
+	for first := true; ; first = false {
+		more, err := l.more(first, ']')
+		if err != nil || !more {
+			l.at.Item = 0
+			return err
+		}
+		l.peek()
+		l.at.Item++
+		l.mark()
+		value, err := l.value()
+		if err != nil {
+			return err
+		}
+		if err := l.item(l.at, bytes.Clone(value), yield); err != nil {
+			return err
+		}
 	}
-	value, err := s.dec.ReadValue()
-	s.at.Item++
-	if err != nil {
-		return Object{}, false, s.broken(err)
-	}
-	s.at.Line = s.lineOf(s.dec.InputOffset() - int64(len(value)))
-	object, err = newObject(s.at, value.Clone(), s.head.item())
-	return s.noList(object, err)
 }
 
-// noList returns an item. It returns an error for a List, because the items of a nested List are not searched.
-func (s *jsonStream) noList(object Object, err error) (Object, bool, error) {
-	if err == nil && isList(object.Kind) {
-		if items, _ := member(object.JSON, "items"); items != nil {
-			err = s.at.Errorf("a %s within a List: move its items to the outer List", text.Name(object.Kind))
+// item yields an item. The items of a nested List are not searched, so a nested List is an error. An item that is not
+// an object is held until the kind of the List is known.
+func (l *jsonList) item(at Origin, value jsontext.Value, yield yieldFunc) error {
+	object, err := newObject(at, value, l.head.item())
+	switch {
+	case err != nil && l.head.Kind == "":
+		l.held = append(l.held, heldItem{at, value})
+		const record = 128 // bytes of a heldItem and its allocation
+		if l.size += len(value) + record; l.size > maxJSON {
+			return &inputError{Origin: at, Err: errLongJSON}
+		}
+		return nil
+	case err == nil && isList(object.Kind):
+		if items, _ := member(value, "items"); items != nil {
+			err = at.Errorf("a %s within a List: move its items to the outer List", text.Name(object.Kind))
 		}
 	}
-	return object, err == nil, err
-}
-
-// leaveItems lets dec read the text after the items as the rest of a list. The text may be malformed.
-func (s *jsonStream) leaveItems() error {
-	rest, line, element := s.items.rest()
-	before := `{"items":[`
-	if element {
-		before += "null"
-	}
-	s.items = nil
-	s.lines = &lineReader{r: io.MultiReader(strings.NewReader(before), rest), line: line}
-	s.dec = jsontext.NewDecoder(s.lines)
-	for s.dec.InputOffset() < int64(len(before)) {
-		if _, err := s.dec.ReadToken(); err != nil {
-			return s.broken(err)
-		}
-	}
-	return nil
-}
-
-// broken ends the stream, because the text after malformed JSON cannot be trusted.
-func (s *jsonStream) broken(err error) error {
-	at := s.at
-	syntactic, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
-	if isSyntax {
-		at.Line = s.lineOf(syntactic.ByteOffset)
-	}
-	claimed := s.claimed
-	*s = *newJSONStream(strings.NewReader(""), s.at)
-	s.claimed, s.malformed = claimed, isSyntax
-	if errors.Is(err, errLongJSON) {
-		return &inputError{Origin: at, Err: errLongJSON, foreign: true}
-	}
-	_, noObject := errors.AsType[errNoObject](err)
-	return &inputError{Origin: at, Err: errors.New(describe(err)), foreign: isSyntax || noObject}
+	return send(yield, object, err)
 }
 
 // isList reports whether a kind is the kind of a list, such as List or PodList.
-func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
+func isList(kind string) bool { return isKind(kind) && strings.HasSuffix(kind, "List") }
 
-// item returns the type of the items of a list such as PodList, for items without a type. Items of kubectl's List
-// have types, so the result is empty for it.
-func (t typeMeta) item() typeMeta {
-	if kind := strings.TrimSuffix(t.Kind, "List"); kind != "" && kind != t.Kind {
-		return typeMeta{t.APIVersion, kind}
-	}
-	return typeMeta{}
-}
+// item returns the type of the items of a list such as PodList, for items without a type. Items of kubectl's List have
+// types, so they get no kind.
+func (t typeMeta) item() typeMeta { return typeMeta{t.APIVersion, strings.TrimSuffix(t.Kind, "List")} }
 
 func unquote(value jsontext.Value) string {
-	text, _ := jsontext.AppendUnquote(nil, value) // the decoder has checked it
+	text, _ := jsontext.AppendUnquote(nil, value) // it has been checked
 	return string(text)
-}
-
-// lineReader counts lines. It remembers only the line ends after the last offset that lineOf was called with.
-type lineReader struct {
-	r        io.Reader
-	read     int64
-	begun    int64 // the number of bytes read before the current object; more than maxJSON bytes after it are an error
-	line     int   // of the last offset that lineOf was called with
-	newlines []int64
-}
-
-func (l *lineReader) Read(p []byte) (int, error) {
-	if l.read-l.begun > maxJSON {
-		return 0, errLongJSON
-	}
-	n, err := l.r.Read(p)
-	for i, c := range p[:n] {
-		if c == '\n' {
-			l.newlines = append(l.newlines, l.read+int64(i))
-		}
-	}
-	l.read += int64(n)
-	return n, err
-}
-
-// lineOf returns the line of a byte. The offset must not be lower than in the previous call.
-func (l *lineReader) lineOf(offset int64) int {
-	n, _ := slices.BinarySearch(l.newlines, offset)
-	l.line += n
-	l.newlines = slices.Delete(l.newlines, 0, n)
-	return l.line
 }

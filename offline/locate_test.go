@@ -102,7 +102,7 @@ services:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if len(r.SkippedFiles) != 1 || r.SkippedFiles[0].Why != whySuite {
+	if len(r.SkippedFiles) != 1 || r.SkippedFiles[0].Why != whyForeign {
 		t.Errorf("the suite is not skipped: %+v", r.SkippedFiles)
 	}
 }

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -47,44 +48,53 @@ type header struct {
 	phase string // from the status; empty if it cannot be read
 }
 
-// newObject returns the object in value. fallback is the type of the object if value does not have a kind, like the
+// newObject returns the object in value. fallback is the type of the object if value does not have a type, like the
 // items of a PodList.
 func newObject(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	head, end, ok := scanHeader(value)
 	if !ok || jsonscan.Space(value, end) < len(value) {
 		head = header{phase: head.phase}
 		if err := json.Unmarshal(value, &head); err != nil {
-			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: true}
+			return Object{}, &inputError{Origin: at, Err: errors.New(describe(err)), foreign: at.Item == 0 && !isManifest(value)}
 		}
 	}
-	return head.object(at, value, fallback)
-}
-
-// object returns the object in value, which has this header.
-func (head *header) object(at Origin, value jsontext.Value, fallback typeMeta) (Object, error) {
 	if head.typeMeta == (typeMeta{}) {
 		head.typeMeta = fallback
 	}
-	if head.Kind == "" && isKustomization(at.File) {
-		head.typeMeta = typeMeta{"kustomize.config.k8s.io/v1beta1", "Kustomization"}
+	if at.Item == 0 && isKustomization(at.File) {
+		head.Kind = cmp.Or(head.Kind, "Kustomization")
+		head.APIVersion = cmp.Or(head.APIVersion, "kustomize.config.k8s.io/v1beta1")
 	}
-	switch {
+	foreign := at.Item == 0 && !isKind(head.Kind) && !isManifest(value)
+	wrong := ""
+	switch meta := &head.Metadata; {
 	case head.Kind == "":
-		const none = "no kind: a Kubernetes object has a kind, for example kind: Pod"
-		cases, _ := member(value, "cases")
-		return Object{}, &inputError{Origin: at, Err: errors.New(none), foreign: true, suite: cases != nil}
+		wrong = "no kind: a Kubernetes object has a kind, for example kind: Pod"
+	case foreign:
+		wrong = text.Name(head.Kind) + " is not a kind: a kind begins with a capital letter, for example kind: Pod"
 	case head.APIVersion == "":
-		return Object{}, at.Errorf("%s has no apiVersion: write it next to kind, for example apiVersion: v1",
-			text.Name(head.Kind))
+		wrong = text.Name(head.Kind) + " has no apiVersion: write it next to kind, for example apiVersion: v1"
+	default:
+		return Object{
+			Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: meta.Namespace,
+			Name: cmp.Or(meta.Name, meta.GenerateName), JSON: value, phase: head.phase,
+		}, nil
 	}
-	name := head.Metadata.Name
-	if name == "" {
-		name = head.Metadata.GenerateName
-	}
-	return Object{
-		Origin: at, APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: name,
-		JSON: value, phase: head.phase,
-	}, nil
+	return Object{}, &inputError{Origin: at, Err: errors.New(wrong), foreign: foreign}
+}
+
+// isManifest reports whether a document is meant as a manifest: it has a metadata mapping or a kind like the kinds of
+// Kubernetes. The types of other fields can be wrong.
+func isManifest(document jsontext.Value) bool {
+	metadata, _ := member(document, "metadata")
+	kind, _ := member(document, "kind")
+	return metadata.Kind() == '{' || kind.Kind() == '"' && isKind(unquote(kind))
+}
+
+// isKind reports whether a text has the form of a Kubernetes kind: a capital letter, followed by letters and digits.
+func isKind(s string) bool {
+	const capitals, others = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz0123456789"
+	return s != "" && strings.Trim(s[:1], capitals) == "" && strings.Trim(s, capitals+others) == ""
 }
 
 // maxHeader limits the text of a header in bytes. The longest name has 253 bytes. Longer headers are left to the
@@ -149,7 +159,7 @@ func (o Object) Unmarshal(into any) error {
 
 // ParseObject returns the object in a YAML document that the caller has in memory. Errors contain the origin.
 func ParseObject(at Origin, document []byte) (Object, error) {
-	data, err := yaml.YAMLToJSONStrict(document)
+	data, err := yaml.YAMLToJSON(document)
 	if err != nil {
 		return Object{}, at.Errorf("not YAML: %s", withoutGoValues(err))
 	}
@@ -163,8 +173,11 @@ func ParseJSON(at Origin, value jsontext.Value) (Object, error) {
 
 // isKustomization reports whether a file is a kustomization. A kustomization may leave out kind and apiVersion.
 func isKustomization(file string) bool {
-	name := filepath.Base(file)
-	return name == "kustomization.yaml" || name == "kustomization.yml"
+	switch filepath.Base(file) {
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		return true
+	}
+	return false
 }
 
 // String returns the object's name in the form that kubectl users know: Deployment team-a/web.
@@ -233,19 +246,31 @@ func describe(err error) string {
 		case reflect.Slice:
 			wanted = "a list"
 		}
-		return fmt.Sprintf("%s is %s, but must be %s",
-			dotted(semantic.JSONPointer), kindWord(semantic.JSONKind), wanted)
+		got, hint := kindWord(semantic.JSONKind), ""
+		if strings.HasPrefix(string(semantic.JSONPointer), "/metadata/") {
+			hint = quoteHint(wanted, got)
+		}
+		return fmt.Sprintf("%s is %s, but must be %s%s", dotted(semantic.JSONPointer), got, wanted, hint)
 	}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
-	case !ok:
-		return err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the JSON is truncated: it ends before the object does"
+	case !ok:
+		return err.Error()
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return "the field " + dotted(syntactic.JSONPointer) + " is set twice: keep one"
 	}
 	return "not JSON: " + syntactic.Err.Error()
+}
+
+// quoteHint returns advice about a value that YAML does not read as a string.
+func quoteHint(wanted, got string) string {
+	const words = ": put it in quotes, because YAML reads n, y, no, yes, off and on as booleans"
+	return map[string]string{
+		"a string, a boolean": words, "a string, true or false": words,
+		"a string, a number": ": put it in quotes",
+	}[wanted+", "+got]
 }
 
 // dotted writes a JSON Pointer in the form that Kubernetes uses for fields: spec.template.

@@ -32,10 +32,14 @@ type Options struct {
 	Operation object.Operation
 
 	Namespace string // of objects without a namespace
-	User      string // that sends the request, for rules that match by user; if it is empty, mirror Pods are left out
-	Groups    []string
-	Now       time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
-	Sets      []string  // rule sets that apply to all objects; only a cluster has the labels of namespaces
+	// NamespaceAssumed means that the user did not choose Namespace, so the report counts the objects that get it.
+	// NamespaceRequired makes them errors.
+	NamespaceAssumed, NamespaceRequired bool
+
+	User   string // that sends the request, for rules that match by user; if it is empty, mirror Pods are left out
+	Groups []string
+	Now    time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
+	Sets   []string  // rule sets that apply to all objects; only a cluster has the labels of namespaces
 	// SetsOf returns rule sets that apply to an object in addition to Sets, for callers with access to a cluster. It
 	// may be nil.
 	SetsOf func(Object) []string
@@ -59,6 +63,11 @@ type Options struct {
 // Review decides about objects. The report lists objects that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 	r := &reviewer{NewDecider(o), newCollector(&o)}
+	if o.Old != nil {
+		for _, skipped := range o.Old.skipped {
+			r.skips.AddFile(skipped)
+		}
+	}
 	decide := r.manifest
 	if o.Reviews {
 		decide = r.admissionReview
@@ -115,6 +124,12 @@ func (r *reviewer) manifest(object Object) error {
 		r.Summary.EndedPods++
 		return nil
 	}
+	if err := object.Unrendered(); err != nil {
+		return err
+	}
+	if object.Namespace == "" && r.Options.NamespaceRequired {
+		return object.failed(errors.New("it has no namespace: add -n NAMESPACE, or write metadata.namespace"))
+	}
 	a, err := r.apply(object, k)
 	if err != nil {
 		return err
@@ -122,6 +137,9 @@ func (r *reviewer) manifest(object Object) error {
 	if r.OmitsMirrorPod(a) {
 		r.Summary.MirrorPods++
 		return nil
+	}
+	if object.Namespace == "" && r.Options.NamespaceAssumed {
+		r.Summary.NoNamespace++
 	}
 	r.add(object, a)
 	return nil

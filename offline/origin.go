@@ -32,9 +32,8 @@ type inputError struct {
 	Origin
 	Err error
 
-	foreign  bool // it is about the text, which may not be meant as a manifest
-	template bool // the text that cannot be read contains template actions
-	suite    bool // it has no kind, but the cases of a test suite
+	foreign  bool // the document is not meant as a manifest
+	unparsed bool // the text is not YAML or JSON
 }
 
 // asInputError returns the inputError that an error is or wraps.

@@ -65,10 +65,13 @@ type Summary struct {
 	// PodsDenied counts workloads that are allowed with a warning, but whose Pods will be denied.
 	PodsDenied int `json:"podsDenied,omitempty"`
 
-	Warned     int `json:"warned"`     // other objects that are allowed with a warning
-	Rewritten  int `json:"rewritten"`  // images; always 0 with asExisting
-	Outside    int `json:"outside"`    // images that were not pulled from their mirror; only with asExisting
-	Skipped    int `json:"skipped"`    // objects
+	Warned    int `json:"warned"`    // other objects that are allowed with a warning
+	Rewritten int `json:"rewritten"` // images; always 0 with asExisting
+	Outside   int `json:"outside"`   // images that were not pulled from their mirror; only with asExisting
+	Skipped   int `json:"skipped"`   // objects
+	// NoNamespace counts validated objects without a namespace, if the user did not choose one for them.
+	NoNamespace int `json:"noNamespace,omitempty"`
+
 	EndedPods  int `json:"endedPods"`  // left out; only with asExisting
 	MirrorPods int `json:"mirrorPods"` // left out, because the user is unknown
 	Errors     int `json:"errors"`

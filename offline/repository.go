@@ -1,23 +1,22 @@
 package offline
 
 import (
-	"bytes"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/internal/input"
+	"github.com/evergate/evergate/internal/text"
 )
 
-// SkippedError reports that a file in a directory, or a document in it, was skipped because it does not contain a
-// whole object. Most repositories contain more than manifests. A file that is given by its path is always read.
+// SkippedError reports that a file, or some documents in it, were skipped. Most repositories contain more than
+// manifests.
 type SkippedError struct {
-	File string
+	File string // or directory, or file: 1 of 2 documents
 	Why  string
 }
 
@@ -27,21 +26,99 @@ func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
-	whyForeign  = "not manifests: they do not have a Kubernetes apiVersion or a kind"
+	whyLink     = "links to directories, which are not followed"
+	whyOther    = "not *.yaml, *.yml or *.json"
+	whyEmpty    = "empty"
+	whyForeign  = "not manifests: they do not have a metadata mapping, or a kind such as Pod"
 	whyChart    = "parts of Helm charts"
-	whySuite    = "test suites: evergate test runs them"
 	whyTemplate = "templates: render them first, for example with helm template"
 	whyPatch    = "patches and data of kustomizations: review the output of kubectl kustomize"
 )
 
-// isManifest reports whether a file in a directory has an extension that is read. A file that is given by its path may
-// have any extension.
-func isManifest(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
+// found is a file in a directory, or a directory that is skipped as a whole.
+type found struct {
+	name string // relative to the directory; the name of a directory ends in a slash
+	why  string // the reason to skip it because of its path; empty if it is read
+	err  error  // the reason why it cannot be read
+}
+
+// isManifest reports whether a file in a directory has a name that is read. A file that is given by its path may have
+// any name.
+func (f *found) isManifest() bool {
+	switch strings.ToLower(path.Ext(f.name)) {
 	case ".yaml", ".yml", ".json":
 		return true
 	}
-	return false
+	return isKustomization(f.name)
+}
+
+// list lists the files and links below dir, sorted by name, and each directory that is skipped or cannot be read.
+func list(dir *os.Root, ignore *Ignore) []found {
+	var files []found
+	patterns := ignores{flags: ignore}
+	repo := newRepository(dir)
+	_ = fs.WalkDir(dir.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		f := found{name: name, err: err}
+		switch {
+		case err != nil:
+		case entry.Name() == IgnoreFile:
+			return nil
+		case name != "." && strings.HasPrefix(entry.Name(), "."):
+			f.why = whyHidden
+		case name != "." && patterns.ignored(name, entry.IsDir()):
+			f.why = whyIgnored
+		case entry.IsDir():
+			if f.err = patterns.enter(dir, name); f.err == nil {
+				return nil
+			}
+		default:
+			f.inspect(dir, entry)
+			repo.add(name)
+		}
+		skip := error(nil)
+		if entry.IsDir() {
+			f.name, skip = f.name+"/", fs.SkipDir
+		}
+		files = append(files, f)
+		return skip
+	})
+	for i := range files {
+		if f := &files[i]; f.why == "" && f.err == nil {
+			f.why = repo.why(f.name)
+		}
+	}
+	return files
+}
+
+// inspect sets why or err of a file or a link that is not read.
+func (f *found) inspect(dir *os.Root, entry fs.DirEntry) {
+	toDir := false
+	if entry.Type()&fs.ModeSymlink != 0 {
+		toDir, f.err = input.Link(dir, f.name)
+	}
+	switch {
+	case toDir:
+		f.why = whyLink
+	case f.err == nil && !f.isManifest():
+		f.why = whyOther
+	}
+}
+
+// found reads a file of a directory.
+func (in reader) found(dir *os.Root, f *found, yield yieldFunc) bool {
+	name := text.Path(filepath.Join(dir.Name(), filepath.FromSlash(f.name)))
+	if strings.HasSuffix(f.name, "/") {
+		name += "/"
+	}
+	if f.why != "" {
+		return yield(Object{}, &SkippedError{name, f.why})
+	}
+	var file *os.File
+	err := f.err
+	if err == nil {
+		file, err = input.OpenIn(dir, f.name)
+	}
+	return in.file(name, file, err, yield)
 }
 
 // repository classifies the files of a directory by their names and by the kustomizations next to them.
@@ -64,10 +141,10 @@ func newRepository(root *os.Root) *repository {
 
 // add records a file if it describes other files. The name is relative to the root.
 func (r *repository) add(name string) {
-	switch path.Base(name) {
-	case "Chart.yaml":
+	if path.Base(name) == "Chart.yaml" {
 		r.charts[path.Dir(name)] = true
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+	}
+	if isKustomization(name) {
 		r.addKustomization(name)
 	}
 }
@@ -123,109 +200,17 @@ func (r *repository) addKustomization(name string) {
 
 // why returns the reason to skip a file, or an empty string if it is read.
 func (r *repository) why(name string) string {
+	chart := path.Dir(name)
+	for !r.charts[chart] && chart != "." {
+		chart = path.Dir(chart)
+	}
 	switch {
-	case r.templates:
-		return whyTemplate
 	case r.parts[name]:
 		return whyPatch
-	}
-	for chart := path.Dir(name); ; chart = path.Dir(chart) {
-		if r.charts[chart] {
-			relative := strings.TrimPrefix(name, chart+"/")
-			switch first, _, deeper := strings.Cut(relative, "/"); {
-			case deeper && first == "templates":
-				return whyTemplate
-			case !deeper && (first == "Chart.yaml" || isValues(first)), first == "ci" && isValues(path.Base(name)):
-				return whyChart
-			}
-			return ""
-		}
-		if chart == "." || chart == "/" {
-			return ""
-		}
-	}
-}
-
-// isValues reports whether a file has a name that is common for Helm values: values.yaml, values-prod.yaml,
-// prod-values.yaml, prod.values.yaml.
-func isValues(name string) bool {
-	base := strings.ToLower(path.Base(filepath.ToSlash(name)))
-	stem := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")
-	return strings.HasPrefix(stem, "values") || strings.HasSuffix(stem, "values")
-}
-
-// isSuite reports whether a file has the name of a test suite of evergate test. Suites are often next to policies.
-func isSuite(name string) bool {
-	name = strings.ToLower(name)
-	return strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "_test.yml")
-}
-
-// foreign collects the errors about the text of a file in a directory. If an object in the file has an apiVersion or
-// a kind, the file is meant as a manifest and the errors are reported. Otherwise the file is skipped.
-type foreign struct {
-	errs  []error
-	suite bool
-}
-
-// take stores an error about the text of a file. It reports whether err is such an error.
-func (f *foreign) take(err error) bool {
-	in, ok := asInputError(err)
-	if !ok || !in.foreign {
-		return false
-	}
-	f.errs, f.suite = append(f.errs, err), f.suite || in.suite
-	return true
-}
-
-// why returns the reason to skip the file.
-func (f *foreign) why(name string) string {
-	switch {
-	case isValues(name):
+	case r.templates, r.charts[chart] && strings.HasPrefix(strings.TrimPrefix(name, chart+"/"), "templates/"):
+		return whyTemplate
+	case r.charts[chart] && strings.Contains(path.Base(name), "values"): // values can have a metadata mapping
 		return whyChart
-	case f.suite && isSuite(name):
-		return whySuite
 	}
-	return whyForeign
-}
-
-// The expressions match the fields in the places in which people and programs write them.
-var (
-	yamlClaim = regexp.MustCompile(`(?m)^(?:---[ \t]+)?(?:\{[ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	// indentedClaim matches a first field that is indented, as in a file whose lines are all indented, or in a list.
-	indentedClaim = regexp.MustCompile(
-		`\A(?:\s*#.*\n|\s*\n|---\s*\n)*[ \t]*(?:-[ \t]+|[ \t])["']?(?:apiVersion|kind)["']?[ \t]*:`)
-	jsonClaim = regexp.MustCompile(`\A\s*(?:\[\s*)?\{\s*"(?:apiVersion|kind)"\s*:`)
-	// memberLine matches a line that begins with a member of a JSON object.
-	memberLine = regexp.MustCompile(`(?m)^([ \t]*)"((?:[^"\\]|\\.)*)"\s*:`)
-)
-
-// claimsKind reports whether a text that cannot be decoded has the apiVersion or the kind of a Kubernetes object, or is
-// a list of such objects. In JSON, the fields are members of the outer object if they are indented like its first
-// member.
-func claimsKind(text []byte) bool {
-	if yamlClaim.Match(text) || indentedClaim.Match(text) || jsonClaim.Match(text) {
-		return true
-	}
-	if begin := bytes.TrimSpace(text); len(begin) == 0 || begin[0] != '{' && begin[0] != '[' {
-		return false
-	}
-	members := memberLine.FindAllSubmatch(text, -1)
-	return slices.ContainsFunc(members, func(m [][]byte) bool {
-		name := string(m[2])
-		return bytes.Equal(m[1], members[0][1]) && (name == "apiVersion" || name == "kind")
-	})
-}
-
-var (
-	// helmAction matches actions that only Helm templates contain.
-	helmAction = regexp.MustCompile(`\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\b(?:include|tpl) )`)
-	// bareAction matches an action at the beginning of a line or value, which changes the meaning of the YAML. It
-	// does not match quoted actions and actions with Prometheus variables, because these are values in the files of
-	// Alertmanager and Prometheus.
-	bareAction = regexp.MustCompile(`(?m)^[ \t-]*(?:[\w./-]+:[ \t]+)?\{\{-?[ \t]*(?:[^$ \t]|\$[^lve])`)
-)
-
-// isTemplate reports whether a text that is not YAML is a template of manifests.
-func isTemplate(data []byte) bool {
-	return helmAction.Match(data) || claimsKind(data) && bareAction.Match(data)
+	return ""
 }

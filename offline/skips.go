@@ -26,8 +26,7 @@ type Skips struct {
 	Objects []Skipped
 	Files   []SkippedFiles
 
-	at   map[skipKey]int // the index in Objects
-	seen map[SkippedError]bool
+	at map[skipKey]int // the index in Objects
 }
 
 type skipKey struct{ kind, why string }
@@ -124,15 +123,8 @@ func (s *Skips) Add(o Object, why string) {
 	}
 }
 
-// AddFile adds a file that was not read. A file with several documents counts once.
+// AddFile adds a file that was not read.
 func (s *Skips) AddFile(e *SkippedError) {
-	if s.seen == nil {
-		s.seen = map[SkippedError]bool{}
-	}
-	if s.seen[*e] {
-		return
-	}
-	s.seen[*e] = true
 	i := slices.IndexFunc(s.Files, func(f SkippedFiles) bool { return f.Why == e.Why })
 	if i < 0 {
 		i = len(s.Files)

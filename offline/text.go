@@ -34,6 +34,8 @@ func (o TextOptions) lists(r *Result) bool {
 	return !o.OnlyFailures || r.Decision != Allowed || o.Warnings && r.Warns()
 }
 
+const noNamespace = " objects without a namespace, validated in the namespace default: %d; set the namespace with -n\n"
+
 // WriteText writes the report for users with a single Write.
 func (r *Report) WriteText(to io.Writer, o TextOptions) error {
 	_, err := to.Write(r.text(o))
@@ -78,6 +80,9 @@ func (r *Report) text(o TextOptions) []byte {
 	}
 	if len(r.NotServed) > 0 {
 		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
+	}
+	if r.Summary.NoNamespace > 0 {
+		w.WriteString(w.colors.Warn("note:") + fmt.Sprintf(noNamespace, r.Summary.NoNamespace))
 	}
 	validated := text.Count(r.Summary.Validated, "object") + " validated against policy " + r.Policy.Hash
 	w.WriteString(validated + r.Summary.text(r.AsExisting) + "\n")

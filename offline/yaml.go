@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -22,69 +20,43 @@ const maxYAML = 32 << 20
 
 // yamlStream reads the objects of YAML text. A document contains one object or a List.
 type yamlStream struct {
-	split    yamlSplitter
-	at       Origin
-	document *jsonStream // that is being read
-	claimed  bool        // a document before it has an apiVersion or a kind
+	split yamlSplitter
+	at    Origin
+	nulls int // how many of the documents are null; kubectl skips them
 }
 
 func newYAMLStream(r io.Reader, at Origin) *yamlStream {
-	return &yamlStream{
-		split: yamlSplitter{r: bufio.NewReader(r)}, at: at, document: newJSONStream(strings.NewReader(""), at),
-	}
+	return &yamlStream{split: yamlSplitter{r: bufio.NewReader(r)}, at: at}
 }
 
-func (s *yamlStream) documents() int { return s.at.Document }
+func (s *yamlStream) documents() int { return s.at.Document - s.nulls }
 
-func (s *yamlStream) claims() bool { return s.claimed || s.document.claimed }
-
-// mayClaim returns false, because claims considers documents that are not YAML.
-func (s *yamlStream) mayClaim([]byte) bool { return false }
-
-// next returns the next object, or io.EOF. An error leaves out one document or item.
-func (s *yamlStream) next() (Object, error) {
+// each yields the objects. An error leaves out one document or item. As in kubectl, the last of several equal keys of a
+// mapping counts, and a merge key replaces the keys before it.
+func (s *yamlStream) each(yield yieldFunc) bool {
 	for {
-		object, err := s.document.next()
-		if err != io.EOF { //nolint:errorlint // next promises io.EOF itself
-			return object, err
-		}
 		doc, err := s.split.next()
-		if err == io.EOF { //nolint:errorlint // likewise
-			return Object{}, err
+		if err == io.EOF { //nolint:errorlint // next promises io.EOF itself
+			return true
 		}
 		s.at.Document, s.at.Line = s.at.Document+1, doc.line
+		var data []byte
 		if err != nil {
-			s.claimed = s.claims() || claimsKind(doc.text)
 			err = s.at.fileError(err)
-			if in, ok := asInputError(err); ok {
-				in.foreign = errors.Is(err, errLongYAML)
-			}
-			return Object{}, err
+		} else if data, err = yaml.YAMLToJSON(doc.text); err != nil {
+			err = s.at.documentError(doc, err)
 		}
-		data, err := yaml.YAMLToJSONStrict(doc.text)
-		if err != nil {
-			s.claimed = s.claims() || claimsKind(doc.text)
-			return Object{}, s.at.documentError(doc, err)
+		if string(data) == "null" {
+			s.nulls++
+			continue
 		}
-		s.claimed = s.claims()
-		s.document = newJSONStream(bytes.NewReader(data), s.at)
-		s.document.at.Document-- // the stream counts the document again
-		s.document.fixed = doc.line
-	}
-}
-
-// documentError returns an error about a document that is not YAML. For a template, the error includes a hint to
-// render it.
-func (o Origin) documentError(doc yamlDocument, err error) error {
-	err = o.yamlError(doc, err)
-	if in, ok := asInputError(err); ok {
-		in.foreign = true
-		if isTemplate(doc.text) {
-			in.template = true
-			in.Err = fmt.Errorf("%w; it contains {{, like a template: render it first, for example with helm template", in.Err)
+		json := newJSONStream(bytes.NewReader(data), s.at)
+		json.at.Document-- // the stream counts the document again
+		json.fixed = doc.line
+		if err != nil && !yield(Object{}, err) || err == nil && !json.each(yield) {
+			return false
 		}
 	}
-	return err
 }
 
 // withoutGoValues returns the message of an error of the YAML library, which prints some keys as values of Go.
@@ -93,30 +65,23 @@ func withoutGoValues(err error) string {
 	if strings.Contains(message, "invalid map key") || strings.Contains(message, "unsupported map key") {
 		return "a key is a mapping or a list, but must be a string"
 	}
-	return message
+	return text.Truncate(message, 2*text.Short)
 }
 
-// yamlErrorLine matches the first line number in an error of the YAML library, and the text after it.
-var yamlErrorLine = regexp.MustCompile(`line (\d+): (.*)`)
-
-// yamlError returns an error of the YAML library with the line in the file. The library counts lines from the
-// beginning of the document. For a syntax error, it returns the line at which the surrounding collection begins, so
-// the more precise policy.SyntaxError is used if it finds an error.
-func (o Origin) yamlError(doc yamlDocument, err error) error {
-	syntax := policy.SyntaxError(policy.File{Data: doc.text, Lines: doc.line - 1})
-	if syntax != nil {
+// documentError returns an error about a document that is not YAML. For a template, it includes a hint. The line of a
+// syntax error is from policy.SyntaxError, because the library returns the line of the collection around it.
+func (o Origin) documentError(doc yamlDocument, err error) error {
+	message := withoutGoValues(err)
+	if syntax := policy.SyntaxError(policy.File{Data: doc.text, Lines: doc.line - 1}); syntax != nil {
 		p := policy.Problems(syntax)[0]
-		if message, ok := strings.CutPrefix(p.Message, "not valid YAML: "); ok {
-			o.Line = p.Line
-			return o.Errorf("not YAML: %s", message)
+		if precise, ok := strings.CutPrefix(p.Message, "not valid YAML: "); ok { // and not the limits of a policy
+			o.Line, message = p.Line, precise
 		}
 	}
-	message := withoutGoValues(err)
-	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
-		n, _ := strconv.Atoi(m[1]) // the pattern matches only digits
-		o.Line, message = o.Line+n-1, m[2]
+	if hasAction(doc.text) {
+		message += "; it contains {{, like a template: render it first, for example with helm template"
 	}
-	return o.Errorf("not YAML: %s", message)
+	return &inputError{Origin: o, Err: errors.New("not YAML: " + message), unparsed: true}
 }
 
 // yamlSplitter splits a YAML file into its documents. A line that begins with --- begins a document and belongs to

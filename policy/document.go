@@ -68,7 +68,11 @@ func (d *document) Validate() error {
 func (d *document) merge(dec *strict.Decoder, f File) {
 	for doc := range dec.Documents(f.source()) {
 		if kind, at := doc.Text("kind"); kind != "" && kind != fileKind {
-			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s", text.Name(kind), fileKind)
+			hint := ""
+			if near := text.Nearest(text.Truncate(kind, text.Short), []string{fileKind, "ConfigMap"}); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			dec.Errors().Errorf(f.source().Pos(at.Line, at.Column), "kind %s is not an %s%s", text.Name(kind), fileKind, hint)
 			continue
 		}
 		var part document

@@ -28,6 +28,9 @@ type File struct {
 	// Lines is the number of lines in the file before Data. Columns is the number of characters before each line of Data.
 	// They are not zero if the policy is a block in a manifest. Positions in errors include them.
 	Lines, Columns int
+	// Problems are mistakes around Data, with which the policy does not load. Warnings are added to the warnings of the
+	// policy.
+	Problems, Warnings []Problem
 }
 
 // isSuite reports whether a file is a test suite. A test suite may be in the same directory as a policy, and is not
@@ -77,6 +80,9 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 	var all document
 	if errs.Len() == 0 {
 		for _, f := range files {
+			for _, p := range f.Problems {
+				errs.Errorf(p.pos(), "%s", p.Message)
+			}
 			all.merge(d, f)
 		}
 	}
@@ -92,6 +98,11 @@ func LoadWithin(ctx context.Context, limits Limits, files ...File) (*Policy, err
 		return nil, errStopped(ctx)
 	case errs.Len() > 0:
 		return nil, hintTemplates(errs.Errors(), files)
+	}
+	for _, f := range files {
+		for _, w := range f.Warnings {
+			p.warnings = append(p.warnings, w.pos().Errorf("%s", w.Message))
+		}
 	}
 	p.hash = hash(files)
 	for _, in := range p.sets {

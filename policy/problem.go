@@ -24,6 +24,10 @@ func Problems(err error) []Problem {
 	return []Problem{{Message: err.Error()}}
 }
 
+func (p *Problem) pos() strict.Pos {
+	return strict.Pos{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path}
+}
+
 func problemsOf(errs strict.Errors) []Problem {
 	problems := make([]Problem, len(errs))
 	for i, e := range errs {

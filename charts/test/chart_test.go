@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -285,39 +286,68 @@ func anyGroup(some []setting) bool {
 	return off < 4
 }
 
-// TestEveryValueIsCompared checks that each value in the schema is in a comparison.
+// property is a part of values.schema.json.
+type property struct {
+	Properties map[string]*property `json:"properties"`
+	Others     any                  `json:"additionalProperties"`
+}
+
+// TestEveryValueIsCompared checks that values.yaml, the schema and the comparisons have the same values.
 func TestEveryValueIsCompared(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	c, err := loader.Load(chart)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var schema map[string]any
-	if err := json.Unmarshal(data, &schema); err != nil {
+	var schema property
+	if err := json.Unmarshal(c.Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	compared := map[string]bool{"global": true}
+	delete(schema.Properties, "global") // Helm sets it in a chart that contains this chart
+	compared := map[string]any{}
 	for _, s := range settings() {
 		var v map[string]any
 		if err := yaml.Unmarshal([]byte(s.values), &v); err != nil {
 			t.Fatal(err)
 		}
-		for name, content := range v {
-			inner, _ := content.(map[string]any)
-			compared[name] = true
-			for key := range inner {
-				compared[name+"."+key] = true
-			}
+		merge(compared, v)
+	}
+	check(t, "", &schema, c.Values, compared)
+	if tag := c.Values["image"].(map[string]any)["tag"]; tag != c.Metadata.AppVersion || tag != "v"+c.Metadata.Version {
+		t.Errorf("image.tag is %v, and Chart.yaml has %s and %s", tag, c.Metadata.AppVersion, c.Metadata.Version)
+	}
+}
+
+// check compares the names in an object of the schema with the names in values.yaml and in the comparisons.
+func check(t *testing.T, path string, schema *property, values, compared map[string]any) {
+	t.Helper()
+	if schema.Others != false {
+		t.Errorf("the schema accepts any value in %q", path)
+	}
+	for name := range values {
+		if schema.Properties[name] == nil {
+			t.Errorf("the schema does not have %s%s", path, name)
 		}
 	}
-	for name, property := range schema["properties"].(map[string]any) {
-		inner, _ := property.(map[string]any)["properties"].(map[string]any)
-		for key := range inner {
-			if !compared[name+"."+key] {
-				t.Errorf("no comparison sets %s.%s", name, key)
-			}
+	for name, inner := range schema.Properties {
+		if values[name] == nil || compared[name] == nil {
+			t.Errorf("values.yaml or the comparisons do not have %s%s", path, name)
+		} else if inner.Properties != nil {
+			check(t, path+name+".", inner, values[name].(map[string]any), compared[name].(map[string]any))
 		}
-		if !compared[name] {
-			t.Errorf("no comparison sets %s", name)
+	}
+}
+
+// TestForbidden checks that the templates do not contain caBundle, which cert-manager's injector writes, or a feature
+// of Helm that reads from the cluster or needs more permissions.
+func TestForbidden(t *testing.T) {
+	c, err := loader.Load(chart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forbidden := regexp.MustCompile(`caBundle|\blookup\b|helm\.sh/hook|\.Capabilities`)
+	for _, f := range c.Templates {
+		if found := forbidden.Find(f.Data); found != nil {
+			t.Errorf("%s contains %s", f.Name, found)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func newApply(a *app) *cobra.Command {
 	var f applyFlags
 	var file string
 	c := &cobra.Command{
-		Use:   "apply -f POLICY",
+		Use:   "apply POLICY",
 		Short: "Apply a policy and wait until every replica uses it",
 		Long: `Apply checks the policy and reports the changes for the objects in the cluster. It asks for confirmation if
 objects would be newly denied. It replaces the policy with server-side apply, and keeps the previous policy as a
@@ -70,14 +70,11 @@ If the cluster has native policies and neither webhooks nor a Deployment of repl
 Apply does not change anything if the webhooks call another namespace than --evergate-namespace.
 
 Apply does not change a ConfigMap that Argo CD or Flux manages, because they would undo the change.`,
-		Example: `  kubectl evergate apply -f policy.yaml
-  kubectl evergate apply -f policies/ --yes --timeout 30s`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if file == "" {
-				return errors.New("no policy: add it with -f FILE, -f DIRECTORY or -f - for stdin")
-			}
-			files, err := a.readPolicy(c.Context(), file)
+		Example: `  kubectl evergate apply policy.yaml
+  kubectl evergate apply policies/ --yes --timeout 30s`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			files, err := a.readPolicy(c.Context(), append(args, file)...)
 			if err != nil {
 				return err
 			}

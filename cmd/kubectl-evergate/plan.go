@@ -31,7 +31,7 @@ type planFlags struct {
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
-		Use:   "plan -f POLICY",
+		Use:   "plan POLICY",
 		Short: "Show which objects in the cluster a policy would decide differently",
 		Long: `Plan compares a policy with the policy in the ConfigMap, like evergate plan, for each object in the cluster of
 a supported kind. It includes workloads with their Pod templates, but not the custom resources in the templates block of
@@ -43,8 +43,8 @@ webhooks, no native policy. Rule sets apply to objects in the namespaces that th
 rewritten, plan uses the original images in their annotation, which tenants may write.
 
 Exit code 1 means that objects would be newly denied.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.planCommand(c.Context(), &f) },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return a.planCommand(c.Context(), &f, args) },
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - (stdin)")
@@ -54,11 +54,8 @@ Exit code 1 means that objects would be newly denied.`,
 	return c
 }
 
-func (a *app) planCommand(ctx context.Context, f *planFlags) error {
-	if f.file == "" {
-		return errors.New("no policy: add it with -f FILE, -f DIRECTORY or -f - for stdin")
-	}
-	files, err := a.readPolicy(ctx, f.file)
+func (a *app) planCommand(ctx context.Context, f *planFlags, args []string) error {
+	files, err := a.readPolicy(ctx, append(args, f.file)...)
 	if err != nil {
 		return err
 	}

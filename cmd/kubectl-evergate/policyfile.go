@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/offline"
@@ -14,19 +16,20 @@ import (
 // messages.
 const maxPolicyInput = 16 << 20
 
-// readPolicy reads the policy at path: a file, a directory, or - for standard input. The manifest of a ConfigMap is
-// an error, because kubectl can apply it.
-func (a *app) readPolicy(ctx context.Context, path string) ([]policy.File, error) {
+// readPolicy reads the policy at the only path that is not empty: a file, a directory, or - for standard input. The
+// manifest of a ConfigMap is an error, because kubectl can apply it.
+func (a *app) readPolicy(ctx context.Context, paths ...string) ([]policy.File, error) {
+	paths = slices.DeleteFunc(paths, func(path string) bool { return path == "" })
+	if len(paths) != 1 {
+		return nil, errors.New("name one policy: a file, a directory or - for stdin")
+	}
+	path := paths[0]
 	files, err := a.readFiles(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	inside, err := policystore.Unwrap(files)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range inside {
-		if i >= len(files) || f.Name != files[i].Name || f.Lines > 0 {
+	for i, f := range policystore.Unwrap(files) {
+		if i >= len(files) || f.Name != files[i].Name || f.Lines > 0 || len(f.Problems) > 0 {
 			return nil, fmt.Errorf("%s is the manifest of a ConfigMap: use the policy file itself", path)
 		}
 	}

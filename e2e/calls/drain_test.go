@@ -2,10 +2,11 @@ package calls
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ type series struct {
 	Lost      int64          `json:"lost"`
 	Seconds   float64        `json:"seconds"`
 	Rollovers []float64      `json:"rollovers"` // the times of SIGTERM, in seconds
-	LostAt    map[string]int `json:"lostAt"`    // lost calls, by the second at which their step begins
+	LostAt    [][2]float64   `json:"lostAt"`    // the second at which a step begins, and the number of lost calls
 	Reasons   map[string]int `json:"reasons"`
 }
 
@@ -32,7 +33,6 @@ type recording struct {
 	Rate     int      `json:"burstsPerSecond"`
 	Burst    int      `json:"burst"`
 	Lag      float64  `json:"lagSeconds"`
-	Sleep    float64  `json:"preStopSeconds"`
 	Step     float64  `json:"stepSeconds"`
 	Runs     []series `json:"runs"`
 }
@@ -40,7 +40,7 @@ type recording struct {
 const (
 	pace    = 10                     // bursts per second
 	lag     = 500 * time.Millisecond // until nodes have removed an endpoint
-	preStop = 2 * time.Second        // a sleep in the preStop hook
+	preStop = 2 * time.Second        // a sleep in the preStop hook, which the picture mentions
 	step    = 250 * time.Millisecond // of a recording
 )
 
@@ -48,23 +48,22 @@ const (
 // controller-runtime. With EVERGATE_PICTURES it writes the lost calls over time to rollover.json in this directory.
 func TestDrainOverTime(t *testing.T) {
 	r := recording{
-		Command: "make record-pictures", Rate: pace, Burst: rollover.Burst, Lag: lag.Seconds(), Sleep: preStop.Seconds(),
-		Step: step.Seconds(),
+		Command: "make record-pictures", Rate: pace, Burst: rollover.Burst, Lag: lag.Seconds(), Step: step.Seconds(),
 	}
 	directory := os.Getenv("EVERGATE_PICTURES")
 	if testing.Short() {
 		t.Skip("it takes a minute, and TestRollOver checks the same promise")
 	}
-	const rollovers, between = 5, int64(4 * pace * rollover.Burst) // calls between two rollovers
+	const ours, rollovers, between = "Evergate", 5, int64(4 * pace * rollover.Burst) // calls between two rollovers
 	for _, run := range []struct {
 		name string
 		rollover.Options
 		control bool // calls must be lost
 	}{
-		{"evergate", rollover.Options{Binary: product(t), Args: rollover.Drained()}, false},
-		{"evergate without drain", rollover.Options{Binary: product(t), Args: rollover.Undrained()}, true},
-		{"peer", rollover.Options{}, true},
-		{"peer with preStop", rollover.Options{PreStop: preStop}, false},
+		{ours, rollover.Options{Binary: product(t), Args: rollover.Drained()}, false},
+		{"Evergate without its drain", rollover.Options{Binary: product(t), Args: rollover.Undrained()}, true},
+		{"Webhook that uses controller-runtime", rollover.Options{}, true},
+		{"The same webhook, with a preStop sleep of 2 s", rollover.Options{PreStop: preStop}, false},
 	} {
 		run.Rate, run.Lag = pace, lag
 		if run.Binary == "" {
@@ -76,7 +75,7 @@ func TestDrainOverTime(t *testing.T) {
 		if run.control && s.Lost == 0 {
 			t.Errorf("%s: no call was lost, so this test cannot detect a loss", s.Name)
 		}
-		if run.name == "evergate" && s.Lost > 0 {
+		if run.name == ours && s.Lost > 0 {
 			t.Errorf("%s: calls were lost", s.Name)
 		}
 		r.Runs = append(r.Runs, s)
@@ -139,10 +138,13 @@ func newSeries(report client.Report, rollovers []time.Time) series {
 	since := func(at time.Time) float64 { return at.Sub(report.Begun).Round(time.Millisecond).Seconds() }
 	s := series{
 		Calls: report.Calls, Lost: report.Failures, Seconds: since(report.Ended), Reasons: map[string]int{},
-		LostAt: map[string]int{},
 	}
+	lost := map[float64]float64{}
 	for _, at := range report.Lost {
-		s.LostAt[fmt.Sprintf("%.2f", at.Sub(report.Begun).Truncate(step).Seconds())]++
+		lost[at.Sub(report.Begun).Truncate(step).Seconds()]++
+	}
+	for _, begin := range slices.Sorted(maps.Keys(lost)) {
+		s.LostAt = append(s.LostAt, [2]float64{begin, lost[begin]})
 	}
 	for _, at := range rollovers {
 		s.Rollovers = append(s.Rollovers, since(at))

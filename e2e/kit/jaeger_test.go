@@ -22,9 +22,9 @@ transformers: [../../kustomize/wiring]`))
 // TestJaegerVersions checks that the manifests have Jaeger 2, and as an alternative Jaeger 1, which the tests of traces
 // use. Each needs a configuration that the other does not understand.
 func TestJaegerVersions(t *testing.T) {
-	tested := regexp.MustCompile(`jaegertracing/jaeger v(\S+)`).FindSubmatch(readFile(t, root+"/e2e/jaeger/go.mod"))
+	tested := regexp.MustCompile(`jaegertracing/jaeger v(\S+)`).FindSubmatch(readFile(t, root+"/tools/jaeger/go.mod"))
 	if tested == nil {
-		t.Fatal("e2e/jaeger/go.mod does not contain Jaeger")
+		t.Fatal("tools/jaeger/go.mod does not contain Jaeger")
 	}
 	type configured struct {
 		Image, Ready string

@@ -3,6 +3,7 @@ package kit
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -73,7 +74,8 @@ const fullGolden = "fail-open"
 func TestGolden(t *testing.T) {
 	base := read(t).render(t, "kustomize/overlays/"+fullGolden)
 	eachOverlay(t, func(t *testing.T, k *Kit, dir string) {
-		file, got := filepath.Join("testdata", path.Base(dir)+".golden.diff"), diffOf(t, base, k.render(t, dir))
+		got := diffOf(t, base, k.render(t, dir))
+		file := filepath.Join("testdata", path.Base(dir)+".golden.diff")
 		if path.Base(dir) == fullGolden {
 			file, got = filepath.Join("testdata", fullGolden+".golden.yaml"), string(base)
 		}
@@ -92,17 +94,84 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// diffOf returns the lines that differ between two outputs. It does not contain line numbers, so a change of one object
-// does not affect other parts of the diff.
+// manifest is an object of an overlay.
+type manifest struct{ name, text string }
+
+// manifests returns the objects of a stream. It removes the expressions of exported policies, because the tests of
+// offline/export/equivalence compare their decisions, and offline/export/testdata contains them.
+func manifests(t *testing.T, stream []byte) []manifest {
+	t.Helper()
+	var all []manifest
+	for document := range strings.SplitSeq(strings.TrimSuffix(string(stream), "\n"), "\n---\n") {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatal(err)
+		}
+		metadata, kind := object["metadata"].(map[string]any), object["kind"].(string)
+		m := manifest{fmt.Sprintf("%s %v", kind, metadata["name"]), document + "\n"}
+		if strings.HasSuffix(kind, "AdmissionPolicy") && strings.Contains(document, "component: backstop\n") {
+			for _, field := range []string{"matchConditions", "mutations", "validations", "variables"} {
+				delete(object["spec"].(map[string]any), field)
+			}
+			text, err := yaml.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.text = string(text)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// diffOf returns the objects that differ between two outputs: the names of the removed ones, the added ones, and the
+// lines that differ in the others. It does not contain line numbers, so a change of one object does not affect other
+// parts of the diff.
 func diffOf(t *testing.T, from, to []byte) string {
 	t.Helper()
-	diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: difflib.SplitLines(string(from)), B: difflib.SplitLines(string(to)), Context: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
+	var out strings.Builder
+	was, is := manifests(t, from), manifests(t, to)
+	find := func(all []manifest, name string) int {
+		return slices.IndexFunc(all, func(m manifest) bool { return m.name == name })
 	}
-	return regexp.MustCompile(`(?m)^@@ .* @@$`).ReplaceAllString(diff, "@@")
+	for _, m := range was {
+		if find(is, m.name) < 0 {
+			out.WriteString("- " + m.name + "\n")
+		}
+	}
+	for _, m := range is {
+		at := find(was, m.name)
+		if at < 0 {
+			out.WriteString("+ " + m.name + "\n" + m.text)
+			continue
+		}
+		diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+			A: difflib.SplitLines(was[at].text), B: difflib.SplitLines(m.text), Context: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff != "" {
+			out.WriteString("~ " + m.name + "\n")
+			writeHunks(&out, regexp.MustCompile(`(?m)^@@ .* @@\n`).Split(diff, -1)[1:])
+		}
+	}
+	return out.String()
+}
+
+// writeHunks writes the parts of a diff. It writes equal parts once with their number, such as the same change of all
+// webhooks.
+func writeHunks(out *strings.Builder, hunks []string) {
+	times := map[string]int{}
+	for _, hunk := range hunks {
+		times[hunk]++
+	}
+	for _, hunk := range hunks {
+		if times[hunk] > 0 {
+			fmt.Fprintf(out, "@@ %d×\n%s", times[hunk], hunk)
+			times[hunk] = 0
+		}
+	}
 }
 
 // TestNamespace adds an overlay with one field to each of the others. The other namespace must appear wherever the

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -31,11 +32,29 @@ func Open(name string) (*os.File, error) {
 func OpenIn(dir *os.Root, name string) (*os.File, error) {
 	return regular(name, false, func(flag int) (*os.File, error) {
 		file, err := dir.OpenFile(name, flag, 0)
-		if err != nil && strings.HasSuffix(err.Error(), "path escapes from parent") { // package os exports no such error
-			err = &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
-		}
-		return file, err
+		return file, outside(name, err)
 	})
+}
+
+// Link reports whether a symbolic link in a directory leads to a directory. A link that leads nowhere, or to a
+// directory outside, is an error of type *fs.PathError.
+func Link(dir *os.Root, name string) (toDir bool, err error) {
+	info, err := dir.Stat(name)
+	if err == nil {
+		return info.IsDir(), nil
+	}
+	if target, failed := os.Stat(filepath.Join(dir.Name(), name)); failed == nil && !target.IsDir() {
+		return false, nil // OpenIn does not open it
+	}
+	return false, outside(name, err)
+}
+
+// outside returns the error for a path that leads out of a directory, and any other error unchanged.
+func outside(name string, err error) error {
+	if err != nil && strings.HasSuffix(err.Error(), "path escapes from parent") { // package os exports no such error
+		return &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
+	}
+	return err
 }
 
 // Read returns the content of a file that Open accepts. More than limit bytes are an error.

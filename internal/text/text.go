@@ -119,7 +119,7 @@ func Printable(s string, max int) string {
 // prefix returns at most n bytes of s. It never splits a rune.
 func prefix(s string, n int) string {
 	n = max(n, 0)
-	for end := n; end > n-utf8.UTFMax && end > 0; end-- {
+	for end := n; end > n-utf8.UTFMax && end >= 0; end-- {
 		if utf8.RuneStart(s[end]) {
 			return s[:end]
 		}

@@ -37,6 +37,10 @@ func TestTruncate(t *testing.T) {
 		{"abcde", 4, "a…"},
 		{"aäbcde", 5, "a…"},
 		{"aäbcde", 6, "aä…"},
+		{"日本語", 4, "…"},
+		{"日本語", 5, "…"},
+		{"日本語", 6, "日…"},
+		{"\x80\x80\x80\x80\x80", 4, "\x80…"},
 	} {
 		if got := Truncate(c.s, c.max); got != c.want {
 			t.Errorf("Truncate(%q, %d) = %q, want %q", c.s, c.max, got, c.want)

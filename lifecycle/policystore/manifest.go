@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,27 +20,41 @@ import (
 
 // Unwrap replaces each file that contains the manifest of a ConfigMap by the policy files in that ConfigMap, in the
 // order of their keys. The ConfigMap may be the only document, one of several, or an item of a List. If a key is
-// written as a block (policy.yaml: |), positions in its errors are positions in the manifest. A manifest that is not
-// valid YAML is an error with line and column.
-func Unwrap(files []policy.File) ([]policy.File, error) {
+// written as a block (policy.yaml: |), positions in its errors are positions in the manifest. The mistakes in a
+// manifest are in a file with its name. A file can have a warning about the limits of the ConfigMap.
+func Unwrap(files []policy.File) []policy.File {
 	var all []policy.File
+	plain := map[string]any{} // the data of the ConfigMap for files without a manifest
 	for _, f := range files {
-		m := manifest{File: f}
-		switch err := m.read(); {
-		case err != nil:
-			return nil, err
+		m := manifest{File: policy.File{Name: f.Name, Data: f.Data}}
+		m.read()
+		switch {
 		case !m.isManifest:
+			plain[filepath.Base(f.Name)] = string(f.Data)
 			all = append(all, f)
-		case len(m.keys) == 0:
-			return nil, fmt.Errorf("%s: no key of the ConfigMap ends in .yaml or .yml", f.Name)
-		default:
-			slices.SortStableFunc(m.keys, func(a, b key) int { return cmp.Compare(a.name, b.name) })
-			for _, k := range m.keys {
-				all = append(all, k.file)
+			continue
+		case len(m.keys) == 0 && len(m.Problems) == 0:
+			m.problem(&yaml.Node{}, "no key of the ConfigMap ends in .yaml or .yml")
+		}
+		slices.SortStableFunc(m.keys, func(a, b key) int { return cmp.Compare(a.name, b.name) })
+		for i, k := range m.keys {
+			if i == 0 {
+				k.file.Warnings = m.Warnings
 			}
+			all = append(all, k.file)
+		}
+		if len(m.Problems) > 0 {
+			all = append(all, policy.File{Name: f.Name, Problems: m.Problems})
 		}
 	}
-	return all, nil
+	object := map[string]any{ // as in the documentation
+		"apiVersion": "v1", "kind": "ConfigMap", "data": plain,
+		"metadata": map[string]any{"name": "evergate-policy", "namespace": "evergate-system"},
+	}
+	if long := cmp.Or(tooLong(object), annotated(object)); long != "" {
+		all[0].Warnings = append(all[0].Warnings, policy.Problem{Message: long})
+	}
+	return all
 }
 
 // manifest is a file and the policy files found in its ConfigMaps.
@@ -55,88 +70,82 @@ type key struct {
 	file policy.File
 }
 
-// read collects the policy files of a manifest. If the file is not valid YAML, read returns an error only if it looks
-// like a manifest. Otherwise the file is a policy, and loading it reports its errors.
-func (m *manifest) read() error {
+// read collects the policy files of a manifest. If the file is not valid YAML, it is a manifest only if it looks like
+// one. Otherwise the file is a policy, and loading it reports its errors.
+func (m *manifest) read() {
 	if !bytes.Contains(m.Data, []byte("ConfigMap")) {
-		return nil
+		return
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(m.Data))
 	for {
 		var doc yaml.Node
 		switch err := dec.Decode(&doc); {
 		case errors.Is(err, io.EOF):
-			return nil
+			return
 		case err != nil:
-			if m.isManifest || bytes.Contains(m.Data, []byte("kind: ConfigMap")) {
-				return policy.NotRendered(policy.SyntaxError(m.File), m.File)
+			m.isManifest = m.isManifest || bytes.Contains(m.Data, []byte("kind: ConfigMap"))
+			if syntax := policy.SyntaxError(m.File); m.isManifest && syntax != nil {
+				m.Problems = append(m.Problems, policy.Problems(policy.NotRendered(syntax, m.File))...)
 			}
-			return nil
+			return
 		}
-		if err := m.object(doc.Content[0]); err != nil {
-			return err
-		}
+		m.object(doc.Content[0])
 	}
 }
 
 // object adds the policy files in an object, or in the items of a List.
-func (m *manifest) object(n *yaml.Node) error {
+func (m *manifest) object(n *yaml.Node) {
 	kind := scalar(field(n, "kind"))
 	if items := field(n, "items"); strings.HasSuffix(kind, "List") && items != nil {
 		for _, item := range items.Content {
-			if err := m.object(item); err != nil {
-				return err
-			}
+			m.object(item)
 		}
-		return nil
+		return
 	}
 	if kind != "ConfigMap" {
-		return nil
+		return
 	}
 	m.isManifest = true
-	return errors.Join(
-		m.data(field(n, "data"), func(value *yaml.Node, name string) (policy.File, error) {
-			return m.block(value, name), nil
-		}),
-		m.data(field(n, "binaryData"), func(value *yaml.Node, name string) (policy.File, error) {
-			decoded, err := base64.StdEncoding.DecodeString(value.Value)
-			if err != nil {
-				return policy.File{}, m.errorf(value, "binaryData.%s is not base64", text.Name(name))
-			}
-			return policy.File{Name: m.nameOf(name), Data: decoded}, nil
-		}))
+	m.measure(n)
+	m.data(field(n, "data"), func(value *yaml.Node, name string) {
+		m.keys = append(m.keys, key{name, m.block(value, name)})
+	})
+	m.data(field(n, "binaryData"), func(value *yaml.Node, name string) {
+		decoded, err := base64.StdEncoding.DecodeString(value.Value)
+		if err != nil {
+			m.problem(value, "binaryData.%s is not base64", text.Name(name))
+			return
+		}
+		m.keys = append(m.keys, key{name, policy.File{Name: m.nameOf(name), Data: decoded}})
+	})
 }
 
-// data adds the policy files in a data or binaryData field.
-func (m *manifest) data(n *yaml.Node, file func(value *yaml.Node, name string) (policy.File, error)) error {
+// data calls add for the policy files in a data or binaryData field.
+func (m *manifest) data(n *yaml.Node, add func(value *yaml.Node, name string)) {
 	if n == nil {
-		return nil
+		return
 	}
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i].Value, resolved(n.Content[i+1])
-		if !policy.IsFile(name) {
-			continue
+		at, name, value := n.Content[i], n.Content[i].Value, resolved(n.Content[i+1])
+		switch first := seen[name]; {
+		case !policy.IsFile(name):
+		case first > 0:
+			m.problem(at, "duplicate key %s, first set on line %d", text.Name(name), first)
+		case value.Kind != yaml.ScalarNode:
+			m.problem(value, "%s is not text: write a policy as %[1]s: |, with its lines indented below", text.Name(name))
+		default:
+			add(value, name)
 		}
-		at := n.Content[i]
-		if first := seen[name]; first > 0 {
-			return m.errorf(at, "duplicate key %s, first set on line %d", text.Name(name), first)
-		}
-		if seen[name] = at.Line; value.Kind != yaml.ScalarNode {
-			return m.errorf(value, "%s is not text: write a policy as %[1]s: |, with its lines indented below", text.Name(name))
-		}
-		f, err := file(value, name)
-		if err != nil {
-			return err
-		}
-		m.keys = append(m.keys, key{name, f})
+		seen[name] = at.Line
 	}
-	return nil
 }
 
-// errorf returns an error with the position of a node in the manifest.
-func (m *manifest) errorf(at *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("%s:%d:%d: %s", m.Name, at.Line, at.Column, fmt.Sprintf(format, args...))
+// problem adds a mistake at a node of the manifest.
+func (m *manifest) problem(at *yaml.Node, format string, args ...any) {
+	m.Problems = append(m.Problems, policy.Problem{
+		File: m.Name, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...),
+	})
 }
 
 // block returns the policy file in the value of a key. A literal block keeps its lines and columns. In a quoted or

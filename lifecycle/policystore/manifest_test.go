@@ -1,10 +1,14 @@
 package policystore
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -62,18 +66,16 @@ func TestUnwrap(t *testing.T) {
 		},
 		"a key twice": {
 			configMap + "data:\n  a.yaml: |\n    x: a\n  a.yaml: b\n",
-			"m.yaml:6:3: duplicate key a.yaml, first set on line 4",
+			"m.yaml:5:5" + unknown + "\nm.yaml:6:3: duplicate key a.yaml, first set on line 4",
 		},
 		"a manifest that is not YAML": {
 			configMap + "data:\n  a.yaml: |\n  services: []\n  x: y: z\n",
-			"m.yaml:6: not valid YAML: mapping values are not allowed in this context",
+			"m.yaml:6: not valid YAML: mapping values are not allowed in this context; check the indentation, and quote " +
+				"values that contain a colon and a space",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(test.text)}})
-			if err == nil {
-				_, err = policy.Load(files...)
-			}
+			_, err := policy.Load(Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(test.text)}})...)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -90,12 +92,99 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
+// A mistake in one file of a directory does not hide the mistakes in the others.
+func TestUnwrapReportsAll(t *testing.T) {
+	const block = "kind: ConfigMap\ndata:\n  a.yaml: "
+	_, err := policy.Load(Unwrap([]policy.File{
+		{Name: "a.yaml", Data: []byte(block + "|\n    x: @\n  b: [\n")}, {Name: "b.yaml", Data: []byte(block + "[]\n")},
+		{Name: "c.yaml", Data: []byte("kind: ConfigMap\n")}, {Name: "d.yaml", Data: []byte("x: a\n")},
+		{Name: "e.yaml", Data: []byte(block + "|\n    x: a\n  b.yaml: []\n")},
+	})...)
+	var got []string
+	for _, p := range policy.Problems(err) {
+		if message, _, _ := strings.Cut(p.Message, ";"); !strings.Contains(message, "is required") {
+			message, _, _ = strings.Cut(message, ":")
+			got = append(got, fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, message))
+		}
+	}
+	want := []string{
+		"a.yaml:5:0: not valid YAML", "b.yaml:3:11: a.yaml is not text",
+		"c.yaml:0:0: no key of the ConfigMap ends in .yaml or .yml", "d.yaml:1:1: unknown field",
+		"e.yaml:4:5: unknown field", "e.yaml:5:11: b.yaml is not text",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// kubectl apply fails if the annotations of the ConfigMap would be too long, and no API server accepts more than 1 MiB
+// of data.
+func TestUnwrapMeasures(t *testing.T) {
+	const head = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n# <&>\"ä\\\t"
+	problems := func(data []byte) (first string) {
+		p, err := policy.Load(Unwrap([]policy.File{{Name: "policy.yaml", Data: data}})...)
+		if err != nil {
+			return policy.Problems(err)[0].Message
+		}
+		for _, warning := range p.WarningProblems() {
+			first += warning.Message
+		}
+		return first
+	}
+	for _, metadata := range []map[string]any{
+		{"name": "evergate-policy", "namespace": "evergate-system"},
+		{"name": "a", "annotations": map[string]any{"a/b": "cä<", "d": ""}},
+	} {
+		// of returns a manifest with a comment of some bytes, and the size of its annotations.
+		of := func(size int) (manifest []byte, annotations int) {
+			applied := unstructured.Unstructured{Object: runtime.DeepCopyJSON(map[string]any{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata,
+				"data": map[string]any{"policy.yaml": head + strings.Repeat("x", size)},
+			})}
+			manifest, _ = json.Marshal(applied.Object)
+			if applied.GetAnnotations() == nil { // as kubectl does
+				applied.SetAnnotations(map[string]string{})
+			}
+			data, _ := runtime.Encode(unstructured.UnstructuredJSONScheme, &applied)
+			annotations = len(lastApplied) + len(data)
+			for key, value := range applied.GetAnnotations() {
+				annotations += len(key) + len(value)
+			}
+			return manifest, annotations
+		}
+		_, least := of(0)
+		for size, want := range map[int]string{
+			maxAnnotations - least: "", maxAnnotations - least + 1: "kubectl apply fails",
+			maxData - len(head):     "kubectl apply fails",
+			maxData - len(head) + 1: "a ConfigMap cannot have 1,048,577 bytes of data, limit 1,048,576",
+		} {
+			text := []byte(head + strings.Repeat("x", size))
+			manifest, _ := of(size)
+			inputs := [][]byte{manifest}
+			if metadata["annotations"] == nil {
+				inputs = append(inputs, text)
+			}
+			if size >= maxData-len(head) {
+				binary, _ := json.Marshal(map[string]any{
+					"kind": "ConfigMap", "metadata": metadata, "binaryData": map[string]any{"a.yaml": text},
+				})
+				inputs = append(inputs, binary)
+			}
+			for i, input := range inputs {
+				if got := problems(input); !strings.HasPrefix(got, want) || want == "" && got != "" {
+					t.Errorf("%v, input %d of %d bytes: %s, want %s", metadata, i, size, got, want)
+				}
+			}
+		}
+	}
+}
+
 // Keys are merged in the order of their names, like the keys of a mounted ConfigMap.
 func TestUnwrapOrder(t *testing.T) {
 	const manifest = "kind: ConfigMap\ndata:\n  b.yaml: b\n  a.yaml: a\n"
-	files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
-	if err != nil || len(files) != 2 || string(files[0].Data) != "a" {
-		t.Errorf("%v, %v", files, err)
+	files := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
+	if len(files) != 2 || string(files[0].Data) != "a" {
+		t.Errorf("%v", files)
 	}
 }
 
@@ -103,11 +192,7 @@ func TestUnwrapOrder(t *testing.T) {
 func TestUnwrapKeepsTheHash(t *testing.T) {
 	const manifest = "kind: ConfigMap\ndata:\n  a.yaml: |\n    apiVersion: evergate.dev/v1alpha1\n" +
 		"    kind: EvergatePolicy\n    services:\n    - {name: a, mode: enforce, types: {denied: [NodePort]}}\n"
-	files, err := Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.Load(files...)
+	p, err := policy.Load(Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func BenchmarkPlan(b *testing.B) {
 			b.SetBytes(int64(len(input) / pods))
 			for range (b.N + pods - 1) / pods {
 				p := New(Options{Old: mustLoad(b, old), New: mustLoad(b, moved), FromRecord: true, Limit: 100})
-				p.AddAll(offline.ReadOnce([]string{offline.Stdin}, strings.NewReader(input), nil))
+				p.AddAll(offline.Read([]string{offline.Stdin}, strings.NewReader(input)))
 				if r := p.Report(); r.Summary.Validated != pods || r.Changes() != (name == "Rewritten") {
 					b.Fatalf("%+v", r.Summary)
 				}

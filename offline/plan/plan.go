@@ -32,10 +32,13 @@ type Options struct {
 	New *policy.Policy
 
 	Namespace string // of objects without a namespace
-	User      string // that sends the request; with Events, the user in the event
-	Groups    []string
-	Now       time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
-	Sets      []string  // rule sets that apply to all objects, if the policy has them
+	// NamespaceAssumed means that the user did not choose Namespace, so the report counts the objects that get it.
+	NamespaceAssumed bool
+
+	User   string // that sends the request; with Events, the user in the event
+	Groups []string
+	Now    time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
+	Sets   []string  // rule sets that apply to all objects, if the policy has them
 	// SetsOf returns rule sets that apply to an object in addition to Sets. It may be nil.
 	SetsOf func(offline.Object) []string
 
@@ -157,6 +160,14 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 	if p.old.OmitsMirrorPod(was) || p.new.OmitsMirrorPod(is) {
 		p.report.Summary.MirrorPods++
 		return nil
+	}
+	if from == nil {
+		if err := object.Unrendered(); err != nil {
+			return err
+		}
+		if object.Namespace == "" && p.o.NamespaceAssumed {
+			p.report.Summary.NoNamespace++
+		}
 	}
 	p.count(was, is, from)
 	if sameAnswer(was, is) {

@@ -282,7 +282,7 @@ func textOf(t *testing.T, r *Report) string {
 
 // Long or numerous values in the input do not increase the size of the report.
 func TestBounds(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
+	long := strings.Repeat("X", 1<<20) // also as a kind
 	o := Options{
 		Old:   mustLoad(t, off),
 		New:   mustLoad(t, denies+"services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"),

@@ -38,7 +38,10 @@ type Summary struct {
 	Unchanged int    `json:"unchanged"` // objects
 	Changes   Counts `json:"changes"`
 	Skipped   int    `json:"skipped"`
-	EndedPods int    `json:"endedPods"` // left out
+	// NoNamespace counts validated objects without a namespace, if the user did not choose one for them.
+	NoNamespace int `json:"noNamespace,omitempty"`
+
+	EndedPods int `json:"endedPods"` // left out
 	// MirrorPods counts mirror Pods of static Pods. They are left out, because the user is unknown.
 	MirrorPods int `json:"mirrorPods,omitempty"`
 	// EndedWorkloads counts workloads that do not create Pods any more: finished Jobs and old ReplicaSets. They are

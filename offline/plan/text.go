@@ -157,6 +157,7 @@ func (w *textWriter) notes(r *Report) {
 		note(s.RecordedPods, "Pods that were already rewritten, validated with their current images",
 			"; --from-record validates their original images, as if the Pods were created again")
 	}
+	note(s.NoNamespace, "objects without a namespace, validated in the namespace default", "; set the namespace with -n")
 	note(s.Updates, "requests that updated an object, validated as if they created it",
 		"; the log does not contain the old object, and findings that existed before would only warn")
 	note(s.Failed, "requests that failed at the time", "")

@@ -11,7 +11,12 @@ func (r *Report) Cases(requireCoverage bool) []output.Case {
 		for j := range s.Cases {
 			c := &s.Cases[j]
 			shown := output.Case{Suite: s.File, Name: c.Name, Place: output.Place{File: s.File, Line: c.Line, Column: c.Column}}
-			if !c.Passed {
+			switch {
+			case c.Error != "":
+				shown.Results = []output.Result{{
+					Level: output.Invalid, Rule: "test", Subject: c.Name, Message: c.Name + ": not run: " + c.Error,
+				}}
+			case !c.Passed:
 				shown.Results = []output.Result{{
 					Level: output.Error, Rule: "test", Subject: c.Name, Message: c.Name + "\n" + c.failure(),
 				}}
@@ -36,7 +41,7 @@ func (r *Report) Cases(requireCoverage bool) []output.Case {
 		}
 		cases = append(cases, shown)
 	}
-	for _, line := range r.Errors {
+	for _, line := range r.failed {
 		cases = append(cases, output.Case{Suite: "input", Name: line, Results: []output.Result{
 			{Level: output.Invalid, Rule: "input", Subject: line, Message: line},
 		}})

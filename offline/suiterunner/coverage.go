@@ -53,12 +53,16 @@ func (r *runner) finish() {
 	}
 	for i := range r.Suites {
 		for _, c := range r.Suites[i].Cases {
-			r.Summary.Cases++
-			if c.Passed {
+			switch {
+			case c.Error != "":
+				r.Summary.NotRun++
+				continue
+			case c.Passed:
 				r.Summary.Passed++
-			} else {
+			default:
 				r.Summary.Failed++
 			}
+			r.Summary.Cases++
 		}
 	}
 	r.Passed = r.Summary.Failed == 0 && len(r.Errors) == 0

@@ -50,6 +50,12 @@ func find(path string) ([]File, error) {
 	defer func() { _ = root.Close() }() // it was only read
 	var files []File
 	var errs []error
+	fail := func(name string, err error) {
+		if of, ok := errors.AsType[*fs.PathError](err); ok {
+			err = fmt.Errorf("%s: %w", text.Path(filepath.Join(path, name)), of.Err)
+		}
+		errs = append(errs, err)
+	}
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -61,11 +67,15 @@ func find(path string) ([]File, error) {
 		case !entry.IsDir() && suite.IsFile(name):
 			file, err := input.OpenIn(root, name) // a symbolic link may point outside the directory
 			if err != nil {
-				errs = append(errs, err)
+				fail(name, err)
 				return nil
 			}
 			files = append(files, File{filepath.Join(path, name), path})
 			return file.Close()
+		case entry.Type()&fs.ModeSymlink != 0: // to a directory, which may contain suites
+			if _, err := input.Link(root, name); err != nil {
+				fail(name, err)
+			}
 		}
 		return nil
 	})

@@ -10,6 +10,8 @@ type Report struct {
 	Suites   []Suite    `json:"suites"`
 	Coverage []Coverage `json:"coverage"`         // of each policy; empty if cases were left out
 	Errors   []string   `json:"errors,omitempty"` // about suites, policies and objects that were not understood
+
+	failed []string // the errors about whole suites
 }
 
 // Summary counts cases and policy entries.
@@ -17,7 +19,9 @@ type Summary struct {
 	Cases   int `json:"cases"` // that were run
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
-	Left    int `json:"left,omitempty"` // left out because of their names
+	NotRun  int `json:"notRun,omitempty"` // because of an error in the case or in its policy
+	Unread  int `json:"unread,omitempty"` // suites whose cases are not known
+	Left    int `json:"left,omitempty"`   // left out because of their names
 	Entries int `json:"entries"`
 	Reached int `json:"reached"` // entries
 }
@@ -36,7 +40,8 @@ type Case struct {
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
 	Passed   bool     `json:"passed"`
-	Decision string   `json:"decision"`           // allowed, warned, denied or podsDenied
+	Decision string   `json:"decision"`           // allowed, warned, denied or podsDenied; empty if it was not run
+	Error    string   `json:"error,omitempty"`    // the reason why it was not run
 	Differs  []string `json:"differs,omitempty"`  // the expected fields that do not match
 	Diff     string   `json:"diff,omitempty"`     // between the expectation and the decision
 	Findings []string `json:"findings,omitempty"` // of a failed case: the denials and warnings that a user sees

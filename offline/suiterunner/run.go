@@ -23,14 +23,27 @@ import (
 func Run(files []File, only *regexp.Regexp) *Report {
 	r := &runner{Report: Report{Suites: []Suite{}, Coverage: []Coverage{}}, only: only, policies: map[string]*coverage{}}
 	for _, file := range files {
-		if err := r.suite(file); err != nil {
-			for line := range strings.Lines(err.Error()) {
-				r.Errors = append(r.Errors, strings.TrimSpace(line))
-			}
+		result, err := r.suite(file)
+		if result != nil {
+			r.Suites = append(r.Suites, *result)
+		} else {
+			r.Summary.Unread++
+		}
+		if err != nil {
+			r.failed = append(r.failed, r.fail(err)...)
 		}
 	}
 	r.finish()
 	return &r.Report
+}
+
+// fail adds the lines of an error to the report, and returns them.
+func (r *runner) fail(err error) []string {
+	before := len(r.Errors)
+	for line := range strings.Lines(err.Error()) {
+		r.Errors = append(r.Errors, strings.TrimSpace(line))
+	}
+	return r.Errors[before:]
 }
 
 // maxSuite is far more than a suite may contain, in bytes. The limits in package suite return better error messages.
@@ -44,46 +57,57 @@ type runner struct {
 	order    []*coverage
 }
 
-func (r *runner) suite(of File) error {
+// suite runs a suite. If its policy does not load, the result contains its cases, which are not run. It is nil if the
+// suite cannot be read.
+func (r *runner) suite(of File) (*Suite, error) {
 	file := of.Path
 	data, err := input.Read(file, maxSuite)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := suite.Decode(text.Path(file), data)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.File = file
 	files, err := newFiles(of)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	covered, err := r.policy(s, files)
-	if err != nil {
-		return fmt.Errorf("%s: policy: %w", text.Path(file), err)
+	result := &Suite{File: text.Path(file), Policy: text.Escape(strings.Join(s.Policy, ", ")), Cases: []Case{}}
+	covered, failed := r.policy(s, files)
+	if failed != nil {
+		failed = fmt.Errorf("%s: policy: %w", text.Path(file), failed)
+	} else {
+		result.Policy, result.Hash = covered.name, covered.policy.Hash()
 	}
-	result := Suite{File: text.Path(file), Policy: covered.name, Hash: covered.policy.Hash(), Cases: []Case{}}
-	var errs []error
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		if r.only != nil && !r.only.MatchString(c.Name) {
 			r.Summary.Left++
 			continue
 		}
-		decision, err := decide(s, c, files, covered.policy)
-		if err == nil {
-			err = checkNames(&c.Expect, covered.policy)
+		ran := Case{Name: c.Name, Line: c.Place.Line, Column: c.Place.Column, Error: "the policy of the suite does not load"}
+		if failed == nil {
+			ran = r.run(s, c, files, covered)
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s:%d:%d: %s: %w", text.Path(file), c.Place.Line, c.Place.Column, c.Name, err))
-			continue
-		}
-		covered.reach(decision)
-		result.Cases = append(result.Cases, compare(c, decision))
+		result.Cases = append(result.Cases, ran)
 	}
-	r.Suites = append(r.Suites, result)
-	return errors.Join(errs...)
+	return result, failed
+}
+
+// run decides a case, and compares the decision with its expectation.
+func (r *runner) run(s *suite.Suite, c *suite.Case, files *files, covered *coverage) Case {
+	decision, err := decide(s, c, files, covered.policy)
+	if err == nil {
+		err = checkNames(&c.Expect, covered.policy)
+	}
+	if err != nil {
+		r.fail(fmt.Errorf("%s:%d:%d: %s: %w", text.Path(s.File), c.Place.Line, c.Place.Column, c.Name, err))
+		return Case{Name: c.Name, Line: c.Place.Line, Column: c.Place.Column, Error: err.Error()}
+	}
+	covered.reach(decision)
+	return compare(c, decision)
 }
 
 // checkNames returns an error if a case expects a rule or a check that the policy does not have.
@@ -119,11 +143,7 @@ func (r *runner) policy(s *suite.Suite, files *files) (*coverage, error) {
 		}
 		read = append(read, found...)
 	}
-	read, err := policystore.Unwrap(read)
-	if err != nil {
-		return nil, err
-	}
-	p, err := policy.Load(read...)
+	p, err := policy.Load(policystore.Unwrap(read)...)
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,10 @@ func (c *Case) write(b *strings.Builder, file string, width int, colors text.Col
 		fmt.Fprintf(b, "  %s  %s%s  %s\n", colors.Good("pass"), name, pad, c.Decision)
 		return
 	}
+	if c.Error != "" { // which is printed to stderr
+		fmt.Fprintf(b, "  %s  %s%s  not run  %s:%d\n", colors.Bad("ERR "), name, pad, file, c.Line)
+		return
+	}
 	fmt.Fprintf(b, "  %s  %s%s  %s  %s:%d\n", colors.Bad("FAIL"), name, pad, c.Decision, file, c.Line)
 	for line := range strings.Lines(c.failure()) {
 		line = strings.TrimSuffix(line, "\n")
@@ -124,13 +128,17 @@ func (e *Entry) text() string {
 }
 
 func (s *Summary) text() string {
-	cases := " cases: "
-	if s.Cases == 1 {
-		cases = " case: "
+	n := s.Cases + s.NotRun
+	line := fmt.Sprintf("%s %s: %s passed, %s failed", text.Thousands(n), text.Plural(n, "case"), text.Thousands(s.Passed),
+		text.Thousands(s.Failed))
+	if s.NotRun > 0 {
+		line += fmt.Sprintf(", %s not run", text.Thousands(s.NotRun))
 	}
-	line := text.Thousands(s.Cases) + cases + text.Thousands(s.Passed) + " passed, " + text.Thousands(s.Failed) + " failed"
 	if s.Left > 0 {
 		line += fmt.Sprintf(", %s left out", text.Thousands(s.Left))
+	}
+	if s.Unread > 0 {
+		line += fmt.Sprintf("; %s not read", text.Count(s.Unread, "suite"))
 	}
 	if s.Entries > 0 {
 		line += fmt.Sprintf("; %s of %s entries reached (%d %%)", text.Thousands(s.Reached), text.Thousands(s.Entries),

@@ -56,6 +56,7 @@ func TestDecodeErrors(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown", head + "- name: a\n  file: b.yaml\n  denies: [a/b]\n", "a_test.yaml:5:3: cases[0].denies: unknown field; did you mean denied?"},
 		{"unknown at the top", head + "- {name: a, file: b}\ncase: []\n", "a_test.yaml:4:1: case: unknown field; did you mean cases?"},
+		{"a spec", head + "- {name: a, file: b}\nspec: {}\n", "a_test.yaml:4:1: spec: unknown field: a suite has no spec; its blocks are at the top level"},
 		{"no object", head + "- {name: a}\n", "a_test.yaml:3:10: cases[0].name: the case has no object: add object, or file with the path of a manifest"},
 		{"two objects", head + "- {name: a, file: b, object: {}}\n", "a_test.yaml:3:19: cases[0].file: the case already has an object: leave out object or file"},
 		{"a file as object", head + "- {name: a, object: b.yaml}\n", "a_test.yaml:3:21: cases[0].object: want a Kubernetes object; to use a manifest, write its path in file"},

@@ -62,10 +62,7 @@ type Native struct {
 // Evaluate evaluates manifests against a policy at a time. The policy is a policy file or the ConfigMap that contains
 // one. The rules of all sets apply.
 func Evaluate(policyText, manifests []byte, now time.Time) Answer {
-	files, err := policystore.Unwrap([]policy.File{{Name: PolicyFile, Data: policyText}})
-	if err != nil {
-		return Answer{Problems: problems(policy.Problems(err))}
-	}
+	files := policystore.Unwrap([]policy.File{{Name: PolicyFile, Data: policyText}})
 	p, err := policy.Load(files...)
 	if err != nil {
 		return Answer{Problems: problems(policy.Problems(err))}

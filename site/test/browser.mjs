@@ -13,7 +13,7 @@ export const shots = join(root, 'dist/site-screenshots')
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 const types = {
-  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml',
+  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.png': 'image/png',
   '.wasm': 'application/wasm', '.woff2': 'font/woff2', '.json': 'application/json',
 }
 

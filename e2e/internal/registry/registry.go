@@ -1,5 +1,5 @@
 // Package registry runs a private registry with TLS and one user. It is the version of distribution that
-// e2e/rig/registry pins. Every request without this user's login gets 401.
+// tools/rig/registry pins. Every request without this user's login gets 401.
 package registry
 
 import (

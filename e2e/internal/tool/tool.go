@@ -1,5 +1,5 @@
-// Package tool finds the programs that tests run. Other modules in this directory pin their versions: e2e/gitops,
-// e2e/jaeger, e2e/promtool, e2e/rig/registry.
+// Package tool finds the programs that tests run. The modules in tools/ pin their versions, and e2e/rig/build.sh builds
+// them.
 package tool
 
 import (

@@ -2,6 +2,7 @@ package strict
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
@@ -45,6 +46,10 @@ func (fs *fields) add(v reflect.Value, pos func() Pos) {
 // suggest returns the end of the message about an unknown field. It contains the nearest known field, or all known
 // fields if no field is similar.
 func suggest(unknown string, known []string) string {
+	if slices.Contains(known, "apiVersion") && (unknown == "spec" || unknown == "metadata") {
+		kind := map[bool]string{true: "a suite", false: "a policy"}[slices.Contains(known, "cases")]
+		return ": " + kind + " has no " + unknown + "; its blocks are at the top level"
+	}
 	if best := text.Nearest(unknown, known); best != "" {
 		return "; did you mean " + best + "?"
 	}

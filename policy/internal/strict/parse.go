@@ -136,6 +136,8 @@ func splitError(err error) (msg string, line int) {
 	switch msg {
 	case "found character that cannot start any token":
 		msg += "; indent with spaces instead of tabs, and quote values that begin with @, % or a backquote"
+	case "mapping values are not allowed in this context":
+		msg += "; check the indentation, and quote values that contain a colon and a space"
 	case "did not find expected alphabetic or numeric character":
 		msg += "; quote values that begin with *"
 	case "did not find expected key", "did not find expected '-' indicator", "did not find expected ',' or ']'",

@@ -14,6 +14,8 @@ func syntaxErrors() map[string]struct{ text, want string } {
 	const (
 		token = "found character that cannot start any token; indent with spaces instead of tabs, and quote values that " +
 			"begin with @, % or a backquote"
+		colon = "mapping values are not allowed in this context; check the indentation, and quote values that contain a colon " +
+			"and a space"
 		alias = "did not find expected alphabetic or numeric character; quote values that begin with *"
 		short = "the JSON is truncated: it ends before the object does"
 		blank = "\n\n\n\n\n\n\n\n\n\n"
@@ -27,16 +29,16 @@ func syntaxErrors() map[string]struct{ text, want string } {
 		"an escape":                         {"- a\n- \"/\\d+\"\n", "2 found unknown escape character"},
 		"a tab before a hyphen":             {"a:\n\t- b\n", "2 " + token},
 		"a tab before a key":                {"a: b\n\tc: d\n", "2 found a tab character that violates indentation"},
-		"a key that is indented too far":    {"- name: a\n   mode: b\n", "2 mapping values are not allowed in this context"},
+		"a key that is indented too far":    {"- name: a\n   mode: b\n", "2 " + colon},
 		"a key that is not indented enough": {"- name: a\n mode: b\n", "2 did not find expected '-' indicator"},
 		"a hyphen that is not":              {"a:\n  - b: c\n - d: e\n", "3 did not find expected key"},
 		"a key where a hyphen is":           {"- - a: b\n  c: d\n", "2 did not find expected '-' indicator"},
 		"a bracket that is not opened":      {"- a: b\n}\n", "2 did not find expected '-' indicator"},
 		"an alias in brackets":              {"a:\n  b: [c, *.apps.corp]\n", "2 " + alias},
 		"an alias without an anchor":        {"a:\n- *corp\n", "2 unknown anchor 'corp' referenced; quote values that begin with *"},
-		"a colon in a value":                {"- a\n- b: c: d\n", "2 mapping values are not allowed in this context"},
+		"a colon in a value":                {"- a\n- b: c: d\n", "2 " + colon},
 		"an at sign":                        {"- a\n- b: @c\n", "2 " + token},
-		"no space after a colon":            {"- a:b\n  c: d\n", "2 mapping values are not allowed in this context"},
+		"no space after a colon":            {"- a:b\n  c: d\n", "2 " + colon},
 		"no colon":                          {"a: b\nc d\ne: f\n", "2 could not find expected ':'"},
 		"a block that is not indented":      {"a: |\nb c\nd: e\n", "2 could not find expected ':'"},
 		"a word after a block's indicator":  {"- a\n- b: >c\n    d\n", "2 did not find expected comment or line break"},

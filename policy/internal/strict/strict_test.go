@@ -126,7 +126,7 @@ func TestDecodeErrors(t *testing.T) {
 		"unknown anchor":    {"name: n\ncolour: *x\ntags: []\n", `a.yaml:2: not valid YAML: unknown anchor 'x' referenced; quote values that begin with *`},
 		"control":           {"name: n\n---\nname: m\n\n#\x01\n---\n", `a.yaml:5: not valid YAML: control characters are not allowed`},
 		"not UTF-8":         {"name: n\ntags: [\"\xff\"]\n", `a.yaml:2: not valid YAML: invalid leading UTF-8 octet`},
-		"syntax":            {"name: n\n  tags: [", `a.yaml:2: not valid YAML: mapping values are not allowed in this context`},
+		"syntax":            {"name: n\n  tags: [", `a.yaml:2: not valid YAML: mapping values are not allowed in this context; check the indentation, and quote values that contain a colon and a space`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decode(t, test.text)

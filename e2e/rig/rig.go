@@ -1,2 +1,0 @@
-// Package rig pins the versions of the Kubernetes binaries that tests use: see build.sh.
-package rig
