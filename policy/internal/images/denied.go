@@ -36,7 +36,7 @@ func deniesImages(c rule.Check[podView]) bool {
 func (r *Rules) denyOriginals(
 	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []mirror.ImageOutcome, e *rule.Effort,
 ) ([]rule.Finding, error) {
-	found, err := rule.EvaluateUncut(r.denying, a, withImages(pod, originals), pod, old, e)
+	found, err := rule.Evaluate(r.denying, a, withImages(pod, originals), pod, old, e)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *Rules) unlessPulled(
 	if len(pulled) == 0 {
 		return nil, nil
 	}
-	all, err := rule.EvaluateUncut(r.denying, a, withImages(pod, pulled), pod, nil, e)
+	all, err := rule.Evaluate(r.denying, a, withImages(pod, pulled), pod, nil, e)
 	type key struct{ id, path string }
 	again := make(map[key]bool, len(all))
 	for i := range all {
@@ -108,7 +108,7 @@ func (r *Rules) deniedBy(img *podImage, s *rule.Subject) string {
 			continue
 		}
 		pod := &object.Pod{Meta: object.Meta{Labels: s.Labels}}
-		found, _ := rule.EvaluateUncut(q.denying, s.Attributes, withImages(pod, []podImage{*img}), pod, nil, s.Effort)
+		found, _ := rule.Evaluate(q.denying, s.Attributes, withImages(pod, []podImage{*img}), pod, nil, s.Effort)
 		for _, f := range found {
 			if f.Denies() {
 				return f.ID()

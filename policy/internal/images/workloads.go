@@ -97,19 +97,16 @@ func (r *Rules) templateViews(
 	a object.Attributes, w *object.Workload, e *rule.Effort,
 ) ([]rule.Part[podView], []Rewriting, error) {
 	a = AttributesOfPods(a)
-	var all []rule.Part[podView]
-	rewritings := make([]Rewriting, len(w.Templates))
+	all, rewritings := make([]rule.Part[podView], len(w.Templates)), make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
-		t := &w.Templates[i]
-		s := new(rule.NewSubject(a, &t.Meta, [2]string{}, e))
-		s.Template = true
-		rw, err := r.whole.rewriteImages(a, &t.Pod, nil, s, e)
+		t, p := &w.Templates[i], &all[i]
+		p.Subject, p.Spec = rule.NewSubject(a, &t.Meta, [2]string{}, e), t.Path
+		p.Subject.Template = true
+		rw, err := r.whole.rewriteImages(a, &t.Pod, nil, &p.Subject, e)
 		if err != nil {
 			return nil, nil, err
 		}
-		rewritings[i] = rw
-		pod := podView{Pod: &t.Pod, outcome: rw.Images}
-		all = append(all, rule.NewPart(pod, s, t.Path))
+		p.View, rewritings[i] = podView{Pod: &t.Pod, outcome: rw.Images}, rw
 	}
 	return all, rewritings, nil
 }

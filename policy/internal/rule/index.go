@@ -18,6 +18,7 @@ type Ruleset[T any] struct {
 	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old
 	// and before are nil if there is no such object. prepare is nil if the views are complete.
 	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder)
+	uncut   bool // the last finding of a truncated list does not report the omitted findings
 }
 
 // StrictestMode implements rules.
@@ -56,7 +57,8 @@ func newRuleset[T any](rules []Rule[T]) *Ruleset[T] {
 // IsEmpty reports whether there are no rules.
 func (s *Ruleset[T]) IsEmpty() bool { return len(s.rules) == 0 }
 
-// Only returns the rules with only the checks for which keep returns true, without rules that have no such check.
+// Only returns the rules with only the checks for which keep returns true, without rules that have no such check. The
+// caller combines their findings with others, so the last finding does not report omitted findings.
 func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
 	var rules []Rule[T]
 	for i := range s.rules {
@@ -71,7 +73,7 @@ func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
 		}
 	}
 	kept := newRuleset(rules)
-	kept.exceptions, kept.prepare = s.exceptions, s.prepare
+	kept.exceptions, kept.prepare, kept.uncut = s.exceptions, s.prepare, true
 	return kept
 }
 
