@@ -28,9 +28,9 @@ type Recorder struct {
 	Subject *Subject // the object and the user of the request, as selectors see them
 	// done ends the loops of checks, because the evaluation has ended.
 	done bool
-	// collect is called for each finding. It returns the finding for the check to fill in its path and reason, or nil if
-	// the sentence is not needed.
-	collect func(id Identity) *Finding
+	// TryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence
+	// is not needed.
+	TryAdd func(id Identity) *Finding
 	// exempts reports whether an exception silences a finding. In the object before an update, an exception that applies
 	// to either object silences it. exempts is nil if the policy has no exceptions.
 	exempts func(id Identity) bool
@@ -39,13 +39,9 @@ type Recorder struct {
 // Spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
 func (r *Recorder) Spend(n int) bool { return !r.done && r.effort.spend(n) }
 
-// TryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence is
-// not needed.
-func (r *Recorder) TryAdd(id Identity) *Finding { return r.collect(id) }
-
 // Add is like TryAdd, for a finding whose sentence costs little to format.
 func (r *Recorder) Add(id Identity, path, reason string) {
-	if f := r.collect(id); f != nil {
+	if f := r.TryAdd(id); f != nil {
 		f.Path, f.Reason = path, reason
 	}
 }
@@ -124,17 +120,14 @@ func Evaluate[O, T any, P ViewOf[T]](
 	j.parts = j.object[:]
 	see[O, T, P](&j.object[0], view, obj, a, e)
 	j.Subject = &j.object[0].Subject
+	var was *T
 	if old != nil {
 		j.old = &before[T]{Recorder: Recorder{effort: e}, parts: make([]Part[T], 1)}
 		see[O, T, P](&j.old.parts[0], view, old, a, e)
-		j.old.Subject = &j.old.parts[0].Subject
+		was = &j.old.parts[0].View
 	}
-	switch {
-	case s.prepare == nil:
-	case old == nil:
-		s.prepare(a, &j.object[0].View, &j.Recorder, nil, nil)
-	default:
-		s.prepare(a, &j.object[0].View, &j.Recorder, &j.old.parts[0].View, &j.old.Recorder)
+	if s.prepare != nil {
+		s.prepare(&j.Recorder, &j.object[0].View, was)
 	}
 	return j.run(candidates, Audit)
 }
@@ -158,15 +151,18 @@ func EvaluateParts[T any](
 
 // run evaluates the parts by the candidates whose mode is weakest or stricter.
 func (j *evaluation[T]) run(candidates []int, weakest Mode) ([]Finding, error) {
-	s := j.rules
-	j.collect = j.keep
+	s, old := j.rules, j.old
+	j.TryAdd = j.keep
 	s.setExemptions(j.parts)
-	if j.old != nil {
-		j.old.collect = j.old.record
-		s.setExemptions(j.old.parts)
-	}
 	if s.exceptions != nil {
-		j.nameExempt()
+		j.exempts = func(id Identity) bool { return j.part.exempt.find(&j.rule.Header, &id) != nil }
+	}
+	if old != nil {
+		old.TryAdd = old.record
+		s.setExemptions(old.parts)
+		if s.exceptions != nil {
+			old.exempts = func(id Identity) bool { return old.part.exempt.find(old.rule, &id) != nil || j.exempts(id) }
+		}
 	}
 	for mode := s.strictest; mode >= weakest && !j.done; mode-- {
 		for _, i := range candidates {
@@ -182,14 +178,6 @@ func (j *evaluation[T]) run(candidates []int, weakest Mode) ([]Finding, error) {
 func (s *Ruleset[T]) setExemptions(parts []Part[T]) {
 	for i := range parts {
 		parts[i].exempt = exemptions{exceptions: s.exceptions, subject: &parts[i].Subject}
-	}
-}
-
-// nameExempt sets exempts. Only policies with exceptions need it.
-func (j *evaluation[T]) nameExempt() {
-	j.exempts = func(id Identity) bool { return j.part.exempt.find(&j.rule.Header, &id) != nil }
-	if old := j.old; old != nil {
-		old.exempts = func(id Identity) bool { return old.part.exempt.find(old.rule, &id) != nil || j.exempts(id) }
 	}
 }
 
@@ -295,7 +283,7 @@ func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, view fun
 	parts := make([]Part[T], 1)
 	see[O, T, P](&parts[0], view, obj, a, nil)
 	if s.prepare != nil {
-		s.prepare(a, &parts[0].View, &Recorder{effort: new(Effort), Subject: &parts[0].Subject}, nil, nil)
+		s.prepare(&Recorder{effort: new(Effort), Subject: &parts[0].Subject}, &parts[0].View, nil)
 	}
 	return ExplainParts(s, parts, Audit, "")
 }
@@ -325,7 +313,7 @@ func countFindings[T any](t *Trace, rule *Rule[T], p *Part[T]) {
 	var last Finding // its sentence is not shown
 	r := Recorder{effort: new(Effort), Subject: &p.Subject}
 	r.exempts = func(id Identity) bool { return p.exempt.find(&rule.Header, &id) != nil }
-	r.collect = func(id Identity) *Finding {
+	r.TryAdd = func(id Identity) *Finding {
 		if t.Findings++; r.exempts(id) {
 			t.Exempt++
 		}

@@ -1,10 +1,6 @@
 package rule
 
-import (
-	"slices"
-
-	"github.com/evergate/evergate/policy/object"
-)
+import "slices"
 
 // Ruleset contains the rules of one kind, in the order of the policy, with an index by namespace. A platform team
 // writes one or more rules for each tenant. The cost of evaluating an object must not depend on the rules for other
@@ -15,9 +11,9 @@ type Ruleset[T any] struct {
 	strictest Mode // of the rules; Off without rules
 
 	exceptions *Exceptions // of the policy; nil without exceptions
-	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old
-	// and before are nil if there is no such object. prepare is nil if the views are complete.
-	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder)
+	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old is
+	// nil if there is no such object. prepare is nil if the views are complete.
+	prepare func(r *Recorder, obj, old *T)
 	uncut   bool // the last finding of a truncated list does not report the omitted findings
 }
 
@@ -28,7 +24,7 @@ func (s *Ruleset[T]) StrictestMode() Mode { return s.strictest }
 // returns true. prepare completes the views of objects, see Ruleset.
 func CompileRules[E, T any](
 	entries []E, exceptions *Exceptions, isDone func() bool, compile func(*E) Rule[T],
-	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder), more []Rule[T],
+	prepare func(r *Recorder, obj, old *T), more []Rule[T],
 ) *Ruleset[T] {
 	var rules []Rule[T]
 	for i := range entries {
