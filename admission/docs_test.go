@@ -25,7 +25,7 @@ ingresses:
 		t.Fatal(err)
 	}
 	ing := &object.Ingress{Rules: []object.IngressRule{{Host: "shop.example"}}}
-	findings := must(p.EvaluateIngress(object.Attributes{Operation: object.Create}, ing, nil, nil))
+	findings := must(policy.Ingresses.Evaluate(p, object.Attributes{Operation: object.Create}, ing, nil, nil))
 	v := &Decision{Findings: findings, Policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 
@@ -48,7 +48,7 @@ func TestReadmeDenial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Decision{Findings: must(p.EvaluateIngress(r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
+	d := &Decision{Findings: must(policy.Ingresses.Evaluate(p, r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
 	want := "the denial: " + d.denial() + "\n"
 	page, err := os.ReadFile("../README.md")
 	if err != nil {

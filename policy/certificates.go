@@ -20,20 +20,10 @@ func viewCertificate(crt *object.Certificate) certificateView {
 }
 
 // certificateRules compiles the rules for Certificates.
-func certificateRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule.Rule[certificateView] {
+func certificateRules(b *blocks, c *compilation) rules[object.Certificate] {
+	return rulesOf(b.Certificates, c, viewCertificate, func(e *certificatesEntry) rule.Rule[certificateView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, nil, claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*certificateView).claims, nil))...)
-}
-
-// EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
-func (p *Policy) EvaluateCertificate(a object.Attributes, crt, old *object.Certificate, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
-}
-
-// ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
-func (p *Policy) ExplainCertificate(a object.Attributes, crt *object.Certificate) []RuleTrace {
-	return rule.Explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
 }
 
 // certificatesEntry is an entry of certificates: a rule for cert-manager Certificates.

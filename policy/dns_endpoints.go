@@ -18,22 +18,10 @@ type dnsEndpointView struct {
 func viewDNSEndpoint(e *object.DNSEndpoint) dnsEndpointView { return dnsEndpointView{DNSEndpoint: e} }
 
 // dnsEndpointRules compiles the rules for DNSEndpoints.
-func dnsEndpointRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.DNSEndpoints, c, func(e *dnsEndpointsEntry) rule.Rule[dnsEndpointView] {
+func dnsEndpointRules(b *blocks, c *compilation) rules[object.DNSEndpoint] {
+	return rulesOf(b.DNSEndpoints, c, viewDNSEndpoint, func(e *dnsEndpointsEntry) rule.Rule[dnsEndpointView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, nil, claim.OwnerRules(c.owners, (*dnsEndpointView).claims)...)
-}
-
-// EvaluateDNSEndpoint evaluates a DNSEndpoint. old is the DNSEndpoint before an update, nil otherwise.
-func (p *Policy) EvaluateDNSEndpoint(
-	a object.Attributes, endpoint, old *object.DNSEndpoint, e *Effort,
-) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint, old, e)
-}
-
-// ExplainDNSEndpoint returns for every dnsEndpoints rule whether it applies to the DNSEndpoint.
-func (p *Policy) ExplainDNSEndpoint(a object.Attributes, endpoint *object.DNSEndpoint) []RuleTrace {
-	return rule.Explain(rulesFor[dnsEndpointView](p, DNSEndpoints), a, viewDNSEndpoint, endpoint)
 }
 
 // dnsEndpointsEntry is an entry of dnsEndpoints: a rule for external-dns DNSEndpoints.

@@ -165,15 +165,6 @@ type compilation struct {
 	owners claim.Owners // of the policy
 }
 
-// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them. isSolver is
-// as in prepareViews.
-func rulesOf[E, T any, P kindView[T]](
-	entries []E, c *compilation, compile func(*E) rule.Rule[T], isSolver func(*T, *rule.Recorder) bool,
-	more ...rule.Rule[T],
-) *rule.Ruleset[T] {
-	return rule.CompileRules(entries, c.exceptions, c.PollDone, compile, prepareViews[T, P](c, isSolver), more)
-}
-
 // uniqueNames adds an error for each name that two entries share, because findings, metrics and alerts could not
 // distinguish the entries.
 func (d *document) uniqueNames(errs *strict.Collector) {

@@ -67,34 +67,34 @@ func (v reviewed) evaluate(t *testing.T, p *Policy, e *Effort) (err error) {
 		_, err = p.RewritePod(v.a, obj.Pod, nil, e)
 	case *object.Service:
 		old, _ := v.old.(*object.Service)
-		_, err = p.EvaluateService(v.a, obj, old, e)
+		_, err = Services.Evaluate(p, v.a, obj, old, e)
 	case *object.Ingress:
 		old, _ := v.old.(*object.Ingress)
-		_, err = p.EvaluateIngress(v.a, obj, old, e)
+		_, err = Ingresses.Evaluate(p, v.a, obj, old, e)
 	case *object.Route:
 		old, _ := v.old.(*object.Route)
-		_, err = p.EvaluateRoute(v.a, obj, old, e)
+		_, err = Routes.Evaluate(p, v.a, obj, old, e)
 	case *object.Certificate:
 		old, _ := v.old.(*object.Certificate)
-		_, err = p.EvaluateCertificate(v.a, obj, old, e)
+		_, err = Certificates.Evaluate(p, v.a, obj, old, e)
 	case *object.OpenShiftRoute:
 		old, _ := v.old.(*object.OpenShiftRoute)
-		_, err = p.EvaluateOpenShiftRoute(v.a, obj, old, e)
+		_, err = OpenShiftRoutes.Evaluate(p, v.a, obj, old, e)
 	case *object.DNSEndpoint:
 		old, _ := v.old.(*object.DNSEndpoint)
-		_, err = p.EvaluateDNSEndpoint(v.a, obj, old, e)
+		_, err = DNSEndpoints.Evaluate(p, v.a, obj, old, e)
 	case *object.Gateway:
 		old, _ := v.old.(*object.Gateway)
-		_, err = p.EvaluateGateway(v.a, obj, old, e)
+		_, err = Gateways.Evaluate(p, v.a, obj, old, e)
 	case *object.Grant:
 		old, _ := v.old.(*object.Grant)
-		_, err = p.EvaluateGrant(v.a, obj, old, e)
+		_, err = Grants.Evaluate(p, v.a, obj, old, e)
 	case *object.Workload:
 		old, _ := v.old.(*object.Workload)
-		_, err = p.EvaluateWorkload(v.a, obj, old, e)
+		_, err = Workloads.Evaluate(p, v.a, obj, old, e)
 	case *object.Pod:
 		old, _ := v.old.(*object.Pod)
-		_, err = p.EvaluatePod(v.a, obj, old, e)
+		_, err = Pods.Evaluate(p, v.a, obj, old, e)
 	default:
 		t.Fatalf("no rules for %T", obj)
 	}

@@ -39,7 +39,7 @@ func TestListenerFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, gatewaysRule(test.rule))
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "gateways"}
-			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil)))); diff != "" {
+			if diff := cmp.Diff(test.want, sentences(must(Gateways.Evaluate(p, a, &test.g, nil, nil)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -70,7 +70,7 @@ func TestListenerFilterUpdates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, gatewaysRule(test.rule))
 			a := object.Attributes{Operation: object.Update, Namespace: "team-a", Resource: "gateways"}
-			found := must(p.EvaluateGateway(a, test.now, test.old, nil))
+			found := must(Gateways.Evaluate(p, a, test.now, test.old, nil))
 			if len(found) != 1 || found[0].Denies() != test.denied {
 				t.Errorf("%v, want denied %t", sentences(found), test.denied)
 			}

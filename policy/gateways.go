@@ -91,20 +91,10 @@ func viewGateway(g *object.Gateway) gatewayView {
 }
 
 // gatewayRules compiles the rules for Gateways and ListenerSets.
-func gatewayRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule.Rule[gatewayView] {
+func gatewayRules(b *blocks, c *compilation) rules[object.Gateway] {
+	return rulesOf(b.Gateways, c, viewGateway, func(e *gatewaysEntry) rule.Rule[gatewayView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, nil, claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*gatewayView).claims, nil))...)
-}
-
-// EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
-func (p *Policy) EvaluateGateway(a object.Attributes, g, old *object.Gateway, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
-}
-
-// ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.
-func (p *Policy) ExplainGateway(a object.Attributes, g *object.Gateway) []RuleTrace {
-	return rule.Explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
 }
 
 // port returns the port of listener i, and UDP or TCP. ok is false if there is no such listener.

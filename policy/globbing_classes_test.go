@@ -56,7 +56,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team"}
-			got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, test.ing, nil, nil)))
+			got := sentences(must(Ingresses.Evaluate(mustLoad(t, rules), a, test.ing, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -64,7 +64,7 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	}
 	// An update that only changes the class claims hosts that the Ingress did not have.
 	a := object.Attributes{Operation: object.Update, Namespace: "team"}
-	got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, class("alb"), class("traefik"), nil)))
+	got := sentences(must(Ingresses.Evaluate(mustLoad(t, rules), a, class("alb"), class("traefik"), nil)))
 	if diff := cmp.Diff(denied, got); diff != "" {
 		t.Error(diff)
 	}

@@ -20,20 +20,10 @@ type grantView struct {
 func viewGrant(g *object.Grant) grantView { return grantView{Grant: g} }
 
 // grantRules compiles the rules for ReferenceGrants.
-func grantRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Grants, c, func(e *grantsEntry) rule.Rule[grantView] {
+func grantRules(b *blocks, c *compilation) rules[object.Grant] {
+	return rulesOf(b.Grants, c, viewGrant, func(e *grantsEntry) rule.Rule[grantView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, nil)
-}
-
-// EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.
-func (p *Policy) EvaluateGrant(a object.Attributes, g, old *object.Grant, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
-}
-
-// ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
-func (p *Policy) ExplainGrant(a object.Attributes, g *object.Grant) []RuleTrace {
-	return rule.Explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
 }
 
 // grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block does not check anything. At least one

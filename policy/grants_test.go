@@ -66,7 +66,7 @@ func TestGrants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "jane"}
-			got := sentences(must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(a, test.g, nil, nil)))
+			got := sentences(must(Grants.Evaluate(mustLoad(t, grantsRule(test.rule)), a, test.g, nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -111,7 +111,7 @@ func TestGrantRatchet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(object.Attributes{Operation: object.Update}, test.new, test.old, nil)) {
+			for _, f := range must(Grants.Evaluate(mustLoad(t, grantsRule(test.rule)), object.Attributes{Operation: object.Update}, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -129,7 +129,7 @@ func TestGrantEffort(t *testing.T) {
 	g := grantOf(names, names...)
 	e := new(Effort)
 	p := mustLoad(t, grantsRule(`from: {namespaces: [ok]}`))
-	if _, err := p.EvaluateGrant(object.Attributes{Operation: object.Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
+	if _, err := Grants.Evaluate(p, object.Attributes{Operation: object.Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
 		t.Errorf("%d steps, %v", e.Steps(), err)
 	}
 }
@@ -175,7 +175,7 @@ func TestGrantManifests(t *testing.T) {
 			for _, to := range in.Spec.To {
 				g.To = append(g.To, object.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: textOf(to.Name)})
 			}
-			got := sentences(must(p.EvaluateGrant(object.Attributes{Operation: object.Create, Namespace: in.Namespace}, g, nil, nil)))
+			got := sentences(must(Grants.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: in.Namespace}, g, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}

@@ -69,7 +69,7 @@ func TestIngressNginxPrefix(t *testing.T) {
 		`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.corp.example/rewrite-target"]: "?" contains '?', ` +
 			`which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`,
 	}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(creating, ing, nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(Ingresses.Evaluate(p, creating, ing, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -75,7 +75,7 @@ func TestIngressRatchet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(mustLoadIngressRule(t, test.rule).EvaluateIngress(updating, test.new, test.old, nil)) {
+			for _, f := range must(Ingresses.Evaluate(mustLoadIngressRule(t, test.rule), updating, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}

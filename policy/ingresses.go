@@ -65,21 +65,11 @@ type ingressView struct {
 func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: ing} }
 
 // ingressRules compiles the rules for Ingresses.
-func ingressRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule.Rule[ingressView] {
+func ingressRules(b *blocks, c *compilation) rules[object.Ingress] {
+	return rulesOf(b.Ingresses, c, viewIngress, func(e *ingressesEntry) rule.Rule[ingressView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, (*ingressView).answersChallenges,
 		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
-}
-
-// EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.
-func (p *Policy) EvaluateIngress(a object.Attributes, ing, old *object.Ingress, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
-}
-
-// ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
-func (p *Policy) ExplainIngress(a object.Attributes, ing *object.Ingress) []RuleTrace {
-	return rule.Explain(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing)
 }
 
 // checks compiles the entry. Findings are in the order of its fields.

@@ -49,7 +49,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
+		for _, f := range must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff([]string{"first", "second", "third"}, got); diff != "" {
@@ -122,7 +122,7 @@ func TestLoadEmpty(t *testing.T) {
 			if p.Counts() != (Counts{}) || !p.Emptied() {
 				t.Errorf("%+v, emptied: %t", p.Counts(), p.Emptied())
 			}
-			if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
+			if fs := must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, &object.Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
 				t.Errorf("an empty policy denies nothing, but %v", fs)
 			}
 			if len(p.Hash()) != 12 {

@@ -26,20 +26,8 @@ func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 }
 
 // openShiftRouteRules compiles the rules for OpenShift Routes.
-func openShiftRouteRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, nil, openShiftOwners(c.owners, b.Routes)...)
-}
-
-// EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
-func (p *Policy) EvaluateOpenShiftRoute(
-	a object.Attributes, route, old *object.OpenShiftRoute, e *Effort,
-) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
-}
-
-// ExplainOpenShiftRoute returns for every routes rule with checks for OpenShift Routes whether it applies to the Route.
-func (p *Policy) ExplainOpenShiftRoute(a object.Attributes, route *object.OpenShiftRoute) []RuleTrace {
-	return rule.Explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
+func openShiftRouteRules(b *blocks, c *compilation) rules[object.OpenShiftRoute] {
+	return rulesOf(b.Routes, c, viewOpenShiftRoute, (*routesEntry).openShiftRule, nil, openShiftOwners(c.owners, b.Routes)...)
 }
 
 // openShiftRule compiles the entry for OpenShift Routes. The fields parents, filters, paths.types and

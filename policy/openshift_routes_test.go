@@ -17,7 +17,7 @@ var creatingOpenShiftRoute = object.Attributes{Operation: object.Create, Namespa
 // of each.
 func TestOpenShiftRouteManifests(t *testing.T) {
 	testManifests(t, "openshiftRoutes", func(p *Policy, manifest []byte) []Finding {
-		return must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, readOpenShiftRoute(t, manifest), nil, nil))
+		return must(OpenShiftRoutes.Evaluate(p, creatingOpenShiftRoute, readOpenShiftRoute(t, manifest), nil, nil))
 	})
 }
 
@@ -87,7 +87,7 @@ func TestSubdomainDomains(t *testing.T) {
 		"elsewhere": {"routes: [{name: r, mode: enforce, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := must(mustLoad(t, test.rules).EvaluateOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{Subdomain: "web"}, nil, nil))
+			found := must(OpenShiftRoutes.Evaluate(mustLoad(t, test.rules), creatingOpenShiftRoute, &object.OpenShiftRoute{Subdomain: "web"}, nil, nil))
 			if diff := cmp.Diff(test.want, sentences(found)); diff != "" {
 				t.Error(diff)
 			}
@@ -103,7 +103,7 @@ func TestClaimsOfEachEntry(t *testing.T) {
 `)
 	annotations := map[string]string{"external-dns.kubernetes.io/hostname": "web.apps.example"}
 	route := &object.OpenShiftRoute{Meta: object.Meta{Annotations: annotations}, Subdomain: "web"}
-	got := sentences(must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
+	got := sentences(must(OpenShiftRoutes.Evaluate(p, creatingOpenShiftRoute, route, nil, nil)))
 	if diff := cmp.Diff([]string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -133,7 +133,7 @@ func TestOpenShiftRatchet(t *testing.T) {
 			a.Operation = object.Update
 			p := mustLoad(t, "routes: [{name: r, mode: enforce, "+test.rules+"}]\n")
 			var got []string
-			for _, f := range must(p.EvaluateOpenShiftRoute(a, &test.now, &test.old, nil)) {
+			for _, f := range must(OpenShiftRoutes.Evaluate(p, a, &test.now, &test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.Path)
 				}
@@ -153,7 +153,7 @@ func TestOpenShiftRules(t *testing.T) {
 - {name: ours, mode: audit, kinds: [Route], hosts: {allowed: []}}
 `)
 	var got []string
-	for _, trace := range p.ExplainOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{}) {
+	for _, trace := range OpenShiftRoutes.Explain(p, creatingOpenShiftRoute, &object.OpenShiftRoute{}) {
 		if trace.Applies {
 			got = append(got, trace.Rule)
 		}
@@ -161,7 +161,7 @@ func TestOpenShiftRules(t *testing.T) {
 	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest()[OpenShiftRoutes] != Warn {
 		t.Errorf("strictest %s, applying: %s", p.Strictest()[OpenShiftRoutes], diff)
 	}
-	for _, f := range must(p.EvaluateRoute(object.Attributes{Operation: object.Create, Resource: udpRoutes}, &object.Route{}, nil, nil)) {
+	for _, f := range must(Routes.Evaluate(p, object.Attributes{Operation: object.Create, Resource: udpRoutes}, &object.Route{}, nil, nil)) {
 		t.Errorf("a rule for Routes applies to a UDPRoute: %s", f)
 	}
 }

@@ -53,7 +53,7 @@ func TestOwners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: test.namespace}
-			got := sentences(must(p.EvaluateIngress(a, withHosts(test.host), nil, nil)))
+			got := sentences(must(Ingresses.Evaluate(p, a, withHosts(test.host), nil, nil)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -71,7 +71,7 @@ func TestOwnersAndHosts(t *testing.T) {
 		`bank/owners: spec.rules[1].host: "a.bank.example" belongs to the namespaces bank, bank-eu`,
 	}
 	a := object.Attributes{Operation: object.Create, Namespace: "team"}
-	got := sentences(must(p.EvaluateIngress(a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
+	got := sentences(must(Ingresses.Evaluate(p, a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -82,7 +82,7 @@ func TestOwnersOfAnnotations(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
 	want := []string{`shop/owners: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
+	if diff := cmp.Diff(want, sentences(must(Services.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -108,7 +108,7 @@ owners:
 - {name: inner, mode: %s, hosts: [a.example], namespaces: [inner]}
 `, test.outer, test.inner))
 			var got []string
-			for _, f := range must(p.EvaluateIngress(object.Attributes{Operation: object.Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
+			for _, f := range must(Ingresses.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
 				got = append(got, f.Rule+" "+f.Mode.String())
 			}
 			if got := strings.Join(got, ", "); got != test.want {
@@ -126,7 +126,7 @@ func TestOwnersOfOldObjects(t *testing.T) {
 	got := map[string]bool{}
 	old := withTLS(withHosts("x.example"), "b.bank.example")
 	old.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "a.bank.example"}
-	for _, f := range must(p.EvaluateIngress(a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
+	for _, f := range must(Ingresses.Evaluate(p, a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
 		got[f.Path] = f.Existed
 	}
 	if diff := cmp.Diff(map[string]bool{"spec.rules[0].host": false, "spec.rules[1].host": false}, got); diff != "" {
@@ -178,7 +178,7 @@ func BenchmarkOwners(b *testing.B) {
 			ing := withHosts(hosts...)
 			b.ReportAllocs()
 			for b.Loop() {
-				if found := must(p.EvaluateIngress(a, ing, nil, nil)); len(found) > 0 {
+				if found := must(Ingresses.Evaluate(p, a, ing, nil, nil)); len(found) > 0 {
 					b.Fatal(sentences(found))
 				}
 			}

@@ -50,20 +50,9 @@ type routeView struct {
 func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 
 // routeRules compiles the rules for routes.
-func routeRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Routes, c, (*routesEntry).rule, (*routeView).answersChallenges,
+func routeRules(b *blocks, c *compilation) rules[object.Route] {
+	return rulesOf(b.Routes, c, viewRoute, (*routesEntry).rule, (*routeView).answersChallenges,
 		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*routeView).claims, (*routeView).servesNoHost))...)
-}
-
-// EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
-// returns the error of e if e exceeds its limit or expires.
-func (p *Policy) EvaluateRoute(a object.Attributes, route, old *object.Route, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
-}
-
-// ExplainRoute returns, for every rule of routes, whether it applies to the route.
-func (p *Policy) ExplainRoute(a object.Attributes, route *object.Route) []RuleTrace {
-	return rule.Explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
 }
 
 // gatewayGroup is the API group of Gateway API.

@@ -19,7 +19,7 @@ import (
 func TestRouteManifests(t *testing.T) {
 	readManifests(t, "routes", func(t *testing.T, p *policy.Policy, manifest []byte) ([]policy.Finding, error) {
 		a, route := parseRoute(t, manifest)
-		return p.EvaluateRoute(a, route, nil, nil)
+		return policy.Routes.Evaluate(p, a, route, nil, nil)
 	})
 }
 
@@ -34,7 +34,7 @@ func TestGatewayManifests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.EvaluateGateway(object.Attributes{Operation: object.Create, Namespace: g.Namespace}, g, nil, nil)
+		return policy.Gateways.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: g.Namespace}, g, nil, nil)
 	})
 }
 

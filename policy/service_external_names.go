@@ -84,11 +84,6 @@ func (e *servicesEntry) backendRule() rule.Rule[serviceView] {
 	return rule.New(h, checks)
 }
 
-// xBackendRules compiles the rules for XBackends.
-func xBackendRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Services, c, (*servicesEntry).backendRule, nil)
-}
-
 // externalNames finds a Service of type ExternalName whose spec.externalName does not pass, and an XBackend whose
 // spec.externalHostname.hostname does not pass. It adds at most one finding, for the first check that fails:
 // externalNames if the target is unsafe, externalNames.denied if it is denied, externalNames.allowed if it is not

@@ -68,32 +68,37 @@ type serviceView struct {
 
 func viewService(svc *object.Service) serviceView { return serviceView{Service: svc} }
 
-// serviceRules compiles the rules for Services.
-func serviceRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Services, c, func(e *servicesEntry) rule.Rule[serviceView] {
-		return rule.New(e.RuleHeader, e.checks())
-	}, (*serviceView).answersChallenges, claim.OwnerRules(c.owners, (*serviceView).claims)...)
-}
+// servicesAndBackends contains the rules for Services and the rules for XBackends.
+type servicesAndBackends struct{ services, backends rules[object.Service] }
 
-// serviceKind returns the kind of object in a request: Services or XBackends.
-func serviceKind(a object.Attributes) Kind {
-	if a.Resource == xBackends {
-		return XBackends
+// serviceRules compiles the rules for Services and XBackends.
+func serviceRules(b *blocks, c *compilation) rules[object.Service] {
+	return servicesAndBackends{
+		rulesOf(b.Services, c, viewService, func(e *servicesEntry) rule.Rule[serviceView] {
+			return rule.New(e.RuleHeader, e.checks())
+		}, (*serviceView).answersChallenges, claim.OwnerRules(c.owners, (*serviceView).claims)...),
+		rulesOf(b.Services, c, viewService, (*servicesEntry).backendRule, nil),
 	}
-	return Services
 }
 
-// EvaluateService evaluates a Service or an XBackend. old is the object before an update, or nil. It returns the error
-// of e if e exceeds its limit or expires.
-func (p *Policy) EvaluateService(a object.Attributes, svc, old *object.Service, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
+// of returns the rules for the object of a request.
+func (s servicesAndBackends) of(a object.Attributes) rules[object.Service] {
+	if a.Resource == xBackends {
+		return s.backends
+	}
+	return s.services
 }
 
-// ExplainService returns, for every rule of services, whether it applies to the Service. For an XBackend, it leaves out
-// rules that do not check XBackends.
-func (p *Policy) ExplainService(a object.Attributes, svc *object.Service) []RuleTrace {
-	return rule.Explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
+func (s servicesAndBackends) Evaluate(a object.Attributes, svc, old *object.Service, e *Effort) ([]Finding, error) {
+	return s.of(a).Evaluate(a, svc, old, e)
 }
+
+func (s servicesAndBackends) Explain(a object.Attributes, svc *object.Service) []RuleTrace {
+	return s.of(a).Explain(a, svc)
+}
+
+// StrictestMode is the mode of the rules for Services, because they include the rules for XBackends.
+func (s servicesAndBackends) StrictestMode() Mode { return s.services.StrictestMode() }
 
 // claims returns the claims in a Service's annotations.
 func (svc *serviceView) claims(r *rule.Recorder) *claim.Set {

@@ -31,7 +31,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
-			got := sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create}, &c.svc, nil, nil)))
+			got := sentences(must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, &c.svc, nil, nil)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -67,7 +67,7 @@ func TestServiceManifests(t *testing.T) {
 			p, text := mustLoadBeside(t, path), readFile(t, path)
 			resource, svc := readService(t, text)
 			a := object.Attributes{Operation: object.Create, Namespace: svc.Namespace, Resource: resource}
-			got := sentences(must(p.EvaluateService(a, svc, nil, nil)))
+			got := sentences(must(Services.Evaluate(p, a, svc, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
@@ -173,7 +173,7 @@ services:
 		ExternalIPs: []string{"192.0.2.1"},
 	}
 	var got []string
-	for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane"}, &svc, nil, nil)) {
+	for _, f := range must(Services.Evaluate(p, object.Attributes{Operation: object.Create, User: "jane"}, &svc, nil, nil)) {
 		got = append(got, f.ID())
 		if f.Note != "ask #network" {
 			t.Errorf("%s: the message is missing", f.ID())
@@ -187,7 +187,7 @@ services:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
+	if fs := must(Services.Evaluate(p, object.Attributes{Operation: object.Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}
 }

@@ -22,7 +22,7 @@ func TestWorkloadManifests(t *testing.T) {
 			w := readWorkload(t, text)
 			a := createWorkload
 			a.Namespace = w.Namespace
-			got := said(must(p.EvaluateWorkload(a, w, nil, nil)))
+			got := said(must(Workloads.Evaluate(p, a, w, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
 				t.Error(diff)
 			}
