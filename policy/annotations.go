@@ -65,8 +65,18 @@ func (k *annotationKey) UnmarshalText(b []byte) error {
 	return match.RejectUnprintable(b, "key")
 }
 
-// Validate implements strict.Validator.
 func (a *annotationRules) Validate() error {
+	if err := a.faults(); err != nil {
+		return err
+	}
+	if a.Denied == nil && a.Required == nil && a.Values == nil && a.DeniedValues == nil {
+		return rule.ErrNoCheck("denied, required, values or deniedValues")
+	}
+	return nil
+}
+
+// faults returns the mistakes in the fields that are set.
+func (a *annotationRules) faults() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", a.Denied))
 	faults.Add(rule.RejectEmpty("required", a.Required))
@@ -144,19 +154,13 @@ func annotationChecks[T any, P kindView[T]](rules *annotationRules) []rule.Check
 	if rules == nil {
 		return nil
 	}
-	var checks []rule.Check[T]
-	add := func(given bool, c metaCheck) {
-		if given {
-			checks = append(checks, checkOfMeta[T, P]{c})
-		}
-	}
-	add(rules.Denied != nil, annotationsDenied{rules.Denied, lowerGlobs(rules.Denied)})
-	if rules.Required != nil {
-		checks = append(checks, unlessSolver[T, P]{checkOfMeta[T, P]{annotationsRequired{rules.Required}}})
-	}
-	add(rules.Values != nil, annotationsValues{values: lowerKeys(rules.Values)})
-	add(rules.DeniedValues != nil, annotationsValues{lowerKeys(rules.DeniedValues), true})
-	return checks
+	of := func(c metaCheck) rule.Check[T] { return checkOfMeta[T, P]{c} }
+	return rule.Checks(
+		rule.When(rules.Denied != nil, of(annotationsDenied{rules.Denied, lowerGlobs(rules.Denied)})),
+		rule.When(rules.Required != nil, rule.Check[T](unlessSolver[T, P]{of(annotationsRequired{rules.Required})})),
+		rule.When(rules.Values != nil, of(annotationsValues{values: lowerKeys(rules.Values)})),
+		rule.When(rules.DeniedValues != nil, of(annotationsValues{lowerKeys(rules.DeniedValues), true})),
+	)
 }
 
 // lowerGlobs returns the patterns in lower case.

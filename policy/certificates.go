@@ -34,12 +34,10 @@ type certificatesEntry struct {
 	Hosts *claim.HostRules `yaml:"hosts"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *certificatesEntry) Suggest(field string) []string {
 	return rule.ClasslessDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *certificatesEntry) Validate() error {
 	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if len(e.checks()) == 0 {

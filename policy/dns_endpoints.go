@@ -31,12 +31,10 @@ type dnsEndpointsEntry struct {
 	Hosts *claim.HostRules `yaml:"hosts"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *dnsEndpointsEntry) Suggest(field string) []string {
 	return rule.ClasslessDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *dnsEndpointsEntry) Validate() error {
 	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if len(e.checks()) == 0 {

@@ -53,7 +53,6 @@ type document struct {
 // policy files from it.
 func DocumentType() reflect.Type { return reflect.TypeFor[document]() }
 
-// Validate implements strict.Validator.
 func (d *document) Validate() error {
 	if d.APIVersion != fileAPIVersion {
 		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), fileAPIVersion)

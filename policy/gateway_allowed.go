@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
@@ -23,12 +22,7 @@ type fromNamespaces string
 
 // UnmarshalText accepts the four values of the API.
 func (n *fromNamespaces) UnmarshalText(b []byte) error {
-	switch from := fromNamespaces(b); from {
-	case fromAll, fromSelector, fromSame, fromNone:
-		*n = from
-		return nil
-	}
-	return fmt.Errorf("%s is not known here: write All, Selector, Same or None", text.Quote(b))
+	return rule.ReadWord(n, b, "known here", fromAll, fromSelector, fromSame, fromNone)
 }
 
 // allowedRouteRules is the allowedRoutes field of a gateways entry: {from: [Same, Selector]}.
@@ -37,13 +31,9 @@ type allowedRouteRules struct {
 	From []fromNamespaces `yaml:"from,required"`
 }
 
-// Validate implements strict.Validator.
 func (b *allowedRouteRules) Validate() error { return rejectNoFrom(b.From, fromSame) }
 
 func (b *allowedRouteRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
 	return []rule.Check[gatewayView]{allowedRoutesFrom{b.From, rule.Passing(b.From)}}
 }
 
@@ -53,13 +43,9 @@ type allowedListenerRules struct {
 	From []fromNamespaces `yaml:"from,required"`
 }
 
-// Validate implements strict.Validator.
 func (b *allowedListenerRules) Validate() error { return rejectNoFrom(b.From, fromNone) }
 
 func (b *allowedListenerRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
 	return []rule.Check[gatewayView]{allowedListenersFrom{b.From, rule.Passing(b.From)}}
 }
 

@@ -13,9 +13,6 @@ type gatewayClassRules struct {
 }
 
 func (b *gatewayClassRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
 	return []rule.Check[gatewayView]{gatewayClassesAllowed{b.Allowed, rule.Passing(b.Allowed)}}
 }
 

@@ -21,19 +21,11 @@ type listenerBackendRules struct {
 	Kinds []match.Glob `yaml:"kinds"`
 }
 
-// Validate implements strict.Validator.
 func (b *listenerBackendRules) Validate() error {
-	if len(b.checks()) == 0 {
-		return rule.ErrNoCheck("crossNamespace or kinds")
-	}
-	return nil
+	return rule.RejectNone(b.checks(), "crossNamespace or kinds")
 }
 
-// checks compiles the rules. It returns nil if b is nil.
 func (b *listenerBackendRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
 	return backendChecks(b.CrossNamespace, b.Kinds, (*gatewayView).eachListenerBackend)
 }
 
@@ -59,30 +51,19 @@ type listenerFilterRules struct {
 	UnsafeCharacters rule.Denial `yaml:"unsafeCharacters"`
 }
 
-// Validate implements strict.Validator.
 func (f *listenerFilterRules) Validate() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", f.Denied))
-	if len(f.checks()) == 0 {
-		faults.Add(rule.ErrNoCheck("denied or unsafeCharacters"))
-	}
+	faults.Add(rule.RejectNone(f.checks(), "denied or unsafeCharacters"))
 	return faults.Err()
 }
 
-// checks compiles the rules. It returns nil if f is nil.
 func (f *listenerFilterRules) checks() []rule.Check[gatewayView] {
-	if f == nil {
-		return nil
-	}
-	var checks []rule.Check[gatewayView]
-	if f.Denied != nil {
-		checks = append(checks, filtersDenied[gatewayView]{(*gatewayView).eachListenerFilter, f.Denied})
-	}
-	if f.UnsafeCharacters {
-		checks = append(checks,
-			filtersUnsafeCharacters[gatewayView]{"filters.unsafeCharacters", (*gatewayView).eachListenerFilter})
-	}
-	return checks
+	each := (*gatewayView).eachListenerFilter
+	return rule.Checks(
+		rule.When(f.Denied != nil, filtersDenied[gatewayView]{each, f.Denied}),
+		rule.When(f.UnsafeCharacters, filtersUnsafeCharacters[gatewayView]{"filters.unsafeCharacters", each}),
+	)
 }
 
 // eachListenerFilter yields the filters of the listeners of a Gateway or a ListenerSet.

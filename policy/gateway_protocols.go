@@ -18,9 +18,6 @@ type protocolRules struct {
 }
 
 func (b *protocolRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
 	return []rule.Check[gatewayView]{protocolsAllowed{b.Allowed, rule.Passing(b.Allowed)}}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -42,39 +41,29 @@ type gatewaysEntry struct {
 	Addresses *gatewayAddressRules `yaml:"addresses"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *gatewaysEntry) Suggest(field string) []string {
 	return rule.GatewayDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *gatewaysEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.GatewayDimensions())
-	switch {
-	case e.Annotations != nil && len(annotationChecks[gatewayView](e.Annotations)) == 0:
-		none := rule.ErrNoCheck("denied, required, values or deniedValues")
-		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
-	case len(e.checks()) == 0:
-		return errors.Join(err, rule.ErrNoCheck("hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, "+
-			"backends, filters, annotations or addresses"))
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.GatewayDimensions()), rule.RejectNone(e.checks(), "hosts, classNames, "+
+		"ports, protocols, tls, allowedRoutes, allowedListeners, backends, filters, annotations or addresses"))
 }
 
 // checks compiles the entry. Findings have the order of its fields.
 func (e *gatewaysEntry) checks() []rule.Check[gatewayView] {
 	return slices.Concat(
 		claim.FieldChecks(e.Hosts, (*gatewayView).claims, "spec.listeners"),
-		e.ClassNames.checks(),
+		rule.ChecksOf(e.ClassNames, (*gatewayClassRules).checks),
 		portChecks(e.Ports, "spec.listeners", (*gatewayView).port),
-		e.Protocols.checks(),
-		e.TLS.checks(),
-		e.AllowedRoutes.checks(),
-		e.AllowedListeners.checks(),
-		e.Backends.checks(),
-		e.Filters.checks(),
+		rule.ChecksOf(e.Protocols, (*protocolRules).checks),
+		rule.ChecksOf(e.TLS, (*gatewayTLSRules).checks),
+		rule.ChecksOf(e.AllowedRoutes, (*allowedRouteRules).checks),
+		rule.ChecksOf(e.AllowedListeners, (*allowedListenerRules).checks),
+		rule.ChecksOf(e.Backends, (*listenerBackendRules).checks),
+		rule.ChecksOf(e.Filters, (*listenerFilterRules).checks),
 		annotationChecks[gatewayView](e.Annotations),
-		e.Addresses.checks(),
+		rule.ChecksOf(e.Addresses, (*gatewayAddressRules).checks),
 	)
 }
 

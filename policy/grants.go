@@ -81,12 +81,10 @@ func kindBeside(usual, group, kind string) string {
 	return text.Truncate(kind, maxLabel) + "." + text.Truncate(group, match.MaxHost)
 }
 
-// Suggest implements strict.Suggester.
 func (e *grantsEntry) Suggest(field string) []string {
 	return rule.ClasslessDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *grantsEntry) Validate() error {
 	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if e.From == nil && e.To == nil {
@@ -95,7 +93,6 @@ func (e *grantsEntry) Validate() error {
 	return err
 }
 
-// Validate implements strict.Validator.
 func (b *grantFromRules) Validate() error {
 	if b.Namespaces == nil && b.Kinds == nil {
 		return rule.ErrNoCheck("namespaces or kinds")
@@ -109,7 +106,6 @@ func (b *grantFromRules) Validate() error {
 	return faults.Err()
 }
 
-// Validate implements strict.Validator.
 func (b *grantToRules) Validate() error {
 	if b.Kinds == nil && !bool(b.Names) {
 		return rule.ErrNoCheck("kinds or names: required")

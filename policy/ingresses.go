@@ -6,7 +6,6 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -32,23 +31,13 @@ type ingressesEntry struct {
 	DefaultBackend rule.Denial `yaml:"defaultBackend"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *ingressesEntry) Suggest(field string) []string {
 	return rule.IngressDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *ingressesEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.IngressDimensions())
-	switch {
-	case e.Annotations != nil && len(annotationChecks[ingressView](e.Annotations)) == 0:
-		none := rule.ErrNoCheck("denied, required, values or deniedValues")
-		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
-	case len(e.checks()) == 0:
-		none := rule.ErrNoCheck("hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend")
-		return errors.Join(err, none)
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.IngressDimensions()), rule.RejectNone(e.checks(),
+		"hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend"))
 }
 
 // ingressView is an Ingress and the values that its checks parse.
@@ -74,16 +63,13 @@ func ingressRules(b *blocks, c *compilation) rules[object.Ingress] {
 
 // checks compiles the entry. Findings are in the order of its fields.
 func (e *ingressesEntry) checks() []rule.Check[ingressView] {
-	var backend []rule.Check[ingressView]
-	if e.DefaultBackend {
-		backend = append(backend, defaultBackendDenied{})
-	}
 	return slices.Concat(
 		claim.FieldChecks(e.Hosts, (*ingressView).claims, "spec.rules"),
-		unlessSolvers(slices.Concat(e.TLS.checks(), e.ClassNames.checks(), e.Paths.checks())),
+		unlessSolvers(slices.Concat(rule.ChecksOf(e.TLS, (*tlsRules).checks),
+			rule.ChecksOf(e.ClassNames, (*classNameRules).checks), rule.ChecksOf(e.Paths, (*pathRules).checks))),
 		annotationChecks[ingressView](e.Annotations),
-		e.IngressNginx.checks(),
-		backend,
+		rule.ChecksOf(e.IngressNginx, (*ingressNginxRules).checks),
+		rule.Checks(rule.When(e.DefaultBackend, defaultBackendDenied{})),
 	)
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 const aService = "- {name: s%[1]d, mode: enforce, types: {allowed: [ClusterIP]}}\n"

@@ -50,15 +50,8 @@ func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
 	}
 	if e.Paths != nil {
 		source := pathSource[openShiftRouteView]{paths: (*openShiftRouteView).allPaths}
-		if e.Paths.Denied != nil {
-			checks = append(checks, pathsDenied[openShiftRouteView]{source, e.Paths.Denied})
-		}
-		if e.Paths.DeniedPatterns != nil {
-			checks = append(checks, pathsDeniedPatterns[openShiftRouteView]{source, e.Paths.DeniedPatterns})
-		}
-		if e.Paths.UnsafeCharacters {
-			checks = append(checks, pathsUnsafeCharacters[openShiftRouteView]{source})
-		}
+		checks = append(checks, pathChecks[openShiftRouteView, routePathType](
+			source, nil, &e.Paths.deniedPathRules, e.Paths.UnsafeCharacters)...)
 	}
 	if e.Backends != nil && e.Backends.Kinds != nil {
 		checks = append(checks, openShiftBackends{e.Backends.Kinds, rule.Passing(e.Backends.Kinds)})

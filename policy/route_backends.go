@@ -21,32 +21,20 @@ type routeBackendRules struct {
 	Kinds []match.Glob `yaml:"kinds"`
 }
 
-// Validate implements strict.Validator.
 func (b *routeBackendRules) Validate() error {
-	if len(b.checks()) == 0 {
-		return rule.ErrNoCheck("crossNamespace or kinds")
-	}
-	return nil
+	return rule.RejectNone(b.checks(), "crossNamespace or kinds")
 }
 
-// checks compiles the rules. It returns nil if b is nil.
 func (b *routeBackendRules) checks() []rule.Check[routeView] {
-	if b == nil {
-		return nil
-	}
 	return backendChecks(b.CrossNamespace, b.Kinds, (*routeView).eachBackend)
 }
 
 // backendChecks compiles rules for the backends that the function each yields.
 func backendChecks[T any](crossNamespace rule.Denial, kinds []match.Glob, each eachBackend[T]) []rule.Check[T] {
-	var checks []rule.Check[T]
-	if crossNamespace {
-		checks = append(checks, backendsCrossNamespace[T]{each})
-	}
-	if kinds != nil {
-		checks = append(checks, backendsKinds[T]{each, kinds, rule.Passing(kinds)})
-	}
-	return checks
+	return rule.Checks(
+		rule.When(crossNamespace, backendsCrossNamespace[T]{each}),
+		rule.When(kinds != nil, backendsKinds[T]{each, kinds, rule.Passing(kinds)}),
+	)
 }
 
 // eachBackend yields every backend of an object and its place. It stops if there are not enough steps left for the next

@@ -102,12 +102,10 @@ func (k routeKind) String() string {
 	}
 }
 
-// Suggest implements strict.Suggester.
 func (e *routesEntry) Suggest(field string) []string {
 	return rule.ClasslessDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *routesEntry) Validate() error {
 	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if e.Kinds != nil && len(e.Kinds) == 0 {
@@ -115,24 +113,17 @@ func (e *routesEntry) Validate() error {
 			"apply to any object: leave the field out"))
 	}
 	err = errors.Join(err, rule.RejectEmpty("subdomainDomains", e.SubdomainDomains))
-	switch {
-	case e.Annotations != nil && len(annotationChecks[routeView](e.Annotations)) == 0:
-		none := rule.ErrNoCheck("denied, required, values or deniedValues")
-		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
-	case len(e.checks()) == 0:
-		return errors.Join(err, rule.ErrNoCheck("hosts, paths, parents, backends, filters or annotations"))
-	}
-	return err
+	return errors.Join(err, rule.RejectNone(e.checks(), "hosts, paths, parents, backends, filters or annotations"))
 }
 
 // checks compiles the entry. Findings are in the order of its fields.
 func (e *routesEntry) checks() []rule.Check[routeView] {
 	return slices.Concat(
-		routeHostChecks(e.Hosts),
-		unlessSolvers(e.Paths.checks()),
-		e.Parents.checks(),
-		e.Backends.checks(),
-		e.Filters.checks(),
+		rule.ChecksOf(e.Hosts, routeHostChecks),
+		unlessSolvers(rule.ChecksOf(e.Paths, (*routePathRules).checks)),
+		rule.ChecksOf(e.Parents, (*routeParentRules).checks),
+		rule.ChecksOf(e.Backends, (*routeBackendRules).checks),
+		rule.ChecksOf(e.Filters, (*routeFilterRules).checks),
 		annotationChecks[routeView](e.Annotations),
 	)
 }

@@ -16,9 +16,6 @@ type externalIPRules struct {
 }
 
 func (b *externalIPRules) checks() []rule.Check[serviceView] {
-	if b == nil {
-		return nil
-	}
 	passing := rule.Passing(text.Strings(b.Allowed))
 	return []rule.Check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing}}
 }

@@ -30,26 +30,15 @@ func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 	return match.RejectUnprintable(b, "class")
 }
 
-// Validate implements strict.Validator.
 func (b *loadBalancerClassRules) Validate() error {
-	switch {
-	case !b.Required && b.Allowed == nil:
-		return rule.ErrNoCheck("required: true or allowed")
-	case b.Required && b.Allowed != nil && len(b.Allowed) == 0:
-		return errNothingPasses("a class")
-	}
-	return nil
+	return rejectNothingPasses(b.Required, b.Allowed, "a class")
 }
 
 func (b *loadBalancerClassRules) checks() []rule.Check[serviceView] {
-	var cs []rule.Check[serviceView]
-	if b != nil && b.Required {
-		cs = append(cs, loadBalancerClassRequired(b.Allowed))
-	}
-	if b != nil && b.Allowed != nil {
-		cs = append(cs, loadBalancerClassAllowed(b.Allowed))
-	}
-	return cs
+	return rule.Checks(
+		rule.When(b.Required, loadBalancerClassRequired(b.Allowed)),
+		rule.When(b.Allowed != nil, loadBalancerClassAllowed(b.Allowed)),
+	)
 }
 
 // loadBalancerClassRequired is the check loadBalancerClass.required. It finds a Service of type LoadBalancer without

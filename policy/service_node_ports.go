@@ -15,9 +15,6 @@ type nodePortRules struct {
 }
 
 func (b *nodePortRules) checks() []rule.Check[serviceView] {
-	if b == nil {
-		return nil
-	}
 	return []rule.Check[serviceView]{nodePortsAllowed{b.Allowed, text.List(text.Strings(b.Allowed))}}
 }
 

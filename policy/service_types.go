@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
@@ -22,13 +21,7 @@ type serviceType string
 
 // UnmarshalText accepts the four types of Kubernetes.
 func (t *serviceType) UnmarshalText(b []byte) error {
-	known := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
-	if !slices.Contains(known, serviceType(b)) {
-		return fmt.Errorf("%s is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName",
-			text.Quote(b))
-	}
-	*t = serviceType(b)
-	return nil
+	return rule.ReadWord(t, b, "a type of Service", clusterIP, nodePort, loadBalancer, externalName)
 }
 
 // effectiveType returns spec.type, or the Kubernetes default ClusterIP if it is empty.
@@ -47,7 +40,6 @@ type serviceTypeRules struct {
 	Denied []serviceType `yaml:"denied"`
 }
 
-// Validate implements strict.Validator.
 func (b *serviceTypeRules) Validate() error {
 	for _, t := range b.Denied {
 		if slices.Contains(b.Allowed, t) {
@@ -65,14 +57,10 @@ func (b *serviceTypeRules) Validate() error {
 }
 
 func (b *serviceTypeRules) checks() []rule.Check[serviceView] {
-	switch {
-	case b == nil:
-		return nil
-	case b.Allowed != nil:
-		return []rule.Check[serviceView]{serviceTypesAllowed(b.Allowed)}
-	default:
-		return []rule.Check[serviceView]{serviceTypesDenied(b.Denied)}
-	}
+	return rule.Checks(
+		rule.When(b.Allowed != nil, serviceTypesAllowed(b.Allowed)),
+		rule.When(b.Denied != nil, serviceTypesDenied(b.Denied)),
+	)
 }
 
 // serviceTypesAllowed is the check types.allowed. It finds a spec.type that is not listed. An empty type is ClusterIP.

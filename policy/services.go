@@ -40,19 +40,14 @@ type servicesEntry struct {
 	Annotations *serviceAnnotationRules `yaml:"annotations"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *servicesEntry) Suggest(field string) []string {
 	return rule.ServiceDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *servicesEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ServiceDimensions())
-	if len(e.checks()) == 0 {
-		return errors.Join(err, rule.ErrNoCheck("hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
-			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.ServiceDimensions()), rule.RejectNone(e.checks(), "hosts, types, ports, "+
+		"nodePorts, allocateLoadBalancerNodePorts, loadBalancerClass, loadBalancerSourceRanges, externalIPs, "+
+		"loadBalancerStatus, externalNames or annotations"))
 }
 
 // serviceView is a Service and the values that its checks parse.
@@ -110,26 +105,30 @@ func (svc *serviceView) claims(r *rule.Recorder) *claim.Set {
 
 // checks compiles the entry. Findings are in the order of its fields.
 func (e *servicesEntry) checks() []rule.Check[serviceView] {
-	var allocation []rule.Check[serviceView]
-	if e.AllocateLoadBalancerNodePorts {
-		allocation = append(allocation, serviceAllocation{})
-	}
 	return slices.Concat(
 		claim.Checks(e.Hosts, (*serviceView).claims, "metadata.annotations"),
 		unlessSolvers(slices.Concat(
-			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*serviceView).port), e.NodePorts.checks())),
-		allocation,
-		e.LoadBalancerClass.checks(),
-		e.LoadBalancerSourceRanges.checks(),
-		e.ExternalIPs.checks(),
-		e.LoadBalancerStatus.checks(),
-		e.ExternalNames.checks(),
-		e.Annotations.checks(),
+			rule.ChecksOf(e.Types, (*serviceTypeRules).checks), portChecks(e.Ports, "spec.ports", (*serviceView).port),
+			rule.ChecksOf(e.NodePorts, (*nodePortRules).checks))),
+		rule.Checks(rule.When(e.AllocateLoadBalancerNodePorts, serviceAllocation{})),
+		rule.ChecksOf(e.LoadBalancerClass, (*loadBalancerClassRules).checks),
+		rule.ChecksOf(e.LoadBalancerSourceRanges, (*sourceRangeRules).checks),
+		rule.ChecksOf(e.ExternalIPs, (*externalIPRules).checks),
+		rule.ChecksOf(e.LoadBalancerStatus, (*loadBalancerStatusRules).checks),
+		rule.ChecksOf(e.ExternalNames, (*externalNameRules).checks),
+		rule.ChecksOf(e.Annotations, (*serviceAnnotationRules).checks),
 	)
 }
 
-// errNothingPasses returns the error for a block that requires a field but does not allow any value of it.
-func errNothingPasses(what string) error {
-	return fmt.Errorf("requires %s and does not allow any, so no LoadBalancer passes: "+
-		"write types: {denied: [LoadBalancer]} instead", what)
+// rejectNothingPasses returns an error for a block about LoadBalancers that does not check anything, or that requires a
+// value but does not allow any.
+func rejectNothingPasses[T any](required bool, allowed []T, what string) error {
+	switch {
+	case !required && allowed == nil:
+		return rule.ErrNoCheck("required: true or allowed")
+	case required && allowed != nil && len(allowed) == 0:
+		return fmt.Errorf("requires %s and does not allow any, so no LoadBalancer passes: "+
+			"write types: {denied: [LoadBalancer]} instead", what)
+	}
+	return nil
 }

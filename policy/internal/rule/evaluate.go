@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/policy/object"
@@ -11,6 +12,36 @@ import (
 type Check[T any] interface {
 	// Find reports the fields and values of obj that do not pass.
 	Find(obj *T, r *Recorder)
+}
+
+// When returns c if the field of its check is set in the entry, and nil otherwise.
+func When[B ~bool, T any](isSet B, c Check[T]) Check[T] {
+	if isSet {
+		return c
+	}
+	return nil
+}
+
+// Checks returns the checks without nil.
+func Checks[T any](all ...Check[T]) []Check[T] {
+	return slices.DeleteFunc(all, func(c Check[T]) bool { return c == nil })
+}
+
+// ChecksOf returns the checks of a block. It returns no checks if the block is absent.
+func ChecksOf[B, T any](block *B, checks func(*B) []Check[T]) []Check[T] {
+	if block == nil {
+		return nil
+	}
+	return checks(block)
+}
+
+// RejectNone returns an error for an entry or a block that does not check anything, because it would look like
+// protection. fields are the fields that check something.
+func RejectNone[T any](checks []Check[T], fields string) error {
+	if len(checks) > 0 {
+		return nil
+	}
+	return ErrNoCheck(fields)
 }
 
 // Rule is a compiled entry of a block that contains rules for objects.
