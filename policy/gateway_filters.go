@@ -3,31 +3,10 @@ package policy
 import (
 	"iter"
 
-	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
-
-// listenerBackendRules is the backends field of a gateways entry. It checks the backends to which filters of listeners
-// send each request: externalAuth.backendRef and requestMirror.backendRef. A backend without a namespace is in the
-// namespace of the object. Filters of listeners are an experimental field of Gateway API: see filters.
-type listenerBackendRules struct {
-	// CrossNamespace: deny means that backends must be in the namespace of the Gateway or the ListenerSet. Without it, a
-	// ReferenceGrant in the other namespace is enough.
-	CrossNamespace rule.Denial `yaml:"crossNamespace"`
-	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
-	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] means that no kind passes.
-	Kinds []match.Glob `yaml:"kinds"`
-}
-
-func (b *listenerBackendRules) Validate() error {
-	return rule.RejectNone(b.checks(), "crossNamespace or kinds")
-}
-
-func (b *listenerBackendRules) checks() []rule.Check[gatewayView] {
-	return backendChecks(b.CrossNamespace, b.Kinds, (*gatewayView).eachListenerBackend)
-}
 
 // eachListenerBackend yields the backends of the filters of listeners.
 func (g *gatewayView) eachListenerBackend(r *rule.Recorder) iter.Seq2[*object.Reference, filterPlace] {

@@ -32,7 +32,7 @@ type gatewaysEntry struct {
 	// AllowedListeners restricts the namespaces from which the object may accept ListenerSets.
 	AllowedListeners *allowedListenerRules `yaml:"allowedListeners"`
 	// Backends restricts the objects to which the filters of listeners may send requests.
-	Backends *listenerBackendRules `yaml:"backends"`
+	Backends *backendRules `yaml:"backends"`
 	// Filters restricts the filters of the listeners.
 	Filters *listenerFilterRules `yaml:"filters"`
 	// Annotations restricts the annotations that the object may have, and lists annotations that it must have.
@@ -60,7 +60,7 @@ func (e *gatewaysEntry) checks() []rule.Check[gatewayView] {
 		rule.ChecksOf(e.TLS, (*gatewayTLSRules).checks),
 		rule.ChecksOf(e.AllowedRoutes, (*allowedRouteRules).checks),
 		rule.ChecksOf(e.AllowedListeners, (*allowedListenerRules).checks),
-		rule.ChecksOf(e.Backends, (*listenerBackendRules).checks),
+		backendChecks(e.Backends, (*gatewayView).eachListenerBackend),
 		rule.ChecksOf(e.Filters, (*listenerFilterRules).checks),
 		annotationChecks[gatewayView](e.Annotations),
 		rule.ChecksOf(e.Addresses, (*gatewayAddressRules).checks),

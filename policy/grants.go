@@ -69,28 +69,12 @@ func (q *requirement) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// maxLabel is the length of the longest kind in bytes, which is the length of a DNS label.
-const maxLabel = 63
-
-// kindBeside returns a kind in the form that policy files use. A dot and the group follow the kind, unless group is
-// usual. It truncates texts that are longer than a valid kind or group.
-func kindBeside(usual, group, kind string) string {
-	if group == usual {
-		return kind
-	}
-	return text.Truncate(kind, maxLabel) + "." + text.Truncate(group, match.MaxHost)
-}
-
 func (e *grantsEntry) Suggest(field string) []string {
 	return rule.ClasslessDimensions().Suggest(field)
 }
 
 func (e *grantsEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ClasslessDimensions())
-	if e.From == nil && e.To == nil {
-		return errors.Join(err, rule.ErrNoCheck("from or to"))
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.ClasslessDimensions()), rule.RejectNone(e.checks(), "from or to"))
 }
 
 func (b *grantFromRules) Validate() error {
@@ -115,35 +99,18 @@ func (b *grantToRules) Validate() error {
 
 // checks compiles the entry. Findings have the order of its fields.
 func (e *grantsEntry) checks() []rule.Check[grantView] {
-	var cs []rule.Check[grantView]
-	if e.From != nil && e.From.Namespaces != nil {
-		cs = append(cs, grantCheck{from: grantFromNamespaces{e.From.Namespaces, rule.Passing(e.From.Namespaces)}})
+	var from grantFromRules
+	if e.From != nil {
+		from = *e.From
 	}
-	if e.From != nil && e.From.Kinds != nil {
-		cs = append(cs, grantCheck{from: grantFromKinds{e.From.Kinds, rule.Passing(e.From.Kinds)}})
+	var to grantToRules
+	if e.To != nil {
+		to = *e.To
 	}
-	if e.To != nil && e.To.Kinds != nil {
-		cs = append(cs, grantCheck{to: grantToKinds{e.To.Kinds, rule.Passing(e.To.Kinds)}})
-	}
-	if e.To != nil && bool(e.To.Names) {
-		cs = append(cs, grantCheck{to: grantToNames{}})
-	}
-	return cs
-}
-
-func grantFromKind(f *object.GrantFrom) string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
-func grantToKind(t *object.GrantTo) string     { return kindBeside("", t.Group, t.Kind) }
-
-// describeGrantFrom returns the objects that receive the grant: HTTPRoute of "team-a".
-func describeGrantFrom(f *object.GrantFrom) string {
-	return text.Truncate(grantFromKind(f), text.Short) + " of " + text.Quote(f.Namespace)
-}
-
-// describeGrantTo returns the granted objects: Secret "web", or Secret for all Secrets.
-func describeGrantTo(t *object.GrantTo) string {
-	s := text.Truncate(grantToKind(t), text.Short)
-	if t.Name != "" {
-		s += " " + text.Quote(t.Name)
-	}
-	return s
+	return rule.Checks(
+		rule.When(from.Namespaces != nil, grantCheck{"from.namespaces", grantFrom, "namespace", from.Namespaces}),
+		rule.When(from.Kinds != nil, grantCheck{"from.kinds", grantFrom, "kind", from.Kinds}),
+		rule.When(to.Kinds != nil, grantCheck{"to.kinds", grantTo, "kind", to.Kinds}),
+		rule.When(to.Names, grantCheck{"to.names", grantTo, "name", nil}),
+	)
 }

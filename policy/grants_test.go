@@ -20,10 +20,10 @@ func grantsRule(fields string) string {
 func grantOf(from []string, to ...string) *object.Grant {
 	g := &object.Grant{}
 	for _, n := range from {
-		g.From = append(g.From, object.GrantFrom{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: n})
+		g.From = append(g.From, object.GrantElement{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Name: n})
 	}
 	for _, n := range to {
-		g.To = append(g.To, object.GrantTo{Group: "", Kind: "Secret", Name: n})
+		g.To = append(g.To, object.GrantElement{Group: "", Kind: "Secret", Name: n})
 	}
 	return g
 }
@@ -32,11 +32,11 @@ func from(namespaces ...string) []string { return namespaces }
 
 func TestGrants(t *testing.T) {
 	kinds := &object.Grant{
-		From: []object.GrantFrom{
-			{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "a"}, {Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "a"}, {Group: "traefik.io", Kind: "IngressRoute", Namespace: "a"},
-			{Group: "", Kind: "HTTPRoute", Namespace: "a"},
+		From: []object.GrantElement{
+			{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Name: "a"}, {Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: "a"}, {Group: "traefik.io", Kind: "IngressRoute", Name: "a"},
+			{Group: "", Kind: "HTTPRoute", Name: "a"},
 		},
-		To: []object.GrantTo{{Group: "", Kind: "Service", Name: "x"}, {Group: "", Kind: "Secret", Name: "x"}, {Group: "multicluster.x-k8s.io", Kind: "ServiceImport", Name: "x"}, {Group: "x.example", Kind: "Service", Name: "x"}},
+		To: []object.GrantElement{{Group: "", Kind: "Service", Name: "x"}, {Group: "", Kind: "Secret", Name: "x"}, {Group: "multicluster.x-k8s.io", Kind: "ServiceImport", Name: "x"}, {Group: "x.example", Kind: "Service", Name: "x"}},
 	}
 	for name, test := range map[string]struct {
 		rule string
@@ -105,8 +105,8 @@ func TestGrantRatchet(t *testing.T) {
 		"all of a kind, to one more": {`to: {names: required}`, grantOf(from("a"), ""), grantOf(from("a", "b"), ""), []string{
 			`r/to.names: spec.from[1]: HTTPRoute of "b" is granted Secret, which is not allowed; remove one of them`}},
 		"what looks like an old element of the other side": {namespaces,
-			&object.Grant{From: []object.GrantFrom{{Group: "", Kind: "Secret", Namespace: "x"}}, To: []object.GrantTo{{Group: "", Kind: "Service", Name: "y"}}},
-			&object.Grant{From: []object.GrantFrom{{Group: "", Kind: "Secret", Namespace: "x"}}, To: []object.GrantTo{{Group: "", Kind: "Secret", Name: "x"}}}, []string{
+			&object.Grant{From: []object.GrantElement{{Group: "", Kind: "Secret", Name: "x"}}, To: []object.GrantElement{{Group: "", Kind: "Service", Name: "y"}}},
+			&object.Grant{From: []object.GrantElement{{Group: "", Kind: "Secret", Name: "x"}}, To: []object.GrantElement{{Group: "", Kind: "Secret", Name: "x"}}}, []string{
 				`r/from.namespaces: spec.to[0]: Secret "x" is granted to Secret. of "x", which is not allowed; remove one of them`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,10 +170,10 @@ func TestGrantManifests(t *testing.T) {
 			}
 			g := &object.Grant{}
 			for _, f := range in.Spec.From {
-				g.From = append(g.From, object.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)})
+				g.From = append(g.From, object.GrantElement{Group: string(f.Group), Kind: string(f.Kind), Name: string(f.Namespace)})
 			}
 			for _, to := range in.Spec.To {
-				g.To = append(g.To, object.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: textOf(to.Name)})
+				g.To = append(g.To, object.GrantElement{Group: string(to.Group), Kind: string(to.Kind), Name: textOf(to.Name)})
 			}
 			got := sentences(must(Grants.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: in.Namespace}, g, nil, nil)))
 			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {

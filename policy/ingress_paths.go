@@ -61,7 +61,8 @@ func (p *pathRules) Validate() error {
 	return rejectDeniedPaths(&p.deniedPathRules, p.checks())
 }
 
-// rejectDeniedPaths returns an error for lists of denied paths that cannot deny any path, and for a block without checks.
+// rejectDeniedPaths returns an error for lists of denied paths that cannot deny any path, and for a block without
+// checks.
 func rejectDeniedPaths[T any](d *deniedPathRules, checks []rule.Check[T]) error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", d.Denied))

@@ -32,9 +32,9 @@ type blocks struct {
 	// Grants: rules for ReferenceGrants. Absent: every ReferenceGrant is allowed.
 	Grants []grantsEntry `yaml:"grants"`
 	// Certificates: rules for cert-manager Certificates. Absent: every Certificate is allowed.
-	Certificates []certificatesEntry `yaml:"certificates"`
+	Certificates []hostsEntry `yaml:"certificates"`
 	// DNSEndpoints: rules for external-dns DNSEndpoints. Absent: every DNSEndpoint is allowed.
-	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
+	DNSEndpoints []hostsEntry `yaml:"dnsEndpoints"`
 	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
 	Owners []claim.OwnersEntry `yaml:"owners"`
 }

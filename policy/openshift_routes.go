@@ -27,7 +27,8 @@ func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 
 // openShiftRouteRules compiles the rules for OpenShift Routes.
 func openShiftRouteRules(b *blocks, c *compilation) rules[object.OpenShiftRoute] {
-	return rulesOf(b.Routes, c, viewOpenShiftRoute, (*routesEntry).openShiftRule, nil, openShiftOwners(c.owners, b.Routes)...)
+	return rulesOf(b.Routes, c, viewOpenShiftRoute, (*routesEntry).openShiftRule, nil,
+		openShiftOwners(c.owners, b.Routes)...)
 }
 
 // openShiftRule compiles the entry for OpenShift Routes. The fields parents, filters, paths.types and

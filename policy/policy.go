@@ -59,7 +59,7 @@
 //	grants                                grants.go; grant_checks.go, its checks
 //	routes, for OpenShift Routes          openshift_routes.go
 //	certificates                          certificates.go
-//	dnsEndpoints                          dns_endpoints.go
+//	dnsEndpoints                          certificates.go
 //	owners, sharedGatewayNamespaces, annotationPrefixes, globbingClasses, hostAnnotations
 //	                                      internal/claim
 //	exceptions                            internal/rule/exceptions.go

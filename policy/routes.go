@@ -27,7 +27,7 @@ type routesEntry struct {
 	// Parents: which Gateways, ListenerSets and Services it may attach to.
 	Parents *routeParentRules `yaml:"parents"`
 	// Backends: which objects it may send requests to.
-	Backends *routeBackendRules `yaml:"backends"`
+	Backends *backendRules `yaml:"backends"`
 	// Filters: which filters it may have.
 	Filters *routeFilterRules `yaml:"filters"`
 	// Annotations: which annotations it may or must have.
@@ -122,7 +122,7 @@ func (e *routesEntry) checks() []rule.Check[routeView] {
 		rule.ChecksOf(e.Hosts, routeHostChecks),
 		unlessSolvers(rule.ChecksOf(e.Paths, (*routePathRules).checks)),
 		rule.ChecksOf(e.Parents, (*routeParentRules).checks),
-		rule.ChecksOf(e.Backends, (*routeBackendRules).checks),
+		backendChecks(e.Backends, (*routeView).eachBackend),
 		rule.ChecksOf(e.Filters, (*routeFilterRules).checks),
 		annotationChecks[routeView](e.Annotations),
 	)

@@ -22,15 +22,15 @@ func deniesImages(c rule.Check[podView]) bool {
 	return false
 }
 
-// denyOriginals evaluates the original images, before they are rewritten. ForPods.Evaluate evaluates the images that are
+// denyOriginals evaluates the original images, before they are rewritten. ForPods evaluates the images that are
 // pulled, so it does not find docker.io/evil at a mirror of docker.io. If the denied or deniedTags check of a rule in
 // mode enforce denies an original image, denyOriginals sets the outcome to Denied. The image is then not rewritten, and
-// ForPods.Evaluate denies it. Therefore, Evergate does not have to trust a record of the original image in the Pod, which a
+// ForPods denies it. Therefore, Evergate does not have to trust a record of the original image in the Pod, which a
 // tenant could forge. It also does not have to map a mirror back to its source, because a mirror can serve several
 // sources.
 //
 // Findings of rules in mode warn or audit and exempt findings do not prevent the rewriting. denyOriginals returns these
-// findings, at most 1000, unless the rule also finds the rewritten image. ForPods.Evaluate reports the rewritten image.
+// findings, at most 1000, unless the rule also finds the rewritten image. ForPods reports the rewritten image.
 //
 // originals are the images that outcomes rewrites or would rewrite. old is the Pod before an update, or nil.
 func (r *Rules) denyOriginals(
