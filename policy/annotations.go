@@ -75,7 +75,6 @@ func (a *annotationRules) Validate() error {
 	return nil
 }
 
-// faults returns the mistakes in the fields that are set.
 func (a *annotationRules) faults() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", a.Denied))
@@ -163,7 +162,6 @@ func annotationChecks[T any, P kindView[T]](rules *annotationRules) []rule.Check
 	)
 }
 
-// lowerGlobs returns the patterns in lower case.
 func lowerGlobs(patterns []match.Glob) []match.Glob {
 	lower := make([]match.Glob, len(patterns))
 	for i, g := range patterns {
@@ -172,7 +170,6 @@ func lowerGlobs(patterns []match.Glob) []match.Glob {
 	return lower
 }
 
-// lowerKeys returns the values with their keys in lower case.
 func lowerKeys(values []annotationValue) []annotationValue {
 	lower := slices.Clone(values)
 	for i := range lower {

@@ -29,7 +29,7 @@ func (e *hostsEntry) checks(list string) []rule.Check[hostsView] {
 	return claim.Checks(e.Hosts, (*hostsView).claims, list)
 }
 
-// hostsView is the view of an object of which only the hosts are checked.
+// hostsView is the view of a Certificate or a DNSEndpoint, with its claims.
 type hostsView struct {
 	*object.Meta
 	view
@@ -49,7 +49,6 @@ func viewDNSEndpoint(e *object.DNSEndpoint) hostsView {
 	}}
 }
 
-// claims returns the claims of the object.
 func (v *hostsView) claims(r *rule.Recorder) *claim.Set {
 	if v.claimed.List == nil {
 		v.claimed.List = v.read(v.known, r)

@@ -8,7 +8,6 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// eachListenerBackend yields the backends of the filters of listeners.
 func (g *gatewayView) eachListenerBackend(r *rule.Recorder) iter.Seq2[*object.Reference, filterPlace] {
 	return func(yield func(*object.Reference, filterPlace) bool) {
 		for f, place := range g.eachListenerFilter(r) {

@@ -42,12 +42,10 @@ func (c protocolsAllowed) Find(g *gatewayView, r *rule.Recorder) {
 	}
 }
 
-// listenerIdentity returns the identity of a finding about a value of the listener.
 func listenerIdentity(l *object.Listener, check, value string) rule.Identity {
 	return rule.Identity{Check: check, Value: value, Detail: l.Name}
 }
 
-// listenerPath returns the path of a field of listener i in the object.
 func listenerPath(i int, field string) string {
 	return "spec.listeners[" + strconv.Itoa(i) + "]." + field
 }

@@ -79,7 +79,6 @@ func viewGateway(g *object.Gateway) gatewayView {
 	return gatewayView{Gateway: g, view: view{infrastructure: g.InfrastructureAnnotations}}
 }
 
-// gatewayRules compiles the rules for Gateways and ListenerSets.
 func gatewayRules(b *blocks, c *compilation) rules[object.Gateway] {
 	return rulesOf(b.Gateways, c, viewGateway, func(e *gatewaysEntry) rule.Rule[gatewayView] {
 		return rule.New(e.RuleHeader, e.checks())
@@ -111,7 +110,6 @@ func (g *gatewayView) listeners(r *rule.Recorder) iter.Seq2[int, *object.Listene
 // Classes returns spec.gatewayClassName.
 func (g *gatewayView) Classes() [2]string { return [2]string{g.ClassName} }
 
-// claims returns the claims of a Gateway or a ListenerSet.
 func (g *gatewayView) claims(r *rule.Recorder) *claim.Set {
 	if g.claimed.List == nil {
 		g.claimed.List = claim.OfGateway(g.Gateway, g.known, r)

@@ -35,7 +35,6 @@ const (
 	grantTo   grantSide = "spec.to"
 )
 
-// of returns the elements of this side and of the other side.
 func (s grantSide) of(g *grantView) (side, other []object.GrantElement) {
 	if s == grantFrom {
 		return g.From, g.To
@@ -98,7 +97,6 @@ func grantIdentity(e *object.GrantElement, check string) rule.Identity {
 	return rule.Identity{Check: check, Value: e.Name, Detail: e.Kind, Use: e.Group}
 }
 
-// steps returns the number of steps for checking an element.
 func (c grantCheck) steps(e *object.GrantElement) int {
 	n := 1 + len(c.patterns)
 	if c.field == "kind" {

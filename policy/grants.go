@@ -19,7 +19,6 @@ type grantView struct {
 
 func viewGrant(g *object.Grant) grantView { return grantView{Grant: g} }
 
-// grantRules compiles the rules for ReferenceGrants.
 func grantRules(b *blocks, c *compilation) rules[object.Grant] {
 	return rulesOf(b.Grants, c, viewGrant, func(e *grantsEntry) rule.Rule[grantView] {
 		return rule.New(e.RuleHeader, e.checks())

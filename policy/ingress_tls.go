@@ -63,7 +63,6 @@ func (c tlsRequired) Find(ing *ingressView, r *rule.Recorder) {
 	r.Add(rule.Identity{Check: "tls.required"}, "spec.tls", fault)
 }
 
-// namesSomething reports whether the element contains a host or a Secret.
 func namesSomething(t *object.IngressTLS) bool {
 	return t.SecretName != "" || slices.ContainsFunc(t.Hosts, func(host string) bool { return host != "" })
 }

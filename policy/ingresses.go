@@ -53,7 +53,6 @@ type ingressView struct {
 
 func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: ing} }
 
-// ingressRules compiles the rules for Ingresses.
 func ingressRules(b *blocks, c *compilation) rules[object.Ingress] {
 	return rulesOf(b.Ingresses, c, viewIngress, func(e *ingressesEntry) rule.Rule[ingressView] {
 		return rule.New(e.RuleHeader, e.checks())
@@ -93,7 +92,6 @@ func (ing *ingressView) ruleHosts(r *rule.Recorder) []claim.Claim {
 	return ing.hosts
 }
 
-// claims returns all claims of an Ingress.
 func (ing *ingressView) claims(r *rule.Recorder) *claim.Set {
 	if ing.claimed.List == nil {
 		ing.claimed.List = claim.OfIngress(ing.Ingress, ing.ruleHosts(r), ing.known, r)

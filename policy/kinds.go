@@ -44,7 +44,6 @@ func (b *blocks) all() iter.Seq2[reflect.StructField, reflect.Value] {
 	return reflect.ValueOf(b).Elem().Fields()
 }
 
-// headOf returns the header of an entry of a block.
 func headOf(entry reflect.Value) *rule.Header {
 	e, _ := reflect.TypeAssert[interface{ Head() *rule.Header }](entry.Addr()) // TestEveryBlockIsCounted tries all
 	return e.Head()
@@ -183,7 +182,6 @@ func (k Kind[O]) Explain(p *Policy, a object.Attributes, obj *O) []RuleTrace {
 	return k.in(p).Explain(a, obj)
 }
 
-// in returns the rules of p for the kind.
 func (k Kind[O]) in(p *Policy) rules[O] {
 	r, _ := p.rules[k].(rules[O])
 	return r

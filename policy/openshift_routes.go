@@ -25,7 +25,6 @@ func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 	return openShiftRouteView{OpenShiftRoute: route}
 }
 
-// openShiftRouteRules compiles the rules for OpenShift Routes.
 func openShiftRouteRules(b *blocks, c *compilation) rules[object.OpenShiftRoute] {
 	return rulesOf(b.Routes, c, viewOpenShiftRoute, (*routesEntry).openShiftRule, nil,
 		openShiftOwners(c.owners, b.Routes)...)
@@ -94,7 +93,6 @@ func (d *routerDomain) UnmarshalText(b []byte) error {
 // routerDomains contains the domains below which routers serve hosts. It is empty if the domains are unknown.
 type routerDomains struct{ names []string }
 
-// newRouterDomains returns the domains in a list, each once.
 func newRouterDomains(list []routerDomain) *routerDomains {
 	names := text.Plain(list)
 	slices.Sort(names)

@@ -7,12 +7,10 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// podRules returns the rules for Pods.
 func podRules(_ *blocks, c *compilation) rules[object.Pod] {
 	return images.ForPods{Rules: c.policy.images}
 }
 
-// workloadRules returns the rules for the templates in workloads.
 func workloadRules(_ *blocks, c *compilation) rules[object.Workload] {
 	return images.ForWorkloads{Rules: c.policy.images}
 }

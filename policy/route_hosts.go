@@ -8,7 +8,6 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// routeHostChecks compiles the hosts block of a routes entry.
 func routeHostChecks(h *claim.RouteHostRules) []rule.Check[routeView] {
 	claims := (*routeView).claims
 	if h.MeshHosts {
@@ -36,7 +35,6 @@ func (route *routeView) claimsInMesh(r *rule.Recorder) *claim.Set {
 	return &route.claimedInMesh
 }
 
-// findClaims fills claimed and claimedInMesh.
 func (route *routeView) findClaims(r *rule.Recorder) {
 	if route.claimedInMesh.List == nil {
 		kind := routeKind(r.Subject.Resource).String()

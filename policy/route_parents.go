@@ -89,7 +89,6 @@ func (p *routeParentRules) checks() []rule.Check[routeView] {
 	)
 }
 
-// isServiceParent reports whether the parent is a Service of the core group.
 func isServiceParent(p object.RouteParent) bool { return p.Kind == "Service" }
 
 // attachesByDefault reports whether the route attaches to Gateways that it does not list.
@@ -161,7 +160,6 @@ func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *rule.Recor
 	return false
 }
 
-// describeParent returns the parent for messages.
 func describeParent(p *object.RouteParent, r *rule.Recorder) string {
 	s := describeRef(&p.Reference, r)
 	if p.SectionName != "" {

@@ -49,7 +49,6 @@ type routeView struct {
 
 func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 
-// routeRules compiles the rules for routes.
 func routeRules(b *blocks, c *compilation) rules[object.Route] {
 	return rulesOf(b.Routes, c, viewRoute, (*routesEntry).rule, (*routeView).answersChallenges,
 		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*routeView).claims, (*routeView).servesNoHost))...)

@@ -104,7 +104,6 @@ const (
 	inAzureAnnotation = -2
 )
 
-// path returns the path of the range in the object.
 func (s *sourceRange) path() string {
 	switch s.index {
 	case inAnnotation:

@@ -70,7 +70,6 @@ func (b *loadBalancerStatusRules) checks() []rule.Check[serviceView] {
 	)
 }
 
-// statusPath returns the path of a field in element i of status.loadBalancer.ingress.
 func statusPath(i int, field string) string {
 	return "status.loadBalancer.ingress[" + strconv.Itoa(i) + "]." + field
 }
@@ -175,7 +174,6 @@ func (c statusWriters) Find(svc *serviceView, r *rule.Recorder) {
 	}
 }
 
-// includes reports whether the user of the request is a writer.
 func (c statusWriters) includes(r *rule.Recorder) bool {
 	s := r.Subject
 	if !r.Spend(len(c.Users) + len(c.Groups)*len(s.Groups)) {

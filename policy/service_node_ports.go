@@ -60,7 +60,6 @@ func (c nodePortsAllowed) reason(port int32, fix string) string {
 		port, c.allowed, origin, fix)
 }
 
-// portFix returns how to avoid node ports for a type of Service.
 func portFix(t serviceType) string {
 	if t == loadBalancer {
 		return "set spec.allocateLoadBalancerNodePorts to false and remove every nodePort"

@@ -81,7 +81,6 @@ func (c serviceTypesDenied) Find(svc *serviceView, r *rule.Recorder) {
 	}
 }
 
-// identity returns the identity of a finding about a type.
 func (t serviceType) identity(check string) rule.Identity {
 	return rule.Identity{Check: check, Value: string(t)}
 }

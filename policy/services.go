@@ -66,7 +66,6 @@ func viewService(svc *object.Service) serviceView { return serviceView{Service: 
 // servicesAndBackends contains the rules for Services and the rules for XBackends.
 type servicesAndBackends struct{ services, backends rules[object.Service] }
 
-// serviceRules compiles the rules for Services and XBackends.
 func serviceRules(b *blocks, c *compilation) rules[object.Service] {
 	return servicesAndBackends{
 		rulesOf(b.Services, c, viewService, func(e *servicesEntry) rule.Rule[serviceView] {
@@ -76,7 +75,6 @@ func serviceRules(b *blocks, c *compilation) rules[object.Service] {
 	}
 }
 
-// of returns the rules for the object of a request.
 func (s servicesAndBackends) of(a object.Attributes) rules[object.Service] {
 	if a.Resource == xBackends {
 		return s.backends
@@ -95,7 +93,6 @@ func (s servicesAndBackends) Explain(a object.Attributes, svc *object.Service) [
 // StrictestMode is the mode of the rules for Services, because they include the rules for XBackends.
 func (s servicesAndBackends) StrictestMode() Mode { return s.services.StrictestMode() }
 
-// claims returns the claims in a Service's annotations.
 func (svc *serviceView) claims(r *rule.Recorder) *claim.Set {
 	if svc.claimed.List == nil {
 		svc.claimed.List = claim.OfService(svc.Service, svc.known, r)

@@ -101,7 +101,6 @@ func (a annotation) identity(check string) rule.Identity {
 	return rule.Identity{Check: check, Value: a.key, Detail: a.value, Use: a.field}
 }
 
-// path returns the path of the annotation, as users write it.
 func (a annotation) path() string {
 	if a.field == "" {
 		return annotationPath(a.key)
