@@ -54,12 +54,12 @@ func (e *gatewaysEntry) Validate() error {
 func (e *gatewaysEntry) checks() []rule.Check[gatewayView] {
 	return slices.Concat(
 		claim.FieldChecks(e.Hosts, (*gatewayView).claims, "spec.listeners"),
-		rule.ChecksOf(e.ClassNames, (*gatewayClassRules).checks),
+		rule.Checks(rule.When(e.ClassNames != nil, e.ClassNames)),
 		portChecks(e.Ports, "spec.listeners", (*gatewayView).port),
-		rule.ChecksOf(e.Protocols, (*protocolRules).checks),
+		rule.Checks(rule.When(e.Protocols != nil, e.Protocols)),
 		rule.ChecksOf(e.TLS, (*gatewayTLSRules).checks),
-		rule.ChecksOf(e.AllowedRoutes, (*allowedRouteRules).checks),
-		rule.ChecksOf(e.AllowedListeners, (*allowedListenerRules).checks),
+		rule.Checks(rule.When(e.AllowedRoutes != nil, e.AllowedRoutes),
+			rule.When(e.AllowedListeners != nil, e.AllowedListeners)),
 		backendChecks(e.Backends, (*gatewayView).eachListenerBackend),
 		rule.ChecksOf(e.Filters, (*listenerFilterRules).checks),
 		annotationChecks[gatewayView](e.Annotations),

@@ -71,11 +71,17 @@ const (
 // routeKind is a kind of route. Its value is the resource of the kind.
 type routeKind string
 
+// routeKinds returns the kinds of routes, and their names in manifests.
+func routeKinds() [6][2]string {
+	return [...][2]string{{httpRoutes, "HTTPRoute"}, {grpcRoutes, "GRPCRoute"}, {tlsRoutes, "TLSRoute"},
+		{tcpRoutes, "TCPRoute"}, {udpRoutes, "UDPRoute"}, {openShiftRoutes, "Route"}}
+}
+
 // UnmarshalText accepts the route kinds of Gateway API and the OpenShift Route.
 func (k *routeKind) UnmarshalText(b []byte) error {
-	for _, resource := range []routeKind{httpRoutes, grpcRoutes, tlsRoutes, tcpRoutes, udpRoutes, openShiftRoutes} {
-		if resource.String() == string(b) {
-			*k = resource
+	for _, kind := range routeKinds() {
+		if kind[1] == string(b) {
+			*k = routeKind(kind[0])
 			return nil
 		}
 	}
@@ -85,20 +91,12 @@ func (k *routeKind) UnmarshalText(b []byte) error {
 
 // String returns the kind as it is written in manifests.
 func (k routeKind) String() string {
-	switch k {
-	case httpRoutes:
-		return "HTTPRoute"
-	case grpcRoutes:
-		return "GRPCRoute"
-	case tlsRoutes:
-		return "TLSRoute"
-	case tcpRoutes:
-		return "TCPRoute"
-	case udpRoutes:
-		return "UDPRoute"
-	default:
-		return "Route"
+	for _, kind := range routeKinds() {
+		if kind[0] == string(k) {
+			return kind[1]
+		}
 	}
+	return "Route"
 }
 
 func (e *routesEntry) Suggest(field string) []string {

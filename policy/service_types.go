@@ -56,31 +56,16 @@ func (b *serviceTypeRules) Validate() error {
 	return rule.RejectEmpty("denied", b.Denied)
 }
 
-func (b *serviceTypeRules) checks() []rule.Check[serviceView] {
-	return rule.Checks(
-		rule.When(b.Allowed != nil, serviceTypesAllowed(b.Allowed)),
-		rule.When(b.Denied != nil, serviceTypesDenied(b.Denied)),
-	)
-}
-
-// serviceTypesAllowed is the check types.allowed. It finds a spec.type that is not listed. An empty type is ClusterIP.
-type serviceTypesAllowed []serviceType
-
-func (c serviceTypesAllowed) Find(svc *serviceView, r *rule.Recorder) {
-	if t := svc.effectiveType(); !slices.Contains(c, t) {
-		r.Add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+rule.Passing(c))
+// Find is the checks types.allowed and types.denied. It finds a spec.type that is not allowed or is denied. An empty
+// type is ClusterIP.
+func (b *serviceTypeRules) Find(svc *serviceView, r *rule.Recorder) {
+	t := svc.effectiveType()
+	if b.Allowed != nil && !slices.Contains(b.Allowed, t) {
+		r.Add(rule.Identity{Check: "types.allowed", Value: string(t)}, "spec.type",
+			text.Quote(string(t))+" is not allowed"+rule.Passing(b.Allowed))
 	}
-}
-
-// serviceTypesDenied is the check types.denied. It finds a spec.type that is listed. An empty type is ClusterIP.
-type serviceTypesDenied []serviceType
-
-func (c serviceTypesDenied) Find(svc *serviceView, r *rule.Recorder) {
-	if t := svc.effectiveType(); slices.Contains(c, t) {
-		r.Add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
+	if slices.Contains(b.Denied, t) {
+		r.Add(rule.Identity{Check: "types.denied", Value: string(t)}, "spec.type",
+			text.Quote(string(t))+" is denied; write another type")
 	}
-}
-
-func (t serviceType) identity(check string) rule.Identity {
-	return rule.Identity{Check: check, Value: string(t)}
 }

@@ -105,10 +105,10 @@ func (e *servicesEntry) checks() []rule.Check[serviceView] {
 	return slices.Concat(
 		claim.Checks(e.Hosts, (*serviceView).claims, "metadata.annotations"),
 		unlessSolvers(slices.Concat(
-			rule.ChecksOf(e.Types, (*serviceTypeRules).checks), portChecks(e.Ports, "spec.ports", (*serviceView).port),
+			rule.Checks(rule.When(e.Types != nil, e.Types)), portChecks(e.Ports, "spec.ports", (*serviceView).port),
 			rule.ChecksOf(e.NodePorts, (*nodePortRules).checks))),
-		rule.Checks(rule.When(e.AllocateLoadBalancerNodePorts, serviceAllocation{})),
-		rule.ChecksOf(e.LoadBalancerClass, (*loadBalancerClassRules).checks),
+		rule.Checks(rule.When(e.AllocateLoadBalancerNodePorts, serviceAllocation{}),
+			rule.When(e.LoadBalancerClass != nil, e.LoadBalancerClass)),
 		rule.ChecksOf(e.LoadBalancerSourceRanges, (*sourceRangeRules).checks),
 		rule.ChecksOf(e.ExternalIPs, (*externalIPRules).checks),
 		rule.ChecksOf(e.LoadBalancerStatus, (*loadBalancerStatusRules).checks),
