@@ -25,7 +25,7 @@ ingresses:
 		t.Fatal(err)
 	}
 	ing := &object.Ingress{Rules: []object.IngressRule{{Host: "shop.example"}}}
-	findings := must(p.EvaluateIngress(object.Attributes{Operation: object.Create}, ing, nil, nil))
+	findings := must(policy.Ingresses.Evaluate(p, object.Attributes{Operation: object.Create}, ing, nil, nil))
 	v := &Decision{Findings: findings, Policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 
@@ -39,7 +39,7 @@ ingresses:
 func TestReadmeDenial(t *testing.T) {
 	p := must(policy.Load(policy.File{Name: "dev.yaml", Data: examples.DevPolicy()}))
 	r := must(review.Ingresses().Decode(must(os.ReadFile("../examples/reviews/ingress.json"))))
-	d := &Decision{Findings: must(p.EvaluateIngress(r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
+	d := &Decision{Findings: must(policy.Ingresses.Evaluate(p, r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
 	want := "the denial: " + d.denial() + "\n"
 	page := must(os.ReadFile("../README.md"))
 	if len(d.Findings) != 2 || !strings.Contains(string(page), want) {

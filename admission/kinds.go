@@ -13,7 +13,7 @@ import (
 // in the same way.
 type kind[T any] struct {
 	// of is the kind in policies.
-	of      policy.Kind
+	of      policy.Kind[T]
 	objects review.Objects[T]
 	// objectsOf returns the objects if the policy adds more kinds. It is nil if the policy cannot add any.
 	objectsOf func(*policy.Policy) review.Objects[T]
@@ -33,11 +33,8 @@ type kind[T any] struct {
 	// confirms the record. It also returns the number of entries that no policy confirms. It is nil for kinds without
 	// records.
 	recorded func(obj *T, a object.Attributes, by ...*policy.Policy) (*T, int)
-	evaluate func(p *policy.Policy, a object.Attributes, obj, old *T, e *policy.Effort) ([]policy.Finding, error)
-	// validateBy replaces evaluate for kinds whose decisions have more than findings. Otherwise it is nil.
+	// validateBy replaces of.Evaluate for kinds whose decisions have more than findings. Otherwise it is nil.
 	validateBy decideFunc[T]
-	// explain returns for each rule whether it applies to an object.
-	explain func(p *policy.Policy, a object.Attributes, obj *T) []policy.RuleTrace
 	// templateImages returns the outcomes of images in the Pods that are created from an object. It is nil for kinds
 	// from which no Pods are created.
 	templateImages func(p *policy.Policy, a object.Attributes, obj *T) ([]policy.TemplateImage, error)
@@ -64,7 +61,6 @@ func rowsOfPods() []row {
 			// The retry webhook differs from the first webhook only in when the API server calls it.
 			mutating: []string{"/mutate/pods", "/mutate/pods/again"}, validating: []string{"/validate/pods"},
 			mutate: rewritePod, mutated: rewritten, patch: patchPod, recorded: policy.Recorded,
-			evaluate: (*policy.Policy).EvaluatePod, explain: (*policy.Policy).ExplainPod,
 			selfProbe: `"spec": {"containers": [{"name": "app", "image": "source.selfprobe.invalid/app:1"}]}`,
 			selfProbePolicy: `
 mirrors:
@@ -75,9 +71,8 @@ pods:
 		},
 		kind[object.Workload]{
 			of: policy.Workloads, objects: review.Workloads(), makesPods: true, validating: []string{"/validate/workloads"},
-			objectsOf: func(p *policy.Policy) review.Objects[object.Workload] { return review.Workloads(p.Templates()...) },
-			evaluate:  (*policy.Policy).EvaluateWorkload, validateBy: reviewWorkload, explain: (*policy.Policy).ExplainWorkload,
-			templateImages: (*policy.Policy).RewriteTemplates,
+			objectsOf:  func(p *policy.Policy) review.Objects[object.Workload] { return review.Workloads(p.Templates()...) },
+			validateBy: reviewWorkload, templateImages: (*policy.Policy).RewriteTemplates,
 			selfProbe: `"spec": {"template": {"spec": {"containers": [
 {"name": "app", "image": "workload.selfprobe.invalid/app:1"}]}}}`,
 		},
@@ -90,8 +85,7 @@ func rowsOfOthers() []row {
 		kind[object.Ingress]{
 			of: policy.Ingresses, objects: review.Ingresses(), subresources: []string{"status"},
 			validating: []string{"/validate/ingresses"},
-			evaluate:   (*policy.Policy).EvaluateIngress, explain: (*policy.Policy).ExplainIngress,
-			selfProbe: `"spec": {"rules": [{"host": "denied.selfprobe.invalid"}]}`,
+			selfProbe:  `"spec": {"rules": [{"host": "denied.selfprobe.invalid"}]}`,
 			selfProbePolicy: `
 ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
@@ -99,14 +93,12 @@ ingresses: [{name: selfprobe-ingresses, mode: enforce, hosts: {allowed: [allowed
 			of: policy.Services, objects: review.Services(), subresources: []string{"status"},
 			// The status of Services has a webhook that always fails open.
 			validating: []string{"/validate/services", "/validate/services/status"},
-			evaluate:   (*policy.Policy).EvaluateService, explain: (*policy.Policy).ExplainService,
-			selfProbe: `"spec": {"type": "NodePort"}`,
+			selfProbe:  `"spec": {"type": "NodePort"}`,
 			selfProbePolicy: `
 services: [{name: selfprobe-services, mode: enforce, types: {allowed: [ClusterIP]}}]`,
 		},
 		kind[object.Route]{
 			of: policy.Routes, objects: review.Routes(), validating: []string{"/validate/routes"},
-			evaluate: (*policy.Policy).EvaluateRoute, explain: (*policy.Policy).ExplainRoute,
 			selfProbe: `"spec": {"hostnames": ["denied.selfprobe.invalid"]}`,
 			selfProbePolicy: `
 routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
@@ -114,33 +106,28 @@ routes: [{name: selfprobe-routes, mode: enforce, hosts: {allowed: [allowed.selfp
 		kind[object.OpenShiftRoute]{
 			of: policy.OpenShiftRoutes, objects: review.OpenShiftRoutes(), subresources: []string{"status"},
 			validating: []string{"/validate/openshiftroutes"},
-			evaluate:   (*policy.Policy).EvaluateOpenShiftRoute, explain: (*policy.Policy).ExplainOpenShiftRoute,
-			selfProbe: `"spec": {"host": "denied.selfprobe.invalid"}`, // by the policy of routes
+			selfProbe:  `"spec": {"host": "denied.selfprobe.invalid"}`, // by the policy of routes
 		},
 		kind[object.Gateway]{
 			of: policy.Gateways, objects: review.Gateways(), validating: []string{"/validate/gateways"},
-			evaluate: (*policy.Policy).EvaluateGateway, explain: (*policy.Policy).ExplainGateway,
 			selfProbe: `"spec": {"gatewayClassName": "denied.selfprobe.invalid"}`,
 			selfProbePolicy: `
 gateways: [{name: selfprobe-gateways, mode: enforce, classNames: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
 		kind[object.Grant]{
 			of: policy.Grants, objects: review.Grants(), validating: []string{"/validate/grants"},
-			evaluate: (*policy.Policy).EvaluateGrant, explain: (*policy.Policy).ExplainGrant,
 			selfProbe: `"spec": {"to": [{"kind": "Secret"}]}`,
 			selfProbePolicy: `
 grants: [{name: selfprobe-grants, mode: enforce, to: {names: required}}]`,
 		},
 		kind[object.Certificate]{
 			of: policy.Certificates, objects: review.Certificates(), validating: []string{"/validate/certificates"},
-			evaluate: (*policy.Policy).EvaluateCertificate, explain: (*policy.Policy).ExplainCertificate,
 			selfProbe: `"spec": {"dnsNames": ["denied.selfprobe.invalid"]}`,
 			selfProbePolicy: `
 certificates: [{name: selfprobe-certificates, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
 		},
 		kind[object.DNSEndpoint]{
 			of: policy.DNSEndpoints, objects: review.DNSEndpoints(), validating: []string{"/validate/dnsendpoints"},
-			evaluate: (*policy.Policy).EvaluateDNSEndpoint, explain: (*policy.Policy).ExplainDNSEndpoint,
 			selfProbe: `"spec": {"endpoints": [{"dnsName": "denied.selfprobe.invalid"}]}`,
 			selfProbePolicy: `
 dnsEndpoints: [{name: selfprobe-dns-endpoints, mode: enforce, hosts: {allowed: [allowed.selfprobe.invalid]}}]`,
@@ -205,18 +192,18 @@ func (k kind[T]) probePolicy() string { return k.selfProbePolicy }
 func (k kind[T]) webhooks() []Webhook {
 	var all []Webhook
 	for _, path := range k.mutating {
-		w := k.webhook(path, k.patch).applying(policy.Mirrors)
+		w := applying(k.webhook(path, k.patch), policy.Mirrors)
 		w.Mutates = true
 		all = append(all, w)
 	}
 	for _, path := range k.validating {
-		all = append(all, k.webhook(path, k.validate).applying(k.of))
+		all = append(all, applying(k.webhook(path, k.validate), k.of))
 	}
 	return all
 }
 
 // applying returns the webhook as it applies the entries for a kind.
-func (w Webhook) applying(of policy.Kind) Webhook {
+func applying[T any](w Webhook, of policy.Kind[T]) Webhook {
 	w.Blocks, w.Strictest = of.Blocks(), func(m policy.Modes) policy.Mode { return m[of] }
 	return w
 }
@@ -257,6 +244,6 @@ func (k kind[T]) validate(p *policy.Policy, r *review.Request[T], e *policy.Effo
 	if k.validateBy != nil {
 		return k.validateBy(p, r, e, d)
 	}
-	d.Findings, err = k.evaluate(p, r.Attributes, r.Object, r.Old, e)
+	d.Findings, err = k.of.Evaluate(p, r.Attributes, r.Object, r.Old, e)
 	return err
 }

@@ -163,13 +163,13 @@ func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 			return nil, err
 		}
 	}
-	findings, err := k.evaluate(ask.Policy, r.Attributes, final, r.Old, nil)
+	findings, err := k.of.Evaluate(ask.Policy, r.Attributes, final, r.Old, nil)
 	if ask.Existing {
 		a.Findings = nil // findings about rewriting, which does not take place
 	}
 	a.Findings = append(findings, a.Findings...)
 	if ask.Explain {
-		a.Rules = k.explain(ask.Policy, r.Attributes, final)
+		a.Rules = k.of.Explain(ask.Policy, r.Attributes, final)
 	}
 	if err == nil {
 		err = k.allSets(ask, r, final, a)
@@ -188,7 +188,7 @@ func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer
 		}
 		wanted := slices.Contains(ask.Sets, set)
 		if wanted {
-			findings, err := k.evaluate(in, r.Attributes, final, r.Old, nil)
+			findings, err := k.of.Evaluate(in, r.Attributes, final, r.Old, nil)
 			if err != nil {
 				return err
 			}
@@ -197,7 +197,7 @@ func (k kind[T]) allSets(ask Question, r *review.Request[T], final *T, a *Answer
 		if !ask.Explain {
 			continue
 		}
-		for _, trace := range k.explain(in, r.Attributes, final) {
+		for _, trace := range k.of.Explain(in, r.Attributes, final) {
 			trace.Why = "in rule set " + set + ": " + trace.Why
 			if !wanted {
 				trace.Why, trace.Applies, trace.Findings = "in rule set "+set+", which is not evaluated: add --set "+set, false, 0

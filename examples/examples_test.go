@@ -53,15 +53,15 @@ func TestReviews(t *testing.T) {
 	if rw := must(dev.RewritePod(pod.Attributes, pod.Object, nil, nil)); !rw.Changes() {
 		t.Error("the Pod's images are not rewritten")
 	}
-	if findings := must(dev.EvaluatePod(pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
+	if findings := must(policy.Pods.Evaluate(dev, pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Pod is denied: %v", findings)
 	}
 	ing := must(review.Ingresses().Decode(must(os.ReadFile("reviews/ingress.json"))))
-	if findings := must(dev.EvaluateIngress(ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
+	if findings := must(policy.Ingresses.Evaluate(dev, ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
 		t.Error("the Ingress is not denied")
 	}
 	svc := must(review.Services().Decode(must(os.ReadFile("reviews/service.json"))))
-	if findings := must(dev.EvaluateService(svc.Attributes, svc.Object, nil, nil)); len(findings) > 0 {
+	if findings := must(policy.Services.Evaluate(dev, svc.Attributes, svc.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Service is denied: %v", findings)
 	}
 }

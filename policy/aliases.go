@@ -6,6 +6,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/host"
 	"github.com/evergate/evergate/policy/internal/images"
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
@@ -96,6 +97,9 @@ type WorkloadResult = images.WorkloadResult
 
 // TemplateImage is what happens to an image of a template's Pod.
 type TemplateImage = images.TemplateImage
+
+// MaxRegexValue is the maximum number of characters of a value that regular expressions are compared with.
+const MaxRegexValue = match.MaxRegexValue
 
 // LooksLikeHosts reports whether the value of an annotation is a list of host names, separated by commas. Each name
 // must have a dot, and its last label must consist of at least two letters or begin with xn--.

@@ -41,10 +41,10 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 				}
 				return s
 			}
-			ing := must(p.EvaluateIngress(creating, &object.Ingress{Meta: meta, Rules: []object.IngressRule{{Host: "b.example"}}}, nil, nil))
+			ing := must(Ingresses.Evaluate(p, creating, &object.Ingress{Meta: meta, Rules: []object.IngressRule{{Host: "b.example"}}}, nil, nil))
 			ofRule := `r/hosts.allowed: spec.rules[0].host: "b.example"` + rest
 			equal(t, append([]string{ofRule}, want("r", test.ingress)...), sentences(ing))
-			svc := must(p.EvaluateService(creating, &object.Service{Meta: meta}, nil, nil))
+			svc := must(Services.Evaluate(p, creating, &object.Service{Meta: meta}, nil, nil))
 			equal(t, want("s", test.service), sentences(svc))
 		})
 	}
@@ -57,12 +57,12 @@ func TestAnnotationPrefixesOfOldObjects(t *testing.T) {
 		return &object.Service{Meta: object.Meta{Annotations: map[string]string{"dns.corp.example/hostname": host}}}
 	}
 	for old, denied := range map[string]bool{"a.example": false, "b.example": true} {
-		found := must(p.EvaluateService(updating, svc("a.example"), svc(old), nil))
+		found := must(Services.Evaluate(p, updating, svc("a.example"), svc(old), nil))
 		if len(found) != 1 || found[0].Denies() != denied {
 			t.Errorf("before it was %s: %v, want denied %t", old, found, denied)
 		}
 	}
-	if traces := p.ExplainService(creating, svc("a.example")); traces[0].Findings != 1 {
+	if traces := Services.Explain(p, creating, svc("a.example")); traces[0].Findings != 1 {
 		t.Errorf("explained: %+v", traces)
 	}
 }

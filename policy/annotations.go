@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -22,9 +21,10 @@ type annotationRules struct {
 	// Required lists annotations that an object must have.
 	Required []annotationRequirement `yaml:"required"`
 	// Values lists regular expressions that values must match. An object without the annotation passes, unless the
-	// annotation is also required.
+	// annotation is also required. A value of more than 1,024 characters does not pass.
 	Values []annotationValue `yaml:"values"`
-	// DeniedValues lists regular expressions that values must not match.
+	// DeniedValues lists regular expressions that values must not match. A value of more than 1,024 characters does not
+	// pass.
 	DeniedValues []annotationValue `yaml:"deniedValues"`
 }
 
@@ -41,11 +41,16 @@ type annotationRequirement struct {
 // annotationValue is a regular expression for the whole value of annotations: {key: "example.com/*", value:
 // "true|false"}.
 type annotationValue struct {
-	// Key is a pattern for the keys of the annotations, * for any run of characters.
+	// Key is a pattern for the keys of the annotations, * for any run of characters. A pattern with * does not cover
+	// kubectl.kubernetes.io/last-applied-configuration, which contains a copy of the object.
 	Key match.Glob `yaml:"key,required"`
 	// Value is a regular expression for the whole value.
 	Value match.Regex `yaml:"value,required"`
 }
+
+// LastApplied is the annotation in which kubectl apply keeps a copy of the manifest. No controller reads its value, and
+// the value is often longer than regular expressions allow.
+const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // annotationKey is the key of one annotation.
 type annotationKey string
@@ -60,8 +65,17 @@ func (k *annotationKey) UnmarshalText(b []byte) error {
 	return match.RejectUnprintable(b, "key")
 }
 
-// Validate implements strict.Validator.
 func (a *annotationRules) Validate() error {
+	if err := a.faults(); err != nil {
+		return err
+	}
+	if a.Denied == nil && a.Required == nil && a.Values == nil && a.DeniedValues == nil {
+		return rule.ErrNoCheck("denied, required, values or deniedValues")
+	}
+	return nil
+}
+
+func (a *annotationRules) faults() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", a.Denied))
 	faults.Add(rule.RejectEmpty("required", a.Required))
@@ -139,22 +153,15 @@ func annotationChecks[T any, P kindView[T]](rules *annotationRules) []rule.Check
 	if rules == nil {
 		return nil
 	}
-	var checks []rule.Check[T]
-	add := func(given bool, c metaCheck) {
-		if given {
-			checks = append(checks, checkOfMeta[T, P]{c})
-		}
-	}
-	add(rules.Denied != nil, annotationsDenied{rules.Denied, lowerGlobs(rules.Denied)})
-	if rules.Required != nil {
-		checks = append(checks, unlessSolver[T, P]{checkOfMeta[T, P]{annotationsRequired{rules.Required}}})
-	}
-	add(rules.Values != nil, annotationsValues{lowerKeys(rules.Values)})
-	add(rules.DeniedValues != nil, annotationsDeniedValues{lowerKeys(rules.DeniedValues)})
-	return checks
+	of := func(c metaCheck) rule.Check[T] { return checkOfMeta[T, P]{c} }
+	return rule.Checks(
+		rule.When(rules.Denied != nil, of(annotationsDenied{rules.Denied, lowerGlobs(rules.Denied)})),
+		rule.When(rules.Required != nil, rule.Check[T](unlessSolver[T, P]{of(annotationsRequired{rules.Required})})),
+		rule.When(rules.Values != nil, of(annotationsValues{values: lowerKeys(rules.Values)})),
+		rule.When(rules.DeniedValues != nil, of(annotationsValues{lowerKeys(rules.DeniedValues), true})),
+	)
 }
 
-// lowerGlobs returns the patterns in lower case.
 func lowerGlobs(patterns []match.Glob) []match.Glob {
 	lower := make([]match.Glob, len(patterns))
 	for i, g := range patterns {
@@ -163,7 +170,6 @@ func lowerGlobs(patterns []match.Glob) []match.Glob {
 	return lower
 }
 
-// lowerKeys returns the values with their keys in lower case.
 func lowerKeys(values []annotationValue) []annotationValue {
 	lower := slices.Clone(values)
 	for i := range lower {
@@ -249,64 +255,46 @@ func (q *annotationRequirement) checkValue(check string, a annotation, r *rule.R
 	if !r.Spend(1) || q.Value != nil && !r.Spend(q.Value.Steps(a.value)) {
 		return false
 	}
-	if q.Value != nil && !q.Value.Match(a.value) {
+	if q.Value != nil && !q.Value.Passes(a.value, false) {
 		if f := r.TryAdd(a.identity(check)); f != nil {
-			f.Path, f.Reason = a.path(), text.Quote(a.value)+" does not match "+q.Value.String()
+			f.Path, f.Reason = a.path(), q.Value.Reason(a.value, false)
 		}
 	}
 	return true
 }
 
 // annotationsValues is annotations.values. It finds each annotation whose value does not match every regular expression
-// for its key. An absent annotation passes.
-type annotationsValues struct{ values []annotationValue }
+// for its key. With denied, it is annotations.deniedValues, and finds each annotation whose value matches one of them.
+// An absent annotation passes.
+type annotationsValues struct {
+	values []annotationValue
+	denied bool
+}
 
 func (c annotationsValues) findIn(m *object.Meta, v *view, r *rule.Recorder) {
-	for a, unmatched := range annotationsWhere(v.annotationsInEffect(m, r), c.values, false, r) {
-		if f := r.TryAdd(a.identity("annotations.values")); f != nil {
-			f.Path, f.Reason = a.path(), text.Quote(a.value)+" does not match "+unmatched.String()
-		}
+	check := "annotations.values"
+	if c.denied {
+		check = "annotations.deniedValues"
 	}
-}
-
-// annotationsDeniedValues is annotations.deniedValues. It finds each annotation whose value matches a regular
-// expression for its key.
-type annotationsDeniedValues struct{ values []annotationValue }
-
-func (c annotationsDeniedValues) findIn(m *object.Meta, v *view, r *rule.Recorder) {
-	for a, denied := range annotationsWhere(v.annotationsInEffect(m, r), c.values, true, r) {
-		if f := r.TryAdd(a.identity("annotations.deniedValues")); f != nil {
-			f.Path = a.path()
-			f.Reason = text.Quote(a.value) + " matches " + denied.String() + ", which is denied"
-		}
-	}
-}
-
-// annotationsWhere yields each annotation that has an expression for its key with Match(value) == want, together with
-// the first such expression.
-func annotationsWhere(
-	all []annotation, values []annotationValue, want bool, r *rule.Recorder,
-) iter.Seq2[annotation, *match.Regex] {
-	return func(yield func(annotation, *match.Regex) bool) {
-		for _, a := range all {
-			for i := range values {
-				v := &values[i]
-				if !r.Spend(rule.StepsOf(1, a.key)) {
-					return
-				}
-				if !v.Key.Match(a.lower) {
-					continue
-				}
-				if !r.Spend(v.Value.Steps(a.value)) {
-					return
-				}
-				if v.Value.Match(a.value) == want {
-					if !yield(a, &v.Value) {
-						return
-					}
-					break
-				}
+	for _, a := range v.annotationsInEffect(m, r) {
+		for i := range c.values {
+			v := &c.values[i]
+			if !r.Spend(rule.StepsOf(1, a.key)) {
+				return
 			}
+			if !v.Key.Match(a.lower) || a.key == LastApplied && v.Key.IsWild() {
+				continue
+			}
+			if !r.Spend(v.Value.Steps(a.value)) {
+				return
+			}
+			if v.Value.Passes(a.value, c.denied) {
+				continue
+			}
+			if f := r.TryAdd(a.identity(check)); f != nil {
+				f.Path, f.Reason = a.path(), v.Value.Reason(a.value, c.denied)
+			}
+			break
 		}
 	}
 }

@@ -8,65 +8,64 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// certificateView is a Certificate and its claims.
-type certificateView struct {
-	*object.Certificate
-	view
-	claimed claim.Set // see claims
-}
-
-func viewCertificate(crt *object.Certificate) certificateView {
-	return certificateView{Certificate: crt}
-}
-
-// certificateRules compiles the rules for Certificates.
-func certificateRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Certificates, c, func(e *certificatesEntry) rule.Rule[certificateView] {
-		return rule.New(e.RuleHeader, e.checks())
-	}, nil, claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*certificateView).claims, nil))...)
-}
-
-// EvaluateCertificate evaluates a Certificate. old is the Certificate before an update, nil otherwise.
-func (p *Policy) EvaluateCertificate(a object.Attributes, crt, old *object.Certificate, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt, old, e)
-}
-
-// ExplainCertificate returns for every certificates rule whether it applies to the Certificate.
-func (p *Policy) ExplainCertificate(a object.Attributes, crt *object.Certificate) []RuleTrace {
-	return rule.Explain(rulesFor[certificateView](p, Certificates), a, viewCertificate, crt)
-}
-
-// certificatesEntry is an entry of certificates: a rule for cert-manager Certificates.
-type certificatesEntry struct {
+// hostsEntry is an entry of certificates or dnsEndpoints: a rule for cert-manager Certificates or for external-dns
+// DNSEndpoints.
+type hostsEntry struct {
 	rule.RuleHeader
-	// Hosts restricts the hosts for which a certificate may be ordered. It has no required field: cert-manager rejects a
-	// Certificate without a name, and a Certificate for an address or a user does not need a host.
+	// Hosts restricts the hosts for which a certificate may be ordered, or for which DNS records may be created. It has
+	// no required field: cert-manager rejects a Certificate without a name, and a Certificate for an address or a user
+	// does not need a host.
 	Hosts *claim.HostRules `yaml:"hosts"`
 }
 
-// Suggest implements strict.Suggester.
-func (e *certificatesEntry) Suggest(field string) []string {
-	return rule.ClasslessDimensions().Suggest(field)
+func (e *hostsEntry) Suggest(field string) []string { return rule.ClasslessDimensions().Suggest(field) }
+
+func (e *hostsEntry) Validate() error {
+	return errors.Join(e.Header.ValidateFor(rule.ClasslessDimensions()), rule.RejectNone(e.checks(""), "hosts"))
 }
 
-// Validate implements strict.Validator.
-func (e *certificatesEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ClasslessDimensions())
-	if len(e.checks()) == 0 {
-		return errors.Join(err, rule.ErrNoCheck("hosts"))
+// checks compiles the entry. list is the field that contains the hosts.
+func (e *hostsEntry) checks(list string) []rule.Check[hostsView] {
+	return claim.Checks(e.Hosts, (*hostsView).claims, list)
+}
+
+// hostsView is the view of a Certificate or a DNSEndpoint, with its claims.
+type hostsView struct {
+	*object.Meta
+	view
+	claimed claim.Set // see claims
+	read    func(known *claim.Annotations, r *rule.Recorder) []claim.Claim
+}
+
+func viewCertificate(crt *object.Certificate) hostsView {
+	return hostsView{Meta: &crt.Meta, read: func(_ *claim.Annotations, r *rule.Recorder) []claim.Claim {
+		return claim.OfCertificate(crt, r)
+	}}
+}
+
+func viewDNSEndpoint(e *object.DNSEndpoint) hostsView {
+	return hostsView{Meta: &e.Meta, read: func(known *claim.Annotations, r *rule.Recorder) []claim.Claim {
+		return claim.OfDNSEndpoint(e, known, r)
+	}}
+}
+
+func (v *hostsView) claims(r *rule.Recorder) *claim.Set {
+	if v.claimed.List == nil {
+		v.claimed.List = v.read(v.known, r)
 	}
-	return err
+	return &v.claimed
 }
 
-// checks compiles the entry.
-func (e *certificatesEntry) checks() []rule.Check[certificateView] {
-	return claim.Checks(e.Hosts, (*certificateView).claims, "spec")
+func certificateRules(b *blocks, c *compilation) rules[object.Certificate] {
+	compile := func(e *hostsEntry) rule.Rule[hostsView] { return rule.New(e.RuleHeader, e.checks("spec")) }
+	return rulesOf(b.Certificates, c, viewCertificate, compile, nil,
+		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*hostsView).claims, nil))...)
 }
 
-// claims returns the claims of a Certificate.
-func (crt *certificateView) claims(r *rule.Recorder) *claim.Set {
-	if crt.claimed.List == nil {
-		crt.claimed.List = claim.OfCertificate(crt.Certificate, r)
+func dnsEndpointRules(b *blocks, c *compilation) rules[object.DNSEndpoint] {
+	compile := func(e *hostsEntry) rule.Rule[hostsView] {
+		return rule.New(e.RuleHeader, e.checks("spec.endpoints"))
 	}
-	return &crt.claimed
+	return rulesOf(b.DNSEndpoints, c, viewDNSEndpoint, compile, nil,
+		claim.OwnerRules(c.owners, (*hostsView).claims)...)
 }

@@ -31,10 +31,10 @@ func TestOwnersOfNames(t *testing.T) {
 		}
 		equal(t, want, got)
 	}
-	check(must(p.EvaluateCertificate(update, crt, old, nil)), want)
+	check(must(Certificates.Evaluate(p, update, crt, old, nil)), want)
 
 	records := &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "*.shop.corp.example"}, {DNSName: "a.b.bank.example"}, {DNSName: "*.bank.example"}}}
-	check(must(p.EvaluateDNSEndpoint(update, records, &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
+	check(must(DNSEndpoints.Evaluate(p, update, records, &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "*.shop.corp.example"}}}, nil)), []string{
 		`shop/owners: spec.endpoints[0].dnsName: "*.shop.corp.example" (names at any depth) belongs to the namespaces shop-* (ask #shop), pre-existing`,
 		`bank/owners: spec.endpoints[2].dnsName: "*.bank.example" (names at any depth) also covers hosts of *.bank.example, which belongs to the namespaces bank, bank-eu; write each host out`,
 	})
@@ -46,8 +46,8 @@ func TestRatchetOfNames(t *testing.T) {
 		p := mustLoad(t, "certificates: [{name: r, mode: enforce, hosts: {"+rule+"}}]\n"+
 			"dnsEndpoints: [{name: s, mode: enforce, hosts: {"+rule+"}}]\n")
 		a := object.Attributes{Operation: object.Update}
-		crt := must(p.EvaluateCertificate(a, &object.Certificate{CommonName: "a.corp", DNSNames: []string{"b.corp"}}, &object.Certificate{DNSNames: []string{"a.corp"}}, nil))
-		dns := must(p.EvaluateDNSEndpoint(a, &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "b.corp"}, {DNSName: "c.corp"}}}, &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "c.corp"}}}, nil))
+		crt := must(Certificates.Evaluate(p, a, &object.Certificate{CommonName: "a.corp", DNSNames: []string{"b.corp"}}, &object.Certificate{DNSNames: []string{"a.corp"}}, nil))
+		dns := must(DNSEndpoints.Evaluate(p, a, &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "b.corp"}, {DNSName: "c.corp"}}}, &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "c.corp"}}}, nil))
 		var got []string
 		for _, f := range append(crt, dns...) {
 			if f.Denies() {

@@ -47,7 +47,6 @@ func (p *Policy) CheckID(id string) error {
 	return nil
 }
 
-// unknownName returns an error that suggests the nearest of the known names.
 func unknownName(problem, unknown string, known []string) error {
 	if nearest := text.Nearest(unknown, known); nearest != "" {
 		problem += "; did you mean " + nearest + "?"

@@ -53,7 +53,6 @@ type document struct {
 // policy files from it.
 func DocumentType() reflect.Type { return reflect.TypeFor[document]() }
 
-// Validate implements strict.Validator.
 func (d *document) Validate() error {
 	if d.APIVersion != fileAPIVersion {
 		return strict.Fieldf("apiVersion", "%s is not supported: write %s", text.Quote(d.APIVersion), fileAPIVersion)
@@ -163,15 +162,6 @@ type compilation struct {
 
 	policy *Policy      // the policy that is being compiled; its mirrors are set
 	owners claim.Owners // of the policy
-}
-
-// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them. isSolver is
-// as in prepareViews.
-func rulesOf[E, T any, P kindView[T]](
-	entries []E, c *compilation, compile func(*E) rule.Rule[T], isSolver func(*T, *rule.Recorder) bool,
-	more ...rule.Rule[T],
-) *rule.Ruleset[T] {
-	return rule.CompileRules(entries, c.exceptions, c.PollDone, compile, prepareViews[T, P](c, isSolver), more)
 }
 
 // uniqueNames adds an error for each name that two entries share, because findings, metrics and alerts could not

@@ -67,34 +67,34 @@ func (v reviewed) evaluate(t *testing.T, p *Policy, e *Effort) (err error) {
 		_, err = p.RewritePod(v.a, obj.Pod, nil, e)
 	case *object.Service:
 		old, _ := v.old.(*object.Service)
-		_, err = p.EvaluateService(v.a, obj, old, e)
+		_, err = Services.Evaluate(p, v.a, obj, old, e)
 	case *object.Ingress:
 		old, _ := v.old.(*object.Ingress)
-		_, err = p.EvaluateIngress(v.a, obj, old, e)
+		_, err = Ingresses.Evaluate(p, v.a, obj, old, e)
 	case *object.Route:
 		old, _ := v.old.(*object.Route)
-		_, err = p.EvaluateRoute(v.a, obj, old, e)
+		_, err = Routes.Evaluate(p, v.a, obj, old, e)
 	case *object.Certificate:
 		old, _ := v.old.(*object.Certificate)
-		_, err = p.EvaluateCertificate(v.a, obj, old, e)
+		_, err = Certificates.Evaluate(p, v.a, obj, old, e)
 	case *object.OpenShiftRoute:
 		old, _ := v.old.(*object.OpenShiftRoute)
-		_, err = p.EvaluateOpenShiftRoute(v.a, obj, old, e)
+		_, err = OpenShiftRoutes.Evaluate(p, v.a, obj, old, e)
 	case *object.DNSEndpoint:
 		old, _ := v.old.(*object.DNSEndpoint)
-		_, err = p.EvaluateDNSEndpoint(v.a, obj, old, e)
+		_, err = DNSEndpoints.Evaluate(p, v.a, obj, old, e)
 	case *object.Gateway:
 		old, _ := v.old.(*object.Gateway)
-		_, err = p.EvaluateGateway(v.a, obj, old, e)
+		_, err = Gateways.Evaluate(p, v.a, obj, old, e)
 	case *object.Grant:
 		old, _ := v.old.(*object.Grant)
-		_, err = p.EvaluateGrant(v.a, obj, old, e)
+		_, err = Grants.Evaluate(p, v.a, obj, old, e)
 	case *object.Workload:
 		old, _ := v.old.(*object.Workload)
-		_, err = p.EvaluateWorkload(v.a, obj, old, e)
+		_, err = Workloads.Evaluate(p, v.a, obj, old, e)
 	case *object.Pod:
 		old, _ := v.old.(*object.Pod)
-		_, err = p.EvaluatePod(v.a, obj, old, e)
+		_, err = Pods.Evaluate(p, v.a, obj, old, e)
 	default:
 		t.Fatalf("no rules for %T", obj)
 	}
@@ -274,13 +274,16 @@ func TestStepsOfElements(t *testing.T) {
 		"annotations.required": {1, func(n int) reviewed {
 			return service("annotations: {required: [{key: '"+strings.Join(each(n, "k%d"), "'}, {key: '")+"'}]}", ports(0))
 		}},
-		"bytes of required values": {40, func(n int) reviewed {
-			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 160*n))})
+		"bytes of required values": {12, func(n int) reviewed {
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 10*n))})
 		}},
-		"annotations.values": {8, func(n int) reviewed {
+		"bytes of values that are too long": {1, func(n int) reviewed {
+			return service("annotations: {required: [{key: a, value: '.*'}]}", &object.Service{Meta: annotated([]string{"a"}, strings.Repeat("x", 800+32*n))})
+		}},
+		"annotations.values": {18, func(n int) reviewed {
 			return service("annotations: {values: [{key: '*', value: '.*'}]}", &object.Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
-		"annotations.deniedValues": {8, func(n int) reviewed {
+		"annotations.deniedValues": {18, func(n int) reviewed {
 			return service("annotations: {deniedValues: [{key: '*', value: '.*'}]}", &object.Service{Meta: annotated(each(n, long), "0123456789")})
 		}},
 		"ingressNginx": {3, func(n int) reviewed {
@@ -377,7 +380,7 @@ func TestStepsOfElements(t *testing.T) {
 		"rules: paths.denied": {2, func(n int) reviewed {
 			return reviewed{rules: rules(n, "ingresses", "paths: {denied: [x]}"), obj: &object.Ingress{Meta: annotated(each(10, "k%d"), "")}}
 		}},
-		"paths.deniedPatterns": {3, func(n int) reviewed {
+		"paths.deniedPatterns": {9, func(n int) reviewed {
 			return ingress("paths: {deniedPatterns: ['.*x', '.*y']}", paths(n, object.IngressPath{Path: "/ab"}))
 		}},
 		"paths.unsafeCharacters": {3, func(n int) reviewed {

@@ -16,7 +16,7 @@ func TestModes(t *testing.T) {
 	} {
 		p := mustLoad(t, "services:\n- {name: r, mode: "+mode+", types: {allowed: []}}\n")
 		var got string
-		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
+		for _, f := range must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got += f.ID() + " " + f.Mode.String()
 			if f.Denies() {
 				got += " denies"
@@ -59,6 +59,6 @@ services:
 		{Rule: "free", Mode: Enforce, Why: "excluded: exclude.users has system:*"},
 		{Rule: "fine", Mode: Audit, Applies: true, Why: "applies"},
 	}
-	got := p.ExplainService(a, &object.Service{Type: "NodePort", Ports: []object.ServicePort{{NodePort: 30000}}})
+	got := Services.Explain(p, a, &object.Service{Type: "NodePort", Ports: []object.ServicePort{{NodePort: 30000}}})
 	equal(t, want, got)
 }

@@ -25,7 +25,7 @@ services:
 	}
 	request := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "jane"}
 	service := &object.Service{Ports: []object.ServicePort{{Name: "https", Port: 443}, {Name: "ssh", Port: 22}}}
-	findings, err := p.EvaluateService(request, service, nil, nil)
+	findings, err := policy.Services.Evaluate(p, request, service, nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,7 +55,7 @@ services:
 
 // Only introduced findings deny an update. A finding that the object had before is reported, but does not prevent the
 // update.
-func ExamplePolicy_EvaluateService_update() {
+func ExampleKind_Evaluate_update() {
 	p, err := policy.Load(policy.File{Name: "services.yaml", Data: []byte(`
 apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
@@ -69,7 +69,7 @@ services:
 	request := object.Attributes{Operation: object.Update, Namespace: "team-a", User: "jane"}
 	before := &object.Service{Type: "NodePort", Ports: []object.ServicePort{{Port: 443}}}
 	after := &object.Service{Type: "NodePort", Ports: []object.ServicePort{{Port: 443}, {Port: 22}}}
-	findings, err := p.EvaluateService(request, after, before, nil)
+	findings, err := policy.Services.Evaluate(p, request, after, before, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,6 @@ func (p filterPlace) String() string {
 	return s
 }
 
-// backendField returns the path of the reference to a backend.
 func (p filterPlace) backendField() string {
 	if p.filter >= 0 {
 		return p.String() + "." + p.field + ".backendRef"

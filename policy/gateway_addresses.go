@@ -18,7 +18,6 @@ type gatewayAddressRules struct {
 	Hostnames []match.HostPattern `yaml:"hostnames"`
 }
 
-// Validate implements strict.Validator.
 func (b *gatewayAddressRules) Validate() error {
 	if b.Allowed == nil && b.Hostnames == nil {
 		return rule.ErrNoCheck("allowed or hostnames")
@@ -27,9 +26,6 @@ func (b *gatewayAddressRules) Validate() error {
 }
 
 func (b *gatewayAddressRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
 	return []rule.Check[gatewayView]{gatewayAddresses{
 		match.NewCIDRSet(b.Allowed), match.NewHostSet(b.Hostnames),
 		rule.Passing(append(text.Strings(b.Allowed), text.Strings(b.Hostnames)...)),

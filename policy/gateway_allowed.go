@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
@@ -23,12 +22,7 @@ type fromNamespaces string
 
 // UnmarshalText accepts the four values of the API.
 func (n *fromNamespaces) UnmarshalText(b []byte) error {
-	switch from := fromNamespaces(b); from {
-	case fromAll, fromSelector, fromSame, fromNone:
-		*n = from
-		return nil
-	}
-	return fmt.Errorf("%s is not known here: write All, Selector, Same or None", text.Quote(b))
+	return rule.ReadWord(n, b, "known here", fromAll, fromSelector, fromSame, fromNone)
 }
 
 // allowedRouteRules is the allowedRoutes field of a gateways entry: {from: [Same, Selector]}.
@@ -37,14 +31,21 @@ type allowedRouteRules struct {
 	From []fromNamespaces `yaml:"from,required"`
 }
 
-// Validate implements strict.Validator.
 func (b *allowedRouteRules) Validate() error { return rejectNoFrom(b.From, fromSame) }
 
-func (b *allowedRouteRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
+// Find is the check allowedRoutes.from. It finds each listener whose allowedRoutes.namespaces.from is not listed. A
+// Selector that selects all namespaces counts as All: see selectsAll. A finding is identified by the listener.
+func (b *allowedRouteRules) Find(g *gatewayView, r *rule.Recorder) {
+	for i, l := range g.listeners(r) {
+		from, ok := effectiveNamespaces(l.AllowedRoutes, fromSame, r)
+		if !ok || slices.Contains(b.From, from) {
+			continue
+		}
+		if f := r.TryAdd(listenerIdentity(l, "allowedRoutes.from", string(from))); f != nil {
+			f.Path = listenerPath(i, "allowedRoutes.namespaces.from")
+			f.Reason = namespacesReason(l.AllowedRoutes, from) + rule.Passing(b.From)
+		}
 	}
-	return []rule.Check[gatewayView]{allowedRoutesFrom{b.From, rule.Passing(b.From)}}
 }
 
 // allowedListenerRules is the allowedListeners field of a gateways entry: {from: [None, Same]}.
@@ -53,14 +54,18 @@ type allowedListenerRules struct {
 	From []fromNamespaces `yaml:"from,required"`
 }
 
-// Validate implements strict.Validator.
 func (b *allowedListenerRules) Validate() error { return rejectNoFrom(b.From, fromNone) }
 
-func (b *allowedListenerRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
+// Find is the check allowedListeners.from. It finds a spec.allowedListeners.namespaces.from that is not listed. None
+// always passes, because it does not accept any ListenerSet. A Selector that selects all namespaces counts as All: see
+// selectsAll.
+func (b *allowedListenerRules) Find(g *gatewayView, r *rule.Recorder) {
+	from, ok := effectiveNamespaces(g.AllowedListeners, fromNone, r)
+	if !ok || from == fromNone || slices.Contains(b.From, from) {
+		return
 	}
-	return []rule.Check[gatewayView]{allowedListenersFrom{b.From, rule.Passing(b.From)}}
+	r.Add(rule.Identity{Check: "allowedListeners.from", Value: string(from)}, "spec.allowedListeners.namespaces.from",
+		namespacesReason(g.AllowedListeners, from)+rule.Passing(b.From))
 }
 
 // rejectNoFrom returns an error for an empty list. The error suggests least, the value that was probably meant.
@@ -69,44 +74,6 @@ func rejectNoFrom(from []fromNamespaces, least fromNamespaces) error {
 		return strict.Fieldf("from", "[] denies every Gateway: write [%s] or more", least)
 	}
 	return nil
-}
-
-// allowedRoutesFrom (allowedRoutes.from) finds each listener whose allowedRoutes.namespaces.from is not listed. A
-// Selector that selects all namespaces counts as All: see NamespaceSelector.selectsAll. A finding is identified by the
-// listener.
-type allowedRoutesFrom struct {
-	from    []fromNamespaces
-	passing string
-}
-
-func (c allowedRoutesFrom) Find(g *gatewayView, r *rule.Recorder) {
-	for i, l := range g.listeners(r) {
-		from, ok := effectiveNamespaces(l.AllowedRoutes, fromSame, r)
-		if !ok || slices.Contains(c.from, from) {
-			continue
-		}
-		if f := r.TryAdd(listenerIdentity(l, "allowedRoutes.from", string(from))); f != nil {
-			f.Path = listenerPath(i, "allowedRoutes.namespaces.from")
-			f.Reason = namespacesReason(l.AllowedRoutes, from) + c.passing
-		}
-	}
-}
-
-// allowedListenersFrom (allowedListeners.from) finds a spec.allowedListeners.namespaces.from that is not listed. None
-// always passes, because it does not accept any ListenerSet. A Selector that selects all namespaces counts as All: see
-// NamespaceSelector.selectsAll.
-type allowedListenersFrom struct {
-	from    []fromNamespaces
-	passing string
-}
-
-func (c allowedListenersFrom) Find(g *gatewayView, r *rule.Recorder) {
-	from, ok := effectiveNamespaces(g.AllowedListeners, fromNone, r)
-	if !ok || from == fromNone || slices.Contains(c.from, from) {
-		return
-	}
-	r.Add(rule.Identity{Check: "allowedListeners.from", Value: string(from)}, "spec.allowedListeners.namespaces.from",
-		namespacesReason(g.AllowedListeners, from)+c.passing)
 }
 
 // effectiveNamespaces returns the namespaces from which n accepts objects. absent is the default of its field. ok is

@@ -12,26 +12,13 @@ type gatewayClassRules struct {
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
-func (b *gatewayClassRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
-	return []rule.Check[gatewayView]{gatewayClassesAllowed{b.Allowed, rule.Passing(b.Allowed)}}
-}
-
-// gatewayClassesAllowed (classNames.allowed) finds a spec.gatewayClassName that no pattern matches. A ListenerSet does
-// not have a class and passes. The class of its Gateway serves it. The Gateway itself was evaluated, and its
+// Find is the check classNames.allowed. It finds a spec.gatewayClassName that no pattern matches. A ListenerSet does not
+// have a class and passes. The class of its Gateway serves it. The Gateway itself was evaluated, and its
 // allowedListeners field restricts which ListenerSets may attach.
-type gatewayClassesAllowed struct {
-	patterns []match.Glob
-	passing  string // the end of its sentences
-}
-
-func (c gatewayClassesAllowed) Find(g *gatewayView, r *rule.Recorder) {
-	if g.ClassName == "" || !r.Spend(rule.StepsOf(len(c.patterns), g.ClassName)) ||
-		match.AnyGlob(c.patterns, g.ClassName) {
+func (b *gatewayClassRules) Find(g *gatewayView, r *rule.Recorder) {
+	if g.ClassName == "" || !r.Spend(rule.StepsOf(len(b.Allowed), g.ClassName)) || match.AnyGlob(b.Allowed, g.ClassName) {
 		return
 	}
 	r.Add(rule.Identity{Check: "classNames.allowed", Value: g.ClassName}, "spec.gatewayClassName",
-		text.Quote(g.ClassName)+" is not allowed"+c.passing)
+		text.Quote(g.ClassName)+" is not allowed"+rule.Passing(b.Allowed))
 }

@@ -3,41 +3,11 @@ package policy
 import (
 	"iter"
 
-	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
-// listenerBackendRules is the backends field of a gateways entry. It checks the backends to which filters of listeners
-// send each request: externalAuth.backendRef and requestMirror.backendRef. A backend without a namespace is in the
-// namespace of the object. Filters of listeners are an experimental field of Gateway API: see filters.
-type listenerBackendRules struct {
-	// CrossNamespace: deny means that backends must be in the namespace of the Gateway or the ListenerSet. Without it, a
-	// ReferenceGrant in the other namespace is enough.
-	CrossNamespace rule.Denial `yaml:"crossNamespace"`
-	// Kinds lists the kinds of backends that pass, * for any run of characters: [Service,
-	// ServiceImport.multicluster.x-k8s.io]. A kind without a group is in the core group. [] means that no kind passes.
-	Kinds []match.Glob `yaml:"kinds"`
-}
-
-// Validate implements strict.Validator.
-func (b *listenerBackendRules) Validate() error {
-	if len(b.checks()) == 0 {
-		return rule.ErrNoCheck("crossNamespace or kinds")
-	}
-	return nil
-}
-
-// checks compiles the rules. It returns nil if b is nil.
-func (b *listenerBackendRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
-	return backendChecks(b.CrossNamespace, b.Kinds, (*gatewayView).eachListenerBackend)
-}
-
-// eachListenerBackend yields the backends of the filters of listeners.
 func (g *gatewayView) eachListenerBackend(r *rule.Recorder) iter.Seq2[*object.Reference, filterPlace] {
 	return func(yield func(*object.Reference, filterPlace) bool) {
 		for f, place := range g.eachListenerFilter(r) {
@@ -59,30 +29,19 @@ type listenerFilterRules struct {
 	UnsafeCharacters rule.Denial `yaml:"unsafeCharacters"`
 }
 
-// Validate implements strict.Validator.
 func (f *listenerFilterRules) Validate() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", f.Denied))
-	if len(f.checks()) == 0 {
-		faults.Add(rule.ErrNoCheck("denied or unsafeCharacters"))
-	}
+	faults.Add(rule.RejectNone(f.checks(), "denied or unsafeCharacters"))
 	return faults.Err()
 }
 
-// checks compiles the rules. It returns nil if f is nil.
 func (f *listenerFilterRules) checks() []rule.Check[gatewayView] {
-	if f == nil {
-		return nil
-	}
-	var checks []rule.Check[gatewayView]
-	if f.Denied != nil {
-		checks = append(checks, filtersDenied[gatewayView]{(*gatewayView).eachListenerFilter, f.Denied})
-	}
-	if f.UnsafeCharacters {
-		checks = append(checks,
-			filtersUnsafeCharacters[gatewayView]{"filters.unsafeCharacters", (*gatewayView).eachListenerFilter})
-	}
-	return checks
+	each := (*gatewayView).eachListenerFilter
+	return rule.Checks(
+		rule.When(f.Denied != nil, filtersDenied[gatewayView]{each, f.Denied}),
+		rule.When(f.UnsafeCharacters, filtersUnsafeCharacters[gatewayView]{"filters.unsafeCharacters", each}),
+	)
 }
 
 // eachListenerFilter yields the filters of the listeners of a Gateway or a ListenerSet.

@@ -38,7 +38,7 @@ func TestListenerFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, gatewaysRule(test.rule))
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "gateways"}
-			equal(t, test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil))))
+			equal(t, test.want, sentences(must(Gateways.Evaluate(p, a, &test.g, nil, nil))))
 		})
 	}
 }
@@ -67,7 +67,7 @@ func TestListenerFilterUpdates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, gatewaysRule(test.rule))
 			a := object.Attributes{Operation: object.Update, Namespace: "team-a", Resource: "gateways"}
-			found := must(p.EvaluateGateway(a, test.now, test.old, nil))
+			found := must(Gateways.Evaluate(p, a, test.now, test.old, nil))
 			if len(found) != 1 || found[0].Denies() != test.denied {
 				t.Errorf("%v, want denied %t", sentences(found), test.denied)
 			}

@@ -17,40 +17,28 @@ type protocolRules struct {
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
-func (b *protocolRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
-	return []rule.Check[gatewayView]{protocolsAllowed{b.Allowed, rule.Passing(b.Allowed)}}
-}
-
-// protocolsAllowed (protocols.allowed) finds each spec.listeners[].protocol that no pattern matches. An absent protocol
-// does not match. A finding is identified by the listener, so a pre-existing finding does not exempt another listener.
-type protocolsAllowed struct {
-	patterns []match.Glob
-	passing  string
-}
-
-func (c protocolsAllowed) Find(g *gatewayView, r *rule.Recorder) {
+// Find is the check protocols.allowed. It finds each spec.listeners[].protocol that no pattern matches. An absent
+// protocol does not match. A finding is identified by the listener, so a pre-existing finding does not exempt another
+// listener.
+func (b *protocolRules) Find(g *gatewayView, r *rule.Recorder) {
 	for i, l := range g.listeners(r) {
-		if !r.Spend(rule.StepsOf(len(c.patterns), l.Protocol)) {
+		if !r.Spend(rule.StepsOf(len(b.Allowed), l.Protocol)) {
 			return
 		}
-		if match.AnyGlob(c.patterns, l.Protocol) {
+		if match.AnyGlob(b.Allowed, l.Protocol) {
 			continue
 		}
 		if f := r.TryAdd(listenerIdentity(l, "protocols.allowed", l.Protocol)); f != nil {
-			f.Path, f.Reason = listenerPath(i, "protocol"), text.Quote(l.Protocol)+" is not allowed"+c.passing
+			f.Path = listenerPath(i, "protocol")
+			f.Reason = text.Quote(l.Protocol) + " is not allowed" + rule.Passing(b.Allowed)
 		}
 	}
 }
 
-// listenerIdentity returns the identity of a finding about a value of the listener.
 func listenerIdentity(l *object.Listener, check, value string) rule.Identity {
 	return rule.Identity{Check: check, Value: value, Detail: l.Name}
 }
 
-// listenerPath returns the path of a field of listener i in the object.
 func listenerPath(i int, field string) string {
 	return "spec.listeners[" + strconv.Itoa(i) + "]." + field
 }

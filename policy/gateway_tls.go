@@ -22,12 +22,7 @@ type tlsMode string
 
 // UnmarshalText accepts the two modes of the API.
 func (m *tlsMode) UnmarshalText(b []byte) error {
-	switch mode := tlsMode(b); mode {
-	case terminate, passthrough:
-		*m = mode
-		return nil
-	}
-	return fmt.Errorf("%s is not a mode of TLS: write Terminate or Passthrough", text.Quote(b))
+	return rule.ReadWord(m, b, "a mode of TLS", terminate, passthrough)
 }
 
 // gatewayTLSRules is the tls field of a gateways entry: {modes: [Terminate], crossNamespaceRefs: deny}. The protocol of
@@ -40,26 +35,15 @@ type gatewayTLSRules struct {
 	CrossNamespaceRefs rule.Denial `yaml:"crossNamespaceRefs"`
 }
 
-// Validate implements strict.Validator.
 func (b *gatewayTLSRules) Validate() error {
-	if len(b.checks()) == 0 {
-		return rule.ErrNoCheck("modes or crossNamespaceRefs: deny")
-	}
-	return nil
+	return rule.RejectNone(b.checks(), "modes or crossNamespaceRefs: deny")
 }
 
 func (b *gatewayTLSRules) checks() []rule.Check[gatewayView] {
-	if b == nil {
-		return nil
-	}
-	var cs []rule.Check[gatewayView]
-	if b.Modes != nil {
-		cs = append(cs, tlsModes{b.Modes, rule.Passing(b.Modes)})
-	}
-	if b.CrossNamespaceRefs {
-		cs = append(cs, crossNamespaceRefs{})
-	}
-	return cs
+	return rule.Checks(
+		rule.When(b.Modes != nil, tlsModes{b.Modes, rule.Passing(b.Modes)}),
+		rule.When(b.CrossNamespaceRefs, crossNamespaceRefs{}),
+	)
 }
 
 // tlsModes (tls.modes) finds each listener with TLS whose tls.mode is not listed. An absent mode means Terminate. A

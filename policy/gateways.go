@@ -7,7 +7,6 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -33,7 +32,7 @@ type gatewaysEntry struct {
 	// AllowedListeners restricts the namespaces from which the object may accept ListenerSets.
 	AllowedListeners *allowedListenerRules `yaml:"allowedListeners"`
 	// Backends restricts the objects to which the filters of listeners may send requests.
-	Backends *listenerBackendRules `yaml:"backends"`
+	Backends *backendRules `yaml:"backends"`
 	// Filters restricts the filters of the listeners.
 	Filters *listenerFilterRules `yaml:"filters"`
 	// Annotations restricts the annotations that the object may have, and lists annotations that it must have.
@@ -42,39 +41,29 @@ type gatewaysEntry struct {
 	Addresses *gatewayAddressRules `yaml:"addresses"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *gatewaysEntry) Suggest(field string) []string {
 	return rule.GatewayDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *gatewaysEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.GatewayDimensions())
-	switch {
-	case e.Annotations != nil && len(annotationChecks[gatewayView](e.Annotations)) == 0:
-		none := rule.ErrNoCheck("denied, required, values or deniedValues")
-		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
-	case len(e.checks()) == 0:
-		return errors.Join(err, rule.ErrNoCheck("hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, "+
-			"backends, filters, annotations or addresses"))
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.GatewayDimensions()), rule.RejectNone(e.checks(), "hosts, classNames, "+
+		"ports, protocols, tls, allowedRoutes, allowedListeners, backends, filters, annotations or addresses"))
 }
 
 // checks compiles the entry. Findings have the order of its fields.
 func (e *gatewaysEntry) checks() []rule.Check[gatewayView] {
 	return slices.Concat(
 		claim.FieldChecks(e.Hosts, (*gatewayView).claims, "spec.listeners"),
-		e.ClassNames.checks(),
+		rule.Checks(rule.When(e.ClassNames != nil, e.ClassNames)),
 		portChecks(e.Ports, "spec.listeners", (*gatewayView).port),
-		e.Protocols.checks(),
-		e.TLS.checks(),
-		e.AllowedRoutes.checks(),
-		e.AllowedListeners.checks(),
-		e.Backends.checks(),
-		e.Filters.checks(),
+		rule.Checks(rule.When(e.Protocols != nil, e.Protocols)),
+		rule.ChecksOf(e.TLS, (*gatewayTLSRules).checks),
+		rule.Checks(rule.When(e.AllowedRoutes != nil, e.AllowedRoutes),
+			rule.When(e.AllowedListeners != nil, e.AllowedListeners)),
+		backendChecks(e.Backends, (*gatewayView).eachListenerBackend),
+		rule.ChecksOf(e.Filters, (*listenerFilterRules).checks),
 		annotationChecks[gatewayView](e.Annotations),
-		e.Addresses.checks(),
+		rule.ChecksOf(e.Addresses, (*gatewayAddressRules).checks),
 	)
 }
 
@@ -90,21 +79,10 @@ func viewGateway(g *object.Gateway) gatewayView {
 	return gatewayView{Gateway: g, view: view{infrastructure: g.InfrastructureAnnotations}}
 }
 
-// gatewayRules compiles the rules for Gateways and ListenerSets.
-func gatewayRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Gateways, c, func(e *gatewaysEntry) rule.Rule[gatewayView] {
+func gatewayRules(b *blocks, c *compilation) rules[object.Gateway] {
+	return rulesOf(b.Gateways, c, viewGateway, func(e *gatewaysEntry) rule.Rule[gatewayView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, nil, claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*gatewayView).claims, nil))...)
-}
-
-// EvaluateGateway evaluates a Gateway or a ListenerSet. old is the object before an update, nil otherwise.
-func (p *Policy) EvaluateGateway(a object.Attributes, g, old *object.Gateway, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[gatewayView](p, Gateways), a, viewGateway, g, old, e)
-}
-
-// ExplainGateway returns for every gateways rule whether it applies to the Gateway or the ListenerSet.
-func (p *Policy) ExplainGateway(a object.Attributes, g *object.Gateway) []RuleTrace {
-	return rule.Explain(rulesFor[gatewayView](p, Gateways), a, viewGateway, g)
 }
 
 // port returns the port of listener i, and UDP or TCP. ok is false if there is no such listener.
@@ -132,7 +110,6 @@ func (g *gatewayView) listeners(r *rule.Recorder) iter.Seq2[int, *object.Listene
 // Classes returns spec.gatewayClassName.
 func (g *gatewayView) Classes() [2]string { return [2]string{g.ClassName} }
 
-// claims returns the claims of a Gateway or a ListenerSet.
 func (g *gatewayView) claims(r *rule.Recorder) *claim.Set {
 	if g.claimed.List == nil {
 		g.claimed.List = claim.OfGateway(g.Gateway, g.known, r)

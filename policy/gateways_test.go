@@ -27,7 +27,7 @@ func testGateways(t *testing.T, cases []gatewayCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := sentences(must(mustLoad(t, gatewaysRule(c.rule)).EvaluateGateway(createGateway, &c.g, nil, nil)))
+			got := sentences(must(Gateways.Evaluate(mustLoad(t, gatewaysRule(c.rule)), createGateway, &c.g, nil, nil)))
 			equal(t, c.want, got)
 		})
 	}
@@ -207,7 +207,7 @@ func TestGatewayTLS(t *testing.T) {
 	})
 	p := mustLoad(t, gatewaysRule(`tls: {crossNamespaceRefs: deny}`))
 	g = object.Gateway{Listeners: []object.Listener{{TLS: &object.ListenerTLS{CertificateRefs: refs("team-a")}}}}
-	if got := must(p.EvaluateGateway(object.Attributes{Operation: object.Create}, &g, nil, nil)); len(got) != 1 {
+	if got := must(Gateways.Evaluate(p, object.Attributes{Operation: object.Create}, &g, nil, nil)); len(got) != 1 {
 		t.Errorf("without a namespace of its own: %v", got)
 	}
 }
@@ -307,7 +307,7 @@ func TestGatewayClassSelectors(t *testing.T) {
 			p := mustLoad(t, gatewaysRule("hosts: {required: true}\n  "+test.selector))
 			g := withListeners("")
 			g.ClassName = test.class
-			got := must(p.EvaluateGateway(createGateway, &g, nil, nil))
+			got := must(Gateways.Evaluate(p, createGateway, &g, nil, nil))
 			if applies := len(got) > 0; applies != test.applies {
 				t.Errorf("got %v", got)
 			}
@@ -362,7 +362,7 @@ func TestGatewayRatchet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Update, Namespace: "team-a"}
 			var got []string
-			for _, f := range must(mustLoad(t, gatewaysRule(test.rule)).EvaluateGateway(a, &test.new, &test.old, nil)) {
+			for _, f := range must(Gateways.Evaluate(mustLoad(t, gatewaysRule(test.rule)), a, &test.new, &test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -397,18 +397,18 @@ func TestGatewayAnnotationsInEffect(t *testing.T) {
 		for field, with := range at {
 			bad, good := with("bad"), with("ok")
 			want := `r/annotations.` + check + `: ` + field + `["Example.com/x"]: ` + test.found
-			got := sentences(must(p.EvaluateGateway(createGateway, &bad, nil, nil)))
+			got := sentences(must(Gateways.Evaluate(p, createGateway, &bad, nil, nil)))
 			if len(got) == 0 || got[len(got)-1] != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-			if got := must(p.EvaluateGateway(createGateway, &good, nil, nil)); check != "denied" && len(got) > 0 {
+			if got := must(Gateways.Evaluate(p, createGateway, &good, nil, nil)); check != "denied" && len(got) > 0 {
 				t.Errorf("%s: a good annotation: %v", check, sentences(got))
 			}
 			for from, without := range at {
 				old := without("bad")
 				update := createGateway
 				update.Operation = object.Update
-				all := must(p.EvaluateGateway(update, &bad, &old, nil))
+				all := must(Gateways.Evaluate(p, update, &bad, &old, nil))
 				if last := all[len(all)-1]; last.Existed != (from == field) {
 					t.Errorf("%s: from %s to %s: existed is %v", check, from, field, last.Existed)
 				}
@@ -438,7 +438,7 @@ func TestGatewayEffort(t *testing.T) {
 		g.InfrastructureAnnotations[name] = name
 	}
 	e := new(Effort)
-	_, err := p.EvaluateGateway(object.Attributes{Operation: object.Update, Namespace: "team-a"}, g, g, e)
+	_, err := Gateways.Evaluate(p, object.Attributes{Operation: object.Update, Namespace: "team-a"}, g, g, e)
 	if most := 150 * n; err != nil || e.Steps() > most {
 		t.Errorf("%d steps, at most %d: %v", e.Steps(), most, err)
 	}

@@ -54,13 +54,13 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team"}
-			got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, test.ing, nil, nil)))
+			got := sentences(must(Ingresses.Evaluate(mustLoad(t, rules), a, test.ing, nil, nil)))
 			equal(t, test.want, got)
 		})
 	}
 	// An update that only changes the class claims hosts that the Ingress did not have.
 	a := object.Attributes{Operation: object.Update, Namespace: "team"}
-	got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, class("alb"), class("traefik"), nil)))
+	got := sentences(must(Ingresses.Evaluate(mustLoad(t, rules), a, class("alb"), class("traefik"), nil)))
 	equal(t, denied, got)
 }
 

@@ -19,21 +19,10 @@ type grantView struct {
 
 func viewGrant(g *object.Grant) grantView { return grantView{Grant: g} }
 
-// grantRules compiles the rules for ReferenceGrants.
-func grantRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Grants, c, func(e *grantsEntry) rule.Rule[grantView] {
+func grantRules(b *blocks, c *compilation) rules[object.Grant] {
+	return rulesOf(b.Grants, c, viewGrant, func(e *grantsEntry) rule.Rule[grantView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, nil)
-}
-
-// EvaluateGrant evaluates a ReferenceGrant. old is the object before an update, nil otherwise.
-func (p *Policy) EvaluateGrant(a object.Attributes, g, old *object.Grant, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[grantView](p, Grants), a, viewGrant, g, old, e)
-}
-
-// ExplainGrant returns for every grants rule whether it applies to the ReferenceGrant.
-func (p *Policy) ExplainGrant(a object.Attributes, g *object.Grant) []RuleTrace {
-	return rule.Explain(rulesFor[grantView](p, Grants), a, viewGrant, g)
 }
 
 // grantsEntry is an entry of grants: a rule for ReferenceGrants. An absent block does not check anything. At least one
@@ -79,33 +68,14 @@ func (q *requirement) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// maxLabel is the length of the longest kind in bytes, which is the length of a DNS label.
-const maxLabel = 63
-
-// kindBeside returns a kind in the form that policy files use. A dot and the group follow the kind, unless group is
-// usual. It truncates texts that are longer than a valid kind or group.
-func kindBeside(usual, group, kind string) string {
-	if group == usual {
-		return kind
-	}
-	return text.Truncate(kind, maxLabel) + "." + text.Truncate(group, match.MaxHost)
-}
-
-// Suggest implements strict.Suggester.
 func (e *grantsEntry) Suggest(field string) []string {
 	return rule.ClasslessDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *grantsEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ClasslessDimensions())
-	if e.From == nil && e.To == nil {
-		return errors.Join(err, rule.ErrNoCheck("from or to"))
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.ClasslessDimensions()), rule.RejectNone(e.checks(), "from or to"))
 }
 
-// Validate implements strict.Validator.
 func (b *grantFromRules) Validate() error {
 	if b.Namespaces == nil && b.Kinds == nil {
 		return rule.ErrNoCheck("namespaces or kinds")
@@ -119,7 +89,6 @@ func (b *grantFromRules) Validate() error {
 	return faults.Err()
 }
 
-// Validate implements strict.Validator.
 func (b *grantToRules) Validate() error {
 	if b.Kinds == nil && !bool(b.Names) {
 		return rule.ErrNoCheck("kinds or names: required")
@@ -129,35 +98,18 @@ func (b *grantToRules) Validate() error {
 
 // checks compiles the entry. Findings have the order of its fields.
 func (e *grantsEntry) checks() []rule.Check[grantView] {
-	var cs []rule.Check[grantView]
-	if e.From != nil && e.From.Namespaces != nil {
-		cs = append(cs, grantCheck{from: grantFromNamespaces{e.From.Namespaces, rule.Passing(e.From.Namespaces)}})
+	var from grantFromRules
+	if e.From != nil {
+		from = *e.From
 	}
-	if e.From != nil && e.From.Kinds != nil {
-		cs = append(cs, grantCheck{from: grantFromKinds{e.From.Kinds, rule.Passing(e.From.Kinds)}})
+	var to grantToRules
+	if e.To != nil {
+		to = *e.To
 	}
-	if e.To != nil && e.To.Kinds != nil {
-		cs = append(cs, grantCheck{to: grantToKinds{e.To.Kinds, rule.Passing(e.To.Kinds)}})
-	}
-	if e.To != nil && bool(e.To.Names) {
-		cs = append(cs, grantCheck{to: grantToNames{}})
-	}
-	return cs
-}
-
-func grantFromKind(f *object.GrantFrom) string { return kindBeside(gatewayGroup, f.Group, f.Kind) }
-func grantToKind(t *object.GrantTo) string     { return kindBeside("", t.Group, t.Kind) }
-
-// describeGrantFrom returns the objects that receive the grant: HTTPRoute of "team-a".
-func describeGrantFrom(f *object.GrantFrom) string {
-	return text.Truncate(grantFromKind(f), text.Short) + " of " + text.Quote(f.Namespace)
-}
-
-// describeGrantTo returns the granted objects: Secret "web", or Secret for all Secrets.
-func describeGrantTo(t *object.GrantTo) string {
-	s := text.Truncate(grantToKind(t), text.Short)
-	if t.Name != "" {
-		s += " " + text.Quote(t.Name)
-	}
-	return s
+	return rule.Checks(
+		rule.When(from.Namespaces != nil, grantCheck{"from.namespaces", grantFrom, "namespace", from.Namespaces}),
+		rule.When(from.Kinds != nil, grantCheck{"from.kinds", grantFrom, "kind", from.Kinds}),
+		rule.When(to.Kinds != nil, grantCheck{"to.kinds", grantTo, "kind", to.Kinds}),
+		rule.When(to.Names, grantCheck{"to.names", grantTo, "name", nil}),
+	)
 }

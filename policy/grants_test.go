@@ -16,10 +16,10 @@ func grantsRule(fields string) string {
 func grantOf(from []string, to ...string) *object.Grant {
 	g := &object.Grant{}
 	for _, n := range from {
-		g.From = append(g.From, object.GrantFrom{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: n})
+		g.From = append(g.From, object.GrantElement{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Name: n})
 	}
 	for _, n := range to {
-		g.To = append(g.To, object.GrantTo{Group: "", Kind: "Secret", Name: n})
+		g.To = append(g.To, object.GrantElement{Group: "", Kind: "Secret", Name: n})
 	}
 	return g
 }
@@ -28,11 +28,11 @@ func from(namespaces ...string) []string { return namespaces }
 
 func TestGrants(t *testing.T) {
 	kinds := &object.Grant{
-		From: []object.GrantFrom{
-			{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "a"}, {Group: "gateway.networking.k8s.io", Kind: "Gateway", Namespace: "a"}, {Group: "traefik.io", Kind: "IngressRoute", Namespace: "a"},
-			{Group: "", Kind: "HTTPRoute", Namespace: "a"},
+		From: []object.GrantElement{
+			{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Name: "a"}, {Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: "a"}, {Group: "traefik.io", Kind: "IngressRoute", Name: "a"},
+			{Group: "", Kind: "HTTPRoute", Name: "a"},
 		},
-		To: []object.GrantTo{{Group: "", Kind: "Service", Name: "x"}, {Group: "", Kind: "Secret", Name: "x"}, {Group: "multicluster.x-k8s.io", Kind: "ServiceImport", Name: "x"}, {Group: "x.example", Kind: "Service", Name: "x"}},
+		To: []object.GrantElement{{Group: "", Kind: "Service", Name: "x"}, {Group: "", Kind: "Secret", Name: "x"}, {Group: "multicluster.x-k8s.io", Kind: "ServiceImport", Name: "x"}, {Group: "x.example", Kind: "Service", Name: "x"}},
 	}
 	for name, test := range map[string]struct {
 		rule string
@@ -62,7 +62,7 @@ func TestGrants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "jane"}
-			got := sentences(must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(a, test.g, nil, nil)))
+			got := sentences(must(Grants.Evaluate(mustLoad(t, grantsRule(test.rule)), a, test.g, nil, nil)))
 			equal(t, test.want, got)
 		})
 	}
@@ -99,13 +99,13 @@ func TestGrantRatchet(t *testing.T) {
 		"all of a kind, to one more": {`to: {names: required}`, grantOf(from("a"), ""), grantOf(from("a", "b"), ""), []string{
 			`r/to.names: spec.from[1]: HTTPRoute of "b" is granted Secret, which is not allowed; remove one of them`}},
 		"what looks like an old element of the other side": {namespaces,
-			&object.Grant{From: []object.GrantFrom{{Group: "", Kind: "Secret", Namespace: "x"}}, To: []object.GrantTo{{Group: "", Kind: "Service", Name: "y"}}},
-			&object.Grant{From: []object.GrantFrom{{Group: "", Kind: "Secret", Namespace: "x"}}, To: []object.GrantTo{{Group: "", Kind: "Secret", Name: "x"}}}, []string{
+			&object.Grant{From: []object.GrantElement{{Group: "", Kind: "Secret", Name: "x"}}, To: []object.GrantElement{{Group: "", Kind: "Service", Name: "y"}}},
+			&object.Grant{From: []object.GrantElement{{Group: "", Kind: "Secret", Name: "x"}}, To: []object.GrantElement{{Group: "", Kind: "Secret", Name: "x"}}}, []string{
 				`r/from.namespaces: spec.to[0]: Secret "x" is granted to Secret. of "x", which is not allowed; remove one of them`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(object.Attributes{Operation: object.Update}, test.new, test.old, nil)) {
+			for _, f := range must(Grants.Evaluate(mustLoad(t, grantsRule(test.rule)), object.Attributes{Operation: object.Update}, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -121,7 +121,7 @@ func TestGrantEffort(t *testing.T) {
 	g := grantOf(names, names...)
 	e := new(Effort)
 	p := mustLoad(t, grantsRule(`from: {namespaces: [ok]}`))
-	if _, err := p.EvaluateGrant(object.Attributes{Operation: object.Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
+	if _, err := Grants.Evaluate(p, object.Attributes{Operation: object.Update}, g, g, e); err != nil || e.Steps() > 16*len(names) {
 		t.Errorf("%d steps, %v", e.Steps(), err)
 	}
 }

@@ -55,13 +55,13 @@ hostAnnotations:
 		for _, reason := range test.want {
 			want = append(want, "s/hosts.allowed: "+annotationPath(test.key)+": "+reason)
 		}
-		if diff := cmp.Diff(want, sentences(must(p.EvaluateService(creating, svc, nil, nil)))); diff != "" {
+		if diff := cmp.Diff(want, sentences(must(Services.Evaluate(p, creating, svc, nil, nil)))); diff != "" {
 			t.Errorf("%s: %s: %s", test.key, test.value, diff)
 		}
 	}
 	endpoint := &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "ok.example", Properties: []object.EndpointProperty{{Name: "a", Value: "b"}, {Name: "corp/alias", Value: "a.example"}}}}}
 	want := []string{`d/hosts.allowed: spec.endpoints[0].providerSpecific[1].value: "a.example"` + rest}
-	equal(t, want, sentences(must(p.EvaluateDNSEndpoint(creating, endpoint, nil, nil))))
+	equal(t, want, sentences(must(DNSEndpoints.Evaluate(p, creating, endpoint, nil, nil))))
 	gateway := &object.Gateway{
 		Meta:                      object.Meta{Annotations: map[string]string{"lb.corp.example/expression": "a"}},
 		Listeners:                 []object.Listener{{Hostname: "ok.example"}},
@@ -71,7 +71,7 @@ hostAnnotations:
 		`g/hosts.allowed: metadata.annotations["lb.corp.example/expression"]: "a" may cover every host; allowed: ok.example`,
 		`g/hosts.allowed: spec.infrastructure.annotations["dns.corp.example/name"]: "a.example"` + rest,
 	}
-	equal(t, want, sentences(must(p.EvaluateGateway(creating, gateway, nil, nil))))
+	equal(t, want, sentences(must(Gateways.Evaluate(p, creating, gateway, nil, nil))))
 }
 
 // A row adds hosts to the known hosts in an annotation, and does not remove any.
@@ -101,7 +101,7 @@ ingresses: [{name: i, mode: enforce, hosts: {allowed: [ok.example, "*.ok.example
 	} {
 		ing := withHosts("ok.example")
 		ing.Annotations = map[string]string{key: value}
-		if found := must(p.EvaluateIngress(creating, ing, nil, nil)); len(found) != 1 {
+		if found := must(Ingresses.Evaluate(p, creating, ing, nil, nil)); len(found) != 1 {
 			t.Errorf("%s: %v", key, sentences(found))
 		}
 	}

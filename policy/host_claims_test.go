@@ -70,7 +70,7 @@ func TestSentencesOfClaims(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sentences(must(mustLoadIngressRule(t, rule).EvaluateIngress(creating, test.ing, nil, nil)))
+			got := sentences(must(Ingresses.Evaluate(mustLoadIngressRule(t, rule), creating, test.ing, nil, nil)))
 			equal(t, test.want, got)
 		})
 	}
@@ -101,7 +101,7 @@ func TestRecordsWithTargets(t *testing.T) {
 		}
 		ing := withHosts(test.host)
 		ing.Annotations = map[string]string{test.key: test.value}
-		if found := must(mustLoad(t, text).EvaluateIngress(creating, ing, nil, nil)); len(found) != test.findings {
+		if found := must(Ingresses.Evaluate(mustLoad(t, text), creating, ing, nil, nil)); len(found) != test.findings {
 			t.Errorf("%+v: %v", test, sentences(found))
 		}
 	}
@@ -120,7 +120,7 @@ func TestNginxConfiguration(t *testing.T) {
 		} {
 			ing := withHosts("a.example")
 			ing.Annotations = map[string]string{key: text}
-			if found := must(p.EvaluateIngress(creating, ing, nil, nil)); len(found) > 0 != claims {
+			if found := must(Ingresses.Evaluate(p, creating, ing, nil, nil)); len(found) > 0 != claims {
 				t.Errorf("%s: %q: %v, want a claim: %t", key, text, sentences(found), claims)
 			}
 		}
@@ -139,7 +139,7 @@ func TestClaimsOfOldObjects(t *testing.T) {
 		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "old.corp"), "new.corp"), ""},
 		{withTLS(withHosts("a.example"), "old.corp"), withTLS(withHosts("a.example", "new.corp"), "old.corp"), "spec.tls[0].hosts[0]"},
 	} {
-		found := must(p.EvaluateIngress(updating, test.obj, test.old, nil))
+		found := must(Ingresses.Evaluate(p, updating, test.obj, test.old, nil))
 		if len(found) != 2 {
 			t.Errorf("%v, want two findings", sentences(found))
 		}
@@ -181,7 +181,7 @@ func TestUnreadableClaimsOfOldObjects(t *testing.T) {
 		} {
 			t.Run(name+", "+rules, func(t *testing.T) {
 				var got []string
-				for _, f := range must(mustLoad(t, rules).EvaluateIngress(updating, test.changed, test.old, nil)) {
+				for _, f := range must(Ingresses.Evaluate(mustLoad(t, rules), updating, test.changed, test.old, nil)) {
 					if f.Denies() {
 						got = append(got, f.Path)
 					}

@@ -34,10 +34,10 @@ func TestHostsOfNamespace(t *testing.T) {
 				want = []string{`r/hosts.allowed: spec.rules[0].host: "` + host + `"` + sentence}
 				wantOfService = []string{`r/hosts.allowed: metadata.annotations["load-balancer.hetzner.cloud/http-managed-certificate-domains"]: "` + host + `"` + sentence}
 			}
-			if diff := cmp.Diff(want, sentences(must(ingresses.EvaluateIngress(a, ing, nil, nil)))); diff != "" {
+			if diff := cmp.Diff(want, sentences(must(Ingresses.Evaluate(ingresses, a, ing, nil, nil)))); diff != "" {
 				t.Errorf("Ingress with %s in %q: %s", host, namespace, diff)
 			}
-			if diff := cmp.Diff(wantOfService, sentences(must(services.EvaluateService(a, svc, nil, nil)))); diff != "" {
+			if diff := cmp.Diff(wantOfService, sentences(must(Services.Evaluate(services, a, svc, nil, nil)))); diff != "" {
 				t.Errorf("Service with %s in %q: %s", host, namespace, diff)
 			}
 		}

@@ -25,12 +25,12 @@ func TestIndexFindsEveryRule(t *testing.T) {
 	for _, namespace := range []string{"", "t", "team", "team-", "team-a", "team-b", "team-ab", "team-abc", "x", "x-a", "tx-b"} {
 		a := object.Attributes{Operation: object.Create, Namespace: namespace, User: "jane"}
 		var want, got []string
-		for _, trace := range p.ExplainService(a, &object.Service{}) {
+		for _, trace := range Services.Explain(p, a, &object.Service{}) {
 			if trace.Applies {
 				want = append(want, trace.Rule)
 			}
 		}
-		for _, f := range must(p.EvaluateService(a, &object.Service{}, nil, nil)) {
+		for _, f := range must(Services.Evaluate(p, a, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -74,7 +74,7 @@ func BenchmarkEvaluateService(b *testing.B) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team-0", User: "jane", Groups: []string{"system:authenticated"}}
 			b.ReportAllocs()
 			for b.Loop() {
-				if fs := must(p.EvaluateService(a, svc, nil, nil)); len(fs) > 0 {
+				if fs := must(Services.Evaluate(p, a, svc, nil, nil)); len(fs) > 0 {
 					b.Fatal(fs)
 				}
 			}

@@ -19,38 +19,18 @@ type classNameRules struct {
 	Allowed []match.Glob `yaml:"allowed"`
 }
 
-// Validate implements strict.Validator.
-func (c *classNameRules) Validate() error {
-	if len(c.checks()) == 0 {
-		return rule.ErrNoCheck("required or allowed")
-	}
-	return nil
-}
+func (c *classNameRules) Validate() error { return rule.RejectNone(c.checks(), "required or allowed") }
 
 func (c *classNameRules) checks() []rule.Check[ingressView] {
-	if c == nil {
-		return nil
-	}
-	var checks []rule.Check[ingressView]
-	if c.Required {
-		checks = append(checks, classNamesRequired{c.passing("; set one")})
-	}
+	passing, required := rule.Passing(c.Allowed), "; set one"
 	if c.Allowed != nil {
-		checks = append(checks, classNamesAllowed{c.Allowed, c.passing("")})
+		required = passing
 	}
-	if len(checks) > 0 {
-		checks = append(checks, classNamesContradiction{})
-	}
-	return checks
-}
-
-// passing returns the end of the sentences. It lists the allowed classes if the rules have any, and otherwise returns
-// the given words.
-func (c *classNameRules) passing(otherwise string) string {
-	if c.Allowed == nil {
-		return otherwise
-	}
-	return rule.Passing(c.Allowed)
+	return rule.Checks(
+		rule.When(c.Required, classNamesRequired{required}),
+		rule.When(c.Allowed != nil, classNamesAllowed{c.Allowed, passing}),
+		rule.When(c.Required || c.Allowed != nil, classNamesContradiction{}),
+	)
 }
 
 const (

@@ -22,29 +22,18 @@ type ingressNginxRules struct {
 	RewriteTarget safety `yaml:"rewriteTarget"`
 }
 
-// Validate implements strict.Validator.
 func (n *ingressNginxRules) Validate() error {
-	switch {
-	case n.MaxRisk == nil && !bool(n.RewriteTarget):
-		return rule.ErrNoCheck("maxRisk or rewriteTarget")
-	case n.MaxRisk != nil && *n.MaxRisk == nginxCritical:
+	if n.MaxRisk != nil && *n.MaxRisk == nginxCritical {
 		return strict.Fieldf("maxRisk", "Critical lets every annotation pass: leave it out")
 	}
-	return nil
+	return rule.RejectNone(n.checks(), "maxRisk or rewriteTarget")
 }
 
 func (n *ingressNginxRules) checks() []rule.Check[ingressView] {
-	if n == nil {
-		return nil
-	}
-	var checks []rule.Check[ingressView]
-	if n.MaxRisk != nil {
-		checks = append(checks, ingressNginxMaxRisk{*n.MaxRisk})
-	}
-	if n.RewriteTarget {
-		checks = append(checks, ingressNginxRewriteTarget{})
-	}
-	return checks
+	return rule.Checks(
+		rule.When(n.MaxRisk != nil, ingressNginxMaxRisk{n.MaxRisk}),
+		rule.When(n.RewriteTarget, ingressNginxRewriteTarget{}),
+	)
 }
 
 // safety is a field whose only value is safe. If it is set, an object must not contain the unsafe values that the field
@@ -62,7 +51,7 @@ func (s *safety) UnmarshalText(b []byte) error {
 
 // ingressNginxMaxRisk is ingressNginx.maxRisk. It finds each ingress-nginx annotation whose published risk is above the
 // limit. If an update changes the value of such an annotation, the finding is introduced.
-type ingressNginxMaxRisk struct{ limit nginxRisk }
+type ingressNginxMaxRisk struct{ limit *nginxRisk }
 
 func (c ingressNginxMaxRisk) Find(ing *ingressView, r *rule.Recorder) {
 	for _, a := range ing.annotationsInEffect(&ing.Meta, r) {
@@ -74,7 +63,7 @@ func (c ingressNginxMaxRisk) Find(ing *ingressView, r *rule.Recorder) {
 			continue
 		}
 		risk, known := nginxRiskOf(name)
-		if risk <= c.limit {
+		if risk <= *c.limit {
 			continue
 		}
 		if f := r.TryAdd(a.identity("ingressNginx.maxRisk")); f != nil {

@@ -65,5 +65,5 @@ func TestIngressNginxPrefix(t *testing.T) {
 		`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.corp.example/rewrite-target"]: "?" contains '?', ` +
 			`which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`,
 	}
-	equal(t, want, sentences(must(p.EvaluateIngress(creating, ing, nil, nil))))
+	equal(t, want, sentences(must(Ingresses.Evaluate(p, creating, ing, nil, nil))))
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,14 +21,20 @@ type pathRules struct {
 	// depends on the controller. ingress-nginx treats such paths as regular expressions, and the advisory for
 	// CVE-2026-24512 recommends denying this type until the controller is fixed.
 	Types []pathType `yaml:"types"`
-	// Denied lists texts that a path must not contain, for example ["/admin"]. Case does not matter.
-	Denied []pathPart `yaml:"denied"`
-	// DeniedPatterns lists regular expressions that must not match a whole path, for example ["/v[0-9]+/internal(/.*)?"].
-	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
+	deniedPathRules
 	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a
 	// controller (CVE-2026-24512 and similar). These are quotes, backquotes, backslashes, braces, semicolons, number
 	// signs, white space and control characters.
 	UnsafeCharacters rule.Denial `yaml:"unsafeCharacters"`
+}
+
+// deniedPathRules contains the fields of the paths block that are the same for Ingresses and routes.
+type deniedPathRules struct {
+	// Denied lists texts that a path must not contain, for example ["/admin"]. Case does not matter.
+	Denied []pathPart `yaml:"denied"`
+	// DeniedPatterns lists regular expressions that must not match a whole path, for example ["/v[0-9]+/internal(/.*)?"].
+	// A path of more than 1,024 characters does not pass.
+	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
 }
 
 // pathType is the type of a path, as networking.k8s.io/v1 has it.
@@ -37,12 +42,7 @@ type pathType string
 
 // UnmarshalText accepts the three types of the API.
 func (t *pathType) UnmarshalText(b []byte) error {
-	switch s := string(b); s {
-	case "Exact", "Prefix", "ImplementationSpecific":
-		*t = pathType(s)
-		return nil
-	}
-	return fmt.Errorf("%s is not a path type: write Exact, Prefix or ImplementationSpecific", text.Quote(b))
+	return rule.ReadWord(t, b, "a path type", "Exact", "Prefix", "ImplementationSpecific")
 }
 
 // pathPart is a part of a path, in lower case.
@@ -57,49 +57,41 @@ func (p *pathPart) UnmarshalText(b []byte) error {
 	return match.RejectUnprintable(b, "part of a path")
 }
 
-// Validate implements strict.Validator.
 func (p *pathRules) Validate() error {
+	return rejectDeniedPaths(&p.deniedPathRules, p.checks())
+}
+
+// rejectDeniedPaths returns an error for lists of denied paths that cannot deny any path, and for a block without
+// checks.
+func rejectDeniedPaths[T any](d *deniedPathRules, checks []rule.Check[T]) error {
 	var faults strict.Faults
-	rejectDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
-	if len(p.checks()) == 0 {
-		faults.Add(rule.ErrNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
+	faults.Add(rule.RejectEmpty("denied", d.Denied))
+	faults.Add(rule.RejectEmpty("deniedPatterns", d.DeniedPatterns))
+	for i := range d.DeniedPatterns {
+		// A user who writes _by_lua means .*_by_lua.*. Without this error, the entry would load and never deny a path.
+		if prefix := d.DeniedPatterns[i].Prefix(); prefix != "" && prefix[0] != '/' {
+			faults.Fieldf("deniedPatterns", "%s does not match any path: it is compared with the whole path, "+
+				"which begins with /; write .*%[1]s.* for a part, or use denied", &d.DeniedPatterns[i])
+		}
 	}
+	faults.Add(rule.RejectNone(checks, "types, denied, deniedPatterns or unsafeCharacters"))
 	return faults.Err()
 }
 
-// rejectDeniedPaths adds faults for lists of denied paths that cannot deny any path.
-func rejectDeniedPaths(faults *strict.Faults, denied []pathPart, patterns []match.Regex) {
-	faults.Add(rule.RejectEmpty("denied", denied))
-	faults.Add(rule.RejectEmpty("deniedPatterns", patterns))
-	for i := range patterns {
-		// A user who writes _by_lua means .*_by_lua.*. Without this error, the entry would load and never deny a path.
-		if prefix := patterns[i].Prefix(); prefix != "" && prefix[0] != '/' {
-			faults.Fieldf("deniedPatterns", "%s does not match any path: it is compared with the whole path, "+
-				"which begins with /; write .*%[1]s.* for a part, or use denied", &patterns[i])
-		}
-	}
+func (p *pathRules) checks() []rule.Check[ingressView] {
+	return pathChecks(ingressPathSource(), p.Types, &p.deniedPathRules, p.UnsafeCharacters)
 }
 
-// checks compiles the rules. It returns no checks if p is nil.
-func (p *pathRules) checks() []rule.Check[ingressView] {
-	if p == nil {
-		return nil
-	}
-	var checks []rule.Check[ingressView]
-	source := ingressPathSource()
-	if p.Types != nil {
-		checks = append(checks, pathsTypes[ingressView]{source, text.Plain(p.Types), rule.Passing(p.Types)})
-	}
-	if p.Denied != nil {
-		checks = append(checks, pathsDenied[ingressView]{source, p.Denied})
-	}
-	if p.DeniedPatterns != nil {
-		checks = append(checks, pathsDeniedPatterns[ingressView]{source, p.DeniedPatterns})
-	}
-	if p.UnsafeCharacters {
-		checks = append(checks, pathsUnsafeCharacters[ingressView]{source})
-	}
-	return checks
+// pathChecks compiles rules for the paths of one kind of object.
+func pathChecks[T any, S ~string](
+	source pathSource[T], types []S, denied *deniedPathRules, unsafe rule.Denial,
+) []rule.Check[T] {
+	return rule.Checks(
+		rule.When(types != nil, pathsTypes[T]{source, text.Plain(types), rule.Passing(types)}),
+		rule.When(denied.Denied != nil, pathsDenied[T]{source, denied.Denied}),
+		rule.When(denied.DeniedPatterns != nil, pathsDeniedPatterns[T]{source, denied.DeniedPatterns}),
+		rule.When(unsafe, pathsUnsafeCharacters[T]{source}),
+	)
 }
 
 // pathSource provides the paths of one kind of object to the checks.
@@ -275,11 +267,11 @@ func (c pathsDeniedPatterns[T]) Find(obj *T, r *rule.Recorder) {
 			if !r.Spend(x.Steps(p.Path)) {
 				return
 			}
-			if !x.Match(p.Path) {
+			if x.Passes(p.Path, true) {
 				continue
 			}
 			if f := r.TryAdd(p.identity("paths.deniedPatterns")); f != nil {
-				f.Path, f.Reason = p.field(), text.Quote(p.Path)+" matches "+x.String()+", which is denied"
+				f.Path, f.Reason = p.field(), x.Reason(p.Path, true)
 			}
 			break
 		}

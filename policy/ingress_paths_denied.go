@@ -42,7 +42,6 @@ func (c pathsDenied[T]) Find(obj *T, r *rule.Recorder) {
 	}
 }
 
-// partOf returns the first part that a path in lower case contains.
 func (c pathsDenied[T]) partOf(path string) (pathPart, bool) {
 	for _, part := range c.parts {
 		if strings.Contains(path, string(part)) {

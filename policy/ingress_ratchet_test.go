@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
@@ -60,6 +61,7 @@ func TestIngressRatchet(t *testing.T) {
 		"annotation: still absent": {`annotations: {required: [{key: a/x}]}`, withAnnotations(), withAnnotations("b", ""), nil},
 		"annotation: removed":      {`annotations: {required: [{key: a/x}]}`, withAnnotations("a/x", ""), withAnnotations(), []string{`r/annotations.required: metadata.annotations["a/x"]: is required; set it`}},
 		"annotation: other value":  {`annotations: {values: [{key: "*", value: ok}]}`, withAnnotations("a/x", "bad"), withAnnotations("a/x", "worse"), []string{`r/annotations.values: metadata.annotations["a/x"]: "worse" does not match ok`}},
+		"annotation: too long":     {`annotations: {values: [{key: "*", value: ".*"}]}`, withAnnotations("a/x", strings.Repeat("a", 1025)), withAnnotations("a/x", strings.Repeat("a", 1025)), nil},
 		"annotation: moved value":  {`annotations: {deniedValues: [{key: "*", value: bad}]}`, withAnnotations("a/x", "bad"), withAnnotations("a/y", "bad"), []string{`r/annotations.deniedValues: metadata.annotations["a/y"]: "bad" matches bad, which is denied`}},
 		"annotation: new snippet": {`ingressNginx: {maxRisk: High}`, withAnnotations("nginx.ingress.kubernetes.io/server-snippet", "return 200;"), withAnnotations("nginx.ingress.kubernetes.io/server-snippet", "return 201;"),
 			[]string{`r/ingressNginx.maxRisk: metadata.annotations["nginx.ingress.kubernetes.io/server-snippet"]: has the risk Critical; at most High is allowed`}},
@@ -72,7 +74,7 @@ func TestIngressRatchet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(mustLoadIngressRule(t, test.rule).EvaluateIngress(updating, test.new, test.old, nil)) {
+			for _, f := range must(Ingresses.Evaluate(mustLoadIngressRule(t, test.rule), updating, test.new, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}

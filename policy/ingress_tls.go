@@ -23,29 +23,16 @@ type tlsRules struct {
 	AllowHTTP rule.Denial `yaml:"allowHTTP"`
 }
 
-// Validate implements strict.Validator.
 func (t *tlsRules) Validate() error {
-	if len(t.checks()) == 0 {
-		return rule.ErrNoCheck("required, coversHosts or allowHTTP")
-	}
-	return nil
+	return rule.RejectNone(t.checks(), "required, coversHosts or allowHTTP")
 }
 
 func (t *tlsRules) checks() []rule.Check[ingressView] {
-	if t == nil {
-		return nil
-	}
-	var checks []rule.Check[ingressView]
-	if t.Required {
-		checks = append(checks, tlsRequired{TLSClasses()})
-	}
-	if t.CoversHosts {
-		checks = append(checks, tlsCoversHosts{TLSClasses()})
-	}
-	if t.AllowHTTP {
-		checks = append(checks, tlsAllowHTTP{})
-	}
-	return checks
+	return rule.Checks(
+		rule.When(t.Required, tlsRequired{TLSClasses()}),
+		rule.When(t.CoversHosts, tlsCoversHosts{TLSClasses()}),
+		rule.When(t.AllowHTTP, tlsAllowHTTP{}),
+	)
 }
 
 // tlsRequired is tls.required. It finds an Ingress that may be served over plain HTTP. For the classes in TLSClasses,
@@ -76,7 +63,6 @@ func (c tlsRequired) Find(ing *ingressView, r *rule.Recorder) {
 	r.Add(rule.Identity{Check: "tls.required"}, "spec.tls", fault)
 }
 
-// namesSomething reports whether the element contains a host or a Secret.
 func namesSomething(t *object.IngressTLS) bool {
 	return t.SecretName != "" || slices.ContainsFunc(t.Hosts, func(host string) bool { return host != "" })
 }

@@ -85,13 +85,13 @@ func TestTLSByAnnotation(t *testing.T) {
 			}
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a"}
 			p := mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {coversHosts: true}}]")
-			if found := must(p.EvaluateIngress(a, ing, nil, nil)); len(found) > 0 != (test.want != "") {
+			if found := must(Ingresses.Evaluate(p, a, ing, nil, nil)); len(found) > 0 != (test.want != "") {
 				t.Errorf("of coversHosts: %v", sentences(found))
 			}
 			p = mustLoad(t, "ingresses: [{name: r, mode: enforce, tls: {required: true}}]")
 			for tls, want := range map[string]string{"": test.want, "x": test.withTLS} {
 				ing.TLS = []object.IngressTLS{{SecretName: tls}}[:len(tls)]
-				if got := strings.Join(sentences(must(p.EvaluateIngress(a, ing, nil, nil))), "\n"); got != want {
+				if got := strings.Join(sentences(must(Ingresses.Evaluate(p, a, ing, nil, nil))), "\n"); got != want {
 					t.Errorf("with a Secret %q:\ngot  %s\nwant %s", tls, got, want)
 				}
 			}
@@ -109,7 +109,7 @@ func TestTLSClasses(t *testing.T) {
 		if w.Carrier == TLSInSpec {
 			ing.TLS = []object.IngressTLS{{Hosts: []string{"a.example"}}}
 		}
-		return len(must(p.EvaluateIngress(object.Attributes{Operation: object.Create}, ing, nil, nil))) == 0
+		return len(must(Ingresses.Evaluate(p, object.Attributes{Operation: object.Create}, ing, nil, nil))) == 0
 	}
 	for _, c := range TLSClasses() {
 		for _, class := range c.Names {
@@ -163,7 +163,7 @@ func TestTLSByAnnotationBesideTLS(t *testing.T) {
 	ing := withHosts("a.example", "b.example")
 	ing.ClassName, ing.TLS = new("alb"), []object.IngressTLS{{Hosts: []string{"a.example"}}}
 	ing.Annotations = annotationsOf("alb.ingress.kubernetes.io/", "certificate-arn", "arn:x")
-	if got := must(p.EvaluateIngress(object.Attributes{Operation: object.Create}, ing, nil, nil)); len(got) != 1 {
+	if got := must(Ingresses.Evaluate(p, object.Attributes{Operation: object.Create}, ing, nil, nil)); len(got) != 1 {
 		t.Errorf("got %v", sentences(got))
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -32,23 +31,13 @@ type ingressesEntry struct {
 	DefaultBackend rule.Denial `yaml:"defaultBackend"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *ingressesEntry) Suggest(field string) []string {
 	return rule.IngressDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *ingressesEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.IngressDimensions())
-	switch {
-	case e.Annotations != nil && len(annotationChecks[ingressView](e.Annotations)) == 0:
-		none := rule.ErrNoCheck("denied, required, values or deniedValues")
-		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
-	case len(e.checks()) == 0:
-		none := rule.ErrNoCheck("hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend")
-		return errors.Join(err, none)
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.IngressDimensions()), rule.RejectNone(e.checks(),
+		"hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend"))
 }
 
 // ingressView is an Ingress and the values that its checks parse.
@@ -64,36 +53,22 @@ type ingressView struct {
 
 func viewIngress(ing *object.Ingress) ingressView { return ingressView{Ingress: ing} }
 
-// ingressRules compiles the rules for Ingresses.
-func ingressRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Ingresses, c, func(e *ingressesEntry) rule.Rule[ingressView] {
+func ingressRules(b *blocks, c *compilation) rules[object.Ingress] {
+	return rulesOf(b.Ingresses, c, viewIngress, func(e *ingressesEntry) rule.Rule[ingressView] {
 		return rule.New(e.RuleHeader, e.checks())
 	}, (*ingressView).answersChallenges,
 		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*ingressView).claims, (*ingressView).isSolver))...)
 }
 
-// EvaluateIngress evaluates an Ingress. old is the Ingress before an update, and nil for other operations.
-func (p *Policy) EvaluateIngress(a object.Attributes, ing, old *object.Ingress, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing, old, e)
-}
-
-// ExplainIngress returns for every ingresses rule whether it applies to the Ingress.
-func (p *Policy) ExplainIngress(a object.Attributes, ing *object.Ingress) []RuleTrace {
-	return rule.Explain(rulesFor[ingressView](p, Ingresses), a, viewIngress, ing)
-}
-
 // checks compiles the entry. Findings are in the order of its fields.
 func (e *ingressesEntry) checks() []rule.Check[ingressView] {
-	var backend []rule.Check[ingressView]
-	if e.DefaultBackend {
-		backend = append(backend, defaultBackendDenied{})
-	}
 	return slices.Concat(
 		claim.FieldChecks(e.Hosts, (*ingressView).claims, "spec.rules"),
-		unlessSolvers(slices.Concat(e.TLS.checks(), e.ClassNames.checks(), e.Paths.checks())),
+		unlessSolvers(slices.Concat(rule.ChecksOf(e.TLS, (*tlsRules).checks),
+			rule.ChecksOf(e.ClassNames, (*classNameRules).checks), rule.ChecksOf(e.Paths, (*pathRules).checks))),
 		annotationChecks[ingressView](e.Annotations),
-		e.IngressNginx.checks(),
-		backend,
+		rule.ChecksOf(e.IngressNginx, (*ingressNginxRules).checks),
+		rule.Checks(rule.When(e.DefaultBackend, defaultBackendDenied{})),
 	)
 }
 
@@ -117,7 +92,6 @@ func (ing *ingressView) ruleHosts(r *rule.Recorder) []claim.Claim {
 	return ing.hosts
 }
 
-// claims returns all claims of an Ingress.
 func (ing *ingressView) claims(r *rule.Recorder) *claim.Set {
 	if ing.claimed.List == nil {
 		ing.claimed.List = claim.OfIngress(ing.Ingress, ing.ruleHosts(r), ing.known, r)

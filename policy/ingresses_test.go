@@ -77,7 +77,7 @@ func TestIngressSentences(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sentences(must(mustLoadIngressRule(t, test.rule).EvaluateIngress(creating, test.ing, nil, nil)))
+			got := sentences(must(Ingresses.Evaluate(mustLoadIngressRule(t, test.rule), creating, test.ing, nil, nil)))
 			equal(t, test.want, got)
 		})
 	}
@@ -99,7 +99,7 @@ func TestIngressSentencesPrint(t *testing.T) {
 		TLS:       []object.IngressTLS{{Hosts: []string{evil + "x"}}},
 	}
 	checks := map[string]bool{}
-	for _, f := range must(p.EvaluateIngress(creating, ing, nil, nil)) {
+	for _, f := range must(Ingresses.Evaluate(p, creating, ing, nil, nil)) {
 		checks[f.Check] = true
 		if s := f.String(); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u202e' || r == '\ufffd' }) {
 			t.Errorf("%q", s)
@@ -127,7 +127,7 @@ func TestIngressOfManyHosts(t *testing.T) {
 		ing.TLS = append(ing.TLS, object.IngressTLS{Hosts: []string{fmt.Sprintf("other%d.example", i)}})
 	}
 	p := mustLoadIngressRule(t, "hosts: {allowed: [ok.example], denied: [bad.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}")
-	findings := must(p.EvaluateIngress(updating, ing, ing, nil))
+	findings := must(Ingresses.Evaluate(p, updating, ing, ing, nil))
 	if want := rule.MaxFindings; len(findings) != want {
 		t.Errorf("%d findings, want %d", len(findings), want)
 	}
@@ -157,7 +157,7 @@ func BenchmarkEvaluateIngress(b *testing.B) {
 				ing := manyHosts(hosts)
 				b.ReportAllocs()
 				for b.Loop() {
-					if findings := must(p.EvaluateIngress(creating, ing, nil, nil)); len(findings) > 0 {
+					if findings := must(Ingresses.Evaluate(p, creating, ing, nil, nil)); len(findings) > 0 {
 						b.Fatal(findings[0])
 					}
 				}
@@ -176,7 +176,7 @@ func TestPathMayBeAPattern(t *testing.T) {
 			"ImplementationSpecific": {`r/paths.denied: spec.rules[0].http.paths[0].path: ` + strconv.Quote(path) + ` may be read as a pattern, because of ` +
 				strconv.QuoteRune(c) + `, so it cannot be distinguished from "/admin", which is denied; write pathType Exact or Prefix, without use-regex, path-regex and rewrite-target`},
 		} {
-			got := sentences(must(p.EvaluateIngress(creating, withPaths(pathType, path), nil, nil)))
+			got := sentences(must(Ingresses.Evaluate(p, creating, withPaths(pathType, path), nil, nil)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s %s: %s", pathType, path, diff)
 			}

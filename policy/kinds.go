@@ -10,6 +10,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // blocks contains a policy's entries as they are written. Its fields are the list of all blocks, so code that handles
@@ -31,9 +32,9 @@ type blocks struct {
 	// Grants: rules for ReferenceGrants. Absent: every ReferenceGrant is allowed.
 	Grants []grantsEntry `yaml:"grants"`
 	// Certificates: rules for cert-manager Certificates. Absent: every Certificate is allowed.
-	Certificates []certificatesEntry `yaml:"certificates"`
+	Certificates []hostsEntry `yaml:"certificates"`
 	// DNSEndpoints: rules for external-dns DNSEndpoints. Absent: every DNSEndpoint is allowed.
-	DNSEndpoints []dnsEndpointsEntry `yaml:"dnsEndpoints"`
+	DNSEndpoints []hostsEntry `yaml:"dnsEndpoints"`
 	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
 	Owners []claim.OwnersEntry `yaml:"owners"`
 }
@@ -43,7 +44,6 @@ func (b *blocks) all() iter.Seq2[reflect.StructField, reflect.Value] {
 	return reflect.ValueOf(b).Elem().Fields()
 }
 
-// headOf returns the header of an entry of a block.
 func headOf(entry reflect.Value) *rule.Header {
 	e, _ := reflect.TypeAssert[interface{ Head() *rule.Header }](entry.Addr()) // TestEveryBlockIsCounted tries all
 	return e.Head()
@@ -116,24 +116,24 @@ func (c Counts) All() iter.Seq2[string, int] {
 	}
 }
 
-// Kind is a kind of object for which a policy has rules, or a group of kinds that are evaluated in the same way.
-type Kind uint8
+// Kind is a kind of objects for which a policy has rules, or several kinds that are evaluated in the same way. O is the
+// type of the objects.
+type Kind[O any] uint8
 
 // These are the kinds, in the order of their rows in kindRows.
 const (
-	Mirrors         Kind = iota // Pods whose images mirrors rewrite
-	Pods                        // Pods with their images as they are pulled
-	Workloads                   // objects with Pod templates
-	Ingresses                   // Ingresses
-	Services                    // Services
-	XBackends                   // Gateway API XBackends, evaluated by the rules for Services
-	Routes                      // Gateway API routes
-	OpenShiftRoutes             // OpenShift Routes
-	Gateways                    // Gateways and ListenerSets
-	Grants                      // ReferenceGrants
-	Certificates                // cert-manager Certificates
-	DNSEndpoints                // external-dns DNSEndpoints
-	kinds                       // the number of kinds
+	Mirrors         Kind[struct{}]              = iota // Pods whose images mirrors rewrite; they do not have findings
+	Pods            Kind[object.Pod]            = iota // Pods with their images as they are pulled
+	Workloads       Kind[object.Workload]       = iota // objects with Pod templates
+	Ingresses       Kind[object.Ingress]        = iota // Ingresses
+	Services        Kind[object.Service]        = iota // Services and Gateway API XBackends
+	Routes          Kind[object.Route]          = iota // Gateway API routes
+	OpenShiftRoutes Kind[object.OpenShiftRoute] = iota // OpenShift Routes
+	Gateways        Kind[object.Gateway]        = iota // Gateways and ListenerSets
+	Grants          Kind[object.Grant]          = iota // ReferenceGrants
+	Certificates    Kind[object.Certificate]    = iota // cert-manager Certificates
+	DNSEndpoints    Kind[object.DNSEndpoint]    = iota // external-dns DNSEndpoints
+	kinds                                       = iota // the number of kinds
 )
 
 // kindRow describes a kind.
@@ -141,47 +141,94 @@ type kindRow struct {
 	// blocks are the names of the blocks whose entries apply to objects of the kind.
 	blocks []string
 	// compile compiles these entries.
-	compile func(b *blocks, c *compilation) rules
+	compile func(b *blocks, c *compilation) modal
 }
 
 // kindRows is the list of all kinds.
 func kindRows() [kinds]kindRow {
 	return [kinds]kindRow{
-		Mirrors:         {[]string{"mirrors"}, func(_ *blocks, c *compilation) rules { return c.policy.mirrors }},
-		Pods:            {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Pods }},
-		Workloads:       {[]string{"pods"}, func(_ *blocks, c *compilation) rules { return c.policy.images.Workloads }},
-		Ingresses:       {[]string{"ingresses", "owners"}, ingressRules},
-		Services:        {[]string{"services", "owners"}, serviceRules},
-		XBackends:       {[]string{"services"}, xBackendRules},
-		Routes:          {[]string{"routes", "owners"}, routeRules},
-		OpenShiftRoutes: {[]string{"routes", "owners"}, openShiftRouteRules},
-		Gateways:        {[]string{"gateways", "owners"}, gatewayRules},
-		Grants:          {[]string{"grants"}, grantRules},
-		Certificates:    {[]string{"certificates", "owners"}, certificateRules},
-		DNSEndpoints:    {[]string{"dnsEndpoints", "owners"}, dnsEndpointRules},
+		Mirrors:         {[]string{"mirrors"}, func(_ *blocks, c *compilation) modal { return c.policy.mirrors }},
+		Pods:            Pods.row(podRules, "pods"),
+		Workloads:       Workloads.row(workloadRules, "pods"),
+		Ingresses:       Ingresses.row(ingressRules, "ingresses", "owners"),
+		Services:        Services.row(serviceRules, "services", "owners"),
+		Routes:          Routes.row(routeRules, "routes", "owners"),
+		OpenShiftRoutes: OpenShiftRoutes.row(openShiftRouteRules, "routes", "owners"),
+		Gateways:        Gateways.row(gatewayRules, "gateways", "owners"),
+		Grants:          Grants.row(grantRules, "grants"),
+		Certificates:    Certificates.row(certificateRules, "certificates", "owners"),
+		DNSEndpoints:    DNSEndpoints.row(dnsEndpointRules, "dnsEndpoints", "owners"),
 	}
 }
 
-// Blocks returns the names of the blocks of a policy whose entries apply to objects of the kind, its own block first.
-func (k Kind) Blocks() []string { return kindRows()[k].blocks }
+// row returns a row of the kind. The types of the objects must be the same, so in never fails.
+func (Kind[O]) row(compile func(*blocks, *compilation) rules[O], names ...string) kindRow {
+	return kindRow{names, func(b *blocks, c *compilation) modal { return compile(b, c) }}
+}
 
-// rules contains the compiled entries for one kind. It is a *rule.Ruleset of the kind's view, or the mirrors.
-type rules interface {
-	StrictestMode() Mode
+// Blocks returns the names of the blocks of a policy whose entries apply to objects of the kind, its own block first.
+func (k Kind[O]) Blocks() []string { return kindRows()[k].blocks }
+
+// Evaluate evaluates an object by the rules of p. old is the object before an update, and nil for other operations. The
+// evaluation stops after a thousand introduced findings. If any rule denies the request, at least one of these findings
+// denies it. Evaluate also returns the first thousand pre-existing findings. An error comes from the Effort and means
+// that the evaluation did not finish. A nil Effort has the limits of a new one.
+func (k Kind[O]) Evaluate(p *Policy, a object.Attributes, obj, old *O, e *Effort) ([]Finding, error) {
+	return k.in(p).Evaluate(a, obj, old, e)
+}
+
+// Explain returns, for every rule of p for the kind, whether it applies to an object.
+func (k Kind[O]) Explain(p *Policy, a object.Attributes, obj *O) []RuleTrace {
+	return k.in(p).Explain(a, obj)
+}
+
+func (k Kind[O]) in(p *Policy) rules[O] {
+	r, _ := p.rules[k].(rules[O])
+	return r
+}
+
+// modal has rules of one kind.
+type modal interface {
+	StrictestMode() Mode // of the rules, and Off without rules
+}
+
+// rules contains the compiled entries for one kind of objects.
+type rules[O any] interface {
+	modal
+	Evaluate(a object.Attributes, obj, old *O, e *Effort) ([]Finding, error)
+	Explain(a object.Attributes, obj *O) []RuleTrace
+}
+
+// viewRules contains rules that evaluate objects in a view.
+type viewRules[O, T any, P kindView[T]] struct {
+	*rule.Ruleset[T]
+	view func(*O) T
+}
+
+func (s viewRules[O, T, P]) Evaluate(a object.Attributes, obj, old *O, e *Effort) ([]Finding, error) {
+	return rule.Evaluate[O, T, P](s.Ruleset, a, s.view, obj, old, e)
+}
+
+func (s viewRules[O, T, P]) Explain(a object.Attributes, obj *O) []RuleTrace {
+	return rule.Explain[O, T, P](s.Ruleset, a, s.view, obj)
+}
+
+// rulesOf compiles the entries of one kind, except entries that are off, and adds more rules after them. view returns
+// the view of an object. isSolver is as in prepareViews.
+func rulesOf[E, O, T any, P kindView[T]](
+	entries []E, c *compilation, view func(*O) T, compile func(*E) rule.Rule[T],
+	isSolver func(*T, *rule.Recorder) bool, more ...rule.Rule[T],
+) rules[O] {
+	prepare := prepareViews[T, P](c, isSolver)
+	return viewRules[O, T, P]{rule.CompileRules(entries, c.exceptions, c.PollDone, compile, prepare, more), view}
 }
 
 // compiled contains a policy's compiled entries, without entries that are off.
 type compiled struct {
 	mirrors *mirror.Table
 	images  *images.Rules
-	rules   [kinds]rules
+	rules   [kinds]modal
 	counts  Counts
-}
-
-// rulesFor returns the rules of a policy for a kind whose view is T.
-func rulesFor[T any](p *Policy, k Kind) *rule.Ruleset[T] {
-	s, _ := p.rules[k].(*rule.Ruleset[T])
-	return s
 }
 
 // compile compiles the entries into a policy.

@@ -12,6 +12,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 const aService = "- {name: s%[1]d, mode: enforce, types: {allowed: [ClusterIP]}}\n"
@@ -225,10 +226,10 @@ func TestCompilingRulesIsStopped(t *testing.T) {
 	entries := make([]servicesEntry, 2)
 	for ctx, want := range map[context.Context]int{t.Context(): 2, done: 0} {
 		c := &compilation{Comparisons: rule.NewComparisons(ctx, 1000)}
-		rules := rulesOf(entries, c, func(*servicesEntry) rule.Rule[serviceView] {
+		rules := rulesOf(entries, c, viewService, func(*servicesEntry) rule.Rule[serviceView] {
 			return rule.New[serviceView](rule.RuleHeader{Header: rule.Header{Mode: Warn}}, nil)
 		}, nil)
-		if got := len(rules.NotEvaluated("")); got != want {
+		if got := len(rules.Explain(object.Attributes{}, new(object.Service))); got != want {
 			t.Errorf("%d rules, want %d", got, want)
 		}
 	}

@@ -46,7 +46,6 @@ func errOnlySuites(name string) error {
 	return strict.Errors{at.Errorf("this is a suite of tests, not a policy: evergate test runs it")}
 }
 
-// source returns the file as the decoder reads it.
 func (f File) source() strict.Source {
 	return strict.Source{File: f.Name, Data: f.Data, Lines: f.Lines, Columns: f.Columns}
 }

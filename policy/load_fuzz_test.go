@@ -44,6 +44,6 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("loaded once, but then: %v", err)
 		}
 		svc := &object.Service{Type: "LoadBalancer", ExternalIPs: []string{"192.0.2.1"}, Ports: []object.ServicePort{{Port: 80, NodePort: 30000}}}
-		must(p.EvaluateService(object.Attributes{Operation: object.Update, Namespace: "team-a"}, svc, svc, nil))
+		must(Services.Evaluate(p, object.Attributes{Operation: object.Update, Namespace: "team-a"}, svc, svc, nil))
 	})
 }

@@ -48,7 +48,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 		given := slices.Clone(files)
 		p := must(Load(files...))
 		var got []string
-		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
+		for _, f := range must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		equal(t, []string{"first", "second", "third"}, got)
@@ -111,7 +111,7 @@ func TestLoadEmpty(t *testing.T) {
 			if p.Counts() != (Counts{}) || !p.Emptied() {
 				t.Errorf("%+v, emptied: %t", p.Counts(), p.Emptied())
 			}
-			if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
+			if fs := must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, &object.Service{Type: "NodePort"}, nil, nil)); len(fs) != 0 {
 				t.Errorf("an empty policy denies nothing, but %v", fs)
 			}
 			if len(p.Hash()) != 12 {

@@ -20,20 +20,20 @@ var updateManifests = flag.Bool("update-manifests", false, "write the sentences 
 
 // TestManifests reads each manifest in testdata like the server, and evaluates its creation with the policy.yaml next
 // to it. The expected sentences are at the top of a manifest, one per line after "# want: ", with the modes of the
-// findings about workloads. namespace is the one of manifests that have none. For Pods, the outcomes of the images precede them, after "# image: ", and the Pods are
-// evaluated after they have been rewritten. A new file is a new case.
+// findings about workloads. namespace is the one of manifests that have none. For Pods, the outcomes of the images
+// precede them, after "# image: ", and the Pods are evaluated after they have been rewritten. A new file is a new case.
 func TestManifests(t *testing.T) {
-	testManifests(t, "certificates", "", review.Certificates(), (*policy.Policy).EvaluateCertificate)
-	testManifests(t, "dnsEndpoints", "", review.DNSEndpoints(), (*policy.Policy).EvaluateDNSEndpoint)
-	testManifests(t, "gateways", "", review.Gateways(), (*policy.Policy).EvaluateGateway)
-	testManifests(t, "grants", "", review.Grants(), (*policy.Policy).EvaluateGrant)
-	testManifests(t, "ingresses", "team-a", review.Ingresses(), (*policy.Policy).EvaluateIngress)
-	testManifests(t, "openshiftRoutes", "", review.OpenShiftRoutes(), (*policy.Policy).EvaluateOpenShiftRoute)
-	testManifests(t, "routes", "shop", review.Routes(), (*policy.Policy).EvaluateRoute)
-	testManifests(t, "services", "", review.Services(), (*policy.Policy).EvaluateService)
-	testManifests(t, "workloads", "", review.Workloads(), (*policy.Policy).EvaluateWorkload)
+	testManifests(t, "certificates", "", review.Certificates(), policy.Certificates.Evaluate)
+	testManifests(t, "dnsEndpoints", "", review.DNSEndpoints(), policy.DNSEndpoints.Evaluate)
+	testManifests(t, "gateways", "", review.Gateways(), policy.Gateways.Evaluate)
+	testManifests(t, "grants", "", review.Grants(), policy.Grants.Evaluate)
+	testManifests(t, "ingresses", "team-a", review.Ingresses(), policy.Ingresses.Evaluate)
+	testManifests(t, "openshiftRoutes", "", review.OpenShiftRoutes(), policy.OpenShiftRoutes.Evaluate)
+	testManifests(t, "routes", "shop", review.Routes(), policy.Routes.Evaluate)
+	testManifests(t, "services", "", review.Services(), policy.Services.Evaluate)
+	testManifests(t, "workloads", "", review.Workloads(), policy.Workloads.Evaluate)
 	for _, block := range []string{"mirrors", "pods"} {
-		testManifests(t, block, "", review.Pods(), (*policy.Policy).EvaluatePod)
+		testManifests(t, block, "", review.Pods(), policy.Pods.Evaluate)
 	}
 }
 

@@ -31,7 +31,7 @@ exceptions: [{name: x, rules: [tags], match: {namespaces: [default]}, until: 299
 			p := mustLoad(t, mirrors+test.rules+"\n")
 			a := createPod
 			a.Namespace = "default"
-			for _, f := range must(p.EvaluatePod(a, imagePod("nginx"), nil, nil)) {
+			for _, f := range must(Pods.Evaluate(p, a, imagePod("nginx"), nil, nil)) {
 				if f.Rule == "from" {
 					equal(t, test.want, f.Reason)
 				}

@@ -131,7 +131,7 @@ func TestMirrorSpellingIsKept(t *testing.T) {
 		if again := rewriteOne(p, want); again.Outcome != AtMirror {
 			t.Errorf("%s: rewritten again: %s %s", image, again.Outcome, again.To)
 		}
-		if f := must(p.EvaluatePod(createPod, imagePod(want), nil, nil)); len(f) > 0 {
+		if f := must(Pods.Evaluate(p, createPod, imagePod(want), nil, nil)); len(f) > 0 {
 			t.Errorf("%s: %v", want, f)
 		}
 	}

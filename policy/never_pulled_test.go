@@ -44,7 +44,7 @@ pods:
 		t.Error(diff, rw.PullSecrets)
 	}
 	pod.Images[0].Ref = "evil/x"
-	if got := must(p.EvaluatePod(createPod, pod, nil, nil)); len(got) != 2 { // and the malformed one
+	if got := must(Pods.Evaluate(p, createPod, pod, nil, nil)); len(got) != 2 { // and the malformed one
 		t.Errorf("an image that is denied as it is written: %v", sentences(got))
 	}
 }
@@ -59,12 +59,12 @@ pods: [{name: r, mode: enforce, images: {from: mirrors, allowed: [docker.io/acme
 		"acme/preloaded": false, "ghcr.io/x": false, "acme/allowed:1": true, "acme/excluded": true, "m.example/hub/x": true,
 	} {
 		pod := &object.Pod{Images: []object.Image{{Name: "a", Ref: image, Never: true}}}
-		if got := must(p.EvaluatePod(createPod, pod, nil, nil)); len(got) == 0 != passes {
+		if got := must(Pods.Evaluate(p, createPod, pod, nil, nil)); len(got) == 0 != passes {
 			t.Errorf("%s: %v", image, sentences(got))
 		}
 	}
 	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, because its pull policy is Never; ` +
 		"load it on the nodes as m.example/hub/acme/preloaded and write that, or have the policy allow it"
-	got := must(p.EvaluatePod(createPod, &object.Pod{Images: []object.Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
+	got := must(Pods.Evaluate(p, createPod, &object.Pod{Images: []object.Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
 	equal(t, want, got[0].Reason)
 }

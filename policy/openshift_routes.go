@@ -25,21 +25,9 @@ func viewOpenShiftRoute(route *object.OpenShiftRoute) openShiftRouteView {
 	return openShiftRouteView{OpenShiftRoute: route}
 }
 
-// openShiftRouteRules compiles the rules for OpenShift Routes.
-func openShiftRouteRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Routes, c, (*routesEntry).openShiftRule, nil, openShiftOwners(c.owners, b.Routes)...)
-}
-
-// EvaluateOpenShiftRoute evaluates an OpenShift Route. old is the Route before an update, and nil for other operations.
-func (p *Policy) EvaluateOpenShiftRoute(
-	a object.Attributes, route, old *object.OpenShiftRoute, e *Effort,
-) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route, old, e)
-}
-
-// ExplainOpenShiftRoute returns for every routes rule with checks for OpenShift Routes whether it applies to the Route.
-func (p *Policy) ExplainOpenShiftRoute(a object.Attributes, route *object.OpenShiftRoute) []RuleTrace {
-	return rule.Explain(rulesFor[openShiftRouteView](p, OpenShiftRoutes), a, viewOpenShiftRoute, route)
+func openShiftRouteRules(b *blocks, c *compilation) rules[object.OpenShiftRoute] {
+	return rulesOf(b.Routes, c, viewOpenShiftRoute, (*routesEntry).openShiftRule, nil,
+		openShiftOwners(c.owners, b.Routes)...)
 }
 
 // openShiftRule compiles the entry for OpenShift Routes. The fields parents, filters, paths.types and
@@ -62,15 +50,8 @@ func (e *routesEntry) openShiftChecks() []rule.Check[openShiftRouteView] {
 	}
 	if e.Paths != nil {
 		source := pathSource[openShiftRouteView]{paths: (*openShiftRouteView).allPaths}
-		if e.Paths.Denied != nil {
-			checks = append(checks, pathsDenied[openShiftRouteView]{source, e.Paths.Denied})
-		}
-		if e.Paths.DeniedPatterns != nil {
-			checks = append(checks, pathsDeniedPatterns[openShiftRouteView]{source, e.Paths.DeniedPatterns})
-		}
-		if e.Paths.UnsafeCharacters {
-			checks = append(checks, pathsUnsafeCharacters[openShiftRouteView]{source})
-		}
+		checks = append(checks, pathChecks[openShiftRouteView, routePathType](
+			source, nil, &e.Paths.deniedPathRules, e.Paths.UnsafeCharacters)...)
 	}
 	if e.Backends != nil && e.Backends.Kinds != nil {
 		checks = append(checks, openShiftBackends{e.Backends.Kinds, rule.Passing(e.Backends.Kinds)})
@@ -112,7 +93,6 @@ func (d *routerDomain) UnmarshalText(b []byte) error {
 // routerDomains contains the domains below which routers serve hosts. It is empty if the domains are unknown.
 type routerDomains struct{ names []string }
 
-// newRouterDomains returns the domains in a list, each once.
 func newRouterDomains(list []routerDomain) *routerDomains {
 	names := text.Plain(list)
 	slices.Sort(names)

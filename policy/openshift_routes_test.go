@@ -42,7 +42,7 @@ func TestSubdomainDomains(t *testing.T) {
 		"elsewhere": {"routes: [{name: r, mode: enforce, subdomainDomains: [x.example], hosts: {max: 5}}]\n" + owners, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := must(mustLoad(t, test.rules).EvaluateOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{Subdomain: "web"}, nil, nil))
+			found := must(OpenShiftRoutes.Evaluate(mustLoad(t, test.rules), creatingOpenShiftRoute, &object.OpenShiftRoute{Subdomain: "web"}, nil, nil))
 			equal(t, test.want, sentences(found))
 		})
 	}
@@ -56,7 +56,7 @@ func TestClaimsOfEachEntry(t *testing.T) {
 `)
 	annotations := map[string]string{"external-dns.kubernetes.io/hostname": "web.apps.example"}
 	route := &object.OpenShiftRoute{Meta: object.Meta{Annotations: annotations}, Subdomain: "web"}
-	got := sentences(must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
+	got := sentences(must(OpenShiftRoutes.Evaluate(p, creatingOpenShiftRoute, route, nil, nil)))
 	equal(t, []string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got)
 }
 
@@ -84,7 +84,7 @@ func TestOpenShiftRatchet(t *testing.T) {
 			a.Operation = object.Update
 			p := mustLoad(t, "routes: [{name: r, mode: enforce, "+test.rules+"}]\n")
 			var got []string
-			for _, f := range must(p.EvaluateOpenShiftRoute(a, &test.now, &test.old, nil)) {
+			for _, f := range must(OpenShiftRoutes.Evaluate(p, a, &test.now, &test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.Path)
 				}
@@ -104,7 +104,7 @@ func TestOpenShiftRules(t *testing.T) {
 - {name: ours, mode: audit, kinds: [Route], hosts: {allowed: []}}
 `)
 	var got []string
-	for _, trace := range p.ExplainOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{}) {
+	for _, trace := range OpenShiftRoutes.Explain(p, creatingOpenShiftRoute, &object.OpenShiftRoute{}) {
 		if trace.Applies {
 			got = append(got, trace.Rule)
 		}
@@ -112,7 +112,7 @@ func TestOpenShiftRules(t *testing.T) {
 	if diff := cmp.Diff([]string{"ours"}, got); diff != "" || p.Strictest()[OpenShiftRoutes] != Warn {
 		t.Errorf("strictest %s, applying: %s", p.Strictest()[OpenShiftRoutes], diff)
 	}
-	for _, f := range must(p.EvaluateRoute(object.Attributes{Operation: object.Create, Resource: udpRoutes}, &object.Route{}, nil, nil)) {
+	for _, f := range must(Routes.Evaluate(p, object.Attributes{Operation: object.Create, Resource: udpRoutes}, &object.Route{}, nil, nil)) {
 		t.Errorf("a rule for Routes applies to a UDPRoute: %s", f)
 	}
 }

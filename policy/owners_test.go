@@ -52,7 +52,7 @@ func TestOwners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: test.namespace}
-			got := sentences(must(p.EvaluateIngress(a, withHosts(test.host), nil, nil)))
+			got := sentences(must(Ingresses.Evaluate(p, a, withHosts(test.host), nil, nil)))
 			equal(t, test.want, got)
 		})
 	}
@@ -68,7 +68,7 @@ func TestOwnersAndHosts(t *testing.T) {
 		`bank/owners: spec.rules[1].host: "a.bank.example" belongs to the namespaces bank, bank-eu`,
 	}
 	a := object.Attributes{Operation: object.Create, Namespace: "team"}
-	got := sentences(must(p.EvaluateIngress(a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
+	got := sentences(must(Ingresses.Evaluate(p, a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
 	equal(t, want, got)
 }
 
@@ -77,7 +77,7 @@ func TestOwnersOfAnnotations(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
 	want := []string{`shop/owners: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}
-	equal(t, want, sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "team"}, svc, nil, nil))))
+	equal(t, want, sentences(must(Services.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: "team"}, svc, nil, nil))))
 }
 
 // An entry takes hosts only from entries in its mode and in weaker modes, and not from entries in mode off.
@@ -101,7 +101,7 @@ owners:
 - {name: inner, mode: %s, hosts: [a.example], namespaces: [inner]}
 `, test.outer, test.inner))
 			var got []string
-			for _, f := range must(p.EvaluateIngress(object.Attributes{Operation: object.Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
+			for _, f := range must(Ingresses.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: test.namespace}, withHosts("a.example"), nil, nil)) {
 				got = append(got, f.Rule+" "+f.Mode.String())
 			}
 			if got := strings.Join(got, ", "); got != test.want {
@@ -119,7 +119,7 @@ func TestOwnersOfOldObjects(t *testing.T) {
 	got := map[string]bool{}
 	old := withTLS(withHosts("x.example"), "b.bank.example")
 	old.Annotations = map[string]string{"external-dns.kubernetes.io/hostname": "a.bank.example"}
-	for _, f := range must(p.EvaluateIngress(a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
+	for _, f := range must(Ingresses.Evaluate(p, a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
 		got[f.Path] = f.Existed
 	}
 	equal(t, map[string]bool{"spec.rules[0].host": false, "spec.rules[1].host": false}, got)
@@ -169,7 +169,7 @@ func BenchmarkOwners(b *testing.B) {
 			ing := withHosts(hosts...)
 			b.ReportAllocs()
 			for b.Loop() {
-				if found := must(p.EvaluateIngress(a, ing, nil, nil)); len(found) > 0 {
+				if found := must(Ingresses.Evaluate(p, a, ing, nil, nil)); len(found) > 0 {
 					b.Fatal(sentences(found))
 				}
 			}

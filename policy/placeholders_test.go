@@ -56,7 +56,7 @@ pods:
 			if rw := must(mirrors.RewritePod(createPod, pod, nil, nil)); test.placeholder && rw.Changes() {
 				t.Errorf("the image of the Pod is rewritten to %s", rw.Images[0].To)
 			}
-			if got := must(p.EvaluatePod(createPod, pod, nil, nil)); len(got) == 0 {
+			if got := must(Pods.Evaluate(p, createPod, pod, nil, nil)); len(got) == 0 {
 				t.Error("a Pod with the image passes")
 			}
 		})
@@ -67,11 +67,11 @@ pods:
 func TestPlaceholderBesideImages(t *testing.T) {
 	p := mustLoad(t, `pods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}]`)
 	want := []string{`enforce r/images.denied: spec.template.spec.containers[1].image: "quay.io/evil" is denied by quay.io/evil; its Pods will be denied`}
-	got := said(must(p.EvaluateWorkload(createWorkload, workload(template(" ", "quay.io/evil")), nil, nil)))
+	got := said(must(Workloads.Evaluate(p, createWorkload, workload(template(" ", "quay.io/evil")), nil, nil)))
 	equal(t, want, got)
 	update := createWorkload
 	update.Operation = object.Update
-	if got := must(p.EvaluateWorkload(update, workload(template("quay.io/evil")), workload(template(" ")), nil)); len(got) != 1 {
+	if got := must(Workloads.Evaluate(p, update, workload(template("quay.io/evil")), workload(template(" ")), nil)); len(got) != 1 {
 		t.Errorf("an update that fills it in: %v", said(got))
 	}
 }

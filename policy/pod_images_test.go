@@ -55,7 +55,7 @@ func TestImagesFromExcluded(t *testing.T) {
 	} {
 		pod := imagePod(test.image)
 		pod.Labels = test.labels
-		if got := len(must(p.EvaluatePod(object.Attributes{Operation: object.Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
+		if got := len(must(Pods.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: test.namespace}, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
 	}
@@ -64,7 +64,7 @@ func TestImagesFromExcluded(t *testing.T) {
 func TestImagesFromWithoutMirrors(t *testing.T) {
 	p := mustLoad(t, "pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	const want = `r/images.from: spec.containers[0].image: "nginx" is not pulled from a mirror, and the policy has no active mirrors`
-	if f := must(p.EvaluatePod(createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
+	if f := must(Pods.Evaluate(p, createPod, imagePod("nginx"), nil, nil)); len(f) != 1 || f[0].String() != want {
 		t.Error(f)
 	}
 }
@@ -88,7 +88,7 @@ func TestImagesFromOtherHostsOfDockerHub(t *testing.T) {
 		"a source that is a part":                 {strings.Replace(hub, "[docker.io]", "[docker.io/library]", 1), "registry-1.docker.io/library/nginx", none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := must(mustLoad(t, test.policy).EvaluatePod(createPod, imagePod(test.image), nil, nil))
+			found := must(Pods.Evaluate(mustLoad(t, test.policy), createPod, imagePod(test.image), nil, nil))
 			want := "r/images.from: spec.containers[0].image: \"" + test.image + `"` + test.want
 			if len(found) == 0 || found[0].String() != want {
 				t.Errorf("got  %v\nwant %s", sentences(found), want)
@@ -104,7 +104,7 @@ func TestImagesFromOtherHostsOfDockerHub(t *testing.T) {
 	never := imagePod("registry-1.docker.io/acme/app:1")
 	never.Images[0].Never = true
 	want := `r/images.from: spec.containers[0].image: "registry-1.docker.io/acme/app:1"` + none
-	if found := must(p.EvaluatePod(createPod, never, nil, nil)); len(found) != 1 || found[0].String() != want {
+	if found := must(Pods.Evaluate(p, createPod, never, nil, nil)); len(found) != 1 || found[0].String() != want {
 		t.Error(sentences(found))
 	}
 	// Images of such a host are not patched.
@@ -220,7 +220,7 @@ func BenchmarkEvaluatePod(b *testing.B) {
 			p := podsRule(b, "{allowed: ["+list+"], deniedTags: [latest]}")
 			b.ReportAllocs()
 			for b.Loop() {
-				must(p.EvaluatePod(createPod, pod, nil, nil))
+				must(Pods.Evaluate(p, createPod, pod, nil, nil))
 			}
 		})
 	}

@@ -23,7 +23,7 @@ type imageCase struct{ rule, image, want string }
 func testImages(t *testing.T, check string, cases []imageCase) {
 	t.Helper()
 	for _, c := range cases {
-		findings := must(podsRule(t, c.rule).EvaluatePod(createPod, imagePod(c.image), nil, nil))
+		findings := must(Pods.Evaluate(podsRule(t, c.rule), createPod, imagePod(c.image), nil, nil))
 		var got []string
 		for _, f := range findings {
 			got = append(got, strings.TrimPrefix(f.String(), "r/"+check+": spec.containers[0].image: "))
@@ -70,7 +70,7 @@ func TestPodsFindings(t *testing.T) {
 		{Place: object.Volumes, Index: 2, Name: "c", Ref: "quay.io/data", Never: false},
 	}}
 	var got []string
-	for _, f := range must(p.EvaluatePod(createPod, pod, nil, nil)) {
+	for _, f := range must(Pods.Evaluate(p, createPod, pod, nil, nil)) {
 		got = append(got, f.String()+" → "+offender(rule.IdentityOf(f)))
 	}
 	want := []string{
@@ -102,10 +102,10 @@ func TestPodsSelectors(t *testing.T) {
 		pod.Labels = map[string]string{"keep": test.label}
 		a := createPod
 		a.Namespace = test.namespace
-		if got := len(must(p.EvaluatePod(a, pod, nil, nil))); got != test.findings {
+		if got := len(must(Pods.Evaluate(p, a, pod, nil, nil))); got != test.findings {
 			t.Errorf("%+v: got %d", test, got)
 		}
-		if traces := p.ExplainPod(a, pod); len(traces) != 1 || traces[0].Findings != test.findings {
+		if traces := Pods.Explain(p, a, pod); len(traces) != 1 || traces[0].Findings != test.findings {
 			t.Errorf("%+v: %+v", test, traces)
 		}
 	}
@@ -135,7 +135,7 @@ func TestPodsRatchet(t *testing.T) {
 		{"an ID as before", []string{"sha256:12ab"}, []string{"sha256:12ab"}, 0, 3},
 	} {
 		news := 0
-		findings := must(p.EvaluatePod(update, imagePod(test.now...), imagePod(test.old...), nil))
+		findings := must(Pods.Evaluate(p, update, imagePod(test.now...), imagePod(test.old...), nil))
 		for _, f := range findings {
 			if f.Denies() {
 				news++
@@ -152,11 +152,11 @@ func TestPodsImmutableImages(t *testing.T) {
 	p := podsRule(t, "{allowed: []}")
 	status := createPod
 	status.Subresource = "status"
-	if f := must(p.EvaluatePod(status, imagePod("nginx"), nil, nil)); f != nil {
+	if f := must(Pods.Evaluate(p, status, imagePod("nginx"), nil, nil)); f != nil {
 		t.Errorf("evaluated: %v", f)
 	}
 	want := []RuleTrace{{Rule: "r", Mode: Enforce, Why: "not evaluated: the request cannot change an image"}}
-	equal(t, want, p.ExplainPod(status, imagePod("nginx")))
+	equal(t, want, Pods.Explain(p, status, imagePod("nginx")))
 }
 
 // No field that the author of a Pod writes exempts the Pod from rules for its images, nor the template of a workload.
@@ -173,7 +173,7 @@ func TestNoPodExemptsItself(t *testing.T) {
 		pod := imagePod("quay.io/x", "nginx")
 		pod.Annotations, pod.Labels = map[string]string{}, map[string]string{}
 		change(&pod.Meta)
-		if f := must(p.EvaluatePod(createPod, pod, nil, nil)); len(f) != 1 || !f[0].Denies() {
+		if f := must(Pods.Evaluate(p, createPod, pod, nil, nil)); len(f) != 1 || !f[0].Denies() {
 			t.Errorf("%s: the Pod has %v", name, sentences(f))
 		}
 		if out := must(p.RewritePod(createPod, pod, nil, nil)).Images[1].Outcome; out != Rewritten {
@@ -181,7 +181,7 @@ func TestNoPodExemptsItself(t *testing.T) {
 		}
 		w := template("quay.io/x")
 		w.Meta = pod.Meta
-		if f := must(p.EvaluateWorkload(createWorkload, workload(w), nil, nil)); len(f) != 1 || !f[0].Denies() {
+		if f := must(Workloads.Evaluate(p, createWorkload, workload(w), nil, nil)); len(f) != 1 || !f[0].Denies() {
 			t.Errorf("%s: the workload has %v", name, sentences(f))
 		}
 	}
@@ -198,13 +198,13 @@ func TestPodsNameWithCommonPrefix(t *testing.T) {
 			rules["from"] = podsRule(t, "{from: mirrors}")
 		}
 		for name, p := range rules {
-			if f := must(p.EvaluatePod(createPod, imagePod(place+"/a", place+"/a/b:1"), nil, nil)); len(f) != 0 {
+			if f := must(Pods.Evaluate(p, createPod, imagePod(place+"/a", place+"/a/b:1"), nil, nil)); len(f) != 0 {
 				t.Errorf("%s %s: %v", name, place, f)
 			}
 			for _, more := range []string{"-evil", "evil", ".evil", ".evil.example", "0", "_x", "__x", ":5000", ":50001", "-/x", "@x", "%2f", "\\", "?"} {
 				for _, rest := range []string{"/a", "/a/b:1", "/a@" + digest256} {
 					image := place + more + rest
-					if f := must(p.EvaluatePod(createPod, imagePod(image), nil, nil)); len(f) == 0 {
+					if f := must(Pods.Evaluate(p, createPod, imagePod(image), nil, nil)); len(f) == 0 {
 						t.Errorf("%s %s lets %s pass", name, place, image)
 					}
 				}

@@ -6,11 +6,10 @@
 // # Order of reading
 //
 //	files → Load → Policy → RewritePod                      → outcomes of images
-//	                      → EvaluatePod, EvaluateIngress, … → findings
+//	                      → Pods.Evaluate, Ingresses.Evaluate, … → findings
 //
 // [Load] decodes files strictly into entries, and compiles the entries into a [Policy]. [Policy.RewritePod] returns the
-// mirrors for the images in a Pod. [Policy.EvaluatePod], [Policy.EvaluateIngress], [Policy.EvaluateService] and
-// [Policy.EvaluateRoute] return the findings of the other entries.
+// mirrors for the images in a Pod. [Kind.Evaluate] returns the findings of the other entries.
 //
 //	load.go      files → entries → Policy; document.go, one YAML document and its compilation
 //	limits.go    limits on the cost of loading a policy
@@ -60,7 +59,7 @@
 //	grants                                grants.go; grant_checks.go, its checks
 //	routes, for OpenShift Routes          openshift_routes.go
 //	certificates                          certificates.go
-//	dnsEndpoints                          dns_endpoints.go
+//	dnsEndpoints                          certificates.go
 //	owners, sharedGatewayNamespaces, annotationPrefixes, globbingClasses, hostAnnotations
 //	                                      internal/claim
 //	exceptions                            internal/rule/exceptions.go

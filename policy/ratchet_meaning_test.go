@@ -113,18 +113,18 @@ func findingsOfUpdate(p *Policy, old, obj any) []Finding {
 	a := object.Attributes{Operation: object.Update, Resource: httpRoutes, Namespace: "team", User: "jane"}
 	switch obj := obj.(type) {
 	case *object.Route:
-		return must(p.EvaluateRoute(a, obj, old.(*object.Route), nil))
+		return must(Routes.Evaluate(p, a, obj, old.(*object.Route), nil))
 	case *object.Ingress:
-		return must(p.EvaluateIngress(a, obj, old.(*object.Ingress), nil))
+		return must(Ingresses.Evaluate(p, a, obj, old.(*object.Ingress), nil))
 	case *object.Service:
-		return must(p.EvaluateService(a, obj, old.(*object.Service), nil))
+		return must(Services.Evaluate(p, a, obj, old.(*object.Service), nil))
 	case *object.Gateway:
-		return must(p.EvaluateGateway(a, obj, old.(*object.Gateway), nil))
+		return must(Gateways.Evaluate(p, a, obj, old.(*object.Gateway), nil))
 	case *object.OpenShiftRoute:
-		return must(p.EvaluateOpenShiftRoute(a, obj, old.(*object.OpenShiftRoute), nil))
+		return must(OpenShiftRoutes.Evaluate(p, a, obj, old.(*object.OpenShiftRoute), nil))
 	case *object.Certificate:
-		return must(p.EvaluateCertificate(a, obj, old.(*object.Certificate), nil))
+		return must(Certificates.Evaluate(p, a, obj, old.(*object.Certificate), nil))
 	default:
-		return must(p.EvaluateDNSEndpoint(a, obj.(*object.DNSEndpoint), old.(*object.DNSEndpoint), nil))
+		return must(DNSEndpoints.Evaluate(p, a, obj.(*object.DNSEndpoint), old.(*object.DNSEndpoint), nil))
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // evaluateUpdate returns the introduced and the pre-existing findings of an update to svc, as checks and values.
 func evaluateUpdate(p *Policy, a object.Attributes, svc, old *object.Service) (introduced, existed []string) {
-	for _, f := range must(p.EvaluateService(a, svc, old, nil)) {
+	for _, f := range must(Services.Evaluate(p, a, svc, old, nil)) {
 		s := f.Check + " " + offender(rule.IdentityOf(f))
 		if f.Existed {
 			existed = append(existed, s)
@@ -168,7 +168,7 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 
 	var e Effort
-	created := must(p.EvaluateService(object.Attributes{Operation: object.Create}, service(old...), nil, &e))
+	created := must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, service(old...), nil, &e))
 	if len(created) != rule.MaxFindings {
 		t.Fatalf("%d findings are kept, want %d", len(created), rule.MaxFindings)
 	}
@@ -187,12 +187,12 @@ func TestFindingsAreBounded(t *testing.T) {
 	// Findings after the first thousand are pre-existing too.
 	reversed := slices.Clone(old)
 	slices.Reverse(reversed)
-	for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Update}, service(reversed...), service(old...), nil)) {
+	for _, f := range must(Services.Evaluate(p, object.Attributes{Operation: object.Update}, service(reversed...), service(old...), nil)) {
 		if f.Denies() {
 			t.Fatalf("nothing was introduced, but %s", f)
 		}
 	}
-	updated := must(p.EvaluateService(object.Attributes{Operation: object.Update}, service(append(old, n+1)...), service(old...), nil))
+	updated := must(Services.Evaluate(p, object.Attributes{Operation: object.Update}, service(append(old, n+1)...), service(old...), nil))
 	const introduced = "r/ports.allowed: spec.ports[5000].port: 5001 is not allowed; the policy allows none; and 4000 more that existed before"
 	if got := updated[len(updated)-1]; len(updated) != rule.MaxFindings+1 || !got.Denies() || got.String() != introduced {
 		t.Errorf("%d findings, the last: %s, denies %t", len(updated), got, got.Denies())
@@ -208,7 +208,7 @@ func TestRulesThatDenyAreAskedFirst(t *testing.T) {
 	for i := range svc.Ports {
 		svc.Ports[i].Port = int32(i + 1)
 	}
-	findings := must(p.EvaluateService(object.Attributes{Operation: object.Create}, svc, nil, nil))
+	findings := must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, svc, nil, nil))
 	if len(findings) != rule.MaxFindings || findings[0].Rule != "told" || findings[rule.MaxFindings-1].Rule != "denies" {
 		t.Fatalf("%d findings, the first %s, the last %s", len(findings), findings[0], findings[len(findings)-1])
 	}
@@ -231,12 +231,12 @@ func TestEffortIsBounded(t *testing.T) {
 			svc.Ports[i].Port = 80
 		}
 		var e Effort
-		if _, err := p.EvaluateService(object.Attributes{Operation: object.Create}, svc, nil, &e); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := Services.Evaluate(p, object.Attributes{Operation: object.Create}, svc, nil, &e); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%d ports: %v after %d steps, want %q", ports, err, e.Steps(), want)
 		}
 		asked := 0
 		e = Effort{Expired: func() bool { asked++; return asked > 2 }}
-		if _, err := p.EvaluateService(object.Attributes{Operation: object.Create}, svc, nil, &e); !errors.Is(err, ErrExpired) || e.Steps() > 4*4096 {
+		if _, err := Services.Evaluate(p, object.Attributes{Operation: object.Create}, svc, nil, &e); !errors.Is(err, ErrExpired) || e.Steps() > 4*4096 {
 			t.Errorf("%d ports: %v after %d steps, want %v", ports, err, e.Steps(), ErrExpired)
 		}
 	}

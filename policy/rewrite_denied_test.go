@@ -65,7 +65,7 @@ func TestDeniedIsNotRewritten(t *testing.T) {
 				t.Errorf("%+v: %s: %s %s: %s", test, place, out.Outcome, out.To, out.Why())
 			}
 			denied := false
-			for _, f := range must(p.EvaluatePod(a, pod, nil, nil)) {
+			for _, f := range must(Pods.Evaluate(p, a, pod, nil, nil)) {
 				denied = denied || f.Denies() && f.Rule != "other"
 			}
 			if denied != (test.want == Denied) && out.Outcome != Rewritten {
@@ -111,7 +111,7 @@ func TestDeniedByTwoRules(t *testing.T) {
 		p := mustLoad(t, hubText+"pods:\n"+rules)
 		pod := imagePod("evil/x")
 		got := map[string]int{}
-		for _, f := range append(must(p.RewritePod(createPod, pod, nil, nil)).Findings, must(p.EvaluatePod(createPod, pod, nil, nil))...) {
+		for _, f := range append(must(p.RewritePod(createPod, pod, nil, nil)).Findings, must(Pods.Evaluate(p, createPod, pod, nil, nil))...) {
 			got[f.Rule+" "+f.Mode.String()]++
 		}
 		equal(t, map[string]int{"told warn": 1, "evil enforce": 1}, got, rules)
@@ -150,7 +150,7 @@ func TestDeniedOnUpdate(t *testing.T) {
 			continue
 		}
 		denies := false
-		for _, f := range must(p.EvaluatePod(update, test.pod, test.old, nil)) {
+		for _, f := range must(Pods.Evaluate(p, update, test.pod, test.old, nil)) {
 			denies = denies || f.Denies()
 		}
 		if !denies {
@@ -177,7 +177,7 @@ func TestDeniedProperties(t *testing.T) {
 		for range 20 {
 			pod := imagePod(r.place() + "/" + r.pick("a", "b", "x", "x:1"))
 			out := must(p.RewritePod(createPod, pod, nil, nil)).Images[0]
-			denies := len(must(p.EvaluatePod(createPod, pod, nil, nil))) > 0
+			denies := len(must(Pods.Evaluate(p, createPod, pod, nil, nil))) > 0
 			switch out.Outcome {
 			case Rewritten:
 				rewritten++

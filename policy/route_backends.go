@@ -9,11 +9,13 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// routeBackendRules is the backends block of a routes entry. It validates spec.rules[].backendRefs[]. It also validates
-// the backends to which filters of type RequestMirror and ExternalAuth send each request, both in rules and in
-// backendRefs. A backend without a namespace is in the namespace of the route.
-type routeBackendRules struct {
-	// CrossNamespace: deny means that backends must be in the namespace of the route. If it is absent, a ReferenceGrant
+// backendRules is the backends block of a routes or gateways entry. In a route, it validates
+// spec.rules[].backendRefs[]. It also validates the backends to which filters of type RequestMirror and ExternalAuth
+// send each request, in rules, in backendRefs, and in the listeners of a Gateway or a ListenerSet. Filters of listeners
+// are an experimental field of Gateway API: see filters. A backend without a namespace is in the namespace of the
+// object.
+type backendRules struct {
+	// CrossNamespace: deny means that backends must be in the namespace of the object. If it is absent, a ReferenceGrant
 	// in the other namespace decides.
 	CrossNamespace rule.Denial `yaml:"crossNamespace"`
 	// Kinds lists the kinds of backends that pass, with * for any run of characters: [Service,
@@ -21,32 +23,19 @@ type routeBackendRules struct {
 	Kinds []match.Glob `yaml:"kinds"`
 }
 
-// Validate implements strict.Validator.
-func (b *routeBackendRules) Validate() error {
-	if len(b.checks()) == 0 {
-		return rule.ErrNoCheck("crossNamespace or kinds")
-	}
-	return nil
+func (b *backendRules) Validate() error {
+	return rule.RejectNone(backendChecks[routeView](b, nil), "crossNamespace or kinds")
 }
 
-// checks compiles the rules. It returns nil if b is nil.
-func (b *routeBackendRules) checks() []rule.Check[routeView] {
+// backendChecks compiles rules for the backends that the function each yields. It returns nil if b is nil.
+func backendChecks[T any](b *backendRules, each eachBackend[T]) []rule.Check[T] {
 	if b == nil {
 		return nil
 	}
-	return backendChecks(b.CrossNamespace, b.Kinds, (*routeView).eachBackend)
-}
-
-// backendChecks compiles rules for the backends that the function each yields.
-func backendChecks[T any](crossNamespace rule.Denial, kinds []match.Glob, each eachBackend[T]) []rule.Check[T] {
-	var checks []rule.Check[T]
-	if crossNamespace {
-		checks = append(checks, backendsCrossNamespace[T]{each})
-	}
-	if kinds != nil {
-		checks = append(checks, backendsKinds[T]{each, kinds, rule.Passing(kinds)})
-	}
-	return checks
+	return rule.Checks(
+		rule.When(b.CrossNamespace, backendsCrossNamespace[T]{each}),
+		rule.When(b.Kinds != nil, backendsKinds[T]{each, b.Kinds, rule.Passing(b.Kinds)}),
+	)
 }
 
 // eachBackend yields every backend of an object and its place. It stops if there are not enough steps left for the next

@@ -37,14 +37,9 @@ func (t *routeFilterType) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Validate implements strict.Validator.
 func (f *routeFilterRules) Validate() error { return rule.RejectEmpty("denied", f.Denied) }
 
-// checks compiles the rules. It returns nil if f is nil.
 func (f *routeFilterRules) checks() []rule.Check[routeView] {
-	if f == nil {
-		return nil
-	}
 	return []rule.Check[routeView]{filtersDenied[routeView]{(*routeView).eachFilter, f.Denied}}
 }
 

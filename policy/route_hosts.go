@@ -8,16 +8,12 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// routeHostChecks compiles the hosts block of a routes entry. It returns no checks if h is nil.
 func routeHostChecks(h *claim.RouteHostRules) []rule.Check[routeView] {
-	switch {
-	case h == nil:
-		return nil
-	case h.MeshHosts:
-		return claim.FieldChecks(&h.FieldHostRules, (*routeView).claimsInMesh, "spec.hostnames")
-	default:
-		return claim.FieldChecks(&h.FieldHostRules, (*routeView).claims, "spec.hostnames")
+	claims := (*routeView).claims
+	if h.MeshHosts {
+		claims = (*routeView).claimsInMesh
 	}
+	return claim.FieldChecks(&h.FieldHostRules, claims, "spec.hostnames")
 }
 
 // isMesh reports whether a route has only Services as parents, and at least one.
@@ -39,7 +35,6 @@ func (route *routeView) claimsInMesh(r *rule.Recorder) *claim.Set {
 	return &route.claimedInMesh
 }
 
-// findClaims fills claimed and claimedInMesh.
 func (route *routeView) findClaims(r *rule.Recorder) {
 	if route.claimedInMesh.List == nil {
 		kind := routeKind(r.Subject.Resource).String()

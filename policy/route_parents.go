@@ -67,7 +67,6 @@ func (p routeParent) Describe() map[string]any {
 	return fields
 }
 
-// Validate implements strict.Validator.
 func (p *routeParent) Validate() error {
 	var faults strict.Faults
 	if *p == (routeParent{}) {
@@ -79,30 +78,17 @@ func (p *routeParent) Validate() error {
 	return faults.Err()
 }
 
-// Validate implements strict.Validator.
 func (p *routeParentRules) Validate() error {
-	if len(p.checks()) == 0 {
-		return rule.ErrNoCheck("allowed or crossNamespace")
-	}
-	return nil
+	return rule.RejectNone(p.checks(), "allowed or crossNamespace")
 }
 
-// checks compiles the rules. It returns nil if p is nil.
 func (p *routeParentRules) checks() []rule.Check[routeView] {
-	if p == nil {
-		return nil
-	}
-	var checks []rule.Check[routeView]
-	if p.Allowed != nil {
-		checks = append(checks, parentsAllowed{p.Allowed, rule.Passing(text.Strings(p.Allowed))})
-	}
-	if p.CrossNamespace {
-		checks = append(checks, parentsCrossNamespace{})
-	}
-	return checks
+	return rule.Checks(
+		rule.When(p.Allowed != nil, parentsAllowed{p.Allowed, rule.Passing(text.Strings(p.Allowed))}),
+		rule.When(p.CrossNamespace, parentsCrossNamespace{}),
+	)
 }
 
-// isServiceParent reports whether the parent is a Service of the core group.
 func isServiceParent(p object.RouteParent) bool { return p.Kind == "Service" }
 
 // attachesByDefault reports whether the route attaches to Gateways that it does not list.
@@ -174,7 +160,6 @@ func (c parentsAllowed) passes(p *object.RouteParent, solver bool, r *rule.Recor
 	return false
 }
 
-// describeParent returns the parent for messages.
 func describeParent(p *object.RouteParent, r *rule.Recorder) string {
 	s := describeRef(&p.Reference, r)
 	if p.SectionName != "" {

@@ -2,12 +2,8 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 
-	"github.com/evergate/evergate/internal/text"
-	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -20,10 +16,7 @@ type routePathRules struct {
 	// Types lists the types that may be used: [Exact, PathPrefix]. The meaning of RegularExpression depends on the
 	// implementation.
 	Types []routePathType `yaml:"types"`
-	// Denied lists texts that a path must not contain, in upper or lower case: ["/admin"].
-	Denied []pathPart `yaml:"denied"`
-	// DeniedPatterns lists regular expressions that must not match a whole path: ["/v[0-9]+/internal(/.*)?"].
-	DeniedPatterns []match.Regex `yaml:"deniedPatterns"`
+	deniedPathRules
 	// UnsafeCharacters: deny means that a path must not contain characters that can inject configuration into a
 	// controller: quotes, backquotes, backslashes, braces, semicolons, number signs, white space and control characters.
 	// The same applies to texts of filters, such as the paths and hosts of URLRewrite and RequestRedirect and the names
@@ -38,45 +31,21 @@ type routePathType string
 
 // UnmarshalText accepts the three types of Gateway API.
 func (t *routePathType) UnmarshalText(b []byte) error {
-	switch s := string(b); s {
-	case pathPrefix, "Exact", "RegularExpression":
-		*t = routePathType(s)
-		return nil
-	}
-	return fmt.Errorf("%s is not a path type: write Exact, PathPrefix or RegularExpression", text.Quote(b))
+	return rule.ReadWord(t, b, "a path type", "Exact", pathPrefix, "RegularExpression")
 }
 
 const pathPrefix = "PathPrefix"
 
-// Validate implements strict.Validator.
 func (p *routePathRules) Validate() error {
-	var faults strict.Faults
-	rejectDeniedPaths(&faults, p.Denied, p.DeniedPatterns)
-	if len(p.checks()) == 0 {
-		faults.Add(rule.ErrNoCheck("types, denied, deniedPatterns or unsafeCharacters"))
-	}
-	return faults.Err()
+	return rejectDeniedPaths(&p.deniedPathRules, p.checks())
 }
 
-// checks compiles the rules. It returns nil if p is nil.
 func (p *routePathRules) checks() []rule.Check[routeView] {
-	if p == nil {
-		return nil
-	}
-	var checks []rule.Check[routeView]
 	source := pathSource[routeView]{paths: (*routeView).allPaths, literal: "write type Exact or PathPrefix"}
-	if p.Types != nil {
-		checks = append(checks, pathsTypes[routeView]{source, text.Plain(p.Types), rule.Passing(p.Types)})
-	}
-	if p.Denied != nil {
-		checks = append(checks, pathsDenied[routeView]{source, p.Denied})
-	}
-	if p.DeniedPatterns != nil {
-		checks = append(checks, pathsDeniedPatterns[routeView]{source, p.DeniedPatterns})
-	}
+	checks := pathChecks(source, p.Types, &p.deniedPathRules, p.UnsafeCharacters)
 	if p.UnsafeCharacters {
 		const id = "paths.unsafeCharacters"
-		checks = append(checks, pathsUnsafeCharacters[routeView]{source}, matchesUnsafeCharacters{},
+		checks = append(checks, matchesUnsafeCharacters{},
 			filtersUnsafeCharacters[routeView]{id, (*routeView).eachFilter}, sessionsUnsafeCharacters{})
 	}
 	return checks

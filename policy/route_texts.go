@@ -82,7 +82,6 @@ func (c filtersUnsafeCharacters[T]) Find(obj *T, r *rule.Recorder) {
 	}
 }
 
-// pathOfText returns the path of the text in its filter: requestHeaderModifier.set[2].value.
 func pathOfText(t *object.FilterText) string {
 	return t.Field + "." + strings.Replace(t.In, "[]", "["+strconv.Itoa(int(t.Index))+"]", 1)
 }
@@ -108,10 +107,8 @@ func (sessionsUnsafeCharacters) Find(route *routeView, r *rule.Recorder) {
 	}
 }
 
-// stepsOfRunes returns the number of steps to read a text rune by rune.
 func stepsOfRunes(s string) int { return 1 + len(s)/4 }
 
-// unsafeReason returns the message about a text with unsafe characters.
 func unsafeReason(s string, isUnsafe func(rune) bool) string {
 	return text.Quote(s) + " contains " + unsafeIn(s, isUnsafe) + getsOut
 }
@@ -120,5 +117,4 @@ func isUnsafeInText(c rune) bool {
 	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)
 }
 
-// elementPath returns the path of an element of a list.
 func elementPath(list string, i int32) string { return list + "[" + strconv.Itoa(int(i)) + "]" }

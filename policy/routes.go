@@ -27,7 +27,7 @@ type routesEntry struct {
 	// Parents: which Gateways, ListenerSets and Services it may attach to.
 	Parents *routeParentRules `yaml:"parents"`
 	// Backends: which objects it may send requests to.
-	Backends *routeBackendRules `yaml:"backends"`
+	Backends *backendRules `yaml:"backends"`
 	// Filters: which filters it may have.
 	Filters *routeFilterRules `yaml:"filters"`
 	// Annotations: which annotations it may or must have.
@@ -49,21 +49,9 @@ type routeView struct {
 
 func viewRoute(route *object.Route) routeView { return routeView{Route: route} }
 
-// routeRules compiles the rules for routes.
-func routeRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Routes, c, (*routesEntry).rule, (*routeView).answersChallenges,
+func routeRules(b *blocks, c *compilation) rules[object.Route] {
+	return rulesOf(b.Routes, c, viewRoute, (*routesEntry).rule, (*routeView).answersChallenges,
 		claim.OwnerRules(c.owners, claim.Unless(c.sharedNamespaces, (*routeView).claims, (*routeView).servesNoHost))...)
-}
-
-// EvaluateRoute evaluates a Gateway API route or an OpenShift Route. old is the route before an update, or nil. It
-// returns the error of e if e exceeds its limit or expires.
-func (p *Policy) EvaluateRoute(a object.Attributes, route, old *object.Route, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[routeView](p, Routes), a, viewRoute, route, old, e)
-}
-
-// ExplainRoute returns, for every rule of routes, whether it applies to the route.
-func (p *Policy) ExplainRoute(a object.Attributes, route *object.Route) []RuleTrace {
-	return rule.Explain(rulesFor[routeView](p, Routes), a, viewRoute, route)
 }
 
 // gatewayGroup is the API group of Gateway API.
@@ -83,11 +71,17 @@ const (
 // routeKind is a kind of route. Its value is the resource of the kind.
 type routeKind string
 
+// routeKinds returns the kinds of routes, and their names in manifests.
+func routeKinds() [6][2]string {
+	return [...][2]string{{httpRoutes, "HTTPRoute"}, {grpcRoutes, "GRPCRoute"}, {tlsRoutes, "TLSRoute"},
+		{tcpRoutes, "TCPRoute"}, {udpRoutes, "UDPRoute"}, {openShiftRoutes, "Route"}}
+}
+
 // UnmarshalText accepts the route kinds of Gateway API and the OpenShift Route.
 func (k *routeKind) UnmarshalText(b []byte) error {
-	for _, resource := range []routeKind{httpRoutes, grpcRoutes, tlsRoutes, tcpRoutes, udpRoutes, openShiftRoutes} {
-		if resource.String() == string(b) {
-			*k = resource
+	for _, kind := range routeKinds() {
+		if kind[1] == string(b) {
+			*k = routeKind(kind[0])
 			return nil
 		}
 	}
@@ -97,28 +91,18 @@ func (k *routeKind) UnmarshalText(b []byte) error {
 
 // String returns the kind as it is written in manifests.
 func (k routeKind) String() string {
-	switch k {
-	case httpRoutes:
-		return "HTTPRoute"
-	case grpcRoutes:
-		return "GRPCRoute"
-	case tlsRoutes:
-		return "TLSRoute"
-	case tcpRoutes:
-		return "TCPRoute"
-	case udpRoutes:
-		return "UDPRoute"
-	default:
-		return "Route"
+	for _, kind := range routeKinds() {
+		if kind[0] == string(k) {
+			return kind[1]
+		}
 	}
+	return "Route"
 }
 
-// Suggest implements strict.Suggester.
 func (e *routesEntry) Suggest(field string) []string {
 	return rule.ClasslessDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *routesEntry) Validate() error {
 	err := e.Header.ValidateFor(rule.ClasslessDimensions())
 	if e.Kinds != nil && len(e.Kinds) == 0 {
@@ -126,24 +110,17 @@ func (e *routesEntry) Validate() error {
 			"apply to any object: leave the field out"))
 	}
 	err = errors.Join(err, rule.RejectEmpty("subdomainDomains", e.SubdomainDomains))
-	switch {
-	case e.Annotations != nil && len(annotationChecks[routeView](e.Annotations)) == 0:
-		none := rule.ErrNoCheck("denied, required, values or deniedValues")
-		return errors.Join(err, strict.Fieldf("annotations", "%v", none))
-	case len(e.checks()) == 0:
-		return errors.Join(err, rule.ErrNoCheck("hosts, paths, parents, backends, filters or annotations"))
-	}
-	return err
+	return errors.Join(err, rule.RejectNone(e.checks(), "hosts, paths, parents, backends, filters or annotations"))
 }
 
 // checks compiles the entry. Findings are in the order of its fields.
 func (e *routesEntry) checks() []rule.Check[routeView] {
 	return slices.Concat(
-		routeHostChecks(e.Hosts),
-		unlessSolvers(e.Paths.checks()),
-		e.Parents.checks(),
-		e.Backends.checks(),
-		e.Filters.checks(),
+		rule.ChecksOf(e.Hosts, routeHostChecks),
+		unlessSolvers(rule.ChecksOf(e.Paths, (*routePathRules).checks)),
+		rule.ChecksOf(e.Parents, (*routeParentRules).checks),
+		backendChecks(e.Backends, (*routeView).eachBackend),
+		rule.ChecksOf(e.Filters, (*routeFilterRules).checks),
 		annotationChecks[routeView](e.Annotations),
 	)
 }

@@ -34,7 +34,7 @@ func testRoutes(t *testing.T, cases map[string]routeCase) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, routesRule(c.rule))
-			got := sentences(must(p.EvaluateRoute(creatingRoute(c.resource), &c.route, nil, nil)))
+			got := sentences(must(Routes.Evaluate(p, creatingRoute(c.resource), &c.route, nil, nil)))
 			equal(t, c.want, got)
 		})
 	}
@@ -55,7 +55,7 @@ func testRouteUpdates(t *testing.T, cases map[string]routeUpdate) {
 			a := creatingRoute("")
 			a.Operation = object.Update
 			var got []string
-			for _, f := range must(p.EvaluateRoute(a, &c.now, &c.old, nil)) {
+			for _, f := range must(Routes.Evaluate(p, a, &c.now, &c.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -162,7 +162,7 @@ func TestMeshHostsBesideOthers(t *testing.T) {
 		`mesh/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`,
 		`last` + dns,
 	}
-	equal(t, want, sentences(must(p.EvaluateRoute(creatingRoute(""), &route, nil, nil))))
+	equal(t, want, sentences(must(Routes.Evaluate(p, creatingRoute(""), &route, nil, nil))))
 }
 
 // Owners also apply to all hosts of routes, except the hostnames of a mesh.
@@ -178,7 +178,7 @@ func TestRouteOwners(t *testing.T) {
 		"every host": {object.Route{}, []string{`pay/owners: spec.hostnames: no host means every host, including pay.example, which belongs to the namespaces pay; set one`}},
 		"a mesh":     {meshRoute("pay.example"), nil},
 	} {
-		got := sentences(must(p.EvaluateRoute(creatingRoute(""), &c.route, nil, nil)))
+		got := sentences(must(Routes.Evaluate(p, creatingRoute(""), &c.route, nil, nil)))
 		equal(t, c.want, got, name)
 	}
 }
@@ -344,11 +344,11 @@ func TestRouteKinds(t *testing.T) {
 	p := mustLoad(t, routesRule("kinds: [GRPCRoute, TLSRoute]\n  annotations: {denied: [a]}"))
 	route := &object.Route{Meta: object.Meta{Annotations: map[string]string{"a": "b"}}}
 	for resource, want := range map[string]int{httpRoutes: 0, grpcRoutes: 1, tlsRoutes: 1, tcpRoutes: 0, udpRoutes: 0} {
-		if got := must(p.EvaluateRoute(creatingRoute(resource), route, nil, nil)); len(got) != want {
+		if got := must(Routes.Evaluate(p, creatingRoute(resource), route, nil, nil)); len(got) != want {
 			t.Errorf("%s: %v", resource, got)
 		}
 	}
-	got := p.ExplainRoute(creatingRoute(httpRoutes), route)
+	got := Routes.Explain(p, creatingRoute(httpRoutes), route)
 	if want := (RuleTrace{Rule: "r", Mode: Enforce, Why: "not matched: kinds does not have httproutes"}); got[0] != want {
 		t.Errorf("got %+v, want %+v", got[0], want)
 	}
@@ -373,7 +373,7 @@ func TestRoutesOrder(t *testing.T) {
 	a := creatingRoute("")
 	a.User = "jane"
 	var got []string
-	for _, f := range must(p.EvaluateRoute(a, &route, nil, nil)) {
+	for _, f := range must(Routes.Evaluate(p, a, &route, nil, nil)) {
 		if got = append(got, f.Check); f.Note != "ask #network" {
 			t.Errorf("%s: the message is missing", f.ID())
 		}
@@ -381,7 +381,7 @@ func TestRoutesOrder(t *testing.T) {
 	want := []string{"hosts.allowed", "paths.types", "parents.crossNamespace", "backends.kinds", "filters.denied", "annotations.denied"}
 	equal(t, want, got)
 	a.Groups = []string{"break-glass"}
-	if fs := must(p.EvaluateRoute(a, &route, nil, nil)); fs != nil {
+	if fs := must(Routes.Evaluate(p, a, &route, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}
 }
@@ -432,7 +432,7 @@ func TestLongParentsAreNotCopied(t *testing.T) {
 	}}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	findings, err := p.EvaluateRoute(object.Attributes{Operation: object.Update, Resource: "httproutes"}, route, route, new(Effort))
+	findings, err := Routes.Evaluate(p, object.Attributes{Operation: object.Update, Resource: "httproutes"}, route, route, new(Effort))
 	runtime.ReadMemStats(&after)
 	if err != nil || len(findings) != 1 || !findings[0].Existed {
 		t.Fatalf("%v, %v: want one that existed", findings, err)

@@ -23,7 +23,7 @@ func TestTwoClasses(t *testing.T) {
 		ing := withClass("a", "b")
 		ing.Labels = map[string]string{"tier": "front-1"}
 		p := mustLoad(t, "\ningresses: [{name: r, mode: enforce, "+classNames+", hosts: {required: true}}]\n")
-		if got := p.ExplainIngress(creating, ing)[0].Why; got != want {
+		if got := Ingresses.Explain(p, creating, ing)[0].Why; got != want {
 			t.Errorf("%s: got %s, want %s", classNames, got, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestTwoClasses(t *testing.T) {
 func TestLoadBalancerClasses(t *testing.T) {
 	p := mustLoad(t, "\nservices: [{name: r, mode: enforce, match: {loadBalancerClasses: [\"*\"]}, types: {denied: [NodePort]}}]\n")
 	for class, want := range map[*string]bool{nil: false, new(""): false, new("example.com/x"): true} {
-		if got := p.ExplainService(creating, &object.Service{LoadBalancerClass: class})[0].Applies; got != want {
+		if got := Services.Explain(p, creating, &object.Service{LoadBalancerClass: class})[0].Applies; got != want {
 			t.Errorf("class %v: applies is %t, want %t", class, got, want)
 		}
 	}

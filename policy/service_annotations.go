@@ -15,27 +15,17 @@ type serviceAnnotationRules struct {
 	RequiredForLoadBalancer []annotationRequirement `yaml:"requiredForLoadBalancer"`
 }
 
-// Validate implements strict.Validator.
 func (b *serviceAnnotationRules) Validate() error {
-	errs := []error{
-		b.annotationRules.Validate(), rule.RejectEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer),
+	return errors.Join(
+		b.faults(), rule.RejectEmpty("requiredForLoadBalancer", b.RequiredForLoadBalancer),
 		b.rejectDenied("requiredForLoadBalancer", b.RequiredForLoadBalancer, "no LoadBalancer can pass"),
-	}
-	if len(b.checks()) == 0 {
-		errs = append(errs, rule.ErrNoCheck("denied, required, requiredForLoadBalancer, values or deniedValues"))
-	}
-	return errors.Join(errs...)
+		rule.RejectNone(b.checks(), "denied, required, requiredForLoadBalancer, values or deniedValues"),
+	)
 }
 
 func (b *serviceAnnotationRules) checks() []rule.Check[serviceView] {
-	if b == nil {
-		return nil
-	}
-	cs := annotationChecks[serviceView](&b.annotationRules)
-	if b.RequiredForLoadBalancer != nil {
-		cs = append(cs, loadBalancerAnnotations(b.RequiredForLoadBalancer))
-	}
-	return cs
+	return append(annotationChecks[serviceView](&b.annotationRules),
+		rule.Checks(rule.When(b.RequiredForLoadBalancer != nil, loadBalancerAnnotations(b.RequiredForLoadBalancer)))...)
 }
 
 // loadBalancerAnnotations is the check annotations.requiredForLoadBalancer. On Services of type LoadBalancer, it finds

@@ -16,9 +16,6 @@ type externalIPRules struct {
 }
 
 func (b *externalIPRules) checks() []rule.Check[serviceView] {
-	if b == nil {
-		return nil
-	}
 	passing := rule.Passing(text.Strings(b.Allowed))
 	return []rule.Check[serviceView]{externalIPsAllowed{match.NewCIDRSet(b.Allowed), passing}}
 }
@@ -48,7 +45,6 @@ func (c externalIPsAllowed) Find(svc *serviceView, r *rule.Recorder) {
 	}
 }
 
-// externalIPs returns the elements of spec.externalIPs.
 func (svc *serviceView) externalIPs(r *rule.Recorder) []address {
 	if svc.externalAddresses == nil && r.Spend(2*len(svc.ExternalIPs)) {
 		svc.externalAddresses = make([]address, len(svc.ExternalIPs))
@@ -79,7 +75,6 @@ func (a *address) identity(check string) rule.Identity {
 	return rule.Identity{Check: check, Prefix: a.prefix}
 }
 
-// reason returns the message about an address that does not pass.
 func (a *address) reason(passing string) string {
 	if a.err != nil {
 		return text.Quote(a.written) + " is not an address: " + match.AddrReason(a.err).Error()

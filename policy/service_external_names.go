@@ -31,7 +31,6 @@ type externalNameRules struct {
 	Denied []match.HostPattern `yaml:"denied"`
 }
 
-// Validate implements strict.Validator.
 func (b *externalNameRules) Validate() error {
 	var faults strict.Faults
 	faults.Add(rule.RejectEmpty("denied", b.Denied))
@@ -45,9 +44,6 @@ func (b *externalNameRules) Validate() error {
 }
 
 func (b *externalNameRules) checks() []rule.Check[serviceView] {
-	if b == nil {
-		return nil
-	}
 	meant := slices.DeleteFunc(slices.Clone(b.Allowed), func(p match.HostPattern) bool { return !allowsUnsafe(p) })
 	return []rule.Check[serviceView]{&externalNames{
 		unsafeAllowed: match.NewHostSet(meant),
@@ -77,16 +73,11 @@ const xBackends = "xbackends"
 // backendRule compiles the entry for XBackends. Only the externalNames block applies to them, so an entry without the
 // block is off for XBackends.
 func (e *servicesEntry) backendRule() rule.Rule[serviceView] {
-	h, checks := e.RuleHeader, e.ExternalNames.checks()
+	h, checks := e.RuleHeader, rule.ChecksOf(e.ExternalNames, (*externalNameRules).checks)
 	if len(checks) == 0 {
 		h.Mode = Off
 	}
 	return rule.New(h, checks)
-}
-
-// xBackendRules compiles the rules for XBackends.
-func xBackendRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Services, c, (*servicesEntry).backendRule, nil)
 }
 
 // externalNames finds a Service of type ExternalName whose spec.externalName does not pass, and an XBackend whose

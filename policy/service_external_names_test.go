@@ -86,22 +86,22 @@ func TestXBackends(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, "services:\n- "+strings.Replace(test.rule, "{", "{name: r, mode: enforce, ", 1)+"\n")
 			a := object.Attributes{Operation: object.Create, Namespace: "shop", Resource: xBackends}
-			equal(t, test.want, sentences(must(p.EvaluateService(a, test.obj, nil, nil))))
+			equal(t, test.want, sentences(must(Services.Evaluate(p, a, test.obj, nil, nil))))
 			// An update is not denied for a name that the XBackend had before.
 			a.Operation = object.Update
-			for _, f := range must(p.EvaluateService(a, test.obj, test.obj, nil)) {
+			for _, f := range must(Services.Evaluate(p, a, test.obj, test.obj, nil)) {
 				if f.Denies() {
 					t.Error(f)
 				}
 			}
-			if got, want := len(p.ExplainService(a, test.obj)), strings.Count(test.rule, "externalNames"); got != want {
+			if got, want := len(Services.Explain(p, a, test.obj)), strings.Count(test.rule, "externalNames"); got != want {
 				t.Errorf("%d rules look at it, want %d", got, want)
 			}
 		})
 	}
 	// A Service does not have such a field, so its value has no effect.
 	p := mustLoad(t, "services: [{name: r, mode: enforce, externalNames: {allowed: []}}]\n")
-	found := must(p.EvaluateService(object.Attributes{Operation: object.Create, Resource: "services"}, to("a.example.com"), nil, nil))
+	found := must(Services.Evaluate(p, object.Attributes{Operation: object.Create, Resource: "services"}, to("a.example.com"), nil, nil))
 	if len(found) > 0 {
 		t.Error(sentences(found))
 	}

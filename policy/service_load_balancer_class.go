@@ -30,58 +30,26 @@ func (c *loadBalancerClass) UnmarshalText(b []byte) error {
 	return match.RejectUnprintable(b, "class")
 }
 
-// Validate implements strict.Validator.
 func (b *loadBalancerClassRules) Validate() error {
+	return rejectNothingPasses(b.Required, b.Allowed, "a class")
+}
+
+// Find is the checks loadBalancerClass.required and loadBalancerClass.allowed. It finds a Service of type LoadBalancer
+// without spec.loadBalancerClass, which the cluster's default implementation serves, and a class that is not listed.
+func (b *loadBalancerClassRules) Find(svc *serviceView, r *rule.Recorder) {
+	const field = "spec.loadBalancerClass"
+	class := svc.Classes()[0]
 	switch {
-	case !b.Required && b.Allowed == nil:
-		return rule.ErrNoCheck("required: true or allowed")
-	case b.Required && b.Allowed != nil && len(b.Allowed) == 0:
-		return errNothingPasses("a class")
+	case class == "" && b.Required && svc.effectiveType() == loadBalancer:
+		reason := "is required for a LoadBalancer; set it"
+		if len(b.Allowed) > 0 {
+			reason = "is required for a LoadBalancer; allowed: " + text.List(b.Allowed)
+		}
+		r.Add(rule.Identity{Check: "loadBalancerClass.required"}, field, reason)
+	case class != "" && b.Allowed != nil && r.Spend(len(b.Allowed)) && !slices.Contains(b.Allowed, loadBalancerClass(class)):
+		r.Add(rule.Identity{Check: "loadBalancerClass.allowed", Value: class}, field,
+			text.Quote(class)+" is not allowed"+rule.Passing(b.Allowed))
 	}
-	return nil
-}
-
-func (b *loadBalancerClassRules) checks() []rule.Check[serviceView] {
-	var cs []rule.Check[serviceView]
-	if b != nil && b.Required {
-		cs = append(cs, loadBalancerClassRequired(b.Allowed))
-	}
-	if b != nil && b.Allowed != nil {
-		cs = append(cs, loadBalancerClassAllowed(b.Allowed))
-	}
-	return cs
-}
-
-// loadBalancerClassRequired is the check loadBalancerClass.required. It finds a Service of type LoadBalancer without
-// spec.loadBalancerClass, which the cluster's default implementation serves. Its elements are the allowed classes,
-// which the message lists.
-type loadBalancerClassRequired []loadBalancerClass
-
-func (c loadBalancerClassRequired) Find(svc *serviceView, r *rule.Recorder) {
-	if svc.effectiveType() != loadBalancer || svc.LoadBalancerClass != nil && *svc.LoadBalancerClass != "" {
-		return
-	}
-	reason := "is required for a LoadBalancer; set it"
-	if len(c) > 0 {
-		reason = "is required for a LoadBalancer; allowed: " + text.List(c)
-	}
-	r.Add(rule.Identity{Check: "loadBalancerClass.required"}, "spec.loadBalancerClass", reason)
-}
-
-// loadBalancerClassAllowed is the check loadBalancerClass.allowed. It finds a spec.loadBalancerClass that is not
-// listed.
-type loadBalancerClassAllowed []loadBalancerClass
-
-func (c loadBalancerClassAllowed) Find(svc *serviceView, r *rule.Recorder) {
-	if svc.LoadBalancerClass == nil || *svc.LoadBalancerClass == "" {
-		return
-	}
-	class := *svc.LoadBalancerClass
-	if !r.Spend(len(c)) || slices.Contains(c, loadBalancerClass(class)) {
-		return
-	}
-	r.Add(rule.Identity{Check: "loadBalancerClass.allowed", Value: class}, "spec.loadBalancerClass",
-		text.Quote(class)+" is not allowed"+rule.Passing(c))
 }
 
 // Classes returns spec.loadBalancerClass.

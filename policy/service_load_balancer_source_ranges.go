@@ -76,27 +76,17 @@ type sourceRangeRules struct {
 	Allowed []match.CIDR `yaml:"allowed"`
 }
 
-// Validate implements strict.Validator.
 func (b *sourceRangeRules) Validate() error {
-	switch {
-	case !b.Required && b.Allowed == nil:
-		return rule.ErrNoCheck("required: true or allowed")
-	case b.Required && b.Allowed != nil && len(b.Allowed) == 0:
-		return errNothingPasses("a range")
-	}
-	return nil
+	return rejectNothingPasses(b.Required, b.Allowed, "a range")
 }
 
 func (b *sourceRangeRules) checks() []rule.Check[serviceView] {
-	var cs []rule.Check[serviceView]
-	if b != nil && b.Required {
-		cs = append(cs, sourceRangesRequired{})
-	}
-	if b != nil && b.Allowed != nil {
-		cs = append(cs, sourceRangesAllowed{match.NewCIDRSet(b.Allowed), rule.Passing(text.Strings(b.Allowed))})
-		cs = append(cs, otherClients(ClientAnnotations()))
-	}
-	return cs
+	return rule.Checks(
+		rule.When(b.Required, sourceRangesRequired{}),
+		rule.When(b.Allowed != nil,
+			sourceRangesAllowed{match.NewCIDRSet(b.Allowed), rule.Passing(text.Strings(b.Allowed))}),
+		rule.When(b.Allowed != nil, otherClients(ClientAnnotations())),
+	)
 }
 
 // sourceRange is a range of a Service, with its text and its position.
@@ -114,7 +104,6 @@ const (
 	inAzureAnnotation = -2
 )
 
-// path returns the path of the range in the object.
 func (s *sourceRange) path() string {
 	switch s.index {
 	case inAnnotation:

@@ -35,7 +35,6 @@ type writers struct {
 	Groups []match.Glob `yaml:"groups"`
 }
 
-// Validate implements strict.Validator.
 func (w *writers) Validate() error {
 	if len(w.Users)+len(w.Groups) == 0 {
 		return errors.New("has no writers: write users or groups, or deny all with allowed: [] and hostnames: []")
@@ -54,32 +53,23 @@ func (w *writers) Validate() error {
 	return faults.Err()
 }
 
-// Validate implements strict.Validator.
 func (b *loadBalancerStatusRules) Validate() error {
-	if b.Allowed == nil && b.Hostnames == nil && b.Writers == nil {
-		return rule.ErrNoCheck("allowed, hostnames or writers")
-	}
-	return nil
+	return rule.RejectNone(b.checks(), "allowed, hostnames or writers")
 }
 
 func (b *loadBalancerStatusRules) checks() []rule.Check[serviceView] {
-	if b == nil {
-		return nil
-	}
-	var cs []rule.Check[serviceView]
-	if b.Allowed != nil {
-		cs = append(cs, statusAllowed{match.NewCIDRSet(b.Allowed), rule.Passing(text.Strings(b.Allowed))})
-	}
-	if b.Hostnames != nil {
-		cs = append(cs, statusHostnames{match.NewHostSet(b.Hostnames), rule.Passing(text.Strings(b.Hostnames))})
-	}
+	var writers []match.Glob
 	if b.Writers != nil {
-		cs = append(cs, statusWriters{b.Writers, rule.Passing(slices.Concat(b.Writers.Users, b.Writers.Groups))})
+		writers = slices.Concat(b.Writers.Users, b.Writers.Groups)
 	}
-	return cs
+	return rule.Checks(
+		rule.When(b.Allowed != nil, statusAllowed{match.NewCIDRSet(b.Allowed), rule.Passing(text.Strings(b.Allowed))}),
+		rule.When(b.Hostnames != nil,
+			statusHostnames{match.NewHostSet(b.Hostnames), rule.Passing(text.Strings(b.Hostnames))}),
+		rule.When(b.Writers != nil, statusWriters{b.Writers, rule.Passing(writers)}),
+	)
 }
 
-// statusPath returns the path of a field in element i of status.loadBalancer.ingress.
 func statusPath(i int, field string) string {
 	return "status.loadBalancer.ingress[" + strconv.Itoa(i) + "]." + field
 }
@@ -166,7 +156,7 @@ func (c statusHostnames) Find(svc *serviceView, r *rule.Recorder) {
 // statusWriters is the check loadBalancerStatus.writers. If the user of the request is not a writer, it finds each
 // address and each host name of status.loadBalancer.ingress.
 type statusWriters struct {
-	writers *writers
+	*writers
 	passing string
 }
 
@@ -184,14 +174,13 @@ func (c statusWriters) Find(svc *serviceView, r *rule.Recorder) {
 	}
 }
 
-// includes reports whether the user of the request is a writer.
 func (c statusWriters) includes(r *rule.Recorder) bool {
 	s := r.Subject
-	if !r.Spend(len(c.writers.Users) + len(c.writers.Groups)*len(s.Groups)) {
+	if !r.Spend(len(c.Users) + len(c.Groups)*len(s.Groups)) {
 		return true
 	}
-	return match.AnyGlob(c.writers.Users, s.User) ||
-		slices.ContainsFunc(s.Groups, func(g string) bool { return match.AnyGlob(c.writers.Groups, g) })
+	return match.AnyGlob(c.Users, s.User) ||
+		slices.ContainsFunc(s.Groups, func(g string) bool { return match.AnyGlob(c.Groups, g) })
 }
 
 // add adds a finding about a field of an element, unless the value is empty.

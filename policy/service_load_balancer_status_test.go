@@ -44,7 +44,7 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Update, Subresource: "status", User: test.user, Groups: test.groups}
 			var got []string
-			for _, f := range must(p.EvaluateService(a, test.svc, test.old, nil)) {
+			for _, f := range must(Services.Evaluate(p, a, test.svc, test.old, nil)) {
 				if f.Denies() {
 					got = append(got, f.String())
 				}
@@ -61,7 +61,7 @@ func TestLoadBalancerStatusOfNothing(t *testing.T) {
 		"loadBalancerStatus: {allowed: []}":   `r/loadBalancerStatus.allowed: status.loadBalancer.ingress[0].ip: "192.0.2.1" is not allowed; the policy allows none`,
 		"loadBalancerStatus: {hostnames: []}": `r/loadBalancerStatus.hostnames: status.loadBalancer.ingress[1].hostname: "a.example" is not allowed; the policy allows none`,
 	} {
-		found := must(mustLoad(t, servicesRule(rule)).EvaluateService(object.Attributes{Operation: object.Update, Subresource: "status"}, svc, &object.Service{}, nil))
+		found := must(Services.Evaluate(mustLoad(t, servicesRule(rule)), object.Attributes{Operation: object.Update, Subresource: "status"}, svc, &object.Service{}, nil))
 		equal(t, []string{want}, sentences(found), rule)
 	}
 }

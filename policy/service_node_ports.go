@@ -15,9 +15,6 @@ type nodePortRules struct {
 }
 
 func (b *nodePortRules) checks() []rule.Check[serviceView] {
-	if b == nil {
-		return nil
-	}
 	return []rule.Check[serviceView]{nodePortsAllowed{b.Allowed, text.List(text.Strings(b.Allowed))}}
 }
 
@@ -63,7 +60,6 @@ func (c nodePortsAllowed) reason(port int32, fix string) string {
 		port, c.allowed, origin, fix)
 }
 
-// portFix returns how to avoid node ports for a type of Service.
 func portFix(t serviceType) string {
 	if t == loadBalancer {
 		return "set spec.allocateLoadBalancerNodePorts to false and remove every nodePort"

@@ -48,7 +48,6 @@ func (ps portRanges) contains(port int32) bool {
 	return slices.ContainsFunc(ps, func(p portRange) bool { return p.low <= port && port <= p.high })
 }
 
-// steps returns the number of steps to look up a port.
 func (ps portRanges) steps() int { return 1 + len(ps)/16 }
 
 // portRules is the ports block of services and gateways entries: {allowed: ["80", "443", "8000-8999"]}.

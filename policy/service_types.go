@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/evergate/evergate/internal/text"
@@ -22,13 +21,7 @@ type serviceType string
 
 // UnmarshalText accepts the four types of Kubernetes.
 func (t *serviceType) UnmarshalText(b []byte) error {
-	known := []serviceType{clusterIP, nodePort, loadBalancer, externalName}
-	if !slices.Contains(known, serviceType(b)) {
-		return fmt.Errorf("%s is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName",
-			text.Quote(b))
-	}
-	*t = serviceType(b)
-	return nil
+	return rule.ReadWord(t, b, "a type of Service", clusterIP, nodePort, loadBalancer, externalName)
 }
 
 // effectiveType returns spec.type, or the Kubernetes default ClusterIP if it is empty.
@@ -47,7 +40,6 @@ type serviceTypeRules struct {
 	Denied []serviceType `yaml:"denied"`
 }
 
-// Validate implements strict.Validator.
 func (b *serviceTypeRules) Validate() error {
 	for _, t := range b.Denied {
 		if slices.Contains(b.Allowed, t) {
@@ -64,36 +56,16 @@ func (b *serviceTypeRules) Validate() error {
 	return rule.RejectEmpty("denied", b.Denied)
 }
 
-func (b *serviceTypeRules) checks() []rule.Check[serviceView] {
-	switch {
-	case b == nil:
-		return nil
-	case b.Allowed != nil:
-		return []rule.Check[serviceView]{serviceTypesAllowed(b.Allowed)}
-	default:
-		return []rule.Check[serviceView]{serviceTypesDenied(b.Denied)}
+// Find is the checks types.allowed and types.denied. It finds a spec.type that is not allowed or is denied. An empty
+// type is ClusterIP.
+func (b *serviceTypeRules) Find(svc *serviceView, r *rule.Recorder) {
+	t := svc.effectiveType()
+	if b.Allowed != nil && !slices.Contains(b.Allowed, t) {
+		r.Add(rule.Identity{Check: "types.allowed", Value: string(t)}, "spec.type",
+			text.Quote(string(t))+" is not allowed"+rule.Passing(b.Allowed))
 	}
-}
-
-// serviceTypesAllowed is the check types.allowed. It finds a spec.type that is not listed. An empty type is ClusterIP.
-type serviceTypesAllowed []serviceType
-
-func (c serviceTypesAllowed) Find(svc *serviceView, r *rule.Recorder) {
-	if t := svc.effectiveType(); !slices.Contains(c, t) {
-		r.Add(t.identity("types.allowed"), "spec.type", text.Quote(string(t))+" is not allowed"+rule.Passing(c))
+	if slices.Contains(b.Denied, t) {
+		r.Add(rule.Identity{Check: "types.denied", Value: string(t)}, "spec.type",
+			text.Quote(string(t))+" is denied; write another type")
 	}
-}
-
-// serviceTypesDenied is the check types.denied. It finds a spec.type that is listed. An empty type is ClusterIP.
-type serviceTypesDenied []serviceType
-
-func (c serviceTypesDenied) Find(svc *serviceView, r *rule.Recorder) {
-	if t := svc.effectiveType(); slices.Contains(c, t) {
-		r.Add(t.identity("types.denied"), "spec.type", text.Quote(string(t))+" is denied; write another type")
-	}
-}
-
-// identity returns the identity of a finding about a type.
-func (t serviceType) identity(check string) rule.Identity {
-	return rule.Identity{Check: check, Value: string(t)}
 }

@@ -40,19 +40,14 @@ type servicesEntry struct {
 	Annotations *serviceAnnotationRules `yaml:"annotations"`
 }
 
-// Suggest implements strict.Suggester.
 func (e *servicesEntry) Suggest(field string) []string {
 	return rule.ServiceDimensions().Suggest(field)
 }
 
-// Validate implements strict.Validator.
 func (e *servicesEntry) Validate() error {
-	err := e.Header.ValidateFor(rule.ServiceDimensions())
-	if len(e.checks()) == 0 {
-		return errors.Join(err, rule.ErrNoCheck("hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, "+
-			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations"))
-	}
-	return err
+	return errors.Join(e.Header.ValidateFor(rule.ServiceDimensions()), rule.RejectNone(e.checks(), "hosts, types, ports, "+
+		"nodePorts, allocateLoadBalancerNodePorts, loadBalancerClass, loadBalancerSourceRanges, externalIPs, "+
+		"loadBalancerStatus, externalNames or annotations"))
 }
 
 // serviceView is a Service and the values that its checks parse.
@@ -68,34 +63,36 @@ type serviceView struct {
 
 func viewService(svc *object.Service) serviceView { return serviceView{Service: svc} }
 
-// serviceRules compiles the rules for Services.
-func serviceRules(b *blocks, c *compilation) rules {
-	return rulesOf(b.Services, c, func(e *servicesEntry) rule.Rule[serviceView] {
-		return rule.New(e.RuleHeader, e.checks())
-	}, (*serviceView).answersChallenges, claim.OwnerRules(c.owners, (*serviceView).claims)...)
-}
+// servicesAndBackends contains the rules for Services and the rules for XBackends.
+type servicesAndBackends struct{ services, backends rules[object.Service] }
 
-// serviceKind returns the kind of object in a request: Services or XBackends.
-func serviceKind(a object.Attributes) Kind {
-	if a.Resource == xBackends {
-		return XBackends
+func serviceRules(b *blocks, c *compilation) rules[object.Service] {
+	return servicesAndBackends{
+		rulesOf(b.Services, c, viewService, func(e *servicesEntry) rule.Rule[serviceView] {
+			return rule.New(e.RuleHeader, e.checks())
+		}, (*serviceView).answersChallenges, claim.OwnerRules(c.owners, (*serviceView).claims)...),
+		rulesOf(b.Services, c, viewService, (*servicesEntry).backendRule, nil),
 	}
-	return Services
 }
 
-// EvaluateService evaluates a Service or an XBackend. old is the object before an update, or nil. It returns the error
-// of e if e exceeds its limit or expires.
-func (p *Policy) EvaluateService(a object.Attributes, svc, old *object.Service, e *Effort) ([]Finding, error) {
-	return rule.Evaluate(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc, old, e)
+func (s servicesAndBackends) of(a object.Attributes) rules[object.Service] {
+	if a.Resource == xBackends {
+		return s.backends
+	}
+	return s.services
 }
 
-// ExplainService returns, for every rule of services, whether it applies to the Service. For an XBackend, it leaves out
-// rules that do not check XBackends.
-func (p *Policy) ExplainService(a object.Attributes, svc *object.Service) []RuleTrace {
-	return rule.Explain(rulesFor[serviceView](p, serviceKind(a)), a, viewService, svc)
+func (s servicesAndBackends) Evaluate(a object.Attributes, svc, old *object.Service, e *Effort) ([]Finding, error) {
+	return s.of(a).Evaluate(a, svc, old, e)
 }
 
-// claims returns the claims in a Service's annotations.
+func (s servicesAndBackends) Explain(a object.Attributes, svc *object.Service) []RuleTrace {
+	return s.of(a).Explain(a, svc)
+}
+
+// StrictestMode is the mode of the rules for Services, because they include the rules for XBackends.
+func (s servicesAndBackends) StrictestMode() Mode { return s.services.StrictestMode() }
+
 func (svc *serviceView) claims(r *rule.Recorder) *claim.Set {
 	if svc.claimed.List == nil {
 		svc.claimed.List = claim.OfService(svc.Service, svc.known, r)
@@ -105,26 +102,30 @@ func (svc *serviceView) claims(r *rule.Recorder) *claim.Set {
 
 // checks compiles the entry. Findings are in the order of its fields.
 func (e *servicesEntry) checks() []rule.Check[serviceView] {
-	var allocation []rule.Check[serviceView]
-	if e.AllocateLoadBalancerNodePorts {
-		allocation = append(allocation, serviceAllocation{})
-	}
 	return slices.Concat(
 		claim.Checks(e.Hosts, (*serviceView).claims, "metadata.annotations"),
 		unlessSolvers(slices.Concat(
-			e.Types.checks(), portChecks(e.Ports, "spec.ports", (*serviceView).port), e.NodePorts.checks())),
-		allocation,
-		e.LoadBalancerClass.checks(),
-		e.LoadBalancerSourceRanges.checks(),
-		e.ExternalIPs.checks(),
-		e.LoadBalancerStatus.checks(),
-		e.ExternalNames.checks(),
-		e.Annotations.checks(),
+			rule.Checks(rule.When(e.Types != nil, e.Types)), portChecks(e.Ports, "spec.ports", (*serviceView).port),
+			rule.ChecksOf(e.NodePorts, (*nodePortRules).checks))),
+		rule.Checks(rule.When(e.AllocateLoadBalancerNodePorts, serviceAllocation{}),
+			rule.When(e.LoadBalancerClass != nil, e.LoadBalancerClass)),
+		rule.ChecksOf(e.LoadBalancerSourceRanges, (*sourceRangeRules).checks),
+		rule.ChecksOf(e.ExternalIPs, (*externalIPRules).checks),
+		rule.ChecksOf(e.LoadBalancerStatus, (*loadBalancerStatusRules).checks),
+		rule.ChecksOf(e.ExternalNames, (*externalNameRules).checks),
+		rule.ChecksOf(e.Annotations, (*serviceAnnotationRules).checks),
 	)
 }
 
-// errNothingPasses returns the error for a block that requires a field but does not allow any value of it.
-func errNothingPasses(what string) error {
-	return fmt.Errorf("requires %s and does not allow any, so no LoadBalancer passes: "+
-		"write types: {denied: [LoadBalancer]} instead", what)
+// rejectNothingPasses returns an error for a block about LoadBalancers that does not check anything, or that requires a
+// value but does not allow any.
+func rejectNothingPasses[T any](required bool, allowed []T, what string) error {
+	switch {
+	case !required && allowed == nil:
+		return rule.ErrNoCheck("required: true or allowed")
+	case required && allowed != nil && len(allowed) == 0:
+		return fmt.Errorf("requires %s and does not allow any, so no LoadBalancer passes: "+
+			"write types: {denied: [LoadBalancer]} instead", what)
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
-			got := sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create}, &c.svc, nil, nil)))
+			got := sentences(must(Services.Evaluate(p, object.Attributes{Operation: object.Create}, &c.svc, nil, nil)))
 			equal(t, c.want, got)
 		})
 	}
@@ -100,7 +100,7 @@ services:
 		ExternalIPs: []string{"192.0.2.1"},
 	}
 	var got []string
-	for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane"}, &svc, nil, nil)) {
+	for _, f := range must(Services.Evaluate(p, object.Attributes{Operation: object.Create, User: "jane"}, &svc, nil, nil)) {
 		got = append(got, f.ID())
 		if f.Note != "ask #network" {
 			t.Errorf("%s: the message is missing", f.ID())
@@ -112,7 +112,7 @@ services:
 		"all/annotations.denied",
 	}
 	equal(t, want, got)
-	if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
+	if fs := must(Services.Evaluate(p, object.Attributes{Operation: object.Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}
 }

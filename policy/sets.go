@@ -37,7 +37,6 @@ func (b *blocks) bySet(errs *strict.Collector) (plain *blocks, sets map[string]*
 	return plain, sets
 }
 
-// names returns the names of the blocks that have entries.
 func (b *blocks) names() []string {
 	var names []string
 	for field, entries := range b.all() {

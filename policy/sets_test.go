@@ -42,14 +42,14 @@ func TestSets(t *testing.T) {
 			t.Fatalf("%s is %+v", set, in)
 		}
 		var got []string
-		for _, f := range must(in.EvaluateIngress(test.a, withHosts("a.example"), nil, nil)) {
+		for _, f := range must(Ingresses.Evaluate(in, test.a, withHosts("a.example"), nil, nil)) {
 			got = append(got, f.Rule)
 		}
 		if got := strings.Join(got, " "); got != test.want {
 			t.Errorf("in the set %q: found by %s, want %s", set, got, test.want)
 		}
 	}
-	if traces := p.ExplainIngress(creating, withHosts("a.example")); len(traces) != 2 {
+	if traces := Ingresses.Explain(p, creating, withHosts("a.example")); len(traces) != 2 {
 		t.Errorf("without a set: %+v", traces)
 	}
 	for _, unknown := range [][]string{{"edge"}, {"edge", "services", "owners"}, {"later", "ingresses"}, {"none", "ingresses"}, {"", "ingresses"}} {
@@ -85,7 +85,7 @@ func TestSetsAsAWhole(t *testing.T) {
 func TestMirrorsOfSets(t *testing.T) {
 	in := mustLoad(t, setPolicy).In("edge", "pods")
 	for image, want := range map[string]int{"m.example/hub/library/nginx": 0, "quay.io/a": 1} {
-		if got := must(in.EvaluatePod(createPod, imagePod(image), nil, nil)); len(got) != want {
+		if got := must(Pods.Evaluate(in, createPod, imagePod(image), nil, nil)); len(got) != want {
 			t.Errorf("%s: %v", image, got)
 		}
 	}

@@ -44,7 +44,7 @@ func TestGatewayOwners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: test.namespace, Resource: "gateways"}
-			equal(t, test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil))))
+			equal(t, test.want, sentences(must(Gateways.Evaluate(p, a, &test.g, nil, nil))))
 		})
 	}
 }
@@ -56,11 +56,11 @@ func TestSharedNamespacesExemptOfOwnersAlone(t *testing.T) {
 	g := withListeners("pay.bank.example")
 	a := object.Attributes{Operation: object.Create, Namespace: "gateways"}
 	want := []string{`r/hosts.allowed: spec.listeners[0].hostname: "pay.bank.example" is not allowed; allowed: **.corp.example`}
-	equal(t, want, sentences(must(p.EvaluateGateway(a, &g, nil, nil))))
+	equal(t, want, sentences(must(Gateways.Evaluate(p, a, &g, nil, nil))))
 	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" does not belong to any namespace`}
-	equal(t, want, sentences(must(p.EvaluateIngress(a, withHosts("reserved.example"), nil, nil))))
+	equal(t, want, sentences(must(Ingresses.Evaluate(p, a, withHosts("reserved.example"), nil, nil))))
 	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "reserved.example"}}}
-	if got := must(p.EvaluateService(a, svc, nil, nil)); len(got) != 1 {
+	if got := must(Services.Evaluate(p, a, svc, nil, nil)); len(got) != 1 {
 		t.Errorf("of a Service: %v", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestSharedNamespacesCertificates(t *testing.T) {
 	p := mustLoad(t, shopCarried)
 	for namespace, denied := range map[string]bool{"gateways": false, "bank": true, "shop-eu": false} {
 		crt := &object.Certificate{DNSNames: []string{"shop.corp.example"}}
-		got := must(p.EvaluateCertificate(object.Attributes{Operation: object.Create, Namespace: namespace}, crt, nil, nil))
+		got := must(Certificates.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: namespace}, crt, nil, nil))
 		if len(got) > 0 != denied {
 			t.Errorf("%s: %v", namespace, got)
 		}
@@ -170,7 +170,7 @@ func TestSharedNamespacesSolvers(t *testing.T) {
 		"an annotation like many": {"gateways", tweaked(func(ing *object.Ingress) { ing.Annotations["kubernetes.io/tls-acme"] = "true" }), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := must(p.EvaluateIngress(object.Attributes{Operation: object.Create, Namespace: test.namespace}, test.ing, nil, nil))
+			got := must(Ingresses.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: test.namespace}, test.ing, nil, nil))
 			if exempt := len(got) == 0; exempt != test.exempt {
 				t.Errorf("got %v", got)
 			}
@@ -212,7 +212,7 @@ func TestSharedNamespacesSolverRoutes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: test.namespace, Resource: "httproutes"}
-			got := must(p.EvaluateRoute(a, test.route, nil, nil))
+			got := must(Routes.Evaluate(p, a, test.route, nil, nil))
 			if exempt := len(got) == 0; exempt != test.exempt {
 				t.Errorf("got %v", got)
 			}
@@ -272,11 +272,11 @@ func TestSharedNamespacesRedirects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: test.namespace, Resource: test.resource}
-			if got := must(p.EvaluateRoute(a, test.route, nil, nil)); len(got) == 0 != test.exempt {
+			if got := must(Routes.Evaluate(p, a, test.route, nil, nil)); len(got) == 0 != test.exempt {
 				t.Errorf("got %v", sentences(got))
 			}
 			a.Operation = object.Update
-			got := must(p.EvaluateRoute(a, test.route, only, nil))
+			got := must(Routes.Evaluate(p, a, test.route, only, nil))
 			if denied := len(got) > 0 && got[0].Denies(); test.namespace != "bank" && test.resource == httpRoutes && denied == test.exempt {
 				t.Errorf("an update of a redirect: got %v", sentences(got))
 			}
@@ -302,7 +302,7 @@ func TestSharedNamespacesSolverUpdates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Update, Namespace: "gateways"}
 			denied := false
-			for _, f := range must(p.EvaluateIngress(a, test.new, test.old, nil)) {
+			for _, f := range must(Ingresses.Evaluate(p, a, test.new, test.old, nil)) {
 				denied = denied || f.Denies()
 			}
 			if denied != test.denied {
@@ -333,7 +333,7 @@ func TestSharedNamespacesOfFiles(t *testing.T) {
 	}
 	g := withListeners("shop.corp.example")
 	for _, namespace := range []string{"gateways", "edge"} {
-		if got := must(p.EvaluateGateway(object.Attributes{Operation: object.Create, Namespace: namespace}, &g, nil, nil)); got != nil {
+		if got := must(Gateways.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: namespace}, &g, nil, nil)); got != nil {
 			t.Errorf("%s: %v", namespace, got)
 		}
 	}

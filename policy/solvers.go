@@ -74,7 +74,6 @@ func (a solverAccounts) with(more solverAccounts) solverAccounts {
 	return append(append(solverAccounts{}, a...), more...)
 }
 
-// users returns the users that create solvers.
 func (a solverAccounts) users() []string {
 	if a == nil {
 		return SolverAccounts(nil)
@@ -127,7 +126,6 @@ func unlessSolvers[T any, P kindView[T]](checks []rule.Check[T]) []rule.Check[T]
 	return all
 }
 
-// hasSolverLabel reports whether an object has the label of a solver.
 func hasSolverLabel(m *object.Meta) bool { return m.Labels[solverLabel] == "true" }
 
 // answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, no TLS, no

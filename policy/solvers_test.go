@@ -120,11 +120,11 @@ func TestSolvers(t *testing.T) {
 			var got []Finding
 			switch obj := test.object.(type) {
 			case *object.Ingress:
-				got = must(p.EvaluateIngress(as(test.user), obj, nil, nil))
+				got = must(Ingresses.Evaluate(p, as(test.user), obj, nil, nil))
 			case *object.Service:
-				got = must(p.EvaluateService(as(test.user), obj, nil, nil))
+				got = must(Services.Evaluate(p, as(test.user), obj, nil, nil))
 			case *object.Route:
-				got = must(p.EvaluateRoute(as(test.user), obj, nil, nil))
+				got = must(Routes.Evaluate(p, as(test.user), obj, nil, nil))
 			}
 			if denied := len(got) > 0; denied != test.denied {
 				t.Errorf("got %v", sentences(got))
@@ -145,7 +145,7 @@ routes: [{name: r, mode: enforce, hosts: {required: true, allowed: ["**.corp.exa
 		if route.Hostnames = nil; host != "" {
 			route.Hostnames = []string{host}
 		}
-		ofIngress, ofRoute := must(p.EvaluateIngress(a, solver(host), nil, nil)), must(p.EvaluateRoute(a, route, nil, nil))
+		ofIngress, ofRoute := must(Ingresses.Evaluate(p, a, solver(host), nil, nil)), must(Routes.Evaluate(p, a, route, nil, nil))
 		if len(ofIngress) == 0 || len(ofRoute) == 0 {
 			t.Errorf("%q: %v, %v", host, sentences(ofIngress), sentences(ofRoute))
 		}
@@ -175,7 +175,7 @@ func TestSolverUpdates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			denied := false
 			a := object.Attributes{Operation: object.Update, Namespace: "team-a", User: test.user}
-			for _, f := range must(p.EvaluateIngress(a, test.new, test.old, nil)) {
+			for _, f := range must(Ingresses.Evaluate(p, a, test.new, test.old, nil)) {
 				denied = denied || f.Denies()
 			}
 			if denied != test.denied {
@@ -214,7 +214,7 @@ func TestSolverAccountsOfFiles(t *testing.T) {
 	} {
 		p := must(Load(policyFile("a", test.a+solverRules), policyFile("b", test.b)))
 		a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: certManager}
-		if got := must(p.EvaluateService(a, solverService(), nil, nil)); len(got) > 0 != test.denied {
+		if got := must(Services.Evaluate(p, a, solverService(), nil, nil)); len(got) > 0 != test.denied {
 			t.Errorf("%s: %v", name, sentences(got))
 		}
 	}

@@ -27,9 +27,9 @@ func TestUnsafeCharacters(t *testing.T) {
 		got  []Finding
 		want []string
 	}{
-		{must(p.EvaluateIngress(creating, ing, nil, nil)), []string{
+		{must(Ingresses.Evaluate(p, creating, ing, nil, nil)), []string{
 			"i/paths.unsafeCharacters: spec.rules[0].http.paths[0].path: \"" + path + "\" contains '`', ' '" + out}},
-		{must(p.EvaluateRoute(object.Attributes{Operation: object.Create, Resource: "httproutes"}, route, nil, nil)), []string{
+		{must(Routes.Evaluate(p, object.Attributes{Operation: object.Create, Resource: "httproutes"}, route, nil, nil)), []string{
 			at + `[0].path.value: "/a b" contains ' '` + out,
 			at + "[2].headers[1].name: \"a`b\" contains '`'" + out,
 			at + `[2].headers[1].value: "a\"b" contains '"'` + out,
@@ -37,13 +37,13 @@ func TestUnsafeCharacters(t *testing.T) {
 			at + "[2].queryParams[0].value: \"`) || Host(`b.example\" contains '`'" + out,
 			at + `[2].queryParams[1].value: "\\d" contains '\\'` + out,
 		}},
-		{must(p.EvaluateOpenShiftRoute(object.Attributes{Operation: object.Create, Resource: "routes"}, &object.OpenShiftRoute{Host: "a.example", Path: "/a`b"}, nil, nil)), []string{
+		{must(OpenShiftRoutes.Evaluate(p, object.Attributes{Operation: object.Create, Resource: "routes"}, &object.OpenShiftRoute{Host: "a.example", Path: "/a`b"}, nil, nil)), []string{
 			"r/paths.unsafeCharacters: spec.path: \"/a`b\" contains '`'" + out}},
 	} {
 		equal(t, test.want, sentences(test.got))
 	}
 	// An update is not denied for a text that was there before.
-	if found := must(p.EvaluateRoute(object.Attributes{Operation: object.Update, Resource: "httproutes"}, route, route, nil)); len(found) != 6 || found[1].Denies() {
+	if found := must(Routes.Evaluate(p, object.Attributes{Operation: object.Update, Resource: "httproutes"}, route, route, nil)); len(found) != 6 || found[1].Denies() {
 		t.Error(sentences(found))
 	}
 }
@@ -83,12 +83,12 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 			}
 			for _, resource := range []string{httpRoutes, grpcRoutes} {
 				a := object.Attributes{Operation: object.Create, Resource: resource}
-				if diff := cmp.Diff(ofRoute, sentences(must(p.EvaluateRoute(a, route, nil, nil)))); diff != "" {
+				if diff := cmp.Diff(ofRoute, sentences(must(Routes.Evaluate(p, a, route, nil, nil)))); diff != "" {
 					t.Error(resource, diff)
 				}
 			}
 			a := object.Attributes{Operation: object.Create, Resource: "gateways"}
-			equal(t, ofGateway, sentences(must(p.EvaluateGateway(a, gateway, nil, nil))))
+			equal(t, ofGateway, sentences(must(Gateways.Evaluate(p, a, gateway, nil, nil))))
 		})
 	}
 	// A text that one listener had before does not exempt other listeners.
@@ -99,7 +99,7 @@ func TestUnsafeCharactersOfFilters(t *testing.T) {
 		now    *object.Gateway
 		denied bool
 	}{{old, false}, {moved, true}} {
-		found := must(p.EvaluateGateway(object.Attributes{Operation: object.Update, Resource: "gateways"}, test.now, old, nil))
+		found := must(Gateways.Evaluate(p, object.Attributes{Operation: object.Update, Resource: "gateways"}, test.now, old, nil))
 		if len(found) != 1 || found[0].Denies() != test.denied {
 			t.Errorf("%v, want denied %t", sentences(found), test.denied)
 		}
@@ -111,5 +111,5 @@ func TestUnsafeCharactersOfSessions(t *testing.T) {
 	route := &object.Route{Rules: []object.RouteRule{{SessionName: "shop-session"}, {SessionName: "a;b"}}}
 	want := []string{`r/paths.unsafeCharacters: spec.rules[1].sessionPersistence.sessionName: "a;b" contains ';', which can inject ` +
 		`text into the controller's configuration (CVE-2026-24512); remove it`}
-	equal(t, want, sentences(must(p.EvaluateRoute(creatingRoute(""), route, nil, nil))))
+	equal(t, want, sentences(must(Routes.Evaluate(p, creatingRoute(""), route, nil, nil))))
 }

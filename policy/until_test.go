@@ -72,7 +72,7 @@ func TestExemptions(t *testing.T) {
 			for now, want := range map[string]string{before: test.before, after: test.after} {
 				a := object.Attributes{Operation: object.Create, Namespace: "shop", User: "jane", Resource: "services", Now: at(t, now)}
 				got := none
-				for _, f := range must(p.EvaluateService(a, svc, nil, nil)) {
+				for _, f := range must(Services.Evaluate(p, a, svc, nil, nil)) {
 					switch {
 					case f.Exempt != nil && (f.Denies() || f.Warns()):
 						t.Errorf("%s: an exempt finding denies or warns", now)
@@ -132,7 +132,7 @@ func TestRatchetOfExemptions(t *testing.T) {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				a := object.Attributes{Operation: object.Update, Namespace: "shop", Resource: "services", Now: at(t, test.now)}
 				got := ""
-				for _, f := range must(mustLoad(t, text).EvaluateService(a, &test.svc, &test.old, nil)) {
+				for _, f := range must(Services.Evaluate(mustLoad(t, text), a, &test.svc, &test.old, nil)) {
 					switch {
 					case f.Denies():
 						got = "denied"
@@ -214,7 +214,7 @@ func TestExemptImages(t *testing.T) {
 				if rw.Images[0].Outcome == Rewritten {
 					pod.Images[0].Ref = rw.Images[0].To
 				}
-				for _, f := range append(rw.Findings, must(p.EvaluatePod(a, pod, nil, nil))...) {
+				for _, f := range append(rw.Findings, must(Pods.Evaluate(p, a, pod, nil, nil))...) {
 					got += ", " + f.ID() + " " + map[bool]string{true: "denied", false: f.ModeWord()}[f.Denies()]
 				}
 				if got != want {
@@ -231,7 +231,7 @@ func TestEndedMirrorIsStillOne(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n- {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2027-01-31}\n"+
 		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, "2027-03-01T00:00:00Z")}
-	if f := must(p.EvaluatePod(a, imagePod("m.example/hub/library/nginx:1"), nil, nil)); len(f) > 0 {
+	if f := must(Pods.Evaluate(p, a, imagePod("m.example/hub/library/nginx:1"), nil, nil)); len(f) > 0 {
 		t.Errorf("%v", f)
 	}
 	out := must(p.RewritePod(a, imagePod("nginx:1"), nil, nil)).Images[0]
@@ -267,7 +267,7 @@ func TestExemptOwners(t *testing.T) {
 	} {
 		a := object.Attributes{Operation: object.Create, Namespace: "other", Resource: "ingresses", Now: at(t, now)}
 		var got []string
-		for _, f := range must(p.EvaluateIngress(a, ing, nil, nil)) {
+		for _, f := range must(Ingresses.Evaluate(p, a, ing, nil, nil)) {
 			got = append(got, f.Rule+" "+f.ModeWord())
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -286,14 +286,14 @@ func TestExceptionsByClass(t *testing.T) {
 	a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, "2027-01-01T00:00:00Z")}
 	gateway := func(class string) []Finding {
 		g := &object.Gateway{ClassName: class, Listeners: []object.Listener{{Name: "a", Hostname: "a.example"}}}
-		return must(p.EvaluateGateway(a, g, nil, nil))
+		return must(Gateways.Evaluate(p, a, g, nil, nil))
 	}
 	ingress := func(class, annotation string) []Finding {
 		ing := withHosts("a.example")
 		if ing.ClassName = &class; annotation != "" {
 			ing.Annotations = map[string]string{"kubernetes.io/ingress.class": annotation}
 		}
-		return must(p.EvaluateIngress(a, ing, nil, nil))
+		return must(Ingresses.Evaluate(p, a, ing, nil, nil))
 	}
 	for name, test := range map[string]struct {
 		findings []Finding
@@ -342,7 +342,7 @@ func TestExemptOwnerOpensNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range must(p.EvaluateIngress(a, test.ing, test.old, nil)) {
+			for _, f := range must(Ingresses.Evaluate(p, a, test.ing, test.old, nil)) {
 				word := f.ModeWord()
 				if f.Existed {
 					word = "existed"
@@ -363,7 +363,7 @@ func TestExcludesOfTwoRules(t *testing.T) {
 `)
 	a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, "2027-01-31T00:00:00Z")}
 	got := map[string]bool{}
-	for _, f := range must(p.EvaluateService(a, &object.Service{Type: "NodePort"}, nil, nil)) {
+	for _, f := range must(Services.Evaluate(p, a, &object.Service{Type: "NodePort"}, nil, nil)) {
 		got[f.Rule] = f.Exempt != nil
 	}
 	equal(t, map[string]bool{"a": false, "b": true, "c": false}, got)
@@ -391,7 +391,7 @@ func TestManyFindings(t *testing.T) {
 		if test.existed {
 			old, a.Operation = svc, object.Update
 		}
-		findings := must(p.EvaluateService(a, svc, old, nil))
+		findings := must(Services.Evaluate(p, a, svc, old, nil))
 		if last := findings[len(findings)-1]; !strings.HasSuffix(last.Reason, test.want) {
 			t.Errorf("%+v: %s", test, last.Reason)
 		}
@@ -406,7 +406,7 @@ func TestManyExemptFindings(t *testing.T) {
 	for i := range rule.MaxFindings + 10 {
 		svc.Ports = append(svc.Ports, object.ServicePort{Port: int32(i + 1)})
 	}
-	findings := must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, nil))
+	findings := must(Services.Evaluate(p, object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, nil))
 	last := findings[len(findings)-1]
 	if len(findings) != rule.MaxFindings+1 || !last.Denies() {
 		t.Errorf("%d findings, the last one %+v", len(findings), last)
@@ -442,7 +442,7 @@ exceptions:
 	} {
 		a := object.Attributes{Operation: object.Create, Namespace: "shop", Now: at(t, now)}
 		var got []string
-		for _, r := range p.ExplainService(a, &object.Service{Type: "NodePort"}) {
+		for _, r := range Services.Explain(p, a, &object.Service{Type: "NodePort"}) {
 			got = append(got, fmt.Sprintf("%s: %s, %d finding(s), %d exempt", r.Rule, r.Why, r.Findings, r.Exempt))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -502,7 +502,7 @@ exceptions:
 			if rw.Images[0].Outcome == Rewritten {
 				test.pod.Images[0].Ref = rw.Images[0].To
 			}
-			for _, f := range append(rw.Findings, must(p.EvaluatePod(a, test.pod, test.old, nil))...) {
+			for _, f := range append(rw.Findings, must(Pods.Evaluate(p, a, test.pod, test.old, nil))...) {
 				word := "exempt"
 				switch {
 				case f.Denies():
@@ -574,7 +574,7 @@ func TestCostOfExceptions(t *testing.T) {
 			svc.Ports = append(svc.Ports, object.ServicePort{Port: int32(i + 1)})
 		}
 		e := new(Effort)
-		must(mustLoad(t, text).EvaluateService(object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, e))
+		must(Services.Evaluate(mustLoad(t, text), object.Attributes{Operation: object.Create, Namespace: "shop"}, svc, nil, e))
 		return e.Steps()
 	}
 	few, many := steps(exceptions(1, "r", "shop, other-N")), steps(exceptions(1000, "r", "other-N"))
@@ -653,7 +653,7 @@ exceptions:
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "shop", Group: "apps", Resource: "deployments", Now: at(t, test.now)}
 			got := ""
-			for _, f := range must(p.EvaluateWorkload(a, test.w, test.old, nil)) {
+			for _, f := range must(Workloads.Evaluate(p, a, test.w, test.old, nil)) {
 				got = f.ModeWord()
 				if f.Denies() {
 					got = "denies"

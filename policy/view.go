@@ -40,9 +40,9 @@ type kindView[T any] interface {
 // could turn a solver into an ordinary Ingress without TLS.
 func prepareViews[T any, P kindView[T]](
 	c *compilation, isSolver func(*T, *rule.Recorder) bool,
-) func(a object.Attributes, obj *T, r *rule.Recorder, old *T, before *rule.Recorder) {
+) func(r *rule.Recorder, obj, old *T) {
 	known, solvers := c.known, c.solvers
-	return func(a object.Attributes, obj *T, r *rule.Recorder, old *T, before *rule.Recorder) {
+	return func(r *rule.Recorder, obj, old *T) {
 		P(obj).base().known = known
 		if old != nil {
 			P(old).base().known = known
@@ -51,9 +51,9 @@ func prepareViews[T any, P kindView[T]](
 			return
 		}
 		is := isSolver(obj, r)
-		P(obj).base().solver = is && slices.Contains(solvers, a.User)
+		P(obj).base().solver = is && slices.Contains(solvers, r.Subject.User)
 		if old != nil {
-			P(old).base().solver = !is && isSolver(old, before)
+			P(old).base().solver = !is && isSolver(old, r)
 		}
 	}
 }
@@ -101,7 +101,6 @@ func (a annotation) identity(check string) rule.Identity {
 	return rule.Identity{Check: check, Value: a.key, Detail: a.value, Use: a.field}
 }
 
-// path returns the path of the annotation, as users write it.
 func (a annotation) path() string {
 	if a.field == "" {
 		return annotationPath(a.key)

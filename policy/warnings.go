@@ -109,7 +109,6 @@ func (b *blocks) deniedImages(yield func(strict.Pos, []match.ImagePattern) bool)
 	}
 }
 
-// checkSources warns about a mirror whose exclude covers one of its sources.
 func (w *entryWarnings) checkSources(e *mirror.Entry) {
 	for _, s := range e.ExcludedSources() {
 		w.warn(&e.Header, "exclude.images covers the source %s: no image of it is rewritten", s)

@@ -28,7 +28,9 @@ func (w *entryWarnings) checkContradictions(b *blocks, t *mirror.Table) {
 		w.checkRoutes(&b.Routes[i])
 	}
 	for i := range b.Gateways {
-		w.checkGateways(&b.Gateways[i])
+		e := &b.Gateways[i]
+		w.checkFieldHosts(&e.Header, e.Hosts, "no Gateway passes")
+		w.checkAnnotations(&e.Header, e.Annotations)
 	}
 	for i := range b.DNSEndpoints {
 		if e := &b.DNSEndpoints[i]; e.Hosts != nil {
@@ -62,20 +64,26 @@ func (w *entryWarnings) checkImages(e *images.PodsEntry, t *mirror.Table) {
 
 // checkIngresses warns about a field that is required but does not allow any value.
 func (w *entryWarnings) checkIngresses(e *ingressesEntry) {
-	const nothing = "%s is required, and allowed: [] lets no value pass: no Ingress passes"
-	if h := e.Hosts; h != nil && h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
-		w.warn(&e.Header, nothing, "hosts")
-	}
+	w.checkFieldHosts(&e.Header, e.Hosts, "no Ingress passes")
 	if c := e.ClassNames; c != nil && c.Required && c.Allowed != nil && len(c.Allowed) == 0 {
-		w.warn(&e.Header, nothing, "classNames")
-	}
-	if e.Hosts != nil {
-		w.checkHosts(&e.Header, &e.Hosts.HostRules)
+		w.warn(&e.Header, "classNames is required, and allowed: [] lets no value pass: no Ingress passes")
 	}
 	if e.Paths != nil {
 		w.checkDeniedPaths(&e.Header, e.Paths.Denied)
 	}
 	w.checkAnnotations(&e.Header, e.Annotations)
+}
+
+// checkFieldHosts warns about hosts that are required although no host is allowed, and about what checkHosts finds. so
+// is the consequence.
+func (w *entryWarnings) checkFieldHosts(h *rule.Header, hosts *claim.FieldHostRules, so string) {
+	if hosts == nil {
+		return
+	}
+	if hosts.Required && hosts.Allowed != nil && len(hosts.Allowed) == 0 {
+		w.warn(h, "hosts is required, and allowed: [] lets no value pass: %s", so)
+	}
+	w.checkHosts(h, &hosts.HostRules)
 }
 
 // checkServices warns about an entry that denies all types.
@@ -93,28 +101,16 @@ func (w *entryWarnings) checkServices(e *servicesEntry) {
 	}
 }
 
-// checkRoutes warns about an entry that requires hosts but does not allow any host.
+// checkRoutes warns about contradictions in a routes entry. It does not warn about wildcards, because routes do not
+// choose the targets of their DNS records.
 func (w *entryWarnings) checkRoutes(e *routesEntry) {
 	if h := e.Hosts; h != nil {
-		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
-			w.warn(&e.Header, "hosts is required, and allowed: [] lets no value pass: "+
-				"no HTTPRoute, GRPCRoute or TLSRoute passes")
-		}
-		w.checkSharedHosts(&e.Header, h.Allowed)
+		shared := h.FieldHostRules
+		shared.Wildcards = true
+		w.checkFieldHosts(&e.Header, &shared, "no HTTPRoute, GRPCRoute or TLSRoute passes")
 	}
 	if e.Paths != nil {
 		w.checkDeniedPaths(&e.Header, e.Paths.Denied)
-	}
-	w.checkAnnotations(&e.Header, e.Annotations)
-}
-
-// checkGateways warns about an entry that requires hosts but does not allow any host.
-func (w *entryWarnings) checkGateways(e *gatewaysEntry) {
-	if h := e.Hosts; h != nil {
-		if h.Required && h.Allowed != nil && len(h.Allowed) == 0 {
-			w.warn(&e.Header, "hosts is required, and allowed: [] lets no value pass: no Gateway passes")
-		}
-		w.checkHosts(&e.Header, &h.HostRules)
 	}
 	w.checkAnnotations(&e.Header, e.Annotations)
 }

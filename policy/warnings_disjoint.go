@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/images"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
@@ -16,56 +17,52 @@ import (
 // patterns are not compared.
 func (w *entryWarnings) checkDisjoint(b *blocks) {
 	same := func(a, b string) bool { return a == b }
-	checkDisjoint(w, b.Pods, "images.allowed", func(e *images.PodsEntry) (*rule.RuleHeader, []match.ImagePattern) {
+	checkDisjoint(w, b.Pods, "images.allowed", func(e *images.PodsEntry) []match.ImagePattern {
 		if e.Images.From != nil {
-			return &e.RuleHeader, nil // mirrors pass too
+			return nil // mirrors pass too
 		}
-		return &e.RuleHeader, e.Images.Allowed
+		return e.Images.Allowed
 	}, imagesMeet)
-	checkDisjoint(w, b.Ingresses, "hosts.allowed", func(e *ingressesEntry) (*rule.RuleHeader, []match.HostPattern) {
-		if e.Hosts == nil {
-			return &e.RuleHeader, nil
-		}
-		return &e.RuleHeader, widest(e.Hosts.Allowed)
+	checkDisjoint(w, b.Ingresses, "hosts.allowed", func(e *ingressesEntry) []match.HostPattern {
+		return widest(e.Hosts)
 	}, hostsMeet)
-	checkDisjoint(w, b.Routes, "hosts.allowed", func(e *routesEntry) (*rule.RuleHeader, []match.HostPattern) {
+	checkDisjoint(w, b.Routes, "hosts.allowed", func(e *routesEntry) []match.HostPattern {
 		if e.Hosts == nil || e.Kinds != nil {
-			return &e.RuleHeader, nil // lists of kinds are not compared
+			return nil // lists of kinds are not compared
 		}
-		return &e.RuleHeader, widest(e.Hosts.Allowed)
+		return widest(&e.Hosts.FieldHostRules)
 	}, hostsMeet)
-	checkDisjoint(w, b.Gateways, "hosts.allowed", func(e *gatewaysEntry) (*rule.RuleHeader, []match.HostPattern) {
-		if e.Hosts == nil {
-			return &e.RuleHeader, nil
-		}
-		return &e.RuleHeader, widest(e.Hosts.Allowed)
+	checkDisjoint(w, b.Gateways, "hosts.allowed", func(e *gatewaysEntry) []match.HostPattern {
+		return widest(e.Hosts)
 	}, hostsMeet)
-	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) (*rule.RuleHeader, []string) {
+	checkDisjoint(w, b.Services, "types.allowed", func(e *servicesEntry) []string {
 		if e.Types == nil {
-			return &e.RuleHeader, nil
+			return nil
 		}
-		return &e.RuleHeader, text.Plain(e.Types.Allowed)
+		return text.Plain(e.Types.Allowed)
 	}, same)
-	checkDisjoint(w, b.Services, "loadBalancerClass.allowed", func(e *servicesEntry) (*rule.RuleHeader, []string) {
+	checkDisjoint(w, b.Services, "loadBalancerClass.allowed", func(e *servicesEntry) []string {
 		if e.LoadBalancerClass == nil {
-			return &e.RuleHeader, nil
+			return nil
 		}
-		return &e.RuleHeader, text.Plain(e.LoadBalancerClass.Allowed)
+		return text.Plain(e.LoadBalancerClass.Allowed)
 	}, same)
 }
 
 // checkDisjoint compares the list of each entry with the list of the first earlier entry that applies to the same
 // objects.
-func checkDisjoint[E, T any](
-	w *entryWarnings, entries []E, field string, list func(*E) (*rule.RuleHeader, []T), meet func(a, b T) bool,
-) {
+func checkDisjoint[E, T any, P interface {
+	*E
+	Head() *rule.Header
+}](w *entryWarnings, entries []E, field string, list func(P) []T, meet func(a, b T) bool) {
 	type first struct {
-		*rule.RuleHeader
+		*rule.Header
 		allowed []T
 	}
 	firsts := map[string]first{}
 	for i := range entries {
-		h, allowed := list(&entries[i])
+		e := P(&entries[i])
+		h, allowed := e.Head(), list(e)
 		if h.Mode != Enforce || len(allowed) == 0 {
 			continue
 		}
@@ -79,7 +76,7 @@ func checkDisjoint[E, T any](
 			firsts[key] = first{h, allowed}
 		case reflect.DeepEqual(h.Match, before.Match) && reflect.DeepEqual(h.Exclude, before.Exclude) &&
 			disjoint(w, before.allowed, allowed, meet):
-			w.warn(&h.Header, "%s has nothing in common with the list of %s (%s), which applies to the same objects: "+
+			w.warn(h, "%s has nothing in common with the list of %s (%s), which applies to the same objects: "+
 				"all rules must pass, so no value can; write one rule with both lists", field, before.Name, before.Pos)
 		}
 	}
@@ -108,11 +105,12 @@ func hostsMeet(a, b match.HostPattern) bool {
 	return how != match.NoOverlap
 }
 
-// widest returns patterns that cover the hosts that the templates cover for all namespaces together.
-func widest(templates []match.HostTemplate) []match.HostPattern {
-	patterns := make([]match.HostPattern, len(templates))
-	for i, t := range templates {
-		patterns[i] = t.Widest()
+// widest returns patterns that cover the hosts that the allowed templates cover for all namespaces together.
+func widest(h *claim.FieldHostRules) (patterns []match.HostPattern) {
+	if h != nil {
+		for _, t := range h.Allowed {
+			patterns = append(patterns, t.Widest())
+		}
 	}
 	return patterns
 }

@@ -53,14 +53,14 @@ func checkModes(t *testing.T, p *Policy, owner, user, name, want string) {
 	a := createWorkload
 	a.User = user
 	name = fmt.Sprintf("%s, owner %q, by %s", name, owner, user)
-	if got := modesOf(must(p.EvaluateWorkload(a, w, nil, nil))); got != want {
+	if got := modesOf(must(Workloads.Evaluate(p, a, w, nil, nil))); got != want {
 		t.Errorf("%s: got %q, want %q", name, got, want)
 	}
 	if want != "" {
 		want = "audit"
 	}
 	a.Operation = object.Update
-	if got := modesOf(must(p.EvaluateWorkload(a, w, w, nil))); got != want {
+	if got := modesOf(must(Workloads.Evaluate(p, a, w, w, nil))); got != want {
 		t.Errorf("%s, as it was before: got %q, want %q", name, got, want)
 	}
 }
@@ -120,7 +120,7 @@ func TestRatchetOfWorkloads(t *testing.T) {
 		"a template where none was":       {workload(), workload(template(bad)), "enforce"},
 		"no template any more":            {workload(template(bad)), workload(), ""},
 	} {
-		found := must(p.EvaluateWorkload(update, test.obj, test.old, nil))
+		found := must(Workloads.Evaluate(p, update, test.obj, test.old, nil))
 		if got := modesOf(found); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}

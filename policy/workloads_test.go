@@ -73,7 +73,7 @@ func TestEvaluateWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := len(test.w.Templates)
-			got := said(must(p.EvaluateWorkload(createWorkload, test.w, nil, nil)))
+			got := said(must(Workloads.Evaluate(p, createWorkload, test.w, nil, nil)))
 			equal(t, test.want, got)
 			if len(test.w.Templates) != before || before > 0 && strings.HasPrefix(test.w.Templates[0].Images[0].Ref, "m.example/hub/library") {
 				t.Error("the template was changed")
@@ -86,7 +86,7 @@ func TestEvaluateWorkload(t *testing.T) {
 func TestEvaluateWorkloadPodsDenied(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	var got []string
-	for _, f := range must(p.EvaluateWorkload(createWorkload, workload(template("quay.io/evil/a")), nil, nil)) {
+	for _, f := range must(Workloads.Evaluate(p, createWorkload, workload(template("quay.io/evil/a")), nil, nil)) {
 		if f.PodsDenied {
 			got = append(got, f.Rule)
 		}
@@ -131,7 +131,7 @@ func TestEvaluateWorkloadUpdates(t *testing.T) {
 		"to none":            {workload(template(bad)), workload(), ""},
 	} {
 		var modes []string
-		for _, s := range said(must(p.EvaluateWorkload(update, test.w, test.old, nil))) {
+		for _, s := range said(must(Workloads.Evaluate(p, update, test.w, test.old, nil))) {
 			mode, _, _ := strings.Cut(s, " tags/")
 			modes = append(modes, mode)
 		}
@@ -157,7 +157,7 @@ func TestEvaluateWorkloadOwners(t *testing.T) {
 		a := createWorkload
 		a.User, w.Owner = test.user, test.owner
 		var modes []string
-		for _, f := range must(p.EvaluateWorkload(a, w, nil, nil)) {
+		for _, f := range must(Workloads.Evaluate(p, a, w, nil, nil)) {
 			modes = append(modes, f.Mode.String())
 		}
 		if got := strings.Join(modes, " "); got != test.want {
@@ -170,13 +170,13 @@ func TestExplainWorkload(t *testing.T) {
 	p := mustLoad(t, workloadsPolicy)
 	legacy := template("ghcr.io/a/b:latest")
 	legacy.Labels = map[string]string{"legacy": ""}
-	got := p.ExplainWorkload(createWorkload, workload(legacy, template("ghcr.io/a/b:latest")))
+	got := Workloads.Explain(p, createWorkload, workload(legacy, template("ghcr.io/a/b:latest")))
 	want := []RuleTrace{
 		{Rule: "no-evil", Mode: Warn, Applies: true, Why: "applies"}, {Rule: "mirrors", Mode: Enforce, Applies: true, Why: "applies", Findings: 1}, {Rule: "tags", Mode: Warn, Applies: true, Why: "applies", Findings: 2},
 		{Rule: "watched", Mode: Audit, Applies: true, Why: "applies"},
 	}
 	equal(t, want, got)
-	for _, trace := range p.ExplainWorkload(createWorkload, workload()) {
+	for _, trace := range Workloads.Explain(p, createWorkload, workload()) {
 		if trace.Applies || trace.Why != "not evaluated: it has no template with an image that can be evaluated" {
 			t.Errorf("%+v", trace)
 		}
@@ -204,7 +204,7 @@ func TestExplainOwnedWorkload(t *testing.T) {
 	} {
 		a := createWorkload
 		a.User = user
-		if diff := cmp.Diff(want, p.ExplainWorkload(a, w)); diff != "" {
+		if diff := cmp.Diff(want, Workloads.Explain(p, a, w)); diff != "" {
 			t.Errorf("written by %s: -want +got:\n%s", user, diff)
 		}
 	}
@@ -217,7 +217,7 @@ func TestEvaluateWorkloadEffort(t *testing.T) {
 	for range 5000 {
 		w.Templates = append(w.Templates, template("m.example/hub/"+strings.Repeat("a/", 400)+"a:1", "quay.io/b"))
 	}
-	if _, err := p.EvaluateWorkload(createWorkload, &w, &w, nil); err == nil {
+	if _, err := Workloads.Evaluate(p, createWorkload, &w, &w, nil); err == nil {
 		t.Error("no error")
 	}
 }
@@ -243,13 +243,13 @@ exceptions:
 		{"2027-02-01T00:00:00Z", calm, calm, "audit"},
 	} {
 		update.Now = must(time.Parse(time.RFC3339, test.now))
-		got := must(p.EvaluateWorkload(update, workload(test.w), workload(test.old), nil))
+		got := must(Workloads.Evaluate(p, update, workload(test.w), workload(test.old), nil))
 		if len(got) != 1 || got[0].ModeWord() != test.want {
 			t.Errorf("%s: %v, want %s", test.now, got, test.want)
 		}
 	}
 	update.Now = time.Time{}
-	traces := p.ExplainWorkload(update, workload(calm))
+	traces := Workloads.Explain(p, update, workload(calm))
 	if traces[2].Findings != 1 || traces[2].Exempt != 1 {
 		t.Errorf("%+v", traces[2])
 	}
@@ -265,7 +265,7 @@ pods:
 - {name: strict, mode: enforce, match: {set: gold}, images: {allowed: [m.example], denied: [docker.io/nice]}}
 - {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}
 `)
-	got := said(must(p.In("gold", "pods").EvaluateWorkload(createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
+	got := said(must(Workloads.Evaluate(p.In("gold", "pods"), createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
 	want := []string{`warn strict/images.allowed: spec.template.spec.containers[1].image: "evil/x:1" is not allowed; ` +
 		`allowed are m.example; its Pods will be denied`}
 	equal(t, want, got, "findings")

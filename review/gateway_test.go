@@ -80,8 +80,8 @@ func TestParseGrant(t *testing.T) {
 	got, err := Grants().Parse([]byte(`{"spec":{"from":[{"group":"g","kind":"k","namespace":"n","name":"no"},null],
 		"to":[{"group":"","kind":"Secret","name":"x"},{"kind":"Service","name":null}]}}`))
 	want := &object.Grant{
-		From: []object.GrantFrom{{Group: "g", Kind: "k", Namespace: "n"}, {}},
-		To:   []object.GrantTo{{Kind: "Secret", Name: "x"}, {Kind: "Service"}},
+		From: []object.GrantElement{{Group: "g", Kind: "k", Name: "n"}, {}},
+		To:   []object.GrantElement{{Kind: "Secret", Name: "x"}, {Kind: "Service"}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -199,11 +199,11 @@ func typedGrant(raw []byte) (*object.Grant, error) {
 	err := unmarshal(raw, &in)
 	g := &object.Grant{Meta: typedMeta(in.ObjectMeta)}
 	for _, f := range in.Spec.From {
-		from := object.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)}
+		from := object.GrantElement{Group: string(f.Group), Kind: string(f.Kind), Name: string(f.Namespace)}
 		g.From = append(g.From, from)
 	}
 	for _, to := range in.Spec.To {
-		g.To = append(g.To, object.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: optional(to.Name)})
+		g.To = append(g.To, object.GrantElement{Group: string(to.Group), Kind: string(to.Kind), Name: optional(to.Name)})
 	}
 	return g, err
 }

@@ -22,37 +22,27 @@ func readGrant(r *jsonscan.Reader, g *object.Grant) {
 			for name := range r.Fields {
 				switch string(name) {
 				case "from":
-					g.From = jsonscan.List(r, readGrantFrom)
+					g.From = jsonscan.List(r, readGrantElement("namespace"))
 				case "to":
-					g.To = jsonscan.List(r, readGrantTo)
+					g.To = jsonscan.List(r, readGrantElement("name"))
 				}
 			}
 		}
 	}
 }
 
-func readGrantFrom(r *jsonscan.Reader, f *object.GrantFrom) {
-	for name := range r.Fields {
-		switch string(name) {
-		case "group":
-			f.Group = r.String()
-		case "kind":
-			f.Kind = r.String()
-		case "namespace":
-			f.Namespace = r.String()
-		}
-	}
-}
-
-func readGrantTo(r *jsonscan.Reader, t *object.GrantTo) {
-	for name := range r.Fields {
-		switch string(name) {
-		case "group":
-			t.Group = r.String()
-		case "kind":
-			t.Kind = r.String()
-		case "name":
-			t.Name = r.String()
+// readGrantElement returns a function that reads an element. nameField is the field that is read into its name.
+func readGrantElement(nameField string) func(*jsonscan.Reader, *object.GrantElement) {
+	return func(r *jsonscan.Reader, e *object.GrantElement) {
+		for name := range r.Fields {
+			switch string(name) {
+			case "group":
+				e.Group = r.String()
+			case "kind":
+				e.Kind = r.String()
+			case nameField:
+				e.Name = r.String()
+			}
 		}
 	}
 }

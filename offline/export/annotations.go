@@ -81,14 +81,14 @@ func annotationChecks(block policy.Fields, fields ...annotationField) []check {
 	if values, ok := block["values"].([]any); ok {
 		all = append(all, check{id: "annotations.values", faults: func(s side) string {
 			return inFields(func(f annotationField) string {
-				return f.where(values, s, false, quote(f.value(s))+"+' does not match '+b")
+				return f.where(values, s, false)
 			})
 		}})
 	}
 	if values, ok := block["deniedValues"].([]any); ok {
 		all = append(all, check{id: "annotations.deniedValues", faults: func(s side) string {
 			return inFields(func(f annotationField) string {
-				return f.where(values, s, true, quote(f.value(s))+"+' matches '+b+', which is denied'")
+				return f.where(values, s, true)
 			})
 		}})
 	}
@@ -120,35 +120,65 @@ func requiredAnnotations(required []any, s side, others []annotationField) strin
 		list := when("!("+there+")", str(annotationPath(key)), str(key+"="), str(says))
 		if hasValue {
 			v := "string(" + string(s) + ".metadata.annotations[" + str(key) + "])"
-			wrong := when("!"+v+".matches("+str(whole([]string{regex}))+")", str(annotationPath(key)), str(key+"=")+"+"+v,
-				quote(v)+"+"+str(" does not match "+regex))
+			wrong := when(unmatched(v, regex), str(annotationPath(key)), str(key+"=")+"+"+v,
+				valueFault(v, str(" does not match "+regex)))
 			list = choose(there, wrong, list)
 		}
 		lists = append(lists, list)
 		for _, f := range others {
 			if hasValue {
-				lists = append(lists, f.keys(s)+".filter(k,k=="+str(key)+"&&!"+f.value(s)+".matches("+
-					str(whole([]string{regex}))+")).map(k,"+f.fault(s, quote(f.value(s))+"+"+str(" does not match "+regex))+")")
+				v := f.value(s)
+				lists = append(lists, f.keys(s)+".filter(k,k=="+str(key)+"&&"+unmatched(v, regex)+").map(k,"+
+					f.fault(s, valueFault(v, str(" does not match "+regex)))+")")
 			}
 		}
 	}
 	return "(" + sum(lists...) + ")"
 }
 
-// where returns a fault for each annotation whose key has an expression that matches its value (or does not match it,
-// if want is false). In why, b is the first such expression.
-func (f annotationField) where(values []any, s side, want bool, why string) string {
-	first := "''"
+// where returns a fault for each annotation whose key has an expression that matches its value, if denied, or does not
+// match it. b is the first such expression.
+func (f annotationField) where(values []any, s side, denied bool) string {
+	first, value := "''", f.value(s)
 	for _, v := range slices.Backward(values) {
 		fields, _ := v.(policy.Fields)
 		key, _ := fields["key"].(string)
 		regex, _ := fields["value"].(string)
-		matches := f.value(s) + ".matches(" + str(whole([]string{regex})) + ")"
-		if !want {
-			matches = "!" + matches
+		fails := unmatched(value, regex)
+		if denied {
+			fails = "(" + tooLong(value) + "||" + matchesWhole(value, regex) + ")"
 		}
-		first = "(" + allOf(globs(lowered(key), "k.lowerAscii()"), matches) + ")?" + str(regex) + ":" + first
+		of := globs(lowered(key), "k.lowerAscii()")
+		if strings.Contains(key, "*") {
+			of = allOf(of, "k!="+str(policy.LastApplied))
+		}
+		first = "(" + allOf(of, fails) + ")?" + str(regex) + ":" + first
+	}
+	says := "' does not match '+b"
+	if denied {
+		says = "' matches '+b+', which is denied'"
 	}
 	return f.keys(s) + ".map(k,{'k':k,'b':" + first + "}).filter(x,x.b!='').map(x," +
-		bind("k", "x.k", bind("b", "x.b", f.fault(s, why))) + ")"
+		bind("k", "x.k", bind("b", "x.b", f.fault(s, valueFault(value, says)))) + ")"
 }
+
+// matchesWhole returns a condition that a regular expression matches a whole value.
+func matchesWhole(value, regex string) string {
+	return value + ".matches(" + str(whole([]string{regex})) + ")"
+}
+
+// tooLong returns a condition that a value is too long for a regular expression.
+func tooLong(value string) string { return "size(" + value + ")>" + number(policy.MaxRegexValue) }
+
+// unmatched returns a condition that a regular expression does not match a whole value, or that the value is too long.
+func unmatched(value, regex string) string {
+	return "(" + tooLong(value) + "||!" + matchesWhole(value, regex) + ")"
+}
+
+// valueFault returns the sentence about a value. end is an expression for its end, unless the value is too long.
+func valueFault(value, end string) string {
+	return quote(value) + "+" + choose(tooLong(value), str(saysTooLong), end)
+}
+
+// saysTooLong is the end of the sentence about a value that is too long for a regular expression.
+const saysTooLong = " is too long: more than 1,024 characters, the limit for regular expressions"

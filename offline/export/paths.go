@@ -56,9 +56,9 @@ func pathChecks(paths policy.Fields, allRegex func(side) string, literal string)
 	if patterns := texts(paths["deniedPatterns"]); len(patterns) > 0 {
 		by := "''"
 		for _, pattern := range slices.Backward(patterns) {
-			by = "p.path.matches(" + str(whole([]string{pattern})) + ")?" +
-				str(" matches "+pattern+", which is denied") + ":" + by
+			by = matchesWhole("p.path", pattern) + "?" + str(" matches "+pattern+", which is denied") + ":" + by
 		}
+		by = choose(tooLong("p.path"), str(saysTooLong), by)
 		all = append(all, check{id: "paths.deniedPatterns", known: hostKnown, faults: func(s side) string {
 			return pathsWith("variables.paths"+s.suffix(), by)
 		}})

@@ -246,14 +246,14 @@ func (e *Export) Differences(p *Object) []string {
 		wanted = found.Object
 	}
 	var names []string
-	for _, name := range []string{
-		"spec.paramKind", "spec.matchConstraints.resourceRules", "spec.matchConditions", "spec.variables",
-		"spec.validations", "spec.mutations", "spec.reinvocationPolicy",
+	for _, field := range [][]string{
+		{"spec", "paramKind"}, {"spec", "matchConstraints", "resourceRules"}, {"spec", "matchConditions"},
+		{"spec", "variables"}, {"spec", "validations"}, {"spec", "mutations"}, {"spec", "reinvocationPolicy"},
 	} {
-		is, _, _ := unstructured.NestedFieldNoCopy(p.Object, strings.Split(name, ".")...)
-		want, _, _ := unstructured.NestedFieldNoCopy(wanted, strings.Split(name, ".")...)
+		is, _, _ := unstructured.NestedFieldNoCopy(p.Object, field...)
+		want, _, _ := unstructured.NestedFieldNoCopy(wanted, field...)
 		if !equal(is, want) {
-			names = append(names, name)
+			names = append(names, strings.Join(field, "."))
 		}
 	}
 	return names

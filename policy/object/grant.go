@@ -4,16 +4,11 @@ package object
 // element of To in the namespace of the ReferenceGrant.
 type Grant struct {
 	Meta
-	From []GrantFrom
-	To   []GrantTo
+	From, To []GrantElement
 }
 
-// GrantFrom is one element of spec.from: the objects of a kind in a namespace.
-type GrantFrom struct {
-	Group, Kind, Namespace string
-}
-
-// GrantTo is one element of spec.to: one object of a kind, or all objects of the kind if Name is empty.
-type GrantTo struct {
+// GrantElement is one element of spec.from or spec.to. In spec.from, Name is a namespace, and the element represents the
+// objects of a kind in it. In spec.to, the element represents one object of a kind, or all of them if Name is empty.
+type GrantElement struct {
 	Group, Kind, Name string
 }

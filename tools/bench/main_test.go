@@ -100,19 +100,19 @@ func asked(t *testing.T, p *policy.Policy, r *review) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		traces = p.ExplainService(req.Attributes, req.Object)
+		traces = policy.Services.Explain(p, req.Attributes, req.Object)
 	case "/validate/ingresses":
 		req, err := decoding.Ingresses().Decode(r.body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		traces = p.ExplainIngress(req.Attributes, req.Object)
+		traces = policy.Ingresses.Explain(p, req.Attributes, req.Object)
 	case "/validate/routes":
 		req, err := decoding.Routes().Decode(r.body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		traces = p.ExplainRoute(req.Attributes, req.Object)
+		traces = policy.Routes.Explain(p, req.Attributes, req.Object)
 	}
 	for _, trace := range traces {
 		if trace.Applies {

@@ -82,7 +82,7 @@ func gatewaySpec(r *rand.Rand, spec map[string]any) {
 	if r.IntN(3) == 0 {
 		key, value := hostAnnotation(r, "Service")
 		if r.IntN(2) == 0 {
-			key, value = pick(r, "Evil.example/a", "example.com/team"), pick(r, "", "abc", "a;b", "Ü")
+			key, value = pick(r, "Evil.example/a", "example.com/team"), pick(r, "", "abc", "a;b", "Ü", long(r))
 		}
 		spec["infrastructure"] = map[string]any{"annotations": map[string]any{key: value}}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/policy"
 )
 
 // ingressPolicies returns the policies that generated Ingresses are compared with. Together, they contain every
@@ -115,8 +116,8 @@ func ingress(r *rand.Rand) map[string]any {
 	for range r.IntN(4) {
 		key := pick(r, "nginx.ingress.kubernetes.io/configuration-snippet", "example.com/team", "example.com/x",
 			"kubernetes.io/ingress.allow-http", "nginx.ingress.kubernetes.io/use-regex", "x.example/rewrite-target",
-			"nginx.org/path-regex")
-		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X")
+			"nginx.org/path-regex", policy.LastApplied)
+		annotations[key] = pick(r, "false", "true", "abc", "a;b", "X", long(r))
 	}
 	if r.IntN(3) == 0 {
 		annotations["kubernetes.io/ingress.class"] = pick(r, "internal", "public-a", "public-b", "alb", "nginx", "other")
@@ -145,7 +146,7 @@ func ingressRules(r *rand.Rand) (rules []any) {
 			path := map[string]any{"path": pick(r, "/", "/admin", "/ADMIN/x", "/x.php", "/a\"b", "/a`b", "/über",
 				"/a.min", "/[a]dmin",
 				"/x(/|$)(.*)", "/.nv", "/a\\b", "/a'b{c};#d e\tf", "/\u2028", "/x\x00\x1f\x7f\u0085\u00a0\u3000\r", "/..1", "/ü1",
-				"/"+strings.Repeat("x", 70)+";")}
+				"/"+strings.Repeat("x", 70)+";", "/"+long(r))}
 			if r.IntN(5) > 0 {
 				path["pathType"] = pick(r, "Exact", "Prefix", "ImplementationSpecific")
 			}

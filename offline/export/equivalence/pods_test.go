@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/policy"
 )
 
 // podPolicies returns the policies that generated Pods are compared with. Together, they contain every field of the
@@ -239,6 +240,11 @@ func image(r *rand.Rand) string {
 }
 
 func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
+
+// long returns a text that is almost too long for regular expressions, or a bit too long.
+func long(r *rand.Rand) string {
+	return strings.Repeat(pick(r, "x", "ü", "世"), policy.MaxRegexValue-1+r.IntN(3))
+}
 
 // A Pod with the number of images in the comment of a policy is within the API server's budget, whatever findings it
 // has.

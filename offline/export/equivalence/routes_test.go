@@ -115,7 +115,7 @@ func customMeta(r *rand.Rand, kind string) map[string]any {
 	}
 	annotations := map[string]any{}
 	for range r.IntN(3) {
-		annotations[pick(r, "evil.example/a", "example.com/team", "x")] = pick(r, "", "abc", "a;b", "Ü")
+		annotations[pick(r, "evil.example/a", "example.com/team", "x")] = pick(r, "", "abc", "a;b", "Ü", long(r))
 	}
 	for r.IntN(3) == 0 {
 		_, value := hostAnnotation(r, kind)

@@ -120,7 +120,7 @@ func serviceAnnotations(r *rand.Rand) map[string]any {
 	for range r.IntN(5) {
 		key := pick(r, "evil.example/a", "evil.example/b", "x.example/y", "example.com/team", "example.com/owner",
 			"example.com/x", "lb.example/scheme")
-		all[key] = pick(r, "", "abc", "team1", "a;b", "internal", "Ünï", "a\nb", strings.Repeat("x", 70))
+		all[key] = pick(r, "", "abc", "team1", "a;b", "internal", "Ünï", "a\nb", strings.Repeat("x", 70), long(r))
 	}
 	if r.IntN(4) == 0 {
 		all["service.beta.kubernetes.io/load-balancer-source-ranges"] = pick(r, "", " ", addressRange(r), addressRange(r)+

@@ -22,21 +22,21 @@ func deniesImages(c rule.Check[podView]) bool {
 	return false
 }
 
-// denyOriginals evaluates the original images, before they are rewritten. EvaluatePod evaluates the images that are
+// denyOriginals evaluates the original images, before they are rewritten. ForPods evaluates the images that are
 // pulled, so it does not find docker.io/evil at a mirror of docker.io. If the denied or deniedTags check of a rule in
 // mode enforce denies an original image, denyOriginals sets the outcome to Denied. The image is then not rewritten, and
-// EvaluatePod denies it. Therefore, Evergate does not have to trust a record of the original image in the Pod, which a
+// ForPods denies it. Therefore, Evergate does not have to trust a record of the original image in the Pod, which a
 // tenant could forge. It also does not have to map a mirror back to its source, because a mirror can serve several
 // sources.
 //
 // Findings of rules in mode warn or audit and exempt findings do not prevent the rewriting. denyOriginals returns these
-// findings, at most 1000, unless the rule also finds the rewritten image. EvaluatePod reports the rewritten image.
+// findings, at most 1000, unless the rule also finds the rewritten image. ForPods reports the rewritten image.
 //
 // originals are the images that outcomes rewrites or would rewrite. old is the Pod before an update, or nil.
 func (r *Rules) denyOriginals(
 	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []mirror.ImageOutcome, e *rule.Effort,
 ) ([]rule.Finding, error) {
-	found, err := rule.EvaluateUncut(r.denying, a, withImages(pod, originals), pod, old, e)
+	found, err := rule.Evaluate(r.denying, a, withImages(pod, originals), pod, old, e)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *Rules) unlessPulled(
 	if len(pulled) == 0 {
 		return nil, nil
 	}
-	all, err := rule.EvaluateUncut(r.denying, a, withImages(pod, pulled), pod, nil, e)
+	all, err := rule.Evaluate(r.denying, a, withImages(pod, pulled), pod, nil, e)
 	type key struct{ id, path string }
 	again := make(map[key]bool, len(all))
 	for i := range all {
@@ -108,7 +108,7 @@ func (r *Rules) deniedBy(img *podImage, s *rule.Subject) string {
 			continue
 		}
 		pod := &object.Pod{Meta: object.Meta{Labels: s.Labels}}
-		found, _ := rule.EvaluateUncut(q.denying, s.Attributes, withImages(pod, []podImage{*img}), pod, nil, s.Effort)
+		found, _ := rule.Evaluate(q.denying, s.Attributes, withImages(pod, []podImage{*img}), pod, nil, s.Effort)
 		for _, f := range found {
 			if f.Denies() {
 				return f.ID()

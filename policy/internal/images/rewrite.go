@@ -22,7 +22,7 @@ type Rewriting struct {
 	PullSecrets mirror.PullSecrets
 
 	// Findings are about the original images of rewritten images. Rules in mode warn or audit report them for the
-	// original image, but not for the rewritten image, so EvaluatePod does not report them. At most 1000 are kept.
+	// original image, but not for the rewritten image, so ForPods.Evaluate does not report them. At most 1000 are kept.
 	Findings []rule.Finding
 }
 

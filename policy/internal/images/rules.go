@@ -10,12 +10,12 @@ import (
 type Rules struct {
 	mirrors         *mirror.Table
 	whole           *Rules   // of the policy without rule sets; its rules decide whether images are rewritten
-	Pods, Workloads *Ruleset // for Pods, and for the Pod templates in workloads
-	denying         *Ruleset // the rules for Pods, each with only its checks that deny images by name or by tag
+	pods, workloads *ruleset // for Pods, and for the Pod templates in workloads
+	denying         *ruleset // the rules for Pods, each with only its checks that deny images by name or by tag
 }
 
-// Ruleset contains the compiled rules for Pods, or for the Pod templates in workloads.
-type Ruleset = rule.Ruleset[podView]
+// ruleset contains the compiled rules for Pods, or for the Pod templates in workloads.
+type ruleset = rule.Ruleset[podView]
 
 // Compile compiles entries, except entries that are off. It stops when isDone returns true. whole contains the rules of
 // the policy to which a rule set belongs. It is nil if the entries are not in a rule set.
@@ -26,30 +26,36 @@ func Compile(
 	if whole == nil {
 		r.whole = r
 	}
-	r.Pods = rule.CompileRules(entries, exceptions, isDone, func(e *PodsEntry) rule.Rule[podView] {
+	r.pods = rule.CompileRules(entries, exceptions, isDone, func(e *PodsEntry) rule.Rule[podView] {
 		return rule.New(e.RuleHeader, e.checks(r))
 	}, nil, nil)
-	r.Workloads = rule.CompileRules(entries, exceptions, isDone, func(e *PodsEntry) rule.Rule[podView] {
+	r.workloads = rule.CompileRules(entries, exceptions, isDone, func(e *PodsEntry) rule.Rule[podView] {
 		h := e.RuleHeader
 		h.Weaken(e.modeOfWorkloads())
 		return rule.New(h, e.checks(r))
 	}, nil, nil)
-	r.denying = r.Pods.Only(deniesImages)
+	r.denying = r.pods.Only(deniesImages)
 	return r
 }
 
-// EvaluatePod returns the findings in the images of a Pod. See policy.Policy.EvaluatePod.
-func (r *Rules) EvaluatePod(a object.Attributes, pod, old *object.Pod, e *rule.Effort) ([]rule.Finding, error) {
+// ForPods evaluates Pods.
+type ForPods struct{ *Rules }
+
+// Evaluate returns the findings in the images of a Pod as they will be pulled.
+func (r ForPods) Evaluate(a object.Attributes, pod, old *object.Pod, e *rule.Effort) ([]rule.Finding, error) {
 	if !canChangeImages(a) {
 		return nil, nil
 	}
-	return rule.Evaluate(r.Pods, a, viewPod, pod, old, e)
+	return rule.Evaluate(r.pods, a, viewPod, pod, old, e)
 }
 
-// ExplainPod returns for every rule for Pods whether it applies to the Pod.
-func (r *Rules) ExplainPod(a object.Attributes, pod *object.Pod) []rule.Trace {
+// Explain returns for every rule for Pods whether it applies to the Pod.
+func (r ForPods) Explain(a object.Attributes, pod *object.Pod) []rule.Trace {
 	if !canChangeImages(a) {
-		return r.Pods.NotEvaluated("not evaluated: the request cannot change an image")
+		return r.pods.NotEvaluated("not evaluated: the request cannot change an image")
 	}
-	return rule.Explain(r.Pods, a, viewPod, pod)
+	return rule.Explain(r.pods, a, viewPod, pod)
 }
+
+// StrictestMode returns the strictest mode of the rules for Pods.
+func (r ForPods) StrictestMode() rule.Mode { return r.pods.StrictestMode() }

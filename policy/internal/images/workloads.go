@@ -49,8 +49,15 @@ type WorkloadResult struct {
 	Rewritings []Rewriting
 }
 
-// ReviewWorkload evaluates the Pod templates in a workload. It returns the findings, and what happens to the images in
-// the Pods. See policy.Policy.EvaluateWorkload.
+// ReviewWorkload evaluates the templates in a workload as the Pods that its controller will create. It rewrites their
+// images in memory by the mirrors, and then applies the rules of pods. It returns the findings, and what happens to the
+// images. old is the workload before an update, or nil. A finding in a template of old is pre-existing in every
+// template of w. Pre-existing findings are in mode audit, because this update does not introduce them. ReviewWorkload
+// returns the error of e if e exceeds its limit or expires.
+//
+// If a controller owns the workload, only rules with workloads in mode enforce evaluate it, because users already
+// received warnings when they wrote the owner. These rules do not evaluate the workload if the user of the request is a
+// Kubernetes controller. This exception depends on the user, because tenants can write owner references.
 func (r *Rules) ReviewWorkload(a object.Attributes, w, old *object.Workload, e *rule.Effort) (WorkloadResult, error) {
 	if a.Subresource != "" {
 		return WorkloadResult{}, nil
@@ -73,7 +80,7 @@ func (r *Rules) ReviewWorkload(a object.Attributes, w, old *object.Workload, e *
 			return of
 		}
 	}
-	result.Findings, err = rule.EvaluateParts(r.Workloads, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
+	result.Findings, err = rule.EvaluateParts(r.workloads, a.Namespace, weakestMode(w), templates, templatesOfOld, e)
 	return result, err
 }
 
@@ -97,19 +104,16 @@ func (r *Rules) templateViews(
 	a object.Attributes, w *object.Workload, e *rule.Effort,
 ) ([]rule.Part[podView], []Rewriting, error) {
 	a = AttributesOfPods(a)
-	var all []rule.Part[podView]
-	rewritings := make([]Rewriting, len(w.Templates))
+	all, rewritings := make([]rule.Part[podView], len(w.Templates)), make([]Rewriting, len(w.Templates))
 	for i := range w.Templates {
-		t := &w.Templates[i]
-		s := new(rule.NewSubject(a, &t.Meta, [2]string{}, e))
-		s.Template = true
-		rw, err := r.whole.rewriteImages(a, &t.Pod, nil, s, e)
+		t, p := &w.Templates[i], &all[i]
+		p.Subject, p.Spec = rule.NewSubject(a, &t.Meta, [2]string{}, e), t.Path
+		p.Subject.Template = true
+		rw, err := r.whole.rewriteImages(a, &t.Pod, nil, &p.Subject, e)
 		if err != nil {
 			return nil, nil, err
 		}
-		rewritings[i] = rw
-		pod := podView{Pod: &t.Pod, outcome: rw.Images}
-		all = append(all, rule.NewPart(pod, s, t.Path))
+		p.View, rewritings[i] = podView{Pod: &t.Pod, outcome: rw.Images}, rw
 	}
 	return all, rewritings, nil
 }
@@ -170,9 +174,21 @@ func (r *Rules) RewriteTemplates(a object.Attributes, w *object.Workload) ([]Tem
 	return all, nil
 }
 
-// ExplainWorkload returns, for every rule of pods, whether it applies to at least one template of the workload.
-func (r *Rules) ExplainWorkload(a object.Attributes, w *object.Workload) []rule.Trace {
-	rules := r.Workloads
+// ForWorkloads evaluates the templates in workloads.
+type ForWorkloads struct{ *Rules }
+
+// Evaluate returns the findings of ReviewWorkload.
+func (r ForWorkloads) Evaluate(a object.Attributes, w, old *object.Workload, e *rule.Effort) ([]rule.Finding, error) {
+	result, err := r.ReviewWorkload(a, w, old, e)
+	return result.Findings, err
+}
+
+// StrictestMode returns the strictest mode of the rules for workloads.
+func (r ForWorkloads) StrictestMode() rule.Mode { return r.workloads.StrictestMode() }
+
+// Explain returns, for every rule of pods, whether it applies to at least one template of the workload.
+func (r ForWorkloads) Explain(a object.Attributes, w *object.Workload) []rule.Trace {
+	rules := r.workloads
 	templates, _, err := r.templateViews(a, w, new(rule.Effort))
 	if err != nil || len(templates) == 0 {
 		return rules.NotEvaluated("not evaluated: it has no template with an image that can be evaluated")

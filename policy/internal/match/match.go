@@ -18,7 +18,6 @@
 //	place.go          registries, paths and wildcards in policies
 //	image.go          image patterns and sets of them
 //	regex.go          regular expressions that match a whole value
-//	automaton.go      deterministic automata for regular expressions
 //
 // The documentation of a set describes how many steps a look-up takes. The number does not depend on the number of
 // patterns. A step takes about as long as comparing a short value with one pattern: 20 to 40 ns. This package does not

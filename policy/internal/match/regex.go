@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/evergate/evergate/internal/text"
 )
@@ -16,10 +17,9 @@ import (
 // differ, and a dot also matches newlines. To find text inside a value, users write .*something.*
 type Regex struct {
 	source  string
-	literal string         // a prefix of every value that x matches; may be empty
-	fast    *automaton     // nil if it would be too large
-	re      *regexp.Regexp // nil if fast is set
-	size    int            // approximate number of instructions of the program
+	literal string // a prefix of every value that the expression matches; may be empty
+	re      *regexp.Regexp
+	size    int // approximate number of instructions of the program
 }
 
 // UnmarshalText compiles a regular expression of at most MaxRegexSteps. It returns an error for characters that do not
@@ -44,49 +44,61 @@ func (x *Regex) UnmarshalText(b []byte) error {
 		return fmt.Errorf("a regular expression of %s steps: it has at most %s; "+
 			"a repetition such as .{1000} is a thousand", text.Thousands(steps), text.Thousands(MaxRegexSteps))
 	}
-	*x = Regex{source: source, literal: literalPrefix(tree), size: steps}
-	if tree, err = parseRegex(`(?s:` + source + `)`); err != nil {
-		return err
-	}
-	if x.fast = newAutomaton(tree, steps); x.fast != nil {
-		return nil
-	}
-	if x.re, err = regexp.Compile(`\A(?s:` + source + `)\z`); err != nil {
+	re, err := regexp.Compile(`\A(?s:` + source + `)\z`)
+	if err != nil {
 		return notRegex(err)
 	}
+	*x = Regex{source, literalPrefix(tree), re, steps}
 	return nil
 }
 
-// Steps returns how many steps it takes to compare x with a value. An automaton takes one step for automatonBytes
-// bytes. Without an automaton, each byte takes one step, and another step for every regexSize instructions of the
-// program, because all of its threads may be active at the same time.
+// MaxRegexValue is the maximum number of characters of a value that a regular expression is compared with. No longer
+// value passes, so a value of a tenant cannot cost more than a comparison of this length. Values that controllers read
+// are shorter. CEL counts characters too.
+const MaxRegexValue = 1024
+
+func isTooLong(value string) bool {
+	return len(value) > maxRegexBytes || len(value) > MaxRegexValue && utf8.RuneCountInString(value) > MaxRegexValue
+}
+
+const (
+	// maxRegexBytes is the maximum number of bytes in MaxRegexValue characters.
+	maxRegexBytes = utf8.UTFMax * MaxRegexValue
+	// countedBytes is the number of bytes in which one step counts the characters.
+	countedBytes = 32
+	// regexSize is the number of instructions of a program that one step executes, which take at most 70 ns.
+	regexSize = 10
+)
+
+// Steps returns how many steps it takes to compare x with a value. Each byte takes one step, and another step for every
+// regexSize instructions of the program, because all of its threads may be active at the same time.
 func (x *Regex) Steps(value string) int {
 	switch {
+	case isTooLong(value):
+		return 1 + min(len(value), maxRegexBytes)/countedBytes
 	case !strings.HasPrefix(value, x.literal):
 		return 1
-	case x.fast != nil:
-		return 1 + len(value)/automatonBytes
 	}
 	return 1 + len(value) + len(value)*x.size/regexSize
 }
 
-// regexSize is the number of instructions of a program that one step executes. It is an average over texts in which no
-// thread ends early.
-const regexSize = 20
+// Passes reports whether a value passes. It must match x, or must not match x if x is denied. No value that is longer
+// than MaxRegexValue passes.
+func (x *Regex) Passes(value string, denied bool) bool {
+	return !isTooLong(value) && x.re.MatchString(value) != denied
+}
 
-// automatonBytes is the number of bytes that an automaton reads in one step. The API server accepts 256 KiB for all
-// annotations of an object. Ten expressions on 256 KiB take two thirds of the steps that an object may take.
-const automatonBytes = 4
-
-// Match reports whether x matches the whole of s.
-func (x *Regex) Match(s string) bool {
+// Reason returns the sentence about a value that does not pass.
+func (x *Regex) Reason(value string, denied bool) string {
 	switch {
-	case !strings.HasPrefix(s, x.literal):
-		return false
-	case x.fast != nil:
-		return x.fast.match(s)
+	case isTooLong(value):
+		return text.Quote(value) + " is too long: more than " + text.Thousands(MaxRegexValue) +
+			" characters, the limit for regular expressions"
+	case denied:
+		return text.Quote(value) + " matches " + x.source + ", which is denied"
+	default:
+		return text.Quote(value) + " does not match " + x.source
 	}
-	return x.re.MatchString(s)
 }
 
 // Prefix returns a prefix of every value that x matches, or an empty string if no prefix is known.

@@ -7,7 +7,7 @@
 //	selector.go  match and exclude of an entry; selector_labels.go, their labels; selector_dimensions.go, the fields of
 //	             match and exclude that each kind has; set_name.go, match.set
 //	until.go     the end of an entry or of an exclude
-//	evaluate.go  rules and checks, and their evaluation; parts.go, the evaluation of the parts of an object
+//	evaluate.go  rules and checks, and their evaluation in an object or in its parts
 //	index.go     the rules that can match a namespace
 //	finding.go   findings, and the ratchet: only introduced findings deny an update
 //	exceptions.go  the exceptions block; exemptions.go, the exemption of findings; pattern.go, the pattern of rules

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
@@ -195,6 +196,16 @@ func (d *Denial) UnmarshalText(b []byte) error {
 		return fmt.Errorf("%s is not known here: write deny, or leave the field out to allow it", text.Quote(b))
 	}
 	*d = true
+	return nil
+}
+
+// ReadWord sets *to to b, which must be one of the words. what ends the error for any other text: a type of Service.
+func ReadWord[S ~string](to *S, b []byte, what string, words ...S) error {
+	if last := len(words) - 1; !slices.Contains(words, S(b)) {
+		first := strings.Join(text.Plain(words[:last]), ", ")
+		return fmt.Errorf("%s is not %s: write %s or %s", text.Quote(b), what, first, words[last])
+	}
+	*to = S(b)
 	return nil
 }
 

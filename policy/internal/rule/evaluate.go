@@ -1,12 +1,47 @@
 package rule
 
-import "github.com/evergate/evergate/policy/object"
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/policy/object"
+)
 
 // Check is one check of a rule. The doc comment of its type is its specification: the fields that it reads and what
 // passes.
 type Check[T any] interface {
 	// Find reports the fields and values of obj that do not pass.
 	Find(obj *T, r *Recorder)
+}
+
+// When returns c if the field of its check is set in the entry, and nil otherwise.
+func When[B ~bool, T any](isSet B, c Check[T]) Check[T] {
+	if isSet {
+		return c
+	}
+	return nil
+}
+
+// Checks returns the checks without nil.
+func Checks[T any](all ...Check[T]) []Check[T] {
+	return slices.DeleteFunc(all, func(c Check[T]) bool { return c == nil })
+}
+
+// ChecksOf returns the checks of a block. It returns no checks if the block is absent.
+func ChecksOf[B, T any](block *B, checks func(*B) []Check[T]) []Check[T] {
+	if block == nil {
+		return nil
+	}
+	return checks(block)
+}
+
+// RejectNone returns an error for an entry or a block that does not check anything, because it would look like
+// protection. fields are the fields that check something.
+func RejectNone[T any](checks []Check[T], fields string) error {
+	if len(checks) > 0 {
+		return nil
+	}
+	return ErrNoCheck(fields)
 }
 
 // Rule is a compiled entry of a block that contains rules for objects.
@@ -24,9 +59,9 @@ type Recorder struct {
 	Subject *Subject // the object and the user of the request, as selectors see them
 	// done ends the loops of checks, because the evaluation has ended.
 	done bool
-	// collect is called for each finding. It returns the finding for the check to fill in its path and reason, or nil if
-	// the sentence is not needed.
-	collect func(id Identity) *Finding
+	// TryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence
+	// is not needed.
+	TryAdd func(id Identity) *Finding
 	// exempts reports whether an exception silences a finding. In the object before an update, an exception that applies
 	// to either object silences it. exempts is nil if the policy has no exceptions.
 	exempts func(id Identity) bool
@@ -35,13 +70,9 @@ type Recorder struct {
 // Spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
 func (r *Recorder) Spend(n int) bool { return !r.done && r.effort.spend(n) }
 
-// TryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence is
-// not needed.
-func (r *Recorder) TryAdd(id Identity) *Finding { return r.collect(id) }
-
 // Add is like TryAdd, for a finding whose sentence costs little to format.
 func (r *Recorder) Add(id Identity, path, reason string) {
-	if f := r.collect(id); f != nil {
+	if f := r.TryAdd(id); f != nil {
 		f.Path, f.Reason = path, reason
 	}
 }
@@ -59,128 +90,174 @@ type ViewOf[T any] interface {
 	Classes() [2]string
 }
 
-// evaluation is the evaluation of one object by the rules of its kind.
+// Part is an object, or a part of an object that rules evaluate like an object of their kind. An example is a Pod
+// template in a workload.
+type Part[T any] struct {
+	View    T
+	Subject Subject
+	Spec    string // the path of a part that corresponds to spec in an object of the kind; empty for an object
+
+	exempt  exemptions
+	applies bool // the rule that is running applies to the part
+}
+
+// see makes p the only part of an object.
+func see[O, T any, P ViewOf[T]](p *Part[T], view func(*O) T, obj *O, a object.Attributes, e *Effort) {
+	p.View = view(obj)
+	p.Subject = NewSubject(a, P(&p.View).Metadata(), P(&p.View).Classes(), e)
+}
+
+// evaluation is the evaluation of the parts of one object by the rules of their kind.
 type evaluation[T any] struct {
 	Recorder
-	obj      T
+	rules    *Ruleset[T]
+	parts    []Part[T]
+	object   [1]Part[T] // the parts of an object that is evaluated as a whole
 	old      *before[T] // nil if there is no old object
 	findings findings
-	exempt   exemptions
 
-	// The rule and the check that are running.
-	at    int // index of the rule in its ruleset
-	rule  *Rule[T]
-	check Check[T]
-
+	// The rule and the check that are running, and the part on which they run.
+	at          int // index of the rule
+	rule        *Rule[T]
+	check       Check[T]
+	part        *Part[T]
 	ledgerReady bool // the ledger of old contains the findings of check
 }
 
 // before is the object that an update replaces.
 type before[T any] struct {
 	Recorder
-	obj     T
-	subject Subject
-	ledger  ledger // the findings of a check in obj
-	exempt  exemptions
-	rule    *Header // the rule that is running
+	parts  []Part[T]
+	read   func() []Part[T] // returns parts on first use, because most updates do not have findings; nil if they are set
+	part   *Part[T]         // the part on which the check is running
+	rule   *Header
+	ledger ledger // the findings of a check in all parts
 }
 
-// Evaluate evaluates obj, in the view that see returns, against every rule that applies to it. If old is not nil, obj
+// Evaluate evaluates obj, in the view that view returns, against every rule that applies to it. If old is not nil, obj
 // replaces it in an update. A finding that old has too is then marked as pre-existing, unless an exemption silences it
 // in old and does not silence it in obj. An error means that the evaluation did not finish. See Effort for the errors.
 func Evaluate[O, T any, P ViewOf[T]](
-	s *Ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
+	s *Ruleset[T], a object.Attributes, view func(*O) T, obj, old *O, e *Effort,
 ) ([]Finding, error) {
-	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
-	return all.list(), err
-}
-
-// EvaluateUncut is like evaluate, without the note in the last finding that reports omitted findings.
-func EvaluateUncut[O, T any, P ViewOf[T]](
-	s *Ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
-) ([]Finding, error) {
-	all, err := evaluateAll[O, T, P](s, a, see, obj, old, e)
-	return all.sorted(), err
-}
-
-// evaluateAll is like evaluate, but returns the findings in the order in which they were collected.
-func evaluateAll[O, T any, P ViewOf[T]](
-	s *Ruleset[T], a object.Attributes, see func(*O) T, obj, old *O, e *Effort,
-) (findings, error) {
+	candidates := s.index.candidates(a.Namespace)
+	if len(candidates) == 0 {
+		return nil, nil
+	}
 	if e == nil {
 		e = new(Effort)
 	}
-	candidates := s.index.candidates(a.Namespace)
-	if len(candidates) == 0 {
-		return findings{}, nil
-	}
-	j := evaluation[T]{Recorder: Recorder{effort: e}, obj: see(obj)}
-	sub := subjectOf[T, P](a, &j.obj, e)
-	j.collect, j.Subject = j.keep, &sub
-	j.exempt = exemptions{exceptions: s.exceptions, subject: &sub}
+	j := evaluation[T]{Recorder: Recorder{effort: e}, rules: s}
+	j.parts = j.object[:]
+	see[O, T, P](&j.object[0], view, obj, a, e)
+	j.Subject = &j.object[0].Subject
+	var was *T
 	if old != nil {
-		j.old = &before[T]{obj: see(old)}
-		j.old.subject = subjectOf[T, P](a, &j.old.obj, e)
-		j.old.exempt = exemptions{exceptions: s.exceptions, subject: &j.old.subject}
-		j.old.Recorder = Recorder{effort: e, collect: j.old.record, Subject: &j.old.subject}
+		j.old = &before[T]{Recorder: Recorder{effort: e}, parts: make([]Part[T], 1)}
+		see[O, T, P](&j.old.parts[0], view, old, a, e)
+		was = &j.old.parts[0].View
 	}
+	if s.prepare != nil {
+		s.prepare(&j.Recorder, &j.object[0].View, was)
+	}
+	return j.run(candidates, Audit)
+}
+
+// EvaluateParts evaluates the parts of an object together, by the rules whose mode is weakest or stricter. old is nil
+// if no object existed before. Otherwise, it returns the parts of that object. A finding in a part of the old object is
+// pre-existing in every part, and in mode audit, because the update does not introduce it.
+func EvaluateParts[T any](
+	s *Ruleset[T], namespace string, weakest Mode, parts []Part[T], old func() []Part[T], e *Effort,
+) ([]Finding, error) {
+	candidates := s.index.candidates(namespace)
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	j := evaluation[T]{Recorder: Recorder{effort: e}, rules: s, parts: parts}
+	if old != nil {
+		j.old = &before[T]{Recorder: Recorder{effort: e}, read: old}
+	}
+	return j.run(candidates, weakest)
+}
+
+// run evaluates the parts by the candidates whose mode is weakest or stricter.
+func (j *evaluation[T]) run(candidates []int, weakest Mode) ([]Finding, error) {
+	s, old := j.rules, j.old
+	j.TryAdd = j.keep
+	s.setExemptions(j.parts)
 	if s.exceptions != nil {
-		j.nameExempt()
+		j.exempts = func(id Identity) bool { return j.part.exempt.find(&j.rule.Header, &id) != nil }
 	}
-	s.prepareViews(a, &j.obj, &j.Recorder, j.old)
-	for mode := s.strictest; mode > Off && !j.done; mode-- {
+	if old != nil {
+		old.TryAdd = old.record
+		s.setExemptions(old.parts)
+		if s.exceptions != nil {
+			old.exempts = func(id Identity) bool { return old.part.exempt.find(old.rule, &id) != nil || j.exempts(id) }
+		}
+	}
+	for mode := s.strictest; mode >= weakest && !j.done; mode-- {
 		for _, i := range candidates {
-			if rule := &s.rules[i]; rule.Mode == mode && j.Spend(1) && rule.appliesTo(&sub) {
-				j.run(i, rule)
+			if rule := &s.rules[i]; rule.Mode == mode {
+				j.runRule(i, rule)
 			}
 		}
 	}
-	return j.findings, e.err
+	return j.findings.list(s.uncut), j.effort.err
 }
 
-// subjectOf returns the subject of an object.
-func subjectOf[T any, P ViewOf[T]](a object.Attributes, obj P, e *Effort) Subject {
-	return NewSubject(a, obj.Metadata(), obj.Classes(), e)
-}
-
-// prepareViews calls prepare for an object and the object before an update, if there is one.
-func (s *Ruleset[T]) prepareViews(a object.Attributes, obj *T, r *Recorder, old *before[T]) {
-	switch {
-	case s.prepare == nil:
-	case old == nil:
-		s.prepare(a, obj, r, nil, nil)
-	default:
-		s.prepare(a, obj, r, &old.obj, &old.Recorder)
+// setExemptions sets the exemptions of parts.
+func (s *Ruleset[T]) setExemptions(parts []Part[T]) {
+	for i := range parts {
+		parts[i].exempt = exemptions{exceptions: s.exceptions, subject: &parts[i].Subject}
 	}
 }
 
-// nameExempt sets exempts. Only policies with exceptions need it.
-func (j *evaluation[T]) nameExempt() {
-	j.exempts = func(id Identity) bool { return j.exempt.find(&j.rule.Header, &id) != nil }
-	if old := j.old; old != nil {
-		old.exempts = func(id Identity) bool { return old.exempt.find(old.rule, &id) != nil || j.exempts(id) }
-	}
-}
-
-// run runs all checks of a rule on the object.
-func (j *evaluation[T]) run(at int, rule *Rule[T]) {
+// runRule runs all checks of a rule on the parts that it applies to.
+func (j *evaluation[T]) runRule(at int, rule *Rule[T]) {
 	j.at, j.rule = at, rule
+	for i := range j.parts {
+		p := &j.parts[i]
+		p.applies = j.Spend(1) && rule.appliesTo(&p.Subject)
+	}
 	for _, c := range rule.checks {
-		if !j.Spend(1) {
-			return
-		}
 		j.check, j.ledgerReady = c, false
-		c.Find(&j.obj, &j.Recorder)
+		for i := range j.parts {
+			p := &j.parts[i]
+			if !p.applies || !j.Spend(1) {
+				continue
+			}
+			first := len(j.findings.kept)
+			j.part, j.Subject = p, &p.Subject
+			c.Find(&p.View, &j.Recorder)
+			for k := first; k < len(j.findings.kept) && p.Spec != ""; k++ {
+				j.findings.kept[k].complete(p.Spec, &rule.Header)
+			}
+		}
 	}
 }
 
-// keep adds a finding of the object.
+// podsDenied is the end of the message of a finding in a template, if the rule will deny the Pods.
+const podsDenied = "; its Pods will be denied"
+
+// complete converts a finding about an object of the kind to a finding about a part at spec.
+func (f *keptFinding) complete(spec string, h *Header) {
+	f.Path = spec + strings.TrimPrefix(f.Path, "spec")
+	if h.deniesPods && f.Exempt == nil {
+		f.Reason += podsDenied
+		f.PodsDenied = !f.Existed && !f.Denies()
+	}
+}
+
+// keep adds a finding.
 func (j *evaluation[T]) keep(id Identity) *Finding {
 	h := &j.rule.RuleHeader
-	exempt := j.exempt.find(&h.Header, &id)
+	exempt := j.part.exempt.find(&h.Header, &id)
 	f := j.findings.tryAdd(j.at, id, exempt == nil && j.old != nil && j.findInOld(id), exempt)
 	if f != nil {
 		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.Check, h.Mode, string(h.Message)
+		if f.Existed && j.part.Spec != "" {
+			f.Mode = Audit
+		}
 	}
 	j.done = j.findings.full()
 	return f
@@ -189,22 +266,31 @@ func (j *evaluation[T]) keep(id Identity) *Finding {
 // findInOld looks up a finding in the object before the update. The check runs on that object on first use, because
 // most updates have no findings.
 func (j *evaluation[T]) findInOld(id Identity) bool {
+	old := j.old
 	if !j.ledgerReady {
 		j.ledgerReady = true
-		j.old.ledger.clear()
-		j.old.rule = &j.rule.Header
-		if j.rule.appliesTo(&j.old.subject) {
-			j.check.Find(&j.old.obj, &j.old.Recorder)
+		old.ledger.clear()
+		old.rule = &j.rule.Header
+		if old.parts == nil {
+			old.parts = old.read()
+			j.rules.setExemptions(old.parts)
+		}
+		for i := range old.parts {
+			p := &old.parts[i]
+			if old.Spend(1) && j.rule.appliesTo(&p.Subject) {
+				old.part, old.Subject = p, &p.Subject
+				j.check.Find(&p.View, &old.Recorder)
+			}
 		}
 	}
-	return j.effort.spend(1) && j.old.ledger.find(id, j.effort)
+	return j.effort.spend(1) && old.ledger.find(id, j.effort)
 }
 
 // record adds a finding to the ledger unless an exception silences it. If an update makes the exception stop matching,
 // for example by changing a label, the update introduces the finding. A finding whose exception has expired is
 // pre-existing.
 func (b *before[T]) record(id Identity) *Finding {
-	if b.effort.spend(LedgerSteps) && b.exempt.find(b.rule, &id) == nil {
+	if b.effort.spend(LedgerSteps) && b.part.exempt.find(b.rule, &id) == nil {
 		b.ledger.add(id)
 	}
 	return nil
@@ -224,33 +310,49 @@ type Trace struct {
 }
 
 // Explain returns a trace of every rule for an object.
-func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, see func(*O) T, obj *O) []Trace {
-	seen := see(obj)
-	sub := subjectOf[T, P](a, &seen, nil)
+func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, view func(*O) T, obj *O) []Trace {
+	parts := make([]Part[T], 1)
+	see[O, T, P](&parts[0], view, obj, a, nil)
+	if s.prepare != nil {
+		s.prepare(&Recorder{effort: new(Effort), Subject: &parts[0].Subject}, &parts[0].View, nil)
+	}
+	return ExplainParts(s, parts, Audit, "")
+}
+
+// ExplainParts returns, for every rule, whether it applies to at least one of the parts. why is the trace of rules
+// whose mode is weaker than weakest, which do not evaluate the parts.
+func ExplainParts[T any](s *Ruleset[T], parts []Part[T], weakest Mode, why string) []Trace {
+	s.setExemptions(parts)
 	traces := make([]Trace, len(s.rules))
 	for i := range s.rules {
-		rule := &s.rules[i]
-		why, applies := rule.applies(&sub)
-		t := rule.trace(why.String())
-		if t.Applies = applies; applies {
-			var last Finding // its sentence is not shown
-			exempt := exemptions{exceptions: s.exceptions, subject: &sub}
-			count := func(id Identity) *Finding {
-				if t.Findings++; exempt.find(&rule.Header, &id) != nil {
-					t.Exempt++
-				}
-				return &last
-			}
-			r := Recorder{effort: new(Effort), Subject: &sub, collect: count}
-			r.exempts = func(id Identity) bool { return exempt.find(&rule.Header, &id) != nil }
-			s.prepareViews(a, &seen, &r, nil)
-			for _, c := range rule.checks {
-				c.Find(&seen, &r)
+		rule, t := &s.rules[i], &traces[i]
+		*t = rule.trace(why)
+		for k := 0; k < len(parts) && rule.Mode >= weakest; k++ {
+			if why, applies := rule.applies(&parts[k].Subject); applies {
+				t.Applies, t.Why = true, why.String()
+				countFindings(t, rule, &parts[k])
+			} else if !t.Applies {
+				t.Why = why.String()
 			}
 		}
-		traces[i] = t
 	}
 	return traces
+}
+
+// countFindings adds the findings of a rule in a part to the trace.
+func countFindings[T any](t *Trace, rule *Rule[T], p *Part[T]) {
+	var last Finding // its sentence is not shown
+	r := Recorder{effort: new(Effort), Subject: &p.Subject}
+	r.exempts = func(id Identity) bool { return p.exempt.find(&rule.Header, &id) != nil }
+	r.TryAdd = func(id Identity) *Finding {
+		if t.Findings++; r.exempts(id) {
+			t.Exempt++
+		}
+		return &last
+	}
+	for _, c := range rule.checks {
+		c.Find(&p.View, &r)
+	}
 }
 
 // NotEvaluated returns the traces of an object against which no rule is evaluated.

@@ -109,8 +109,9 @@ func (fs *findings) tryAdd(rule int, id Identity, existed bool, exempt *Exemptio
 	return &fs.kept[len(fs.kept)-1].Finding
 }
 
-// sorted returns the kept findings in the order of the rules.
-func (fs *findings) sorted() []Finding {
+// list returns the kept findings in the order of the rules. If the list is truncated, it adds a note to the last
+// finding, unless uncut is true.
+func (fs *findings) list(uncut bool) []Finding {
 	if len(fs.kept) == 0 {
 		return nil
 	}
@@ -119,14 +120,8 @@ func (fs *findings) sorted() []Finding {
 	for i := range fs.kept {
 		list[i] = fs.kept[i].Finding
 	}
-	return list
-}
-
-// list is like sorted. If the list is truncated, it adds a note to the last finding.
-func (fs *findings) list() []Finding {
-	list := fs.sorted()
-	if len(list) == 0 {
-		return nil
+	if uncut {
+		return list
 	}
 	last := &list[len(list)-1]
 	if more := fs.existed - MaxFindings; more > 0 {

@@ -1,10 +1,6 @@
 package rule
 
-import (
-	"slices"
-
-	"github.com/evergate/evergate/policy/object"
-)
+import "slices"
 
 // Ruleset contains the rules of one kind, in the order of the policy, with an index by namespace. A platform team
 // writes one or more rules for each tenant. The cost of evaluating an object must not depend on the rules for other
@@ -15,9 +11,10 @@ type Ruleset[T any] struct {
 	strictest Mode // of the rules; Off without rules
 
 	exceptions *Exceptions // of the policy; nil without exceptions
-	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old
-	// and before are nil if there is no such object. prepare is nil if the views are complete.
-	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder)
+	// prepare completes the views of an object and of the object before an update, before the rules evaluate them. old is
+	// nil if there is no such object. prepare is nil if the views are complete.
+	prepare func(r *Recorder, obj, old *T)
+	uncut   bool // the last finding of a truncated list does not report the omitted findings
 }
 
 // StrictestMode implements rules.
@@ -27,7 +24,7 @@ func (s *Ruleset[T]) StrictestMode() Mode { return s.strictest }
 // returns true. prepare completes the views of objects, see Ruleset.
 func CompileRules[E, T any](
 	entries []E, exceptions *Exceptions, isDone func() bool, compile func(*E) Rule[T],
-	prepare func(a object.Attributes, obj *T, r *Recorder, old *T, before *Recorder), more []Rule[T],
+	prepare func(r *Recorder, obj, old *T), more []Rule[T],
 ) *Ruleset[T] {
 	var rules []Rule[T]
 	for i := range entries {
@@ -56,7 +53,8 @@ func newRuleset[T any](rules []Rule[T]) *Ruleset[T] {
 // IsEmpty reports whether there are no rules.
 func (s *Ruleset[T]) IsEmpty() bool { return len(s.rules) == 0 }
 
-// Only returns the rules with only the checks for which keep returns true, without rules that have no such check.
+// Only returns the rules with only the checks for which keep returns true, without rules that have no such check. The
+// caller combines their findings with others, so the last finding does not report omitted findings.
 func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
 	var rules []Rule[T]
 	for i := range s.rules {
@@ -71,7 +69,7 @@ func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
 		}
 	}
 	kept := newRuleset(rules)
-	kept.exceptions, kept.prepare = s.exceptions, s.prepare
+	kept.exceptions, kept.prepare, kept.uncut = s.exceptions, s.prepare, true
 	return kept
 }
 

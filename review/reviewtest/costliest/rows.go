@@ -20,6 +20,9 @@ type Row struct {
 	content func(size int, w way) raw
 }
 
+// LongValues is a content of annotations: values of the length that regular expressions are compared with.
+const LongValues = "many values of 1,024 characters"
+
 // mostElements is the maximum number of elements of an object that is evaluated. An object with more is denied without
 // evaluation, so objects with this number cost most.
 const mostElements = 10_000
@@ -134,7 +137,7 @@ func (k kind) rows() (all []Row) {
 	}
 	spec := field{objectPath + "spec", mapping}
 	return append(all, k.all(fields), k.row(spec, spec.Path, "many fields that are not read", true,
-		func(size int, w way) raw { return entries("terminationMessagePa", size, w) }))
+		func(size int, w way) raw { return entries("terminationMessagePa", "b", size, w) }))
 }
 
 // row returns the row of a content at the place of a field or of a list that contains it.
@@ -204,7 +207,13 @@ func (k kind) many(f field) (all []Row) {
 	if f.Type == mapping {
 		for _, prefix := range []string{"a", "nginx.ingress.kubernetes.io/a", "\x7f"} {
 			all = append(all, k.row(f, f.Path, "many keys "+prefix, true, func(size int, w way) raw {
-				return entries(prefix, size, w)
+				return entries(prefix, "b", size, w)
+			}))
+		}
+		if strings.HasSuffix(f.Path, ".annotations") {
+			value := strings.Repeat("axbyqaz", 147)[:1024] // see nasties
+			all = append(all, k.row(f, f.Path, LongValues, true, func(size int, w way) raw {
+				return entries("a", value, size, w)
 			}))
 		}
 	}
@@ -245,9 +254,9 @@ func list(size int, evaluated bool, of func(i int) raw) raw {
 }
 
 // entries returns a mapping of about size bytes.
-func entries(prefix string, size int, w way) raw {
+func entries(prefix, value string, size int, w way) raw {
 	return join("{}", func(_, n int) bool { return n < size }, func(i int) raw {
-		return raw(fmt.Sprintf(`"%s%d":"b"`, prefix, i+w.first()))
+		return raw(fmt.Sprintf(`"%s%d":"%s"`, prefix, i+w.first(), value))
 	})
 }
 
