@@ -11,10 +11,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func newDocsCommand() *cobra.Command {
-	return newGroup("docs", "Write documentation of the commands", newDocsManCommand())
-}
-
 func newDocsManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIRECTORY",

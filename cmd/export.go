@@ -6,10 +6,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
@@ -28,7 +30,7 @@ type exportFlags struct {
 	coverage    bool
 	unrewritten bool
 	conditions  bool
-	at          atFlag
+	at          time.Time
 }
 
 func newExportCommand() *cobra.Command {
@@ -58,7 +60,7 @@ exported, or the policy is not valid or cannot be read.`,
 		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
 			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
 			"  evergate export --target vap --coverage policy.yaml",
-		Args: filesOf("policy"),
+		Args: cli.FilesOf("policy"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -93,12 +95,12 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"print patches that disable the webhooks that the exported policies replace, and do not write policies")
 	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
 		"export from: mirrors even without the target map. Pods that no webhook has rewritten are then denied")
-	f.at.define(flags)
+	defineAt(flags, &f.at)
 }
 
 func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(f.policies) == 0 {
-		return errNoPolicy
+		return cli.ErrNoPolicy
 	}
 	var files []policy.File
 	for _, path := range f.policies {
@@ -133,7 +135,7 @@ func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 // options validates the flags and returns the options.
 func (f *exportFlags) options() (export.Options, error) {
 	o := export.Options{
-		DenyUnrewritten: f.unrewritten, Exempt: f.exempt, BreakGlass: f.breakGlass, Now: f.at.time(),
+		DenyUnrewritten: f.unrewritten, Exempt: f.exempt, BreakGlass: f.breakGlass, Now: f.at,
 	}
 	if len(f.targets) == 0 {
 		return o, errors.New("no target: add a target, for example --target vap,map")
@@ -185,8 +187,8 @@ func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
 		return err
 	}
 	if len(omissions) > 0 {
-		printError(stderr, errors.Join(omissions...))
-		return &exitError{code: exitOmitted}
+		cli.Say(stderr, errors.Join(omissions...).Error())
+		return cli.Exit(exitOmitted)
 	}
 	return nil
 }

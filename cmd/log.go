@@ -3,10 +3,8 @@ package cmd
 import (
 	"io"
 	"log/slog"
-	"os"
 
-	"golang.org/x/term"
-
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/lifecycle/settings"
 )
 
@@ -19,13 +17,8 @@ func newVerbosity(level slog.Level) *verbosity {
 
 func newLogger(w io.Writer, format settings.LogFormat, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
-	if format == "text" || format == "" && isTerminal(w) {
+	if format == "text" || format == "" && cli.IsTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, options))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/internal/schema"
 )
 
@@ -20,7 +21,7 @@ examples. Editors with yaml-language-server use it to complete and check a polic
 
 The schema does not cover rules that involve several fields, or the syntax of patterns. Use policy check for these.`,
 		Example: "  evergate policy schema > policy.schema.json",
-		Args:    noArgs("it always prints the whole schema"),
+		Args:    cli.NoArgs("it always prints the whole schema"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			text, err := schema.Policy()
 			if err == nil {

@@ -10,30 +10,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/lifecycle/settings"
-	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/offline/output"
 )
-
-// exitFound is the exit code if a command has found a problem.
-const exitFound = 1
 
 // connectService is the value of --connect that represents the address of the Service.
 const connectService = "service"
 
 // preflightFlags are the flags of evergate preflight.
 type preflightFlags struct {
-	files   []string
-	ignore  []string
+	inputFlags
 	connect string
 	timeout time.Duration
-	output  output.Flag
-	text    *textFlags
+	report  *cli.Report
 }
 
 func newPreflightCommand(env settings.Environment) *cobra.Command {
-	f := preflightFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnError)}
+	f := preflightFlags{report: cli.NewReport(env, "error", cli.Warn)}
 	c := &cobra.Command{
 		Use:   "preflight FILE...",
 		Short: "Find mistakes in an installation of Evergate that would break a cluster",
@@ -49,23 +43,20 @@ Exit codes: 0 no error was found (there may be warnings), 1 an error was found (
 bad flags, or input that cannot be read.`,
 		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
   deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
-		Args: filesOf("filename"),
+		Args: cli.FilesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVarP(&f.files, "filename", "f", nil,
-		"`file` or directory with manifests, or - (stdin); repeatable")
-	defineIgnore(flags, &f.ignore)
+	f.inputFlags.define(flags)
 	flags.StringVar(&f.connect, "connect", "",
 		"`address` from which to read the serving certificate; without a value: the address of the Service")
 	flags.Lookup("connect").NoOptDefVal = connectService
 	const likeAPIServer = 10 * time.Second
 	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "timeout for --connect")
-	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
-	f.text.define(flags)
+	f.report.Define(flags, "the report", "")
 	return c
 }
 
@@ -73,11 +64,11 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if len(f.files) == 0 {
 		return errors.New(noManifests)
 	}
-	ignore, err := parseIgnore(f.ignore)
+	manifests, err := f.inputFlags.read(stdin)
 	if err != nil {
 		return err
 	}
-	inv, err := deploy.Read(offline.ReadIgnoring(f.files, stdin, ignore))
+	inv, err := deploy.Read(manifests)
 	if err != nil {
 		return err
 	}
@@ -89,11 +80,11 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	if err := f.write(stdout, report); err != nil {
+	if err := f.report.Write(stdout, "preflight", report); err != nil {
 		return err
 	}
-	if report.Summary.Errors > 0 || f.text.failOnWarnings() && report.Summary.Warnings > 0 {
-		return &exitError{code: exitFound}
+	if report.Summary.Errors > 0 || f.report.FailOnWarnings() && report.Summary.Warnings > 0 {
+		return cli.Exit(cli.Found)
 	}
 	return nil
 }
@@ -117,24 +108,4 @@ func (f *preflightFlags) served(ctx context.Context, inv *deploy.Inventory) ([]*
 		return nil, fmt.Errorf("--connect: %w", err)
 	}
 	return chain, nil
-}
-
-func (f *preflightFlags) write(w io.Writer, r *deploy.Report) error {
-	colors := f.text.colors(w)
-	w = f.text.writer(w)
-	if format := f.output.Format(); format != output.Text {
-		about := output.Report{Command: "preflight", FailOnWarnings: f.text.failOnWarnings()}
-		return writeReport(w, format, r, about, r.Cases)
-	}
-	least := deploy.Info
-	switch {
-	case f.text.onlyFailures && f.text.failOnWarnings():
-		least = deploy.Warning
-	case f.text.onlyFailures:
-		least = deploy.Error
-	}
-	if _, err := io.WriteString(w, r.TextOf(least, colors)); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
 }

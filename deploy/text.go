@@ -6,29 +6,32 @@ import (
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 )
 
-// Text returns the report for people. Each finding has the problem, the reason why it breaks clusters, and the fix.
-func (r *Report) Text() string { return r.TextOf(Info, false) }
-
-// TextOf returns the report of Text with only the findings that are at least as severe as least, with or without
-// terminal colors.
-func (r *Report) TextOf(least Severity, colors text.Colors) string {
-	var b strings.Builder
-	written := 0
+// WriteText writes the report for people. Each finding has the problem, the reason why it breaks clusters, and the fix.
+func (r *Report) WriteText(b *output.Printer) {
+	colors, written := b.Colors, 0
+	least := Info
+	switch {
+	case b.OnlyFailures && b.FailOnWarnings:
+		least = Warning
+	case b.OnlyFailures:
+		least = Error
+	}
 	for _, f := range r.Findings {
 		if f.Severity.rank() > least.rank() {
 			continue
 		}
 		written++
 		severity := f.Severity.colored(colors, fmt.Sprintf("%-7s", f.Severity))
-		fmt.Fprintf(&b, "%s  %s  %s", severity, f.ID, printable(f.Object))
+		fmt.Fprintf(b, "%s  %s  %s", severity, f.ID, printable(f.Object))
 		if f.Source != "" {
-			fmt.Fprintf(&b, " (%s)", f.Source)
+			fmt.Fprintf(b, " (%s)", f.Source)
 		}
-		fmt.Fprintf(&b, "\n         %s\n", printable(f.Message))
+		fmt.Fprintf(b, "\n         %s\n", printable(f.Message))
 		if f.Severity != Info {
-			fmt.Fprintf(&b, "         why:  %s\n         fix: %s\n", f.Why, f.Fix)
+			fmt.Fprintf(b, "         why:  %s\n         fix: %s\n", f.Why, f.Fix)
 		}
 	}
 	if written > 0 {
@@ -40,7 +43,6 @@ func (r *Report) TextOf(least Severity, colors text.Colors) string {
 		}
 	}
 	b.WriteString(r.Summary.text() + "\n")
-	return b.String()
 }
 
 // colored formats a text in the color of a severity.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 )
 
 func TestText(t *testing.T) {
@@ -35,7 +36,9 @@ info     a  Namespace x
 skipped: 1 file: README.md (no manifest)
 2 objects, %d checks: 1 error, 1 warning, 1 info
 `, len(checks()))
-	if diff := cmp.Diff(want, r.Text()); diff != "" {
+	var p output.Printer
+	r.WriteText(&p)
+	if diff := cmp.Diff(want, p.String()); diff != "" {
 		t.Error(diff)
 	}
 }

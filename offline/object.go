@@ -181,10 +181,10 @@ func isKustomization(file string) bool {
 }
 
 // String returns the object's name in the form that kubectl users know: Deployment team-a/web.
-func (o Object) String() string { return reference(o.Kind, o.Namespace, o.Name) }
+func (o Object) String() string { return Reference(o.Kind, o.Namespace, o.Name) }
 
-// reference returns the name of an object. namespace and name may be empty.
-func reference(kind, namespace, name string) string {
+// Reference returns the name of an object. namespace and name may be empty.
+func Reference(kind, namespace, name string) string {
 	switch {
 	case name == "" && namespace == "":
 		return text.Name(kind)

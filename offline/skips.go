@@ -52,8 +52,9 @@ func (s SkippedFiles) String() string {
 	return text.Count(s.Count, "file") + ": " + text.AndMore(first, s.Count-len(first)) + " (" + s.Why + ")"
 }
 
-// SkipLines returns the lines of a text report about skipped objects and files: one line for each reason.
-func SkipLines(objects []Skipped, files []SkippedFiles) []string {
+// SkipLines returns the lines of a text report about skipped objects and files, one line for each reason, and about
+// resources that the API server does not serve.
+func SkipLines(objects []Skipped, files []SkippedFiles, notServed ...string) []string {
 	var lines []string
 	byReason := map[string][]Skipped{}
 	for _, o := range objects {
@@ -67,6 +68,9 @@ func SkipLines(objects []Skipped, files []SkippedFiles) []string {
 	}
 	for _, f := range files {
 		lines = append(lines, "skipped: "+f.String())
+	}
+	if len(notServed) > 0 {
+		lines = append(lines, "not served: "+text.ListUpTo(len(notServed), notServed))
 	}
 	return lines
 }

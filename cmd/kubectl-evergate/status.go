@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
@@ -21,7 +22,7 @@ import (
 )
 
 func newStatus(a *app) *cobra.Command {
-	var format output.Flag
+	var format *output.Flag
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of Evergate on one screen",
@@ -35,7 +36,7 @@ code 2 means that the replicas cannot be listed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), format.Format()) },
 	}
-	formatFlag(c, &format, "the status")
+	format = cli.DefineFormat(c.Flags(), "the status")
 	return c
 }
 
@@ -47,17 +48,12 @@ func (a *app) status(ctx context.Context, format output.Format) error {
 	s := &status{now: a.now(), namespace: c.Namespace, namespaces: -1}
 	s.collect(ctx, c)
 	s.findProblems()
-	if format == output.Text {
-		err = s.write(a.stdout)
-	} else {
-		err = output.Encode(a.stdout, format, s.report())
-	}
-	if err != nil {
-		return fmt.Errorf("write the status: %w", err)
+	if err := cli.Write(a.stdout, format, s.report(), output.Options{}); err != nil {
+		return err
 	}
 	switch {
 	case len(s.problems) > 0:
-		return &foundError{}
+		return cli.Exit(cli.Found)
 	case !s.listed:
 		return errors.New("cannot list the replicas, so the state of Evergate is unknown")
 	}

@@ -78,17 +78,23 @@ func (f *Flag) String() string { return string(f.format) }
 // Type returns the placeholder for a value in help texts.
 func (f *Flag) Type() string { return join(f.known, "|") }
 
-// Write writes value as JSON or YAML. For the other formats, it writes the result of report.
-func Write(w io.Writer, f Format, value any, report func() *Report) error {
+// Write writes a report in a format. For JUnit, SARIF and GitHub, the report must be a CaseReport.
+func Write(w io.Writer, f Format, r Report, o Options) error {
+	cases := func() *findings { return &findings{o, r.(CaseReport).Cases()} }
 	switch f {
+	case Text:
+		p := Printer{Options: o}
+		r.WriteText(&p)
+		_, err := w.Write(p.Bytes())
+		return err
 	case JUnit:
-		return report().writeJUnit(w)
+		return cases().writeJUnit(w)
 	case SARIF:
-		return report().writeSARIF(w)
+		return cases().writeSARIF(w)
 	case GitHub:
-		return report().writeGitHub(w)
+		return cases().writeGitHub(w)
 	default:
-		return Encode(w, f, value)
+		return Encode(w, f, r)
 	}
 }
 
