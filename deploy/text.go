@@ -1,8 +1,8 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
@@ -58,18 +58,10 @@ func (s Severity) colored(c text.Colors, word string) string {
 }
 
 func (s *Summary) text() string {
-	var parts []string
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{s.Errors, "error"}, {s.Warnings, "warning"}, {s.Infos, "info"}} {
-		if c.n > 0 {
-			parts = append(parts, text.Count(c.n, c.what))
-		}
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "nothing found")
-	}
-	return fmt.Sprintf("%s, %s: %s", text.Count(s.Objects, "object"), text.Count(len(checks()), "check"),
-		strings.Join(parts, ", "))
+	found := output.List(
+		output.Some(s.Errors, text.Plural(s.Errors, "error")), output.Some(s.Warnings, text.Plural(s.Warnings, "warning")),
+		output.Some(s.Infos, text.Plural(s.Infos, "info")),
+	)
+	return output.Things(s.Objects, "object") + ", " + output.Things(len(checks()), "check") + ": " +
+		cmp.Or(found, "nothing found")
 }
