@@ -62,6 +62,6 @@ func (s *Summary) text() string {
 		output.Some(s.Errors, text.Plural(s.Errors, "error")), output.Some(s.Warnings, text.Plural(s.Warnings, "warning")),
 		output.Some(s.Infos, text.Plural(s.Infos, "info")),
 	)
-	return output.Things(s.Objects, "object") + ", " + output.Things(len(checks()), "check") + ": " +
+	return text.Count(s.Objects, "object") + ", " + text.Count(len(checks()), "check") + ": " +
 		cmp.Or(found, "nothing found")
 }

@@ -204,11 +204,7 @@ func qualifiedName(namespace, name string) string {
 
 // group returns the API group of the object: "" for v1, "apps" for apps/v1.
 func (o Object) group() string {
-	group, _, ok := strings.Cut(o.APIVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
+	return o.APIVersion[:max(0, strings.IndexByte(o.APIVersion, '/'))]
 }
 
 // field returns the value at path. It returns nil if a field on the path is absent or null.
@@ -237,15 +233,10 @@ func member(value jsontext.Value, name string) (jsontext.Value, error) {
 // describe returns the problem with JSON, in words for users that wrote YAML.
 func describe(err error) string {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		wanted := "an object"
-		switch semantic.GoType.Kind() {
-		case reflect.String:
-			wanted = "a string"
-		case reflect.Int:
-			wanted = "a number"
-		case reflect.Slice:
-			wanted = "a list"
-		}
+		wanted := map[reflect.Kind]string{
+			reflect.String: "a string", reflect.Int: "a number", reflect.Slice: "a list",
+		}[semantic.GoType.Kind()]
+		wanted = cmp.Or(wanted, "an object")
 		got, hint := kindWord(semantic.JSONKind), ""
 		if strings.HasPrefix(string(semantic.JSONPointer), "/metadata/") {
 			hint = quoteHint(wanted, got)
@@ -277,17 +268,7 @@ func quoteHint(wanted, got string) string {
 func dotted(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
 func kindWord(k jsontext.Kind) string {
-	switch k {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case 't', 'f':
-		return "a boolean"
-	}
-	return "null"
+	return map[jsontext.Kind]string{
+		'{': "an object", '[': "a list", '"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null",
+	}[k]
 }

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -21,10 +22,12 @@ const (
 // otherKinds represents the kinds over maxSkips. A kind cannot have this name.
 const otherKinds = "(others)"
 
-// Skips counts the objects and files that were skipped. The zero value is empty and ready to use.
+// Skips counts the objects and files that were skipped, and lists the resources that an API server does not serve. The
+// zero value is empty and ready to use.
 type Skips struct {
-	Objects []Skipped
-	Files   []SkippedFiles
+	Objects   []Skipped
+	Files     []SkippedFiles
+	NotServed []string
 
 	at map[skipKey]int // the index in Objects
 }
@@ -125,6 +128,19 @@ func (s *Skips) Add(o Object, why string) {
 	if len(skipped.Names) < skippedNames {
 		skipped.Names = append(skipped.Names, qualifiedName(o.Namespace, o.Name))
 	}
+}
+
+// AddError adds a SkippedError or a NotServedError. It returns false for other errors.
+func (s *Skips) AddError(err error) bool {
+	if absent, ok := errors.AsType[*NotServedError](err); ok {
+		s.NotServed = append(s.NotServed, absent.Resource)
+		return true
+	}
+	skipped, ok := errors.AsType[*SkippedError](err)
+	if ok {
+		s.AddFile(skipped)
+	}
+	return ok
 }
 
 // AddFile adds a file that was not read.

@@ -31,7 +31,7 @@ func (r *Report) WriteText(p *output.Printer) {
 		}
 	}
 	if more > 0 {
-		p.Line("and %s: --limit 0 lists all", output.Things(more, "more object"))
+		p.Line("and %s: --limit 0 lists all", text.Count(more, "more object"))
 	}
 	if r.AsExisting {
 		r.Counts.writeText(p)
@@ -45,7 +45,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	if n := r.Summary.NoNamespace; n > 0 {
 		p.Note(text.Colors.Warn, "note:", fmt.Sprintf(noNamespace, text.Thousands(n)))
 	}
-	p.Line("%s validated against policy %s%s", output.Things(r.Summary.Validated, "object"), r.Policy.Hash,
+	p.Line("%s validated against policy %s%s", text.Count(r.Summary.Validated, "object"), r.Policy.Hash,
 		r.Summary.text(r.AsExisting))
 }
 
@@ -59,7 +59,7 @@ func (r *Result) writeText(p *output.Printer, exists, explain bool) {
 	if exists {
 		indent, heading = "  ", "  "+Reference(r.Kind, "", r.Name)
 		if r.Pods > 0 && r.Kind != "Pod" {
-			heading += " (" + output.Things(r.Pods, "Pod") + ")"
+			heading += " (" + text.Count(r.Pods, "Pod") + ")"
 		}
 	}
 	decision, tone := string(r.Decision), text.Colors.Good
@@ -157,7 +157,7 @@ func (i *Image) text(explain bool) (label, s string) {
 func (r *Rule) text() string {
 	s := r.Rule + " (" + r.Mode + "): " + r.Why
 	if r.Applies {
-		s += ", " + output.Things(r.Findings, "finding")
+		s += ", " + text.Count(r.Findings, "finding")
 		if r.Exempt > 0 {
 			s += ", " + text.Thousands(r.Exempt) + " exempt"
 		}

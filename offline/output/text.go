@@ -199,6 +199,3 @@ func Some(n int, what string) string {
 	}
 	return text.Thousands(n) + " " + what
 }
-
-// Things returns a number of things: 1 object, 2,000 objects.
-func Things(n int, thing string) string { return text.Thousands(n) + " " + text.Plural(n, thing) }

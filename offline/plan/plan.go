@@ -13,7 +13,6 @@
 package plan
 
 import (
-	"errors"
 	"iter"
 	"time"
 
@@ -105,22 +104,9 @@ func (p *Plan) Add(object offline.Object, err error) {
 	} else if err == nil {
 		err = p.manifest(object)
 	}
-	if err != nil {
-		p.fail(err)
+	if err != nil && !p.skips.AddError(err) {
+		p.report.addError(err)
 	}
-}
-
-// fail adds an error to the report. A SkippedError and a NotServedError are listed, but do not count as errors.
-func (p *Plan) fail(err error) {
-	if absent, ok := errors.AsType[*offline.NotServedError](err); ok {
-		p.report.NotServed = append(p.report.NotServed, absent.Resource)
-		return
-	}
-	if skipped, ok := errors.AsType[*offline.SkippedError](err); ok {
-		p.skips.AddFile(skipped)
-		return
-	}
-	p.report.addError(err)
 }
 
 // skip counts an object that is not validated.
@@ -255,7 +241,7 @@ func (p *Plan) addChange(f *found) {
 // Report returns the report on the objects that have been added so far.
 func (p *Plan) Report() *Report {
 	r := p.report
-	r.Skipped, r.SkippedFiles = p.skips.Objects, p.skips.Files
+	r.Skipped, r.SkippedFiles, r.NotServed = p.skips.Objects, p.skips.Files, p.skips.NotServed
 	r.Rules, r.MoreRules = rowsOf(p.rules)
 	r.Namespaces, r.MoreNamespaces = rowsOf(p.spaces)
 	if p.o.Changed == nil {

@@ -33,7 +33,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	}
 	if r.MoreObjects > 0 {
 		p.Section()
-		p.Line("and %s: --all lists all", output.Things(r.MoreObjects, "more object"))
+		p.Line("and %s: --all lists all", text.Count(r.MoreObjects, "more object"))
 	}
 }
 
@@ -68,7 +68,7 @@ func (r *Report) writeSummary(p *output.Printer) {
 	}
 	s := &r.Summary
 	p.Line("%s", p.Paint(text.Colors.Head, fmt.Sprintf("%s validated against %s and policy %s",
-		output.Things(s.Validated, "object"), old, r.New.Hash)))
+		text.Count(s.Validated, "object"), old, r.New.Hash)))
 	var rows [][]output.Cell
 	row := func(n int, what string, tone output.Tone) {
 		if n > 0 {
@@ -118,7 +118,7 @@ func (r *Report) writeNotes(p *output.Printer) {
 		p.Line("%s", line)
 	}
 	if s.Errors > 0 {
-		p.Line("%s", p.Paint(text.Colors.Bad, output.Things(s.Errors, "error")+" in the input"))
+		p.Line("%s", p.Paint(text.Colors.Bad, text.Count(s.Errors, "error")+" in the input"))
 	}
 }
 
@@ -135,13 +135,13 @@ func (o *Object) writeText(p *output.Printer, before string) {
 		p.Item(indent, f.tone(), f.sign()+" "+string(f.Effect), line)
 	}
 	if o.MoreFindings > 0 {
-		p.Line(indent+"and %s", output.Things(o.MoreFindings, "more finding"))
+		p.Line(indent+"and %s", text.Count(o.MoreFindings, "more finding"))
 	}
 	for i := range o.Images {
 		p.Item(indent, text.Colors.Note, "image", o.Images[i].String())
 	}
 	if o.MoreImages > 0 {
-		p.Line(indent+"and %s", output.Things(o.MoreImages, "more image"))
+		p.Line(indent+"and %s", text.Count(o.MoreImages, "more image"))
 	}
 }
 

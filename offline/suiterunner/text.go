@@ -95,13 +95,13 @@ func (c *Case) decidedFields() []string {
 const maxSentence = 1024
 
 func (s *Summary) text() string {
-	line := output.Things(s.Cases+s.NotRun, "case") + ": " + text.Thousands(s.Passed) + " passed, " +
+	line := text.Count(s.Cases+s.NotRun, "case") + ": " + text.Thousands(s.Passed) + " passed, " +
 		text.Thousands(s.Failed) + " failed"
 	if more := output.List(output.Some(s.NotRun, "not run"), output.Some(s.Left, "left out")); more != "" {
 		line += ", " + more
 	}
 	if s.Unread > 0 {
-		line += "; " + output.Things(s.Unread, "suite") + " not read"
+		line += "; " + text.Count(s.Unread, "suite") + " not read"
 	}
 	if s.Entries > 0 {
 		line += fmt.Sprintf("; %s of %s entries reached (%d %%)", text.Thousands(s.Reached), text.Thousands(s.Entries),
