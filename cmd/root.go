@@ -68,13 +68,13 @@ func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) {
 }
 
 func newVersionCommand() *cobra.Command {
-	var format *output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of Evergate",
 		Args:  cli.NoArgs("leave it out"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return cli.Write(c.OutOrStdout(), format.Format(), cli.Build(), output.Options{})
+			return cli.Write(c.OutOrStdout(), *format, cli.Build(), output.Options{})
 		},
 	}
 	format = cli.DefineFormat(c.Flags(), "the version")

@@ -25,7 +25,7 @@ import (
 
 func newExplain(a *app) *cobra.Command {
 	var namespace string
-	var format *output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "explain POD",
 		Short: "Explain why the images of a Pod were rewritten or not",
@@ -39,7 +39,7 @@ original images in its annotation, which tenants may write. It applies the rule 
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.explain(c.Context(), format.Format(), namespace, args[0])
+			return a.explain(c.Context(), *format, namespace, args[0])
 		},
 		ValidArgsFunction: a.completions(a.podNames(&namespace)),
 	}

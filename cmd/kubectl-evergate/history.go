@@ -16,7 +16,7 @@ import (
 )
 
 func newHistory(a *app) *cobra.Command {
-	var format *output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "history",
 		Short: "List the last ten policies",
@@ -24,7 +24,7 @@ func newHistory(a *app) *cobra.Command {
 revisions, each in an immutable ConfigMap next to the ConfigMap with the policy. A star marks the policy that is in the
 ConfigMap now. If another client has applied this policy, history adds it as a revision.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context(), format.Format()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context(), *format) },
 	}
 	format = cli.DefineFormat(c.Flags(), "the revisions")
 	return c

@@ -31,7 +31,7 @@ type planFlags struct {
 
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
-	var format *output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "plan POLICY",
 		Short: "Show which objects in the cluster a policy would decide differently",
@@ -47,7 +47,7 @@ rewritten, plan uses the original images in their annotation, which tenants may 
 Exit code 1 means that objects would be newly denied.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.format = format.Format()
+			f.format = *format
 			return a.planCommand(c.Context(), &f, args)
 		},
 	}

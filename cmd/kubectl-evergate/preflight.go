@@ -19,7 +19,7 @@ import (
 )
 
 func newPreflight(a *app) *cobra.Command {
-	var format *output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "preflight",
 		Short: "Find mistakes in the installation that would break the cluster",
@@ -28,7 +28,7 @@ does with the output of deploy/collect.sh. It also creates a Pod of the Deployme
 of the API server. It does not change the cluster. docs/preflight.md lists all findings. Objects that you may not read
 are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from Secrets.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), *format) },
 	}
 	format = cli.DefineFormat(c.Flags(), "the report")
 	return c

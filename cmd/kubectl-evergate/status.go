@@ -22,7 +22,7 @@ import (
 )
 
 func newStatus(a *app) *cobra.Command {
-	var format *output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of Evergate on one screen",
@@ -34,7 +34,7 @@ Exit code 1 means that there is a problem: a replica that is not ready or does n
 certificate or CA that expires within a week, a webhook without a CA, or a backstop that enforces another policy. Exit
 code 2 means that the replicas cannot be listed.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), format.Format()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), *format) },
 	}
 	format = cli.DefineFormat(c.Flags(), "the status")
 	return c

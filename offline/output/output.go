@@ -1,17 +1,14 @@
 // Package output writes the reports of commands: as text for users, as JSON and YAML for programs, and for CI as JUnit
 // for test reports, SARIF 2.1.0 for code scanning, and workflow commands, with which GitHub annotates a diff.
 //
-// A command has a Flag with the formats that it supports, and calls Write:
+// A command calls Write:
 //
-//	f.output = output.NewFlag(output.All()...)
-//	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
-//	…
-//	return output.Write(w, f.output.Format(), report, output.Options{Command: "review"})
+//	return output.Write(w, output.SARIF, report, output.Options{Command: "review"})
 //
 // JSON and YAML contain the exported fields of the report. Its method WriteText writes it for users. Its method Cases
 // returns it for CI. A case is one thing that was checked, with its findings.
 //
-//	format.go   the formats, the flag, JSON and YAML
+//	format.go   the formats, JSON and YAML
 //	text.go     text: lines with labels, tables, lists of counts
 //	sarif.go    SARIF; sarif_types.go: the part of SARIF that is written
 //	junit.go    JUnit

@@ -15,30 +15,39 @@ import (
 )
 
 // Choice is a flag whose value is one of several words. It implements pflag.Value.
-type Choice struct {
-	Word  string
+type Choice[T ~string] struct {
+	Word  T
 	known []string
 }
 
 // NewChoice returns a flag that accepts the given words. Its default is the first word.
-func NewChoice(known ...string) Choice { return Choice{known[0], known} }
+func NewChoice[T ~string](known ...T) Choice[T] {
+	c := Choice[T]{Word: known[0]}
+	for _, word := range known {
+		c.known = append(c.known, string(word))
+	}
+	return c
+}
 
 // Set implements pflag.Value.
-func (c *Choice) Set(word string) error {
+func (c *Choice[T]) Set(word string) error {
 	if !slices.Contains(c.known, word) {
-		last := len(c.known) - 1
-		return fmt.Errorf("%s is not known: write %s or %s", text.Quote(word), strings.Join(c.known[:last], ", "),
-			c.known[last])
+		return fmt.Errorf("%s is not known: write %s", text.Quote(word), c.words())
 	}
-	c.Word = word
+	c.Word = T(word)
 	return nil
 }
 
+func (c *Choice[T]) words() string {
+	last := len(c.known) - 1
+	return strings.Join(c.known[:last], ", ") + " or " + c.known[last]
+}
+
 // String implements pflag.Value.
-func (c *Choice) String() string { return c.Word }
+func (c *Choice[T]) String() string { return string(c.Word) }
 
 // Type returns the placeholder for a value in help texts.
-func (c *Choice) Type() string { return strings.Join(c.known, "|") }
+func (c *Choice[T]) Type() string { return strings.Join(c.known, "|") }
 
 // Warn is the word for --fail-on with which a command fails because of warnings too.
 const Warn = "warn"
@@ -52,24 +61,27 @@ const (
 
 // Report contains the flags of a command that reports findings.
 type Report struct {
-	FailOn Choice
+	FailOn Choice[string]
 
 	// Limit and AllRows are options for text.
 	Limit   int
 	AllRows bool
 
-	format       output.Flag
-	color        Choice
+	format       Choice[output.Format]
+	color        Choice[string]
 	onlyFailures bool
 	quiet        bool
 	noColor      bool
 }
 
+// values returns the formats of a command that does not report cases.
+func values() []output.Format { return []output.Format{output.Text, output.JSON, output.YAML} }
+
 // NewReport returns the flags of a command with all formats. failOn contains the words for --fail-on, the default
 // first.
 func NewReport(env map[string]string, failOn ...string) *Report {
 	return &Report{
-		FailOn: NewChoice(failOn...), format: output.NewFlag(output.All()...),
+		FailOn: NewChoice(failOn...), format: NewChoice(append(values(), output.JUnit, output.SARIF, output.GitHub)...),
 		color: NewChoice(colorAuto, colorAlways, colorNever),
 		// NO_COLOR disables colors for any value that is not empty: see https://no-color.org. A dumb terminal does not
 		// support colors.
@@ -79,14 +91,14 @@ func NewReport(env map[string]string, failOn ...string) *Report {
 
 // WithoutCases leaves out the formats for CI, because the command does not report cases.
 func (f *Report) WithoutCases() *Report {
-	f.format = output.NewFlag(output.Values()...)
+	f.format = NewChoice(values()...)
 	return f
 }
 
 // Define defines the flags. what is the output of the command. failures describes the words for --fail-on. If it is
 // empty, only warn is added to the default, and there is also a flag to list only failures.
 func (f *Report) Define(flags *pflag.FlagSet, what, failures string) {
-	flags.VarP(&f.format, "output", "o", f.format.Usage(what))
+	defineFormat(flags, &f.format, what)
 	flags.Var(&f.color, "color", "when to color the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	if failures == "" {
 		failures = "results that lead to an exit code other than 0; warn includes warnings"
@@ -97,14 +109,18 @@ func (f *Report) Define(flags *pflag.FlagSet, what, failures string) {
 }
 
 // DefineFormat defines the flag --output of a command with values and no cases. what is the output of the command.
-func DefineFormat(flags *pflag.FlagSet, what string) *output.Flag {
-	f := output.NewFlag(output.Values()...)
-	flags.VarP(&f, "output", "o", f.Usage(what))
-	return &f
+func DefineFormat(flags *pflag.FlagSet, what string) *output.Format {
+	f := NewChoice(values()...)
+	defineFormat(flags, &f, what)
+	return &f.Word
+}
+
+func defineFormat(flags *pflag.FlagSet, f *Choice[output.Format], what string) {
+	flags.VarP(f, "output", "o", "how to write "+what+": "+f.words())
 }
 
 // Format returns the format of the report.
-func (f *Report) Format() output.Format { return f.format.Format() }
+func (f *Report) Format() output.Format { return f.format.Word }
 
 // FailOnWarnings reports whether the command fails because of warnings.
 func (f *Report) FailOnWarnings() bool { return f.FailOn.Word == Warn }
