@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,12 +42,7 @@ field, explain lists the top-level fields of a policy.
 
 Exit codes: 0 described, 2 there is no such field.`,
 		Example: "  evergate policy explain ingresses.hosts\n  evergate policy explain --recursive",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return errors.New("explain one field at a time, such as ingresses.hosts.allowed")
-			}
-			return nil
-		},
+		Args:    cli.Args(0, 1, "explain one field at a time, such as ingresses.hosts.allowed"),
 		RunE: func(c *cobra.Command, args []string) error {
 			document, err := policySchema()
 			if err != nil {

@@ -48,7 +48,8 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 	defer cancel() // ends the goroutines that watch files
 	defer tuneHeap()()
 	registry := telemetry.NewRegistry()
-	verbosity := newVerbosity(f.LogLevel)
+	verbosity := &verbosity{configured: f.LogLevel}
+	verbosity.Set(f.LogLevel)
 	s := &server{flags: f, log: newLogger(stderr, f.LogFormat, verbosity), metrics: telemetry.NewMetrics(registry)}
 	louder := make(chan os.Signal, 1)
 	notifyVerbosity(louder)

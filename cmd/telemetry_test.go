@@ -133,7 +133,8 @@ func TestVerbosity(t *testing.T) {
 		slog.LevelInfo:  {"INFO", "DEBUG", "INFO"},
 		slog.LevelError: {"ERROR", "DEBUG", "ERROR"},
 	} {
-		v := newVerbosity(configured)
+		v := &verbosity{configured: configured}
+		v.Set(configured)
 		got := []string{v.Level().String()}
 		for range 2 {
 			v.toggle()

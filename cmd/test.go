@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 
 	"github.com/spf13/cobra"
@@ -37,12 +38,7 @@ reached), 2 bad flags, or a suite, a policy or an object that cannot be read.`,
 		Example: `  evergate test policies/
   evergate test policies/ --run 'latest|digest'
   evergate test policies/ --require-coverage -o junit > report.xml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("no test suite: add a directory with *_test.yaml files, or such a file")
-			}
-			return nil
-		},
+		Args: cli.Args(1, math.MaxInt, "no test suite: add a directory with *_test.yaml files, or such a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.test(args, c.OutOrStdout(), c.ErrOrStderr())
 		},

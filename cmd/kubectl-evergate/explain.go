@@ -32,12 +32,7 @@ func newExplain(a *app) *cobra.Command {
 		Long: `Explain shows which webhooks match the namespace of the Pod, which policy the replicas have, and how that
 policy would decide about each image and rule if the Pod were created again. If the Pod was rewritten, explain uses the
 original images in its annotation, which tenants may write. It applies the rule sets of the webhooks that match.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("no Pod: use kubectl evergate explain POD -n NAMESPACE")
-			}
-			return nil
-		},
+		Args: cli.Args(1, 1, "no Pod: use kubectl evergate explain POD -n NAMESPACE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.explain(c.Context(), *format, namespace, args[0])
 		},

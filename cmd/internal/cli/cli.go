@@ -146,6 +146,16 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q: %s", c.CommandPath()+" "+args[0], hint)
 }
 
+// Args returns a validator for the number of arguments. problem is the error about another number.
+func Args(min, max int, problem string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < min || len(args) > max {
+			return errors.New(problem)
+		}
+		return nil
+	}
+}
+
 // NoArgs returns a validator that does not accept arguments. hint explains the probable intention.
 func NoArgs(hint string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
