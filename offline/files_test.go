@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -305,6 +306,19 @@ func TestReadBoundsYAML(t *testing.T) {
 	want := []string{"error: stdin:1: longer than 32 MiB: write it as JSON, which is read piece by piece"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A document takes memory for its own text, not for a buffer.
+func TestReadBoundsDocuments(t *testing.T) {
+	const documents = 1000
+	text := strings.Repeat("{apiVersion: v1, kind: Pod}\n---\n", documents)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := listed([]string{Stdin}, text)
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / documents; len(got) != documents || each > 64<<10 {
+		t.Errorf("%d objects, %d bytes for each", len(got), each)
 	}
 }
 

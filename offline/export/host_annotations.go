@@ -47,9 +47,12 @@ func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) 
 			all = append(all, c+".map(a,a.k+' '+strings.quote(string("+values+"[a.k]))).join(' ')")
 		}
 	}
+	if hosts != "[]" { // annotations derive hosts from them
+		all = append(all, hosts+".map(h,(h.k=='"+atTLS+"'?'~':'')+h.p).join(' ')")
+	}
 	most := number(maxAnnotationHosts)
 	more := "[a[" + most + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " + most +
-		" names','key':h.key,'bad':'y','all':" + strings.Join(all, "+") + "})"
+		" names','key':h.key,'bad':'y','all':'^'+" + strings.Join(all, "+") + "})"
 	claims := bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
 	for i, list := range slices.Backward(known) {
 		claims = bind("c"+number(i), list, claims)

@@ -10,7 +10,8 @@ package export
 //	key    the key of an annotation; empty in other places
 //	bad    y if the text cannot be read as a name and therefore means every host; s if it is a name that controls
 //	       the hosts
-//	all    the values of all annotations, if the claim represents the hosts after the first thousand; otherwise absent
+//	all    ^ and the values of all annotations, if the claim represents the hosts after the first thousand; otherwise
+//	       absent. No key contains ^, so a text cannot have the same identity
 //
 // In the expressions of checks, h is the claim.
 
@@ -73,13 +74,13 @@ func quotedHost() string {
 // hostID is an expression for the identity of a claim: its hosts, also the name if the name controls the hosts, or
 // the text and the annotation if the text is not a name.
 const hostID = "(h.k=='" + atTLS + "'||h.key!=''&&!h.key.lowerAscii().matches(" + serving + ")?'~':'')+" +
-	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+' '+h.text+h.?all.orValue(''):h.p)"
+	"(h.bad=='s'?h.p+' '+h.text:h.bad=='y'&&(h.text!=''||h.key!='')?h.key+h.?all.orValue('')+' '+h.text:h.p)"
 
 // serving is the CEL literal of a regular expression for the keys of annotations whose hosts a controller serves, as in
 // package policy.
 const serving = `'^[^/]*/(?:(?:server-alias|redirect-from)(?:-regex)?|from-to-www-redirect|host-aliases|` +
 	`hostname-extension|skipper-(?:predicate|routes)|router[.]pathmatcher|domain|url|config|host|fqdn|route-acl|` +
-	`config-(?:backend|tcp-service)|conditions[.].*|.*-snippet.*)$'`
+	`config-(?:backend(?:-early|-late)?|tcp-service)|conditions[.].*|.*-snippet.*)$'`
 
 // hostKnown is a condition that the fault y of a claim or a path existed before, possibly with a wider meaning. The
 // identities of hosts in spec.tls and in annotations and of exact paths begin with ~.
@@ -93,7 +94,7 @@ const repeats = "(h.k=='" + atRepeated + "'||h.k=='" + atTLS + "')"
 // any claim has the identity of hosts that are served. For texts that are not names, it leaves out a claim that is
 // equal to the previous claim.
 func claimFaults(claims, fails, why string) string {
-	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key")
+	same := bind("b", claims+"[i-1]", "b.bad=='y'&&b.text==h.text&&b.key==h.key&&b.?all==h.?all")
 	failing := claims + ".transformList(i,h,(" + fails + ")&&!(h.bad=='y'&&" + repeats + "&&i>0&&" + same +
 		"),h)"
 	repeated := bind("y", "g[i]", "y in g.slice(0,i)||y.startsWith('~')&&y.substring(1) in g")

@@ -49,7 +49,7 @@ func tlsWay(s side, w policy.TLSWay) string {
 		}
 		if suffix, anyPrefix := strings.CutPrefix(a.Key, "*"); anyPrefix {
 			conditions = append(conditions, bind("a", string(s)+".metadata.?annotations.orValue({})",
-				"a.all(k,!k.endsWith("+str(suffix)+")||"+passes("string(a[k])")+")"))
+				"a.all(k,!k.lowerAscii().endsWith("+str(suffix)+")||"+passes("string(a[k])")+")"))
 		} else {
 			conditions = append(conditions, passes(annotationValue(s, a.Key)))
 		}
