@@ -20,24 +20,23 @@ func (o Object) HasEnded() bool {
 // workload that is being deleted, a finished Job, and a ReplicaSet or ReplicationController of an earlier revision. A
 // rollback does not use an earlier revision directly: it copies the template into the owner first.
 func (o Object) CreatesNoPods() bool {
-	switch o.Kind {
-	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob":
-	default:
-		return false
-	}
+	type owner struct{ Controller bool }
+	type condition struct{ Type, Status string }
 	var w struct {
 		Metadata struct {
 			DeletionTimestamp string
-			OwnerReferences   []struct{ Controller bool }
+			OwnerReferences   []owner
 		}
 		Spec   struct{ Replicas *int64 }
 		Status struct {
 			CompletionTime string
-			Conditions     []struct{ Type, Status string }
+			Conditions     []condition
 		}
 	}
-	anyCase := json.MatchCaseInsensitiveNames(true)
-	if strings.Contains(o.group(), ".") || json.Unmarshal(o.JSON, &w, anyCase) != nil {
+	workload := slices.Contains([]string{
+		"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob",
+	}, o.Kind) && !strings.Contains(o.group(), ".")
+	if !workload || json.Unmarshal(o.JSON, &w, json.MatchCaseInsensitiveNames(true)) != nil {
 		return false
 	}
 	if w.Metadata.DeletionTimestamp != "" {
@@ -45,18 +44,12 @@ func (o Object) CreatesNoPods() bool {
 	}
 	switch o.Kind {
 	case "Job":
-		for _, c := range w.Status.Conditions {
-			if (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" {
-				return true
-			}
-		}
-		return w.Status.CompletionTime != ""
+		return w.Status.CompletionTime != "" || slices.ContainsFunc(w.Status.Conditions, func(c condition) bool {
+			return (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True"
+		})
 	case "ReplicaSet", "ReplicationController":
-		for _, owner := range w.Metadata.OwnerReferences {
-			if owner.Controller {
-				return w.Spec.Replicas != nil && *w.Spec.Replicas == 0
-			}
-		}
+		owned := slices.ContainsFunc(w.Metadata.OwnerReferences, func(o owner) bool { return o.Controller })
+		return owned && w.Spec.Replicas != nil && *w.Spec.Replicas == 0
 	}
 	return false
 }

@@ -173,11 +173,7 @@ func ParseJSON(at Origin, value jsontext.Value) (Object, error) {
 
 // isKustomization reports whether a file is a kustomization. A kustomization may leave out kind and apiVersion.
 func isKustomization(file string) bool {
-	switch filepath.Base(file) {
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, filepath.Base(file))
 }
 
 // String returns the object's name in the form that kubectl users know: Deployment team-a/web.

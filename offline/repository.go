@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -45,11 +46,7 @@ type found struct {
 // isManifest reports whether a file in a directory has a name that is read. A file that is given by its path may have
 // any name.
 func (f *found) isManifest() bool {
-	switch strings.ToLower(path.Ext(f.name)) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return isKustomization(f.name)
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(f.name))) || isKustomization(f.name)
 }
 
 // list lists the files and links below dir, sorted by name, and each directory that is skipped or cannot be read.
