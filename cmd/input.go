@@ -61,8 +61,8 @@ func (f *requestFlags) define(flags *pflag.FlagSet) {
 	defineAt(flags, &f.at)
 }
 
-// checkSets returns an error for a rule set that none of the policies has. If --set is not used, it prints the rule sets
-// that are not evaluated.
+// checkSets returns an error for a rule set that none of the policies has. If --set is not used, it prints the rule
+// sets that are not evaluated.
 func (f *requestFlags) checkSets(stderr io.Writer, policies ...*policy.Policy) error {
 	var known []string
 	for _, p := range policies {

@@ -123,7 +123,8 @@ func (f *reviewFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.explain, "explain", false, "explain for each image and rule why it applies or does not apply")
 	f.report.Define(flags, "the report", "")
 	flags.Lookup("fail-on").Usage += ", and no-namespace objects whose namespace is unknown without -n"
-	flags.IntVar(&f.report.Limit, "limit", listedObjects, "maximum number of objects that --as-existing lists; 0 lists all")
+	flags.IntVar(&f.report.Limit, "limit", listedObjects,
+		"maximum number of objects that --as-existing lists; 0 lists all")
 	flags.StringVar(&f.pushURL, "metrics-push-url", "",
 		"`URL` of a Pushgateway that receives the counts of --as-existing, such as http://pushgateway.monitoring:9091")
 	flags.StringVar(&f.metricsFile, "metrics-file", "",

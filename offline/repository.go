@@ -46,7 +46,8 @@ type found struct {
 // isManifest reports whether a file in a directory has a name that is read. A file that is given by its path may have
 // any name.
 func (f *found) isManifest() bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(f.name))) || isKustomization(f.name)
+	extension := strings.ToLower(path.Ext(f.name))
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, extension) || isKustomization(f.name)
 }
 
 // list lists the files and links below dir, sorted by name, and each directory that is skipped or cannot be read.
@@ -149,8 +150,8 @@ func (r *repository) add(name string) {
 // maxKustomization limits a kustomization that is read, in bytes. It is far more than people write.
 const maxKustomization = 1 << 20
 
-// addKustomization records the files that a kustomization refers to, for example as patches, and that are not in one of
-// its lists of whole objects. A kustomization that cannot be read is ignored here, because kustomize reports the problem.
+// addKustomization records the files that a kustomization refers to, for example as patches, and that are not in one
+// of its lists of whole objects. It ignores a kustomization that cannot be read, because kustomize reports the problem.
 func (r *repository) addKustomization(name string) {
 	data, err := input.ReadIn(r.root, name, maxKustomization)
 	var fields map[string]any

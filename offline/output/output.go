@@ -86,10 +86,11 @@ type Place struct {
 // String returns FILE:LINE:COLUMN, without the parts that are unknown.
 func (p Place) String() string {
 	s := p.File
-	for _, n := range []int{p.Line, p.Column} {
-		if n > 0 {
-			s += ":" + strconv.Itoa(n)
-		}
+	if p.Line > 0 {
+		s += ":" + strconv.Itoa(p.Line)
+	}
+	if p.Column > 0 {
+		s += ":" + strconv.Itoa(p.Column)
 	}
 	return s
 }

@@ -89,16 +89,14 @@ func (p *Printer) Table(rows [][]Cell, after func(row int)) {
 		}
 	}
 	for i, row := range rows {
-		line := ""
+		cells := make([]string, len(row))
 		for j, c := range row {
 			pad := strings.Repeat(" ", max(0, widths[j]-utf8.RuneCountInString(c.Text)))
-			if c.Right {
-				line += pad + p.Paint(c.Tone, c.Text) + "  "
-			} else {
-				line += p.Paint(c.Tone, c.Text) + pad + "  "
+			if cells[j] = p.Paint(c.Tone, c.Text) + pad; c.Right {
+				cells[j] = pad + p.Paint(c.Tone, c.Text)
 			}
 		}
-		p.Line("%s", strings.TrimRight(line, " "))
+		p.Line("%s", strings.TrimRight(strings.Join(cells, "  "), " "))
 		if after != nil {
 			after(i)
 		}
