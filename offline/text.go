@@ -11,8 +11,8 @@ import (
 
 const noNamespace = "objects without a namespace, validated in the namespace default: %s; set the namespace with -n"
 
-// WriteText writes the report for users: the objects with their findings, images and rules, tables of an audit's counts,
-// and a summary.
+// WriteText writes the report for users: the objects with their findings, images and rules, tables of the counts of an
+// audit, and a summary.
 func (r *Report) WriteText(p *output.Printer) {
 	listed, more, namespace := 0, 0, ""
 	for i := range r.Results {

@@ -58,7 +58,7 @@ const (
 func newRoot(a *app) *cobra.Command {
 	root := cli.NewGroup("kubectl-evergate", "Show the state of Evergate in a cluster, and change its policy",
 		newStatus(a), newApply(a), newPlan(a), newHistory(a), newRollback(a), newPreflight(a), newExplain(a))
-	root.Long = `Kubectl evergate uses your kubeconfig and your permissions. It does not install anything in the cluster. It
+	root.Long = `Kubectl evergate uses your kubeconfig and your permissions. It doesn't install anything in the cluster. It
 connects to the replicas with a port-forward. docs/plugin.md lists the permissions that each command needs.
 
 Exit codes of all commands: 0 success, 1 a problem was reported, 2 bad flags, a bad policy, or a cluster that does not
