@@ -28,9 +28,9 @@ ARG SOURCE_DATE_EPOCH=0
 # HTTP/2 cannot drop HTTP/2 connections.
 RUN created=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ) && \
     GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -tags grpcnotrace,nethttpomithttp2 -o /out/evergate -ldflags "-s -w -buildid= \
-      -X github.com/evergate/evergate/cmd.version=$VERSION \
-      -X github.com/evergate/evergate/cmd.commit=$REVISION \
-      -X github.com/evergate/evergate/cmd.date=$created" . && \
+      -X github.com/evergate/evergate/cmd/internal/cli.version=$VERSION \
+      -X github.com/evergate/evergate/cmd/internal/cli.commit=$REVISION \
+      -X github.com/evergate/evergate/cmd/internal/cli.date=$created" . && \
     touch -d "@$SOURCE_DATE_EPOCH" /out/evergate
 
 # The image is empty except for the binary, so it does not contain a shell or packages that need patches. It does not need CA

@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime/debug"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/lifecycle/settings"
 )
 
@@ -53,38 +52,11 @@ func TestVariablesOfServices(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	main := debug.Module{Version: "v1.2.3"}
-	recorded := &debug.BuildInfo{GoVersion: "go1.26.8", Main: main, Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
-		{Key: "vcs.modified", Value: "true"},
-	}}
-	linked := buildVersion{Version: "v2.0.0", Commit: "def", Date: "2027-01-01T00:00:00Z"}
-	for _, tt := range []struct {
-		name   string
-		info   *debug.BuildInfo
-		linked buildVersion
-		want   string
-	}{
-		{"recorded", recorded, buildVersion{}, "evergate v1.2.3, commit abc with changes, 2026-01-02T03:04:05Z, go1.26.8\n"},
-		{"linked", recorded, linked, "evergate v2.0.0, commit def, 2027-01-01T00:00:00Z, go1.26.8\n"},
-		{"neither", nil, buildVersion{}, "evergate unknown\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var text bytes.Buffer
-			if err := tt.linked.with(tt.info).write(&text, "text"); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, text.String()); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-
 	var stdout, stderr bytes.Buffer
 	if code := Run(t.Context(), []string{"version", "-o", "json"}, nil, nil, &stdout, &stderr); code != 0 {
 		t.Fatal(code, stderr.String())
 	}
-	var got buildVersion
+	var got cli.Version
 	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil || got.Version == "" || got.Go == "" {
 		t.Errorf("%v: %s", err, stdout.String())
 	}
@@ -99,7 +71,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 	t.Chdir("testdata")
 	var stderr bytes.Buffer
 	args := []string{"review", "--policy", "policy.yaml", "-f", "services.yaml"}
-	if code := Run(context.Background(), args, nil, nil, full{}, &stderr); code != exitUsage {
+	if code := Run(context.Background(), args, nil, nil, full{}, &stderr); code != cli.Usage {
 		t.Errorf("exit code %d", code)
 	}
 	if want := "evergate: cannot write the report: no space left on device\n"; stderr.String() != want {

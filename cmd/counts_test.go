@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/cmd/internal/cli"
 )
 
 // runAudit audits testdata/cluster.json.
@@ -67,7 +69,7 @@ func TestUnreadableInputIsCounted(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "evergate_audit_unreadable_objects 1\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if code != exitUsage || !strings.Contains(stderr, "the JSON is truncated") {
+	if code != cli.Usage || !strings.Contains(stderr, "the JSON is truncated") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -80,7 +82,7 @@ func TestCountsThatCannotBeHandedOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "evergate.prom")
 	code, stdout, stderr := runAudit(t, nil, "-f", "testdata/cluster.json", "--metrics-push-url", gateway.URL,
 		"--metrics-file", file)
-	if code != exitUsage || !strings.Contains(stdout, "4 would be denied now") {
+	if code != cli.Usage || !strings.Contains(stdout, "4 would be denied now") {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}
 	if !strings.HasPrefix(stderr, "evergate: cannot push the counts: unexpected status code 404") {

@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,11 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
 
-func newDocsCommand() *cobra.Command {
-	return newGroup("docs", "Write documentation of the commands", newDocsManCommand())
-}
+	"github.com/evergate/evergate/cmd/internal/cli"
+)
 
 func newDocsManCommand() *cobra.Command {
 	return &cobra.Command{
@@ -21,12 +19,7 @@ func newDocsManCommand() *cobra.Command {
 		Short:   "Write manual pages of all commands to a directory",
 		Long:    "Man writes a manual page (section 1) for each command to a directory, which it creates if necessary.",
 		Example: "  evergate docs man ~/.local/share/man/man1 && man evergate-review",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("no directory: add the directory for the pages, such as ~/.local/share/man/man1")
-			}
-			return nil
-		},
+		Args:    cli.Args(1, 1, "no directory: add the directory for the pages, such as ~/.local/share/man/man1"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("write manual pages: %w", err)
@@ -70,11 +63,7 @@ func manual(c *cobra.Command) string {
 	section("SYNOPSIS")
 	fmt.Fprintf(&b, "%s\n", roff(c.UseLine()))
 	section("DESCRIPTION")
-	text := c.Long
-	if text == "" {
-		text = c.Short
-	}
-	b.WriteString(strings.ReplaceAll(roff(text), "\n\n", "\n.PP\n") + "\n")
+	b.WriteString(strings.ReplaceAll(roff(cmp.Or(c.Long, c.Short)), "\n\n", "\n.PP\n") + "\n")
 	options := false
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {

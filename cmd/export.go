@@ -10,25 +10,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
 
-// exitOmitted is the exit code if export --best-effort has left something out.
-const exitOmitted = 1
-
 // exportFlags are the flags of evergate export.
 type exportFlags struct {
-	policies    []string
-	targets     []string
-	exempt      []string
-	breakGlass  string
-	bestEffort  bool
-	coverage    bool
-	unrewritten bool
-	conditions  bool
-	at          atFlag
+	export.Options
+	policies   []string
+	targets    []string
+	bestEffort bool
+	coverage   bool
+	conditions bool
 }
 
 func newExportCommand() *cobra.Command {
@@ -58,7 +53,7 @@ exported, or the policy is not valid or cannot be read.`,
 		Example: "  evergate export --target vap,map policy.yaml >backstop.yaml\n" +
 			"  evergate export --target vap,map --webhook-conditions policy.yaml >conditions.yaml\n" +
 			"  evergate export --target vap --coverage policy.yaml",
-		Args: filesOf("policy"),
+		Args: cli.FilesOf("policy"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -80,10 +75,10 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.policies, "policy", "p", nil,
 		"`file` or directory of the policy, the manifest of its ConfigMap, or - (stdin); repeatable")
 	flags.StringArrayVar(&f.targets, "target", nil, "the output formats, separated by commas or repeated")
-	flags.StringArrayVar(&f.exempt, "exempt-namespace", export.ExemptNamespaces(),
+	flags.StringArrayVar(&f.Exempt, "exempt-namespace", export.ExemptNamespaces(),
 		"namespaces that are never matched; the first must be Evergate's namespace; repeatable; replaces the default "+
 			"list")
-	flags.StringVar(&f.breakGlass, "break-glass-group", "evergate:break-glass",
+	flags.StringVar(&f.BreakGlass, "break-glass-group", "evergate:break-glass",
 		"the group that may delete and change the objects that the target static protects")
 	flags.BoolVar(&f.bestEffort, "best-effort", false,
 		"write everything that can be exported, with a comment for each part that cannot")
@@ -91,14 +86,14 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"print the protection that is lost without the webhooks, and do not write policies")
 	flags.BoolVar(&f.conditions, "webhook-conditions", false,
 		"print patches that disable the webhooks that the exported policies replace, and do not write policies")
-	flags.BoolVar(&f.unrewritten, "deny-unrewritten", false,
+	flags.BoolVar(&f.DenyUnrewritten, "deny-unrewritten", false,
 		"export from: mirrors even without the target map. Pods that no webhook has rewritten are then denied")
-	f.at.define(flags)
+	defineAt(flags, &f.Now)
 }
 
 func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(f.policies) == 0 {
-		return errNoPolicy
+	if err := f.check(); err != nil {
+		return err
 	}
 	var files []policy.File
 	for _, path := range f.policies {
@@ -107,10 +102,6 @@ func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 			return err
 		}
 		files = append(files, more...)
-	}
-	options, err := f.options()
-	if err != nil {
-		return err
 	}
 	p, err := policy.Load(files...)
 	if err != nil {
@@ -123,80 +114,58 @@ func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	options.Hash = p.Hash()
-	if f.conditions {
-		return writeConditions(stdout, export.WebhookUses(doc, options), options.Hash)
+	f.Hash = p.Hash()
+	result := export.Export(doc, f.Options)
+	var omissions []string
+	var out []byte
+	switch {
+	case f.conditions:
+		out, err = export.ConditionPatches(export.WebhookUses(doc, f.Options), f.Hash)
+	case f.coverage:
+		out = []byte(strings.Join(append(result.Report(), ""), "\n"))
+	default:
+		for _, omission := range result.Omissions {
+			omissions = append(omissions, omission.String())
+		}
+		if len(omissions) > 0 && !f.bestEffort {
+			return errors.New(strings.Join(omissions, "\n"))
+		}
+		out, err = result.Text()
 	}
-	return f.write(export.Export(doc, options), stdout, stderr)
+	if err == nil {
+		_, err = stdout.Write(out)
+	}
+	if err != nil || len(omissions) == 0 {
+		return err
+	}
+	cli.Say(stderr, omissions...)
+	return cli.Exit(cli.Found)
 }
 
-// options validates the flags and returns the options.
-func (f *exportFlags) options() (export.Options, error) {
-	o := export.Options{
-		DenyUnrewritten: f.unrewritten, Exempt: f.exempt, BreakGlass: f.breakGlass, Now: f.at.time(),
-	}
+// check sets the targets, and returns an error for missing, unknown or contradictory flags.
+func (f *exportFlags) check() error {
 	if len(f.targets) == 0 {
-		return o, errors.New("no target: add a target, for example --target vap,map")
+		return errors.New("no target: add a target, for example --target vap,map")
 	}
-	var known []string
+	var known []export.Target
 	for _, t := range export.Targets() {
-		known = append(known, string(t.Name))
+		known = append(known, t.Name)
 	}
 	for name := range strings.SplitSeq(strings.Join(f.targets, ","), ",") {
-		if !slices.Contains(known, name) {
-			return o, fmt.Errorf("unknown --target %s: use %s", text.Quote(name), text.List(known))
+		if !slices.Contains(known, export.Target(name)) {
+			return fmt.Errorf("unknown --target %s: use %s", text.Quote(name), text.List(known))
 		}
-		o.Targets = append(o.Targets, export.Target(name))
+		f.Targets = append(f.Targets, export.Target(name))
 	}
-	if f.conditions && f.coverage {
-		return o, errors.New("--coverage and --webhook-conditions exclude each other: leave one out")
-	}
-	if f.breakGlass == "" {
-		return o, errors.New("--break-glass-group is empty: set the group that may change the enforcement of the policy")
-	}
-	if len(f.exempt) == 0 || f.exempt[0] == "" {
-		return o, errors.New("--exempt-namespace is empty: add at least Evergate's namespace")
-	}
-	return o, nil
-}
-
-// write writes the result, or returns the reasons why nothing can be written.
-func (f *exportFlags) write(r export.Result, stdout, stderr io.Writer) error {
-	if f.coverage {
-		for _, line := range r.Report() {
-			if _, err := fmt.Fprintln(stdout, line); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var omissions []error
-	for _, omission := range r.Omissions {
-		omissions = append(omissions, errors.New(omission.String()))
-	}
-	if len(omissions) > 0 && !f.bestEffort {
-		return errors.Join(omissions...)
-	}
-	manifests, err := r.Text()
-	if err != nil {
-		return err
-	}
-	if _, err := stdout.Write(manifests); err != nil {
-		return err
-	}
-	if len(omissions) > 0 {
-		printError(stderr, errors.Join(omissions...))
-		return &exitError{code: exitOmitted}
-	}
-	return nil
-}
-
-// writeConditions writes patches that disable the webhooks that the exported policies replace.
-func writeConditions(to io.Writer, uses []export.WebhookUse, hash string) error {
-	patches, err := export.ConditionPatches(uses, hash)
-	if err != nil {
-		return err
-	}
-	_, err = to.Write(patches)
-	return err
+	return firstOf(
+		mistake{len(f.policies) == 0, cli.ErrNoPolicy.Error()},
+		mistake{f.conditions && f.coverage, "--coverage and --webhook-conditions exclude each other: leave one out"},
+		mistake{
+			f.BreakGlass == "",
+			"--break-glass-group is empty: set the group that may change the enforcement of the policy",
+		},
+		mistake{
+			len(f.Exempt) == 0 || f.Exempt[0] == "", "--exempt-namespace is empty: add at least Evergate's namespace",
+		},
+	)
 }

@@ -1,12 +1,15 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/lifecycle/settings"
@@ -15,15 +18,16 @@ import (
 )
 
 func newPolicyCommand(env settings.Environment) *cobra.Command {
-	return newGroup("policy", "Work on policy files",
+	return cli.NewGroup("policy", "Work on policy files",
 		newPolicyCheckCommand(env), newPolicyExplainCommand(), newPolicyPrefixesCommand(),
 		newPolicySchemaCommand(), newPolicyWebhooksCommand())
 }
 
 func newPolicyCheckCommand(env settings.Environment) *cobra.Command {
-	strict, format, at := false, output.NewFlag(output.All()...), atFlag{}
-	text := newTextFlags(env, failOnError)
+	var strict bool
+	var at time.Time
 	var policies []string
+	flags := cli.NewReport(env, "error", cli.Warn)
 	check := &cobra.Command{
 		Use:   "check POLICY...",
 		Short: "Check policies and report all problems",
@@ -42,25 +46,28 @@ and github are for CI (docs/testing-policies.md).
 Exit codes: 0 all policies are valid, 2 a policy is not valid or cannot be read, or with --strict or --fail-on warn
 there is a warning.`,
 		Example: "  evergate policy check policy.yaml\n  evergate policy check policy/ -o json",
-		Args:    filesOf("policy"),
+		Args:    cli.FilesOf("policy"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(policies) == 0 {
-				return errNoPolicy
+				return cli.ErrNoPolicy
 			}
-			report := checkPolicies(policies, strict || text.failOnWarnings(), at.time(), c.InOrStdin())
-			stdout := text.writer(c.OutOrStdout())
-			if format.Format() != output.Text {
-				return report.encode(stdout, format.Format(), strict || text.failOnWarnings())
+			report := checkPolicies(policies, strict || flags.FailOnWarnings(), at, c.InOrStdin())
+			o, to := flags.Options("policy check", c.OutOrStdout())
+			o.FailOnWarnings = strict || o.FailOnWarnings
+			if err := cli.Write(to, flags.Format(), report, o); err != nil || report.Valid {
+				return err
 			}
-			return report.write(stdout, text.colors(c.OutOrStdout()), text.onlyFailures)
+			if flags.Format() == output.Text {
+				return report.err()
+			}
+			return cli.Exit(cli.Usage) // the report contains the errors
 		},
 	}
 	check.Flags().StringArrayVarP(&policies, "policy", "p", nil,
 		"`file` or directory of a policy, the manifest of its ConfigMap, or - (stdin); repeatable")
 	check.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors, like --fail-on warn")
-	at.define(check.Flags())
-	check.Flags().VarP(&format, "output", "o", format.Usage("the result"))
-	text.define(check.Flags())
+	defineAt(check.Flags(), &at)
+	flags.Define(check.Flags(), "the result", "")
 	return check
 }
 
@@ -81,10 +88,10 @@ Exit codes: 0 printed, 2 the policy is not valid, cannot be read, or has no acti
 func withPolicy(show func(w io.Writer, p *policy.Policy, path string) error, c *cobra.Command) *cobra.Command {
 	var path string
 	definePolicy(c.Flags(), &path)
-	c.Args = filesOf("policy")
+	c.Args = cli.FilesOf("policy")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if path == "" {
-			return errNoPolicy
+			return cli.ErrNoPolicy
 		}
 		p, err := loadPolicy(path, c.InOrStdin())
 		if err != nil {
@@ -132,28 +139,18 @@ func printWebhooks(stdout io.Writer, p *policy.Policy, path string) error {
 
 // counted describes the active entries, and what else the policy has: "3 mirrors, 1 pods rule, 2 exceptions".
 func counted(c policy.Counts, more policy.Additions) string {
+	things := func(n int, what string) string { return output.Some(n, text.Plural(n, what)) }
 	var parts []string
 	for kind, n := range c.All() {
 		rule := kind + " rule"
 		if kind == "mirrors" {
 			rule = "mirror"
 		}
-		if n > 0 {
-			parts = append(parts, text.Count(n, rule))
-		}
+		parts = append(parts, things(n, rule))
 	}
-	if len(parts) == 0 {
-		parts = []string{"no entry is active, so every object is allowed and no image is rewritten"}
-	}
-	for _, addition := range []struct {
-		n    int
-		what string
-	}{
-		{more.Exceptions, "exception"}, {more.SharedNamespaces, "shared gateway namespace"}, {more.Templates, "template"},
-	} {
-		if addition.n > 0 {
-			parts = append(parts, text.Count(addition.n, addition.what))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return output.List(
+		cmp.Or(output.List(parts...), "no entry is active, so every object is allowed and no image is rewritten"),
+		things(more.Exceptions, "exception"), things(more.SharedNamespaces, "shared gateway namespace"),
+		things(more.Templates, "template"),
+	)
 }

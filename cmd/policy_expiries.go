@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/evergate/evergate/policy"
@@ -61,45 +62,35 @@ const maxExpiryLines = 100
 // expiryWarnings returns a line for each part that has ended or ends soon.
 func expiryWarnings(all []policyExpiry) []string {
 	var lines []string
-	more := 0
 	for i := range all {
-		switch e := &all[i]; {
-		case e.State == expiryLater:
-		case len(lines) == maxExpiryLines:
-			more++
-		default:
-			lines = append(lines, fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, e.Path, e.text()))
+		if all[i].State != expiryLater {
+			lines = append(lines, all[i].problem().String())
 		}
 	}
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more that have ended or end soon: use -o json to list all", more))
+	if more := len(lines) - maxExpiryLines; more > 0 {
+		lines = append(lines[:maxExpiryLines],
+			fmt.Sprintf("and %d more that have ended or end soon: use -o json to list all", more))
 	}
 	return lines
 }
 
-// text returns the sentence about a part that has ended or ends soon.
-func (e *policyExpiry) text() string {
-	s := map[policy.ExpiryWhat]string{
-		policy.ExpiryException: "the exception " + e.Rule,
-		policy.ExpiryExclude:   "the exclude of " + e.Rule,
-		policy.ExpiryEntry:     "the entry " + e.Rule,
-	}[e.What]
+// problem returns the warning about a part that has ended or ends soon.
+func (e *policyExpiry) problem() policy.Problem {
+	what := "the " + string(e.What) + " " + e.Rule
+	if e.What == policy.ExpiryExclude {
+		what = "the exclude of " + e.Rule
+	}
+	when, then := " ends in "+roughly(e.left), "after that it does not exempt anything"
+	if e.What == policy.ExpiryEntry {
+		then = "after that it has no effect"
+	}
 	if e.State == expiryEnded {
-		s += " ended " + roughly(-e.left) + " ago"
-	} else {
-		s += " ends in " + roughly(e.left)
+		when, then = " ended "+roughly(-e.left)+" ago", "it can be deleted"
 	}
-	s += " (until " + e.Until
-	if e.Reason != "" {
-		s += ": " + e.Reason
+	until := strings.TrimSuffix(e.Until+": "+e.Reason, ": ")
+	return policy.Problem{
+		File: e.File, Line: e.Line, Column: e.Column, Path: e.Path, Message: what + when + " (until " + until + "): " + then,
 	}
-	switch {
-	case e.State == expiryEnded:
-		return s + "): it can be deleted"
-	case e.What == policy.ExpiryEntry:
-		return s + "): after that it has no effect"
-	}
-	return s + "): after that it does not exempt anything"
 }
 
 // roughly returns a duration in words: 9 days, 30 hours, 5 minutes.

@@ -24,26 +24,17 @@ type policyReport struct {
 
 // checkedPolicy is the result for one argument.
 type checkedPolicy struct {
-	Path     string          `json:"path"`           // the argument
-	Valid    bool            `json:"valid"`          // it loads, has an entry or allowEmpty, and with --strict no warning
-	Files    []string        `json:"files"`          // the files that were read, as in problems
-	Hash     string          `json:"hash,omitempty"` // of a policy that loads
-	Entries  policy.Counts   `json:"entries"`        // active entries
-	Errors   []policyProblem `json:"errors"`
-	Warnings []policyProblem `json:"warnings"`
-	Expiries []policyExpiry  `json:"expiries"` // parts that end on a date
+	Path     string           `json:"path"`           // the argument
+	Valid    bool             `json:"valid"`          // it loads, has an entry or allowEmpty, and with --strict no warning
+	Files    []string         `json:"files"`          // the files that were read, as in problems
+	Hash     string           `json:"hash,omitempty"` // of a policy that loads
+	Entries  policy.Counts    `json:"entries"`        // active entries
+	Errors   []policy.Problem `json:"errors"`
+	Warnings []policy.Problem `json:"warnings"`
+	Expiries []policyExpiry   `json:"expiries"` // parts that end on a date
 
 	err    error
 	policy *policy.Policy
-}
-
-// policyProblem is a policy.Problem. Line, column and path are left out if they are unknown.
-type policyProblem struct {
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`
 }
 
 // checkPolicies returns the problems of all policies, and the parts that have ended or end soon at now.
@@ -51,7 +42,10 @@ func checkPolicies(paths []string, strict bool, now time.Time, stdin io.Reader) 
 	report := policyReport{Valid: true}
 	for _, path := range paths {
 		checked := checkPolicy(path, now, stdin)
-		checked.Valid = checked.err == nil && (!strict || len(checked.Warnings) == 0)
+		if strict && checked.err == nil && len(checked.Warnings) > 0 {
+			checked.err = errors.New(strings.Join(checked.policy.Warnings(), "\n"))
+		}
+		checked.Valid = checked.err == nil
 		report.Valid = report.Valid && checked.Valid
 		report.Policies = append(report.Policies, checked)
 	}
@@ -61,7 +55,7 @@ func checkPolicies(paths []string, strict bool, now time.Time, stdin io.Reader) 
 // checkPolicy loads the policy at a path.
 func checkPolicy(path string, now time.Time, stdin io.Reader) checkedPolicy {
 	c := checkedPolicy{
-		Path: text.Path(path), Files: []string{}, Errors: []policyProblem{}, Warnings: []policyProblem{},
+		Path: text.Path(path), Files: []string{}, Errors: []policy.Problem{}, Warnings: []policy.Problem{},
 		Expiries: []policyExpiry{},
 	}
 	files, err := readPolicy(path, stdin)
@@ -74,95 +68,64 @@ func checkPolicy(path string, now time.Time, stdin io.Reader) checkedPolicy {
 		c.policy, err = policy.Load(files...)
 	}
 	if err != nil {
-		c.err, c.Errors = err, problemsOf(policy.Problems(err))
+		c.err, c.Errors = err, policy.Problems(err)
 		return c
 	}
-	c.Hash, c.Entries, c.Warnings = c.policy.Hash(), c.policy.Counts(), problemsOf(c.policy.WarningProblems())
+	c.Hash, c.Entries = c.policy.Hash(), c.policy.Counts()
+	c.Warnings = append(c.Warnings, c.policy.WarningProblems()...)
 	c.Expiries = expiriesOf(c.policy, now)
 	if c.policy.Emptied() {
 		c.err = fmt.Errorf("%s: %w", c.Path, policy.ErrEmptied)
-		c.Errors = []policyProblem{{Message: policy.ErrEmptied.Error()}}
+		c.Errors = []policy.Problem{{Message: policy.ErrEmptied.Error()}}
 	}
 	return c
 }
 
-func problemsOf(problems []policy.Problem) []policyProblem {
-	all := []policyProblem{}
-	for _, p := range problems {
-		all = append(all, policyProblem(p))
-	}
-	return all
-}
-
-// write prints a line for each valid policy, with its warnings, and returns the errors of the others. With
-// onlyFailures it does not print valid policies without warnings.
-func (r policyReport) write(stdout io.Writer, colors text.Colors, onlyFailures bool) error {
+// err returns the errors of the policies that are not valid.
+func (r policyReport) err() error {
 	var errs []error
 	for _, c := range r.Policies {
-		if c.err != nil {
-			errs = append(errs, c.err)
-			continue
-		}
-		if !c.Valid {
-			errs = append(errs, errors.New(strings.Join(c.policy.Warnings(), "\n")))
-			continue
-		}
-		if onlyFailures && len(c.Warnings) == 0 {
-			continue
-		}
-		line := colors.Good("ok:") + " " + counted(c.Entries, c.policy.Additions()) + "; hash " + c.Hash
-		if len(r.Policies) > 1 {
-			line = c.Path + ": " + line
-		}
-		for _, warning := range slices.Concat(c.policy.Warnings(), expiryWarnings(c.Expiries)) {
-			line += "\n" + colors.Warn("warning:") + " " + warning
-		}
-		if _, err := fmt.Fprintln(stdout, line); err != nil {
-			return err
-		}
+		errs = append(errs, c.err)
 	}
 	return errors.Join(errs...)
 }
 
-// encode writes the report for programs. It contains all errors, so they are not printed again.
-func (r policyReport) encode(stdout io.Writer, f output.Format, strict bool) error {
-	about := output.Report{Command: "policy check", FailOnWarnings: strict}
-	if err := writeReport(stdout, f, r, about, r.cases); err != nil {
-		return err
+// WriteText writes a line for each valid policy, with its warnings.
+func (r policyReport) WriteText(p *output.Printer) {
+	for _, c := range r.Policies {
+		if !c.Valid || p.OnlyFailures && len(c.Warnings) == 0 {
+			continue
+		}
+		if len(r.Policies) > 1 {
+			p.WriteString(c.Path + ": ")
+		}
+		p.Note(text.Colors.Good, "ok:", counted(c.Entries, c.policy.Additions())+"; hash "+c.Hash)
+		for _, warning := range slices.Concat(c.policy.Warnings(), expiryWarnings(c.Expiries)) {
+			p.Note(text.Colors.Warn, "warning:", warning)
+		}
 	}
-	if !r.Valid {
-		return &exitError{code: exitUsage}
-	}
-	return nil
 }
 
-// cases returns a case for each policy, with its errors, its warnings, and the parts that have ended or end soon.
-func (r policyReport) cases() []output.Case {
+// Cases returns a case for each policy, with its errors, its warnings, and the parts that have ended or end soon.
+func (r policyReport) Cases() []output.Case {
 	var cases []output.Case
 	for i := range r.Policies {
 		p := &r.Policies[i]
 		c := output.Case{Suite: p.Path, Name: "policy " + p.Path, Place: output.Place{File: p.Path}}
-		add := func(level output.Level, rule string, at policyProblem) {
-			message := at.Message
-			if at.Path != "" {
-				message = at.Path + ": " + message
+		add := func(level output.Level, rule string, problems ...policy.Problem) {
+			for _, at := range problems {
+				place := output.Place{File: p.file(at.File), Line: at.Line, Column: at.Column}
+				c.Results = append(c.Results, output.Result{
+					Level: level, Rule: rule, Message: strings.TrimPrefix(at.Path+": "+at.Message, ": "), Subject: at.Path,
+					Place: place,
+				})
 			}
-			place := output.Place{File: p.file(at.File), Line: at.Line, Column: at.Column}
-			c.Results = append(
-				c.Results,
-				output.Result{Level: level, Rule: rule, Message: message, Subject: at.Path, Place: place},
-			)
 		}
-		for _, e := range p.Errors {
-			add(output.Error, "policy/error", e)
-		}
-		for _, w := range p.Warnings {
-			add(output.Warning, "policy/warning", w)
-		}
+		add(output.Error, "policy/error", p.Errors...)
+		add(output.Warning, "policy/warning", p.Warnings...)
 		for i := range p.Expiries {
 			if e := &p.Expiries[i]; e.State != expiryLater {
-				at := policyProblem{e.File, e.Line, e.Column, e.Path, e.text()}
-				add(output.Note, "policy/expiry", at) // an expired date does not make a policy invalid
+				add(output.Note, "policy/expiry", e.problem()) // an expired date does not make a policy invalid
 			}
 		}
 		cases = append(cases, c)

@@ -1,11 +1,11 @@
 package cmd
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/internal/schema"
 )
 
@@ -20,7 +20,7 @@ examples. Editors with yaml-language-server use it to complete and check a polic
 
 The schema does not cover rules that involve several fields, or the syntax of patterns. Use policy check for these.`,
 		Example: "  evergate policy schema > policy.schema.json",
-		Args:    noArgs("it always prints the whole schema"),
+		Args:    cli.NoArgs("it always prints the whole schema"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			text, err := schema.Policy()
 			if err == nil {
@@ -42,12 +42,7 @@ field, explain lists the top-level fields of a policy.
 
 Exit codes: 0 described, 2 there is no such field.`,
 		Example: "  evergate policy explain ingresses.hosts\n  evergate policy explain --recursive",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return errors.New("explain one field at a time, such as ingresses.hosts.allowed")
-			}
-			return nil
-		},
+		Args:    cli.Args(0, 1, "explain one field at a time, such as ingresses.hosts.allowed"),
 		RunE: func(c *cobra.Command, args []string) error {
 			document, err := policySchema()
 			if err != nil {

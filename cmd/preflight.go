@@ -11,32 +11,26 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/lifecycle/settings"
-	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/offline/output"
 )
-
-// exitFound is the exit code if a command has found a problem.
-const exitFound = 1
 
 // connectService is the value of --connect that represents the address of the Service.
 const connectService = "service"
 
 // preflightFlags are the flags of evergate preflight.
 type preflightFlags struct {
-	files   []string
-	ignore  []string
+	inputFlags
 	connect string
 	timeout time.Duration
 	pod     bool
-	output  output.Flag
-	text    *textFlags
+	report  *cli.Report
 }
 
 func newPreflightCommand(env settings.Environment) *cobra.Command {
-	f := preflightFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnError)}
+	f := preflightFlags{report: cli.NewReport(env, "error", cli.Warn)}
 	c := &cobra.Command{
 		Use:   "preflight FILE...",
 		Short: "Find mistakes in an installation of Evergate that would break a cluster",
@@ -57,24 +51,21 @@ bad flags, or input that cannot be read.`,
   deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443
   kubectl kustomize kustomize/overlays/fail-closed | evergate preflight --pod -f - |
     kubectl create --dry-run=server --as=system:serviceaccount:kube-system:replicaset-controller -f -`,
-		Args: filesOf("filename"),
+		Args: cli.FilesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVarP(&f.files, "filename", "f", nil,
-		"`file` or directory with manifests, or - (stdin); repeatable")
-	defineIgnore(flags, &f.ignore)
+	f.inputFlags.define(flags)
 	flags.StringVar(&f.connect, "connect", "",
 		"`address` from which to read the serving certificate; without a value: the address of the Service")
 	flags.Lookup("connect").NoOptDefVal = connectService
 	const likeAPIServer = 10 * time.Second
 	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "timeout for --connect")
 	flags.BoolVar(&f.pod, "pod", false, "print the Pod that the API server would be asked to create, instead of a report")
-	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
-	f.text.define(flags)
+	f.report.Define(flags, "the report", "")
 	return c
 }
 
@@ -82,11 +73,11 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if len(f.files) == 0 {
 		return errors.New(noManifests)
 	}
-	ignore, err := parseIgnore(f.ignore)
+	manifests, err := f.inputFlags.read(stdin)
 	if err != nil {
 		return err
 	}
-	objects, err := install.Read(offline.ReadIgnoring(f.files, stdin, ignore))
+	objects, err := install.Read(manifests)
 	if err != nil {
 		return err
 	}
@@ -101,11 +92,11 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	if err := f.write(stdout, report); err != nil {
+	if err := f.report.Write(stdout, "preflight", report); err != nil {
 		return err
 	}
-	if report.Summary.Errors > 0 || f.text.failOnWarnings() && report.Summary.Warnings > 0 {
-		return &exitError{code: exitFound}
+	if report.Summary.Errors > 0 || f.report.FailOnWarnings() && report.Summary.Warnings > 0 {
+		return cli.Exit(cli.Found)
 	}
 	return nil
 }
@@ -150,24 +141,4 @@ func (f *preflightFlags) served(ctx context.Context, objects *install.Objects) (
 		return nil, fmt.Errorf("--connect: %w", err)
 	}
 	return chain, nil
-}
-
-func (f *preflightFlags) write(w io.Writer, r *deploy.Report) error {
-	colors := f.text.colors(w)
-	w = f.text.writer(w)
-	if format := f.output.Format(); format != output.Text {
-		about := output.Report{Command: "preflight", FailOnWarnings: f.text.failOnWarnings()}
-		return writeReport(w, format, r, about, r.Cases)
-	}
-	least := deploy.Info
-	switch {
-	case f.text.onlyFailures && f.text.failOnWarnings():
-		least = deploy.Warning
-	case f.text.onlyFailures:
-		least = deploy.Error
-	}
-	if _, err := io.WriteString(w, r.TextOf(least, colors)); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/lifecycle/settings"
 )
 
@@ -53,12 +54,12 @@ func TestSettingsOfContainers(t *testing.T) {
 			_, errs := settings.Container{Args: tt.args, Env: settings.NewEnvironment(tt.environ)}.Parse()
 			var want bytes.Buffer
 			if len(errs) > 0 {
-				printError(&want, errors.Join(errs...))
+				cli.Say(&want, errors.Join(errs...).Error())
 			}
 			// Errors on the command line contain hints that errors about a manifest do not contain.
 			got := regexp.MustCompile(`: (see evergate serve --help|did you mean --[a-z-]+\?)`).ReplaceAllString(stderr.String(),
 				"")
-			if code != exitUsage || got != want.String() {
+			if code != cli.Usage || got != want.String() {
 				t.Errorf("serve ended with %d and\n%sbut the container has\n%s", code, got, want.String())
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 )
@@ -32,7 +33,7 @@ type progress struct {
 
 // newProgress returns a progress that is shown on stderr if it is a terminal.
 func newProgress(stderr io.Writer, now func() time.Time) *progress {
-	if !isTerminal(stderr) {
+	if !cli.IsTerminal(stderr) {
 		return &progress{}
 	}
 	return &progress{to: stderr, now: now}

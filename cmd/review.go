@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,46 +11,40 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/apiserver"
-	"github.com/evergate/evergate/offline/output"
-	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
+	"github.com/evergate/evergate/telemetry"
 )
 
 // reviewFlags are the flags of evergate review.
 type reviewFlags struct {
-	policy     string
-	files      []string
-	old        []string
-	operation  string
-	namespace  string
-	assumed    bool // the namespace is the default
-	user       string
-	groups     []string
-	sets       []string
-	asExisting bool
-	cluster    clusterFlags
-	reviews    bool
-	explain    bool
-	at         atFlag
-	output     output.Flag
-	counts     countFlags
-	text       *textFlags
-	ignore     []string
-	limit      int
-	kinds      bool
+	policy string
+	inputFlags
+	requestFlags
+	old         []string
+	operation   string
+	asExisting  bool
+	server      string // API server from which objects are listed
+	credentials string
+	reviews     bool
+	explain     bool
+	report      *cli.Report
+	pushURL     string
+	metricsFile string
+	kinds       bool
 }
 
 // listedObjects is the default number of objects that an audit lists. For a cluster with 27,000 objects, the complete
 // list had 170,402 lines, which is more than anyone reads.
 const listedObjects = 100
 
-// noSetEvaluated is written to stderr if a policy has rule sets and --set is not used.
-const noSetEvaluated = "evergate: the rule sets %s are not evaluated: add --set NAME, or --set '*' for all\n"
+// failOnNoNamespace is a word for --fail-on.
+const failOnNoNamespace = "no-namespace"
 
 // reviewHelp is the help of evergate review.
 const reviewHelp = `Review evaluates manifests with a policy and reports which objects would be rewritten, denied or
@@ -86,8 +81,7 @@ Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied (
 warning), 2 bad flags, a bad policy, input that cannot be read, or counts that could not be written or pushed.`
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
-	f := reviewFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnDenied)}
-	f.text.failOn.known = append(f.text.failOn.known, failOnNoNamespace)
+	f := reviewFlags{report: cli.NewReport(env, "denied", cli.Warn, failOnNoNamespace)}
 	c := &cobra.Command{
 		Use:   "review --policy POLICY -n NAMESPACE FILE...",
 		Short: "Show which objects a policy would rewrite, deny or warn about, without a cluster",
@@ -97,7 +91,7 @@ func newReviewCommand(env settings.Environment) *cobra.Command {
   evergate review --policy policy.yaml -f deploy/ --set edge
   kubectl get pods -A -o json | evergate review --policy policy.yaml -f - --as-existing
   kubectl proxy & evergate review --policy policy.yaml --as-existing --api-server http://127.0.0.1:8001`,
-		Args: filesOf("filename"),
+		Args: cli.FilesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.kinds {
 				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(apiserver.Resources(), "\n"))
@@ -107,146 +101,109 @@ func newReviewCommand(env settings.Environment) *cobra.Command {
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	flags := c.Flags()
+	f.define(c.Flags())
+	return c
+}
+
+func (f *reviewFlags) define(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	definePolicy(flags, &f.policy)
-	flags.StringArrayVarP(&f.files, "filename", "f", nil,
-		"`file` or directory with manifests, or - (stdin); repeatable")
-	defineIgnore(flags, &f.ignore)
+	f.inputFlags.define(flags)
 	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory with the objects before the update; repeatable")
 	flags.StringVar(&f.operation, "operation", "",
 		"CREATE or UPDATE (default: UPDATE for objects in --old, CREATE for others)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects without a namespace")
-	flags.StringVar(&f.user, "user", "", "user that applies the manifests")
-	flags.StringArrayVar(&f.groups, "group", nil, "a group of the user; repeatable")
-	flags.StringArrayVar(&f.sets, "set", nil, "also apply this rule `set`, or * for all; repeatable")
+	f.requestFlags.define(flags)
 	flags.BoolVar(&f.asExisting, "as-existing", false, "validate objects that already exist in a cluster")
-	f.cluster.define(flags)
+	flags.StringVar(&f.server, "api-server", "", "list the objects of this API server instead of -f: a `URL`, such as "+
+		"https://kubernetes.default.svc in a Pod or http://127.0.0.1:8001 for kubectl proxy")
+	flags.StringVar(&f.credentials, "api-server-credentials", apiserver.ServiceAccount,
+		"`directory` with the files token and ca.crt, for an https:// API server")
 	flags.BoolVar(&f.kinds, "kinds", false, "print the resources that --api-server lists, and exit")
 	flags.BoolVar(&f.reviews, "admission-review", false, "the input contains reviews as sent by kube-apiserver")
 	flags.BoolVar(&f.explain, "explain", false, "explain for each image and rule why it applies or does not apply")
-	f.at.define(flags)
-	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
-	f.text.define(flags)
+	f.report.Define(flags, "the report", "")
 	flags.Lookup("fail-on").Usage += ", and no-namespace objects whose namespace is unknown without -n"
-	flags.IntVar(&f.limit, "limit", listedObjects, "maximum number of objects that --as-existing lists; 0 lists all")
-	f.counts.define(flags)
-	return c
+	flags.IntVar(&f.report.Limit, "limit", listedObjects,
+		"maximum number of objects that --as-existing lists; 0 lists all")
+	flags.StringVar(&f.pushURL, "metrics-push-url", "",
+		"`URL` of a Pushgateway that receives the counts of --as-existing, such as http://pushgateway.monitoring:9091")
+	flags.StringVar(&f.metricsFile, "metrics-file", "",
+		"`file` for the counts of --as-existing, in the Prometheus text format")
 }
 
 func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	options, err := f.options(stdin)
+	options, err := f.options(stdin, stderr)
 	if err != nil {
 		return err
 	}
-	if f.sets == nil && len(options.Policy.Sets()) > 0 {
-		fmt.Fprintf(stderr, noSetEvaluated, text.List(options.Policy.Sets()))
-	}
-	ignore, err := parseIgnore(f.ignore)
+	objects, err := f.inputFlags.read(stdin)
 	if err != nil {
 		return err
 	}
-	objects := offline.ReadIgnoring(f.files, stdin, ignore)
-	if f.cluster.wanted() {
-		if objects, err = f.cluster.objects(ctx); err != nil {
+	if f.server != "" {
+		client, err := apiserver.New(f.server, f.credentials)
+		if err != nil {
 			return err
 		}
+		objects = client.Objects(ctx, false)
 	}
 	report := offline.Review(options, newProgress(stderr, time.Now).count(objects))
-	if err := f.write(stdout, report); err != nil {
+	if err := f.report.Write(stdout, "review", report); err != nil {
 		return err
 	}
-	for _, line := range report.Errors {
-		printError(stderr, errors.New(line))
-	}
-	if err := f.counts.export(ctx, report, time.Now()); err != nil {
+	cli.Say(stderr, report.Errors...)
+	if err := f.export(ctx, report, time.Now()); err != nil {
 		return err
 	}
-	if code := report.ExitCode(); code != exitOK {
-		return &exitError{code: code}
+	code := report.ExitCode()
+	if f.report.FailOnWarnings() && report.Summary.Warned > 0 {
+		code = cmp.Or(code, cli.Found)
 	}
-	if f.text.failOnWarnings() && report.Summary.Warned > 0 {
-		return &exitError{code: exitFound}
-	}
-	return nil
-}
-
-// write writes the report in the requested format.
-func (f *reviewFlags) write(stdout io.Writer, r *offline.Report) error {
-	colors := f.text.colors(stdout)
-	stdout = f.text.writer(stdout)
-	if format := f.output.Format(); format != output.Text {
-		about := output.Report{Command: "review", FailOnWarnings: f.text.failOnWarnings()}
-		return writeReport(stdout, format, r, about, r.Cases)
-	}
-	o := offline.TextOptions{Colors: colors, OnlyFailures: f.text.onlyFailures, Warnings: f.text.failOnWarnings()}
-	if f.asExisting {
-		o.Limit = f.limit
-	}
-	if err := r.WriteText(stdout, o); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
+	return cli.Exit(code)
 }
 
 // check returns an error for missing or contradictory flags, because the result could otherwise be for another
 // request than intended.
 func (f *reviewFlags) check() error {
 	update := f.operation == string(object.Update)
-	stdins := 0
-	for _, name := range slices.Concat(f.files, f.old, []string{f.policy}) {
-		if name == offline.Stdin {
-			stdins++
-		}
-	}
-	for _, mistake := range []struct {
-		made bool
-		what string
-	}{
-		{f.limit < 0, "--limit is negative: use a number from 1 up, or 0 for all"},
-		{f.policy == "", errNoPolicy.Error()},
-		{
-			f.cluster.wanted() && (!f.asExisting || len(f.files) > 0),
+	return firstOf(
+		mistake{f.report.Limit < 0, "--limit is negative: use a number from 1 up, or 0 for all"},
+		mistake{f.policy == "", cli.ErrNoPolicy.Error()},
+		mistake{
+			f.server != "" && (!f.asExisting || len(f.files) > 0),
 			"--api-server lists existing objects: add --as-existing, and leave out -f",
 		},
-		{
-			len(f.files) == 0 && !f.cluster.wanted(),
-			noManifests,
-		},
-		{stdins > 1, "- (stdin) can be read only once: use files for the other inputs"},
-		{
+		mistake{len(f.files) == 0 && f.server == "", noManifests},
+		stdinTwice(slices.Concat(f.files, f.old, []string{f.policy})...),
+		mistake{
 			f.operation != "" && f.operation != string(object.Create) && !update,
 			fmt.Sprintf("--operation %q is not supported: use CREATE or UPDATE", f.operation),
 		},
-		{update && len(f.old) == 0, "--operation UPDATE needs the old objects: add them with --old"},
-		{
+		mistake{update && len(f.old) == 0, "--operation UPDATE needs the old objects: add them with --old"},
+		mistake{
 			f.operation == string(object.Create) && len(f.old) > 0,
 			"--operation CREATE does not have old objects: leave out --old or --operation",
 		},
-		{
+		mistake{
 			f.asExisting && (len(f.old) > 0 || f.operation != "" || f.reviews),
 			"--as-existing validates the current objects: leave out --old, --operation and --admission-review",
 		},
-		{
-			!f.asExisting && f.counts.wanted(),
+		mistake{
+			!f.asExisting && (f.pushURL != "" || f.metricsFile != ""),
 			"--metrics-push-url and --metrics-file count existing objects: add --as-existing",
 		},
-		{
+		mistake{
 			f.reviews && (len(f.old) > 0 || f.operation != "" || f.user != "" || len(f.groups) > 0),
 			"with --admission-review, the reviews contain these values: leave out --old, --operation, --user and --group",
 		},
-	} {
-		if mistake.made {
-			return errors.New(mistake.what)
-		}
-	}
-	return nil
+	)
 }
 
-func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
+func (f *reviewFlags) options(stdin io.Reader, stderr io.Writer) (offline.Options, error) {
+	f.report.AllRows = f.report.Limit == 0
 	p, err := loadPolicy(f.policy, stdin)
 	if err != nil {
 		return offline.Options{}, err
@@ -255,33 +212,35 @@ func (f *reviewFlags) options(stdin io.Reader) (offline.Options, error) {
 	if err != nil {
 		return offline.Options{}, fmt.Errorf("--old: %w", err)
 	}
-	sets, err := f.setsOf(p)
-	if err != nil {
-		return offline.Options{}, err
-	}
 	return offline.Options{
 		Policy: p, Old: old, Operation: object.Operation(f.operation),
 		Namespace: f.namespace, NamespaceAssumed: f.assumed,
-		NamespaceRequired: f.assumed && f.text.failOn.word == failOnNoNamespace,
+		NamespaceRequired: f.assumed && f.report.FailOn.Word == failOnNoNamespace,
 		User:              f.user, Groups: f.groups,
-		Sets: sets, AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
-		Now: f.at.time(),
-	}, nil
+		Sets: p.SetsOf(f.sets), AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
+		Now: f.at,
+	}, f.checkSets(stderr, p)
 }
 
-// setsOf returns the rule sets of a policy that --set selects.
-func (f *reviewFlags) setsOf(p *policy.Policy) ([]string, error) {
-	known := p.Sets()
-	for _, set := range f.sets {
-		switch {
-		case len(known) == 0:
-			return nil, fmt.Errorf("--set %s: the policy has no rule sets", text.Truncate(set, text.Short))
-		case set == "*":
-			return known, nil
-		case !slices.Contains(known, set):
-			return nil, fmt.Errorf("--set %s: the policy does not have this rule set; it has %s", text.Truncate(set, text.Short),
-				text.List(known))
-		}
+// export writes and pushes the counts of an audit. If one fails, it still does the other.
+func (f *reviewFlags) export(ctx context.Context, r *offline.Report, now time.Time) error {
+	a := telemetry.NewAudit()
+	for k, n := range r.Counts.Objects {
+		a.Objects(k.Kind, k.Decision, n)
 	}
-	return f.sets, nil
+	for k, n := range r.Counts.Findings {
+		a.Findings(k.Namespace, k.Rule, k.Check, k.Mode, n)
+	}
+	for k, n := range r.Counts.Images {
+		a.Images(k.Namespace, k.Entry, k.Outcome, n)
+	}
+	a.Ended(now, r.Policy.Hash, r.Summary.Errors)
+	var errs []error
+	if f.metricsFile != "" {
+		errs = append(errs, a.WriteFile(f.metricsFile))
+	}
+	if f.pushURL != "" {
+		errs = append(errs, a.Push(ctx, f.pushURL))
+	}
+	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/lifecycle/settings"
 )
 
@@ -22,7 +23,7 @@ a second signal, 4 the shutdown timeout ended a request.`,
 		Example: `  evergate serve --dev
   evergate serve --policy /etc/evergate/policy \
     --tls-cert /etc/evergate/tls/tls.crt --tls-key /etc/evergate/tls/tls.key`,
-		Args: noArgs(settings.ArgsHint),
+		Args: cli.NoArgs(settings.ArgsHint),
 	}
 	f.Define(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {

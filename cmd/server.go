@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/certs"
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/examples"
 	"github.com/evergate/evergate/handlers"
 	"github.com/evergate/evergate/handlers/selfprobe"
@@ -47,7 +48,8 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 	defer cancel() // ends the goroutines that watch files
 	defer tuneHeap()()
 	registry := telemetry.NewRegistry()
-	verbosity := newVerbosity(f.LogLevel)
+	verbosity := &verbosity{configured: f.LogLevel}
+	verbosity.Set(f.LogLevel)
 	s := &server{flags: f, log: newLogger(stderr, f.LogFormat, verbosity), metrics: telemetry.NewMetrics(registry)}
 	louder := make(chan os.Signal, 1)
 	notifyVerbosity(louder)
@@ -70,7 +72,7 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 		s.log.Info("received signal while loading; exiting", "signal", received.String())
 		return s.exit(nil)
 	}
-	built := thisBuild()
+	built := cli.Build()
 	s.log.Info("starting", "version", built.Version, "revision", built.Commit, "go", built.Go)
 	if f.Dev {
 		if err := s.prepareDev(stdout); err != nil {
@@ -83,7 +85,8 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 
 	ops, err := new(net.ListenConfig).Listen(ctx, "tcp", f.OpsListen)
 	if err != nil {
-		return &exitError{lifecycle.ExitFailed, fmt.Errorf("--ops-listen: %w: set another address with --ops-listen", err)}
+		err = fmt.Errorf("--ops-listen: %w: set another address with --ops-listen", err)
+		return &cli.ExitError{Code: lifecycle.ExitFailed, Err: err}
 	}
 	s.process.OpsListener = ops
 	s.log.Info("ops port bound", "address", ops.Addr().String())
@@ -99,7 +102,7 @@ func serve(ctx context.Context, f settings.Serve, stdout, stderr io.Writer) erro
 // life ends, so the certificate stays valid during the drain too.
 func (s *server) load(life context.Context) (err error) {
 	f := &s.flags
-	built := thisBuild()
+	built := cli.Build()
 	s.metrics.Built(built.Version, built.Commit, built.Go)
 	if s.tracing, err = s.metrics.TracingFromEnvironment(life, built.Version, s.log); err != nil {
 		return err
@@ -113,7 +116,7 @@ func (s *server) load(life context.Context) (err error) {
 		if _, bad := errors.AsType[*policystore.InvalidError](err); bad {
 			return err
 		}
-		return &exitError{lifecycle.ExitFailed, err}
+		return &cli.ExitError{Code: lifecycle.ExitFailed, Err: err}
 	}
 	s.source = certs.NewSource(certs.Files{Cert: f.TLSCert, Key: f.TLSKey, CA: f.TLSCA, ServerName: f.ServiceName},
 		s.log, s.metrics)
@@ -180,7 +183,7 @@ func (s *server) handlers() handlers.Config {
 		Tracing:      s.tracing,
 		Log:          s.log,
 		Limits:       s.flags.Limits,
-		Version:      thisBuild().Version,
+		Version:      cli.Build().Version,
 	}
 	if s.clients != nil {
 		config.Authenticate = s.clients.Require
@@ -264,5 +267,5 @@ func (s *server) exit(err error) error {
 		code = e.Code
 	}
 	s.log.Error("exit", "code", code, "error", err)
-	return &exitError{code: code}
+	return &cli.ExitError{Code: code}
 }

@@ -20,6 +20,8 @@ import (
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/evergate/evergate/cmd/internal/cli"
 )
 
 // The last spans of a process reach the collector before the process ends.
@@ -81,8 +83,8 @@ func TestServeRejectsBadTracing(t *testing.T) {
 	code := Run(t.Context(), []string{"serve", "--dev"}, nil, nil, io.Discard, &stderr)
 	want := `evergate: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT is "collector:4317": ` +
 		"write a URL, such as http://collector:4318\n"
-	if code != exitUsage || stderr.String() != want {
-		t.Errorf("exit code %d, and\n%s\nwant %d and\n%s", code, stderr.String(), exitUsage, want)
+	if code != cli.Usage || stderr.String() != want {
+		t.Errorf("exit code %d, and\n%s\nwant %d and\n%s", code, stderr.String(), cli.Usage, want)
 	}
 }
 
@@ -131,7 +133,8 @@ func TestVerbosity(t *testing.T) {
 		slog.LevelInfo:  {"INFO", "DEBUG", "INFO"},
 		slog.LevelError: {"ERROR", "DEBUG", "ERROR"},
 	} {
-		v := newVerbosity(configured)
+		v := &verbosity{configured: configured}
+		v.Set(configured)
 		got := []string{v.Level().String()}
 		for range 2 {
 			v.toggle()

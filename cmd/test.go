@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/lifecycle/settings"
-	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/suiterunner"
 )
 
@@ -17,12 +18,11 @@ import (
 type testFlags struct {
 	run             string
 	requireCoverage bool
-	output          output.Flag
-	text            *textFlags
+	report          *cli.Report
 }
 
 func newTestCommand(env settings.Environment) *cobra.Command {
-	f := testFlags{output: output.NewFlag(output.All()...), text: newTextFlags(env, failOnError)}
+	f := testFlags{report: cli.NewReport(env, "error", cli.Warn)}
 	c := &cobra.Command{
 		Use:   "test DIRECTORY...",
 		Short: "Run the test suites of policies",
@@ -38,23 +38,17 @@ reached), 2 bad flags, or a suite, a policy or an object that cannot be read.`,
 		Example: `  evergate test policies/
   evergate test policies/ --run 'latest|digest'
   evergate test policies/ --require-coverage -o junit > report.xml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("no test suite: add a directory with *_test.yaml files, or such a file")
-			}
-			return nil
-		},
+		Args: cli.Args(1, math.MaxInt, "no test suite: add a directory with *_test.yaml files, or such a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.test(args, c.OutOrStdout(), c.ErrOrStderr())
 		},
-		ValidArgsFunction: completeSuites,
+		ValidArgsFunction: cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.run, "run", "", "run only cases whose names match this regular `expression`")
 	flags.BoolVar(&f.requireCoverage, "require-coverage", false, "fail if no case reaches an entry of a policy")
-	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
-	f.text.define(flags)
+	f.report.Define(flags, "the report", "")
 	return c
 }
 
@@ -68,27 +62,25 @@ func (f *testFlags) test(paths []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	report := suiterunner.Run(files, only)
+	report.RequireCoverage = f.coverageFails()
 	if only != nil && report.Summary.Cases == 0 && len(report.Errors) == 0 {
 		return fmt.Errorf("--run %s: no case name matches", f.run)
 	}
-	if err := f.write(stdout, report); err != nil {
+	if err := f.report.Write(stdout, "test", report); err != nil {
 		return err
 	}
-	for _, line := range report.Errors {
-		printError(stderr, errors.New(line))
-	}
-	uncovered := f.coverageFails() && !report.Covered()
+	cli.Say(stderr, report.Errors...)
 	switch {
 	case len(report.Errors) > 0:
-		return &exitError{code: exitUsage}
-	case report.Summary.Failed > 0 || uncovered:
-		return &exitError{code: exitFound}
+		return cli.Exit(cli.Usage)
+	case report.Summary.Failed > 0, report.RequireCoverage && !report.Covered():
+		return cli.Exit(cli.Found)
 	}
 	return nil
 }
 
 // coverageFails reports whether the command fails if no case reaches an entry.
-func (f *testFlags) coverageFails() bool { return f.requireCoverage || f.text.failOnWarnings() }
+func (f *testFlags) coverageFails() bool { return f.requireCoverage || f.report.FailOnWarnings() }
 
 // pattern returns the pattern of the cases to run, or nil for all cases.
 func (f *testFlags) pattern() (*regexp.Regexp, error) {
@@ -103,19 +95,4 @@ func (f *testFlags) pattern() (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("--run: %w", err)
 	}
 	return only, nil
-}
-
-func (f *testFlags) write(stdout io.Writer, r *suiterunner.Report) error {
-	colors := f.text.colors(stdout)
-	stdout = f.text.writer(stdout)
-	if format := f.output.Format(); format != output.Text {
-		return writeReport(stdout, format, r, output.Report{Command: "test"}, func() []output.Case {
-			return r.Cases(f.coverageFails())
-		})
-	}
-	err := r.WriteText(stdout, suiterunner.TextOptions{Colors: colors, OnlyFailures: f.text.onlyFailures})
-	if err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
 }

@@ -2,18 +2,27 @@ package cmd
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
+
+	"github.com/evergate/evergate/cmd/internal/cli"
+	"github.com/evergate/evergate/lifecycle/settings"
 )
+
+func newLogger(w io.Writer, format settings.LogFormat, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if format == "text" || format == "" && cli.IsTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
 
 // verbosity is the log level of a process. It can change while the process runs.
 type verbosity struct {
-	level      slog.LevelVar
+	slog.LevelVar
 	configured slog.Level // by --log-level
 }
-
-// Level implements slog.Leveler.
-func (v *verbosity) Level() slog.Level { return v.level.Level() }
 
 // toggle switches between the configured level and debug. If debug is configured, it switches to info, because the
 // user then wants to log less.
@@ -25,7 +34,7 @@ func (v *verbosity) toggle() {
 	if v.Level() == other {
 		other = v.configured
 	}
-	v.level.Set(other)
+	v.Set(other)
 }
 
 // follow calls toggle on every signal until ctx is done. It logs each change at any level.

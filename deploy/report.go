@@ -129,37 +129,37 @@ func joinParts(parts []string) string {
 	return kind + "s " + some(names)
 }
 
-// Text returns the report for people. Each finding has the problem, the reason why it breaks clusters, and the fix.
-func (r *Report) Text() string { return r.TextOf(Info, false) }
-
-// TextOf returns the report of Text with only the findings that are at least as severe as least, with or without
-// terminal colors.
-func (r *Report) TextOf(least Severity, colors text.Colors) string {
-	var b strings.Builder
-	color := map[Severity]func(string) string{Error: colors.Bad, Warning: colors.Warn, Info: colors.Note}
+// WriteText writes the report for people. Each finding has the problem, the reason why it breaks clusters, and the fix.
+func (r *Report) WriteText(p *output.Printer) {
+	least := Info
+	switch {
+	case p.OnlyFailures && p.FailOnWarnings:
+		least = Warning
+	case p.OnlyFailures:
+		least = Error
+	}
+	tones := map[Severity]output.Tone{Error: text.Colors.Bad, Warning: text.Colors.Warn, Info: text.Colors.Note}
 	for _, f := range r.Findings {
 		if f.Severity.rank() > least.rank() {
 			continue
 		}
-		fmt.Fprintf(&b, "%s  %s  %s", color[f.Severity](fmt.Sprintf("%-7s", f.Severity)), f.ID, f.Object)
+		source := ""
 		if f.Source != "" {
-			fmt.Fprintf(&b, " (%s)", f.Source)
+			source = " (" + f.Source + ")"
 		}
-		fmt.Fprintf(&b, "\n         %s\n", f.Message)
+		p.Line("%s  %s  %s%s", p.Paint(tones[f.Severity], fmt.Sprintf("%-7s", f.Severity)), f.ID, f.Object, source)
+		p.Line("         %s", f.Message)
 		if f.Severity != Info {
-			fmt.Fprintf(&b, "         why:  %s\n         fix: %s\n", f.Why, f.Fix)
+			p.Line("         why:  %s\n         fix: %s", f.Why, f.Fix)
 		}
 	}
-	if b.Len() > 0 {
-		b.WriteString("\n")
-	}
+	p.Section()
 	if least == Info {
 		for _, line := range offline.SkipLines(nil, r.SkippedFiles) {
-			b.WriteString(line + "\n")
+			p.Line("%s", line)
 		}
 	}
-	b.WriteString(r.Summary.text() + "\n")
-	return b.String()
+	p.Line("%s", r.Summary.text())
 }
 
 func (s *Summary) text() string {

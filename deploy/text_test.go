@@ -10,6 +10,7 @@ import (
 
 	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 )
 
 func TestText(t *testing.T) {
@@ -32,7 +33,9 @@ info     a  Namespace x
 skipped: 1 file: README.md (no manifest)
 2 objects, %d checks: 1 error, 1 warning, 1 info
 `, len(kinds()))
-	if diff := cmp.Diff(want, r.Text()); diff != "" {
+	var p output.Printer
+	r.WriteText(&p)
+	if diff := cmp.Diff(want, p.String()); diff != "" {
 		t.Error(diff)
 	}
 }

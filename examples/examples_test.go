@@ -14,6 +14,7 @@ import (
 
 	"github.com/evergate/evergate/examples"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/suite"
 	"github.com/evergate/evergate/review"
@@ -37,11 +38,9 @@ func TestManifests(t *testing.T) {
 			if want := strings.Contains(file, "-good"); (report.Decision == offline.Allowed) != want {
 				t.Errorf("decision %s", report.Decision)
 			}
-			var text bytes.Buffer
+			var text output.Printer
 			text.WriteString("$ evergate review --policy " + policyFile + " -f " + filepath.ToSlash(file) + "\n")
-			if err := report.WriteText(&text, offline.TextOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			report.WriteText(&text)
 			golden(t, strings.TrimSuffix(file, ".yaml")+".want", text.Bytes())
 		})
 	}

@@ -1,9 +1,9 @@
 package examples_test
 
 import (
-	"bytes"
 	"testing"
 
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/suiterunner"
 )
 
@@ -14,9 +14,7 @@ func TestSuites(t *testing.T) {
 	if report.Passed && report.Covered() && len(report.Coverage) == len(policies(t)) {
 		return
 	}
-	var text bytes.Buffer
-	if err := report.WriteText(&text, suiterunner.TextOptions{OnlyFailures: true}); err != nil {
-		t.Fatal(err)
-	}
-	t.Errorf("%v\n%s%d policies of %d have a suite", report.Errors, text.String(), len(report.Coverage), len(policies(t)))
+	text := output.Printer{Options: output.Options{OnlyFailures: true}}
+	report.WriteText(&text)
+	t.Errorf("%v\n%s%d policies of %d have a suite", report.Errors, &text, len(report.Coverage), len(policies(t)))
 }

@@ -20,30 +20,23 @@ func (o Object) HasEnded() bool {
 // workload that is being deleted, a finished Job, and a ReplicaSet or ReplicationController of an earlier revision. A
 // rollback does not use an earlier revision directly: it copies the template into the owner first.
 func (o Object) CreatesNoPods() bool {
-	switch o.Kind {
-	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob":
-	default:
-		return false
-	}
+	type owner struct{ Controller bool }
+	type condition struct{ Type, Status string }
 	var w struct {
 		Metadata struct {
-			DeletionTimestamp string `json:"deletionTimestamp"`
-			OwnerReferences   []struct {
-				Controller bool `json:"controller"`
-			} `json:"ownerReferences"`
-		} `json:"metadata"`
-		Spec struct {
-			Replicas *int64 `json:"replicas"`
-		} `json:"spec"`
+			DeletionTimestamp string
+			OwnerReferences   []owner
+		}
+		Spec   struct{ Replicas *int64 }
 		Status struct {
-			CompletionTime string `json:"completionTime"`
-			Conditions     []struct {
-				Type   string `json:"type"`
-				Status string `json:"status"`
-			} `json:"conditions"`
-		} `json:"status"`
+			CompletionTime string
+			Conditions     []condition
+		}
 	}
-	if strings.Contains(o.group(), ".") || json.Unmarshal(o.JSON, &w) != nil {
+	workload := slices.Contains([]string{
+		"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob",
+	}, o.Kind) && !strings.Contains(o.group(), ".")
+	if !workload || json.Unmarshal(o.JSON, &w, json.MatchCaseInsensitiveNames(true)) != nil {
 		return false
 	}
 	if w.Metadata.DeletionTimestamp != "" {
@@ -51,18 +44,12 @@ func (o Object) CreatesNoPods() bool {
 	}
 	switch o.Kind {
 	case "Job":
-		for _, c := range w.Status.Conditions {
-			if (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" {
-				return true
-			}
-		}
-		return w.Status.CompletionTime != ""
+		return w.Status.CompletionTime != "" || slices.ContainsFunc(w.Status.Conditions, func(c condition) bool {
+			return (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True"
+		})
 	case "ReplicaSet", "ReplicationController":
-		for _, owner := range w.Metadata.OwnerReferences {
-			if owner.Controller {
-				return w.Spec.Replicas != nil && *w.Spec.Replicas == 0
-			}
-		}
+		owned := slices.ContainsFunc(w.Metadata.OwnerReferences, func(o owner) bool { return o.Controller })
+		return owned && w.Spec.Replicas != nil && *w.Spec.Replicas == 0
 	}
 	return false
 }
@@ -103,13 +90,11 @@ type owners map[ownerKey]*shared
 
 type ownerKey struct{ namespace, kind, name string }
 
-// shared is the merged result of an owner. The maps record its contents, because Pods of one owner mostly have the same
+// shared is the merged result of an owner. The map records its contents, because Pods of one owner mostly have the same
 // findings.
 type shared struct {
 	Result
-	findings map[Finding]bool
-	images   map[Image]bool
-	rules    map[Rule]bool
+	seen map[any]bool
 }
 
 // add merges a result. It drops a result without findings, images and rules, so memory grows with the number of
@@ -122,8 +107,7 @@ func (os owners) add(r Result) {
 	s := os[key]
 	if s == nil {
 		s = &shared{
-			Result:   Result{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Decision: Allowed},
-			findings: map[Finding]bool{}, images: map[Image]bool{}, rules: map[Rule]bool{},
+			Result: Result{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Decision: Allowed}, seen: map[any]bool{},
 		}
 		os[key] = s
 	}
@@ -131,13 +115,13 @@ func (os owners) add(r Result) {
 	if r.Decision == Denied {
 		s.Decision = Denied
 	}
-	s.Findings = appendNew(s.Findings, r.Findings, s.findings)
-	s.Images = appendNew(s.Images, r.Images, s.images)
-	s.Rules = appendNew(s.Rules, r.Rules, s.rules)
+	s.Findings = appendNew(s.Findings, r.Findings, s.seen)
+	s.Images = appendNew(s.Images, r.Images, s.seen)
+	s.Rules = appendNew(s.Rules, r.Rules, s.seen)
 }
 
 // appendNew appends the values that are not in seen, and adds them to seen.
-func appendNew[T comparable](to, values []T, seen map[T]bool) []T {
+func appendNew[T comparable](to, values []T, seen map[any]bool) []T {
 	for _, v := range values {
 		if !seen[v] {
 			seen[v] = true

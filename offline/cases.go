@@ -3,8 +3,8 @@ package offline
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/output"
 )
 
@@ -27,7 +27,7 @@ func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
 		cases = append(cases, r.Results[i].toCase(&find, r.explain))
 	}
 	if r.Summary.NoNamespace > 0 {
-		message := strings.TrimSpace(fmt.Sprintf(noNamespace, r.Summary.NoNamespace))
+		message := fmt.Sprintf(noNamespace, text.Thousands(r.Summary.NoNamespace))
 		cases = append(cases, output.Case{Suite: inputRule, Name: "namespace", Results: []output.Result{
 			{Level: output.Note, Rule: inputRule, Subject: "namespace", Message: message},
 		}})
@@ -46,7 +46,7 @@ func (r *Report) cases(open func(file string) *yamlSplitter) []output.Case {
 
 // toCase returns the case of an object. Exempt findings are included only if the report explains.
 func (r *Result) toCase(find *locator, explain bool) output.Case {
-	c := output.Case{Suite: r.at.File, Name: reference(r.Kind, r.Namespace, r.Name)}
+	c := output.Case{Suite: r.at.File, Name: Reference(r.Kind, r.Namespace, r.Name)}
 	if c.Suite == "" {
 		c.Suite = cmp.Or(r.Namespace, "cluster")
 	}
@@ -67,9 +67,9 @@ func (r *Result) toCase(find *locator, explain bool) output.Case {
 	for i := range r.Images {
 		switch image := &r.Images[i]; {
 		case image.Effect == Warning:
-			add(output.Warning, image.ID(), image.Path, image.text(false))
+			add(output.Warning, image.ID(), image.Path, image.String())
 		case image.Outcome == outside:
-			add(output.Note, image.ID(), image.Path, image.text(false))
+			add(output.Note, image.ID(), image.Path, image.String())
 		}
 	}
 	return c

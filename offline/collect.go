@@ -1,84 +1,68 @@
 package offline
 
 import (
+	"slices"
+
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
 )
 
-// collector builds a report from answers.
-type collector struct {
+// reviewer decides about objects one at a time, and builds a report from the decisions.
+type reviewer struct {
+	*Decider
 	*Report
-	explain bool
-	reviews bool
-	skips   Skips
-	counts  Counts
-	owners  owners
-}
-
-func newCollector(o *Options) *collector {
-	return &collector{
-		Report: &Report{
-			Policy:     Policy{o.Policy.Hash(), o.Policy.Counts()},
-			AsExisting: o.AsExisting,
-			Decision:   Allowed,
-			Results:    []Result{},
-			explain:    o.Explain,
-		},
-		explain: o.Explain,
-		reviews: o.Reviews,
-		counts:  newCounts(),
-		owners:  owners{},
-	}
+	skips  Skips
+	counts Counts
+	owners owners
 }
 
 // fail adds an error about input that could not be read or understood.
-func (c *collector) fail(err error) {
-	c.Summary.Errors++
-	c.Decision = Invalid
-	c.Errors, c.failed = append(c.Errors, err.Error()), append(c.failed, err)
+func (r *reviewer) fail(err error) {
+	r.Summary.Errors++
+	r.Errors, r.failed = append(r.Errors, err.Error()), append(r.failed, err)
 }
 
 // skip records an object that is not validated.
-func (c *collector) skip(o Object, why string) {
-	c.Summary.Skipped++
-	c.skips.Add(o, why)
+func (r *reviewer) skip(o Object, why string) {
+	r.Summary.Skipped++
+	r.skips.Add(o, why)
 }
 
 // add adds the decision about an object.
-func (c *collector) add(o Object, a *admission.Answer) {
-	r := newResult(o, a, c.AsExisting, c.explain)
-	c.count(&r)
-	if !c.AsExisting {
-		r.Source, r.Operation, r.at = o.Origin.String(), a.Operation, o.Origin
-		if c.reviews {
-			r.root = "request.object."
+func (r *reviewer) add(o Object, a *admission.Answer) {
+	result := r.Result(o, a)
+	r.Summary.add(&result)
+	if !r.Options.AsExisting {
+		result.Source, result.Operation, result.at = o.Origin.String(), a.Operation, o.Origin
+		if r.Options.Reviews {
+			result.root = "request.object."
 		}
-		c.Results = append(c.Results, r)
+		r.Results = append(r.Results, result)
 		return
 	}
-	c.counts.add(&r, a)
+	r.counts.add(&result, a)
 	if pod, ok := a.Object.(*object.Pod); ok {
-		r.Kind, r.Name = Owner(pod)
-		r.Pods = 1
+		result.Kind, result.Name = Owner(pod)
+		result.Pods = 1
 	}
-	c.owners.add(r)
+	r.owners.add(result)
 }
 
-// newResult returns the decision about an object, without its place in the input.
-func newResult(o Object, a *admission.Answer, exists, explain bool) Result {
+// Result returns a decision about an object in the form that reports use, without its place in the input.
+func (d *Decider) Result(o Object, a *admission.Answer) Result {
 	r := Result{Decision: Allowed, Kind: o.Kind, Namespace: a.Namespace, Name: o.Name}
 	for _, f := range a.Findings {
 		r.add(newFinding(f))
 	}
 	for i := range a.Rewriting.Images {
 		o := &a.Rewriting.Images[i]
-		r.addImage(newImage(o, o.Image.Path(), exists), explain)
+		r.addImage(newImage(o, o.Image.Path(), d.AsExisting), d.Explain)
 	}
 	for i := range a.TemplateImages {
 		image := newImage(&a.TemplateImages[i].ImageOutcome, a.TemplateImages[i].Path, false)
 		image.Effect = "" // users do not see a warning about images of future Pods
-		r.addImage(image, explain)
+		r.addImage(image, d.Explain)
 	}
 	for _, t := range a.Rules {
 		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings, t.Exempt})
@@ -93,56 +77,49 @@ func (r *Result) addImage(image Image, explain bool) {
 	}
 }
 
-// count adds a result to the summary.
-func (c *collector) count(r *Result) {
-	c.Summary.Validated++
+// add adds the decision about an object.
+func (s *Summary) add(r *Result) {
+	s.Validated++
 	switch {
 	case r.Decision == Denied:
-		c.Summary.Denied++
-		if c.Decision == Allowed || c.Decision == PodsDenied {
-			c.Decision = Denied
-		}
+		s.Denied++
 	case r.Decision == PodsDenied:
-		c.Summary.PodsDenied++
-		if c.Decision == Allowed {
-			c.Decision = PodsDenied
-		}
+		s.PodsDenied++
 	case r.Warns():
-		c.Summary.Warned++
+		s.Warned++
 	}
-	for _, image := range r.Images {
-		switch image.Outcome {
+	for i := range r.Images {
+		switch r.Images[i].Outcome {
 		case policy.Rewritten.String():
-			c.Summary.Rewritten++
+			s.Rewritten++
 		case outside:
-			c.Summary.Outside++
+			s.Outside++
 		}
 	}
 }
 
 // report completes the report and returns it.
-func (c *collector) report() *Report {
-	c.Skipped, c.SkippedFiles = c.skips.Objects, c.skips.Files
-	if c.AsExisting {
-		c.Results = c.owners.results()
-		c.Counts = c.counts.bounded()
+func (r *reviewer) report() *Report {
+	r.Skipped, r.SkippedFiles, r.NotServed = r.skips.Objects, r.skips.Files, r.skips.NotServed
+	switch s := &r.Summary; {
+	case s.Errors > 0:
+		r.Decision = Invalid
+	case s.Denied > 0:
+		r.Decision = Denied
+	case s.PodsDenied > 0:
+		r.Decision = PodsDenied
 	}
-	return c.Report
+	if r.Options.AsExisting {
+		r.Results = r.owners.results()
+		r.Counts = r.counts.bounded()
+	}
+	return r.Report
 }
 
 // Warns reports whether the user gets a warning.
 func (r *Result) Warns() bool {
-	for _, f := range r.Findings {
-		if f.Effect == Warning {
-			return true
-		}
-	}
-	for _, i := range r.Images {
-		if i.Effect == Warning {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect == Warning }) ||
+		slices.ContainsFunc(r.Images, func(i Image) bool { return i.Effect == Warning })
 }
 
 func newFinding(f policy.Finding) Finding {

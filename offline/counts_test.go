@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -78,7 +79,8 @@ func TestImagesOutsideAreCountedOnce(t *testing.T) {
 	}
 	const line = "  outside    spec.containers[0].image: evil/x: mirrors entry hub covers it and does not rewrite it: " +
 		"evil/images.denied: is denied by docker.io/evil\n"
-	if got := string(r.text(TextOptions{})); !strings.Contains(got, line) {
-		t.Errorf("no %q in\n%s", line, got)
+	var text output.Printer
+	if r.WriteText(&text); !strings.Contains(text.String(), line) {
+		t.Errorf("no %q in\n%s", line, &text)
 	}
 }

@@ -58,11 +58,6 @@ func DecideBoth(old, new *Decider, object Object) (was, is *admission.Answer, er
 	return was, is, err
 }
 
-// Result returns a decision about an object in the form that reports use.
-func (d *Decider) Result(object Object, a *admission.Answer) Result {
-	return newResult(object, a, d.AsExisting, d.Explain)
-}
-
 func (d *Decider) question(object Object) admission.Question {
 	sets := d.Sets
 	if d.SetsOf != nil {

@@ -173,18 +173,14 @@ func ParseJSON(at Origin, value jsontext.Value) (Object, error) {
 
 // isKustomization reports whether a file is a kustomization. A kustomization may leave out kind and apiVersion.
 func isKustomization(file string) bool {
-	switch filepath.Base(file) {
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, filepath.Base(file))
 }
 
 // String returns the object's name in the form that kubectl users know: Deployment team-a/web.
-func (o Object) String() string { return reference(o.Kind, o.Namespace, o.Name) }
+func (o Object) String() string { return Reference(o.Kind, o.Namespace, o.Name) }
 
-// reference returns the name of an object. namespace and name may be empty.
-func reference(kind, namespace, name string) string {
+// Reference returns the name of an object. namespace and name may be empty.
+func Reference(kind, namespace, name string) string {
 	switch {
 	case name == "" && namespace == "":
 		return text.Name(kind)
@@ -204,11 +200,7 @@ func qualifiedName(namespace, name string) string {
 
 // group returns the API group of the object: "" for v1, "apps" for apps/v1.
 func (o Object) group() string {
-	group, _, ok := strings.Cut(o.APIVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
+	return o.APIVersion[:max(0, strings.IndexByte(o.APIVersion, '/'))]
 }
 
 // field returns the value at path. It returns nil if a field on the path is absent or null.
@@ -237,15 +229,10 @@ func member(value jsontext.Value, name string) (jsontext.Value, error) {
 // describe returns the problem with JSON, in words for users that wrote YAML.
 func describe(err error) string {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		wanted := "an object"
-		switch semantic.GoType.Kind() {
-		case reflect.String:
-			wanted = "a string"
-		case reflect.Int:
-			wanted = "a number"
-		case reflect.Slice:
-			wanted = "a list"
-		}
+		wanted := map[reflect.Kind]string{
+			reflect.String: "a string", reflect.Int: "a number", reflect.Slice: "a list",
+		}[semantic.GoType.Kind()]
+		wanted = cmp.Or(wanted, "an object")
 		got, hint := kindWord(semantic.JSONKind), ""
 		if strings.HasPrefix(string(semantic.JSONPointer), "/metadata/") {
 			hint = quoteHint(wanted, got)
@@ -277,17 +264,7 @@ func quoteHint(wanted, got string) string {
 func dotted(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
 func kindWord(k jsontext.Kind) string {
-	switch k {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case 't', 'f':
-		return "a boolean"
-	}
-	return "null"
+	return map[jsontext.Kind]string{
+		'{': "an object", '[': "a list", '"': "a string", '0': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null",
+	}[k]
 }

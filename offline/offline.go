@@ -62,7 +62,18 @@ type Options struct {
 
 // Review decides about objects. The report lists objects that cannot be read or understood as errors.
 func Review(o Options, objects iter.Seq2[Object, error]) *Report {
-	r := &reviewer{NewDecider(o), newCollector(&o)}
+	r := &reviewer{
+		Decider: NewDecider(o),
+		Report: &Report{
+			Policy:     Policy{o.Policy.Hash(), o.Policy.Counts()},
+			AsExisting: o.AsExisting,
+			Decision:   Allowed,
+			Results:    []Result{},
+			explain:    o.Explain,
+		},
+		counts: newCounts(),
+		owners: owners{},
+	}
 	if o.Old != nil {
 		for _, skipped := range o.Old.skipped {
 			r.skips.AddFile(skipped)
@@ -76,30 +87,11 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 		if err == nil {
 			err = decide(object)
 		}
-		r.addError(err)
+		if err != nil && !r.skips.AddError(err) {
+			r.fail(err)
+		}
 	}
 	return r.report()
-}
-
-// addError adds an error to the report. A SkippedError and a NotServedError are listed, but do not count as errors.
-func (r *reviewer) addError(err error) {
-	if absent, ok := errors.AsType[*NotServedError](err); ok {
-		r.NotServed = append(r.NotServed, absent.Resource)
-		return
-	}
-	if skipped, ok := errors.AsType[*SkippedError](err); ok {
-		r.skips.AddFile(skipped)
-		return
-	}
-	if err != nil {
-		r.fail(err)
-	}
-}
-
-// reviewer decides about objects one at a time, and collects the decisions.
-type reviewer struct {
-	*Decider
-	*collector
 }
 
 // manifest decides about one object as if it were applied, or as an existing object.

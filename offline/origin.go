@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+
+	"github.com/evergate/evergate/offline/output"
 )
 
 // Origin is the place of an object in the input. Numbers start at 1; 0 means unknown.
@@ -17,10 +19,7 @@ type Origin struct {
 
 // String returns FILE:LINE, like compilers do, and the item if there is one.
 func (o Origin) String() string {
-	s := o.File
-	if o.Line > 0 {
-		s += ":" + strconv.Itoa(o.Line)
-	}
+	s := output.Place{File: o.File, Line: o.Line}.String()
 	if o.Item > 0 {
 		s += ": item " + strconv.Itoa(o.Item)
 	}
@@ -41,17 +40,11 @@ func asInputError(err error) (*inputError, bool) { return errors.AsType[*inputEr
 
 // Error includes the document, because a line number misleads users who count documents.
 func (e *inputError) Error() string {
-	s := e.File
-	if e.Line > 0 {
-		s += ":" + strconv.Itoa(e.Line)
-	}
+	at := e.Origin
 	if e.Document > 1 {
-		s += ": document " + strconv.Itoa(e.Document)
+		at.File, at.Line = fmt.Sprintf("%s: document %d", output.Place{File: e.File, Line: e.Line}, e.Document), 0
 	}
-	if e.Item > 0 {
-		s += ": item " + strconv.Itoa(e.Item)
-	}
-	return s + ": " + e.Err.Error()
+	return at.String() + ": " + e.Err.Error()
 }
 
 func (e *inputError) Unwrap() error { return e.Err }

@@ -113,9 +113,6 @@ type Finding struct {
 	ExemptReason string `json:"exemptReason,omitempty"`
 }
 
-// Sentence returns the text that users read.
-func (f *Finding) Sentence() string { return f.String() }
-
 // outside is the outcome of a running image that was not pulled from its mirror, with asExisting.
 const outside = "outside"
 
@@ -162,9 +159,6 @@ func (i *Image) Pulled() string {
 	}
 	return i.Image
 }
-
-// Sentence returns the text that users read.
-func (i *Image) Sentence() string { return i.text(false) }
 
 // Rule records whether a rule applied to the object.
 type Rule struct {

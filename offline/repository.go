@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -45,11 +46,8 @@ type found struct {
 // isManifest reports whether a file in a directory has a name that is read. A file that is given by its path may have
 // any name.
 func (f *found) isManifest() bool {
-	switch strings.ToLower(path.Ext(f.name)) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return isKustomization(f.name)
+	extension := strings.ToLower(path.Ext(f.name))
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, extension) || isKustomization(f.name)
 }
 
 // list lists the files and links below dir, sorted by name, and each directory that is skipped or cannot be read.
@@ -149,51 +147,43 @@ func (r *repository) add(name string) {
 	}
 }
 
-// kustomization has the fields of a kustomization that refer to files without whole objects.
-type kustomization struct {
-	Patches               []struct{ Path string }
-	PatchesJSON6902       []struct{ Path string } `json:"patchesJson6902"`
-	PatchesStrategicMerge []string
-	Replacements          []struct{ Path string }
-	Configurations        []string
-	ConfigMapGenerator    []struct{ Files, Envs []string }
-	SecretGenerator       []struct{ Files, Envs []string }
-	HelmCharts            []struct {
-		ValuesFile            string
-		AdditionalValuesFiles []string
-	}
-}
-
 // maxKustomization limits a kustomization that is read, in bytes. It is far more than people write.
 const maxKustomization = 1 << 20
 
-// addKustomization records the files that a kustomization refers to. A kustomization that cannot be read is ignored
-// here, because kustomize reports the problem.
+// addKustomization records the files that a kustomization refers to, for example as patches, and that are not in one
+// of its lists of whole objects. It ignores a kustomization that cannot be read, because kustomize reports the problem.
 func (r *repository) addKustomization(name string) {
 	data, err := input.ReadIn(r.root, name, maxKustomization)
-	if err != nil {
+	var fields map[string]any
+	if err != nil || yaml.Unmarshal(data, &fields) != nil {
 		return
 	}
-	var k kustomization
-	if yaml.Unmarshal(data, &k) != nil {
-		return
-	}
-	files := append(k.PatchesStrategicMerge, k.Configurations...)
-	for _, p := range append(append(k.Patches, k.PatchesJSON6902...), k.Replacements...) {
-		files = append(files, p.Path)
-	}
-	for _, g := range append(k.ConfigMapGenerator, k.SecretGenerator...) {
-		for _, f := range g.Files { // KEY=FILE or FILE
-			files = append(files, f[strings.IndexByte(f, '=')+1:])
+	objects, parts := map[string]bool{}, map[string]bool{}
+	for field, value := range fields {
+		to := parts
+		switch field {
+		case "resources", "bases", "components", "crds", "generators", "transformers", "validators":
+			to = objects
 		}
-		files = append(files, g.Envs...)
+		addFiles(to, path.Dir(name), value)
 	}
-	for _, c := range k.HelmCharts {
-		files = append(append(files, c.ValuesFile), c.AdditionalValuesFiles...)
+	for file := range parts {
+		r.parts[file] = r.parts[file] || !objects[file]
 	}
-	for _, f := range files {
-		if f != "" {
-			r.parts[path.Join(path.Dir(name), f)] = true
+}
+
+// addFiles adds each string in a value as the path of a file.
+func addFiles(to map[string]bool, dir string, value any) {
+	switch v := value.(type) {
+	case string: // FILE, or KEY=FILE in a generator
+		to[path.Join(dir, v[strings.IndexByte(v, '=')+1:])] = true
+	case []any:
+		for _, element := range v {
+			addFiles(to, dir, element)
+		}
+	case map[string]any:
+		for _, element := range v {
+			addFiles(to, dir, element)
 		}
 	}
 }

@@ -190,3 +190,31 @@ func TestNamedFiles(t *testing.T) {
 		}
 	}
 }
+
+// Each file that a kustomization refers to is skipped, unless it is in a list of whole objects.
+func TestPartsOfKustomizations(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const pod = "apiVersion: v1\nkind: Pod\n"
+	err := os.WriteFile("kustomization.yaml", []byte(`
+resources: [a.yaml]
+generators: [./b.yaml]
+patches: [{path: c.yaml}, {patch: "kind: Pod"}]
+configMapGenerator: [{name: x, files: [key=d.yaml], literals: [FILE=a.yaml]}]
+helmCharts: [{valuesFile: e.yaml, additionalValuesFiles: [f.yaml]}]
+patchesStrategicMerge: [g.yaml]
+`), 0o600)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		err = errors.Join(err, os.WriteFile(name+".yaml", []byte(pod), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a.yaml:1: v1 Pod", "b.yaml:1: v1 Pod"}
+	for _, name := range []string{"c", "d", "e", "f", "g"} {
+		want = append(want, "error: "+name+".yaml: skipped: "+whyPatch)
+	}
+	want = append(want, "kustomization.yaml:2: kustomize.config.k8s.io/v1beta1 Kustomization")
+	if diff := cmp.Diff(want, listed([]string{"."}, "")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

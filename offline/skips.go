@@ -2,6 +2,7 @@ package offline
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -21,10 +22,12 @@ const (
 // otherKinds represents the kinds over maxSkips. A kind cannot have this name.
 const otherKinds = "(others)"
 
-// Skips counts the objects and files that were skipped. The zero value is empty and ready to use.
+// Skips counts the objects and files that were skipped, and lists the resources that an API server does not serve. The
+// zero value is empty and ready to use.
 type Skips struct {
-	Objects []Skipped
-	Files   []SkippedFiles
+	Objects   []Skipped
+	Files     []SkippedFiles
+	NotServed []string
 
 	at map[skipKey]int // the index in Objects
 }
@@ -52,8 +55,9 @@ func (s SkippedFiles) String() string {
 	return text.Count(s.Count, "file") + ": " + text.AndMore(first, s.Count-len(first)) + " (" + s.Why + ")"
 }
 
-// SkipLines returns the lines of a text report about skipped objects and files: one line for each reason.
-func SkipLines(objects []Skipped, files []SkippedFiles) []string {
+// SkipLines returns the lines of a text report about skipped objects and files, one line for each reason, and about
+// resources that the API server does not serve.
+func SkipLines(objects []Skipped, files []SkippedFiles, notServed ...string) []string {
 	var lines []string
 	byReason := map[string][]Skipped{}
 	for _, o := range objects {
@@ -67,6 +71,9 @@ func SkipLines(objects []Skipped, files []SkippedFiles) []string {
 	}
 	for _, f := range files {
 		lines = append(lines, "skipped: "+f.String())
+	}
+	if len(notServed) > 0 {
+		lines = append(lines, "not served: "+text.ListUpTo(len(notServed), notServed))
 	}
 	return lines
 }
@@ -121,6 +128,19 @@ func (s *Skips) Add(o Object, why string) {
 	if len(skipped.Names) < skippedNames {
 		skipped.Names = append(skipped.Names, qualifiedName(o.Namespace, o.Name))
 	}
+}
+
+// AddError adds a SkippedError or a NotServedError. It returns false for other errors.
+func (s *Skips) AddError(err error) bool {
+	if absent, ok := errors.AsType[*NotServedError](err); ok {
+		s.NotServed = append(s.NotServed, absent.Resource)
+		return true
+	}
+	skipped, ok := errors.AsType[*SkippedError](err)
+	if ok {
+		s.AddFile(skipped)
+	}
+	return ok
 }
 
 // AddFile adds a file that was not read.

@@ -1,127 +1,52 @@
 package offline
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 
-// textWriter writes a report for users. It contains a heading for each object, a line for each of its findings,
-// images and rules, and a summary.
-type textWriter struct {
-	bytes.Buffer
-	indent  string
-	colors  text.Colors
-	explain bool
-}
+const noNamespace = "objects without a namespace, validated in the namespace default: %s; set the namespace with -n"
 
-// TextOptions contains options for the text of a report.
-type TextOptions struct {
-	Colors       text.Colors
-	OnlyFailures bool // list only objects that are denied or whose Pods are denied; do not list skipped objects
-	Warnings     bool // with OnlyFailures, also list objects with warnings
-	Limit        int  // the maximum number of objects; if it is not 0, tables are cut short too
-}
-
-// lists reports whether an object is listed.
-func (o TextOptions) lists(r *Result) bool {
-	return !o.OnlyFailures || r.Decision != Allowed || o.Warnings && r.Warns()
-}
-
-const noNamespace = " objects without a namespace, validated in the namespace default: %d; set the namespace with -n\n"
-
-// WriteText writes the report for users with a single Write.
-func (r *Report) WriteText(to io.Writer, o TextOptions) error {
-	_, err := to.Write(r.text(o))
-	return err
-}
-
-func (r *Report) text(o TextOptions) []byte {
-	w := textWriter{colors: o.Colors, explain: r.explain}
+// WriteText writes the report for users: the objects with their findings, images and rules, tables of the counts of an
+// audit, and a summary.
+func (r *Report) WriteText(p *output.Printer) {
 	listed, more, namespace := 0, 0, ""
 	for i := range r.Results {
-		result := &r.Results[i]
-		if !o.lists(result) || r.AsExisting && !r.explain && result.isExempt() {
-			continue
-		}
-		if o.Limit > 0 && listed == o.Limit {
+		switch result := &r.Results[i]; {
+		case p.OnlyFailures && result.Decision == Allowed && (!p.FailOnWarnings || !result.Warns()),
+			r.AsExisting && !r.explain && result.isExempt():
+		case r.AsExisting && p.Limit > 0 && listed == p.Limit:
 			more++
-			continue
-		}
-		if r.AsExisting {
-			if listed == 0 || namespace != result.Namespace {
+		default:
+			if r.AsExisting && (listed == 0 || namespace != result.Namespace) {
 				namespace = result.Namespace
-				w.WriteString(w.colors.Head("namespace "+text.Name(namespace)) + "\n")
+				p.Line("%s", p.Paint(text.Colors.Head, "namespace "+text.Name(namespace)))
 			}
-			w.indent = "  "
+			listed++
+			result.writeText(p, r.AsExisting, r.explain)
 		}
-		listed++
-		w.result(result, r.AsExisting)
 	}
 	if more > 0 {
-		fmt.Fprintf(&w, "and %s more objects: --limit 0 lists all\n", text.Thousands(more))
-	}
-	if listed > 0 {
-		w.WriteString("\n")
+		p.Line("and %s: --limit 0 lists all", text.Count(more, "more object"))
 	}
 	if r.AsExisting {
-		w.tables(&r.Counts, o.Limit == 0)
+		r.Counts.writeText(p)
 	}
-	if !o.OnlyFailures {
-		for _, line := range SkipLines(r.Skipped, r.SkippedFiles) {
-			w.WriteString(line + "\n")
+	p.Section()
+	if !p.OnlyFailures {
+		for _, line := range SkipLines(r.Skipped, r.SkippedFiles, r.NotServed...) {
+			p.Line("%s", line)
 		}
 	}
-	if len(r.NotServed) > 0 {
-		w.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
+	if n := r.Summary.NoNamespace; n > 0 {
+		p.Note(text.Colors.Warn, "note:", fmt.Sprintf(noNamespace, text.Thousands(n)))
 	}
-	if r.Summary.NoNamespace > 0 {
-		w.WriteString(w.colors.Warn("note:") + fmt.Sprintf(noNamespace, r.Summary.NoNamespace))
-	}
-	validated := text.Count(r.Summary.Validated, "object") + " validated against policy " + r.Policy.Hash
-	w.WriteString(validated + r.Summary.text(r.AsExisting) + "\n")
-	return w.Bytes()
-}
-
-func (w *textWriter) result(r *Result, exists bool) {
-	w.WriteString(w.indent)
-	if exists {
-		w.WriteString(reference(r.Kind, "", r.Name))
-		if r.Pods > 0 && r.Kind != "Pod" {
-			w.WriteString(" (" + text.Count(r.Pods, "Pod") + ")")
-		}
-	} else {
-		w.WriteString(reference(r.Kind, r.Namespace, r.Name) + " (" + r.Source + ")")
-	}
-	decision := string(r.Decision)
-	switch {
-	case r.Decision == Denied:
-		decision = w.colors.Bad(decision)
-	case r.Decision == PodsDenied:
-		decision = w.colors.Bad("its Pods will be denied")
-	case r.Warns():
-		decision = w.colors.Warn(decision)
-	default:
-		decision = w.colors.Good(decision)
-	}
-	w.WriteString(": " + decision + "\n")
-	for _, f := range r.Findings {
-		if f.Effect != Exempt || w.explain {
-			w.line(string(f.Effect), f.String())
-		}
-	}
-	for _, i := range r.Images {
-		w.line(i.label(), i.text(w.explain))
-	}
-	for _, rule := range r.Rules {
-		w.line("rule", rule.text())
-	}
+	p.Line("%s validated against policy %s%s", text.Count(r.Summary.Validated, "object"), r.Policy.Hash,
+		r.Summary.text(r.AsExisting))
 }
 
 // isExempt reports whether the object has only exempt findings.
@@ -129,20 +54,51 @@ func (r *Result) isExempt() bool {
 	return len(r.Images) == 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect != Exempt })
 }
 
-// line writes a line under a heading. The longest label, rewritten, has nine letters.
-func (w *textWriter) line(label, text string) {
-	color := func(s string) string { return s }
-	switch label {
-	case string(Denial):
-		color = w.colors.Bad
-	case string(Warning):
-		color = w.colors.Warn
-	case policy.Rewritten.String():
-		color = w.colors.Good
-	case string(Audited), string(Exempt), outside:
-		color = w.colors.Note
+func (r *Result) writeText(p *output.Printer, exists, explain bool) {
+	indent, heading := "", Reference(r.Kind, r.Namespace, r.Name)+" ("+r.Source+")"
+	if exists {
+		indent, heading = "  ", "  "+Reference(r.Kind, "", r.Name)
+		if r.Pods > 0 && r.Kind != "Pod" {
+			heading += " (" + text.Count(r.Pods, "Pod") + ")"
+		}
 	}
-	fmt.Fprintf(w, "%s  %s  %s\n", w.indent, color(fmt.Sprintf("%-9s", label)), text)
+	decision, tone := string(r.Decision), text.Colors.Good
+	switch {
+	case r.Decision == Denied:
+		tone = text.Colors.Bad
+	case r.Decision == PodsDenied:
+		decision, tone = "its Pods will be denied", text.Colors.Bad
+	case r.Warns():
+		tone = text.Colors.Warn
+	}
+	p.Line("%s: %s", heading, p.Paint(tone, decision))
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Effect != Exempt || explain {
+			p.Item(indent+"  ", f.Effect.Tone(), string(f.Effect), f.String())
+		}
+	}
+	for i := range r.Images {
+		label, line := r.Images[i].text(explain)
+		p.Item(indent+"  ", Effect(label).Tone(), label, line)
+	}
+	for i := range r.Rules {
+		p.Item(indent+"  ", nil, "rule", r.Rules[i].text())
+	}
+}
+
+// Tone returns the color of an effect, or of the outcome of an image.
+func (e Effect) Tone() output.Tone {
+	switch e {
+	case Denial:
+		return text.Colors.Bad
+	case Warning:
+		return text.Colors.Warn
+	case Effect(policy.Rewritten.String()):
+		return text.Colors.Good
+	case Audited, Exempt, outside:
+		return text.Colors.Note
+	}
+	return nil
 }
 
 // String returns the sentence that users of a cluster read. See policy.Finding.
@@ -168,35 +124,34 @@ func (f *Finding) String() string {
 	return s
 }
 
-func (i *Image) label() string {
-	switch {
-	case i.Outcome == policy.Rewritten.String(), i.Outcome == outside:
-		return i.Outcome
-	case i.Effect != "":
-		return string(i.Effect)
-	case i.To != "":
-		return string(Audited)
-	default:
-		return "image"
-	}
+// String returns the sentence that users read.
+func (i *Image) String() string {
+	_, s := i.text(false)
+	return s
 }
 
-func (i *Image) text(explain bool) string {
-	s := i.Path + ": " + text.Name(i.Image)
-	switch i.label() {
-	case policy.Rewritten.String():
+// text returns the outcome or the effect of the image as a label, and the sentence about it.
+func (i *Image) text(explain bool) (label, s string) {
+	s = i.Path + ": " + text.Name(i.Image)
+	switch {
+	case i.Outcome == policy.Rewritten.String():
 		s += " → " + i.To + " (" + i.Entry
 		if explain && i.PullSecret != "" {
 			s += ", with pull secret " + i.PullSecret
 		}
-		return s + ")"
-	case outside:
-		if i.To == "" { // a rule denies it as it is written
-			return s + ": " + i.Why
-		}
-		return s + " → " + i.To + " (" + i.Entry + ", " + i.Mode + ")"
+		return i.Outcome, s + ")"
+	case i.Outcome == outside && i.To != "":
+		return i.Outcome, s + " → " + i.To + " (" + i.Entry + ", " + i.Mode + ")"
+	case i.Outcome == outside: // a rule denies it as it is written
+		label = outside
+	case i.Effect != "":
+		label = string(i.Effect)
+	case i.To != "":
+		label = string(Audited)
+	default:
+		label = "image"
 	}
-	return s + ": " + i.Why
+	return label, s + ": " + i.Why
 }
 
 func (r *Rule) text() string {
@@ -204,58 +159,64 @@ func (r *Rule) text() string {
 	if r.Applies {
 		s += ", " + text.Count(r.Findings, "finding")
 		if r.Exempt > 0 {
-			s += ", " + strconv.Itoa(r.Exempt) + " exempt"
+			s += ", " + text.Thousands(r.Exempt) + " exempt"
 		}
 	}
 	return s
 }
 
-func (s *Summary) text(exists bool) string {
+func (s *Summary) text(exists bool) (line string) {
 	denied, warned := "denied", "allowed with a warning"
 	if exists {
 		denied, warned = "would be denied now", "would get a warning"
 	}
-	decisions := tally(
-		counted{s.Denied, denied},
-		counted{s.PodsDenied, "whose Pods will be denied"},
-		counted{s.Warned, warned},
-		counted{s.Validated - s.Denied - s.PodsDenied - s.Warned, "allowed"},
-	)
-	images := tally(
-		counted{s.Rewritten, text.Plural(s.Rewritten, "image") + " rewritten"},
-		counted{s.Outside, text.Plural(s.Outside, "image") + " outside the mirrors"},
-	)
-	left := tally(
-		counted{s.MirrorPods, text.Plural(s.MirrorPods, "mirror Pod")},
-		counted{s.EndedPods, text.Plural(s.EndedPods, "Pod") + " that ended"},
-	)
-	var b strings.Builder
-	for _, part := range []struct{ before, tally string }{
-		{": ", decisions},
-		{"; ", images},
-		{"; left out: ", left},
-		{"; ", tally(counted{s.Errors, text.Plural(s.Errors, "error") + " in the input"})},
+	for _, part := range []struct{ before, list string }{
+		{": ", output.List(
+			output.Some(s.Denied, denied),
+			output.Some(s.PodsDenied, "whose Pods will be denied"),
+			output.Some(s.Warned, warned),
+			output.Some(s.Validated-s.Denied-s.PodsDenied-s.Warned, "allowed"),
+		)},
+		{"; ", output.List(
+			output.Some(s.Rewritten, text.Plural(s.Rewritten, "image")+" rewritten"),
+			output.Some(s.Outside, text.Plural(s.Outside, "image")+" outside the mirrors"),
+		)},
+		{"; left out: ", output.List(
+			output.Some(s.MirrorPods, text.Plural(s.MirrorPods, "mirror Pod")),
+			output.Some(s.EndedPods, text.Plural(s.EndedPods, "Pod")+" that ended"),
+		)},
+		{"; ", output.List(output.Some(s.Errors, text.Plural(s.Errors, "error")+" in the input"))},
 	} {
-		if part.tally != "" {
-			b.WriteString(part.before + part.tally)
+		if part.list != "" {
+			line += part.before + part.list
 		}
 	}
-	return b.String()
+	return line
 }
 
-// counted is a number and the thing that it counts.
-type counted struct {
-	n    int
-	what string
-}
-
-// tally lists the numbers above 0.
-func tally(all ...counted) string {
-	var parts []string
-	for _, c := range all {
-		if c.n > 0 {
-			parts = append(parts, strconv.Itoa(c.n)+" "+c.what)
+// writeText writes tables of the counts by rule and by namespace.
+func (c *Counts) writeText(p *output.Printer) {
+	columns := []output.Column{
+		{Head: policy.Enforce.String(), Tone: text.Colors.Bad},
+		{Head: policy.Warn.String(), Tone: text.Colors.Warn},
+		{Head: policy.Audit.String(), Tone: text.Colors.Note},
+		{Head: outside, Tone: text.Colors.Note},
+		{Head: policy.ExemptWord, Tone: text.Colors.Note},
+	}
+	rules, namespaces := output.NewTally(len(columns)), output.NewTally(len(columns))
+	add := func(rule, namespace, word string, n int) {
+		column := slices.IndexFunc(columns, func(c output.Column) bool { return c.Head == word })
+		rules.Add(rule, column, n)
+		namespaces.Add(namespace, column, n)
+	}
+	for k, n := range c.Findings {
+		add(k.Rule+"/"+k.Check, k.Namespace, k.Mode, n)
+	}
+	for k, n := range c.Images {
+		if k.Outcome == outside {
+			add("mirrors entry "+k.Entry, k.Namespace, outside, n)
 		}
 	}
-	return strings.Join(parts, ", ")
+	p.Numbers("by rule", columns, rules.Rows(), 0)
+	p.Numbers("by namespace", columns, namespaces.Rows(), 0)
 }

@@ -6,13 +6,17 @@ import (
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Problem is a mistake in a policy or a warning about an entry, with its position.
+// Problem is a mistake in a policy or a warning about an entry, with its position. Its JSON is an interface.
 type Problem struct {
-	File         string // same as File.Name; empty if the problem is not about a file
-	Line, Column int    // both count from 1, Column in characters; 0 if they are not known
-	Path         string // the field, as in ingresses[0].hosts.allowed; empty for a whole file
-	Message      string
+	File    string `json:"file,omitempty"`   // same as File.Name; empty if the problem is not about a file
+	Line    int    `json:"line,omitempty"`   // counts from 1; 0 if it is not known
+	Column  int    `json:"column,omitempty"` // in characters, like Line
+	Path    string `json:"path,omitempty"`   // the field, as in ingresses[0].hosts.allowed; empty for a whole file
+	Message string `json:"message"`
 }
+
+// String returns the position and the message on one line.
+func (p Problem) String() string { return strict.Error{Pos: p.pos(), Msg: p.Message}.Error() }
 
 // Problems returns the mistakes in an error from Load, in the order of files, lines and columns. It returns at most a
 // hundred mistakes, and a last Problem that contains the number of the remaining mistakes. For any other error it

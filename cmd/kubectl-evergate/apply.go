@@ -5,17 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -113,7 +112,7 @@ func (a *app) apply(
 		return err
 	}
 	if err := revise.ManagedBy(current); err != nil {
-		return &foundError{err}
+		return cli.Problem(err)
 	}
 	to, err := find(ctx, p, current)
 	if err != nil {
@@ -195,7 +194,7 @@ func (a *app) risk(
 		a.say("the current policy does not load, so there is no comparison")
 		was = nil
 	}
-	report, err := a.plan(ctx, c, &planFlags{limit: shownBeforeApply}, was, is)
+	report, err := a.plan(ctx, c, &planFlags{limit: shownBeforeApply, format: output.Text}, was, is)
 	switch {
 	case err != nil:
 		return "", err
@@ -214,8 +213,8 @@ func (a *app) agree(ctx context.Context, f *applyFlags, why string) error {
 	if f.yes {
 		return nil
 	}
-	if file, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
-		return &foundError{errors.New(why + ", and there is no terminal for a confirmation: add --yes")}
+	if !cli.IsTerminal(a.stdin) {
+		return cli.Problem(errors.New(why + ", and there is no terminal for a confirmation: add --yes"))
 	}
 	return a.ask(ctx, why)
 }
@@ -238,9 +237,9 @@ func enforces(p *policy.Policy) bool {
 // ask asks the user whether to apply the policy. It returns an error if the answer is no.
 func (a *app) ask(ctx context.Context, why string) error {
 	fmt.Fprintf(a.stderr, "evergate: %s. Apply the policy? [y/N] ", why)
-	line, err := a.read(ctx, func(in io.Reader) ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') })
-	if answer := strings.ToLower(strings.TrimSpace(string(line))); answer != "y" && answer != "yes" {
-		return &foundError{errors.Join(errors.New("nothing was applied"), err)}
+	line, err := interruptible(ctx, func() (string, error) { return bufio.NewReader(a.stdin).ReadString('\n') })
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return cli.Problem(errors.Join(errors.New("nothing was applied"), err))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/evergate/evergate/cmd/internal/cli"
 )
 
 // TestAsk checks that a policy is only applied after a yes. Any other answer leads to exit code 1.
@@ -62,7 +64,7 @@ func TestInterrupted(t *testing.T) {
 	interrupt()
 	var stderr bytes.Buffer
 	code := run(ctx, []string{"plan", "-f", "-"}, blocked{}, io.Discard, &stderr)
-	if code != exitInterrupted || !strings.HasSuffix(stderr.String(), "\nevergate: interrupted\n") {
+	if code != cli.Interrupted || !strings.HasSuffix(stderr.String(), "\nevergate: interrupted\n") {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 }

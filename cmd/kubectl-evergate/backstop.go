@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/offline/export"
@@ -42,7 +43,7 @@ func (a *app) renewal(
 	}
 	for _, o := range installed {
 		if err := revise.ObjectManagedBy(o.GetKind(), o); err != nil {
-			return nil, nil, &foundError{err}
+			return nil, nil, cli.Problem(err)
 		}
 	}
 	was, err := policy.Describe(revise.Files(current)...)
@@ -85,7 +86,7 @@ func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster,
 			rest = "without webhooks, nothing would enforce the rest; to apply the policy nevertheless, add --best-effort"
 		}
 		omissions = append(omissions, errors.New("nothing was applied: the backstop cannot enforce the whole policy; "+rest))
-		return &foundError{errors.Join(omissions...)}
+		return cli.Problem(errors.Join(omissions...))
 	}
 	if alone {
 		const why = "there are no webhooks, so nothing would enforce the parts that are not in the backstop"

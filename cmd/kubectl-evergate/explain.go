@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/internal/text"
@@ -24,28 +25,23 @@ import (
 
 func newExplain(a *app) *cobra.Command {
 	var namespace string
-	var format output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "explain POD",
 		Short: "Explain why the images of a Pod were rewritten or not",
 		Long: `Explain shows which webhooks match the namespace of the Pod, which policy the replicas have, and how that
 policy would decide about each image and rule if the Pod were created again. If the Pod was rewritten, explain uses the
 original images in its annotation, which tenants may write. It applies the rule sets of the webhooks that match.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("no Pod: use kubectl evergate explain POD -n NAMESPACE")
-			}
-			return nil
-		},
+		Args: cli.Args(1, 1, "no Pod: use kubectl evergate explain POD -n NAMESPACE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.explain(c.Context(), format.Format(), namespace, args[0])
+			return a.explain(c.Context(), *format, namespace, args[0])
 		},
 		ValidArgsFunction: a.completions(a.podNames(&namespace)),
 	}
 	c.Flags().StringVarP(&namespace, "namespace", "n", "",
 		"`namespace` of the Pod (default: the namespace of the kubeconfig)")
 	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails only if the flag already has one
-	formatFlag(c, &format, "the explanation")
+	format = cli.DefineFormat(c.Flags(), "the explanation")
 	return c
 }
 
@@ -79,27 +75,22 @@ func (a *app) explain(ctx context.Context, format output.Format, namespace, name
 	if err != nil {
 		return err
 	}
-	report, err := e.decide(p, sets)
-	if err != nil {
+	if e.Review, err = e.decide(p, sets); err != nil {
 		return err
 	}
-	if format == output.Text {
-		for _, line := range e.Notes {
-			printLine(a.stdout, "%s", line)
-		}
-		fmt.Fprintln(a.stdout, "If it were created now:")
-		err = report.WriteText(a.stdout, offline.TextOptions{})
-	} else {
-		e.Review = report
-		err = output.Encode(a.stdout, format, e)
+	if err := cli.Write(a.stdout, format, e, output.Options{}); err != nil || len(e.Review.Errors) == 0 {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("write the explanation: %w", err)
+	return errors.New(strings.Join(e.Review.Errors, "\n"))
+}
+
+// WriteText writes the explanation for users.
+func (e *explanation) WriteText(p *output.Printer) {
+	for _, line := range e.Notes {
+		printLine(p, "%s", line)
 	}
-	if len(report.Errors) > 0 {
-		return errors.New(strings.Join(report.Errors, "\n"))
-	}
-	return nil
+	p.Line("If it were created now:")
+	e.Review.WriteText(p)
 }
 
 // explanation explains one Pod. Its JSON is an interface.

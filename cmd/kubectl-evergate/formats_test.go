@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/evergate/evergate/cmd/internal/cli"
 )
 
 // answers contains the responses of an API server by path. Other paths must not be read.
@@ -67,13 +69,13 @@ func TestFormats(t *testing.T) {
 		code int
 		want []string // parts of the JSON output, without spaces
 	}{
-		{[]string{"status"}, exitFound, []string{
+		{[]string{"status"}, cli.Found, []string{
 			`"namespace":"evergate-system"`, `"url":"https://evergate.example"`,
 			`"problems":["therearenoreplicas"]`, `"namespaces":1`,
 		}},
-		{[]string{"plan", "-f", "-"}, exitFound, []string{`"kind":"Deployment"`, `"name":"web"`}},
-		{[]string{"history"}, exitOK, []string{`[]`}},
-		{[]string{"explain", "web", "-n", "team-a"}, exitOK, []string{
+		{[]string{"plan", "-f", "-"}, cli.Found, []string{`"kind":"Deployment"`, `"name":"web"`}},
+		{[]string{"history"}, cli.OK, []string{`[]`}},
+		{[]string{"explain", "web", "-n", "team-a"}, cli.OK, []string{
 			`"webhooks":["workloads.validate.evergate.dev"]`, `"policy":"`, `"review":{`,
 		}},
 	} {

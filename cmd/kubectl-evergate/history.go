@@ -3,21 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 
 func newHistory(a *app) *cobra.Command {
-	var format output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "history",
 		Short: "List the last ten policies",
@@ -25,9 +24,9 @@ func newHistory(a *app) *cobra.Command {
 revisions, each in an immutable ConfigMap next to the ConfigMap with the policy. A star marks the policy that is in the
 ConfigMap now. If another client has applied this policy, history adds it as a revision.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context(), format.Format()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.history(c.Context(), *format) },
 	}
-	formatFlag(c, &format, "the revisions")
+	format = cli.DefineFormat(c.Flags(), "the revisions")
 	return c
 }
 
@@ -62,34 +61,35 @@ func (a *app) history(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	rows := []revision{}
+	rows := revisions{}
 	found := false
 	for _, r := range all {
 		is := !found && revise.Same(current, r.Files) // an older revision may contain the same policy
 		found = found || is
 		rows = append(rows, revision{r.Number, r.Hash, r.At.UTC(), r.By, r.Note, is})
 	}
-	if format != output.Text {
-		return output.Encode(a.stdout, format, rows)
-	}
-	return writeHistory(a.stdout, rows)
+	return cli.Write(a.stdout, format, rows, output.Options{})
 }
 
-func writeHistory(to io.Writer, rows []revision) error {
-	if len(rows) == 0 {
-		_, err := fmt.Fprintln(to, "there are no revisions: kubectl evergate apply creates them")
-		return err
+// revisions are the rows of the history.
+type revisions []revision
+
+// WriteText writes a table of the revisions.
+func (rs revisions) WriteText(p *output.Printer) {
+	if len(rs) == 0 {
+		p.Line("there are no revisions: kubectl evergate apply creates them")
+		return
 	}
-	w := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
-	row(w, " ", "REVISION", "POLICY", "APPLIED", "BY", "NOTE")
-	for _, r := range rows {
+	table := [][]output.Cell{row(" ", "REVISION", "POLICY", "APPLIED", "BY", "NOTE")}
+	for _, r := range rs {
 		star := " "
 		if r.Current {
 			star = "*"
 		}
-		row(w, star, strconv.Itoa(r.Revision), r.Policy, r.Applied.Format(time.RFC3339), r.By, r.Note)
+		table = append(table,
+			row(star, strconv.Itoa(r.Revision), r.Policy, r.Applied.Format(time.RFC3339), r.By, r.Note))
 	}
-	return w.Flush()
+	p.Table(table, nil)
 }
 
 // adopt records the policy in the ConfigMap as a revision if another client has applied it. A rollback can then
@@ -146,7 +146,7 @@ func (a *app) revision(
 	}
 	r, err := revise.Find(all, number, inForce)
 	if err != nil {
-		return change{}, &foundError{err}
+		return change{}, cli.Problem(err)
 	}
 	return change{r.Files, fmt.Sprintf("rollback to %d", r.Number)}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
@@ -189,7 +190,7 @@ func TestStatusInWrongNamespace(t *testing.T) {
 				"status", "--evergate-namespace", test.namespace, "--kubeconfig", kubeconfig(t, test.cluster.serve(t)),
 			}, strings.NewReader(""), &out, &out)
 			healthy := test.want[0] == only
-			if (code == exitOK) != healthy || strings.Contains(out.String(), only) != healthy {
+			if (code == cli.OK) != healthy || strings.Contains(out.String(), only) != healthy {
 				t.Errorf("exit code %d", code)
 			}
 			for _, want := range test.want {
@@ -215,37 +216,37 @@ func TestApplyWithoutWebhooks(t *testing.T) {
 		code    int
 		want    []string // parts of the output
 	}{
-		"the policy is there": {nativeCluster(t, system), nativePolicy, nil, exitOK, []string{
+		"the policy is there": {nativeCluster(t, system), nativePolicy, nil, cli.OK, []string{
 			" is already applied\n",
 			"evergate: there are no webhooks and no replicas: only the native policies enforce the policy\n",
 		}},
 		"a Deployment without Pods": {
-			nativeCluster(t, system).serverIn(system, "namespaces/"+system), nativePolicy, nil, exitFound, []string{
+			nativeCluster(t, system).serverIn(system, "namespaces/"+system), nativePolicy, nil, cli.Found, []string{
 				" is already applied\n", "evergate: there are no replicas: kubectl -n evergate-system get pods\n",
 			},
 		},
 		"webhooks in another namespace": {
-			nativeCluster(t, "default").webhookIn("gate"), nativePolicy, []string{"--evergate-namespace", "default"}, exitUsage,
+			nativeCluster(t, "default").webhookIn("gate"), nativePolicy, []string{"--evergate-namespace", "default"}, cli.Usage,
 			[]string{"evergate: nothing was applied: the webhooks of Evergate call Services in gate and not in default: set " +
 				"the namespace of Evergate with --evergate-namespace\n"},
 		},
 		"native-only, in the wrong namespace": {
-			nativeCluster(t, system), nativePolicy, []string{"--evergate-namespace", "default"}, exitUsage,
+			nativeCluster(t, system), nativePolicy, []string{"--evergate-namespace", "default"}, cli.Usage,
 			[]string{"evergate: nothing was applied: the cluster has native policies, but the namespace default does not " +
 				"have the ConfigMap evergate-policy with their policy: set the namespace of Evergate with " +
 				"--evergate-namespace, or create the ConfigMap first\n"},
 		},
 		"not native, with webhooks": {
-			nativeCluster(t, system).webhookIn(system), partlyNative, nil, exitFound,
+			nativeCluster(t, system).webhookIn(system), partlyNative, nil, cli.Found,
 			[]string{omission, partly + "to leave the rest to the webhooks, add --best-effort\n"},
 		},
 		"not native, without webhooks": {
-			nativeCluster(t, system), partlyNative, nil, exitFound,
+			nativeCluster(t, system), partlyNative, nil, cli.Found,
 			[]string{omission, partly + "without webhooks, nothing would enforce the rest; to apply the policy nevertheless, " +
 				"add --best-effort\n"},
 		},
 		"best effort without webhooks": {
-			nativeCluster(t, system), partlyNative, []string{"--best-effort"}, exitFound,
+			nativeCluster(t, system), partlyNative, []string{"--best-effort"}, cli.Found,
 			[]string{"evergate: not in the backstop: ", "evergate: there are no webhooks, so nothing would enforce the parts " +
 				"that are not in the backstop, and there is no terminal for a confirmation: add --yes\n"},
 		},
@@ -290,7 +291,7 @@ func TestApplyRemovesNativePolicies(t *testing.T) {
 	code := run(t.Context(), []string{
 		"apply", "-f", "-", "--no-plan", "--best-effort", "--yes", "--kubeconfig", kubeconfig(t, handler),
 	}, strings.NewReader(only), &out, &out)
-	if code != exitOK || strings.Contains(out.String(), "no replicas") ||
+	if code != cli.OK || strings.Contains(out.String(), "no replicas") ||
 		!strings.Contains(out.String(), "no part of the policy is native, so the backstop was removed") {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}
@@ -330,7 +331,7 @@ func TestRejectedWrites(t *testing.T) {
 		var out bytes.Buffer
 		args := append(command, "--no-plan", "--yes", "--wait=false", "--kubeconfig", kubeconfig(t, handler))
 		code := run(t.Context(), args, strings.NewReader(changed), &out, &out)
-		if (code == exitOK) != (rejected == "" || strings.Contains(rejected, "/selfsubjectreviews")) {
+		if (code == cli.OK) != (rejected == "" || strings.Contains(rejected, "/selfsubjectreviews")) {
 			t.Errorf("%s: exit code %d without %s%s", command[0], code, rejected, &out)
 		}
 		for says, needs := range map[string]string{
@@ -364,7 +365,7 @@ func TestPreflightUnread(t *testing.T) {
 		&out, &out)
 	want := "evergate: these resources could not be listed, so the input does not show whether Evergate has webhooks " +
 		"or a Deployment: validatingwebhookconfigurations (docs/preflight.md lists the permissions)\n"
-	if code != exitUsage || !strings.HasSuffix(out.String(), want) {
+	if code != cli.Usage || !strings.HasSuffix(out.String(), want) {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}
 }
@@ -429,7 +430,7 @@ func TestExplainNativeOnly(t *testing.T) {
 		code := run(t.Context(), []string{
 			"explain", "web", "-n", "default", "--kubeconfig", kubeconfig(t, cluster.serve(t)),
 		}, strings.NewReader(""), &out, &out)
-		if code != exitOK || !strings.Contains(out.String(), want) {
+		if code != cli.OK || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit code %d, want %q:\n%s", selector, code, want, &out)
 		}
 	}

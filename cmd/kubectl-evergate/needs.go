@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/internal/text"
@@ -53,8 +54,8 @@ func (a *app) requireCalled(ctx context.Context, c *live.Cluster, n *needs) (off
 	}
 	for i := range hooks {
 		if why := n.uncalled(&hooks[i]); why != "" {
-			return false, &foundError{fmt.Errorf("nothing was applied: the matchCondition %[2]s disables the webhook %[1]s, "+
-				"but this policy needs it: %[3]s: remove the condition first", hooks[i].name, hooks[i].never, why)}
+			return false, cli.Problem(fmt.Errorf("nothing was applied: the matchCondition %[2]s disables the webhook %[1]s, "+
+				"but this policy needs it: %[3]s: remove the condition first", hooks[i].name, hooks[i].never, why))
 		}
 	}
 	return errRead == nil && a.warnOfGroups(hooks, n), nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
 )
@@ -196,18 +197,18 @@ func TestApplyWithOneWebhook(t *testing.T) {
 			ports, nil, nil,
 			warning + "evergate: a part of the policy would not be enforced, and there is no terminal for a confirmation: " +
 				"add --yes\n",
-			exitFound,
+			cli.Found,
 		},
-		"with --yes": {ports, []string{"--yes"}, nil, warning, exitOK},
+		"with --yes": {ports, []string{"--yes"}, nil, warning, cli.OK},
 		"a group that the policy does not need": {
 			strings.ReplaceAll(ports, "enforce", `"off"`) + "pods: [{name: tags, mode: enforce, images: {deniedTags: [a]}}]\n",
-			nil, nil, "", exitOK,
+			nil, nil, "", cli.OK,
 		},
 		"webhook configurations that the user may not list": {
 			ports, nil, func(a answers) { delete(a, validating) },
 			"evergate: you may not list webhook configurations, so apply does not check that the webhooks that the policy " +
 				"needs are on (docs/plugin.md lists the permissions)\n",
-			exitOK,
+			cli.OK,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +232,7 @@ func TestApplyWithOneWebhook(t *testing.T) {
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
 			applied := strings.Contains(stdout.String(), "is applied to the ConfigMap evergate-policy")
-			if applied != (test.code == exitOK) || applied != (cluster.writes > 0) {
+			if applied != (test.code == cli.OK) || applied != (cluster.writes > 0) {
 				t.Errorf("%d changes:\n%s", cluster.writes, &stdout)
 			}
 		})

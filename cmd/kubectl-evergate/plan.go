@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/offline/output"
@@ -25,11 +26,12 @@ type planFlags struct {
 	limit int
 	all   bool
 
-	output output.Flag
+	format output.Format
 }
 
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "plan POLICY",
 		Short: "Show which objects in the cluster a policy would decide differently",
@@ -44,12 +46,15 @@ rewritten, plan uses the original images in their annotation, which tenants may 
 
 Exit code 1 means that objects would be newly denied.`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error { return a.planCommand(c.Context(), &f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.format = *format
+			return a.planCommand(c.Context(), &f, args)
+		},
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.file, "filename", "f", "", "`file` or directory of the policy, or - (stdin)")
 	flags.IntVar(&f.limit, "limit", shownByPlan, "maximum number of listed objects; 0 lists none")
-	formatFlag(c, &f.output, "the plan")
+	format = cli.DefineFormat(flags, "the plan")
 	flags.BoolVar(&f.all, "all-namespaces", false, "include objects in namespaces that no webhook matches")
 	return c
 }
@@ -84,7 +89,7 @@ func (a *app) planCommand(ctx context.Context, f *planFlags, args []string) erro
 	case err != nil:
 		return err
 	case report.Denies():
-		return &foundError{}
+		return cli.Exit(cli.Found)
 	case report.Summary.Errors > 0:
 		return errors.New("some objects could not be validated")
 	}
@@ -112,16 +117,6 @@ func (a *app) plan(
 	p := plan.New(options)
 	p.AddAll(objects)
 	report := p.Report()
-	for _, line := range report.Errors {
-		a.say("%s", line)
-	}
-	if f.output.Format() == output.JSON || f.output.Format() == output.YAML {
-		err = output.Encode(a.stdout, f.output.Format(), report)
-	} else {
-		err = report.WriteText(a.stdout, plan.TextOptions{})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("write the plan: %w", err)
-	}
-	return report, nil
+	cli.Say(a.stderr, report.Errors...)
+	return report, cli.Write(a.stdout, f.format, report, output.Options{})
 }

@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/lifecycle/policystore"
-	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/policy"
 )
-
-// maxPolicyInput limits the bytes that are read from standard input. The limits in package policy return better error
-// messages.
-const maxPolicyInput = 16 << 20
 
 // readPolicy reads the policy at the only path that is not empty: a file, a directory, or - for standard input. The
 // manifest of a ConfigMap is an error, because kubectl can apply it.
@@ -24,7 +19,7 @@ func (a *app) readPolicy(ctx context.Context, paths ...string) ([]policy.File, e
 		return nil, errors.New("name one policy: a file, a directory or - for stdin")
 	}
 	path := paths[0]
-	files, err := a.readFiles(ctx, path)
+	files, err := interruptible(ctx, func() ([]policy.File, error) { return cli.ReadPolicy(path, a.stdin) })
 	if err != nil {
 		return nil, err
 	}
@@ -34,19 +29,6 @@ func (a *app) readPolicy(ctx context.Context, paths ...string) ([]policy.File, e
 		}
 	}
 	return files, nil
-}
-
-func (a *app) readFiles(ctx context.Context, path string) ([]policy.File, error) {
-	if path != offline.Stdin {
-		return policystore.Read(path)
-	}
-	data, err := a.read(ctx, func(in io.Reader) ([]byte, error) {
-		return io.ReadAll(io.LimitReader(in, maxPolicyInput))
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the policy from stdin: %w", err)
-	}
-	return []policy.File{{Name: "stdin", Data: data}}, nil
 }
 
 // load compiles a policy and prints its warnings. An empty policy is an error, as in evergate policy check.

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"iter"
-	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/deploy/install"
@@ -20,7 +19,7 @@ import (
 )
 
 func newPreflight(a *app) *cobra.Command {
-	var format output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "preflight",
 		Short: "Find mistakes in the installation that would break the cluster",
@@ -30,18 +29,10 @@ runs, and reports the answers. It doesn't change the cluster. docs/preflight.md 
 not read are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from
 Secrets.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), *format) },
 	}
-	formatFlag(c, &format, "the report")
+	format = cli.DefineFormat(c.Flags(), "the report")
 	return c
-}
-
-// formatFlag defines the flag --output of a command.
-func formatFlag(c *cobra.Command, format *output.Flag, what string) {
-	*format = output.NewFlag(output.Values()...)
-	c.Flags().VarP(format, "output", "o", format.Usage(what))
-	words := cobra.FixedCompletions(strings.Split(format.Type(), "|"), cobra.ShellCompDirectiveNoFileComp)
-	_ = c.RegisterFlagCompletionFunc("output", words) // fails only if the flag already has one
 }
 
 func (a *app) preflight(ctx context.Context, format output.Format) error {
@@ -63,15 +54,10 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	if format != output.Text {
-		err = output.Encode(a.stdout, format, report)
-	} else {
-		_, err = io.WriteString(a.stdout, report.Text())
+	if err := cli.Write(a.stdout, format, report, output.Options{}); err != nil || report.Summary.Errors == 0 {
+		return err
 	}
-	if err == nil && report.Summary.Errors > 0 {
-		err = &foundError{}
-	}
-	return err
+	return cli.Exit(cli.Found)
 }
 
 // dryRuns creates a Pod of each Deployment that runs evergate serve, as a dry run.

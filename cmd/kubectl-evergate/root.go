@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,75 +11,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
-	"github.com/evergate/evergate/internal/text"
 )
-
-// The exit codes of all commands.
-const (
-	exitOK    = 0
-	exitFound = 1 // the command has reported a problem
-	exitUsage = 2 // bad flags, a bad policy, or a cluster that does not answer
-
-	exitInterrupted = 130 // by a signal, as in shells
-)
-
-// foundError leads to exitFound. If err is nil, the command has already reported the problem.
-type foundError struct{ err error }
-
-func (e *foundError) Error() string {
-	if e.err == nil {
-		return "found"
-	}
-	return e.err.Error()
-}
-
-func (e *foundError) Unwrap() error { return e.err }
 
 // run runs the command in args and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now})
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	found, ok := errors.AsType[*foundError](err)
-	if !ok || found.err != nil {
-		say(stderr, err.Error())
-	}
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "evergate: interrupted")
-		return exitInterrupted
-	case ok:
-		return exitFound
-	default:
-		return exitUsage
-	}
+	return cli.Execute(ctx, root, args, stdin, stdout, stderr)
 }
 
-// read reads standard input. It returns when ctx ends, but the read itself cannot be interrupted and continues until
-// the process ends.
-func (a *app) read(ctx context.Context, read func(io.Reader) ([]byte, error)) ([]byte, error) {
-	type input struct {
-		data []byte
-		err  error
-	}
-	done := make(chan input, 1)
+// interruptible calls read, which reads standard input. It returns when ctx ends, but the read itself cannot be
+// interrupted and continues until the process ends.
+func interruptible[T any](ctx context.Context, read func() (T, error)) (value T, err error) {
+	done := make(chan func() (T, error), 1)
 	go func() {
-		data, err := read(a.stdin)
-		done <- input{data, err}
+		value, err := read()
+		done <- func() (T, error) { return value, err }
 	}()
 	select {
-	case in := <-done:
-		return in.data, in.err
+	case result := <-done:
+		return result()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return value, ctx.Err()
 	}
 }
 
@@ -103,19 +56,15 @@ const (
 )
 
 func newRoot(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "kubectl-evergate",
-		Short: "Show the state of Evergate in a cluster, and change its policy",
-		Long: `Kubectl evergate uses your kubeconfig and your permissions. It does not install anything in the cluster. It
+	root := cli.NewGroup("kubectl-evergate", "Show the state of Evergate in a cluster, and change its policy",
+		newStatus(a), newApply(a), newPlan(a), newHistory(a), newRollback(a), newPreflight(a), newExplain(a))
+	root.Long = `Kubectl evergate uses your kubeconfig and your permissions. It doesn't install anything in the cluster. It
 connects to the replicas with a port-forward. docs/plugin.md lists the permissions that each command needs.
 
 Exit codes of all commands: 0 success, 1 a problem was reported, 2 bad flags, a bad policy, or a cluster that does not
-answer, 130 interrupted by a signal.`,
-		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl evergate"},
-		SilenceErrors: true, // run prints them
-		SilenceUsage:  true,
-		Version:       thisBuild(),
-	}
+answer, 130 interrupted by a signal.`
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl evergate"}
+	root.Version = cli.Build().String()
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.namespace, "evergate-namespace", defaultNamespace, "namespace of Evergate")
 	a.kubeconfig = *clientcmd.NewDefaultClientConfigLoadingRules()
@@ -124,7 +73,6 @@ answer, 130 interrupted by a signal.`,
 	known.ContextOverrideFlags.Namespace.LongName = "" // only explain needs a namespace; other commands use Evergate's
 	clientcmd.BindOverrideFlags(&a.overrides, flags, known)
 	a.completeClusterFlags(root)
-	root.AddCommand(newStatus(a), newApply(a), newPlan(a), newHistory(a), newRollback(a), newPreflight(a), newExplain(a))
 	return root
 }
 
@@ -170,11 +118,4 @@ func policies(c *live.Cluster, replicas []live.Replica) *revise.Policies {
 }
 
 // say writes lines for users to stderr.
-func (a *app) say(format string, args ...any) { say(a.stderr, fmt.Sprintf(format, args...)) }
-
-// say writes lines for users. It escapes them, because they may contain text from the cluster.
-func say(to io.Writer, lines string) {
-	for line := range strings.Lines(lines) {
-		fmt.Fprintf(to, "evergate: %s\n", text.Escape(strings.TrimSpace(line)))
-	}
-}
+func (a *app) say(format string, args ...any) { cli.Say(a.stderr, fmt.Sprintf(format, args...)) }

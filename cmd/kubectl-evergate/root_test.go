@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -56,21 +57,21 @@ func TestUnknown(t *testing.T) {
 	}{
 		"no such namespace": {
 			func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusNotFound, "NotFound") },
-			[]string{"status", "--evergate-namespace", "evergate"}, exitUsage,
+			[]string{"status", "--evergate-namespace", "evergate"}, cli.Usage,
 			"evergate: the cluster has no namespace evergate: set the namespace of Evergate with --evergate-namespace\n",
 			"opted in",
 		},
 		"status, nothing allowed": {
 			func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusForbidden, "Forbidden") },
-			[]string{"status"}, exitUsage, "replicas: list the replicas: it is Forbidden", "there are no replicas",
+			[]string{"status"}, cli.Usage, "replicas: list the replicas: it is Forbidden", "there are no replicas",
 		},
 		"apply, nothing allowed": {
 			func(w http.ResponseWriter, _ *http.Request) { reject(w, http.StatusForbidden, "Forbidden") },
-			[]string{"apply", "-f", "-"}, exitUsage, "list the replicas: it is Forbidden", "there are no replicas",
+			[]string{"apply", "-f", "-"}, cli.Usage, "list the replicas: it is Forbidden", "there are no replicas",
 		},
 		"status, the server is down": {
 			nil,
-			[]string{"status"}, exitUsage, "replicas: list the replicas: ", "there are no replicas",
+			[]string{"status"}, cli.Usage, "replicas: list the replicas: ", "there are no replicas",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestEmptyPolicy(t *testing.T) {
 	var out bytes.Buffer
 	empty := strings.NewReader("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n")
 	code := run(t.Context(), []string{"apply", "-f", "-", "--kubeconfig", file}, empty, &out, &out)
-	if want := "evergate: the policy is empty, "; code != exitUsage || !strings.HasPrefix(out.String(), want) {
+	if want := "evergate: the policy is empty, "; code != cli.Usage || !strings.HasPrefix(out.String(), want) {
 		t.Errorf("exit code %d: %s", code, &out)
 	}
 }

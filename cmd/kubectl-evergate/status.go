@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/internal/text"
@@ -22,7 +23,7 @@ import (
 )
 
 func newStatus(a *app) *cobra.Command {
-	var format output.Flag
+	var format *output.Format
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of Evergate on one screen",
@@ -34,9 +35,9 @@ Exit code 1 means that there is a problem: a replica that is not ready or does n
 certificate or CA that expires within a week, replicas that all run on one node or in one zone, a webhook without a CA,
 or a backstop that enforces another policy. Exit code 2 means that the replicas cannot be listed.`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), format.Format()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), *format) },
 	}
-	formatFlag(c, &format, "the status")
+	format = cli.DefineFormat(c.Flags(), "the status")
 	return c
 }
 
@@ -48,17 +49,12 @@ func (a *app) status(ctx context.Context, format output.Format) error {
 	s := &status{now: a.now(), namespace: c.Namespace, namespaces: -1}
 	s.collect(ctx, c)
 	s.findProblems()
-	if format == output.Text {
-		err = s.write(a.stdout)
-	} else {
-		err = output.Encode(a.stdout, format, s.report())
-	}
-	if err != nil {
-		return fmt.Errorf("write the status: %w", err)
+	if err := cli.Write(a.stdout, format, s.report(), output.Options{}); err != nil {
+		return err
 	}
 	switch {
 	case len(s.problems) > 0:
-		return &foundError{}
+		return cli.Exit(cli.Found)
 	case !s.listed:
 		return errors.New("cannot list the replicas, so the state of Evergate is unknown")
 	}

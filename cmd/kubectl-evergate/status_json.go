@@ -22,6 +22,8 @@ type statusReport struct {
 	Matched    []string `json:"matched,omitempty"`    // namespaces that a webhook matches
 	NotRead    []string `json:"notRead,omitempty"`
 	Problems   []string `json:"problems"`
+
+	*status `json:"-"`
 }
 
 // replicaReport is the state of a replica.
@@ -52,6 +54,7 @@ func (s *status) report() *statusReport {
 	r := &statusReport{
 		Namespace: s.namespace, Replicas: []replicaReport{}, Webhooks: []webhookReport{},
 		Matched: s.matched, NotRead: s.unread, Problems: append([]string{}, s.problems...),
+		status: s,
 	}
 	r.Policy.ConfigMap, r.Policy.By, r.Policy.Applied = s.configMap, s.applied, s.appliedAt.UTC()
 	if s.policy != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -55,21 +55,19 @@ func TestStatusOfTrouble(t *testing.T) {
 	}
 	s.started = now.Add(-5 * time.Hour)
 	s.findProblems()
-	var got bytes.Buffer
-	if err := s.write(&got); err != nil {
-		t.Fatal(err)
-	}
+	var got output.Printer
+	s.WriteText(&got)
 	want := `Evergate in evergate-system
 Policy: ` + p.Hash() + ` in the ConfigMap evergate-policy, written 90m ago by kubectl-evergate
 Backstop: 3 native policies, exported from policy 0123456789ab, ` + p.Hash() + `
 Files of the API server: exported from policy 0123456789ab
 
-REPLICA      NODE   READY   VERSION   POLICY         SINCE    CERTIFICATE EXPIRES
-evergate-a   n1     yes     v0.1.0    0123456789ab   3d ago   in 30h
-evergate-b   n1     no      -         -              -        -
+REPLICA     NODE  READY  VERSION  POLICY        SINCE   CERTIFICATE EXPIRES
+evergate-a  n1    yes    v0.1.0   0123456789ab  3d ago  in 30h
+evergate-b  n1    no     -        -             -       -
 
-WEBHOOK                      FAILURE POLICY   CA EXPIRES   NAMESPACES   FAILED OPEN
-pods.validate.evergate.dev   Ignore           none         -            3
+WEBHOOK                     FAILURE POLICY  CA EXPIRES  NAMESPACES  FAILED OPEN
+pods.validate.evergate.dev  Ignore          none        -           3
 Failed open: 3 calls since the start of this API server 5h ago; each API server has its own counter
 
 Not read:
@@ -92,7 +90,7 @@ Problems:
 // TestTextOfClusters checks that text from the cluster cannot control a terminal or a pipeline, and cannot add lines.
 func TestTextOfClusters(t *testing.T) {
 	show := func(s string) string {
-		var out bytes.Buffer
+		var out output.Printer
 		a := &app{stderr: &out}
 		shown := &status{
 			namespace: s, configMap: s, applied: s, native: 1, nativeOf: []string{s}, filesOf: s,
@@ -103,9 +101,8 @@ func TestTextOfClusters(t *testing.T) {
 			hooks:      []hook{{name: s, policy: admissionv1.FailurePolicyType(s), url: s}},
 			namespaces: 1, matched: []string{s}, unread: []string{s}, problems: []string{s},
 		}
-		if err := errors.Join(shown.write(&out), writeHistory(&out, []revision{{Policy: s, By: s, Note: s}})); err != nil {
-			t.Fatal(err)
-		}
+		shown.WriteText(&out)
+		revisions{{Policy: s, By: s, Note: s}}.WriteText(&out)
 		shown.policy = new(policy.Policy)
 		shown.writePolicy(&out)
 		printLine(&out, "%s", s)
@@ -137,10 +134,8 @@ func TestStatusOfNativeOnly(t *testing.T) {
 		if diff := cmp.Diff(test.problems, s.problems); diff != "" {
 			t.Errorf("%d native policies (-want +got):\n%s", test.native, diff)
 		}
-		var out bytes.Buffer
-		if err := s.write(&out); err != nil {
-			t.Fatal(err)
-		}
+		var out output.Printer
+		s.WriteText(&out)
 		line := "\nOnly the native policies enforce the policy: there are no webhooks and no replicas\n"
 		if shown := strings.Contains(out.String(), line); shown != (test.native > 0) {
 			t.Errorf("%d native policies:\n%s", test.native, &out)
@@ -165,10 +160,8 @@ func TestHooksByURL(t *testing.T) {
 	s.hooks = s.hooks[:1]
 	s.listed, s.namespaces = true, -1
 	s.findProblems()
-	var out bytes.Buffer
-	if err := s.write(&out); err != nil {
-		t.Fatal(err)
-	}
+	var out output.Printer
+	s.WriteText(&out)
 	if strings.Contains(out.String(), "without a CA") || strings.Contains(out.String(), "no webhook") ||
 		!strings.Contains(out.String(), "Called by URL: https://evergate.example:8443\n") {
 		t.Error(out.String())

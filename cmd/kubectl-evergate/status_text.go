@@ -1,95 +1,85 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline/output"
 )
 
-// write writes the status for users.
-func (s *status) write(to io.Writer) error {
-	var b bytes.Buffer
-	printLine(&b, "Evergate in %s", s.namespace)
-	s.writePolicy(&b)
-	s.writeBackstop(&b)
-	s.writeReplicas(&b)
-	s.writeHooks(&b)
-	s.writeNamespaces(&b)
-	s.writeFailedOpen(&b)
-	section(&b, "Not read", s.unread)
-	section(&b, "Problems", s.problems)
-	_, err := to.Write(b.Bytes())
-	return err
+// WriteText writes the status for users.
+func (s *status) WriteText(p *output.Printer) {
+	printLine(p, "Evergate in %s", s.namespace)
+	s.writePolicy(p)
+	s.writeBackstop(p)
+	s.writeReplicas(p)
+	s.writeHooks(p)
+	s.writeNamespaces(p)
+	s.writeFailedOpen(p)
+	section(p, "Not read", s.unread)
+	section(p, "Problems", s.problems)
 }
 
-func section(b *bytes.Buffer, title string, lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s:\n", title)
-	for _, line := range lines {
-		printLine(b, "  %s", line)
+func section(p *output.Printer, title string, lines []string) {
+	p.Section()
+	for i, line := range lines {
+		if i == 0 {
+			p.Line("%s:", title)
+		}
+		printLine(p, "  %s", line)
 	}
 }
 
-// maxLine is the maximum length of a line or of a cell of a table, in bytes. A line contains at most five names.
+// maxLine is the maximum length of a line, in bytes. A line contains at most five names.
 const maxLine = 2048
 
 // printLine writes one line of printable text, because the arguments come from the cluster.
-func printLine(to io.Writer, format string, args ...any) {
-	fmt.Fprintln(to, text.Printable(fmt.Sprintf(format, args...), maxLine))
+func printLine(p *output.Printer, format string, args ...any) {
+	p.Line("%s", text.Printable(fmt.Sprintf(format, args...), maxLine))
 }
 
-// row writes a row of a table. Cells are printable, and an empty cell is a dash.
-func row(w *tabwriter.Writer, cells ...string) {
-	for i, c := range cells {
-		cells[i] = cmp.Or(text.Printable(c, maxLine), "-")
+// row returns a row of a table. An empty cell is a dash.
+func row(texts ...string) []output.Cell {
+	cells := make([]output.Cell, len(texts))
+	for i, s := range texts {
+		cells[i].Text = cmp.Or(s, "-")
 	}
-	fmt.Fprintln(w, strings.Join(cells, "\t"))
+	return cells
 }
 
-func (s *status) writePolicy(b *bytes.Buffer) {
+func (s *status) writePolicy(p *output.Printer) {
 	if s.policy == nil {
-		printLine(b, "Policy: unknown in the ConfigMap %s", s.configMap)
+		printLine(p, "Policy: unknown in the ConfigMap %s", s.configMap)
 		return
 	}
 	written := ""
 	if s.applied != "" {
 		written = ", written " + s.ago(s.appliedAt) + " by " + s.applied
 	}
-	printLine(b, "Policy: %s in the ConfigMap %s%s", s.policy.Hash(), s.configMap, written)
+	printLine(p, "Policy: %s in the ConfigMap %s%s", s.policy.Hash(), s.configMap, written)
 }
 
-func (s *status) writeBackstop(b *bytes.Buffer) {
+func (s *status) writeBackstop(p *output.Printer) {
 	if s.native > 0 {
-		printLine(b, "Backstop: %d native policies, exported from policy %s", s.native, text.List(s.nativeOf))
+		printLine(p, "Backstop: %d native policies, exported from policy %s", s.native, text.List(s.nativeOf))
 	}
 	if s.nativeOnly() {
-		fmt.Fprintln(b, "Only the native policies enforce the policy: there are no webhooks and no replicas")
+		p.Line("Only the native policies enforce the policy: there are no webhooks and no replicas")
 	}
 	if s.filesOf != "" {
-		printLine(b, "Files of the API server: exported from policy %s", s.filesOf)
+		printLine(p, "Files of the API server: exported from policy %s", s.filesOf)
 	}
 }
 
-// table begins a table. Flush ends it.
-func table(b *bytes.Buffer) *tabwriter.Writer { return tabwriter.NewWriter(b, 0, 0, 3, ' ', 0) }
-
-func (s *status) writeReplicas(b *bytes.Buffer) {
+func (s *status) writeReplicas(p *output.Printer) {
 	if len(s.replicas) == 0 {
 		return
 	}
-	fmt.Fprintln(b)
-	w := table(b)
-	row(w, "REPLICA", "NODE", "READY", "VERSION", "POLICY", "SINCE", "CERTIFICATE EXPIRES")
+	table := [][]output.Cell{row("REPLICA", "NODE", "READY", "VERSION", "POLICY", "SINCE", "CERTIFICATE EXPIRES")}
 	for i := range s.replicas {
 		r := &s.replicas[i]
 		ready := "no"
@@ -106,23 +96,26 @@ func (s *status) writeReplicas(b *bytes.Buffer) {
 		if !r.NotAfter.IsZero() {
 			end = s.until(r.NotAfter)
 		}
-		row(w, r.Name(), r.Pod.Spec.NodeName, ready, r.Version, hash, since, end)
+		table = append(table, row(r.Name(), r.Pod.Spec.NodeName, ready, r.Version, hash, since, end))
 	}
-	_ = w.Flush() // into memory
+	p.Section()
+	p.Table(table, nil)
 }
 
-func (s *status) writeHooks(b *bytes.Buffer) {
+func (s *status) writeHooks(p *output.Printer) {
 	if len(s.hooks) == 0 {
 		return
 	}
-	fmt.Fprintln(b)
-	w := table(b)
-	row(w, "WEBHOOK", "FAILURE POLICY", "CA EXPIRES", "NAMESPACES", "FAILED OPEN")
+	var urls []string
+	table := [][]output.Cell{row("WEBHOOK", "FAILURE POLICY", "CA EXPIRES", "NAMESPACES", "FAILED OPEN")}
 	for i := range s.hooks {
 		h := &s.hooks[i]
 		end, open, matches := "none", "", ""
 		if h.url != "" {
 			end = ""
+			if !slices.Contains(urls, h.url) {
+				urls = append(urls, h.url)
+			}
 		}
 		if len(h.ca) > 0 {
 			end = s.until(lastEnd(h.ca))
@@ -133,34 +126,30 @@ func (s *status) writeHooks(b *bytes.Buffer) {
 		if s.namespaces >= 0 {
 			matches = strconv.Itoa(h.matches)
 		}
-		row(w, h.name, string(h.policy), end, matches, open)
+		table = append(table, row(h.name, string(h.policy), end, matches, open))
 	}
-	_ = w.Flush() // into memory
-	var urls []string
-	for i := range s.hooks {
-		if u := s.hooks[i].url; u != "" && !slices.Contains(urls, u) {
-			urls = append(urls, u)
-		}
-	}
+	p.Section()
+	p.Table(table, nil)
 	if len(urls) > 0 {
-		printLine(b, "Called by URL: %s", text.List(urls))
+		printLine(p, "Called by URL: %s", text.List(urls))
 	}
 }
 
-func (s *status) writeNamespaces(b *bytes.Buffer) {
+func (s *status) writeNamespaces(p *output.Printer) {
 	switch {
 	case s.namespaces < 0 || len(s.hooks) == 0: // without webhooks, namespaces are not matched even if they have opted in
 	case len(s.matched) == 0:
-		fmt.Fprintf(b, "\nNamespaces: 0 of %d have opted in\n", s.namespaces)
+		p.Section()
+		p.Line("Namespaces: 0 of %d have opted in", s.namespaces)
 	default:
-		fmt.Fprintln(b)
-		printLine(b, "Namespaces: webhooks match %d of %d: %s", len(s.matched), s.namespaces, text.List(s.matched))
+		p.Section()
+		printLine(p, "Namespaces: webhooks match %d of %d: %s", len(s.matched), s.namespaces, text.List(s.matched))
 	}
 }
 
 // writeFailedOpen writes the number of calls that failed open. It includes the start of the API server, because the
 // counter only contains the total since then.
-func (s *status) writeFailedOpen(b *bytes.Buffer) {
+func (s *status) writeFailedOpen(p *output.Printer) {
 	if s.failedOpen == nil {
 		return
 	}
@@ -168,12 +157,8 @@ func (s *status) writeFailedOpen(b *bytes.Buffer) {
 	for i := range s.hooks {
 		n += s.failedOpen[s.hooks[i].name]
 	}
-	fmt.Fprintf(
-		b,
-		"Failed open: %d calls since the start of this API server %s; each API server has its own counter\n",
-		n,
-		s.ago(s.started),
-	)
+	p.Line("Failed open: %d calls since the start of this API server %s; each API server has its own counter", n,
+		s.ago(s.started))
 }
 
 // ago returns the time since t as text.

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 )
@@ -75,7 +76,7 @@ func (a *app) await(ctx context.Context, f *applyFlags, c *live.Cluster, p *revi
 	}
 	// A client rejects a call that would end after the deadline shortly before the context ends.
 	if deadline, _ := ctx.Deadline(); err != nil && (ctx.Err() != nil || !a.now().Before(deadline)) {
-		return &foundError{w.missing()}
+		return cli.Problem(w.missing())
 	}
 	return err
 }
@@ -88,7 +89,7 @@ func (w *waiter) look(ctx context.Context) error {
 		return err
 	}
 	if len(list) == 0 {
-		return &foundError{errors.New("there are no replicas: kubectl -n " + w.cluster.Namespace + " get pods")}
+		return cli.Problem(errors.New("there are no replicas: kubectl -n " + w.cluster.Namespace + " get pods"))
 	}
 	before := w.replicas
 	w.replicas = map[string]*waited{}
@@ -154,7 +155,7 @@ func (w *waiter) take(answer *live.Answer) error {
 	if !r.seen {
 		r.seen, r.failed = true, at
 	} else if answer.Policy.Stale && !at.Equal(r.failed) {
-		return &foundError{errors.New(loadFailure(answer))}
+		return cli.Problem(errors.New(loadFailure(answer)))
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ func Thousands(n int) string {
 	return s
 }
 
-// Count returns a number with the thing that it counts: 1 object, 2 objects.
-func Count(n int, thing string) string { return strconv.Itoa(n) + " " + Plural(n, thing) }
+// Count returns a number with the thing that it counts: 1 object, 2,000 objects.
+func Count(n int, thing string) string { return Thousands(n) + " " + Plural(n, thing) }
 
 // Plural returns a word for n things: the word itself if n is 1, and otherwise the word with an s.
 func Plural(n int, thing string) string {

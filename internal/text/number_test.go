@@ -11,7 +11,7 @@ func TestThousands(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 objects", 1: "1 object", 1000: "1000 objects"} {
+	for n, want := range map[int]string{0: "0 objects", 1: "1 object", 1000: "1,000 objects"} {
 		if got := Count(n, "object"); got != want {
 			t.Errorf("Count(%d) = %s, want %s", n, got, want)
 		}

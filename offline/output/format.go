@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/evergate/evergate/internal/text"
 )
 
 // Format is the format of a report.
@@ -29,66 +25,23 @@ const (
 	GitHub Format = "github" // workflow commands of GitHub Actions
 )
 
-// All returns all formats.
-func All() []Format { return append(Values(), JUnit, SARIF, GitHub) }
-
-// Values returns the formats of a command that does not report cases.
-func Values() []Format { return []Format{Text, JSON, YAML} }
-
-// Flag is the flag --output of a command. It implements pflag.Value.
-type Flag struct {
-	format Format
-	known  []Format
-}
-
-// NewFlag returns a flag that accepts the given formats. Its default is Text.
-func NewFlag(known ...Format) Flag { return Flag{Text, known} }
-
-// Format returns the value of the flag.
-func (f *Flag) Format() Format { return f.format }
-
-// Usage returns the help text of the flag. what is the output of the command.
-func (f *Flag) Usage(what string) string { return "how to write " + what + ": " + f.names() }
-
-func (f *Flag) names() string {
-	last := len(f.known) - 1
-	return join(f.known[:last], ", ") + " or " + string(f.known[last])
-}
-
-func join(formats []Format, separator string) string {
-	names := make([]string, len(formats))
-	for i, format := range formats {
-		names[i] = string(format)
-	}
-	return strings.Join(names, separator)
-}
-
-// Set sets the format by its name.
-func (f *Flag) Set(name string) error {
-	if !slices.Contains(f.known, Format(name)) {
-		return fmt.Errorf("%s is not a format: write %s", text.Quote(name), f.names())
-	}
-	f.format = Format(name)
-	return nil
-}
-
-// String returns the name of the format.
-func (f *Flag) String() string { return string(f.format) }
-
-// Type returns the placeholder for a value in help texts.
-func (f *Flag) Type() string { return join(f.known, "|") }
-
-// Write writes value as JSON or YAML. For the other formats, it writes the result of report.
-func Write(w io.Writer, f Format, value any, report func() *Report) error {
+// Write writes a report in a format. For JUnit, SARIF and GitHub, the report must be a CaseReport.
+func Write(w io.Writer, f Format, r Report, o Options) error {
+	cases := func() *findings { return &findings{o, r.(CaseReport).Cases()} }
 	switch f {
+	case Text:
+		p := Printer{Options: o}
+		r.WriteText(&p)
+		_, err := w.Write(p.Bytes())
+		return err
 	case JUnit:
-		return report().writeJUnit(w)
+		return cases().writeJUnit(w)
 	case SARIF:
-		return report().writeSARIF(w)
+		return cases().writeSARIF(w)
 	case GitHub:
-		return report().writeGitHub(w)
+		return cases().writeGitHub(w)
 	default:
-		return Encode(w, f, value)
+		return Encode(w, f, r)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // writeGitHub writes a workflow command for each result, the worst first, because GitHub shows only ten of each
 // level.
-func (r *Report) writeGitHub(w io.Writer) error {
+func (r *findings) writeGitHub(w io.Writer) error {
 	results, more := r.worst()
 	b := bufio.NewWriter(w)
 	for _, result := range results {
@@ -40,14 +40,10 @@ func (r *Report) writeGitHub(w io.Writer) error {
 
 // github returns the command for a level.
 func (l Level) github() string {
-	switch l {
-	case Note:
+	if l == Note {
 		return "notice"
-	case Warning:
-		return "warning"
-	default:
-		return "error"
 	}
+	return min(l, Error).String()
 }
 
 // escapeData escapes the text after the second pair of colons, like the toolkit for GitHub Actions does.

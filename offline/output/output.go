@@ -1,24 +1,15 @@
-// Package output writes the findings of a command in formats for CI: JUnit for test reports, SARIF 2.1.0 for code
-// scanning, and workflow commands, with which GitHub annotates a diff. It can also write any value as JSON or YAML.
+// Package output writes the reports of commands: as text for users, as JSON and YAML for programs, and for CI as JUnit
+// for test reports, SARIF 2.1.0 for code scanning, and workflow commands, with which GitHub annotates a diff.
 //
-// A command has a Flag with the formats that it supports. It writes text itself, and calls Write for the other
-// formats:
+// A command calls Write:
 //
-//	f.output = output.NewFlag(output.All()...)
-//	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
-//	…
-//	if f.output.Format() == output.Text {
-//		return report.WriteText(w)
-//	}
-//	return output.Write(w, f.output.Format(), report, func() *output.Report {
-//		return &output.Report{Command: "review", Version: version, Dir: dir, Cases: report.Cases()}
-//	})
+//	return output.Write(w, output.SARIF, report, output.Options{Command: "review"})
 //
-// JSON and YAML contain report. The other formats contain cases. A case is one thing that was checked, with its
-// findings, and the package that checks it creates the case. In package cmd, writeReport adds the command, the
-// version and the directory.
+// JSON and YAML contain the exported fields of the report. Its method WriteText writes it for users. Its method Cases
+// returns it for CI. A case is one thing that was checked, with its findings.
 //
-//	format.go   the formats, the flag, JSON and YAML
+//	format.go   the formats, JSON and YAML
+//	text.go     text: lines with labels, tables, lists of counts
 //	sarif.go    SARIF; sarif_types.go: the part of SARIF that is written
 //	junit.go    JUnit
 //	github.go   workflow commands of GitHub Actions
@@ -28,26 +19,51 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Report contains the findings of a command.
-type Report struct {
-	Command string // of evergate: review, policy check
+// Report is the result of a command.
+type Report interface {
+	WriteText(*Printer)
+}
+
+// CaseReport is a report that can be written in the formats for CI.
+type CaseReport interface {
+	Report
+	Cases() []Case // in the order in which they were checked
+}
+
+// Options contains the options for writing a report.
+type Options struct {
+	Command        string // of evergate: review, policy check
+	FailOnWarnings bool   // a Warning is a failure: in JUnit, and for OnlyFailures
+
+	// The following options are for SARIF and GitHub.
+
 	Version string // of evergate
 	Dir     string // the working directory, to which file names are made relative; may be empty
-	Cases   []Case // in the order in which they were checked
 
-	FailOnWarnings bool // in JUnit, a Warning fails its case
+	// The following options are for text.
+
+	Colors       text.Colors
+	OnlyFailures bool // leave out results that are not failures
+	Limit        int  // the maximum number of listed objects; 0 lists all
+	AllRows      bool // write all rows of tables
+}
+
+// findings are the cases of a report.
+type findings struct {
+	Options
+	cases []Case
 }
 
 // Case is one thing that was checked: an object, a policy, or a case of a test suite.
 type Case struct {
 	Suite   string // the group of the case in JUnit, usually a file
 	Name    string
-	Place   Place  // the place of the checked thing
-	Skipped string // the reason if it was not checked
+	Place   Place // the place of the checked thing
 	Results []Result
 }
 
@@ -67,6 +83,18 @@ type Place struct {
 	Line, Column int
 }
 
+// String returns FILE:LINE:COLUMN, without the parts that are unknown.
+func (p Place) String() string {
+	s := p.File
+	if p.Line > 0 {
+		s += ":" + strconv.Itoa(p.Line)
+	}
+	if p.Column > 0 {
+		s += ":" + strconv.Itoa(p.Column)
+	}
+	return s
+}
+
 // Level is the severity of a result.
 type Level int
 
@@ -77,6 +105,9 @@ const (
 	Error                // denied, or failed
 	Invalid              // the input was not understood, so the result is unknown
 )
+
+// String returns the word for the level.
+func (l Level) String() string { return [...]string{"note", "warning", "error", "invalid"}[l] }
 
 // The limits of the output.
 const (
@@ -99,16 +130,12 @@ type located struct {
 }
 
 // worst returns at most maxResults results, the worst first, and the number of remaining results.
-func (r *Report) worst() (all []located, more int) {
-	for i := range r.Cases {
-		c := &r.Cases[i]
+func (r *findings) worst() (all []located, more int) {
+	for i := range r.cases {
+		c := &r.cases[i]
 		for j := range c.Results {
 			result := &c.Results[j]
-			at := result.Place
-			if at == (Place{}) {
-				at = c.Place
-			}
-			all = append(all, located{c, result, at})
+			all = append(all, located{c, result, cmp.Or(result.Place, c.Place)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b located) int { return cmp.Compare(b.Level, a.Level) })
@@ -119,7 +146,7 @@ func (r *Report) worst() (all []located, more int) {
 }
 
 // path returns the path of a file relative to the directory of the report, with slashes.
-func (r *Report) path(file string) string {
+func (r *findings) path(file string) string {
 	if r.Dir != "" && filepath.IsAbs(file) {
 		if relative, err := filepath.Rel(r.Dir, file); err == nil {
 			file = relative

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sample contains every level, a skipped case, two equal results, and texts that each format must escape.
-func sample() *Report {
-	return &Report{Command: "review", Version: "v1.2.3", Dir: "/repo", Cases: []Case{
+// sample contains every level, two equal results, and texts that each format must escape.
+func sample() *findings {
+	return &findings{Options{Command: "review", Version: "v1.2.3", Dir: "/repo"}, []Case{
 		{
 			Suite: "/repo/deploy/a b.yaml", Name: "Ingress team-a/web", Place: Place{"/repo/deploy/a b.yaml", 3, 1},
 			Results: []Result{
@@ -41,15 +41,18 @@ func sample() *Report {
 			{Level: Warning, Rule: "hub", Message: "control \x01 and \xff"},
 		}},
 		{Suite: "b:c.yaml", Name: "Pod a"},
-		{Suite: "b:c.yaml", Name: "Role r", Skipped: "not validated"},
 		{Suite: "stdin", Name: "input", Results: []Result{{Level: Invalid, Rule: "input", Message: "not YAML"}}},
 	}}
 }
 
-func write(t *testing.T, f Format, r *Report) string {
+// WriteText and Cases implement CaseReport.
+func (*findings) WriteText(p *Printer) { p.Line("text") }
+func (r *findings) Cases() []Case      { return r.cases }
+
+func write(t *testing.T, f Format, r *findings) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, f, nil, func() *Report { return r }); err != nil {
+	if err := Write(&b, f, r, r.Options); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -63,7 +66,7 @@ func TestGitHub(t *testing.T) {
 ::notice file=deploy/a b.yaml,line=3,col=1,title=Ingress team-a/web%3A spec.rules::seen
 `
 	r := sample()
-	r.Cases[4], r.Cases[0] = r.Cases[0], r.Cases[4]
+	r.cases[3], r.cases[0] = r.cases[0], r.cases[3]
 	if diff := cmp.Diff(want, write(t, GitHub, r)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -71,14 +74,13 @@ func TestGitHub(t *testing.T) {
 
 func TestJUnit(t *testing.T) {
 	want := `<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="evergate review" tests="5" failures="1" errors="1">
+<testsuites name="evergate review" tests="4" failures="1" errors="1">
   <testsuite name="deploy/a b.yaml" tests="1" failures="1" errors="0" skipped="0">
     <testcase name="Ingress team-a/web" classname="deploy/a b.yaml"><failure type="web/hosts.allowed" message="50% &lt;b&gt;&#34;x&#34;&lt;/b&gt; (and 1 more)">deploy/a b.yaml:9:13: error: 50% &lt;b&gt;&#34;x&#34;&lt;/b&gt;&#xA;second: line, here&#xA;deploy/a b.yaml:10:13: error: another&#xA;</failure><system-out>deploy/a b.yaml:3:1: note: seen&#xA;</system-out></testcase>
   </testsuite>
-  <testsuite name="b:c.yaml" tests="3" failures="0" errors="0" skipped="1">
+  <testsuite name="b:c.yaml" tests="2" failures="0" errors="0" skipped="0">
     <testcase name="Pod a" classname="b:c.yaml"><system-out>b:c.yaml:1: warning: control \x01 and \xff&#xA;</system-out></testcase>
     <testcase name="Pod a (2)" classname="b:c.yaml"></testcase>
-    <testcase name="Role r" classname="b:c.yaml"><skipped message="not validated"></skipped></testcase>
   </testsuite>
   <testsuite name="stdin" tests="1" failures="0" errors="1" skipped="0">
     <testcase name="input" classname="stdin"><error type="input" message="not YAML">invalid: not YAML&#xA;</error></testcase>
@@ -158,7 +160,7 @@ func conforms(t *testing.T, text string) {
 }
 
 // sarifOf writes a report as SARIF and validates it with the schema of the standard.
-func sarifOf(t *testing.T, r *Report) sarifRun {
+func sarifOf(t *testing.T, r *findings) sarifRun {
 	t.Helper()
 	text := write(t, SARIF, r)
 	file, err := os.Open(filepath.Join("testdata", "sarif-schema-2.1.0.json"))
@@ -224,10 +226,10 @@ func TestSARIF(t *testing.T) {
 	if rule := run.Tool.Driver.Rules[1]; rule.Help.Text != "Which hosts." {
 		t.Errorf("%+v", rule)
 	}
-	sarifOf(t, &Report{Command: "test"}) // no results
+	sarifOf(t, &findings{}) // no results
 }
 
-func fingerprints(t *testing.T, r *Report) []string {
+func fingerprints(t *testing.T, r *findings) []string {
 	t.Helper()
 	var all []string
 	for _, result := range sarifOf(t, r).Results {
@@ -242,8 +244,8 @@ func TestFingerprints(t *testing.T) {
 	before := fingerprints(t, sample())
 	moved := sample()
 	moved.Dir = "/elsewhere"
-	for i := range moved.Cases {
-		c := &moved.Cases[i]
+	for i := range moved.cases {
+		c := &moved.cases[i]
 		c.Place.File = strings.Replace(c.Place.File, "/repo/", "/elsewhere/", 1)
 		c.Place.Line += 7
 		for j := range c.Results {
@@ -262,7 +264,7 @@ func TestFingerprints(t *testing.T) {
 		t.Errorf("some are the same: %q", before)
 	}
 	other := sample()
-	other.Cases[1].Results[0].Rule = "another"
+	other.cases[1].Results[0].Rule = "another"
 	if slices.Equal(before, fingerprints(t, other)) {
 		t.Error("another rule has the same")
 	}
@@ -271,15 +273,15 @@ func TestFingerprints(t *testing.T) {
 // Long texts are truncated. If there are too many results, the worst are kept.
 func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", 16<<10)
-	r := &Report{Command: "review", Cases: []Case{{Suite: "a", Name: "a", Place: Place{File: "a", Line: 1}}}}
+	r := &findings{cases: []Case{{Suite: "a", Name: "a", Place: Place{File: "a", Line: 1}}}}
 	for i := range maxResults + 10 {
 		level := Note
 		if i >= maxResults {
 			level = Error
 		}
-		r.Cases[0].Results = append(r.Cases[0].Results, Result{Level: level, Rule: "r", Message: "m"})
+		r.cases[0].Results = append(r.cases[0].Results, Result{Level: level, Rule: "r", Message: "m"})
 	}
-	r.Cases[0].Results[3].Message = long
+	r.cases[0].Results[3].Message = long
 	run := sarifOf(t, r)
 	if len(run.Results) != maxResults || run.Results[9].Level != "error" || run.Results[10].Level != "note" {
 		t.Errorf("%d results, the tenth and the next: %s, %s", len(run.Results), run.Results[9].Level, run.Results[10].Level)
@@ -291,7 +293,7 @@ func TestBounds(t *testing.T) {
 		strings.Count(got, "\n") != maxResults+1 {
 		t.Errorf("%d lines", strings.Count(got, "\n"))
 	}
-	r.Cases[0] = Case{Suite: long, Name: long, Place: Place{File: long, Line: 1}, Results: r.Cases[0].Results[:maxShown+1]}
+	r.cases[0] = Case{Suite: long, Name: long, Place: Place{File: long, Line: 1}, Results: r.cases[0].Results[:maxShown+1]}
 	for format, most := range map[Format]int{SARIF: 330 << 10, GitHub: 60 << 10, JUnit: 50 << 10} {
 		if got := len(write(t, format, r)); got > most {
 			t.Errorf("%s: %d bytes", format, got)
@@ -301,8 +303,8 @@ func TestBounds(t *testing.T) {
 
 // Each format reports an error of the writer.
 func TestWriteFails(t *testing.T) {
-	for _, f := range All()[1:] {
-		if err := Write(failing{}, f, map[string]string{"a": "b"}, sample); err == nil {
+	for _, f := range []Format{Text, JSON, YAML, JUnit, SARIF, GitHub} {
+		if err := Write(failing{}, f, sample(), Options{}); err == nil {
 			t.Errorf("%s: no error", f)
 		}
 	}
@@ -311,23 +313,6 @@ func TestWriteFails(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
-
-func TestFlag(t *testing.T) {
-	f := NewFlag(All()...)
-	if got := f.Usage("the report"); got != "how to write the report: text, json, yaml, junit, sarif or github" {
-		t.Error(got)
-	}
-	if f.Format() != Text || f.Type() != "text|json|yaml|junit|sarif|github" {
-		t.Error(f.Format(), f.Type())
-	}
-	if err := f.Set("sarif"); err != nil || f.String() != "sarif" {
-		t.Error(err, f.String())
-	}
-	f = NewFlag(Values()...)
-	if err := f.Set("sarif"); err == nil || err.Error() != `"sarif" is not a format: write text, json or yaml` {
-		t.Error(err)
-	}
-}
 
 // A value may contain any text from an object. The text must not control a terminal or a CI runner.
 func TestEncodeEscapes(t *testing.T) {

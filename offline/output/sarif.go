@@ -21,7 +21,7 @@ const (
 )
 
 // writeSARIF writes the report as SARIF 2.1.0.
-func (r *Report) writeSARIF(w io.Writer) error {
+func (r *findings) writeSARIF(w io.Writer) error {
 	results, more := r.worst()
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{
@@ -45,7 +45,7 @@ func (r *Report) writeSARIF(w io.Writer) error {
 			run.Invocations[0].ExecutionSuccessful = false
 		}
 		run.Results = append(run.Results, sarifResult{
-			RuleID: id, RuleIndex: index, Level: result.Level.sarif(), Message: sarifText{message(result.Message)},
+			RuleID: id, RuleIndex: index, Level: min(result.Level, Error).String(), Message: sarifText{message(result.Message)},
 			Locations:           []sarifLocation{r.sarifLocation(&result)},
 			PartialFingerprints: map[string]string{fingerprintName: r.fingerprint(&result, seen)},
 		})
@@ -64,19 +64,7 @@ func newSarifRule(id, help string) sarifRule {
 	return sarifRule{ID: id, ShortDescription: sarifText{id}, FullDescription: description, Help: description}
 }
 
-// sarif returns the word for a level.
-func (l Level) sarif() string {
-	switch l {
-	case Note:
-		return "note"
-	case Warning:
-		return "warning"
-	default:
-		return "error"
-	}
-}
-
-func (r *Report) sarifLocation(result *located) sarifLocation {
+func (r *findings) sarifLocation(result *located) sarifLocation {
 	var location sarifLocation
 	if subject := cmp.Or(result.Subject, result.Name); subject != "" {
 		location.Logical = []sarifLogical{{name(subject)}}
@@ -96,7 +84,7 @@ func uri(path string) string { return (&url.URL{Path: path}).String() }
 
 // fingerprint identifies a result in different runs. It depends on file, rule, subject and, if several results share
 // these, on their order. It does not depend on lines, which move, or on sentences, which change with a policy.
-func (r *Report) fingerprint(result *located, seen map[string]int) string {
+func (r *findings) fingerprint(result *located, seen map[string]int) string {
 	key := strings.Join([]string{
 		r.path(result.at.File), name(result.Rule), name(cmp.Or(result.Subject, result.Name)), "",
 	}, "\x00")

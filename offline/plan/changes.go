@@ -63,18 +63,6 @@ type Counts [numKinds]int
 // Of returns the number of changes of a kind.
 func (c *Counts) Of(k Kind) int { return c[k.index()] }
 
-func (c *Counts) add(kinds []Kind) {
-	for _, k := range kinds {
-		c[k.index()]++
-	}
-}
-
-func (c *Counts) addAll(other *Counts) {
-	for i, n := range other {
-		c[i] += n
-	}
-}
-
 // MarshalJSON writes an object with a field for each kind.
 func (c Counts) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer

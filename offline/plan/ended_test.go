@@ -43,12 +43,9 @@ func TestEndedWorkloads(t *testing.T) {
 			if r.Summary.EndedWorkloads != ended || r.Summary.Validated != validated || len(r.Errors) > 0 {
 				t.Errorf("%d ended, %d validated, errors %v", r.Summary.EndedWorkloads, r.Summary.Validated, r.Errors)
 			}
-			var text strings.Builder
-			if err := r.WriteText(&text, TextOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			if said := strings.Contains(text.String(), "left out: 1 workload without further Pods"); said != test.ended {
-				t.Errorf("the text contains the note: %t\n%s", said, text.String())
+			text := textOf(r)
+			if said := strings.Contains(text, "left out: 1 workload without further Pods"); said != test.ended {
+				t.Errorf("the text contains the note: %t\n%s", said, text)
 			}
 		})
 	}
@@ -82,13 +79,10 @@ func TestStaleRecord(t *testing.T) {
 			if got := r.Summary.Changes.Of(NewlyDenied); got != test.denied || r.Summary.StaleRecords != test.stale {
 				t.Errorf("%d newly denied, %d stale", got, r.Summary.StaleRecords)
 			}
-			var text strings.Builder
-			if err := r.WriteText(&text, TextOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			text := textOf(r)
 			const note = "Pods whose annotation has original images that do not belong to their images: 1; these are ignored"
-			if diff := cmp.Diff(test.stale > 0, strings.Contains(text.String(), note)); diff != "" {
-				t.Errorf("the note (-want +got):\n%s%s", diff, text.String())
+			if diff := cmp.Diff(test.stale > 0, strings.Contains(text, note)); diff != "" {
+				t.Errorf("the note (-want +got):\n%s%s", diff, text)
 			}
 		})
 	}

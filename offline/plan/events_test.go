@@ -89,7 +89,7 @@ func TestEvents(t *testing.T) {
 			r := planOf(Options{New: mustLoad(t, denies), Events: true, Limit: 5}, tt.input)
 			var object, skipped string
 			for i := range r.Objects {
-				object += r.Objects[i].text()
+				object += r.Objects[i].String()
 				if f := r.Objects[i].Findings; len(f) != 1 || !strings.Contains(f[0].Message, "bad.example/"+tt.image+":1") {
 					t.Errorf("another object was evaluated: %+v", f)
 				}

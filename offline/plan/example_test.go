@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/plan"
 	"github.com/evergate/evergate/policy"
 )
@@ -33,14 +34,14 @@ func Example() {
 	p.AddAll(page.Objects())
 	report := p.Report()
 	fmt.Println("denies:", report.Denies())
-	if err := report.WriteText(os.Stdout, plan.TextOptions{}); err != nil {
+	if err := output.Write(os.Stdout, output.Text, report, output.Options{}); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
 	// denies: true
 	// 2 objects validated against policy 8e2c3bbcba76 and policy d2f62b7c1ae7
-	//           1  newly denied
-	//           1  unchanged
+	//   1  newly denied
+	//   1  unchanged
 	//
 	// by rule               newly denied
 	//   types/types.denied             1
@@ -50,5 +51,5 @@ func Example() {
 	//
 	// newly denied
 	//   Service team-a/web (services:2: item 1): allowed with a warning → denied
-	//     ~ denied     types/types.denied: spec.type: "NodePort" is denied; write another type; before: warning
+	//     ~ denied   types/types.denied: spec.type: "NodePort" is denied; write another type; before: warning
 }

@@ -2,26 +2,24 @@
 // newly warned about or rewritten differently under the new policy. Package offline makes the decisions, so each
 // decision is the decision of evergate review.
 //
-//	plan.go       objects, one at a time
-//	events.go     events of the API server's audit log as objects
-//	compare.go    two decisions about one object → changes
-//	changes.go    the kinds of changes, and their counts
-//	tables.go     counts by rule and by namespace
-//	listed.go     the first objects of each kind of change
-//	report.go     the report; text.go: its text; stream.go: its objects while they are found
-//	sentences.go  the sentences about objects, findings and images
+//	plan.go     objects, one at a time
+//	events.go   events of the API server's audit log as objects
+//	compare.go  two decisions about one object → changes
+//	changes.go  the kinds of changes, and their counts
+//	listed.go   the first objects of each kind of change
+//	report.go   the report; text.go: its text; stream.go: its objects while they are found
 //
 // Memory use does not grow with the number of objects.
 package plan
 
 import (
-	"errors"
 	"iter"
 	"time"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -62,8 +60,8 @@ type Plan struct {
 
 	report  *Report
 	skips   offline.Skips
-	rules   table
-	spaces  table // namespaces
+	rules   output.Tally
+	spaces  output.Tally // namespaces
 	objects listed
 }
 
@@ -77,7 +75,7 @@ func New(o Options) *Plan {
 		o.Namespace = "default"
 	}
 	p := &Plan{o: o, old: newDecider(&o, o.Old), new: newDecider(&o, o.New), report: report}
-	p.rules, p.spaces, p.objects = newTable(), newTable(), newListed(o.Limit)
+	p.rules, p.spaces, p.objects = output.NewTally(numKinds), output.NewTally(numKinds), newListed(o.Limit)
 	if o.Events {
 		p.validated = resourcesOf(o.Old, o.New)
 	}
@@ -106,22 +104,9 @@ func (p *Plan) Add(object offline.Object, err error) {
 	} else if err == nil {
 		err = p.manifest(object)
 	}
-	if err != nil {
-		p.fail(err)
+	if err != nil && !p.skips.AddError(err) {
+		p.report.addError(err)
 	}
-}
-
-// fail adds an error to the report. A SkippedError and a NotServedError are listed, but do not count as errors.
-func (p *Plan) fail(err error) {
-	if absent, ok := errors.AsType[*offline.NotServedError](err); ok {
-		p.report.NotServed = append(p.report.NotServed, absent.Resource)
-		return
-	}
-	if skipped, ok := errors.AsType[*offline.SkippedError](err); ok {
-		p.skips.AddFile(skipped)
-		return
-	}
-	p.report.addError(err)
 }
 
 // skip counts an object that is not validated.
@@ -239,10 +224,12 @@ func (p *Plan) addChange(f *found) {
 		p.report.Summary.Unchanged++
 		return
 	}
-	p.report.Summary.Changes.add(f.kinds)
-	p.spaces.add(text.Truncate(f.namespace, admission.MaxName), f.kinds)
+	for _, k := range f.kinds {
+		p.report.Summary.Changes[k.index()]++
+		p.spaces.Add(text.Truncate(f.namespace, admission.MaxName), k.index(), 1)
+	}
 	for _, r := range f.rules {
-		p.rules.add(r.rule, []Kind{r.kind})
+		p.rules.Add(r.rule, r.kind.index(), 1)
 	}
 	if p.o.Changed != nil {
 		p.o.Changed(newObject(f))
@@ -254,9 +241,9 @@ func (p *Plan) addChange(f *found) {
 // Report returns the report on the objects that have been added so far.
 func (p *Plan) Report() *Report {
 	r := p.report
-	r.Skipped, r.SkippedFiles = p.skips.Objects, p.skips.Files
-	r.Rules, r.MoreRules = p.rules.rows(maxRows)
-	r.Namespaces, r.MoreNamespaces = p.spaces.rows(maxRows)
+	r.Skipped, r.SkippedFiles, r.NotServed = p.skips.Objects, p.skips.Files, p.skips.NotServed
+	r.Rules, r.MoreRules = rowsOf(p.rules)
+	r.Namespaces, r.MoreNamespaces = rowsOf(p.spaces)
 	if p.o.Changed == nil {
 		r.Objects, r.MoreObjects = p.objects.report(r.Summary.Validated - r.Summary.Unchanged)
 	}

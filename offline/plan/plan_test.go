@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
@@ -202,7 +201,7 @@ func TestInput(t *testing.T) {
 			r := planOf(o, tt.input)
 			var objects []string
 			for i := range r.Objects {
-				objects = append(objects, r.Objects[i].text())
+				objects = append(objects, r.Objects[i].String())
 			}
 			skipped := strings.TrimPrefix(strings.Join(offline.SkipLines(r.Skipped, nil), "\n"), "skipped: ")
 			if tt.changes == nil {
@@ -253,7 +252,7 @@ func TestRecord(t *testing.T) {
 	}
 	const note = "note: Pods that were already rewritten, validated with their current images: 1; --from-record validates " +
 		"their original images, as if the Pods were created again\n"
-	if text := textOf(t, r); !strings.Contains(text, note) {
+	if text := textOf(r); !strings.Contains(text, note) {
 		t.Error(text)
 	}
 	o.FromRecord = true
@@ -265,19 +264,16 @@ func TestRecord(t *testing.T) {
 	if len(r.Objects) != 1 || !r.Objects[0].FromRecord || cmp.Diff(want, r.Objects[0].Images) != "" {
 		t.Errorf("%+v", r.Objects)
 	}
-	if text := textOf(t, r); !strings.Contains(text, "do not trust the result") ||
+	if text := textOf(r); !strings.Contains(text, "do not trust the result") ||
 		!strings.Contains(text, ", by its record") {
 		t.Error(text)
 	}
 }
 
-func textOf(t *testing.T, r *Report) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := r.WriteText(&b, TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+func textOf(r *Report) string {
+	var p output.Printer
+	r.WriteText(&p)
+	return p.String()
 }
 
 // Long or numerous values in the input do not increase the size of the report.
@@ -302,13 +298,14 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(data) + len(textOf(t, r))
+		return len(data) + len(textOf(r))
 	}
 	if r := planOf(o, input.String()); size(r) > 64<<10 || r.Summary.Changes.Of(NewlyDenied) < 2 || r.Summary.Errors < 2 {
 		t.Errorf("%d bytes, %+v", size(r), r.Summary)
 	}
 
 	input.Reset()
+	const maxNames = 10_000 // of an output.Tally
 	const many = maxNames + 5
 	for i := range many {
 		n := strconv.Itoa(i)
@@ -319,11 +316,11 @@ func TestBounds(t *testing.T) {
 	}
 	p := New(o)
 	p.AddAll(offline.Read([]string{offline.Stdin}, strings.NewReader(input.String())))
-	if len(p.objects.at) > o.Limit*numKinds || len(p.spaces) > maxNames+1 {
-		t.Errorf("%d objects and %d namespaces are kept", len(p.objects.at), len(p.spaces))
+	if len(p.objects.at) > o.Limit*numKinds || len(p.spaces.Rows()) > maxNames+1 {
+		t.Errorf("%d objects and %d namespaces are kept", len(p.objects.at), len(p.spaces.Rows()))
 	}
 	r := p.Report()
-	if len(r.Namespaces) != maxRows || r.Namespaces[0].Name != others || r.Namespaces[0].Changes.Of(NewlyDenied) != 5 ||
+	if len(r.Namespaces) != maxRows || r.Namespaces[0].Name != "(others)" || r.Namespaces[0].Changes.Of(NewlyDenied) != 5 ||
 		r.MoreNamespaces != maxNames+1-maxRows {
 		t.Errorf("%d namespaces and %d more, first %+v", len(r.Namespaces), r.MoreNamespaces, r.Namespaces[0])
 	}
@@ -344,10 +341,10 @@ func TestStream(t *testing.T) {
 			input += pod("a", "p"+strconv.Itoa(i), "bad.example/x:1")
 		}
 		var whole, streamed bytes.Buffer
-		if err := planOf(o, input).Write(&whole, output.JSON); err != nil {
+		if err := output.Encode(&whole, output.JSON, planOf(o, input)); err != nil {
 			t.Fatal(err)
 		}
-		s := NewStream(&streamed, output.JSON, false)
+		s := NewStream(&streamed, output.JSON, output.Options{})
 		streaming := o
 		streaming.Changed = s.Object
 		if err := s.End(planOf(streaming, input)); err != nil {
@@ -373,7 +370,7 @@ func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left 
 
 func TestStreamFails(t *testing.T) {
 	o := Options{New: mustLoad(t, denies)}
-	s := NewStream(failing{}, output.Text, text.Colors(false))
+	s := NewStream(failing{}, output.Text, output.Options{})
 	o.Changed = s.Object
 	err := s.End(planOf(o, strings.Repeat(badPod, 100)))
 	if err == nil || !strings.Contains(err.Error(), "no space left on device") {

@@ -4,6 +4,7 @@ import (
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -23,7 +24,7 @@ type Report struct {
 	Objects     []Object `json:"objects"`
 	MoreObjects int      `json:"moreObjects,omitempty"` // changed objects that are not listed
 
-	Warnings     []Warning              `json:"warnings,omitempty"` // about entries of the new policy
+	Warnings     []policy.Problem       `json:"warnings,omitempty"` // about entries of the new policy
 	Skipped      []offline.Skipped      `json:"skipped,omitempty"`
 	SkippedFiles []offline.SkippedFiles `json:"skippedFiles,omitempty"`
 	NotServed    []string               `json:"notServed,omitempty"`
@@ -65,6 +66,19 @@ type Summary struct {
 type Row struct {
 	Name    string `json:"name"`
 	Changes Counts `json:"changes"`
+}
+
+// maxRows is the maximum number of rows in a report, like in the counts of an audit.
+const maxRows = 500
+
+// rowsOf returns at most maxRows rows, and the number of remaining rows.
+func rowsOf(t output.Tally) (rows []Row, more int) {
+	all := t.Rows()
+	rows = []Row{}
+	for _, row := range all[:min(maxRows, len(all))] {
+		rows = append(rows, Row{row.Name, Counts(row.Numbers)})
+	}
+	return rows, len(all) - len(rows)
 }
 
 // Object is an object with changes.
@@ -135,25 +149,15 @@ func newImage(path, image string, old, new pull) Image {
 	}
 }
 
-// Warning is a warning about an entry that does less than it seems to do.
-type Warning struct {
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Path    string `json:"path,omitempty"`
-	Message string `json:"message"`
-}
-
 // maxErrors is the maximum number of errors in a report. It is enough to see the problem with the input.
 const maxErrors = 100
 
 func newReport(o *Options) *Report {
-	r := &Report{New: newPolicy(o.New), Rules: []Row{}, Namespaces: []Row{}, Objects: []Object{}, fromRecord: o.FromRecord}
+	r := &Report{
+		New: newPolicy(o.New), Objects: []Object{}, Warnings: o.New.WarningProblems(), fromRecord: o.FromRecord,
+	}
 	if o.Old != nil {
 		r.Old = newPolicy(o.Old)
-	}
-	for _, w := range o.New.WarningProblems() {
-		r.Warnings = append(r.Warnings, Warning(w))
 	}
 	return r
 }

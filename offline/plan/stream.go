@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/output"
 )
 
@@ -13,14 +12,15 @@ import (
 type Stream struct {
 	to      *bufio.Writer
 	format  output.Format
-	options TextOptions
+	options output.Options
 	written int
 	err     error
 }
 
 // NewStream returns a Stream that writes text or JSON. Use its method Object as Options.Changed.
-func NewStream(to io.Writer, f output.Format, colors text.Colors) *Stream {
-	return &Stream{to: bufio.NewWriter(to), format: f, options: TextOptions{Colors: colors, All: true}}
+func NewStream(to io.Writer, f output.Format, o output.Options) *Stream {
+	o.AllRows = true
+	return &Stream{to: bufio.NewWriter(to), format: f, options: o}
 }
 
 // Object writes an object. End returns its error.
@@ -31,10 +31,10 @@ func (s *Stream) Object(o *Object) {
 	if s.format == output.JSON {
 		s.err = s.objectJSON(o)
 	} else {
-		w := textWriter{colors: s.options.Colors}
+		p := output.Printer{Options: s.options}
 		kind := o.Changes[0]
-		w.object(o, kind.color(w.colors)(kind.String())+": ")
-		_, s.err = s.to.Write(w.Bytes())
+		o.writeText(&p, p.Paint(kind.tone(), kind.String())+": ")
+		_, s.err = s.to.Write(p.Bytes())
 	}
 	s.written++
 }
@@ -52,13 +52,15 @@ func (s *Stream) objectJSON(o *Object) error {
 
 // End writes the counts and returns the first error.
 func (s *Stream) End(r *Report) error {
-	if s.err == nil && s.format == output.JSON {
+	switch {
+	case s.err != nil:
+	case s.format == output.JSON:
 		s.err = s.endJSON(r)
-	} else if s.err == nil {
+	default:
 		if s.written > 0 {
 			_ = s.to.WriteByte('\n') // Flush returns its error
 		}
-		s.err = r.WriteText(s.to, s.options)
+		s.err = output.Write(s.to, output.Text, r, s.options)
 	}
 	return errors.Join(s.err, s.to.Flush())
 }

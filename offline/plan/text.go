@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
@@ -12,140 +10,84 @@ import (
 	"github.com/evergate/evergate/offline/output"
 )
 
-// tableRows is the number of rows of a table that are written. They fit on a screen.
-const tableRows = 20
-
-// TextOptions contains options for the text of a report.
-type TextOptions struct {
-	Colors text.Colors
-	All    bool // all rows of the tables
-}
-
-// Write writes the report as text without colors, or as one document in another format.
-func (r *Report) Write(w io.Writer, f output.Format) error {
-	if f == output.Text {
-		return r.WriteText(w, TextOptions{})
+// WriteText writes the report for users: first the counts, then the objects.
+func (r *Report) WriteText(p *output.Printer) {
+	r.writeSummary(p)
+	columns := make([]output.Column, numKinds)
+	for i, k := range kinds() {
+		columns[i] = output.Column{Head: k.String(), Tone: k.tone()}
 	}
-	return output.Encode(w, f, r)
-}
-
-// WriteText writes the report for users with a single Write: first the counts, then the objects.
-func (r *Report) WriteText(to io.Writer, o TextOptions) error {
-	w := textWriter{colors: o.Colors}
-	w.summary(r)
-	rows := tableRows
-	if o.All {
-		rows = maxRows
+	p.Numbers("by rule", columns, numbers(r.Rules), r.MoreRules)
+	p.Numbers("by namespace", columns, numbers(r.Namespaces), r.MoreNamespaces)
+	p.Section()
+	r.writeNotes(p)
+	var last Kind
+	for i := range r.Objects {
+		o := &r.Objects[i]
+		if kind := o.Changes[0]; kind != last {
+			last = kind
+			p.Section()
+			p.Line("%s", p.Paint(text.Colors.Head, kind.String()))
+		}
+		o.writeText(p, "  ")
 	}
-	w.table("by rule", r.Rules, r.MoreRules, rows)
-	w.table("by namespace", namespaces(r.Namespaces), r.MoreNamespaces, rows)
-	w.notes(r)
-	w.objects(r)
-	_, err := to.Write(w.Bytes())
-	return err
+	if r.MoreObjects > 0 {
+		p.Section()
+		p.Line("and %s: --all lists all", text.Count(r.MoreObjects, "more object"))
+	}
 }
 
-// textWriter writes text for users.
-type textWriter struct {
-	bytes.Buffer
-	colors text.Colors
+// numbers returns rows for a table.
+func numbers(rows []Row) []output.Row {
+	all := make([]output.Row, len(rows))
+	for i := range rows {
+		all[i] = output.Row{Name: rows[i].Name, Numbers: rows[i].Changes[:]}
+	}
+	return all
 }
 
-// color returns the color of a kind of change.
-func (k Kind) color(c text.Colors) func(string) string {
+// tone returns the color of a kind of change.
+func (k Kind) tone() output.Tone {
 	switch k {
 	case NewlyDenied, PodsNewlyDenied:
-		return c.Bad
+		return text.Colors.Bad
 	case NewlyWarned:
-		return c.Warn
+		return text.Colors.Warn
 	case NewlyAllowed, PodsNoLongerDenied, NoLongerWarned:
-		return c.Good
+		return text.Colors.Good
 	default:
-		return c.Note
+		return text.Colors.Note
 	}
 }
 
-// summary writes the number of objects, and a line for each kind of change that occurs.
-func (w *textWriter) summary(r *Report) {
+// writeSummary writes the number of objects, and a line for each kind of change that occurs.
+func (r *Report) writeSummary(p *output.Printer) {
 	old := "no policy"
 	if r.Old != nil {
 		old = "policy " + r.Old.Hash
 	}
 	s := &r.Summary
-	w.WriteString(w.colors.Head(objects(s.Validated)+" validated against "+old+" and policy "+r.New.Hash) + "\n")
-	line := func(n int, what string, color func(string) string) {
+	p.Line("%s", p.Paint(text.Colors.Head, fmt.Sprintf("%s validated against %s and policy %s",
+		text.Count(s.Validated, "object"), old, r.New.Hash)))
+	var rows [][]output.Cell
+	row := func(n int, what string, tone output.Tone) {
 		if n > 0 {
-			fmt.Fprintf(w, "  %s  %s\n", color(fmt.Sprintf("%9s", text.Thousands(n))), what)
+			rows = append(rows, []output.Cell{{}, output.Number(n, tone), {Text: what}})
 		}
 	}
-	for _, k := range kinds() {
-		line(s.Changes.Of(k), k.String(), k.color(w.colors))
+	for i, k := range kinds() {
+		row(s.Changes[i], k.String(), k.tone())
 	}
-	if s.Validated > 0 {
-		line(s.Unchanged, "unchanged", func(s string) string { return s })
-	}
+	row(s.Unchanged, "unchanged", nil)
+	p.Table(rows, nil)
 }
 
-// table writes a row for each name, and a column for each kind of change that occurs.
-func (w *textWriter) table(title string, rows []Row, more, most int) {
-	if len(rows) == 0 {
-		return
-	}
-	if len(rows) > most {
-		rows, more = rows[:most], more+len(rows)-most
-	}
-	var all Counts
-	width := len(title)
-	for i := range rows {
-		all.addAll(&rows[i].Changes)
-		width = max(width, len(rows[i].Name)+len("  "))
-	}
-	heading := []string{fmt.Sprintf("%-*s", width, title)}
-	for _, k := range kinds() {
-		if all.Of(k) > 0 {
-			heading = append(heading, k.String())
-		}
-	}
-	w.WriteString("\n" + w.colors.Head(strings.Join(heading, "  ")) + "\n")
-	for i := range rows {
-		fmt.Fprintf(w, "  %-*s", width-len("  "), rows[i].Name)
-		for _, k := range kinds() {
-			if all.Of(k) > 0 {
-				w.WriteString("  " + cell(rows[i].Changes.Of(k), len(k.String()), k.color(w.colors)))
-			}
-		}
-		w.WriteString("\n")
-	}
-	if more > 0 {
-		fmt.Fprintf(w, "  and %s more\n", text.Thousands(more))
-	}
-}
-
-// namespaces returns rows with printable names, because the input may contain any name.
-func namespaces(rows []Row) []Row {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		rows[i].Name = text.Name(rows[i].Name)
-	}
-	return rows
-}
-
-// cell returns a right-aligned number, in a color unless it is 0.
-func cell(n, width int, color func(string) string) string {
-	s := fmt.Sprintf("%*s", width, text.Thousands(n))
-	if n == 0 {
-		return s
-	}
-	return color(s)
-}
-
-// notes writes warnings about the counts, and the objects that were left out.
-func (w *textWriter) notes(r *Report) {
-	var b bytes.Buffer
+// writeNotes writes warnings about the counts, and the objects that were left out.
+func (r *Report) writeNotes(p *output.Printer) {
 	s := &r.Summary
 	note := func(n int, of, more string) {
 		if n > 0 {
-			fmt.Fprintf(&b, "%s %s: %s%s\n", w.colors.Warn("note:"), of, text.Thousands(n), more)
+			p.Note(text.Colors.Warn, "note:", of+": "+text.Thousands(n)+more)
 		}
 	}
 	if r.fromRecord {
@@ -162,62 +104,131 @@ func (w *textWriter) notes(r *Report) {
 		"; the log does not contain the old object, and findings that existed before would only warn")
 	note(s.Failed, "requests that failed at the time", "")
 	note(s.DryRun, "dry runs", "")
-	for _, warning := range r.Warnings {
-		fmt.Fprintf(&b, "%s %s\n", w.colors.Warn("warning:"), warning.text())
+	for _, w := range r.Warnings {
+		p.Note(text.Colors.Warn, "warning:", w.String())
 	}
-	if s.MirrorPods > 0 {
-		fmt.Fprintf(&b, "left out: %s\n", count(s.MirrorPods, "mirror Pod"))
+	if left := output.List(
+		output.Some(s.MirrorPods, text.Plural(s.MirrorPods, "mirror Pod")),
+		output.Some(s.EndedPods, text.Plural(s.EndedPods, "Pod")+" that ended"),
+		output.Some(s.EndedWorkloads, text.Plural(s.EndedWorkloads, "workload")+" without further Pods"),
+	); left != "" {
+		p.Line("left out: %s", left)
 	}
-	if s.EndedPods > 0 {
-		fmt.Fprintf(&b, "left out: %s that ended\n", count(s.EndedPods, "Pod"))
-	}
-	if s.EndedWorkloads > 0 {
-		fmt.Fprintf(&b, "left out: %s without further Pods\n", count(s.EndedWorkloads, "workload"))
-	}
-	for _, line := range offline.SkipLines(r.Skipped, r.SkippedFiles) {
-		b.WriteString(line + "\n")
-	}
-	if len(r.NotServed) > 0 {
-		b.WriteString("not served: " + text.ListUpTo(len(r.NotServed), r.NotServed) + "\n")
+	for _, line := range offline.SkipLines(r.Skipped, r.SkippedFiles, r.NotServed...) {
+		p.Line("%s", line)
 	}
 	if s.Errors > 0 {
-		b.WriteString(w.colors.Bad(count(s.Errors, "error")+" in the input") + "\n")
-	}
-	if b.Len() > 0 {
-		w.WriteString("\n" + b.String())
+		p.Line("%s", p.Paint(text.Colors.Bad, text.Count(s.Errors, "error")+" in the input"))
 	}
 }
 
-// objects writes the objects in the report, by their kinds of change.
-func (w *textWriter) objects(r *Report) {
-	var last Kind
-	for i := range r.Objects {
-		o := &r.Objects[i]
-		if kind := o.Changes[0]; kind != last {
-			last = kind
-			w.WriteString("\n" + w.colors.Head(kind.String()) + "\n")
-		}
-		w.object(o, "  ")
-	}
-	if r.MoreObjects > 0 {
-		fmt.Fprintf(w, "\nand %s: --all lists all\n", count(r.MoreObjects, "more object"))
-	}
-}
-
-// object writes an object and its changes. before is written at the beginning of its line.
-func (w *textWriter) object(o *Object, before string) {
-	w.WriteString(before + o.text() + "\n")
+// writeText writes the object and its changes. before is written at the beginning of its line.
+func (o *Object) writeText(p *output.Printer, before string) {
+	const indent = "    "
+	p.Line("%s%s", before, o.String())
 	for i := range o.Findings {
 		f := &o.Findings[i]
-		fmt.Fprintf(w, "    %s  %s\n", f.color(w.colors)(fmt.Sprintf("%s %-9s", f.sign(), f.Effect)), f.text())
+		line := f.String()
+		if f.Was != "" {
+			line += "; before: " + string(f.Was)
+		}
+		p.Item(indent, f.tone(), f.sign()+" "+string(f.Effect), line)
 	}
 	if o.MoreFindings > 0 {
-		fmt.Fprintf(w, "    and %s\n", count(o.MoreFindings, "more finding"))
+		p.Line(indent+"and %s", text.Count(o.MoreFindings, "more finding"))
 	}
 	for i := range o.Images {
-		fmt.Fprintf(w, "    %s  %s\n", w.colors.Note(fmt.Sprintf("%-11s", "image")), o.Images[i].text())
+		p.Item(indent, text.Colors.Note, "image", o.Images[i].String())
 	}
 	if o.MoreImages > 0 {
-		fmt.Fprintf(w, "    and %s\n", count(o.MoreImages, "more image"))
+		p.Line(indent+"and %s", text.Count(o.MoreImages, "more image"))
+	}
+}
+
+// String returns the name and the place of the object, the objects that it represents, and both decisions.
+func (o *Object) String() string {
+	s := offline.Reference(o.Kind, o.Namespace, o.Name) + " (" + o.Source + ")"
+	if kind, name, owned := strings.Cut(o.Owner, "/"); o.Count > 1 && owned {
+		s += " and " + text.Thousands(o.Count-1) + " more of " + text.Name(kind) + " " + text.Name(name)
+	} else if o.Count > 1 {
+		s += ", " + text.Thousands(o.Count) + " times"
+	}
+	if o.FromRecord {
+		s += ", by its record"
+	}
+	s += ": "
+	if o.Old != o.New {
+		s += word(o.Old) + " → "
+	}
+	return s + word(o.New) + o.Request.text()
+}
+
+// text returns the details of a request, or an empty string if r is nil.
+func (r *Request) text() string {
+	if r == nil {
+		return ""
+	}
+	s := "; " + r.Verb + " by " + text.Name(r.User)
+	if r.Failed {
+		s += ", failed with " + strconv.Itoa(r.Code)
+	}
+	if r.DryRun {
+		s += ", dry run"
+	}
+	return s
+}
+
+// word returns the words for a decision in texts.
+func word(d offline.Decision) string {
+	switch d {
+	case offline.PodsDenied:
+		return "its Pods denied"
+	case Audited:
+		return "allowed, with audit findings"
+	case Warned:
+		return "allowed with a warning"
+	default:
+		return string(d)
+	}
+}
+
+// sign returns the sign before a finding, as in a diff.
+func (f *Finding) sign() string {
+	switch f.Change {
+	case Added:
+		return "+"
+	case Removed:
+		return "-"
+	default:
+		return "~"
+	}
+}
+
+// tone returns the color of a finding. Removed and less severe findings are good.
+func (f *Finding) tone() output.Tone {
+	if f.Change == Removed || f.Change == Changed && levelOfRemark(&f.Finding) < f.was {
+		return text.Colors.Good
+	}
+	return f.Effect.Tone()
+}
+
+// String returns the sentence about the image.
+func (i *Image) String() string {
+	s := i.Path + ": " + i.Image + " → " + i.New + by(i.NewEntry, i.NewSecret)
+	if i.Old != i.Image || i.OldSecret != "" {
+		s += ", and not " + i.Old + by(i.OldEntry, i.OldSecret)
+	}
+	return s
+}
+
+// by returns the entry that rewrites an image and its pull secret, in parentheses.
+func by(entry, secret string) string {
+	switch {
+	case entry == "":
+		return ""
+	case secret == "":
+		return " (" + entry + ")"
+	default:
+		return " (" + entry + ", pull secret " + secret + ")"
 	}
 }

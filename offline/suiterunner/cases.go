@@ -2,9 +2,8 @@ package suiterunner
 
 import "github.com/evergate/evergate/offline/output"
 
-// Cases returns the report for CI formats such as JUnit and SARIF. An entry that no case reaches is a warning, or an
-// error if requireCoverage is true.
-func (r *Report) Cases(requireCoverage bool) []output.Case {
+// Cases returns the report for CI formats such as JUnit and SARIF.
+func (r *Report) Cases() []output.Case {
 	var cases []output.Case
 	for i := range r.Suites {
 		s := &r.Suites[i]
@@ -25,7 +24,7 @@ func (r *Report) Cases(requireCoverage bool) []output.Case {
 		}
 	}
 	level := output.Warning
-	if requireCoverage {
+	if r.RequireCoverage {
 		level = output.Error
 	}
 	for i := range r.Coverage {

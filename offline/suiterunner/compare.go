@@ -42,12 +42,12 @@ func sentences(r *offline.Result) []string {
 	var told []string
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Effect == offline.Denial || f.Effect == offline.Warning {
-			told = append(told, string(f.Effect)+": "+f.Sentence())
+			told = append(told, string(f.Effect)+": "+f.String())
 		}
 	}
 	for i := range r.Images {
 		if image := &r.Images[i]; image.Effect == offline.Warning {
-			told = append(told, string(image.Effect)+": "+image.Sentence())
+			told = append(told, string(image.Effect)+": "+image.String())
 		}
 	}
 	return told

@@ -11,6 +11,8 @@ type Report struct {
 	Coverage []Coverage `json:"coverage"`         // of each policy; empty if cases were left out
 	Errors   []string   `json:"errors,omitempty"` // about suites, policies and objects that were not understood
 
+	RequireCoverage bool `json:"-"` // for CI, an entry that no case reaches is an error and not a warning
+
 	failed []string // the errors about whole suites
 }
 

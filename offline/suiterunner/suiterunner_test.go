@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/suiterunner"
 )
 
@@ -149,10 +150,8 @@ c_test.yaml:9:3: g: the Pod has the annotation of a mirror Pod, so the decision 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	var text strings.Builder
-	if err := r.WriteText(&text, suiterunner.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	var text output.Printer
+	r.WriteText(&text)
 	want = "8 cases: 1 passed, 0 failed, 7 not run; 1 suite not read; 2 of 3 entries reached (66 %)\n"
 	if r.Passed || r.Summary.Passed != 1 || !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%+v\n%s", r.Summary, text.String())

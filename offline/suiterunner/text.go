@@ -2,80 +2,61 @@ package suiterunner
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy/suite"
 )
 
-// TextOptions contains options for the text of a report.
-type TextOptions struct {
-	Colors       text.Colors
-	OnlyFailures bool
-}
-
-// maxNameWidth is the maximum width of the column of names. Longer names push the rest of the line to the right.
-const maxNameWidth = 70
-
 // WriteText writes the report for users: a table of the cases of each suite, with the difference for failed cases,
 // the entries that no case has reached, and a summary.
-func (r *Report) WriteText(to io.Writer, o TextOptions) error {
-	var b strings.Builder
+func (r *Report) WriteText(p *output.Printer) {
 	for i := range r.Suites {
-		r.Suites[i].write(&b, o)
+		r.Suites[i].writeText(p)
 	}
-	for i := range r.Coverage {
-		r.Coverage[i].write(&b, o.Colors)
+	p.Section()
+	for _, c := range r.Coverage {
+		for _, w := range c.Warnings {
+			p.Note(text.Colors.Warn, "warning:", w)
+		}
+		for _, e := range c.Missing {
+			place := output.Place{File: e.File, Line: e.Line, Column: e.Column}
+			p.Note(text.Colors.Warn, "not reached:", fmt.Sprintf("%s: %s entry %s", place, e.Block, e.Name))
+		}
 	}
-	fmt.Fprintf(&b, "%s\n", r.Summary.text())
-	_, err := io.WriteString(to, b.String())
-	return err
+	p.Line("%s", r.Summary.text())
 }
 
-func (s *Suite) write(b *strings.Builder, o TextOptions) {
-	width, shown := 0, 0
+func (s *Suite) writeText(p *output.Printer) {
+	var cases []*Case
+	var rows [][]output.Cell
 	for i := range s.Cases {
-		if !o.OnlyFailures || !s.Cases[i].Passed {
-			shown++
-			width = max(width, min(maxNameWidth, utf8.RuneCountInString(s.Cases[i].Name)))
+		c := &s.Cases[i]
+		if p.OnlyFailures && c.Passed {
+			continue
 		}
+		row := []output.Cell{{}, {Text: "pass", Tone: text.Colors.Good}, {Text: c.Name}, {Text: c.Decision}}
+		if !c.Passed {
+			row[1] = output.Cell{Text: "FAIL", Tone: text.Colors.Bad}
+			row = append(row, output.Cell{Text: output.Place{File: s.File, Line: c.Line}.String()})
+		}
+		if c.Error != "" { // which is printed to stderr
+			row[1].Text, row[3].Text = "ERR", "not run"
+		}
+		cases, rows = append(cases, c), append(rows, row)
 	}
-	if shown == 0 {
+	if len(cases) == 0 {
 		return
 	}
-	b.WriteString(o.Colors.Head(s.File) + ", policy " + s.Policy + "\n")
-	for i := range s.Cases {
-		if c := &s.Cases[i]; !o.OnlyFailures || !c.Passed {
-			c.write(b, s.File, width, o.Colors)
+	p.Section()
+	p.Line("%s, policy %s", p.Paint(text.Colors.Head, s.File), s.Policy)
+	p.Table(rows, func(i int) {
+		for line := range strings.Lines(cases[i].failure()) {
+			tone := map[byte]output.Tone{'-': text.Colors.Bad, '+': text.Colors.Good}[line[0]]
+			p.Line("        %s", p.Paint(tone, strings.TrimSuffix(line, "\n")))
 		}
-	}
-	b.WriteString("\n")
-}
-
-func (c *Case) write(b *strings.Builder, file string, width int, colors text.Colors) {
-	name := text.Printable(c.Name, 4*maxNameWidth)
-	pad := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(name)))
-	if c.Passed {
-		fmt.Fprintf(b, "  %s  %s%s  %s\n", colors.Good("pass"), name, pad, c.Decision)
-		return
-	}
-	if c.Error != "" { // which is printed to stderr
-		fmt.Fprintf(b, "  %s  %s%s  not run  %s:%d\n", colors.Bad("ERR "), name, pad, file, c.Line)
-		return
-	}
-	fmt.Fprintf(b, "  %s  %s%s  %s  %s:%d\n", colors.Bad("FAIL"), name, pad, c.Decision, file, c.Line)
-	for line := range strings.Lines(c.failure()) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case strings.HasPrefix(line, "-"):
-			line = colors.Bad(line)
-		case strings.HasPrefix(line, "+"):
-			line = colors.Good(line)
-		}
-		b.WriteString("        " + line + "\n")
-	}
+	})
 }
 
 // failure returns the reason why the case failed: the difference, and the denials and warnings that a user sees.
@@ -113,32 +94,14 @@ func (c *Case) decidedFields() []string {
 // together.
 const maxSentence = 1024
 
-func (c *Coverage) write(b *strings.Builder, colors text.Colors) {
-	for _, w := range c.Warnings {
-		b.WriteString(colors.Warn("warning:") + " " + w + "\n")
-	}
-	for _, e := range c.Missing {
-		b.WriteString(colors.Warn("not reached:") + " " + e.text() + "\n")
-	}
-}
-
-// text returns an entry with its place: hardened.yaml:28:3: pods entry pinned.
-func (e *Entry) text() string {
-	return fmt.Sprintf("%s:%d:%d: %s entry %s", e.File, e.Line, e.Column, e.Block, e.Name)
-}
-
 func (s *Summary) text() string {
-	n := s.Cases + s.NotRun
-	line := fmt.Sprintf("%s %s: %s passed, %s failed", text.Thousands(n), text.Plural(n, "case"), text.Thousands(s.Passed),
-		text.Thousands(s.Failed))
-	if s.NotRun > 0 {
-		line += fmt.Sprintf(", %s not run", text.Thousands(s.NotRun))
-	}
-	if s.Left > 0 {
-		line += fmt.Sprintf(", %s left out", text.Thousands(s.Left))
+	line := text.Count(s.Cases+s.NotRun, "case") + ": " + text.Thousands(s.Passed) + " passed, " +
+		text.Thousands(s.Failed) + " failed"
+	if more := output.List(output.Some(s.NotRun, "not run"), output.Some(s.Left, "left out")); more != "" {
+		line += ", " + more
 	}
 	if s.Unread > 0 {
-		line += fmt.Sprintf("; %s not read", text.Count(s.Unread, "suite"))
+		line += "; " + text.Count(s.Unread, "suite") + " not read"
 	}
 	if s.Entries > 0 {
 		line += fmt.Sprintf("; %s of %s entries reached (%d %%)", text.Thousands(s.Reached), text.Thousands(s.Entries),
