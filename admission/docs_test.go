@@ -29,10 +29,7 @@ ingresses:
 	v := &Decision{Findings: findings, Policy: "3f2a91c04b7d"}
 	want := "denied the request: " + v.denial() + "\n"
 
-	page, err := os.ReadFile("../docs/policy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../docs/policy.md"))
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/policy.md does not show\n%s", want)
 	}
@@ -40,20 +37,11 @@ ingresses:
 
 // TestReadmeDenial checks that the README shows what make request prints for the Ingress of the examples.
 func TestReadmeDenial(t *testing.T) {
-	p, err := policy.Load(policy.File{Name: "dev.yaml", Data: examples.DevPolicy()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := review.Ingresses().Decode(must(os.ReadFile("../examples/reviews/ingress.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(policy.Load(policy.File{Name: "dev.yaml", Data: examples.DevPolicy()}))
+	r := must(review.Ingresses().Decode(must(os.ReadFile("../examples/reviews/ingress.json"))))
 	d := &Decision{Findings: must(p.EvaluateIngress(r.Attributes, r.Object, nil, nil)), Policy: p.Hash()}
 	want := "the denial: " + d.denial() + "\n"
-	page, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../README.md"))
 	if len(d.Findings) != 2 || !strings.Contains(string(page), want) {
 		t.Errorf("README.md does not show two findings:\n%s", want)
 	}

@@ -46,10 +46,7 @@ func TestKitCallsEveryPath(t *testing.T) {
 	}
 	var called, served []string
 	for _, file := range slices.Concat(base, components) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))
 		for line := range strings.Lines(string(text)) {
 			if _, path, ok := strings.Cut(line, " path: "); ok {
 				path, _, _ = strings.Cut(path, ",")
@@ -79,18 +76,12 @@ func TestEveryPathIsProbed(t *testing.T) {
 
 // An offline answer about a Pod must not fail because a patch would be too long to send.
 func TestExistingPodNeedsNoPatch(t *testing.T) {
-	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())}))
 	const container = `{"name": "c", "image": "source.selfprobe.invalid/app@sha256:` +
 		`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},`
 	pod := []byte(`{"spec": {"containers": [` + strings.TrimSuffix(strings.Repeat(container, 300), ",") + `]}}`)
 	for _, existing := range []bool{false, true} {
-		read, err := rows()[0].offline(p)[0].Object(p, object.Attributes{Operation: object.Create}, pod, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must(rows()[0].offline(p)[0].Object(p, object.Attributes{Operation: object.Create}, pod, nil))
 		a, err := read.Decide(Question{Policy: p, Existing: existing})
 		if err != nil || len(a.Rewriting.Images) != 300 {
 			t.Errorf("existing %t: %v", existing, err)

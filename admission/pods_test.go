@@ -14,10 +14,7 @@ import (
 // A Pod gets a record of its original images, except in requests for pods/ephemeralcontainers. A patch of metadata
 // there would fail the user's request.
 func TestRecordBySubresource(t *testing.T) {
-	p, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(policy.Load(policy.File{Name: "p.yaml", Data: []byte(SelfProbePolicy())}))
 	const image = `{"name": "c", "image": "source.selfprobe.invalid/app:1"}`
 	w, _ := ParsePath("/mutate/pods")
 	for name, tt := range map[string]struct {
@@ -37,10 +34,7 @@ func TestRecordBySubresource(t *testing.T) {
 			body := fmt.Appendf(nil, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
   "uid": "1", "operation": %q, "subResource": %q, "resource": {"group": "", "version": "v1", "resource": "pods"},
   "object": %s, "oldObject": %s}}`, tt.operation, tt.subresource, tt.object, tt.old)
-			d, err := w.Decide(p, "", body, time.Now(), new(policy.Effort), func(string) {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must(w.Decide(p, "", body, time.Now(), new(policy.Effort), func(string) {}))
 			var got []string
 			for _, op := range operations(t, d.Patch) {
 				got = append(got, op.Op+" "+op.Path)

@@ -91,12 +91,9 @@ func TestDecideUnevaluated(t *testing.T) {
 
 func load(t *testing.T, text string) *policy.Policy {
 	t.Helper()
-	p, err := policy.Load(policy.File{
+	p := must(policy.Load(policy.File{
 		Name: "p.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return p
 }
 

@@ -21,10 +21,7 @@ mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.e
 	webhooks := Webhooks()
 	w := webhooks[slices.IndexFunc(webhooks, func(w Webhook) bool { return w.Path == "/validate/workloads" })]
 	body := reviewtest.Create(reviewtest.Deployment(1, 0))
-	d, err := w.Decide(p, "", body, time.Time{}, new(policy.Effort), func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(w.Decide(p, "", body, time.Time{}, new(policy.Effort), func(string) {}))
 	answer := d.Response()
 	const want = "spec.template.spec.containers/app-00: docker.io/acme/shop-00:v1.0.0 -> " +
 		"mirror.corp.example/docker.io/acme/shop-00:v1.0.0 (hub, enforce)"

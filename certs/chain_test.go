@@ -20,9 +20,7 @@ import (
 // The certificates of API servers are accepted, whatever their CA is. Certificates that need much memory are not.
 func TestClientChainIsBounded(t *testing.T) {
 	large, err := rsa.GenerateKey(rand.Reader, 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	honest := rsaCertificate(t, large, &x509.Certificate{
 		Subject:  pkix.Name{CommonName: "kube-apiserver", Organization: []string{"system:masters"}},
 		DNSNames: []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc"},
@@ -103,9 +101,7 @@ func rsaCertificate(t *testing.T, key *rsa.PrivateKey, template *x509.Certificat
 	t.Helper()
 	template.SerialNumber, template.NotAfter = big.NewInt(1), time.Now().Add(time.Hour)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return der
 }
 
@@ -120,19 +116,13 @@ func repeat(der []byte, n int) (chain [][]byte) {
 // lists, strings and keys.
 func TestSizeOfCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	parse := func(template *x509.Certificate) int {
 		template.SerialNumber = big.NewInt(1)
 		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c, err := x509.ParseCertificate(der)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return sizeOf(c)
 	}
 	plain := parse(&x509.Certificate{})

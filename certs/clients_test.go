@@ -35,12 +35,8 @@ func newClientAuth(t *testing.T, ca *tls.Certificate,
 	volume.Write(map[string]string{"ca.crt": string(certPEM(ca))})
 	log, lines := logtest.New()
 	a, err := NewClientAuth(volume.Path("ca.crt"), names, log, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, a.Wait(t.Context()))
 	return a, volume, lines
 }
 
@@ -72,14 +68,10 @@ func newClient(t *testing.T, source *Source, cert *tls.Certificate) *http.Client
 func get(t *testing.T, c *http.Client, url string) string {
 	t.Helper()
 	resp, err := c.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(body)))
 }
 
@@ -89,9 +81,7 @@ func TestRequire(t *testing.T) {
 	chained := client(t, intermediate)
 	chained.Certificate = append(chained.Certificate, intermediate.Certificate...)
 	id, err := url.Parse("spiffe://cluster/apiserver")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 
 	auth, _, _ := newClientAuth(t, ca, "apiserver", "apiserver.example", id.String())
@@ -183,9 +173,7 @@ func TestClientCARotated(t *testing.T) {
 			bundle += string(certPEM(ca))
 		}
 		volume.Write(map[string]string{"ca.crt": bundle})
-		if err := auth.value.Load(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, auth.value.Load())
 	}
 	expect(old, "200")
 	expect(renewed, "401")
@@ -204,9 +192,7 @@ func TestClientCAFile(t *testing.T) {
 		log, lines := logtest.New()
 		var m metrics
 		auth, err := NewClientAuth(volume.Path("ca.crt"), nil, log, &m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		state := &tls.ConnectionState{PeerCertificates: []*x509.Certificate{client(t, ca).Leaf}}
 		status, why := auth.check(state, time.Now())
 		if status != 401 || why != "no client certificate is accepted: there is no client CA yet" {
@@ -216,9 +202,7 @@ func TestClientCAFile(t *testing.T) {
 			time.Sleep(2*time.Second + time.Second/2) // fake time
 			volume.Write(map[string]string{"ca.crt": string(certPEM(ca))})
 		}()
-		if err := auth.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, auth.Wait(t.Context()))
 		good := `level=INFO msg="client CA loaded" file=SECRET/ca.crt certificates=1 not_after=` + stamp(ca.Leaf.NotAfter)
 		expectLog(t, lines, volume, `level=WARN msg="waiting for a client CA" error="missing: SECRET/ca.crt"`, good)
 
@@ -259,9 +243,7 @@ func TestTrustRemembers(t *testing.T) {
 		ca := newCA(t, "clients", nil, dates(from, now.Add(days.ca*day)))
 		chain := []*x509.Certificate{client(t, ca, dates(from, now.Add(days.leaf*day))).Leaf}
 		tr = newTrust([]*x509.Certificate{ca.Leaf})
-		if err := tr.verify(chain, now); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tr.verify(chain, now))
 		tr.roots = x509.NewCertPool() // from here on, only the cache accepts clients
 		if err := tr.verify(chain, now.Add(day-time.Minute)); err != nil {
 			t.Errorf("%+v: it must be remembered: %v", days, err)

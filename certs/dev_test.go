@@ -15,26 +15,18 @@ import (
 
 func TestDev(t *testing.T) {
 	dev, err := NewDev([]string{"localhost", "127.0.0.1", "::1"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	log, _ := logtest.New()
 	source := dev.Source(log, nil)
-	if err := source.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, source.Wait(t.Context()))
 	addr := serve(t, ServerConfig(source, tls.VersionTLS13, nil), ok)
 	if _, err := handshake(addr, source.ProbeConfig(nil)); err != nil {
 		t.Errorf("self-probe: %v", err)
 	}
 
 	path := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(path, []byte("of the last start"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := dev.WriteCA(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("of the last start"), 0o600))
+	must(t, dev.WriteCA(path))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode() != 0o644 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -43,9 +35,7 @@ func TestDev(t *testing.T) {
 		t.Errorf("files left behind: %v, %v", left, err)
 	}
 	pem, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
 	for _, name := range []string{"localhost", "127.0.0.1", "::1"} {

@@ -54,18 +54,14 @@ func sign(t *testing.T, ca *tls.Certificate, edits ...edit) *tls.Certificate {
 		e(template)
 	}
 	cert, err := issue(template, ca)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cert
 }
 
 func keyText(t *testing.T, c *tls.Certificate) string {
 	t.Helper()
 	key, err := keyPEM(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(key)
 }
 
@@ -125,4 +121,12 @@ func (m *metrics) CertificateLoadFailed(use Use) {
 		m.failed = map[Use]int{}
 	}
 	m.failed[use]++
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -35,9 +35,7 @@ func TestParseTLSVersion(t *testing.T) {
 func serve(t *testing.T, config *tls.Config, h http.Handler) net.Addr {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := &http.Server{Handler: h, TLSConfig: config, Protocols: new(http.Protocols),
 		ErrorLog: log.New(io.Discard, "", 0)}
 	server.Protocols.SetHTTP1(true)
@@ -69,9 +67,7 @@ func handshake(addr net.Addr, config *tls.Config) (tls.ConnectionState, error) {
 func loadedSource(t *testing.T, volume *atomicdir.Dir) *Source {
 	t.Helper()
 	s, _ := newVolumeSource(t, volume, nil)
-	if err := s.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Wait(t.Context()))
 	return s
 }
 
@@ -180,9 +176,7 @@ func TestProbeConfig(t *testing.T) {
 		t.Fatalf("good: %v", err)
 	}
 	volume.Write(secret(t, sign(t, other), other))
-	if err := source.value.Load(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, source.value.Load())
 	if _, err := handshake(addr, before); err != nil {
 		t.Errorf("the renewed certificate: %v", err)
 	}

@@ -115,9 +115,7 @@ const interval = 10 * time.Second
 // run waits for the certificate and then follows the files, in the bubble of the test.
 func run(t *testing.T, s *Source) {
 	t.Helper()
-	if err := s.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Wait(t.Context()))
 	go s.Run(t.Context(), interval)
 	synctest.Wait()
 }
@@ -130,9 +128,7 @@ func pass(d time.Duration) {
 func serial(t *testing.T, s *Source) string {
 	t.Helper()
 	c, err := s.GetCertificate(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c.Leaf.SerialNumber.String()
 }
 
@@ -293,9 +289,7 @@ func TestWait(t *testing.T) {
 			volume.Write(secret(t, cert, ca))
 		}()
 		start := time.Now()
-		if err := s.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Wait(t.Context()))
 		if got := time.Since(start); got != 41*time.Second {
 			t.Errorf("waited %v", got)
 		}

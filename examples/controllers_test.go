@@ -32,10 +32,7 @@ func TestControllers(t *testing.T) {
 	}
 	user := regexp.MustCompile(`(?m)^# user: (\S+)$`)
 	for _, file := range glob(t, "testdata/controllers/*.yaml") {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(file))
 		as := user.FindSubmatch(data)
 		if as == nil {
 			t.Fatalf("%s does not contain its user", file)
@@ -133,20 +130,14 @@ func controlledPolicies(t *testing.T) map[string]*policy.Policy {
 	}
 	var files []policy.File
 	for _, file := range glob(t, "overlays/platform/policy/*.yaml") {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(file))
 		files = append(files, policy.File{Name: file, Data: data})
 	}
 	all["overlays/platform/policy"] = must(policy.Load(files...))
 	recipe := regexp.MustCompile("(?ms)^### (Recipe: [^\n]*)\n.*?^```yaml\n(.*?)^```")
 	recipes := 0
 	for _, page := range glob(t, "../docs/policy/*.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(page))
 		for _, m := range recipe.FindAllSubmatch(text, -1) {
 			data := slices.Concat([]byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"), m[2])
 			all[string(m[1])] = must(policy.Load(policy.File{Name: string(m[1]), Data: data}))

@@ -48,31 +48,19 @@ func TestManifests(t *testing.T) {
 }
 
 func TestReviews(t *testing.T) {
-	dev, err := policy.Load(policy.File{Name: "dev.yaml", Data: examples.DevPolicy()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pod, err := review.Pods().Decode(must(os.ReadFile("reviews/pod.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := must(policy.Load(policy.File{Name: "dev.yaml", Data: examples.DevPolicy()}))
+	pod := must(review.Pods().Decode(must(os.ReadFile("reviews/pod.json"))))
 	if rw := must(dev.RewritePod(pod.Attributes, pod.Object, nil, nil)); !rw.Changes() {
 		t.Error("the Pod's images are not rewritten")
 	}
 	if findings := must(dev.EvaluatePod(pod.Attributes, pod.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Pod is denied: %v", findings)
 	}
-	ing, err := review.Ingresses().Decode(must(os.ReadFile("reviews/ingress.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ing := must(review.Ingresses().Decode(must(os.ReadFile("reviews/ingress.json"))))
 	if findings := must(dev.EvaluateIngress(ing.Attributes, ing.Object, nil, nil)); len(findings) == 0 {
 		t.Error("the Ingress is not denied")
 	}
-	svc, err := review.Services().Decode(must(os.ReadFile("reviews/service.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := must(review.Services().Decode(must(os.ReadFile("reviews/service.json"))))
 	if findings := must(dev.EvaluateService(svc.Attributes, svc.Object, nil, nil)); len(findings) > 0 {
 		t.Errorf("the Service is denied: %v", findings)
 	}
@@ -83,19 +71,13 @@ func TestPolicies(t *testing.T) {
 	var all []byte
 	for _, file := range policies(t) {
 		load(t, file)
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(file))
 		all = append(all, data...)
 	}
 	tag := regexp.MustCompile("`yaml:\"([a-zA-Z]+)[,\"]")
 	fields := map[string]bool{}
 	for _, file := range glob(t, "../policy/*.go") {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must(os.ReadFile(file))
 		for _, m := range tag.FindAllSubmatch(source, -1) {
 			fields[string(m[1])] = true
 		}
@@ -118,14 +100,8 @@ func policies(t *testing.T) []string {
 
 func load(t *testing.T, file string) *policy.Policy {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.Load(policy.File{Name: filepath.Base(file), Data: data})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(file))
+	p := must(policy.Load(policy.File{Name: filepath.Base(file), Data: data}))
 	return p
 }
 
@@ -146,10 +122,7 @@ func golden(t *testing.T, file string, got []byte) {
 		}
 		return
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(file))
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got); run go test ./examples -update:\n%s", file, diff)
 	}

@@ -9,10 +9,7 @@ import (
 
 // TestSuites runs the test suites of the policies. They reach every entry.
 func TestSuites(t *testing.T) {
-	files, err := suiterunner.Find([]string{"policies"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(suiterunner.Find([]string{"policies"}))
 	report := suiterunner.Run(files, nil)
 	if report.Passed && report.Covered() && len(report.Coverage) == len(policies(t)) {
 		return

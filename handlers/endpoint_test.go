@@ -100,9 +100,7 @@ func TestPanic(t *testing.T) {
 		t.Errorf("the log shows the object:\n%s", log)
 	}
 	want := map[string]float64{"operation=unknown outcome=panicked path=/fake": 1}
-	if diff := cmp.Diff(want, f.counted(t, "evergate_reviews_total")); diff != "" {
-		t.Errorf("counted (-want +got):\n%s", diff)
-	}
+	equal(t, want, f.counted(t, "evergate_reviews_total"), "counted")
 	for _, name := range []string{"evergate_reviews_in_flight", "evergate_body_bytes_in_flight"} {
 		if diff := cmp.Diff(map[string]float64{"": 0}, f.series(t, name)); diff != "" {
 			t.Errorf("%s after the panic (-want +got):\n%s", name, diff)
@@ -136,9 +134,7 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 			f := newFixture(t, "")
 			e := newServer(f.Config).endpoint(fakeWebhook("/fake", broken, mode))
 			v, err := e.answer("", []byte("{}"), time.Second, newReview(e))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := review.Answer{UID: "705ab4f5", Allowed: true,
 				AuditAnnotations: map[string]string{"policy": v.Policy}}
 			if mode != policy.Off {
@@ -151,9 +147,7 @@ func TestContentIsAnsweredNotFailed(t *testing.T) {
 			case policy.Enforce:
 				want.Allowed, want.Message = false, why+" [policy "+v.Policy+"]"
 			}
-			if diff := cmp.Diff(want, v.Response()); diff != "" {
-				t.Errorf("answer (-want +got):\n%s", diff)
-			}
+			equal(t, want, v.Response(), "answer")
 		})
 	}
 }
@@ -264,9 +258,7 @@ func TestOverload(t *testing.T) {
 		t.Errorf("the one that waited: %d %s", got.status, got.body)
 	}
 	want := map[string]float64{"reason=reviews_timed_out": 1}
-	if diff := cmp.Diff(want, f.counted(t, "evergate_reviews_rejected_total")); diff != "" {
-		t.Errorf("rejected (-want +got):\n%s", diff)
-	}
+	equal(t, want, f.counted(t, "evergate_reviews_rejected_total"), "rejected")
 	if log := f.log.String(); log != "" {
 		t.Errorf("overload was logged:\n%s", log)
 	}
@@ -320,9 +312,7 @@ func TestNoWorkForClientsThatHaveGone(t *testing.T) {
 func raw(t *testing.T, s *httptest.Server, text string) net.Conn {
 	t.Helper()
 	conn, err := tls.Dial("tcp", s.Listener.Addr().String(), s.Client().Transport.(*http.Transport).TLSClientConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
@@ -334,14 +324,10 @@ func raw(t *testing.T, s *httptest.Server, text string) net.Conn {
 func readAnswer(t *testing.T, conn net.Conn) (status int, body string, closed bool) {
 	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return resp.StatusCode, string(text), resp.Close
 }
 
@@ -383,9 +369,7 @@ func TestBodyThatEndsEarly(t *testing.T) {
 	s := startTLS(t, h)
 	conn := raw(t, s, "POST /fake HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
 		"Content-Length: 100\r\n\r\n{}").(*tls.Conn)
-	if err := conn.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.CloseWrite())
 	status, body, closed := readAnswer(t, conn)
 	if status != 400 || body != "the body ended after 2 of 100 bytes\n" || !closed {
 		t.Errorf("answered %d %q, close: %t", status, body, closed)
@@ -451,12 +435,8 @@ func TestBodyBytesAreBounded(t *testing.T) {
 			return err
 		}
 		decided := e.capacity.memory.Reserve(func() {})
-		if err := decided.Grow(t.Context(), time.Now().Add(time.Second), 8<<10, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := decided.Arrived(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, decided.Grow(t.Context(), time.Now().Add(time.Second), 8<<10, nil))
+		must(t, decided.Arrived())
 		if err := read(); err == nil || asHTTPError(err).reason != "body_bytes_timed_out" {
 			t.Errorf("a body for which there is no room: %v", err)
 		}
@@ -598,9 +578,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		"evergate_findings_total":          {"check=images.from existed=false mode=warn rule=only-mirrors": reviews},
 		"evergate_images_total":            {"entry=hub outcome=rewritten": reviews, "entry= outcome=malformed": reviews},
 	} {
-		if diff := cmp.Diff(want, f.counted(t, name)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		equal(t, want, f.counted(t, name), name)
 	}
 }
 

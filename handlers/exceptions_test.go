@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // The time of a review is the time of the clock. An exception ends while the process runs, without a reload. Until
@@ -55,8 +53,6 @@ exceptions:
 			"check=hosts.allowed existed=false mode=enforce rule=team-hosts": 1,
 			"check=hosts.allowed existed=true mode=enforce rule=team-hosts":  1,
 		}
-		if diff := cmp.Diff(counted, f.counted(t, "evergate_findings_total")); diff != "" {
-			t.Errorf("counted (-want +got):\n%s", diff)
-		}
+		equal(t, counted, f.counted(t, "evergate_findings_total"), "counted")
 	})
 }

@@ -116,9 +116,7 @@ func opsOf(cfg Config) http.Handler {
 func (f *fixture) series(t testing.TB, name string) map[string]float64 {
 	t.Helper()
 	families, err := f.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != name {
@@ -164,14 +162,10 @@ type answered struct {
 func send(t testing.TB, client *http.Client, req *http.Request) answered {
 	t.Helper()
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if resp.Close {
 		resp.Header.Set("Connection", "close") // the client's transport removes it
 	}
@@ -181,18 +175,14 @@ func send(t testing.TB, client *http.Client, req *http.Request) answered {
 func get(t testing.TB, url string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return req
 }
 
 func post(ctx context.Context, t testing.TB, url, body string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	return req
 }
@@ -228,9 +218,7 @@ func TestOps(t *testing.T) {
 	s := startTLS(t, opsOf(f.Config))
 
 	got := send(t, s.Client(), get(t, s.URL+"/policy"))
-	if diff := cmp.Diff("{\n  \"hash\": \"0123456789ab\"\n}\n", got.body); diff != "" {
-		t.Errorf("/policy (-want +got):\n%s", diff)
-	}
+	equal(t, "{\n  \"hash\": \"0123456789ab\"\n}\n", got.body, "/policy")
 	if ct := got.header.Get("Content-Type"); ct != "application/json" {
 		t.Errorf("/policy has Content-Type %q", ct)
 	}
@@ -343,5 +331,21 @@ func TestSpanNamesTheFirst(t *testing.T) {
 	images, n := values["evergate.images"].AsStringSlice(), values["evergate.images_rewritten"].AsInt64()
 	if len(images) != admission.Shown || n != admission.Shown+1 {
 		t.Errorf("%d images, %d of them listed", n, len(images))
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// equal reports the difference between two values. about precedes it, for example the name of a case.
+func equal[T any](t testing.TB, want, got T, about ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprint(about...), diff)
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
@@ -113,9 +111,7 @@ func TestLog(t *testing.T) {
 			if want != "" {
 				want += "\n"
 			}
-			if diff := cmp.Diff(want, f.log.String()); diff != "" {
-				t.Errorf("log (-want +got):\n%s", diff)
-			}
+			equal(t, want, f.log.String(), "log")
 		})
 	}
 }
@@ -201,9 +197,7 @@ func TestLogOfAFlood(t *testing.T) {
 			t.Errorf("the log has no %q", line)
 		}
 		want := map[string]float64{"level=info": 900, "level=warn": 0, "level=error": 0}
-		if diff := cmp.Diff(want, f.series(t, "evergate_log_lines_dropped_total")); diff != "" {
-			t.Errorf("dropped (-want +got):\n%s", diff)
-		}
+		equal(t, want, f.series(t, "evergate_log_lines_dropped_total"), "dropped")
 	})
 }
 
@@ -244,9 +238,7 @@ func TestOutcomes(t *testing.T) {
 // docs/metrics.md explains every label value for reviews, images and rejections.
 func TestDocumentedWords(t *testing.T) {
 	page, err := os.ReadFile("../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	words := map[string][]string{
 		"`outcome` | `evergate_reviews_total`": {
 			"allowed", "rewritten", "denied", "unevaluated", telemetry.Invalid, telemetry.Rejected, telemetry.Panicked,

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // configMapOf returns a ConfigMap with alternating keys and values.
@@ -145,15 +143,11 @@ func TestPolicyGuard(t *testing.T) {
 			if want != "" {
 				want += suffix
 			}
-			if diff := cmp.Diff(want, a.Response.Status.Message); diff != "" {
-				t.Errorf("message (-want +got):\n%s", diff)
-			}
+			equal(t, want, a.Response.Status.Message, "message")
 			if a.Response.Allowed != (tt.denial == "") {
 				t.Errorf("allowed: %t", a.Response.Allowed)
 			}
-			if diff := cmp.Diff(tt.warnings, a.Response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			equal(t, tt.warnings, a.Response.Warnings, "warnings")
 		})
 	}
 	s.Close() // waits for the handler, which logs after it has responded

@@ -157,14 +157,10 @@ func TestReviews(t *testing.T) {
 			if diff != "" || (a.Response.PatchType == "JSONPatch") != (tt.patch != "") {
 				t.Errorf("patch of type %q (-want +got):\n%s", a.Response.PatchType, diff)
 			}
-			if diff := cmp.Diff(tt.warnings, shorten(a.Response.Warnings, tt.warnings)); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			equal(t, tt.warnings, shorten(a.Response.Warnings, tt.warnings), "warnings")
 			audit := map[string]string{"policy": hash}
 			maps.Copy(audit, tt.audit)
-			if diff := cmp.Diff(audit, a.Response.AuditAnnotations); diff != "" {
-				t.Errorf("audit annotations (-want +got):\n%s", diff)
-			}
+			equal(t, audit, a.Response.AuditAnnotations, "audit annotations")
 		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/handlers/selfprobe"
 )
@@ -14,9 +12,7 @@ import (
 func newProber(t testing.TB) *selfprobe.Prober {
 	t.Helper()
 	c, err := selfprobe.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -33,9 +29,7 @@ func TestSelfProbe(t *testing.T) {
 	if err := f.SelfProbe.Check(t.Context(), s.Client(), s.URL); err != nil {
 		t.Errorf("a server that is busy and healthy: %v", err)
 	}
-	if diff := cmp.Diff(map[string]float64{}, f.counted(t, "evergate_reviews_total")); diff != "" {
-		t.Errorf("the self-probe was counted (-want +got):\n%s", diff)
-	}
+	equal(t, map[string]float64{}, f.counted(t, "evergate_reviews_total"), "the self-probe was counted")
 	if log := f.log.String(); log != "" {
 		t.Errorf("the self-probe was logged:\n%s", log)
 	}

@@ -140,9 +140,7 @@ func TestTrace(t *testing.T) {
 			want := "server POST " + tt.path + "\n" +
 				"  internal read body\n  internal wait for slot\n  internal decode\n  internal decide\n  internal encode\n" +
 				"  internal write\n"
-			if diff := cmp.Diff(want, tree(spans())); diff != "" {
-				t.Errorf("spans (-want +got):\n%s", diff)
-			}
+			equal(t, want, tree(spans()), "spans")
 			span := serverSpan(t, spans())
 			if p := span.Parent(); p.TraceID().String() != "0af7651916cd43dd8448eb211c80319c" ||
 				p.SpanID().String() != "b7ad6b7169203331" || !p.IsRemote() {
@@ -156,9 +154,7 @@ func TestTrace(t *testing.T) {
 			for _, m := range []map[string]string{http200, tt.want} {
 				maps.Copy(attrs, m)
 			}
-			if diff := cmp.Diff(attrs, told(span)); diff != "" {
-				t.Errorf("attributes (-want +got):\n%s", diff)
-			}
+			equal(t, attrs, told(span), "attributes")
 		})
 	}
 }
@@ -296,12 +292,8 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 		spans := f.collect(t, nil)
 		e.telemetry = f.Metrics.Endpoint(&e.Webhook, f.Tracing, f.Log)
 		first := e.capacity.memory.Reserve(func() {})
-		if err := first.Grow(t.Context(), time.Now().Add(time.Second), 100, nopWait); err != nil {
-			t.Fatal(err)
-		}
-		if err := first.Arrived(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.Grow(t.Context(), time.Now().Add(time.Second), 100, nopWait))
+		must(t, first.Arrived())
 		observed := e.telemetry.Begin(post(t.Context(), t, "/fake", "{}"), time.Now(), time.Second)
 		observed.Stage("read body")
 		done := make(chan error)
@@ -314,15 +306,11 @@ func TestTraceOfWaitingForMemory(t *testing.T) {
 		}()
 		<-time.After(wait)
 		first.Release()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-done)
 		observed.Answer(telemetry.Result{Failure: &telemetry.Failure{Outcome: telemetry.Invalid}})
 		observed.End()
 		want := "server POST /fake\n  internal read body\n    internal wait for memory\n  internal write\n"
-		if diff := cmp.Diff(want, tree(spans())); diff != "" {
-			t.Errorf("spans (-want +got):\n%s", diff)
-		}
+		equal(t, want, tree(spans()), "spans")
 		for _, s := range spans() {
 			if took := s.EndTime().Sub(s.StartTime()); s.Name() == "wait for memory" && took != wait {
 				t.Errorf("it waited for %s, and its span lasts %s", wait, took)

@@ -64,9 +64,7 @@ func TestGoodbyeHoweverAnswered(t *testing.T) {
 				w.Handler = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { answer(rw, w.signal) })
 				w.run(t)
 				resp, err := w.reviews.client(t).Get("http://evergate/")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				_ = resp.Body.Close()
 				if !resp.Close {
 					t.Error("the answer does not say Connection: close")
@@ -107,9 +105,7 @@ func TestGoodbyeWhateverIsAsked(t *testing.T) {
 				defer conn.Close()
 				go fmt.Fprint(conn, tt.request)
 				all, err := io.ReadAll(conn) // to the end of the connection
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				header, ok := strings.CutPrefix(string(all), tt.want+"\r\n")
 				if !ok || strings.Count(header, "Connection: close\r\n") != 1 || strings.Contains(header, "HTTP/1.") {
 					t.Errorf("got %q, want one answer %q that says Connection: close", all, tt.want)
@@ -165,9 +161,7 @@ func TestFlush(t *testing.T) {
 		client := w.reviews.client(t)
 		client.Timeout = time.Second
 		resp, err := client.Get("http://evergate/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := io.ReadFull(resp.Body, make([]byte, 2)); err != nil {
 			t.Error(err)
 		}

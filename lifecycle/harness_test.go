@@ -62,9 +62,7 @@ func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
 func (l *pipeListener) mustDial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := l.dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return conn
 }
 
@@ -325,5 +323,13 @@ func checkError(t *testing.T, what string, err error, want string) {
 	}
 	if got != want {
 		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

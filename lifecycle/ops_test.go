@@ -64,9 +64,7 @@ func TestPageIsPassedOn(t *testing.T) {
 		l := newOps(t, new(atomic.Int32))
 		for range 3 {
 			resp, err := l.client(t).Get("http://evergate/page")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			body, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 			if err != nil || len(body) != 100<<10 || resp.StatusCode != http.StatusAccepted || resp.Header.Get("Made") != "yes" {
@@ -86,17 +84,13 @@ func TestSlowReaderIsSpared(t *testing.T) {
 		others := l.client(t)
 		for range 2 * maxPages {
 			resp, err := others.Get("http://evergate/page")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 			synctest.Wait() // until the server has seen that it reads
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(slow), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != 100<<10 {
 			t.Errorf("%d bytes, %v", n, err)
 		}
@@ -152,9 +146,7 @@ func TestOpsHeadersAreShort(t *testing.T) {
 			go fmt.Fprintf(conn, "GET /livez HTTP/1.1\r\nHost: evergate\r\nConnection: close\r\nA: %s\r\n\r\n",
 				strings.Repeat("x", size))
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_ = resp.Body.Close()
 			if resp.StatusCode != want {
 				t.Errorf("a header of %d bytes is answered with %s", size, resp.Status)

@@ -55,9 +55,7 @@ func TestLateFirstRequest(t *testing.T) {
 		elapse(20 * time.Second)
 		go fmt.Fprint(conn, "34")
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer resp.Body.Close()
 		if body, err := io.ReadAll(resp.Body); string(body) != "1234" {
 			t.Errorf("got %q, %v, want the body", body, err)

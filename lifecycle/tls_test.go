@@ -28,21 +28,15 @@ type pki struct {
 func newPKI(t *testing.T) pki {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{"evergate.evergate.svc"},
 		NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true, IsCA: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	certificate := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
@@ -66,9 +60,7 @@ type replica struct {
 func startReplica(t *testing.T, keys pki) *replica {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &replica{
 		addr:    listener.Addr().String(),
 		signals: make(chan os.Signal), result: make(chan error, 1), ready: make(chan struct{}),
@@ -177,9 +169,7 @@ func TestHTTP1Only(t *testing.T) {
 	offers := keys.client.Clone()
 	offers.NextProtos = []string{"h2", "http/1.1"}
 	conn, err := tls.Dial("tcp", r.addr, offers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
 		t.Errorf("negotiated %q, want http/1.1", got)
 	}
@@ -196,9 +186,7 @@ func TestHTTP1Only(t *testing.T) {
 // A socket that is in use is a failure to start.
 func TestAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer taken.Close()
 	p := &Process{Open: func(ctx context.Context) (net.Listener, error) {
 		return new(net.ListenConfig).Listen(ctx, "tcp", taken.Addr().String())

@@ -121,9 +121,7 @@ func TestLongHeadersAreRead(t *testing.T) {
 	for i := range 5 {
 		// a POST is not sent again
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+r.addr, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		request.Header.Set("Long", strings.Repeat("x", 18<<10))
 		resp, err := client.Do(request)
 		if err != nil {
@@ -143,9 +141,7 @@ func TestLongHeadersAreRead(t *testing.T) {
 func TestLongBodyIsRead(t *testing.T) {
 	keys := newPKI(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)

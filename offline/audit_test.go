@@ -1,9 +1,11 @@
 package offline
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestOwner(t *testing.T) {
@@ -53,4 +55,12 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// equal reports the difference between two values. about precedes it, for example the name of a case.
+func equal[T any](t testing.TB, want, got T, about ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprint(about...), diff)
+	}
 }

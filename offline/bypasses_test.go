@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy"
 )
@@ -34,14 +33,8 @@ func TestBypasses(t *testing.T) {
 
 func bypassPolicy(t *testing.T) *policy.Policy {
 	t.Helper()
-	data, err := os.ReadFile(bypasses + "/policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: data})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(bypasses + "/policy.yaml"))
+	p := must(policy.Load(policy.File{Name: "policy.yaml", Data: data}))
 	return p
 }
 
@@ -55,10 +48,7 @@ func testBypass(t *testing.T, p *policy.Policy, path string) {
 	}
 	o := Options{Policy: p}
 	if len(objects) == 2 {
-		old, err := NewIndex(only(objects[0]), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must(NewIndex(only(objects[0]), ""))
 		o.Old, objects = old, objects[1:]
 	}
 	if len(objects) != 1 {
@@ -76,9 +66,7 @@ func testBypass(t *testing.T, p *policy.Policy, path string) {
 		writeWant(t, path, got)
 	}
 	top := topOf(t, path)
-	if diff := cmp.Diff(top.want, got); diff != "" {
-		t.Errorf("sentences (-want +got):\n%s", diff)
-	}
+	equal(t, top.want, got, "sentences")
 	if top.byExample != (top.byUs && passesExample(t, objects[0])) {
 		t.Errorf("the example policy of Gateway API lets it in: %t", !top.byExample)
 	}
@@ -92,10 +80,7 @@ func passesExample(t *testing.T, o Object) bool {
 	if o.Kind != "HTTPRoute" {
 		return false
 	}
-	value, err := field(o.JSON, "spec", "hostnames")
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must(field(o.JSON, "spec", "hostnames"))
 	var hostnames []string
 	if value != nil {
 		if err := json.Unmarshal(value, &hostnames); err != nil {
@@ -130,10 +115,7 @@ type top struct {
 
 func topOf(t *testing.T, path string) top {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(path))
 	var said top
 	denied := false
 	for line := range strings.Lines(string(data)) {
@@ -156,10 +138,7 @@ func topOf(t *testing.T, path string) top {
 // writeWant writes the sentences to the top of a manifest, after the other comments.
 func writeWant(t *testing.T, path string, want []string) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(path))
 	var out bytes.Buffer
 	top := true
 	for line := range strings.Lines(string(data)) {

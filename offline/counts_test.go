@@ -55,13 +55,10 @@ func TestCountsAreBounded(t *testing.T) {
 
 // An image that a rule denies as it is written is outside the mirrors too: the summary, the tables and the list agree.
 func TestImagesOutsideAreCountedOnce(t *testing.T) {
-	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\n" +
+	p := must(policy.Load(policy.File{Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\n" +
 		"kind: EvergatePolicy\n" +
 		"mirrors:\n- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}\n" +
-		"pods:\n- {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
+		"pods:\n- {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}\n")}))
 	const pods = "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: b}, spec: {containers: [" +
 		"{name: a, image: evil/x}, {name: b, image: nginx}, {name: c, image: m.example/hub/x}]}}\n"
 	r := Review(Options{Policy: p, AsExisting: true}, Read([]string{Stdin}, strings.NewReader(pods)))

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // listed reads the input, and returns objects and errors as text in their order.
@@ -186,9 +184,7 @@ func TestReadText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, listed([]string{Stdin}, tt.in)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			equal(t, tt.want, listed([]string{Stdin}, tt.in))
 		})
 	}
 }
@@ -239,9 +235,7 @@ func TestReadPaths(t *testing.T) {
 		"error: empty: no object in it",
 		"error: absent: no such file or directory",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	equal(t, want, got)
 	followed := false
 	for _, err := range Read([]string{"link"}, nil) {
 		if followed = err == nil; followed {
@@ -304,9 +298,7 @@ func TestReadBoundsYAML(t *testing.T) {
 	text := "a:\n" + strings.Repeat(strings.Repeat("#", 1<<20-1)+"\n", 32)
 	got := listed([]string{Stdin}, text)
 	want := []string{"error: stdin:1: longer than 32 MiB: write it as JSON, which is read piece by piece"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	equal(t, want, got)
 }
 
 // A document takes memory for its own text, not for a buffer.

@@ -145,10 +145,7 @@ func TestIgnoreFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	flags, err := ParseIgnore([]string{"!last.yaml", "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	flags := must(ParseIgnore([]string{"!last.yaml", "d"}))
 	is := &ignores{flags: flags}
 	for _, d := range []string{".", "a"} {
 		if err := is.enter(openRoot(t, dir), d); err != nil {
@@ -167,10 +164,7 @@ func TestIgnoreFiles(t *testing.T) {
 
 func openRoot(t *testing.T, dir string) *os.Root {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(os.OpenRoot(dir))
 	t.Cleanup(func() { _ = root.Close() })
 	return root
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 )
@@ -99,9 +97,7 @@ services:
 		"a.yaml Service x/b",
 		"b.yaml b.yaml:1", "  3 input .:0:0 ",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	equal(t, want, got)
 	if len(r.SkippedFiles) != 1 || r.SkippedFiles[0].Why != whyForeign {
 		t.Errorf("the suite is not skipped: %+v", r.SkippedFiles)
 	}

@@ -111,9 +111,7 @@ func TestForeignFiles(t *testing.T) {
 					got = append(got, object.String())
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			equal(t, tt.want, got)
 		})
 	}
 }
@@ -168,9 +166,7 @@ func TestEveryPathIsCounted(t *testing.T) {
 	if os.Getuid() == 0 { // root can open every directory
 		want[2] = "dir/closed/a.yaml:1: v1 Pod"
 	}
-	if diff := cmp.Diff(want, listed([]string{"dir"}, "")); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	equal(t, want, listed([]string{"dir"}, ""))
 }
 
 // Documents in a file that is passed by name, and in standard input, are read in the same way. If none is a manifest,

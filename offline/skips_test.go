@@ -3,8 +3,6 @@ package offline
 import (
 	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A line for each reason lists a few names, or counts many objects by kind. The report keeps the names of all files.
@@ -21,9 +19,7 @@ func TestSkipLines(t *testing.T) {
 		"skipped: Deployment a/web (its Pods are validated instead)",
 		"skipped: 277 files: f000.yaml, f001.yaml, f002.yaml, f003.yaml, f004.yaml and 272 more (ignored)",
 	}
-	if diff := cmp.Diff(want, SkipLines(s.Objects, s.Files)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	equal(t, want, SkipLines(s.Objects, s.Files))
 	if n := len(s.Files[0].Names); n != 277 {
 		t.Errorf("%d names of files", n)
 	}
@@ -34,7 +30,5 @@ func TestSkipLines(t *testing.T) {
 	}
 	want[0] = "skipped: 11,936 objects: 1,000 K00, 999 K01, 998 K02, 997 K03, 996 K04, 995 K05, 994 K06, 993 K07, " +
 		"992 K08, 991 K09 and 4 more kinds (not validated)"
-	if diff := cmp.Diff(want, SkipLines(s.Objects, s.Files)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	equal(t, want, SkipLines(s.Objects, s.Files))
 }

@@ -4,17 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/policy"
 )
 
 // An image or a host that contains a template action is an error in the input, whatever the policy denies.
 func TestUnrendered(t *testing.T) {
-	p, err := policy.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(policy.Load())
 	for manifest, want := range map[string]string{
 		`{kind: Pod, apiVersion: v1, spec: {containers: [{name: a, image: "{{ image }}:{{ tag }}"}]}}`:                                   "spec.containers[0].image",
 		`{kind: Pod, apiVersion: v1, spec: {initContainers: [{image: a}, {image: "a:{{ image }}"}]}}`:                                    "spec.initContainers[1].image",
@@ -40,8 +35,6 @@ func TestUnrendered(t *testing.T) {
 			want += ` contains the template action "{{ image }}": render it first, for example with helm template`
 			_, got, _ = strings.Cut(strings.TrimPrefix(got, "stdin:1: "), ": ")
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", manifest, diff)
-		}
+		equal(t, want, got, manifest)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/policy"
 )
 
@@ -83,9 +81,7 @@ func TestWorkloads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			report, said := reviewWorkloads(t, Options{}, test.manifests, test.old)
-			if diff := cmp.Diff(test.want, said); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, said)
 			if got := report.ExitCode(); got != test.exit {
 				t.Errorf("exit code %d, want %d", got, test.exit)
 			}

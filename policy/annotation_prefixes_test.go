@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 // A policy can add prefixes of annotations that contain hosts, in any of its documents.
@@ -44,13 +43,9 @@ annotationPrefixes: {externalDNS: [dns.corp.example, Internal.corp.example], ing
 			}
 			ing := must(p.EvaluateIngress(creating, &object.Ingress{Meta: meta, Rules: []object.IngressRule{{Host: "b.example"}}}, nil, nil))
 			ofRule := `r/hosts.allowed: spec.rules[0].host: "b.example"` + rest
-			if diff := cmp.Diff(append([]string{ofRule}, want("r", test.ingress)...), sentences(ing)); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, append([]string{ofRule}, want("r", test.ingress)...), sentences(ing))
 			svc := must(p.EvaluateService(creating, &object.Service{Meta: meta}, nil, nil))
-			if diff := cmp.Diff(want("s", test.service), sentences(svc)); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, want("s", test.service), sentences(svc))
 		})
 	}
 }

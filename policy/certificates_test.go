@@ -1,88 +1,11 @@
 package policy
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
-	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
-	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
-
 	"github.com/evergate/evergate/policy/object"
 )
-
-// Every directory in testdata/certificates has a policy.yaml and manifests, with the expected sentences at the top of
-// each.
-func TestCertificateManifests(t *testing.T) {
-	testManifests(t, "certificates", func(p *Policy, manifest []byte) []Finding {
-		return must(p.EvaluateCertificate(object.Attributes{Operation: object.Create}, readCertificate(t, manifest), nil, nil))
-	})
-}
-
-func TestDNSEndpointManifests(t *testing.T) {
-	testManifests(t, "dnsEndpoints", func(p *Policy, manifest []byte) []Finding {
-		return must(p.EvaluateDNSEndpoint(object.Attributes{Operation: object.Create}, readDNSEndpoint(t, manifest), nil, nil))
-	})
-}
-
-// testManifests evaluates each manifest below testdata/kind with the policy.yaml next to it, and compares the
-// sentences.
-func testManifests(t *testing.T, kind string, evaluate func(p *Policy, manifest []byte) []Finding) {
-	t.Helper()
-	for _, path := range testdata(t, kind+"/*/*.yaml") {
-		if filepath.Base(path) == "policy.yaml" {
-			continue
-		}
-		t.Run(strings.TrimPrefix(path, "testdata/"), func(t *testing.T) {
-			text := readFile(t, path)
-			got := sentences(evaluate(mustLoadBeside(t, path), text))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
-			checkName(t, path, got)
-		})
-	}
-}
-
-// readCertificate reads a manifest with the types of cert-manager.
-func readCertificate(t testing.TB, manifest []byte) *object.Certificate {
-	t.Helper()
-	var in certmanagerv1.Certificate
-	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
-		t.Fatal(err)
-	}
-	return &object.Certificate{
-		Meta:       object.Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
-		CommonName: in.Spec.CommonName, LiteralSubject: in.Spec.LiteralSubject, DNSNames: in.Spec.DNSNames,
-		URIs: in.Spec.URIs, IPAddresses: in.Spec.IPAddresses,
-	}
-}
-
-// readDNSEndpoint reads a manifest with local types, because the types of external-dns need a newer Go.
-func readDNSEndpoint(t testing.TB, manifest []byte) *object.DNSEndpoint {
-	t.Helper()
-	var in struct {
-		metav1.TypeMeta   `json:",inline"`
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			Endpoints []struct {
-				DNSName    string   `json:"dnsName"`
-				RecordType string   `json:"recordType"`
-				Targets    []string `json:"targets"`
-			} `json:"endpoints"`
-		} `json:"spec"`
-	}
-	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
-		t.Fatal(err)
-	}
-	out := &object.DNSEndpoint{Meta: object.Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels}}
-	for _, e := range in.Spec.Endpoints {
-		out.Endpoints = append(out.Endpoints, object.Endpoint{DNSName: e.DNSName})
-	}
-	return out
-}
 
 // Names in Certificates and records are claimed like hosts of an Ingress. A name that the old object had in any field
 // warns, and an added name denies.
@@ -106,9 +29,7 @@ func TestOwnersOfNames(t *testing.T) {
 			}
 			got = append(got, s)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, want, got)
 	}
 	check(must(p.EvaluateCertificate(update, crt, old, nil)), want)
 
@@ -133,9 +54,7 @@ func TestRatchetOfNames(t *testing.T) {
 				got = append(got, f.Path)
 			}
 		}
-		if diff := cmp.Diff([]string{"spec.dnsNames[0]", "spec.endpoints[0].dnsName"}, got); diff != "" {
-			t.Errorf("%s: %s", rule, diff)
-		}
+		equal(t, []string{"spec.dnsNames[0]", "spec.endpoints[0].dnsName"}, got, rule)
 	}
 }
 

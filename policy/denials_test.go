@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -17,6 +18,8 @@ import (
 )
 
 const denialsPage = "../docs/denials.md"
+
+var update = flag.Bool("update", false, "write docs/denials.md again")
 
 // TestDenialsPage checks docs/denials.md, the page that users find when they search for a denial. It has a section for
 // each check, with the sentences of the manifests in testdata, and a section for each kind of mistake in policies.

@@ -99,7 +99,5 @@ routes:
 	got, _ := allowed[0].(Fields)
 	delete(got, "text")
 	want := Fields{"kind": "Gateway", "namespace": "infra-*", "name": "shared", "sectionName": "https"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	equal(t, want, got, "fields")
 }

@@ -36,10 +36,7 @@ func policyPages(t *testing.T) []string {
 	for _, m := range referencePage.FindAllSubmatch(readFile(t, policyReference), -1) {
 		pages = append(pages, filepath.Join(filepath.Dir(policyReference), string(m[1])))
 	}
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(policyReference), "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob(filepath.Join(filepath.Dir(policyReference), "*.md")))
 	files = slices.DeleteFunc(files, func(file string) bool { return file == policyReference })
 	if diff := cmp.Diff(files, slices.Sorted(slices.Values(pages))); diff != "" || len(files) == 0 {
 		t.Fatalf("%s does not list each page once (-files +listed):\n%s", policyReference, diff)
@@ -90,19 +87,13 @@ func TestDocumentedPolicy(t *testing.T) {
 
 // TestReadmePolicy checks that the policy of the README loads without a warning.
 func TestReadmePolicy(t *testing.T) {
-	page, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../README.md"))
 	blocks := yamlBlock.FindAllSubmatch(page, -1)
 	if len(blocks) != 1 {
 		t.Fatalf("README.md has %d policies", len(blocks))
 	}
 	file := File{Name: "README.md", Data: blocks[0][1]}
-	p, err := Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(Load(file))
 	if warnings := p.Warnings(); len(warnings) > 0 {
 		t.Errorf("the policy has warnings: %v", warnings)
 	}
@@ -129,10 +120,7 @@ func TestDocumentedLimits(t *testing.T) {
 
 // The policy of the worst cases has every check, so the limits on cost also apply to new checks.
 func TestWorstCasesHaveEveryCheck(t *testing.T) {
-	text, err := os.ReadFile("../review/reviewtest/costliest/policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../review/reviewtest/costliest/policy.yaml"))
 	var tree any
 	if err := yaml.Unmarshal(text, &tree); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 // Only rules in mode enforce deny, and rules in mode off are not evaluated.
@@ -61,7 +60,5 @@ services:
 		{Rule: "fine", Mode: Audit, Applies: true, Why: "applies"},
 	}
 	got := p.ExplainService(a, &object.Service{Type: "NodePort", Ports: []object.ServicePort{{NodePort: 30000}}})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 }

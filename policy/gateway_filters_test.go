@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 // filtered is a Gateway with one listener without filters and one listener with filters.
@@ -39,9 +38,7 @@ func TestListenerFilters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, gatewaysRule(test.rule))
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "gateways"}
-			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil)))); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil))))
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 // gatewaysRule is a policy of one gateways entry with the given fields, in one line.
@@ -29,9 +28,7 @@ func testGateways(t *testing.T, cases []gatewayCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got := sentences(must(mustLoad(t, gatewaysRule(c.rule)).EvaluateGateway(createGateway, &c.g, nil, nil)))
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, c.want, got)
 		})
 	}
 }
@@ -370,9 +367,7 @@ func TestGatewayRatchet(t *testing.T) {
 					got = append(got, f.String())
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }

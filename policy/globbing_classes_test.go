@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/object"
@@ -57,17 +55,13 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team"}
 			got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, test.ing, nil, nil)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 	// An update that only changes the class claims hosts that the Ingress did not have.
 	a := object.Attributes{Operation: object.Update, Namespace: "team"}
 	got := sentences(must(mustLoad(t, rules).EvaluateIngress(a, class("alb"), class("traefik"), nil)))
-	if diff := cmp.Diff(denied, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, denied, got)
 }
 
 // The meaning of *.x is known for each class that tls.required knows.

@@ -1,14 +1,10 @@
 package policy
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // grantsRule is a policy of one grants entry with the given fields, in one line.
@@ -67,9 +63,7 @@ func TestGrants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: "jane"}
 			got := sentences(must(mustLoad(t, grantsRule(test.rule)).EvaluateGrant(a, test.g, nil, nil)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -116,9 +110,7 @@ func TestGrantRatchet(t *testing.T) {
 					got = append(got, f.String())
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -154,39 +146,4 @@ func TestGrantsEntryErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Every directory in testdata/grants has a policy.yaml and manifests, like testdata/gateways.
-func TestGrantManifests(t *testing.T) {
-	for _, path := range testdata(t, "grants/*/*.yaml") {
-		if filepath.Base(path) == "policy.yaml" {
-			continue
-		}
-		t.Run(strings.TrimPrefix(path, "testdata/grants/"), func(t *testing.T) {
-			p, text := mustLoadBeside(t, path), readFile(t, path)
-			var in gatewayv1.ReferenceGrant
-			if err := yaml.UnmarshalStrict(text, &in); err != nil {
-				t.Fatal(err)
-			}
-			g := &object.Grant{}
-			for _, f := range in.Spec.From {
-				g.From = append(g.From, object.GrantFrom{Group: string(f.Group), Kind: string(f.Kind), Namespace: string(f.Namespace)})
-			}
-			for _, to := range in.Spec.To {
-				g.To = append(g.To, object.GrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: textOf(to.Name)})
-			}
-			got := sentences(must(p.EvaluateGrant(object.Attributes{Operation: object.Create, Namespace: in.Namespace}, g, nil, nil)))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
-			checkName(t, path, got)
-		})
-	}
-}
-
-func textOf[S ~string](s *S) string {
-	if s == nil {
-		return ""
-	}
-	return string(*s)
 }

@@ -1,10 +1,13 @@
 package policy
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/evergate/evergate/policy/object"
 )
@@ -21,17 +24,6 @@ func mustLoad(t testing.TB, text string) *Policy {
 
 func policyFile(name, text string) File {
 	return File{Name: name, Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text)}
-}
-
-// mustLoadBeside loads the policy.yaml in the directory of a manifest.
-func mustLoadBeside(t testing.TB, manifest string) *Policy {
-	t.Helper()
-	path := filepath.Join(filepath.Dir(manifest), "policy.yaml")
-	p, err := Load(File{Name: path, Data: readFile(t, path)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 func readFile(t testing.TB, path string) []byte {
@@ -67,15 +59,6 @@ func marked(text []byte, mark string) []string {
 	return found
 }
 
-// checkName compares the name of a manifest, which begins with bad where a policy has something to say of it, with what
-// it says.
-func checkName(t *testing.T, path string, said []string) {
-	t.Helper()
-	if bad := strings.HasPrefix(filepath.Base(path), "bad"); bad != (len(said) > 0) {
-		t.Errorf("the name of the file says otherwise: %d findings", len(said))
-	}
-}
-
 // sentences returns the sentences about findings that users read.
 func sentences(findings []Finding) []string {
 	var s []string
@@ -91,6 +74,14 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// equal reports the difference between two values. about precedes it, for example the name of a case.
+func equal[T any](t testing.TB, want, got T, about ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprint(about...), diff)
+	}
 }
 
 // imagePod is a Pod with one container for each image.

@@ -61,9 +61,7 @@ hostAnnotations:
 	}
 	endpoint := &object.DNSEndpoint{Endpoints: []object.Endpoint{{DNSName: "ok.example", Properties: []object.EndpointProperty{{Name: "a", Value: "b"}, {Name: "corp/alias", Value: "a.example"}}}}}
 	want := []string{`d/hosts.allowed: spec.endpoints[0].providerSpecific[1].value: "a.example"` + rest}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateDNSEndpoint(creating, endpoint, nil, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, sentences(must(p.EvaluateDNSEndpoint(creating, endpoint, nil, nil))))
 	gateway := &object.Gateway{
 		Meta:                      object.Meta{Annotations: map[string]string{"lb.corp.example/expression": "a"}},
 		Listeners:                 []object.Listener{{Hostname: "ok.example"}},
@@ -73,9 +71,7 @@ hostAnnotations:
 		`g/hosts.allowed: metadata.annotations["lb.corp.example/expression"]: "a" may cover every host; allowed: ok.example`,
 		`g/hosts.allowed: spec.infrastructure.annotations["dns.corp.example/name"]: "a.example"` + rest,
 	}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(creating, gateway, nil, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, sentences(must(p.EvaluateGateway(creating, gateway, nil, nil))))
 }
 
 // A row adds hosts to the known hosts in an annotation, and does not remove any.

@@ -3,8 +3,6 @@ package policy
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestNginxRiskTable(t *testing.T) {
@@ -24,9 +22,7 @@ func TestNginxRiskTable(t *testing.T) {
 	}
 	// The list that the project publishes, and the two older names.
 	want := map[nginxRisk]int{nginxLow: 75 + 1, nginxMedium: 45 + 1, nginxHigh: 10, nginxCritical: 5}
-	if diff := cmp.Diff(want, count); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, count)
 }
 
 func TestNginxRiskOf(t *testing.T) {
@@ -69,7 +65,5 @@ func TestIngressNginxPrefix(t *testing.T) {
 		`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.corp.example/rewrite-target"]: "?" contains '?', ` +
 			`which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`,
 	}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(creating, ing, nil, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, sentences(must(p.EvaluateIngress(creating, ing, nil, nil))))
 }

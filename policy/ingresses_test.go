@@ -1,16 +1,12 @@
 package policy
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -82,9 +78,7 @@ func TestIngressSentences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sentences(must(mustLoadIngressRule(t, test.rule).EvaluateIngress(creating, test.ing, nil, nil)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -209,10 +203,7 @@ func manyRules(tb testing.TB, n int) *Policy {
 			"  paths: {types: [Exact, Prefix], denied: [/admin], deniedPatterns: [\".*_by_lua.*\"], unsafeCharacters: deny}\n" +
 			"  annotations: {denied: [\"example.com/*\"], required: [{key: team}]}\n  ingressNginx: {maxRisk: Medium}\n  defaultBackend: deny\n")
 	}
-	p, err := Load(File{Name: "p.yaml", Data: []byte(y.String())})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := must(Load(File{Name: "p.yaml", Data: []byte(y.String())}))
 	return p
 }
 
@@ -293,9 +284,7 @@ func TestIngressRuleErrors(t *testing.T) {
 				_, line, _ = strings.Cut(line, ": ") // the position
 				got = append(got, line)
 			}
-			if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, want, strings.Join(got, "\n"))
 		})
 	}
 }
@@ -304,71 +293,6 @@ var (
 	label64 = strings.Repeat("x", 64)
 	host254 = strings.Repeat("ab.", 84) + "ab"
 )
-
-var update = flag.Bool("update", false, "write the sentences of testdata/ingresses anew")
-
-// TestIngressManifests evaluates each testdata/ingresses/<check>/*.yaml with the policy.yaml next to it. The expected
-// sentences are at the top of a manifest, one per line after "# want: ". Good manifests have none. A new file is a new
-// case; go test -update adds its sentences.
-func TestIngressManifests(t *testing.T) {
-	for _, file := range testdata(t, "ingresses/*/policy.yaml") {
-		dir := filepath.Dir(file)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			p := mustLoadBeside(t, file)
-			good, _ := filepath.Glob(filepath.Join(dir, "good*.yaml"))
-			bad, _ := filepath.Glob(filepath.Join(dir, "bad*.yaml"))
-			if len(good) == 0 || len(bad) == 0 {
-				t.Fatal("want a good and a bad manifest at least")
-			}
-			for _, m := range append(good, bad...) {
-				t.Run(filepath.Base(m), func(t *testing.T) { evaluateManifest(t, p, m) })
-			}
-		})
-	}
-}
-
-func evaluateManifest(t *testing.T, p *Policy, file string) {
-	findings := must(p.EvaluateIngress(creating, readIngress(t, file), nil, nil))
-	for _, f := range findings {
-		if check := filepath.Base(filepath.Dir(file)); f.Check != check {
-			t.Errorf("finding of %s in the directory of %s", f.Check, check)
-		}
-	}
-	got := sentences(findings)
-	want, body := splitManifest(t, file)
-	if *update {
-		writeManifest(t, file, got, body)
-		want = got
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("sentences (-want +got):\n%s", diff)
-	}
-	checkName(t, file, got)
-}
-
-// splitManifest splits a manifest into the sentences at its top, and the rest.
-func splitManifest(t *testing.T, file string) (want []string, body string) {
-	t.Helper()
-	body = string(readFile(t, file))
-	for strings.HasPrefix(body, wantMark) {
-		var line string
-		line, body, _ = strings.Cut(body, "\n")
-		want = append(want, strings.TrimPrefix(line, wantMark))
-	}
-	return want, body
-}
-
-func writeManifest(t *testing.T, file string, want []string, body string) {
-	t.Helper()
-	var b strings.Builder
-	for _, line := range want {
-		b.WriteString(wantMark + line + "\n")
-	}
-	b.WriteString(body)
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // mustLoadIngressRule loads a policy of one ingresses entry r with these fields. All lines except the first are
 // indented by two.
@@ -382,55 +306,6 @@ func ingressRule(text string) string {
 }
 
 var creating = object.Attributes{Operation: object.Create, Namespace: "team-a", Resource: "ingresses"}
-
-// ingressManifest contains the fields of networking.k8s.io/v1 that the manifests of the tests use.
-type ingressManifest struct {
-	Metadata struct {
-		Name        string            `json:"name"`
-		Annotations map[string]string `json:"annotations"`
-	} `json:"metadata"`
-	Spec struct {
-		IngressClassName *string `json:"ingressClassName"`
-		DefaultBackend   any     `json:"defaultBackend"`
-		Rules            []struct {
-			Host string `json:"host"`
-			HTTP struct {
-				Paths []struct {
-					Path     string `json:"path"`
-					PathType string `json:"pathType"`
-				} `json:"paths"`
-			} `json:"http"`
-		} `json:"rules"`
-		TLS []struct {
-			Hosts      []string `json:"hosts"`
-			SecretName string   `json:"secretName"`
-		} `json:"tls"`
-	} `json:"spec"`
-}
-
-func readIngress(t *testing.T, file string) *object.Ingress {
-	t.Helper()
-	var m ingressManifest
-	if err := yaml.Unmarshal(readFile(t, file), &m); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	ing := &object.Ingress{
-		Meta:           object.Meta{Name: m.Metadata.Name, Annotations: m.Metadata.Annotations},
-		ClassName:      m.Spec.IngressClassName,
-		DefaultBackend: m.Spec.DefaultBackend != nil,
-	}
-	for _, r := range m.Spec.Rules {
-		rule := object.IngressRule{Host: r.Host}
-		for _, p := range r.HTTP.Paths {
-			rule.Paths = append(rule.Paths, object.IngressPath{Path: p.Path, Type: p.PathType})
-		}
-		ing.Rules = append(ing.Rules, rule)
-	}
-	for _, entry := range m.Spec.TLS {
-		ing.TLS = append(ing.TLS, object.IngressTLS{Hosts: entry.Hosts, SecretName: entry.SecretName})
-	}
-	return ing
-}
 
 // withHosts returns an Ingress with a rule for each host.
 func withHosts(hosts ...string) *object.Ingress {

@@ -17,20 +17,22 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// Each testdata/load/*.bad.yaml is a policy that does not load. Its errors are in the file, one per line after "# want:
-// ", at the end, so that they do not change line numbers. To add a case, add a file.
+// Each testdata/load/*.bad.yaml and testdata/mirrors/invalid/*.yaml is a policy that does not load. Its errors are in
+// the file, one per line after "# want: ", usually at the end, so that they do not change line numbers. To add a case,
+// add a file.
 func TestLoadErrors(t *testing.T) {
-	for _, path := range testdata(t, "load/*.bad.yaml") {
+	for _, path := range append(testdata(t, "load/*.bad.yaml"), testdata(t, "mirrors/invalid/*.yaml")...) {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
 			data := readFile(t, path)
+			if !strings.HasSuffix(path, ".bad.yaml") {
+				name = "policy.yaml" // as docs/denials.md shows it
+			}
 			_, err := Load(File{Name: name, Data: data})
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if diff := cmp.Diff(marked(data, wantMark), strings.Split(err.Error(), "\n")); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, marked(data, wantMark), strings.Split(err.Error(), "\n"))
 		})
 	}
 }
@@ -44,24 +46,17 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 	var hash string
 	for _, files := range [][]File{{a, b}, {b, a}} {
 		given := slices.Clone(files)
-		p, err := Load(files...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Load(files...))
 		var got []string
 		for _, f := range must(p.EvaluateService(object.Attributes{Operation: object.Create}, &object.Service{}, nil, nil)) {
 			got = append(got, f.Rule)
 		}
-		if diff := cmp.Diff([]string{"first", "second", "third"}, got); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, []string{"first", "second", "third"}, got)
 		if hash != "" && p.Hash() != hash {
 			t.Errorf("the hash depends on the order: %s, %s", hash, p.Hash())
 		}
 		hash = p.Hash()
-		if diff := cmp.Diff(given, files); diff != "" {
-			t.Errorf("the caller's files were sorted: %s", diff)
-		}
+		equal(t, given, files, "the caller's files were sorted")
 	}
 }
 
@@ -70,10 +65,7 @@ func TestLoadMergesInNameOrder(t *testing.T) {
 func TestHash(t *testing.T) {
 	one := policyFile("a.yaml", "services: []\n")
 	hash := func(files ...File) string {
-		p, err := Load(files...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Load(files...))
 		return p.Hash()
 	}
 	if got, want := hash(one), "172218653ce0"; got != want {
@@ -115,10 +107,7 @@ func TestLoadEmpty(t *testing.T) {
 		"no entries":     {policyFile("a.yaml", "services: []\ningresses: []\npods: []\nmirrors: []\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Load(files...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(Load(files...))
 			if p.Counts() != (Counts{}) || !p.Emptied() {
 				t.Errorf("%+v, emptied: %t", p.Counts(), p.Emptied())
 			}
@@ -142,9 +131,7 @@ func TestLoadReportsAllMistakes(t *testing.T) {
 	want := `a.yaml:4:19: services[0].mode: "enforced" is not a mode: write off, audit, warn or enforce
 b.yaml:3:1: servcies: unknown field; did you mean services?
 c.yaml:1: not valid YAML: did not find expected node content`
-	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, err.Error())
 	var errs strict.Errors
 	if !errors.As(err, &errs) || len(errs) != 3 {
 		t.Errorf("want a list of three, got %T", err)
@@ -174,9 +161,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 	for _, e := range errs.Errors() {
 		lines = append(lines, e.Line)
 	}
-	if diff := cmp.Diff([]int{2, 3, 4}, lines); diff != "" {
-		t.Errorf("every kind shares the names: %s", diff)
-	}
+	equal(t, []int{2, 3, 4}, lines, "every kind shares the names")
 }
 
 // Each kind has a separate strictest mode, and entries in mode off do not count.
@@ -206,9 +191,7 @@ services:
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, mustLoad(t, tt.policy).Strictest()); diff != "" {
-				t.Errorf("modes (-want +got):\n%s", diff)
-			}
+			equal(t, tt.want, mustLoad(t, tt.policy).Strictest(), "modes")
 		})
 	}
 }

@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-)
+import "testing"
 
 // If an enforced rule also denies the image at its mirror, the denial does not suggest the mirror.
 func TestMirrorAdvice(t *testing.T) {
@@ -37,9 +33,7 @@ exceptions: [{name: x, rules: [tags], match: {namespaces: [default]}, until: 299
 			a.Namespace = "default"
 			for _, f := range must(p.EvaluatePod(a, imagePod("nginx"), nil, nil)) {
 				if f.Rule == "from" {
-					if diff := cmp.Diff(test.want, f.Reason); diff != "" {
-						t.Error(diff)
-					}
+					equal(t, test.want, f.Reason)
 				}
 			}
 		})

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -54,9 +52,7 @@ func TestPullSecrets(t *testing.T) {
 				old = &object.Pod{ImagePullSecrets: test.there}
 			}
 			rw := must(mustLoad(t, secretsText).RewritePod(test.a, pod, old, nil))
-			if diff := cmp.Diff(test.want, rw.PullSecrets); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, rw.PullSecrets)
 		})
 	}
 }
@@ -108,8 +104,6 @@ mirrors:
 	for namespace, want := range map[string][]string{
 		"team-a": {"a-login", "hub-login"}, "own-a": {"hub-login", "z-login"}, "other": {"hub-login"},
 	} {
-		if diff := cmp.Diff(want, p.PullSecrets(namespace)); diff != "" {
-			t.Errorf("%s: %s", namespace, diff)
-		}
+		equal(t, want, p.PullSecrets(namespace), namespace)
 	}
 }

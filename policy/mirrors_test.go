@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -228,9 +226,7 @@ func checkMirrorErrors(t *testing.T, text, want string) {
 	if _, err := Load(policyFile("p", "mirrors:\n"+text)); err != nil {
 		got = err.Error()
 	}
-	if diff := cmp.Diff(strings.TrimSpace(want), got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, strings.TrimSpace(want), got)
 }
 
 // Conflicts between entries. The second entry starts on line 9, and the third on line 14.
@@ -364,16 +360,10 @@ func TestMirrorsOfDeepNames(t *testing.T) {
 func TestMirrorPlaces(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "'*.gcr.io'", "m.example/{registry}")+
 		mirrorText("c", "'*.pkg.dev'", "m.example/{registry}"))
-	if diff := cmp.Diff([]string{"m.example", "m.example/hub"}, p.MirrorPlaces()); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"m.example/"}, p.MirrorPrefixes()); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, []string{"m.example", "m.example/hub"}, p.MirrorPlaces())
+	equal(t, []string{"m.example/"}, p.MirrorPrefixes())
 	p = mustLoad(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "quay.io", "m.example/hub-b"))
-	if diff := cmp.Diff([]string{"m.example/hub/", "m.example/hub-b/"}, p.MirrorPrefixes()); diff != "" {
-		t.Errorf("a name that another one begins with: %s", diff)
-	}
+	equal(t, []string{"m.example/hub/", "m.example/hub-b/"}, p.MirrorPrefixes(), "a name that another one begins with")
 }
 
 // Each review pays for the garbage collection of the policy, which follows every allocation.

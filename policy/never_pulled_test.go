@@ -66,7 +66,5 @@ pods: [{name: r, mode: enforce, images: {from: mirrors, allowed: [docker.io/acme
 	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, because its pull policy is Never; ` +
 		"load it on the nodes as m.example/hub/acme/preloaded and write that, or have the policy allow it"
 	got := must(p.EvaluatePod(createPod, &object.Pod{Images: []object.Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
-	if diff := cmp.Diff(want, got[0].Reason); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got[0].Reason)
 }

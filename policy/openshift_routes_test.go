@@ -5,56 +5,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/policy/object"
 )
 
 var creatingOpenShiftRoute = object.Attributes{Operation: object.Create, Namespace: "team", Resource: openShiftRoutes}
-
-// Every directory in testdata/openshiftRoutes has a policy.yaml and manifests, with the expected sentences at the top
-// of each.
-func TestOpenShiftRouteManifests(t *testing.T) {
-	testManifests(t, "openshiftRoutes", func(p *Policy, manifest []byte) []Finding {
-		return must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, readOpenShiftRoute(t, manifest), nil, nil))
-	})
-}
-
-// readOpenShiftRoute reads a manifest with local types, because the module of OpenShift has no release with
-// spec.subdomain.
-func readOpenShiftRoute(t testing.TB, manifest []byte) *object.OpenShiftRoute {
-	t.Helper()
-	type backend struct {
-		Kind   string `json:"kind"`
-		Name   string `json:"name"`
-		Weight int32  `json:"weight"`
-	}
-	var in struct {
-		metav1.TypeMeta   `json:",inline"`
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			Host              string    `json:"host"`
-			Subdomain         string    `json:"subdomain"`
-			Path              string    `json:"path"`
-			To                backend   `json:"to"`
-			AlternateBackends []backend `json:"alternateBackends"`
-			WildcardPolicy    string    `json:"wildcardPolicy"`
-		} `json:"spec"`
-	}
-	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
-		t.Fatal(err)
-	}
-	out := &object.OpenShiftRoute{
-		Meta: object.Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations},
-		Host: in.Spec.Host, Subdomain: in.Spec.Subdomain, Path: in.Spec.Path, WildcardPolicy: in.Spec.WildcardPolicy,
-		Backends: []string{in.Spec.To.Kind},
-	}
-	for _, b := range in.Spec.AlternateBackends {
-		out.Backends = append(out.Backends, b.Kind)
-	}
-	return out
-}
 
 // The domains of one entry do not apply to another entry. The domains of all entries apply to owners. Without domains,
 // a subdomain may belong to any owner.
@@ -88,9 +43,7 @@ func TestSubdomainDomains(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := must(mustLoad(t, test.rules).EvaluateOpenShiftRoute(creatingOpenShiftRoute, &object.OpenShiftRoute{Subdomain: "web"}, nil, nil))
-			if diff := cmp.Diff(test.want, sentences(found)); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, sentences(found))
 		})
 	}
 }
@@ -104,9 +57,7 @@ func TestClaimsOfEachEntry(t *testing.T) {
 	annotations := map[string]string{"external-dns.kubernetes.io/hostname": "web.apps.example"}
 	route := &object.OpenShiftRoute{Meta: object.Meta{Annotations: annotations}, Subdomain: "web"}
 	got := sentences(must(p.EvaluateOpenShiftRoute(creatingOpenShiftRoute, route, nil, nil)))
-	if diff := cmp.Diff([]string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, []string{"b/hosts.max: spec.host: has 2 different hosts; at most 1 are allowed"}, got)
 }
 
 // An update is not denied for hosts that the old Route had: a host in any field, and the same subdomain if no domain is

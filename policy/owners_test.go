@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 const shopAndBank = `
@@ -54,9 +53,7 @@ func TestOwners(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: test.namespace}
 			got := sentences(must(p.EvaluateIngress(a, withHosts(test.host), nil, nil)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -72,9 +69,7 @@ func TestOwnersAndHosts(t *testing.T) {
 	}
 	a := object.Attributes{Operation: object.Create, Namespace: "team"}
 	got := sentences(must(p.EvaluateIngress(a, withHosts("shop.corp.example", "a.bank.example"), nil, nil)))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 }
 
 // A host in an annotation, or in a Service, is claimed too.
@@ -82,9 +77,7 @@ func TestOwnersOfAnnotations(t *testing.T) {
 	p := mustLoad(t, shopAndBank)
 	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"external-dns.alpha.kubernetes.io/hostname": "shop.corp.example"}}}
 	want := []string{`shop/owners: metadata.annotations["external-dns.alpha.kubernetes.io/hostname"]: "shop.corp.example" belongs to the namespaces shop-* (ask #shop)`}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "team"}, svc, nil, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create, Namespace: "team"}, svc, nil, nil))))
 }
 
 // An entry takes hosts only from entries in its mode and in weaker modes, and not from entries in mode off.
@@ -129,9 +122,7 @@ func TestOwnersOfOldObjects(t *testing.T) {
 	for _, f := range must(p.EvaluateIngress(a, withHosts("a.bank.example", "b.bank.example"), old, nil)) {
 		got[f.Path] = f.Existed
 	}
-	if diff := cmp.Diff(map[string]bool{"spec.rules[0].host": false, "spec.rules[1].host": false}, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, map[string]bool{"spec.rules[0].host": false, "spec.rules[1].host": false}, got)
 }
 
 func TestOwnersErrors(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 // An image in a template is not evaluated if something fills it in before a Pod is created. The image of the Pod is
@@ -69,9 +68,7 @@ func TestPlaceholderBesideImages(t *testing.T) {
 	p := mustLoad(t, `pods: [{name: r, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}]`)
 	want := []string{`enforce r/images.denied: spec.template.spec.containers[1].image: "quay.io/evil" is denied by quay.io/evil; its Pods will be denied`}
 	got := said(must(p.EvaluateWorkload(createWorkload, workload(template(" ", "quay.io/evil")), nil, nil)))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	update := createWorkload
 	update.Operation = object.Update
 	if got := must(p.EvaluateWorkload(update, workload(template("quay.io/evil")), workload(template(" ")), nil)); len(got) != 1 {

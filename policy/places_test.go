@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestEntryPlaces(t *testing.T) {
@@ -24,9 +22,7 @@ ingresses:
 	want := []string{
 		"exceptions for-now policy.yaml:4:3", "ingresses edge policy.yaml:8:3", "ingresses hosts policy.yaml:6:3",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	equal(t, want, got)
 }
 
 // A test suite may be next to a policy, and is not part of it. A policy is read whatever its file is called.

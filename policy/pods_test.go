@@ -1,12 +1,10 @@
 package policy
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -84,9 +82,7 @@ func TestPodsFindings(t *testing.T) {
 		`r/images.digest: spec.initContainers[1].image: "quay.io/evil/x" has no digest; write quay.io/evil/x@sha256:<digest> (ask the platform team) → quay.io/evil/x`,
 		`r/images.digest: spec.volumes[2].image.reference: "quay.io/data" has no digest; write quay.io/data@sha256:<digest> (ask the platform team) → quay.io/data`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 }
 
 func TestPodsSelectors(t *testing.T) {
@@ -160,9 +156,7 @@ func TestPodsImmutableImages(t *testing.T) {
 		t.Errorf("evaluated: %v", f)
 	}
 	want := []RuleTrace{{Rule: "r", Mode: Enforce, Why: "not evaluated: the request cannot change an image"}}
-	if diff := cmp.Diff(want, p.ExplainPod(status, imagePod("nginx"))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, p.ExplainPod(status, imagePod("nginx")))
 }
 
 // No field that the author of a Pod writes exempts the Pod from rules for its images, nor the template of a workload.
@@ -217,112 +211,4 @@ func TestPodsNameWithCommonPrefix(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Every directory in testdata/pods has a policy.yaml and Pods, which are evaluated after they have been rewritten. The
-// expected sentences are at the top of a manifest, one per line after "# want: ", and the outcomes of its images after
-// "# image: ". A new file is a new case.
-func TestPodManifests(t *testing.T) {
-	for _, path := range testdata(t, "pods/*/*.yaml") {
-		if filepath.Base(path) != "policy.yaml" {
-			t.Run(strings.TrimPrefix(path, "testdata/pods/"), func(t *testing.T) { testPodManifest(t, path) })
-		}
-	}
-}
-
-// Every file in testdata/mirrors/invalid is a policy that does not load, with its errors at the top, one per line after
-// "# want: ". The other directories have Pods and a policy.yaml, like testdata/pods, for the outcomes of images.
-func TestMirrorManifests(t *testing.T) {
-	for _, path := range testdata(t, "mirrors/*/*.yaml") {
-		t.Run(strings.TrimPrefix(path, "testdata/mirrors/"), func(t *testing.T) {
-			switch {
-			case filepath.Base(path) == "policy.yaml":
-			case filepath.Base(filepath.Dir(path)) == "invalid":
-				var got []string
-				text := readFile(t, path)
-				if _, err := Load(File{Name: "policy.yaml", Data: text}); err != nil {
-					got = strings.Split(err.Error(), "\n")
-				}
-				if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-					t.Error(diff)
-				}
-			default:
-				testPodManifest(t, path)
-			}
-		})
-	}
-}
-
-func testPodManifest(t *testing.T, path string) {
-	p, text := mustLoadBeside(t, path), readFile(t, path)
-	pod := readPod(t, text)
-	a := createPod
-	a.Namespace = pod.Namespace
-	var images []string
-	for i, out := range must(p.RewritePod(a, pod, nil, nil)).Images {
-		images = append(images, out.Image.Path()+": "+out.Why())
-		if out.Outcome == Rewritten {
-			pod.Images[i].Ref = out.To
-		}
-	}
-	got := sentences(must(p.EvaluatePod(a, pod, nil, nil)))
-	if diff := cmp.Diff(marked(text, "# image: "), images); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-		t.Error(diff)
-	}
-	checkName(t, path, got)
-}
-
-// podManifest contains the fields of a Pod that the tests need.
-type podManifest struct {
-	Metadata struct {
-		Name, Namespace     string
-		Labels, Annotations map[string]string
-	}
-	Spec struct {
-		Containers, InitContainers, EphemeralContainers []containerManifest
-		Volumes                                         []struct {
-			Name  string
-			Image *struct {
-				Reference  string
-				PullPolicy string `json:"pullPolicy"`
-			}
-		}
-	}
-}
-
-// containerManifest contains the fields of a container that are evaluated.
-type containerManifest struct {
-	Name, Image     string
-	ImagePullPolicy string `json:"imagePullPolicy"`
-}
-
-func readPod(t testing.TB, manifest []byte) *object.Pod {
-	t.Helper()
-	var in podManifest
-	if err := yaml.Unmarshal(manifest, &in); err != nil {
-		t.Fatal(err)
-	}
-	return in.pod()
-}
-
-// pod returns the Pod of a manifest, or of a template.
-func (in *podManifest) pod() *object.Pod {
-	m := in.Metadata
-	out := &object.Pod{Meta: object.Meta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}}
-	for place, list := range [][]containerManifest{
-		object.Containers: in.Spec.Containers, object.InitContainers: in.Spec.InitContainers, object.EphemeralContainers: in.Spec.EphemeralContainers,
-	} {
-		for i, c := range list {
-			out.Images = append(out.Images, object.Image{Place: object.Place(place), Index: i, Name: c.Name, Ref: c.Image, Never: c.ImagePullPolicy == "Never"})
-		}
-	}
-	for i, v := range in.Spec.Volumes {
-		if v.Image != nil {
-			out.Images = append(out.Images, object.Image{Place: object.Volumes, Index: i, Name: v.Name, Ref: v.Image.Reference, Never: v.Image.PullPolicy == "Never"})
-		}
-	}
-	return out
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -147,12 +145,8 @@ func TestRatchetServices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(test.rule))
 			fresh, existed := evaluateUpdate(p, object.Attributes{Operation: object.Update}, &test.svc, &test.old)
-			if diff := cmp.Diff(test.fresh, fresh); diff != "" {
-				t.Errorf("introduced: %s", diff)
-			}
-			if diff := cmp.Diff(test.existed, existed); diff != "" {
-				t.Errorf("existed: %s", diff)
-			}
+			equal(t, test.fresh, fresh, "introduced")
+			equal(t, test.existed, existed, "existed")
 		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -89,9 +87,7 @@ func TestDeniedInWarn(t *testing.T) {
 	for _, f := range rw.Findings {
 		got = append(got, f.Mode.String()+" "+f.String())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	for i, want := range []Outcome{Rewritten, Rewritten, Rewritten, Rewritten, AtMirror, Denied} {
 		if rw.Images[i].Outcome != want {
 			t.Errorf("%s: %s, want %s", rw.Images[i].Image.Ref, rw.Images[i].Outcome, want)
@@ -118,9 +114,7 @@ func TestDeniedByTwoRules(t *testing.T) {
 		for _, f := range append(must(p.RewritePod(createPod, pod, nil, nil)).Findings, must(p.EvaluatePod(createPod, pod, nil, nil))...) {
 			got[f.Rule+" "+f.Mode.String()]++
 		}
-		if diff := cmp.Diff(map[string]int{"told warn": 1, "evil enforce": 1}, got); diff != "" {
-			t.Errorf("%s: %s", rules, diff)
-		}
+		equal(t, map[string]int{"told warn": 1, "evil enforce": 1}, got, rules)
 	}
 }
 
@@ -234,9 +228,7 @@ func TestWarnings(t *testing.T) {
 		"lscr.io/x, m.example/rest, m.example/blue": nil,
 	} {
 		p := mustLoad(t, mirrors+"pods:\n- {name: r, mode: audit, images: {denied: ["+quoteAll(denied)+"]}}\n")
-		if diff := cmp.Diff(want, p.Warnings()); diff != "" {
-			t.Errorf("%s: %s", denied, diff)
-		}
+		equal(t, want, p.Warnings(), denied)
 	}
 	off := mustLoad(t, mirrors+"pods:\n- {name: r, mode: 'off', images: {denied: [docker.io/evil]}}\n")
 	if w := off.Warnings(); len(w) > 0 {
@@ -255,9 +247,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		denied += fmt.Sprintf(", docker.io/x/%d", i)
 	}
 	p := mustLoad(t, mirrors+"pods:\n- {name: r, mode: enforce, images: {denied: ["+denied+"]}}\n")
-	if diff := cmp.Diff([]string{"and there may be more of these"}, p.Warnings()); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, []string{"and there may be more of these"}, p.Warnings())
 	p = mustLoad(t, mirrors+"pods:\n- {name: r, mode: enforce, images: {denied: ["+strings.TrimPrefix(denied, "m.example, ")+"]}}\n")
 	if w := p.Warnings(); len(w) != rule.MaxWarnings+1 || w[rule.MaxWarnings] != "and there may be more of these" {
 		t.Errorf("%d warnings, the last: %s", len(w), w[len(w)-1])

@@ -53,9 +53,7 @@ func TestRewriteEveryPlace(t *testing.T) {
 		"spec.ephemeralContainers[0].image rewritten: m.example/hub/library/alpine",
 		"spec.volumes[2].image.reference rewritten: m.example/hub/acme/model:7",
 	}
-	if diff := cmp.Diff(want, outcomes(rw)); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, outcomes(rw))
 	const record = `{"containers/app":"nginx:1","ephemeralContainers/debug":"alpine","initContainers/init":"busybox",` +
 		`"volumes/data":"acme/model:7"}`
 	if rw.Record != record || !rw.Changes() {
@@ -88,9 +86,7 @@ func TestRewriteUpdate(t *testing.T) {
 		"spec.volumes[0].image.reference unchanged",
 		"spec.volumes[1].image.reference malformed",
 	}
-	if diff := cmp.Diff(want, outcomes(must(p.RewritePod(update, pod, old, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, outcomes(must(p.RewritePod(update, pod, old, nil))))
 	rw := must(p.RewritePod(update, everywhere(), old, nil))
 	if rw.Changes() || rw.Record != "" {
 		t.Errorf("an update that changes no image: %v, record %q", outcomes(rw), rw.Record)
@@ -125,10 +121,7 @@ func TestRewriteImmutableImages(t *testing.T) {
 
 // An empty policy does not rewrite anything.
 func TestRewriteEmptyPolicy(t *testing.T) {
-	p, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(Load())
 	rw := must(p.RewritePod(createPod, everywhere(), nil, nil))
 	if rw.Changes() || rw.Record != "" || len(rw.Images) != 5 || rw.Images[0].Why() != "no source covers docker.io/library/nginx" {
 		t.Errorf("%+v", rw)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 // routesRule is a policy of one routes entry with the given fields.
@@ -36,9 +35,7 @@ func testRoutes(t *testing.T, cases map[string]routeCase) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, routesRule(c.rule))
 			got := sentences(must(p.EvaluateRoute(creatingRoute(c.resource), &c.route, nil, nil)))
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, c.want, got)
 		})
 	}
 }
@@ -63,9 +60,7 @@ func testRouteUpdates(t *testing.T, cases map[string]routeUpdate) {
 					got = append(got, f.String())
 				}
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, c.want, got)
 		})
 	}
 }
@@ -167,9 +162,7 @@ func TestMeshHostsBesideOthers(t *testing.T) {
 		`mesh/hosts.max: spec.hostnames: has 2 different hosts; at most 1 are allowed`,
 		`last` + dns,
 	}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateRoute(creatingRoute(""), &route, nil, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, sentences(must(p.EvaluateRoute(creatingRoute(""), &route, nil, nil))))
 }
 
 // Owners also apply to all hosts of routes, except the hostnames of a mesh.
@@ -186,9 +179,7 @@ func TestRouteOwners(t *testing.T) {
 		"a mesh":     {meshRoute("pay.example"), nil},
 	} {
 		got := sentences(must(p.EvaluateRoute(creatingRoute(""), &c.route, nil, nil)))
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		equal(t, c.want, got, name)
 	}
 }
 
@@ -388,9 +379,7 @@ func TestRoutesOrder(t *testing.T) {
 		}
 	}
 	want := []string{"hosts.allowed", "paths.types", "parents.crossNamespace", "backends.kinds", "filters.denied", "annotations.denied"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	a.Groups = []string{"break-glass"}
 	if fs := must(p.EvaluateRoute(a, &route, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)

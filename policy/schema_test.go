@@ -19,10 +19,7 @@ func TestSchemaAcceptsPolicies(t *testing.T) {
 	paths := testdata(t, "*/policy.yaml")
 	for _, pattern := range []string{"testdata/*/*/policy.yaml", "testdata/load/*.good.yaml", "../examples/policies/*.yaml",
 		"../cmd/testdata/policy*.yaml", "../review/reviewtest/costliest/policy.yaml"} {
-		more, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		more := must(filepath.Glob(pattern))
 		paths = append(paths, more...)
 	}
 	tried := 0
@@ -121,10 +118,7 @@ func TestSchemaRejectsEachMistake(t *testing.T) {
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(readFile(t, schemaFile)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must(jsonschema.UnmarshalJSON(bytes.NewReader(readFile(t, schemaFile))))
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	if err := c.AddResource("policy.schema.json", document); err != nil {

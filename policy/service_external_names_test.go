@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestExternalNames(t *testing.T) {
@@ -87,9 +86,7 @@ func TestXBackends(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := mustLoad(t, "services:\n- "+strings.Replace(test.rule, "{", "{name: r, mode: enforce, ", 1)+"\n")
 			a := object.Attributes{Operation: object.Create, Namespace: "shop", Resource: xBackends}
-			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateService(a, test.obj, nil, nil)))); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, sentences(must(p.EvaluateService(a, test.obj, nil, nil))))
 			// An update is not denied for a name that the XBackend had before.
 			a.Operation = object.Update
 			for _, f := range must(p.EvaluateService(a, test.obj, test.obj, nil)) {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 // Only addresses that a request adds to the status count, and the user who adds them.
@@ -50,9 +49,7 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 					got = append(got, f.String())
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -65,8 +62,6 @@ func TestLoadBalancerStatusOfNothing(t *testing.T) {
 		"loadBalancerStatus: {hostnames: []}": `r/loadBalancerStatus.hostnames: status.loadBalancer.ingress[1].hostname: "a.example" is not allowed; the policy allows none`,
 	} {
 		found := must(mustLoad(t, servicesRule(rule)).EvaluateService(object.Attributes{Operation: object.Update, Subresource: "status"}, svc, &object.Service{}, nil))
-		if diff := cmp.Diff([]string{want}, sentences(found)); diff != "" {
-			t.Errorf("%s: %s", rule, diff)
-		}
+		equal(t, []string{want}, sentences(found), rule)
 	}
 }

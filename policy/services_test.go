@@ -1,16 +1,10 @@
 package policy
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gatewayxv1alpha1 "sigs.k8s.io/gateway-api/apisx/v1alpha1"
-	"sigs.k8s.io/yaml"
 )
 
 // servicesRule is a policy of one services entry with the given fields, in one line.
@@ -32,9 +26,7 @@ func testServices(t *testing.T, cases []serviceCase) {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustLoad(t, servicesRule(c.rule))
 			got := sentences(must(p.EvaluateService(object.Attributes{Operation: object.Create}, &c.svc, nil, nil)))
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, c.want, got)
 		})
 	}
 }
@@ -54,71 +46,6 @@ func testServicesErrors(t *testing.T, cases map[string]string) {
 			}
 		})
 	}
-}
-
-// Every directory in testdata/services has a policy.yaml and manifests. The expected sentences are at the top of a
-// manifest, one per line after "# want: ". A new file is a new case.
-func TestServiceManifests(t *testing.T) {
-	for _, path := range testdata(t, "services/*/*.yaml") {
-		if filepath.Base(path) == "policy.yaml" {
-			continue
-		}
-		t.Run(strings.TrimPrefix(path, "testdata/services/"), func(t *testing.T) {
-			p, text := mustLoadBeside(t, path), readFile(t, path)
-			resource, svc := readService(t, text)
-			a := object.Attributes{Operation: object.Create, Namespace: svc.Namespace, Resource: resource}
-			got := sentences(must(p.EvaluateService(a, svc, nil, nil)))
-			if diff := cmp.Diff(marked(text, wantMark), got); diff != "" {
-				t.Error(diff)
-			}
-			checkName(t, path, got)
-		})
-	}
-}
-
-// readService reads a manifest with the types of Kubernetes, and an XBackend with the types of Gateway API. It also
-// returns the resource.
-func readService(t testing.TB, manifest []byte) (string, *object.Service) {
-	t.Helper()
-	var head metav1.TypeMeta
-	if err := yaml.Unmarshal(manifest, &head); err != nil {
-		t.Fatal(err)
-	}
-	if head.Kind == "XBackend" {
-		var in gatewayxv1alpha1.XBackend
-		if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
-			t.Fatal(err)
-		}
-		out := &object.Service{Meta: object.Meta{Name: in.Name, Namespace: in.Namespace, Labels: in.Labels, Annotations: in.Annotations}}
-		if in.Spec.ExternalHostname != nil {
-			out.ExternalHostname = string(in.Spec.ExternalHostname.Hostname)
-		}
-		return xBackends, out
-	}
-	var in corev1.Service
-	if err := yaml.UnmarshalStrict(manifest, &in); err != nil {
-		t.Fatal(err)
-	}
-	out := &object.Service{
-		Meta: object.Meta{
-			Name: in.Name, GenerateName: in.GenerateName, Namespace: in.Namespace,
-			Labels: in.Labels, Annotations: in.Annotations,
-		},
-		Type:                          string(in.Spec.Type),
-		ExternalIPs:                   in.Spec.ExternalIPs,
-		ExternalName:                  in.Spec.ExternalName,
-		LoadBalancerClass:             in.Spec.LoadBalancerClass,
-		LoadBalancerSourceRanges:      in.Spec.LoadBalancerSourceRanges,
-		AllocateLoadBalancerNodePorts: in.Spec.AllocateLoadBalancerNodePorts,
-		HealthCheckNodePort:           in.Spec.HealthCheckNodePort,
-	}
-	for _, p := range in.Status.LoadBalancer.Ingress {
-		out.LoadBalancerIngress = append(out.LoadBalancerIngress, object.LoadBalancerIngress{IP: p.IP, Hostname: p.Hostname})
-	}
-	for _, p := range in.Spec.Ports {
-		out.Ports = append(out.Ports, object.ServicePort{Name: p.Name, Port: p.Port, NodePort: p.NodePort})
-	}
-	return "services", out
 }
 
 func TestServicesEntryErrors(t *testing.T) {
@@ -184,9 +111,7 @@ services:
 		"all/loadBalancerClass.required", "all/loadBalancerSourceRanges.required", "all/externalIPs.allowed",
 		"all/annotations.denied",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	if fs := must(p.EvaluateService(object.Attributes{Operation: object.Create, User: "jane", Groups: []string{"break-glass"}}, &svc, nil, nil)); fs != nil {
 		t.Errorf("excluded, but %v", fs)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 const setPolicy = `
@@ -25,9 +24,7 @@ services: [{name: later, mode: off, match: {set: later}, types: {denied: [NodePo
 // The entries of one rule set evaluate a review, or the entries without a rule set.
 func TestSets(t *testing.T) {
 	p := mustLoad(t, setPolicy)
-	if diff := cmp.Diff([]string{"edge", "inner", "later"}, p.Sets()); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, []string{"edge", "inner", "later"}, p.Sets())
 	for set, test := range map[string]struct {
 		a    object.Attributes
 		want string
@@ -65,9 +62,7 @@ func TestSets(t *testing.T) {
 // Counts and unique names apply to the whole policy. The strictest mode is the strictest of the entries that may match.
 func TestSetsAsAWhole(t *testing.T) {
 	p := mustLoad(t, setPolicy)
-	if diff := cmp.Diff(Counts{Mirrors: 1, Pods: 1, Ingresses: 4, Owners: 1}, p.Counts()); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, Counts{Mirrors: 1, Pods: 1, Ingresses: 4, Owners: 1}, p.Counts())
 	if p.Entries() != 8 {
 		t.Errorf("%d entries", p.Entries())
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
-	"github.com/google/go-cmp/cmp"
 )
 
 const shopCarried = shopAndBank + `
@@ -45,9 +44,7 @@ func TestGatewayOwners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Create, Namespace: test.namespace, Resource: "gateways"}
-			if diff := cmp.Diff(test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil)))); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, sentences(must(p.EvaluateGateway(a, &test.g, nil, nil))))
 		})
 	}
 }
@@ -59,13 +56,9 @@ func TestSharedNamespacesExemptOfOwnersAlone(t *testing.T) {
 	g := withListeners("pay.bank.example")
 	a := object.Attributes{Operation: object.Create, Namespace: "gateways"}
 	want := []string{`r/hosts.allowed: spec.listeners[0].hostname: "pay.bank.example" is not allowed; allowed: **.corp.example`}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateGateway(a, &g, nil, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, sentences(must(p.EvaluateGateway(a, &g, nil, nil))))
 	want = []string{`reserved/owners: spec.rules[0].host: "reserved.example" does not belong to any namespace`}
-	if diff := cmp.Diff(want, sentences(must(p.EvaluateIngress(a, withHosts("reserved.example"), nil, nil)))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, sentences(must(p.EvaluateIngress(a, withHosts("reserved.example"), nil, nil))))
 	svc := &object.Service{Meta: object.Meta{Annotations: map[string]string{"external-dns.kubernetes.io/hostname": "reserved.example"}}}
 	if got := must(p.EvaluateService(a, svc, nil, nil)); len(got) != 1 {
 		t.Errorf("of a Service: %v", got)
@@ -96,13 +89,8 @@ func TestSharedNamespacesWithoutOwners(t *testing.T) {
 			if test.at != "" {
 				want = []string{test.at + warning}
 			}
-			p, err := Load(policyFile("p", test.text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, p.Warnings()); diff != "" {
-				t.Error(diff)
-			}
+			p := must(Load(policyFile("p", test.text)))
+			equal(t, want, p.Warnings())
 		})
 	}
 }

@@ -212,10 +212,7 @@ func TestSolverAccountsOfFiles(t *testing.T) {
 		"none in another": {"", "solverAccounts: []\n", true},
 		"absent in both":  {"", "", false},
 	} {
-		p, err := Load(policyFile("a", test.a+solverRules), policyFile("b", test.b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Load(policyFile("a", test.a+solverRules), policyFile("b", test.b)))
 		a := object.Attributes{Operation: object.Create, Namespace: "team-a", User: certManager}
 		if got := must(p.EvaluateService(a, solverService(), nil, nil)); len(got) > 0 != test.denied {
 			t.Errorf("%s: %v", name, sentences(got))

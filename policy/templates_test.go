@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const someTemplates = `
@@ -36,12 +34,8 @@ pods: [{name: r, mode: warn, match: {set: edge}, images: {denied: [a.example]}}]
 			Paths: []TemplatePath{{"spec", "template"}},
 		},
 	}
-	if diff := cmp.Diff(want, p.Templates()); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(want, p.In("edge", "pods").Templates()); diff != "" {
-		t.Errorf("of a set: %s", diff)
-	}
+	equal(t, want, p.Templates())
+	equal(t, want, p.In("edge", "pods").Templates(), "of a set")
 	if p.Entries() != 1 {
 		t.Errorf("%d entries, of which one applies to objects", p.Entries())
 	}

@@ -17,10 +17,7 @@ import (
 // at parses a time in RFC 3339.
 func at(t testing.TB, s string) time.Time {
 	t.Helper()
-	v, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(time.Parse(time.RFC3339, s))
 	return v
 }
 
@@ -352,9 +349,7 @@ func TestExemptOwnerOpensNoOther(t *testing.T) {
 				}
 				got = append(got, f.Rule+" "+word)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -371,9 +366,7 @@ func TestExcludesOfTwoRules(t *testing.T) {
 	for _, f := range must(p.EvaluateService(a, &object.Service{Type: "NodePort"}, nil, nil)) {
 		got[f.Rule] = f.Exempt != nil
 	}
-	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, map[string]bool{"a": false, "b": true, "c": false}, got)
 }
 
 // The evaluation stops after a thousand introduced findings. A thousand pre-existing findings are kept, and the others
@@ -477,9 +470,7 @@ exceptions:
 		`policy.yaml:4 exclude a 2027-02-01 "" 2027-02-02T00:00:00Z`,
 		`policy.yaml:4 entry a 2027-03-01 "trial" 2027-03-02T00:00:00Z`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 }
 
 // If the exemption of an image has ended, an update that does not change the image neither rewrites it nor is denied.

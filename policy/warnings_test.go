@@ -3,8 +3,6 @@ package policy
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // Entries that load, but match nothing or do not let any value pass, get a warning.
@@ -230,10 +228,7 @@ func TestWarningsOfEntries(t *testing.T) {
 		"allowed beside from":   {hub + pods("enforce", "from: mirrors, allowed: [docker.io/library]"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Load(policyFile("p", test.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(Load(policyFile("p", test.text)))
 			var got []string
 			for _, w := range p.Warnings() {
 				_, sentence, _ := strings.Cut(w, "]: ")
@@ -243,9 +238,7 @@ func TestWarningsOfEntries(t *testing.T) {
 			if test.want != "" {
 				want = []string{test.want}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, want, got)
 		})
 	}
 }

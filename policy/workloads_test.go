@@ -74,9 +74,7 @@ func TestEvaluateWorkload(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := len(test.w.Templates)
 			got := said(must(p.EvaluateWorkload(createWorkload, test.w, nil, nil)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 			if len(test.w.Templates) != before || before > 0 && strings.HasPrefix(test.w.Templates[0].Images[0].Ref, "m.example/hub/library") {
 				t.Error("the template was changed")
 			}
@@ -111,9 +109,7 @@ func TestRewriteTemplates(t *testing.T) {
 		"spec.jobs[1].template.spec.containers[0].image: pulled from m.example/hub/library/nginx:1 by mirrors entry hub",
 		"spec.jobs[1].template.spec.containers[1].image: already at mirror hub",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 }
 
 // An update gets warnings about the findings that it introduces, in any of its templates.
@@ -179,9 +175,7 @@ func TestExplainWorkload(t *testing.T) {
 		{Rule: "no-evil", Mode: Warn, Applies: true, Why: "applies"}, {Rule: "mirrors", Mode: Enforce, Applies: true, Why: "applies", Findings: 1}, {Rule: "tags", Mode: Warn, Applies: true, Why: "applies", Findings: 2},
 		{Rule: "watched", Mode: Audit, Applies: true, Why: "applies"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	for _, trace := range p.ExplainWorkload(createWorkload, workload()) {
 		if trace.Applies || trace.Why != "not evaluated: it has no template with an image that can be evaluated" {
 			t.Errorf("%+v", trace)
@@ -274,7 +268,5 @@ pods:
 	got := said(must(p.In("gold", "pods").EvaluateWorkload(createWorkload, workload(template("nice/x:1", "evil/x:1")), nil, nil)))
 	want := []string{`warn strict/images.allowed: spec.template.spec.containers[1].image: "evil/x:1" is not allowed; ` +
 		`allowed are m.example; its Pods will be denied`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	equal(t, want, got, "findings")
 }

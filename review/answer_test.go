@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/net"
 )
@@ -53,9 +52,7 @@ func TestEncode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.answer.JSON()
-			if diff := cmp.Diff(test.want, string(got)); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, string(got))
 			checkProtocol(t, got, test.answer)
 		})
 	}
@@ -114,12 +111,8 @@ func TestWarnings(t *testing.T) {
 			if err := json.Unmarshal(data, &review); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, review.Response.Warnings); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(before, test.warnings); diff != "" {
-				t.Errorf("the answer itself was changed: %s", diff)
-			}
+			equal(t, test.want, review.Response.Warnings)
+			equal(t, before, test.warnings, "the answer itself was changed")
 			runes := 0
 			for _, w := range review.Response.Warnings {
 				runes += utf8.RuneCountInString(w)
@@ -154,8 +147,6 @@ func FuzzEncode(f *testing.F) {
 			{"replace", valid(key), valid(value)},
 			{"add", valid(key), map[string]any{valid(message): valid(warning)}},
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, want, got)
 	})
 }

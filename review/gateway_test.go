@@ -67,9 +67,7 @@ func TestParseGateway(t *testing.T) {
 		PortCAs:                   [][]object.CertificateRef{{{Namespace: "q", Name: "p"}}, nil, nil},
 		BackendCertificate:        &object.CertificateRef{Name: "b"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	const nulls = `{"spec":{"gatewayClassName":null,"listeners":null,"addresses":null,"infrastructure":null,
 		"allowedListeners":null,"tls":{"frontend":null,"backend":{"clientCertificateRef":null}}}}`
 	got, err = Gateways().Parse([]byte(nulls))

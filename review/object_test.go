@@ -63,14 +63,9 @@ func TestParsePod(t *testing.T) {
 		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, object.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Pods().Parse([]byte(test.obj))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(Pods().Parse([]byte(test.obj)))
 			// EquateEmpty is not used, because the presence of annotations affects the patch.
-			if diff := cmp.Diff(&test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, &test.want, got)
 		})
 	}
 }
@@ -93,9 +88,7 @@ func TestParseIngress(t *testing.T) {
 		},
 		TLS: []object.IngressTLS{{Hosts: []string{"a.example", ""}, SecretName: "s"}, {}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	const nulls = `{"spec":{"ingressClassName":null,"defaultBackend":null,"rules":null,"tls":null}}`
 	got, err = Ingresses().Parse([]byte(nulls))
 	if diff := cmp.Diff(&object.Ingress{}, got); err != nil || diff != "" {
@@ -124,9 +117,7 @@ func TestParseService(t *testing.T) {
 		AllocateLoadBalancerNodePorts: new(false),
 		HealthCheckNodePort:           31000,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	const nulls = `{"spec":{"loadBalancerClass":null,"allocateLoadBalancerNodePorts":null,"ports":[null,{"port":null}]}}`
 	got, err = Services().Parse([]byte(nulls))
 	want = &object.Service{Ports: make([]object.ServicePort, 2)}

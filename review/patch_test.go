@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/evergate/evergate/policy"
@@ -66,14 +65,9 @@ func TestPatchPod(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod, err := Pods().Parse([]byte(test.pod))
-			if err != nil {
-				t.Fatal(err)
-			}
+			pod := must(Pods().Parse([]byte(test.pod)))
 			got := operations(t, must(PatchPod(pod, rewriting(pod, "{}"), test.recordable)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, test.want, got)
 		})
 	}
 }
@@ -118,15 +112,10 @@ func TestPatchKeepsUnknownFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := []byte(fmt.Sprintf(pod, test.before, "nginx", "quay.io/c:1", "acme/model"))
 			after := fmt.Sprintf(pod, test.after, "m/nginx", "m/quay.io/c:1", "m/acme/model")
-			parsed, err := Pods().Parse(before)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := must(Pods().Parse(before))
 			rw := rewriting(parsed, `{"containers/a":"nginx"}`)
 			got := apply(t, before, Answer{Allowed: true, Patch: must(PatchPod(parsed, rw, true))})
-			if diff := cmp.Diff(decodeExactly(t, []byte(after)), decodeExactly(t, got)); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, decodeExactly(t, []byte(after)), decodeExactly(t, got))
 		})
 	}
 }
@@ -138,14 +127,8 @@ func apply(t *testing.T, object []byte, answer Answer) []byte {
 	if err := json.Unmarshal(answer.JSON(), &review); err != nil {
 		t.Fatal(err)
 	}
-	patch, err := jsonpatch.DecodePatch(review.Response.Patch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	patched, err := patch.Apply(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch := must(jsonpatch.DecodePatch(review.Response.Patch))
+	patched := must(patch.Apply(object))
 	return patched
 }
 
@@ -223,17 +206,12 @@ func TestPatchPullSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := []byte(`{"metadata":{},"spec":{` + test.before + image + `}}`)
-			pod, err := Pods().Parse(before)
-			if err != nil {
-				t.Fatal(err)
-			}
+			pod := must(Pods().Parse(before))
 			rw := rewriting(pod, "")
 			rw.PullSecrets.Added = []string{"x", "y"}
 			got := apply(t, before, Answer{Allowed: true, Patch: must(PatchPod(pod, rw, true))})
 			after := `{"metadata":{},"spec":{` + test.after + strings.ReplaceAll(image, `"a"}]`, `"m/a"}]`) + `}}`
-			if diff := cmp.Diff(decodeExactly(t, []byte(after)), decodeExactly(t, got)); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, decodeExactly(t, []byte(after)), decodeExactly(t, got))
 		})
 	}
 }
@@ -260,13 +238,8 @@ func FuzzPatchPullSecrets(f *testing.F) {
 		rw := rewriting(pod, "")
 		rw.PullSecrets.Added = []string{"x", "y"}
 		got := apply(t, before, Answer{Allowed: true, Patch: must(PatchPod(pod, rw, true))})
-		patched, err := Pods().Parse(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		patched := must(Pods().Parse(got))
 		want := append(pod.ImagePullSecrets, "x", "y")
-		if diff := cmp.Diff(want, patched.ImagePullSecrets); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, want, patched.ImagePullSecrets)
 	})
 }

@@ -32,10 +32,7 @@ func allKinds() []Kind {
 }
 
 func TestDecodePod(t *testing.T) {
-	req, err := Pods().Decode(reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(Pods().Decode(reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0))))
 	want := &Request[object.Pod]{
 		UID: reviewtest.UID,
 		Attributes: object.Attributes{
@@ -65,20 +62,15 @@ func TestDecodePod(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(want, req); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, req)
 }
 
 func TestDecodeAttributes(t *testing.T) {
-	req, err := Pods().Decode([]byte(`{"request": {"oldObject": null, "object": {}, "dryRun": true,
+	req := must(Pods().Decode([]byte(`{"request": {"oldObject": null, "object": {}, "dryRun": true,
 		"userInfo": {"groups": ["devs", null], "username": "alice", "extra": {"username": ["bob"]}},
 		"operation": "CREATE", "namespace": "shop", "name": "web", "subResource": "ephemeralcontainers",
 		"resource": {"resource": "pods", "version": "v1"}, "uid": "u-1", "UID": "another", "Name": "another"},
-		"response": {"uid": "another"}, "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"} ` + "\r\n\t"))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"response": {"uid": "another"}, "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"} ` + "\r\n\t")))
 	want := &Request[object.Pod]{
 		UID: "u-1",
 		Attributes: object.Attributes{
@@ -88,16 +80,11 @@ func TestDecodeAttributes(t *testing.T) {
 		DryRun: true,
 		Object: &object.Pod{},
 	}
-	if diff := cmp.Diff(want, req); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, req)
 }
 
 func TestDecodeDelete(t *testing.T) {
-	req, err := Services().Decode(reviewtest.Delete(reviewtest.Service()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(Services().Decode(reviewtest.Delete(reviewtest.Service())))
 	if req.Operation != "DELETE" || req.Object != nil || req.Old == nil {
 		t.Errorf("operation %s, object %v, old %v", req.Operation, req.Object, req.Old)
 	}
@@ -167,9 +154,7 @@ func TestDecodeErrors(t *testing.T) {
 			if req != nil || !errors.As(err, &protocol) {
 				t.Fatalf("got %v, %T %v; want an *Error", req, err, err)
 			}
-			if diff := cmp.Diff(&Error{400, test.want}, protocol); diff != "" {
-				t.Error(diff)
-			}
+			equal(t, &Error{400, test.want}, protocol)
 		})
 	}
 }
@@ -383,10 +368,7 @@ func TestDecodeEscaped(t *testing.T) {
 
 func TestReadHead(t *testing.T) {
 	body := string(reviewtest.Create(reviewtest.Pod(1, 0)))
-	req, err := Pods().Decode([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(Pods().Decode([]byte(body)))
 	want := Head{UID: req.UID, Attributes: req.Attributes}
 	want.Resource, want.Group, want.Groups = "", "", nil // these are not read
 	for _, prefix := range []string{body, body[:strings.Index(body, `"object":`)]} {
@@ -449,4 +431,12 @@ func ExampleObjects_Decode() {
 	// Output:
 	// spec.containers[0].image is nginx:1.29
 	// [{"op":"replace","path":"/spec/containers/0/image","value":"mirror.corp.example/docker.io/library/nginx:1.29"}]
+}
+
+// equal reports the difference between two values. about precedes it, for example the name of a case.
+func equal[T any](t testing.TB, want, got T, about ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprint(about...), diff)
+	}
 }

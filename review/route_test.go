@@ -64,9 +64,7 @@ func TestParseRoute(t *testing.T) {
 			{},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, want, got)
 	for _, nulls := range []string{`{"spec":null}`, `{"spec":{"hostnames":null,"parentRefs":[],"rules":null}}`} {
 		got, err := Routes().Parse([]byte(nulls))
 		if diff := cmp.Diff(&object.Route{}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {

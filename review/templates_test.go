@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/evergate/evergate/internal/jsonscan"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/object"
@@ -85,13 +83,8 @@ func TestReadTemplates(t *testing.T) {
 		"a key to hide": {"a.*", `{"a":{"\u001b[2J":` + pod + `}}`, "a[ [2J].containers[0].image=a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := readTemplatesOf(test.object, strings.Fields(test.paths)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
-				t.Error(diff)
-			}
+			got := must(readTemplatesOf(test.object, strings.Fields(test.paths)...))
+			equal(t, test.want, strings.Join(got, " "))
 		})
 	}
 }
@@ -182,9 +175,7 @@ func FuzzTemplates(f *testing.F) {
 		}
 		slices.Sort(got)
 		slices.Sort(want.found)
-		if diff := cmp.Diff(want.found, got); diff != "" {
-			t.Errorf("%s: %s", object, diff)
-		}
+		equal(t, want.found, got, object)
 	})
 }
 

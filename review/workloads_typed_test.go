@@ -76,15 +76,12 @@ func workloadObject(t testing.TB) string {
 	template := fields{
 		"metadata": fields{"labels": fields{"app": "shop"}, "annotations": fields{"a": "b"}}, "spec": pod.Spec,
 	}
-	text, err := stdjson.Marshal(fields{
+	text := must(stdjson.Marshal(fields{
 		"metadata": fields{"name": "shop", "labels": fields{"a": "b"}, "ownerReferences": []any{fields{
 			"apiVersion": "batch/v1", "kind": "CronJob", "name": "shop", "uid": "u", "controller": true}}},
 		"spec":     fields{"template": template, "jobTemplate": fields{"spec": fields{"template": template}}},
 		"template": template,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return string(text)
 }
 

@@ -48,16 +48,10 @@ evergate_audit_unreadable_objects 1
 
 func TestAuditIsWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "evergate.prom")
-	if err := os.WriteFile(file, []byte("of yesterday"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := someAudit().WriteFile(file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("of yesterday"), 0o600))
+	must(t, someAudit().WriteFile(file))
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(someAuditText, string(text)); diff != "" {
 		t.Error(diff)
 	}
@@ -73,9 +67,7 @@ func TestAuditIsWritten(t *testing.T) {
 
 func TestAuditNames(t *testing.T) {
 	problems, err := promlint.New(strings.NewReader(someAuditText)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -108,9 +100,7 @@ func TestAuditIsPushed(t *testing.T) {
 	host := strings.TrimPrefix(g.URL, "http://")
 	for _, address := range []string{g.URL, host, "http://me:secret@" + host + "/behind/"} {
 		g.body = ""
-		if err := someAudit().Push(t.Context(), address); err != nil {
-			t.Fatal(err)
-		}
+		must(t, someAudit().Push(t.Context(), address))
 		if diff := cmp.Diff(someAuditText, g.body); diff != "" {
 			t.Errorf("%s: %s", address, diff)
 		}

@@ -71,9 +71,7 @@ func resourceOf(t *testing.T, variables ...string) map[string]string {
 	}))
 	defer s.Close()
 	tr, _, err := fromEnvironment(t, append(variables, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	traced{Tracing: tr}.review()
 	if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 {
 		t.Fatalf("%d spans arrived; Stop returns %v", spansIn(&got), err)
@@ -129,9 +127,7 @@ func TestResource(t *testing.T) {
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -141,9 +137,7 @@ func TestCollectors(t *testing.T) {
 	t.Run("grpc", func(t *testing.T) {
 		c := &grpcCollector{}
 		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.start(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		traced{Tracing: tr}.review()
 		if err := tr.Stop(t.Context()); err != nil || c.spans.Load() != 2 {
 			t.Errorf("%d spans arrived; Stop returns %v", c.spans.Load(), err)
@@ -163,9 +157,7 @@ func TestCollectors(t *testing.T) {
 		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL,
 			"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20x",
 			"OTEL_RESOURCE_ATTRIBUTES=k8s.pod.name=evergate-0,service.version=mine")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		traced{Tracing: tr}.review()
 		if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 || header.Get("Authorization") != "Bearer x" {
 			t.Errorf("%d spans arrived with %v; Stop returns %v", spansIn(&got), header, err)
@@ -242,9 +234,7 @@ func TestBadCollectors(t *testing.T) {
 				log, lines := logtest.New()
 				log = slog.New(loss{log.Handler(), logged})
 				tr, err := telemetry.NewMetrics(registry).TracingFromEnvironment(t.Context(), "", log)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				tracing := traced{Tracing: tr, registry: registry}
 				for range 10 {
 					tracing.review()

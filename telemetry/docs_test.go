@@ -38,9 +38,7 @@ type instrument struct {
 func instruments(t *testing.T, g prometheus.Gatherer) []instrument {
 	t.Helper()
 	families, err := g.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []instrument
 	for _, f := range families {
 		i := instrument{name: f.GetName(), kind: strings.ToLower(f.GetType().String()), help: f.GetHelp()}
@@ -71,9 +69,7 @@ const (
 // docs/metrics.md lists the alerts in the manifests, with their expressions and thresholds unchanged.
 func TestDocumentedAlerts(t *testing.T) {
 	text, err := os.ReadFile(servePage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, rest, _ := strings.Cut(string(text), alertsFrom)
 	got, after, ok := strings.Cut(rest, alertsTo)
 	if !ok {
@@ -81,9 +77,7 @@ func TestDocumentedAlerts(t *testing.T) {
 	}
 	want := documentedAlerts(t)
 	if *update {
-		if err := os.WriteFile(servePage, []byte(before+alertsFrom+want+alertsTo+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(servePage, []byte(before+alertsFrom+want+alertsTo+after), 0o644))
 	} else if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("go test ./telemetry -update writes the alerts of %s again (-want +got):\n%s", servePage, diff)
 	}
@@ -93,9 +87,7 @@ func TestDocumentedAlerts(t *testing.T) {
 func documentedAlerts(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(alertsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var file struct {
 		Spec struct {
 			Groups []struct {
@@ -106,9 +98,7 @@ func documentedAlerts(t *testing.T) string {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(data, &file))
 	var alerts []string
 	for _, group := range file.Spec.Groups {
 		for _, rule := range group.Rules {
@@ -131,9 +121,7 @@ func documentedAlerts(t *testing.T) string {
 func checkPage(t *testing.T, page string, all []instrument) {
 	t.Helper()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, rest, _ := strings.Cut(string(text), tableFrom)
 	table, after, ok := strings.Cut(rest, tableTo)
 	if !ok {
@@ -141,9 +129,7 @@ func checkPage(t *testing.T, page string, all []instrument) {
 	}
 	want := metricsTable(all)
 	if *update {
-		if err := os.WriteFile(page, []byte(before+tableFrom+want+tableTo+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(page, []byte(before+tableFrom+want+tableTo+after), 0o644))
 	} else if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("go test ./telemetry -update writes the table of %s again (-want +got):\n%s", page, diff)
 	}

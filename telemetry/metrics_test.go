@@ -67,9 +67,7 @@ func scrape(t *testing.T, g prometheus.Gatherer) string {
 	w := httptest.NewRecorder()
 	telemetry.Scrape(g, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	text, err := io.ReadAll(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -154,9 +152,7 @@ func TestOperationsAreBounded(t *testing.T) {
 // The names follow Prometheus' conventions, which promtool check metrics also checks.
 func TestNames(t *testing.T) {
 	problems, err := promlint.New(strings.NewReader(scrape(t, used()))).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}

@@ -113,9 +113,7 @@ func (t traced) became(tb testing.TB) map[string]float64 {
 	tb.Helper()
 	got := map[string]float64{}
 	families, err := t.registry.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			switch f.GetName() {
@@ -273,9 +271,7 @@ func TestPhases(t *testing.T) {
 		tr.review()
 		tr.PhaseChanged("ready", "draining", 90*time.Minute, 7)
 		tr.PhaseChanged("draining", "stopping", 12*time.Second, 0)
-		if err := tr.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tr.Stop(t.Context()))
 		if diff := cmp.Diff([]string{"phase draining", "phase stopping"}, c.names()); diff != "" {
 			t.Fatalf("exported (-want +got):\n%s", diff)
 		}
@@ -312,9 +308,7 @@ func TestServerAttributes(t *testing.T) {
 			r := request()
 			r.Host, r.TLS = host, &tls.ConnectionState{}
 			end(tr.begin(r), &admission.Decision{})
-			if err := tr.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tr.Stop(t.Context()))
 			got := []string{"", ""}
 			for _, a := range c.taken[1].Attributes() {
 				switch a.Key {
@@ -341,9 +335,7 @@ func TestAttributesAreCut(t *testing.T) {
 		d.Name, d.Namespace, d.Operation, d.Subresource = long, long, object.Operation(long), long
 		d.Rewriting.Images = []policy.ImageOutcome{{Outcome: policy.Rewritten, Image: object.Image{Ref: long}, To: long}}
 		end(tr.begin(request()), d)
-		if err := tr.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tr.Stop(t.Context()))
 		for _, a := range c.taken[1].Attributes() {
 			if n := len(a.Value.String()); n > 1100 {
 				t.Errorf("%s has %d bytes", a.Key, n)
@@ -454,5 +446,13 @@ func TestSamplers(t *testing.T) {
 		if err := tr.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -43,9 +43,7 @@ func (c *cluster) compareWebhooks(b *testing.B, variants map[string][]admissionv
 			for range b.N / rounds {
 				for kind, do := range writes {
 					begin := time.Now()
-					if err := do(b.Context(), c.admin); err != nil {
-						b.Fatal(err)
-					}
+					must(b, do(b.Context(), c.admin))
 					took[kind+"-"+name] = append(took[kind+"-"+name], time.Since(begin))
 				}
 			}
@@ -62,9 +60,7 @@ func (c *cluster) validating(b *testing.B) *admissionv1.ValidatingWebhookConfigu
 	b.Helper()
 	config, err := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(b.Context(), "evergate",
 		metav1.GetOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return config
 }
 
@@ -97,8 +93,6 @@ func (c *cluster) putInForce(b *testing.B, webhooks []admissionv1.ValidatingWebh
 	}
 	denied := func(ctx context.Context) bool { return createConfigMap("team", "marker", dryRun)(ctx, c.admin) != nil }
 	await(b, "the marker is active", denied)
-	if err := api.Delete(b.Context(), "marker", metav1.DeleteOptions{}); err != nil {
-		b.Fatal(err)
-	}
+	must(b, api.Delete(b.Context(), "marker", metav1.DeleteOptions{}))
 	await(b, "the marker is gone", func(ctx context.Context) bool { return !denied(ctx) })
 }

@@ -43,9 +43,7 @@ func TestAlertsAreTested(t *testing.T) {
 			} `json:"alert_rule_test"`
 		}
 	}
-	if err := yaml.Unmarshal(readFile(t, prometheus+"/alerts.test.yaml"), &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(readFile(t, prometheus+"/alerts.test.yaml"), &file))
 	fires, silent, ofCluster := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, test := range file.Tests {
 		for _, c := range test.AlertRuleTest {
@@ -209,9 +207,7 @@ func dashboardExpressions(t *testing.T) map[string]string {
 			Targets []struct{ RefID, Expr string }
 		}
 	}
-	if err := json.Unmarshal(readFile(t, prometheus+"/dashboard.json"), &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(readFile(t, prometheus+"/dashboard.json"), &dashboard))
 	expressions := map[string]string{}
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
@@ -227,9 +223,7 @@ func dashboardExpressions(t *testing.T) map[string]string {
 func alerts(t *testing.T) *monitoringv1.PrometheusRule {
 	t.Helper()
 	var rule monitoringv1.PrometheusRule
-	if err := yaml.UnmarshalStrict(readFile(t, prometheus+"/alerts.yaml"), &rule); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(readFile(t, prometheus+"/alerts.yaml"), &rule))
 	return &rule
 }
 
@@ -274,24 +268,18 @@ func promtool(t *testing.T, dir string, args ...string) {
 func marshal(t *testing.T, v any) []byte {
 	t.Helper()
 	data, err := yaml.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 
 func writeFile(t *testing.T, name string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, data, 0o600))
 }

@@ -65,9 +65,7 @@ func needsNative(t *testing.T, overlay string) {
 func (c *cluster) keepsBundle(t *testing.T, apply []string) {
 	t.Helper()
 	ca, err := pki.NewCA("injected")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bundle := base64.StdEncoding.EncodeToString(ca.PEM)
 	patch := `[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "` + bundle + `"}]`
 	for _, kind := range []string{"mutatingwebhookconfiguration", "validatingwebhookconfiguration"} {
@@ -94,9 +92,7 @@ func (c *cluster) admitPods(t *testing.T, manifests []byte) {
 	decoder := strict(t)
 	for _, doc := range documents(t, manifests) {
 		object, _, err := decoder.Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var template *corev1.PodTemplateSpec
 		switch o := object.(type) {
 		case *appsv1.Deployment:

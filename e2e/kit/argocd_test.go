@@ -83,21 +83,15 @@ func (a *argoCD) start(t *testing.T, program string) {
 	t.Helper()
 	dir := t.TempDir()
 	addresses, err := controlplane.FreePorts(t.Context(), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var ports []string
 	for _, address := range addresses {
 		_, port, err := net.SplitHostPort(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ports = append(ports, port)
 	}
 	kustomize := "#!/bin/sh\nshift\nexec " + a.bin.Kubectl() + ` kustomize "$@"` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "kustomize"), []byte(kustomize), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "kustomize"), []byte(kustomize), 0o755))
 	env := []string{
 		"KUBECONFIG=" + a.kubeconfig, "ARGOCD_FAKE_IN_CLUSTER=true", "ARGOCD_GPG_ENABLED=false",
 		"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(dir, "ask-pass.sock"),
@@ -167,9 +161,7 @@ func (a *argoCD) await(t *testing.T, what string, condition func(application) bo
 	await(t, what, func(context.Context) bool {
 		out := a.kubectl(t, "", "-n", "argocd", "get", "application", "evergate", "-o", "json")
 		app = application{}
-		if err := json.Unmarshal([]byte(out), &app); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(out), &app))
 		return condition(app)
 	})
 }

@@ -46,9 +46,7 @@ func namespacesOf(t *testing.T, manifests []byte) (webhooks, bindings map[string
 	decoder := strict(t)
 	for _, doc := range documents(t, manifests) {
 		object, _, err := decoder.Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if o, ok := object.(metav1.Object); ok && o.GetLabels()["app.kubernetes.io/component"] == component &&
 			o.GetNamespace() != "" {
 			t.Errorf("%s is in a namespace", o.GetName())
@@ -132,9 +130,7 @@ func conditionsOf(t *testing.T, manifests []byte) map[string][]admissionv1.Match
 	all := map[string][]admissionv1.MatchCondition{}
 	for _, doc := range documents(t, manifests) {
 		object, _, err := strict(t).Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		switch o := object.(type) {
 		case *admissionv1.MutatingWebhookConfiguration:
 			for _, w := range o.Webhooks {
@@ -153,9 +149,7 @@ func conditionsOf(t *testing.T, manifests []byte) map[string][]admissionv1.Match
 func withConditions(t testing.TB, k *Kit, binary, base string) (overlay string) {
 	t.Helper()
 	conditions := exported(t, binary, filepath.Join(root, exampleBackstop, "policy.yaml"), "--webhook-conditions")
-	if err := k.files.WriteFile("/test/overlay/conditions.yaml", []byte(conditions)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.files.WriteFile("/test/overlay/conditions.yaml", []byte(conditions)))
 	return k.add(t, "resources: [../../"+base+"]\npatches: [{path: conditions.yaml}]\n"+
 		"transformers: [../../kustomize/wiring]\n")
 }
@@ -169,9 +163,7 @@ func TestConditions(t *testing.T) {
 		want[name] = append(want[name], admissionv1.MatchCondition{Name: "not-validated-natively", Expression: "false"})
 	}
 	got := conditionsOf(t, k.render(t, withConditions(t, k, build(t), exampleBackstop)))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	equal(t, want, got)
 }
 
 // TestUncalled checks that, with the conditions, objects are rewritten and evaluated without calling a webhook. The
@@ -256,9 +248,7 @@ func validatedByGatewayAPI(t *testing.T, host, protocol string) map[string]*unst
 			"port: 443, protocol: " + protocol + "}]}}",
 	} {
 		o := new(unstructured.Unstructured)
-		if err := yaml.Unmarshal([]byte(manifest), &o.Object); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(manifest), &o.Object))
 		o.SetAPIVersion("gateway.networking.k8s.io/v1")
 		all[hook] = o
 	}
@@ -274,9 +264,7 @@ func TestPluginBackstop(t *testing.T) {
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name+".yaml")
 		text = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + text
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		return file
 	}
 	const (
@@ -383,9 +371,7 @@ func checkOtherNames(t *testing.T, api kubernetes.Interface) {
 			"metadata": map[string]any{"name": name},
 			"spec":     map[string]any{"policyName": "x", "validationActions": []string{"Deny"}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return data
 	}
 	for what, do := range map[string]func() error{
@@ -432,16 +418,12 @@ func (p *plugin) says(t *testing.T, user *plugin, args []string, want ...string)
 func (p *plugin) checkBackstop(t *testing.T, binary string, want ...string) {
 	t.Helper()
 	cm, err := p.admin.CoreV1().ConfigMaps(evergateNamespace).Get(t.Context(), "evergate-policy", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	specs := map[string]admissionv1.ValidatingAdmissionPolicySpec{}
 	manifests := exported(t, binary, policyFile(t, cm.Data["policy.yaml"]), "--best-effort")
 	for _, doc := range documents(t, []byte(manifests)) {
 		object, _, err := strict(t).Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if vap, ok := object.(*admissionv1.ValidatingAdmissionPolicy); ok {
 			specs[vap.Name] = vap.Spec
 		}
@@ -449,9 +431,7 @@ func (p *plugin) checkBackstop(t *testing.T, binary string, want ...string) {
 	of := metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=" + component}
 	api := p.admin.AdmissionregistrationV1()
 	policies, err := api.ValidatingAdmissionPolicies().List(t.Context(), of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, vap := range policies.Items {
 		got = append(got, vap.Name)
@@ -464,16 +444,12 @@ func (p *plugin) checkBackstop(t *testing.T, binary string, want ...string) {
 		}
 	}
 	mutating, err := api.MutatingAdmissionPolicies().List(t.Context(), of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, m := range mutating.Items {
 		got = append(got, m.Name)
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("policies (-want +got):\n%s", diff)
-	}
+	equal(t, want, got, "policies")
 	p.checkBindings(t, of, want)
 }
 
@@ -483,13 +459,9 @@ func (p *plugin) checkBindings(t *testing.T, of metav1.ListOptions, want []strin
 	t.Helper()
 	api := p.admin.AdmissionregistrationV1()
 	bindings, err := api.ValidatingAdmissionPolicyBindings().List(t.Context(), of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mutating, err := api.MutatingAdmissionPolicyBindings().List(t.Context(), of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	check := func(name string, namespaces *metav1.LabelSelector) {
 		got = append(got, name)
@@ -511,7 +483,5 @@ func (p *plugin) checkBindings(t *testing.T, of metav1.ListOptions, want []strin
 		check(b.Name, b.Spec.MatchResources.NamespaceSelector)
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("bindings (-want +got):\n%s", diff)
-	}
+	equal(t, want, got, "bindings")
 }

@@ -74,9 +74,7 @@ func (c *cluster) validatingWebhooks(t *testing.T) []admissionv1.ValidatingWebho
 	t.Helper()
 	config, err := c.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
 		metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return config.Webhooks
 }
 

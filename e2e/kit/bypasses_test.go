@@ -121,9 +121,7 @@ func (c *cluster) testExisting(t *testing.T, binary string, all []bypass) {
 			Findings []struct{ ID, Path, Message string }
 		}
 	}
-	if err := json.Unmarshal(out, &report); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out, &report))
 	var got []string
 	for _, r := range report.Results {
 		for _, f := range r.Findings {
@@ -206,19 +204,13 @@ func (c *cluster) resource(t *testing.T, object *unstructured.Unstructured) dyna
 	t.Helper()
 	kind := object.GroupVersionKind()
 	groups, err := restmapper.GetAPIGroupResources(c.admin.Discovery())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mapping, err := restmapper.NewDiscoveryRESTMapper(groups).RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
 		t.Fatalf("%s is not in a namespace", kind)
 	}
 	client, err := dynamic.NewForConfig(c.Admin().Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return client.Resource(mapping.Resource).Namespace(object.GetNamespace())
 }

@@ -28,9 +28,7 @@ func TestClientAuth(t *testing.T) {
 	t.Parallel()
 	const overlay = "examples/overlays/bare-metal"
 	ca, err := pki.NewCA("evergate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	flags, name := demanded(t, read(t).render(t, overlay))
 	c := start(t,
 		"--admission-control-config-file="+documentedFiles(t, clientPair(t, ca, name)),
@@ -53,9 +51,7 @@ func TestClientAuth(t *testing.T) {
 	}
 
 	strangers, err := pki.NewCA("evergate") // the same name, another key
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, test := range []struct {
 		name string
 		pair *pki.Pair // nil: no certificate
@@ -82,9 +78,7 @@ func demanded(t *testing.T, manifests []byte) (flags []string, name string) {
 	decoder := strict(t)
 	for _, doc := range documents(t, manifests) {
 		object, _, err := decoder.Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		switch o := object.(type) {
 		case *appsv1.Deployment:
 			for _, arg := range o.Spec.Template.Spec.Containers[0].Args {
@@ -107,9 +101,7 @@ func demanded(t *testing.T, manifests []byte) (flags []string, name string) {
 func clientPair(t *testing.T, ca *pki.CA, name string) *pki.Pair {
 	t.Helper()
 	pair, err := ca.Client(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &pair
 }
 
@@ -121,9 +113,7 @@ func documentedFiles(t *testing.T, pair *pki.Pair) string {
 	t.Helper()
 	dir := t.TempDir()
 	page, err := os.ReadFile(filepath.Join(root, "docs/serve.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files := map[string]string{"evergate-client.crt": string(pair.Cert), "evergate-client.key": string(pair.Key)}
 	for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
 		switch text := regexp.MustCompile("/etc/kubernetes/(pki/)?").ReplaceAllString(block[1], dir+"/"); {
@@ -137,9 +127,7 @@ func documentedFiles(t *testing.T, pair *pki.Pair) string {
 		t.Fatalf("docs/serve.md shows other files: %d", len(files))
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return filepath.Join(dir, "admission.yaml")
 }
@@ -148,9 +136,7 @@ func documentedFiles(t *testing.T, pair *pki.Pair) string {
 func (c *cluster) serveService(t *testing.T, ca *pki.CA, flags []string) *process.Process {
 	t.Helper()
 	service, err := c.admin.CoreV1().Services("evergate-system").Get(t.Context(), "evergate", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address := net.JoinHostPort(service.Spec.ClusterIP, "443")
 	if l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address); err != nil {
 		t.Skipf("this user may not listen where the Service is: %v", err)
@@ -177,22 +163,16 @@ func ask(t *testing.T, address string, ca *pki.CA, pair *pki.Pair, path string) 
 	}
 	if pair != nil {
 		certificate, err := tls.X509KeyPair(pair.Cert, pair.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		config.Certificates = []tls.Certificate{certificate}
 	}
 	transport := &http.Transport{TLSClientConfig: config}
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), method, "https://"+address+path, strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	return resp.StatusCode
 }

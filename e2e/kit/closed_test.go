@@ -20,9 +20,7 @@ func TestFailClosed(t *testing.T) {
 	if _, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := createLoadBalancer("team", "lb")(t.Context(), c.admin); err != nil {
-		t.Fatal(err)
-	}
+	must(t, createLoadBalancer("team", "lb")(t.Context(), c.admin))
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.kubectl(t, "", "delete", "service", "-n", "evergate-system", "evergate") // a call fails immediately
 	await(t, "the webhooks are active", func(ctx context.Context) bool {

@@ -80,9 +80,7 @@ func olderThan(t testing.TB, version string) bool {
 	t.Helper()
 	program := filepath.Join(string(binaries(t)), "kube-apiserver")
 	out, err := exec.CommandContext(t.Context(), program, "--version").Output() // Kubernetes v1.37.2
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.TrimPrefix(string(out), "Kubernetes v") < version
 }
 
@@ -142,9 +140,7 @@ func (c *cluster) installTypes(t testing.TB) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
 		"github.com/cert-manager/cert-manager").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	crds := filepath.Join(strings.TrimSpace(string(out)), "deploy/crds")
 	c.kubectl(t, "", "apply", "--server-side", "-f", crds, "-f", "testdata/monitoring-crds.yaml")
 	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout="+hangs.String(), "crd", "--all")
@@ -169,18 +165,14 @@ func (c *cluster) kubectl(t testing.TB, stdin string, args ...string) string {
 func (c *cluster) as(t testing.TB, name string, groups ...string) kubernetes.Interface {
 	t.Helper()
 	user, err := c.User(name, groups...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return client(t, user)
 }
 
 func client(t testing.TB, user *controlplane.User) kubernetes.Interface {
 	t.Helper()
 	set, err := kubernetes.NewForConfig(user.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return set
 }
 

@@ -19,9 +19,7 @@ func hostKinds(t *testing.T) (streams [][]byte) {
 	t.Helper()
 	for _, source := range crds.HostKinds() {
 		stream, err := source.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		streams = append(streams, stream)
 	}
 	return streams
@@ -48,9 +46,7 @@ func TestCRDs(t *testing.T) {
 					Names struct{ Kind string }
 				}
 			}
-			if err := yaml.Unmarshal(doc, &crd); err != nil {
-				t.Fatal(err)
-			}
+			must(t, yaml.Unmarshal(doc, &crd))
 			if crd.Spec.Names.Kind != "" {
 				got = append(got, crd.Spec.Names.Kind+"."+crd.Spec.Group)
 			}

@@ -48,9 +48,7 @@ func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, g
 	decoder := strict(t)
 	for _, doc := range documents(t, k.render(t, dir)) {
 		object, _, err := decoder.Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		switch o := object.(type) {
 		case *admissionv1.MutatingWebhookConfiguration:
 			for _, w := range o.Webhooks {
@@ -114,9 +112,7 @@ transformers: [../../kustomize/wiring]
 			_, before := exemptNames(t, k, k.add(t, overlay))
 			hooks, guard := exemptNames(t, k, k.add(t, overlay+add))
 			want := append(slices.Clone(before), "another-one")
-			if diff := cmp.Diff(want, guard); diff != "" {
-				t.Errorf("the guard selects different names (-want +got):\n%s", diff)
-			}
+			equal(t, want, guard, "the guard selects different names")
 			for hook, names := range hooks {
 				if diff := cmp.Diff(want, names); diff != "" {
 					t.Errorf("%s excludes different names (-want +got):\n%s", hook, diff)
@@ -233,9 +229,7 @@ func (c *cluster) testExempt(t *testing.T, jane kubernetes.Interface, name strin
 		checkExemptDenial(t, createLabelled(t.Context(), jane, name, nil), name)
 		err = createLabelled(t.Context(), c.as(t, "manager"), name, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range optin.Routes()[:3] { // the routes that write the whole object
 		ns := c.get(t, name)
 		ns.Annotations = map[string]string{"note": r.Name}
@@ -343,9 +337,7 @@ func applyNamespace(ctx context.Context, api kubernetes.Interface, name string) 
 func (c *cluster) deleteNamespace(t *testing.T, name string) {
 	t.Helper()
 	api := c.admin.CoreV1().Namespaces()
-	if err := api.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, api.Delete(t.Context(), name, metav1.DeleteOptions{}))
 	ns := c.get(t, name)
 	ns.Spec.Finalizers = nil
 	if _, err := api.Finalize(t.Context(), ns, metav1.UpdateOptions{}); err != nil {

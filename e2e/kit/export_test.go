@@ -45,9 +45,7 @@ func TestExported(t *testing.T) {
 	c := start(t)
 	binary, path := build(t), policyFile(t, policy)
 	manifests, err := exec.CommandContext(t.Context(), binary, "export", "--target", targets, "--policy", path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.kubectl(t, string(manifests), "apply", "--server-side", "-f", "-")
 	for _, name := range []string{"team-a", "other"} {
 		c.createNamespace(t, name, map[string]string{optIn: "enabled"})
@@ -135,9 +133,7 @@ func exportedImages() []string {
 func reviewed(t *testing.T, binary, policy string, p *corev1.Pod) string {
 	t.Helper()
 	manifest, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), binary, "review", "--policy", policy, "-o", "json", "-f", "-")
 	cmd.Stdin = strings.NewReader(string(manifest))
 	out, _ := cmd.Output() // exit code 1 means that it is denied

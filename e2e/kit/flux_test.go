@@ -81,9 +81,7 @@ func (f *flux) publish(t *testing.T) {
 	for _, step := range []func() error{
 		func() error { return files.AddFS(os.DirFS(f.repo)) }, files.Close, compressed.Close,
 	} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, step())
 	}
 	data := archive.Bytes()
 	f.archive.Store(&data)
@@ -139,9 +137,7 @@ func (f *flux) request(t *testing.T, during func(), condition func(evergate, web
 		during()
 		out := f.kubectl(t, "", append([]string{"-n", "flux-system", "get", "kustomizations", "-o", "json"}, names...)...)
 		list.Items = nil
-		if err := json.Unmarshal([]byte(out), &list); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(out), &list))
 		for _, k := range list.Items {
 			if k.Status.LastHandledReconcileAt != request {
 				return false

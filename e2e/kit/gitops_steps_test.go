@@ -64,12 +64,8 @@ func controllerProgram(t *testing.T, name string) string {
 func newRepository(t *testing.T) string {
 	t.Helper()
 	repo := t.TempDir()
-	if err := os.CopyFS(filepath.Join(repo, "kustomize"), os.DirFS(filepath.Join(root, "kustomize"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(repo, "evergate"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(repo, "kustomize"), os.DirFS(filepath.Join(root, "kustomize"))))
+	must(t, os.Mkdir(filepath.Join(repo, "evergate"), 0o755))
 	return repo
 }
 
@@ -98,9 +94,7 @@ func (g *gitOps) push(t *testing.T, additions string) []byte {
 	writeFile(t, filepath.Join(g.repo, "evergate/kustomization.yaml"), []byte(overlay))
 	g.publish(t)
 	k := read(t)
-	if err := k.Add("evergate", overlay); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Add("evergate", overlay))
 	return k.render(t, "evergate")
 }
 
@@ -154,9 +148,7 @@ func (g *gitOps) run(t *testing.T) {
 				t.Fatalf("changed by hand: %s", changed)
 			}
 			g.paused(t)
-			if diff := cmp.Diff(drifted, settings(t, g.live(t, all))); diff != "" {
-				t.Errorf("-before +after:\n%s", diff)
-			}
+			equal(t, drifted, settings(t, g.live(t, all)))
 			g.resume(t)
 			g.restored(t, all, before)
 		})
@@ -171,18 +163,14 @@ func (g *gitOps) run(t *testing.T) {
 		g.prune(t, false)
 		all = g.push(t, "")
 		g.apply(t)
-		if diff := cmp.Diff(versions(before), versions(g.live(t, with))); diff != "" {
-			t.Errorf("without pruning, -before +after:\n%s", diff)
-		}
+		equal(t, versions(before), versions(g.live(t, with)), "without pruning")
 		g.push(t, audit) // Flux forgets an object that it has not pruned
 		g.apply(t)
 		g.prune(t, true)
 		g.push(t, "")
 		g.apply(t)
 		after := g.live(t, with)
-		if diff := cmp.Diff(versions(g.live(t, all)), versions(after)); diff != "" {
-			t.Errorf("not pruned: -newest revision +cluster:\n%s", diff)
-		}
+		equal(t, versions(g.live(t, all)), versions(after), "not pruned")
 		if got := changes(versions(before), versions(after)); !cmp.Equal(got, []string{
 			"ClusterRole evergate-audit", "ClusterRoleBinding evergate-audit", "CronJob evergate-audit",
 			"ServiceAccount evergate-audit",
@@ -202,9 +190,7 @@ func (g *gitOps) run(t *testing.T) {
 		if got := changes(versions(before), versions(after)); !cmp.Equal(got, []string{"Deployment evergate"}) {
 			t.Errorf("changed: %s", got)
 		}
-		if diff := cmp.Diff(injected, g.bundles(t)); diff != "" {
-			t.Errorf("of caBundle, -before +after:\n%s", diff)
-		}
+		equal(t, injected, g.bundles(t), "caBundle")
 	})
 }
 
@@ -213,9 +199,7 @@ func (g *gitOps) unchanged(t *testing.T, manifests []byte, f func()) {
 	t.Helper()
 	before := versions(g.live(t, manifests))
 	f()
-	if diff := cmp.Diff(before, versions(g.live(t, manifests))); diff != "" {
-		t.Errorf("-before +after:\n%s", diff)
-	}
+	equal(t, before, versions(g.live(t, manifests)))
 }
 
 // restored waits until the controller has undone the drift. The controller must then be done: it changes nothing more.
@@ -248,9 +232,7 @@ func (c *cluster) live(t *testing.T, manifests []byte) map[string]*unstructured.
 	if out == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(out), &list); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(out), &list))
 	all := map[string]*unstructured.Unstructured{}
 	for _, item := range list.Items {
 		o := &unstructured.Unstructured{Object: item}
@@ -279,9 +261,7 @@ func settings(t *testing.T, live map[string]*unstructured.Unstructured) map[stri
 		}
 		delete(o.Object, "status")
 		data, err := yaml.Marshal(o.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[name] = string(data)
 	}
 	return all
@@ -326,9 +306,7 @@ func (c *cluster) rollOut(t *testing.T) {
 	t.Helper()
 	deployments := c.admin.AppsV1().Deployments("evergate-system")
 	d, err := deployments.Get(t.Context(), "evergate", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d.Status.ObservedGeneration == d.Generation {
 		return
 	}
@@ -349,18 +327,14 @@ func (c *cluster) rollOut(t *testing.T) {
 func background(t *testing.T, dir string, env []string, program string, args ...string) {
 	t.Helper()
 	out, err := os.CreateTemp(dir, "log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close() // the process has its own descriptor
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		cancel()
 		err := cmd.Wait()

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -63,9 +62,7 @@ func TestWaves(t *testing.T) {
 		}
 	}
 	slices.Sort(later)
-	if diff := cmp.Diff(webhookKinds(), later); diff != "" {
-		t.Errorf("of the later wave (-want +got):\n%s", diff)
-	}
+	equal(t, webhookKinds(), later, "of the later wave")
 }
 
 // TestFluxParts applies the patches of both Kustomizations to every overlay. Each object is in exactly one of the two
@@ -77,13 +74,9 @@ func TestFluxParts(t *testing.T) {
 			continue
 		}
 		list, _, err := unstructured.NestedSlice(o.Object, "spec", "patches")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data, err := json.Marshal(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		patches = append(patches, string(data))
 	}
 	if len(patches) != 2 {
@@ -103,15 +96,11 @@ func TestFluxParts(t *testing.T) {
 		want := slices.DeleteFunc(webhookKinds(), func(kind string) bool {
 			return !bytes.Contains(k.render(t, dir), []byte("\nkind: "+kind+"\n"))
 		})
-		if diff := cmp.Diff(want, kinds); diff != "" {
-			t.Errorf("of the second part (-want +got):\n%s", diff)
-		}
+		equal(t, want, kinds, "of the second part")
 		got, whole := slices.Concat(first, second), documents(t, k.render(t, dir))
 		slices.SortFunc(got, bytes.Compare)
 		slices.SortFunc(whole, bytes.Compare)
-		if diff := cmp.Diff(whole, got); diff != "" {
-			t.Errorf("both parts together (-want +got):\n%s", diff)
-		}
+		equal(t, whole, got, "both parts together")
 	})
 }
 
@@ -125,9 +114,7 @@ func objects(t *testing.T, stream []byte) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, doc := range documents(t, stream) {
 		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(doc, &o.Object); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal(doc, &o.Object))
 		if len(o.Object) > 0 { // skips a comment before the first document
 			all = append(all, o)
 		}

@@ -88,9 +88,7 @@ func TestHelm(t *testing.T) {
 	t.Run("the same values change nothing", func(t *testing.T) {
 		before := c.owned(t)
 		c.helm(t, "upgrade", "evergate", chart, "--reuse-values")
-		if diff := cmp.Diff(before, c.owned(t)); diff != "" {
-			t.Errorf("-before +after:\n%s", diff)
-		}
+		equal(t, before, c.owned(t))
 		if cmp.Equal(first, before) {
 			t.Error("the upgrades before did not change anything")
 		}
@@ -129,9 +127,7 @@ func TestHelmNamespace(t *testing.T) {
 	c := start(t)
 	_, err := c.admin.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform-admission"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.helm(t, "install", "evergate", chart, "--namespace", "platform-admission",
 		"--set", "namespace=platform-admission", "--set", "createNamespace=false")
 	if got := c.kubectl(t, "", "get", "validatingwebhookconfiguration", "evergate", "-o",
@@ -144,9 +140,7 @@ func TestHelmNamespace(t *testing.T) {
 func TestHelmPreflight(t *testing.T) {
 	program, binary := helm(t), build(t)
 	manifests, err := exec.CommandContext(t.Context(), program, "template", chart, "--set", "webhooks.pods=false").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), binary, "preflight", "-f", "-")
 	cmd.Stdin = bytes.NewReader(manifests)
 	out, err := cmd.CombinedOutput()
@@ -160,23 +154,17 @@ func TestHelmPreflight(t *testing.T) {
 func (c *cluster) inject(t *testing.T) map[string]string {
 	t.Helper()
 	ca, err := pki.NewCA("injected")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bundle := base64.StdEncoding.EncodeToString(ca.PEM)
 	for _, kind := range webhookKinds() {
 		var o unstructured.Unstructured
 		out := c.kubectl(t, "", "get", kind, "evergate", "-o", "json")
-		if err := json.Unmarshal([]byte(out), &o.Object); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(out), &o.Object))
 		for _, w := range o.Object["webhooks"].([]any) {
 			w.(map[string]any)["clientConfig"].(map[string]any)["caBundle"] = bundle
 		}
 		data, err := json.Marshal(o.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.kubectl(t, string(data), "replace", "--field-manager=cert-manager-cainjector", "-f", "-")
 	}
 	bundles := c.bundles(t)

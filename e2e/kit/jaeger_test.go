@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -54,9 +53,7 @@ func TestJaegerVersions(t *testing.T) {
 		for _, e := range c.Env {
 			got.Storage = got.Storage || e.Name == "SPAN_STORAGE_TYPE"
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", component, diff)
-		}
+		equal(t, want, got, component)
 	}
 }
 
@@ -68,9 +65,7 @@ func TestJaegersAreAlike(t *testing.T) {
 		c.Image, c.Args, c.Ports, c.ReadinessProbe = "", nil, nil, nil
 		c.Env = withoutVariable(c.Env, "SPAN_STORAGE_TYPE")
 	}
-	if diff := cmp.Diff(second, first); diff != "" {
-		t.Errorf("-jaeger +jaeger-v1:\n%s", diff)
-	}
+	equal(t, second, first, "jaeger and jaeger-v1")
 }
 
 func withoutVariable(env []corev1.EnvVar, name string) []corev1.EnvVar {

@@ -165,9 +165,7 @@ func (c *cluster) credentials(t *testing.T, namespace, account string) string {
 		"token":  []byte(c.kubectl(t, "", "--namespace="+namespace, "create", "token", account)),
 		"ca.crt": c.Admin().Config().CAData,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	return dir
 }
@@ -178,9 +176,7 @@ func job(t *testing.T, manifests []byte) (namespace string, spec corev1.PodSpec)
 	decoder := strict(t)
 	for _, doc := range documents(t, manifests) {
 		object, _, err := decoder.Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		switch o := object.(type) {
 		case *batchv1.CronJob:
 			return o.Namespace, o.Spec.JobTemplate.Spec.Template.Spec
@@ -209,9 +205,7 @@ func (c *cluster) collect(t *testing.T, container corev1.Container, namespace, a
 		"--as=system:serviceaccount:" + namespace + ":" + account,
 		"--as-group=system:serviceaccounts", "--as-group=system:authenticated",
 	})...)
-	if err := os.WriteFile(filepath.Join(dump, file), []byte(out), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dump, file), []byte(out), 0o600))
 }
 
 // runJob runs evergate like a container, with arguments that replace returns, and further arguments.

@@ -64,9 +64,7 @@ func (k *kubelet) register(t testing.TB, port int) {
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}},
 		metav1.CreateOptions{},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
 	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
 	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
@@ -79,19 +77,13 @@ func (k *kubelet) start(t testing.TB, binary, name string) {
 	r := &replica{policy: pki.Mount{Dir: t.TempDir()}}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	p, err := process.Start(ctx, binary, "--dev", "--dev-ca", t.TempDir()+"/ca.crt", "--policy", r.policy.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { cancel(); <-p.Done() })
-	if err := p.AwaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.AwaitReady(t.Context()))
 	r.process = p
 	_, port, _ := net.SplitHostPort(p.Ops)
 	number, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pod := restricted(pod(name, "evergate"))
 	pod.Labels = map[string]string{"app.kubernetes.io/name": "evergate", "app.kubernetes.io/component": "webhook"}
 	pod.Spec.NodeName = "node"
@@ -101,9 +93,7 @@ func (k *kubelet) start(t testing.TB, binary, name string) {
 	}}}
 	pods := k.cluster.admin.CoreV1().Pods(evergateNamespace)
 	created, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	created.Status.Phase = corev1.PodRunning
 	created.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	if _, err := pods.UpdateStatus(t.Context(), created, metav1.UpdateOptions{}); err != nil {

@@ -84,9 +84,7 @@ func failedCalls(t *testing.T, seen *strings.Builder) {
 	c.createUsers(t)
 	c.createNamespace(t, "team", map[string]string{optIn: "enabled"})
 	service, err := c.admin.CoreV1().Services("evergate-system").Get(t.Context(), "evergate", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address := net.JoinHostPort(service.Spec.ClusterIP, "443")
 	for _, call := range calls(t) {
 		c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) { config.CABundle = call.trusted.PEM })
@@ -129,9 +127,7 @@ func calls(t *testing.T) []call {
 	const name = "evergate.evergate-system.svc"
 	pair := func(pair pki.Pair, err error) pki.Pair {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return pair
 	}
 	leaf := pair(ca.Leaf(name))
@@ -154,9 +150,7 @@ func calls(t *testing.T) []call {
 func newCA(t *testing.T) *pki.CA {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ca
 }
 
@@ -170,16 +164,12 @@ func (s call) serve(t *testing.T, address string) (stop func()) {
 	if errors.Is(err, fs.ErrPermission) {
 		t.Skipf("this user may not listen where the Service is: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s.status == 0 {
 		return func() { l.Close() }
 	}
 	certificate, err := tls.X509KeyPair(s.pair.Cert, s.pair.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := &http.Server{
 		Handler: http.HandlerFunc(s.answer), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
 		ErrorLog: log.New(io.Discard, "", 0), // handshakes fail here on purpose

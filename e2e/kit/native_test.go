@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -46,9 +45,7 @@ func TestNativeHasNoServer(t *testing.T) {
 				"MutatingAdmissionPolicy evergate-mirrors", "MutatingAdmissionPolicyBinding evergate-mirrors",
 				"Namespace evergate-system", "Role evergate-plugin", "ServiceAccount evergate-audit",
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			equal(t, want, got)
 		})
 	}
 }

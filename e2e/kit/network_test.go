@@ -3,7 +3,6 @@ package kit
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -17,9 +16,7 @@ func rendered[T interface{ GetName() string }](t *testing.T, k *Kit, dir string)
 	objects, decoder := map[string]T{}, strict(t)
 	for _, doc := range documents(t, k.render(t, dir)) {
 		object, _, err := decoder.Decode(doc, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if o, ok := object.(T); ok {
 			objects[o.GetName()] = o
 		}
@@ -53,9 +50,7 @@ func TestNetworkPolicy(t *testing.T) {
 				},
 			},
 		}
-		if diff := cmp.Diff(want, p.Spec); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
+		equal(t, want, p.Spec)
 	})
 }
 
@@ -70,9 +65,7 @@ components: [../../kustomize/components/`+component+`]
 transformers: [../../kustomize/wiring]`))["evergate"]
 		return withoutVariable(d.Spec.Template.Spec.Containers[0].Env, "OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
-	if diff := cmp.Diff(env("jaeger"), env("collector")); diff != "" {
-		t.Errorf("-jaeger +collector:\n%s", diff)
-	}
+	equal(t, env("jaeger"), env("collector"))
 }
 
 // TestEgress checks that, if traces are configured, Evergate reaches only their collector and DNS.
@@ -118,9 +111,7 @@ transformers: [../../kustomize/wiring]`)
 					{Ports: []networkingv1.NetworkPolicyPort{port(&udp, dns), port(&tcp, dns)}},
 				},
 			}
-			if diff := cmp.Diff(want, p.Spec); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			equal(t, want, p.Spec)
 		})
 	}
 }
@@ -133,9 +124,7 @@ func TestJaegerIsClosed(t *testing.T) {
 	want := []networkingv1.NetworkPolicyIngressRule{{Ports: []networkingv1.NetworkPolicyPort{
 		{Protocol: &tcp, Port: &grpc}, {Protocol: &tcp, Port: &http},
 	}}}
-	if diff := cmp.Diff(want, p.Spec.Ingress); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	equal(t, want, p.Spec.Ingress)
 }
 
 func named(namespace string) *metav1.LabelSelector {

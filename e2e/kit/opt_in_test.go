@@ -116,16 +116,12 @@ func checkOptInDenial(t *testing.T, err error, namespace string) {
 // warnings to the status.
 func testTypes(t *testing.T, c *cluster) {
 	guards, err := c.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(guards.Items) != 2 {
 		t.Errorf("there are %d admission policies", len(guards.Items))
 	}
 	resources, err := restmapper.GetAPIGroupResources(c.admin.Discovery())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	checker := validating.TypeChecker{
 		SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: c.admin.Discovery()},
 		RestMapper:     restmapper.NewDiscoveryRESTMapper(resources),
@@ -288,9 +284,7 @@ func (c *cluster) createNamespace(t testing.TB, name string, labels map[string]s
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	ns, err := c.admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "tenant"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "everything"},
@@ -305,9 +299,7 @@ func (c *cluster) createNamespace(t testing.TB, name string, labels map[string]s
 func (c *cluster) get(t *testing.T, namespace string) *corev1.Namespace {
 	t.Helper()
 	ns, err := c.admin.CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ns
 }
 

@@ -79,9 +79,7 @@ func TestPreflight(t *testing.T) {
 			var report struct {
 				Findings []struct{ ID, Severity, Object, Message string }
 			}
-			if err := json.Unmarshal(out, &report); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(out, &report))
 			for _, f := range report.Findings {
 				if f.Severity != "info" {
 					t.Errorf("%s: %s %s: %s", dir, f.ID, f.Object, f.Message)
@@ -123,9 +121,7 @@ func TestServed(t *testing.T) {
 
 	t.Run("a Pod is rewritten", func(t *testing.T) {
 		p, err := c.admin.CoreV1().Pods("team").Create(t.Context(), pod("p", "nginx:1"), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, want := p.Spec.Containers[0].Image, "mirror.corp.example/docker.io/library/nginx:1"; got != want {
 			t.Errorf("its image is %s, want %s", got, want)
 		}
@@ -143,9 +139,7 @@ func TestServed(t *testing.T) {
 		checkDenial(t, err, services, "no-node-ports/types.denied: spec.type: ")
 	})
 	t.Run("an address in the status is denied", func(t *testing.T) {
-		if err := createLoadBalancer("team", "lb")(t.Context(), c.admin); err != nil {
-			t.Fatal(err)
-		}
+		must(t, createLoadBalancer("team", "lb")(t.Context(), c.admin))
 		foreign := `{"status": {"loadBalancer": {"ingress": [{"ip": "8.8.8.8"}]}}}`
 		c.denied(t, patchStatus("team", "lb", foreign, dryRunPatch), balancer,
 			"own-addresses/loadBalancerStatus.allowed: status.loadBalancer.ingress[0].ip: ")
@@ -154,9 +148,7 @@ func TestServed(t *testing.T) {
 		}
 	})
 	t.Run("an annotation is denied, also through the status", func(t *testing.T) {
-		if err := createIngress("team", metav1.CreateOptions{})(t.Context(), c.admin); err != nil {
-			t.Fatal(err)
-		}
+		must(t, createIngress("team", metav1.CreateOptions{})(t.Context(), c.admin))
 		snippet := func(i *networkingv1.Ingress) {
 			i.Annotations = map[string]string{"nginx.ingress.kubernetes.io/configuration-snippet": "x"}
 		}
@@ -196,9 +188,7 @@ func checkDenial(t *testing.T, err error, hook, sentence string) {
 func (c *cluster) serve(t testing.TB, binary, policy string) {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := startProduct(t, binary, mount(t, ca), policy)
 	c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) {
 		target := "https://" + p.Addr + *config.Service.Path
@@ -210,13 +200,9 @@ func (c *cluster) serve(t testing.TB, binary, policy string) {
 func mount(t testing.TB, ca *pki.CA) string {
 	t.Helper()
 	leaf, err := ca.Leaf("evergate.evergate-system.svc", "127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mount := pki.Mount{Dir: t.TempDir()}
-	if err := mount.WritePair(ca, leaf); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mount.WritePair(ca, leaf))
 	return mount.Dir
 }
 
@@ -224,9 +210,7 @@ func mount(t testing.TB, ca *pki.CA) string {
 func policyFile(t testing.TB, policy string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(policy), 0o600))
 	return file
 }
 
@@ -237,12 +221,8 @@ func startProduct(t testing.TB, binary, certificate, policy string, flags ...str
 		"--policy", policy, "--service-name", "evergate.evergate-system.svc",
 		"--tls-cert", filepath.Join(certificate, "tls.crt"), "--tls-key", filepath.Join(certificate, "tls.key"),
 	}, flags...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.AwaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, p.AwaitReady(t.Context()))
 	return p
 }
 
@@ -251,9 +231,7 @@ func (c *cluster) eachWebhook(t testing.TB, change func(*admissionv1.WebhookClie
 	t.Helper()
 	api := c.admin.AdmissionregistrationV1()
 	mutating, err := api.MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range mutating.Webhooks {
 		change(&mutating.Webhooks[i].ClientConfig)
 	}
@@ -261,9 +239,7 @@ func (c *cluster) eachWebhook(t testing.TB, change func(*admissionv1.WebhookClie
 		t.Fatal(err)
 	}
 	validating, err := api.ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range validating.Webhooks {
 		change(&validating.Webhooks[i].ClientConfig)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -46,19 +45,13 @@ func TestPullSecrets(t *testing.T) {
 			p := pod("", "nginx:1")
 			p.Spec.ImagePullSecrets = references(test.given)
 			created, err := pods.Create(t.Context(), p, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(references(test.want), created.Spec.ImagePullSecrets); diff != "" {
-				t.Error(diff)
-			}
+			must(t, err)
+			equal(t, references(test.want), created.Spec.ImagePullSecrets)
 		})
 	}
 	t.Run("an update to another image is admitted", func(t *testing.T) {
 		p, err := pods.Create(t.Context(), pod("running", "quay.io/a/b:1"), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		const warned = "] spec.imagePullSecrets does not contain mirror-login, which the mirror may require, " +
 			"and an update cannot add it: "
 		if said := c.said(t, "", "set", "image", "pod/running", "c=nginx:2"); !strings.Contains(said, warned) {
@@ -67,9 +60,7 @@ func TestPullSecrets(t *testing.T) {
 		if p, err = pods.Get(t.Context(), p.Name, metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(references([]string{"of-the-account"}), p.Spec.ImagePullSecrets); diff != "" {
-			t.Error(diff)
-		}
+		equal(t, references([]string{"of-the-account"}), p.Spec.ImagePullSecrets)
 		if got, want := p.Spec.Containers[0].Image, "mirror.corp.example/docker.io/library/nginx:2"; got != want {
 			t.Errorf("its image is %s, want %s", got, want)
 		}

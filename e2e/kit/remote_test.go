@@ -37,9 +37,7 @@ func serveRepository(t *testing.T, tag string) string {
 	t.Helper()
 	dir := t.TempDir()
 	repository := filepath.Join(dir, "evergate")
-	if err := os.CopyFS(filepath.Join(repository, "kustomize"), os.DirFS(filepath.Join(root, "kustomize"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(repository, "kustomize"), os.DirFS(filepath.Join(root, "kustomize"))))
 	for _, args := range [][]string{
 		{"init", "--quiet"},
 		{"add", "."},
@@ -53,9 +51,7 @@ func serveRepository(t *testing.T, tag string) string {
 		}
 	}
 	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := httptest.NewServer(&cgi.Handler{
 		Path: git, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"},
 	})

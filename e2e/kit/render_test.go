@@ -26,18 +26,14 @@ var update = flag.Bool("update", false, "write the golden files again")
 func read(t testing.TB) *Kit {
 	t.Helper()
 	k, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 
 func (k *Kit) render(t testing.TB, dir string) []byte {
 	t.Helper()
 	out, err := k.Render(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -45,9 +41,7 @@ func (k *Kit) render(t testing.TB, dir string) []byte {
 func (k *Kit) add(t testing.TB, kustomization string) string {
 	t.Helper()
 	const dir = "test/overlay"
-	if err := k.Add(dir, kustomization); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Add(dir, kustomization))
 	return dir
 }
 
@@ -80,17 +74,11 @@ func TestGolden(t *testing.T) {
 			file, got = filepath.Join("testdata", fullGolden+".golden.yaml"), string(base)
 		}
 		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(got), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("run with -update if this is intended (-want +got):\n%s", diff)
-		}
+		must(t, err)
+		equal(t, string(want), got, "run with -update if this is intended")
 	})
 }
 
@@ -104,9 +92,7 @@ func manifests(t *testing.T, stream []byte) []manifest {
 	var all []manifest
 	for document := range strings.SplitSeq(strings.TrimSuffix(string(stream), "\n"), "\n---\n") {
 		var object map[string]any
-		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(document), &object))
 		metadata, kind := object["metadata"].(map[string]any), object["kind"].(string)
 		m := manifest{fmt.Sprintf("%s %v", kind, metadata["name"]), document + "\n"}
 		if strings.HasSuffix(kind, "AdmissionPolicy") && strings.Contains(document, "component: backstop\n") {
@@ -114,9 +100,7 @@ func manifests(t *testing.T, stream []byte) []manifest {
 				delete(object["spec"].(map[string]any), field)
 			}
 			text, err := yaml.Marshal(object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			m.text = string(text)
 		}
 		all = append(all, m)
@@ -148,9 +132,7 @@ func diffOf(t *testing.T, from, to []byte) string {
 		diff, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
 			A: difflib.SplitLines(was[at].text), B: difflib.SplitLines(m.text), Context: 1,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff != "" {
 			out.WriteString("~ " + m.name + "\n")
 			writeHunks(&out, regexp.MustCompile(`(?m)^@@ .* @@\n`).Split(diff, -1)[1:])
@@ -187,9 +169,7 @@ namespace: another-name
 resources: [../../`+dir+`]
 transformers: [../../kustomize/wiring]`))
 		want := bytes.ReplaceAll(k.render(t, dir), []byte(was), []byte("another-name"))
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
+		equal(t, string(want), string(got))
 	})
 }
 
@@ -234,9 +214,7 @@ transformers: [../../kustomize/wiring]`)
 	for dir, optOut := range map[string]bool{"kustomize/overlays/fail-closed": false, everyNamespace: true} {
 		for document := range bytes.SplitSeq(k.render(t, dir), []byte("\n---\n")) {
 			var config admissionv1.ValidatingWebhookConfiguration
-			if err := yaml.Unmarshal(document, &config); err != nil {
-				t.Fatal(err)
-			}
+			must(t, yaml.Unmarshal(document, &config))
 			for _, w := range config.Webhooks {
 				if w.Name == policy || config.Kind != "ValidatingWebhookConfiguration" {
 					continue
@@ -282,9 +260,7 @@ transformers: [../../kustomize/wiring]`))
 			webhooks := map[string]admissionv1.ValidatingWebhook{}
 			for document := range bytes.SplitSeq(out, []byte("\n---\n")) {
 				var config admissionv1.ValidatingWebhookConfiguration
-				if err := yaml.Unmarshal(document, &config); err != nil {
-					t.Fatal(err)
-				}
+				must(t, yaml.Unmarshal(document, &config))
 				for _, w := range config.Webhooks {
 					webhooks[w.Name] = w
 				}
@@ -386,9 +362,7 @@ transformers: [../../kustomize/wiring]
 				}
 			}
 			want := strings.NewReplacer(test.replaced...).Replace(before)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			equal(t, want, got)
 		})
 	}
 }
@@ -413,9 +387,7 @@ func TestComponentsAreShown(t *testing.T) {
 	var all strings.Builder
 	for _, dir := range k.Overlays() {
 		data, err := k.files.ReadFile("/" + dir + "/kustomization.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all.Write(data)
 	}
 	components, err := filepath.Glob(filepath.Join(root, "kustomize/components/*"))
@@ -426,5 +398,21 @@ func TestComponentsAreShown(t *testing.T) {
 		if name := filepath.Base(dir); name != "jaeger-v1" && !strings.Contains(all.String(), "/components/"+name+"\n") {
 			t.Errorf("the component %s is not in any overlay or example", name)
 		}
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// equal reports the difference between two values. about precedes it, for example the name of a case.
+func equal[T any](t testing.TB, want, got T, about ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprint(about...), diff)
 	}
 }

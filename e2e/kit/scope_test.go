@@ -83,9 +83,7 @@ func TestScope(t *testing.T) {
 func (c *cluster) awaitWebhooks(t *testing.T, namespace string) {
 	t.Helper()
 	// One webhook is not called for the dry run of a creation, so it needs an object.
-	if err := createLoadBalancer(namespace, "awaited")(t.Context(), c.admin); err != nil {
-		t.Fatal(err)
-	}
+	must(t, createLoadBalancer(namespace, "awaited")(t.Context(), c.admin))
 	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		before := c.calls(t)
 		for _, write := range []write{
@@ -93,9 +91,7 @@ func (c *cluster) awaitWebhooks(t *testing.T, namespace string) {
 			createIngress(namespace, dryRun), createService(namespace, dryRun),
 			patchStatus(namespace, "awaited", `{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}}}`, dryRunPatch),
 		} {
-			if err := write(ctx, c.admin); err != nil {
-				t.Fatal(err)
-			}
+			must(t, write(ctx, c.admin))
 		}
 		return len(difference(before, c.calls(t))) == 7
 	})
@@ -135,9 +131,7 @@ func (c *cluster) counter(t *testing.T, metric string) map[string]int {
 	t.Helper()
 	// Before Kubernetes 1.37, the API server ignores the name and returns all its metrics, which are megabytes.
 	text, err := c.admin.CoreV1().RESTClient().Get().AbsPath("/metrics").Param("name[]", metric).DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	labels := regexp.MustCompile(`^\{.*name="([^"]+)".*\} (\d+)\n`)
 	counts := map[string]int{}
 	for line := range strings.Lines(string(text)) { // megabytes are too much for a regular expression
@@ -147,9 +141,7 @@ func (c *cluster) counter(t *testing.T, metric string) map[string]int {
 		}
 		if m := labels.FindStringSubmatch(rest); m != nil {
 			n, err := strconv.Atoi(m[2])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			counts[m[1]] += n
 		}
 	}

@@ -57,9 +57,7 @@ func (c *cluster) installOther(t *testing.T) {
 			continue
 		}
 		data, err := yaml.Marshal(o.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.kubectl(t, string(data), "create", "-f", "-")
 	}
 	c.kubectl(t, "", "-n", evergateNamespace, "create", "configmap", "evergate-policy", "--from-file="+pluginPolicy)
@@ -98,9 +96,7 @@ func admissionFiles(t *testing.T, manifests string) string {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 		return file
 	}
 	lines := strings.Split(manifests, "\n")

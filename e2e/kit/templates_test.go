@@ -45,26 +45,18 @@ func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 	t.Helper()
 	args := []string{"policy", "webhooks", "--policy", policyFile(t, templatesPolicy)}
 	patch, err := exec.CommandContext(t.Context(), binary, args...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	top, err := filepath.Abs(filepath.Join(root, "kustomize"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kustomize, err := filepath.Rel(dir, top) // a base cannot have an absolute path
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kustomization := strings.ReplaceAll("resources: [$kit/overlays/"+overlay+"]\n"+
 		"patches: [{path: templates-webhook.yaml}]\n"+
 		"transformers: [$kit/wiring]\n"+more, "$kit", kustomize)
 	files := map[string]string{"templates-webhook.yaml": string(patch), "kustomization.yaml": kustomization}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -111,9 +103,7 @@ func validatingWebhooks(t *testing.T, manifests []byte) map[string]admissionv1.V
 	webhooks := map[string]admissionv1.ValidatingWebhook{}
 	for document := range bytes.SplitSeq(manifests, []byte("\n---\n")) {
 		var config admissionv1.ValidatingWebhookConfiguration
-		if err := yaml.Unmarshal(document, &config); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal(document, &config))
 		if config.Kind != "ValidatingWebhookConfiguration" {
 			continue
 		}

@@ -25,9 +25,7 @@ func documents(t *testing.T, stream []byte) [][]byte {
 		if errors.Is(err, io.EOF) {
 			return docs
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		docs = append(docs, doc)
 	}
 }
@@ -39,9 +37,7 @@ func strict(t *testing.T) runtime.Decoder {
 	types := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certmanagerv1.AddToScheme,
 		monitoringv1.AddToScheme} {
-		if err := add(types); err != nil {
-			t.Fatal(err)
-		}
+		must(t, add(types))
 	}
 	return serializer.NewCodecFactory(types, serializer.EnableStrict).UniversalDeserializer()
 }

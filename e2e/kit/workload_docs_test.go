@@ -36,9 +36,7 @@ func TestDocumentedWorkloads(t *testing.T) {
 	})
 	dir := t.TempDir()
 	manifest := []byte(rollout("web", "quay.io/evil/x"))
-	if err := os.WriteFile(filepath.Join(dir, "rollout.yaml"), manifest, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "rollout.yaml"), manifest, 0o600))
 	var got strings.Builder
 	for line := range strings.Lines(shown) {
 		if command, ok := strings.CutPrefix(line, "$ kubectl "); ok {

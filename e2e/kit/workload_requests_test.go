@@ -82,9 +82,7 @@ func (c *cluster) awaitWorkloadWebhooks(t *testing.T, namespace string) {
 	await(t, "the webhooks are active", func(ctx context.Context) bool {
 		before := c.calls(t)
 		for _, w := range workloadKinds() {
-			if err := w.create(namespace, "awaited", "?dryRun=All")(ctx, c.admin); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.create(namespace, "awaited", "?dryRun=All")(ctx, c.admin))
 		}
 		return len(difference(before, c.calls(t))) == 3
 	})

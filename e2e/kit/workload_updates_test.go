@@ -31,9 +31,7 @@ func TestWorkloadsFromBefore(t *testing.T) {
 	for _, w := range workloadKinds() {
 		object := w.object("w", old)
 		set(object, json.RawMessage(containers(old, "nginx:1")), w.containers()...)
-		if err := post(w.path("team"), object)(t.Context(), c.admin); err != nil {
-			t.Fatal(err)
-		}
+		must(t, post(w.path("team"), object)(t.Context(), c.admin))
 	}
 	c.kubectl(t, "", "apply", "-k", filepath.Join(root, "kustomize/overlays/fail-closed"))
 	c.serve(t, build(t), policyFile(t, updatesPolicy))

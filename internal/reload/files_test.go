@@ -23,21 +23,15 @@ func write(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, data := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(data), 0o644))
 	}
 	return dir
 }
 
 func symlink(t *testing.T, target, link string) {
 	t.Helper()
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(target, link))
 }
 
 func texts(files []File) map[string]string {
@@ -57,9 +51,7 @@ func TestReadDir(t *testing.T) {
 	symlink(t, elsewhere, filepath.Join(dir, "d.yaml"))
 
 	files, err := ReadDir(dir, yamlFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []File{{"a.yaml", []byte("a")}, {"b.yaml", []byte("b")}, {"c.yaml", []byte("linked")}}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Error(diff)
@@ -76,9 +68,7 @@ func TestReadDirOfVolume(t *testing.T) {
 	} {
 		volume.Write(want)
 		files, err := ReadDir(volume.Path(), yamlFiles)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(want, texts(files)); diff != "" {
 			t.Error(diff)
 		}
@@ -90,9 +80,7 @@ func TestReadFiles(t *testing.T) {
 	crt, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
 	symlink(t, "tls.crt", ca)
 	files, err := ReadFiles(crt, key, ca)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff([]File{{crt, []byte("certificate")}, {ca, []byte("certificate")}}, files); diff != "" {
 		t.Errorf("a file that does not exist is left out, and one with two paths is read by both: %s", diff)
 	}
@@ -115,18 +103,14 @@ func TestReadErrors(t *testing.T) {
 	}{
 		"too large": {
 			func(t *testing.T, dir string) {
-				if err := os.Truncate(filepath.Join(dir, "a.yaml"), maxFileBytes+1); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Truncate(filepath.Join(dir, "a.yaml"), maxFileBytes+1))
 			},
 			"DIR/a.yaml is larger than 4 MiB",
 		},
 		"too large together": {
 			func(t *testing.T, dir string) {
 				for _, name := range []string{"b.yaml", "c.yaml"} {
-					if err := os.WriteFile(filepath.Join(dir, name), make([]byte, maxFileBytes), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.WriteFile(filepath.Join(dir, name), make([]byte, maxFileBytes), 0o644))
 				}
 			},
 			"DIR/c.yaml and the files before it have more than 8 MiB, which is the limit for all of them together",
@@ -174,9 +158,7 @@ func TestReadAtTheBounds(t *testing.T) {
 		if i >= maxBytes/maxFileBytes {
 			data = nil
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), data, 0o644))
 	}
 	if files, err := ReadDir(dir, yamlFiles); err != nil || len(files) != maxFiles {
 		t.Errorf("%d files, %v", len(files), err)

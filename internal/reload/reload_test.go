@@ -129,9 +129,7 @@ func TestLoadNothing(t *testing.T) {
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("one")
-		if err := s.Load(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Load())
 		s.expect(t, "one", " -> one")
 		s.run(t)
 		pass(10 * DefaultInterval)
@@ -159,9 +157,7 @@ func TestRun(t *testing.T) {
 func TestRunWaitsForAChangeToHoldStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource("one")
-		if err := s.Load(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Load())
 		s.told = nil
 		s.run(t)
 		s.set("", nil, nil)
@@ -277,5 +273,13 @@ func TestRecheck(t *testing.T) {
 				s.expect(t, "one", " -> one")
 			})
 		})
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -37,9 +37,7 @@ func TestExpiriesAreLogged(t *testing.T) {
 		volume.Write(map[string]string{"p.yaml": first})
 		log, lines := logtest.New()
 		s, err := Open(volume.Path(), log, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		run(t, s)
 		begin := time.Now() // the first second of 2000, in UTC
 		_ = lines.Take()
@@ -105,9 +103,7 @@ func TestExpiriesBeforeRun(t *testing.T) {
 		l := newExpiryLog(log)
 		for _, name := range []string{"a", "b"} {
 			p, err := policy.Load(file("p.yaml", exceptionText(name, "00:30:00")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.load(p)
 		}
 		go l.run(t.Context())
@@ -130,9 +126,7 @@ func TestManyExpiries(t *testing.T) {
 			log, lines := logtest.New()
 			text := exceptionText(names.String(), strings.Repeat("00:30:00 ", n))
 			s, err := FromBytes("p.yaml", []byte(text), log, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			run(t, s)
 			_ = lines.Take()
 			time.Sleep(time.Hour)

@@ -193,9 +193,7 @@ func TestUnwrapKeepsTheHash(t *testing.T) {
 	const manifest = "kind: ConfigMap\ndata:\n  a.yaml: |\n    apiVersion: evergate.dev/v1alpha1\n" +
 		"    kind: EvergatePolicy\n    services:\n    - {name: a, mode: enforce, types: {denied: [NodePort]}}\n"
 	p, err := policy.Load(Unwrap([]policy.File{{Name: "m.yaml", Data: []byte(manifest)}})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, block, _ := strings.Cut(manifest, "|\n    ")
 	if want := hash(t, file("other.yaml", strings.ReplaceAll(block, "\n    ", "\n"))); p.Hash() != want {
 		t.Errorf("hash %s, want %s", p.Hash(), want)

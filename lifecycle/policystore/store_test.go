@@ -37,9 +37,7 @@ const (
 func hash(t *testing.T, files ...policy.File) string {
 	t.Helper()
 	p, err := policy.Load(files...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p.Hash()
 }
 
@@ -87,13 +85,9 @@ func TestOpen(t *testing.T) {
 		"alone": policyText("a"),
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o644)))
 	}
-	if err := os.Symlink("alone", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("alone", filepath.Join(dir, "link")))
 
 	const empty = `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is rewritten" ` +
 		`path=PATH `
@@ -169,9 +163,7 @@ func TestOpen(t *testing.T) {
 func TestOpenNothing(t *testing.T) {
 	log, lines := logtest.New()
 	s, err := Open("", log, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	expectLog(t, lines, "PATH", `level=WARN msg="policy loaded: it is empty, every object is allowed and no image is `+
 		`rewritten" `+
 		`path="" hash=`+hash(t)+` reason="no policy is configured" files=[]`+
@@ -189,14 +181,10 @@ func TestRead(t *testing.T) {
 		t.Errorf("an empty directory: %v", err)
 	}
 	path := filepath.Join(dir, "policy.yaml")
-	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("x"), 0o644))
 	for _, p := range []string{dir, path} {
 		files, err := Read(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff([]policy.File{file("policy.yaml", "x")}, files); diff != "" {
 			t.Error(diff)
 		}
@@ -207,9 +195,7 @@ func TestFromBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, lines := logtest.New()
 		s, err := FromBytes("dev.yaml", []byte(policyText("a")), log, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		run(t, s)
 		time.Sleep(time.Hour)
 		if got := s.Status(); got.Reloads != 0 || got.Path != "dev.yaml" || len(lines.Take()) != 1 {
@@ -252,9 +238,7 @@ func TestRun(t *testing.T) {
 		log, lines := logtest.New()
 		var m metrics
 		s, err := Open(path, log, &m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		start := time.Now()
 		want := Status{
 			Path: path, Files: []string{"keys.yaml"}, Hash: hash1, Since: start, Counts: policy.Counts{Services: 1},
@@ -356,12 +340,8 @@ func TestRun(t *testing.T) {
 func TestEmptyStaysEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	s, err := Open(path, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(head), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(path, []byte(head), 0o644))
 	if err := s.value.Load(); err != nil || s.Status().Reloads != 1 {
 		t.Errorf("%v, %+v", err, s.Status())
 	}
@@ -371,21 +351,15 @@ func TestEmptyStaysEmpty(t *testing.T) {
 func TestUnreadableKeepsTheLastGoodPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "policy.yaml")
-		if err := os.WriteFile(path, []byte(policyText("a")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(policyText("a")), 0o644))
 		log, lines := logtest.New()
 		s, err := Open(path, log, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := s.Current().Hash()
 		lines.Take()
 		run(t, s)
 		// A link to itself also fails for root, unlike a missing permission.
-		if err := errors.Join(os.Remove(path), os.Symlink("policy.yaml", path)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Remove(path), os.Symlink("policy.yaml", path)))
 		seen()
 		expectLog(t, lines, path, `level=ERROR msg="policy cannot be read: the last good one stays active" path=PATH `+
 			`hash=`+want+
@@ -403,9 +377,7 @@ func TestManyErrors(t *testing.T) {
 		volume.Write(map[string]string{"a.yaml": policyText("a")})
 		log, lines := logtest.New()
 		s, err := Open(volume.Path(), log, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines.Take()
 		run(t, s)
 		many := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n"
@@ -471,9 +443,7 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 				volume.Write(map[string]string{"a.yaml": policyText("a")})
 				log, lines := logtest.New()
 				s, err := Open(volume.Path(), log, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				lines.Take()
 				run(t, s)
 				before := s.Current().Hash()
@@ -492,5 +462,13 @@ func TestBeyondTheLimitsKeepsTheLastGoodPolicy(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -147,7 +147,7 @@ func (t *hostAnnotationTable) grammar(key string) host.Grammar {
 func claiming(all map[string]string, tables []*hostAnnotationTable) iter.Seq2[string, host.Grammar] {
 	return func(yield func(string, host.Grammar) bool) {
 		for _, table := range tables {
-			var keys []string // most objects have none
+			var keys []string // most objects do not have any
 			for key := range all {
 				if table.grammar(key) != nil {
 					keys = append(keys, key)
