@@ -88,3 +88,62 @@ func TestExistingPodNeedsNoPatch(t *testing.T) {
 		}
 	}
 }
+
+// The objects of the self-probe break the self-probe's policy. For each kind, the explanation lists the entry with its
+// finding, also if the entry is in a rule set, and a set that is not evaluated has no findings.
+func TestEveryKindIsExplained(t *testing.T) {
+	_, text, _ := strings.Cut(SelfProbePolicy(), "kind: EvergatePolicy\n")
+	text = strings.ReplaceAll(text, "mode: enforce", "mode: enforce, match: {set: edge}")
+	text = strings.Replace(text, ", match: {set: edge}", "", 1) // the mirror, which sets can't have
+	p := load(t, text)
+	for _, w := range Webhooks() {
+		i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Kind.Resource == w.Kinds[0].Resource })
+		if w.Mutates || i < 0 { // policies aren't explained
+			continue
+		}
+		k := Kinds()[i]
+		of := k.Kind.Resource
+		o, err := k.Object(p, object.Attributes{Namespace: "a", Operation: object.Create}, []byte("{"+w.SelfProbe+"}"), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", w.Path, err)
+		}
+		for _, sets := range [][]string{nil, {"edge"}} {
+			a, err := o.Decide(Question{Policy: p, Explain: true, Existing: true, Sets: sets})
+			if err != nil || len(a.Findings) != len(sets) {
+				t.Fatalf("%s of %s with the sets %v: %+v, %v", w.Path, of.Name, sets, a, err)
+			}
+			applying := 0
+			for _, r := range a.Rules {
+				applying += r.Findings
+				if (r.Why == "in rule set edge, which is not evaluated: add --set edge") != (sets == nil) ||
+					sets != nil && !strings.HasPrefix(r.Why, "in rule set edge: ") {
+					t.Errorf("%s of %s with the sets %v: %s", w.Path, of.Name, sets, r.Why)
+				}
+			}
+			if len(a.Rules) == 0 || applying != len(sets) {
+				t.Errorf("%s of %s with the sets %v: %+v", w.Path, of.Name, sets, a.Rules)
+			}
+		}
+	}
+}
+
+// The templates block doesn't accept the custom resources that another block evaluates.
+func TestTemplatesOfOtherBlocks(t *testing.T) {
+	n := 0
+	for _, k := range Kinds() {
+		r := k.Kind.Resource
+		text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\ntemplates:\n- {group: " + r.Group +
+			", versions: [v1], kind: K, resource: " + r.Name + ", paths: [spec.template]}"
+		if !strings.Contains(r.Group, ".") || strings.HasSuffix(r.Group, ".k8s.io") && !strings.Contains(r.Group, "gateway") {
+			continue // a group that is built into Kubernetes
+		}
+		n++
+		_, err := policy.Load(policy.File{Name: "p", Data: []byte(text)})
+		if want := r.Name + "." + r.Group + " is validated by the block "; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d kinds", n)
+	}
+}
