@@ -84,3 +84,19 @@ func coveredByWider(p netip.Prefix, all map[netip.Prefix]bool) bool {
 	}
 	return false
 }
+
+// unmapped returns an expression for the IPv4 address of an IPv4-mapped IPv6 address. For other texts it is empty.
+// ip() rejects such addresses, so they are parsed with another group instead of ffff.
+func unmapped(address string) string {
+	dotted := bind("q", "t.substring(7).split(':').map(x,"+digits("x", "16")+")",
+		"string(q[0]/256)+'.'+string(q[0]%256)+'.'+string(q[1]/256)+'.'+string(q[1]%256)")
+	return bind("m", address+".lowerAscii().replace('ffff','fffe',1)", choose("isIP(m)",
+		bind("t", "string(ip(m))", choose("t.matches('^::fffe:[0-9a-f]+:[0-9a-f]+$')", dotted, "''")), "''"))
+}
+
+func digits(text, base string) string {
+	powers := "[1,16,256,4096,65536,1048576,16777216,268435456]"
+	return bind("c", text+".find('[1-9a-f][0-9a-f]*$').split('')",
+		"lists.range(size(c)).map(k,{'0':0,'1':1,'2':2,'3':3,'4':4,'5':5,'6':6,'7':7,'8':8,'9':9,"+
+			"'a':10,'b':11,'c':12,'d':13,'e':14,'f':15}[c[k]]*"+powers+"[size(c)-1-k]).sum()")
+}

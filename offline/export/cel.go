@@ -41,6 +41,12 @@ func set(keys []string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
+// cel returns an expression from a template. It removes line breaks and tabs, and replaces names such as $list by
+// expressions.
+func cel(template string, replacements ...string) string {
+	return strings.NewReplacer(append([]string{"\n", "", "\t", ""}, replacements...)...).Replace(template)
+}
+
 // bind returns an expression in which name has the value of another expression.
 func bind(name, value, in string) string { return "[" + value + "].map(" + name + "," + in + ")[0]" }
 
