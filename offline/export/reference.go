@@ -28,26 +28,21 @@ const (
 )
 
 // references returns an expression that adds two fields to each image in a list: its full name, such as
-// docker.io/library/nginx, and its version. Both are empty if its reference, the field ref, is malformed.
+// docker.io/library/nginx, and its version. It keeps some fields. The name is empty if the reference, the field ref, is
+// malformed.
 func references(list string, kept ...string) string {
-	parts := func(full, valid string) string {
-		fields := keptFields(kept)
-		return cel(`[$full].map(full,[full.find('^(?:[^/]*/)*[^/:@]*')].map(name,{$fields'name':name,'version':full.substring(size(name)),
-			'ok':$valid?'y':''})[0])[0]`, "$full", full, "$valid", valid, "$fields", fields)
-	}
-	return cel(`$list.map(x,$isNormal?$normal:$other)`, "$list", list,
-		"$isNormal", cel(`(size(x.ref)<=200&&x.ref.matches($normal)&&!x.ref.matches($hubAlias))`,
-			"$normal", str(normal), "$hubAlias", str(hubAlias)),
-		"$normal", parts("x.ref", "true"), "$other", parts(fullReference(), isReference()))
-}
-
-// keptFields returns fields of an image as parts of a map.
-func keptFields(names []string) string {
 	fields := ""
-	for _, name := range names {
-		fields += "'" + name + "':x." + name + ","
+	for _, name := range kept {
+		fields += "'" + name + "':image." + name + ","
 	}
-	return fields
+	parts := func(full, name string) string {
+		return cel(`[$full].map(full,[full.find('^(?:[^/]*/)*[^/:@]*')].map(name,
+			{$fields'name':$name,'version':full.substring(size(name))})[0])[0]`,
+			"$full", full, "$fields", fields, "$name", name)
+	}
+	return cel(`$list.map(image,size(image.ref)<=200&&image.ref.matches($normal)&&!image.ref.matches($hubAlias)
+		?$usual:$other)`, "$list", list, "$normal", str(normal), "$hubAlias", str(hubAlias),
+		"$usual", parts("image.ref", "name"), "$other", parts(fullReference(), isReference()+"?name:''"))
 }
 
 // fullReference is an expression for the full name and the version of an image. A registry is in lower case, without
@@ -55,26 +50,26 @@ func keptFields(names []string) string {
 func fullReference() string {
 	const registry = `[first.lowerAscii()].map(host,host.matches('[.\\[]|^localhost(?::|$)')
 		?(host.endsWith(':443')?host.substring(0,size(host)-4):host):(host.contains(':')?host:host+':443'))[0]`
-	return cel(`(!x.ref.contains('/')?'docker.io/library/'+x.ref:[x.ref.find('^[^/]*')].map(first,
+	return cel(`(!image.ref.contains('/')?'docker.io/library/'+image.ref:[image.ref.find('^[^/]*')].map(first,
 		first.matches('[.:A-Z]|^localhost$')
 			?[$registry].map(registry,registry in ['docker.io','index.docker.io']
-				?[x.ref.substring(size(first)+1)].map(path,
+				?[image.ref.substring(size(first)+1)].map(path,
 					(path.contains('/')?'docker.io/':'docker.io/library/')+path)[0]
-				:registry+x.ref.substring(size(first)))[0]
-			:'docker.io/'+x.ref)[0])`, "$registry", cel(registry))
+				:registry+image.ref.substring(size(first)))[0]
+			:'docker.io/'+image.ref)[0])`, "$registry", cel(registry))
 }
 
 // isReference is a condition that an image is a valid reference. The variable name is its full name.
 func isReference() string {
 	const (
-		address = `(x.ref.startsWith('[')
-			?[x.ref.find('^\\[[^/]*\\]').lowerAscii()].map(host,size(host)>2&&[host.substring(1,size(host)-1)]
+		address = `(image.ref.startsWith('[')
+			?[image.ref.find('^\\[[^/]*\\]').lowerAscii()].map(host,size(host)>2&&[host.substring(1,size(host)-1)]
 				.map(address,isIP(address)&&ip.isCanonical(address))[0])[0]
-			:!x.ref.matches($numeric)||x.ref.matches('^[a-z0-9]+/')||isIP(x.ref.find('^[^/:]*')))`
-		quick = `size(x.ref)<=200&&(x.ref.contains('/')||size(x.ref)!=64&&!x.ref.startsWith('sha'))
-			&&x.ref.matches($usual)`
-		slow = `size(x.ref)<=1024&&x.ref.matches($grammar)
-			&&(x.ref.contains('/')||!x.ref.matches($imageID))
+			:!image.ref.matches($numeric)||image.ref.matches('^[a-z0-9]+/')||isIP(image.ref.find('^[^/:]*')))`
+		quick = `size(image.ref)<=200&&(image.ref.contains('/')||size(image.ref)!=64&&!image.ref.startsWith('sha'))
+			&&image.ref.matches($usual)`
+		slow = `size(image.ref)<=1024&&image.ref.matches($grammar)
+			&&(image.ref.contains('/')||!image.ref.matches($imageID))
 			&&size(name)-name.indexOf('/')-1<=255&&(size(name)<=255||!name.find('^[^/]*').contains('_'))`
 	)
 	return cel("("+address+"&&("+quick+"||"+slow+"))", "$numeric", str(numeric), "$usual", str(usual),
@@ -86,6 +81,3 @@ func places(name string) string {
 	return cel(`[$name.split('/')].map(parts,lists.range(size(parts)).map(n,parts.slice(0,size(parts)-n).join('/')))[0]`,
 		"$name", name)
 }
-
-// quoted is an expression for the image x in sentences: in quotes, and truncated to 256 characters.
-const quoted = "(size(x.ref)<=256?strings.quote(x.ref):strings.quote(x.ref.substring(0,256))+'…')"
