@@ -128,8 +128,8 @@ func before(expression string, named map[string]bool) string {
 	})
 }
 
-// bothSides adds the variables about the old object, except those that vars already contains. It also returns the names
-// of the variables about the object.
+// bothSides adds the variables about the old object that vars does not contain. It also returns the names of the
+// variables about the object.
 func bothSides(vars []variable) (both []variable, named map[string]bool) {
 	named = map[string]bool{}
 	for _, v := range vars {

@@ -59,8 +59,8 @@ func unlessSolver(checks []check) []check {
 	return checks
 }
 
-// validatedAnnotations is an expression for the sorted keys of annotations, without those that cert-manager adds to a
-// solver.
+// validatedAnnotations is an expression for the sorted keys of annotations. It leaves out the annotations that
+// cert-manager adds to a solver.
 func validatedAnnotations() string {
 	var added []string
 	for _, key := range slices.Sorted(maps.Keys(policy.SolverAnnotations())) {
