@@ -20,9 +20,9 @@ request: ## send a Pod, an Ingress and a Service to the server of "make run"
 RIG = CGO_ENABLED=0 GOWORK=$(CURDIR)/e2e/go.work GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -gcflags=all=-dwarf=false"
 
 test: SHORT = 1
-test: test-unit test-plugin test-calls ## run the tests of the server and the plugin with the race detector, and the short calls suite
+test: test-unit test-plugin test-bench test-calls ## run the tests of the server, the plugin and the benchmarks with the race detector, and the short calls suite
 
-test-all: test-unit test-plugin test-equivalence test-calls test-kit test-chart test-traces ## run every test that does not need a cluster
+test-all: test-unit test-plugin test-bench test-equivalence test-calls test-kit test-chart test-traces ## run every test that does not need a cluster
 
 quick: ## check gofmt, and run the tests affected by changes since main, without the race detector
 	@tools/quick.sh
@@ -38,6 +38,9 @@ PARTS = ./internal/controlplane ./internal/load ./internal/process ./internal/re
 
 test-plugin: ## run the plugin's unit tests
 	cd cmd/kubectl-evergate && $(GO) test -race -vet=off ./...
+
+test-bench: ## run the unit tests of the benchmarks
+	cd tools/bench && $(GO) test -race -vet=off ./...
 
 test-calls: ## test the built server with kube-apiserver's webhook client during rollouts, renewals, overload and attacks; SHORT=1 for a part
 	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -timeout 60m $(if $(SHORT),-short) $(if $(VERBOSE),-v) ./calls/... $(PARTS)
@@ -153,9 +156,10 @@ lint-prose: ## check the language of pages and comments; the rules are in docs/p
 	$(GO) test -vet=off -count=1 -run '^TestProse' ./docs
 
 # This uses the flags of the tests, so dependencies are compiled once.
-lint-server: bin/golangci-lint ## run the linters on the server and the plugin
+lint-server: bin/golangci-lint ## run the linters on the server, the plugin and the benchmarks
 	GOFLAGS="$$($(GO) env GOFLAGS) -race" bin/golangci-lint run ./...
 	cd cmd/kubectl-evergate && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../../bin/golangci-lint run ./...
+	cd tools/bench && GOFLAGS="$$($(GO) env GOFLAGS) -race" ../../bin/golangci-lint run ./...
 	@! command -v shellcheck >/dev/null || shellcheck .ci/run $$(git ls-files '*.sh')
 	$(MAKE) lint-workflows
 
@@ -167,27 +171,27 @@ bin/golangci-lint: # always runs go build, which checks whether the binary is up
 	$(RIG) GOWORK=off $(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 bench-peer: ## measure the cost of Pods next to a webhook that uses controller-runtime, and write docs/performance.md
-	$(GO) run ./cmd/bench -peer -write docs/performance.md
+	$(GO) run -C tools/bench . -write peer
 
 bench: ## measure the cost of a review against a bare TLS server, and write docs/performance.md
-	$(GO) run ./cmd/bench -write docs/performance.md
+	$(GO) run -C tools/bench . -write cost
 
 # make worst measures one of so many rows: with ROWS=10, the rows of the parts 0 to 9.
 ROWS = 1
 ROWS_PART = 0
 
 worst: ## measure the costliest reviews, and fail if a review exceeds its limits; ROWS=4 for a quarter of them
-	$(GO) run ./cmd/bench -worst $(ROWS) -part $(ROWS_PART)
+	$(GO) run -C tools/bench . -rows $(ROWS) -part $(ROWS_PART) worst
 
 # The number of Pods in the dump.
 PODS = 1000000
 
 bench-plan: ## run evergate plan on a dump of a million Pods, and fail if it is too slow or needs too much memory
-	$(GO) run ./cmd/bench -plan $(PODS)
+	$(GO) run -C tools/bench . -pods $(PODS) plan
 
 bench-stages: ## measure decoding, deciding and encoding against the stored baseline
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
-	$(TOOL) benchstat cmd/bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
+	$(TOOL) benchstat tools/bench/baseline.txt dist/stages.txt; rm -f dist/stages.txt
 
 # The benchmarks of the stages of a review, for allocs and bench-stages.
 STAGES = ^Benchmark(Decode|EvaluatePod|EvaluateService|RewritePod|Encode|Review)$$
@@ -196,13 +200,13 @@ STAGE_PACKAGES = ./review ./policy ./handlers
 # The flags with which the binary is compiled.
 COMPILED = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath -tags=grpcnotrace,nethttpomithttp2"
 
-allocs: ## count the allocations of each stage and of the worst reviews, and fail above cmd/bench/baseline.txt or a limit
+allocs: ## count the allocations of each stage and of the worst reviews, and fail above tools/bench/baseline.txt or a limit
 	@export $(COMPILED); \
 	  $(GO) test -run '^(TestWorst|FuzzCost)$$' ./handlers && \
-	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run ./cmd/bench/allocs cmd/bench/baseline.txt
+	  $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 2 $(STAGE_PACKAGES) | $(GO) run -C tools/bench . allocs
 
 allocs-baseline: ## update the baseline
-	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > cmd/bench/baseline.txt
+	$(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > tools/bench/baseline.txt
 
 compile-e2e: # compiles the tests of e2e and equivalence, for the gate
 	cd e2e && $(RIG) $(GO) list -export -test ./... ../offline/export/equivalence/... >/dev/null
@@ -306,5 +310,5 @@ bin/govulncheck:
 lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
-.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
+.PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-bench test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
   apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck

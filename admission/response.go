@@ -38,6 +38,23 @@ func (d *Decision) Response() review.Answer {
 	return a
 }
 
+// HelloAnnotation on an object requests the warning of Hello in a dry run. It never changes a decision.
+const HelloAnnotation = "evergate.dev/hello"
+
+const hello = HelloAnnotation + ": %s answers with version %s and policy %s"
+
+// Hello returns the warning by which kubectl evergate preflight recognizes that a webhook answers. The path and the
+// version have at most MaxName bytes.
+func (d *Decision) Hello(path, version string) string {
+	return fmt.Sprintf(hello, text.Printable(path, MaxName), text.Printable(version, MaxName), d.Policy)
+}
+
+// ParseHello returns the parts of a warning of Hello. ok is false for other warnings.
+func ParseHello(warning string) (path, version, hash string, ok bool) {
+	n, err := fmt.Sscanf(warning, hello, &path, &version, &hash)
+	return path, version, hash, n == 3 && err == nil
+}
+
 // denial returns the message of a denial. A single finding is on one line, and several findings have one line each. The
 // last part is the hash of the active policy. If the review is about a new policy, this is not the hash of the new
 // policy.

@@ -150,7 +150,7 @@ func (a *ClientAuth) build(files []reload.File) (*trust, error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("missing: %s", a.caFile)
 	}
-	cas, err := parseCAs(files[0].Data)
+	cas, err := Parse(files[0].Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.caFile, err)
 	}

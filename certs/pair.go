@@ -49,6 +49,16 @@ func (p *pair) verify(chain []*x509.Certificate, serverName string, now time.Tim
 	return fmt.Errorf("the certificate does not chain to its CA: %w", err)
 }
 
+// Verify returns the reason that a client that trusts only the CAs in bundle would reject chain as the certificate of
+// serverName at a time. chain starts with the leaf. Verify returns nil if the client would accept it.
+func Verify(chain []*x509.Certificate, bundle []byte, serverName string, now time.Time) error {
+	cas, err := Parse(bundle)
+	if err != nil {
+		return fmt.Errorf("cannot read the CA: %w", err)
+	}
+	return (&pair{cas: cas, roots: pool(cas)}).verify(chain, serverName, now)
+}
+
 // outOfDate returns why c is outside its validity period at now, or "" if it is inside.
 func outOfDate(c *x509.Certificate, now time.Time) string {
 	switch {
@@ -92,9 +102,9 @@ func parseChain(ders [][]byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// parseCAs parses a PEM bundle. Unlike x509.CertPool, it returns an error if a certificate in the bundle cannot be
+// Parse returns the certificates in a PEM bundle. Unlike x509.CertPool, it returns an error if a certificate in the bundle cannot be
 // parsed. Clients that depend on that certificate would otherwise be locked out without any error.
-func parseCAs(bundle []byte) ([]*x509.Certificate, error) {
+func Parse(bundle []byte) ([]*x509.Certificate, error) {
 	begun := bytes.Count(bundle, []byte("-----BEGIN CERTIFICATE-----"))
 	var ders [][]byte
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {

@@ -133,7 +133,7 @@ func (s *Source) build(files []reload.File) (*pair, error) {
 	}
 	p := &pair{cert: &cert}
 	if ca := bytes.TrimSpace(pem[s.files.CA]); len(ca) > 0 {
-		if p.cas, err = parseCAs(ca); err != nil {
+		if p.cas, err = Parse(ca); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.files.CA, err)
 		}
 		p.roots = pool(p.cas)

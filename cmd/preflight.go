@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/output"
@@ -28,6 +30,7 @@ type preflightFlags struct {
 	ignore  []string
 	connect string
 	timeout time.Duration
+	pod     bool
 	output  output.Flag
 	text    *textFlags
 }
@@ -41,6 +44,9 @@ func newPreflightCommand(env settings.Environment) *cobra.Command {
 mistakes that would break the cluster. Each finding contains the problem, the consequence and the fix. Preflight does
 not connect to an API server. docs/preflight.md lists all findings.
 
+With --pod, preflight prints the Pod that the Deployment's ReplicaSet creates. A dry run of it (see the example) shows
+whether the API server would reject the Pod, for example because of Pod Security or a quota.
+
 With --connect, preflight connects to the Service and checks whether the API server would trust its certificate. Run it
 inside the cluster, or use kubectl port-forward and pass the local address. Preflight does not send any data to the
 Service.
@@ -48,7 +54,9 @@ Service.
 Exit codes: 0 no error was found (there may be warnings), 1 an error was found (with --fail-on warn also a warning), 2
 bad flags, or input that cannot be read.`,
 		Example: `  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight -f -
-  deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443`,
+  deploy/collect.sh | evergate preflight -f - --connect=127.0.0.1:8443
+  kubectl kustomize kustomize/overlays/fail-closed | evergate preflight --pod -f - |
+    kubectl create --dry-run=server --as=system:serviceaccount:kube-system:replicaset-controller -f -`,
 		Args: filesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout())
@@ -64,6 +72,7 @@ bad flags, or input that cannot be read.`,
 	flags.Lookup("connect").NoOptDefVal = connectService
 	const likeAPIServer = 10 * time.Second
 	flags.DurationVar(&f.timeout, "connect-timeout", likeAPIServer, "timeout for --connect")
+	flags.BoolVar(&f.pod, "pod", false, "print the Pod that the API server would be asked to create, instead of a report")
 	flags.VarP(&f.output, "output", "o", f.output.Usage("the report"))
 	f.text.define(flags)
 	return c
@@ -77,15 +86,18 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	inv, err := deploy.Read(offline.ReadIgnoring(f.files, stdin, ignore))
+	objects, err := install.Read(offline.ReadIgnoring(f.files, stdin, ignore))
 	if err != nil {
 		return err
 	}
-	served, err := f.served(ctx, inv)
+	if f.pod {
+		return writePods(stdout, objects)
+	}
+	served, err := f.served(ctx, objects)
 	if err != nil {
 		return err
 	}
-	report, err := deploy.Check(inv, deploy.Options{Now: time.Now(), Served: served})
+	report, err := deploy.Check(objects, deploy.Options{Now: time.Now(), Served: served})
 	if err != nil {
 		return err
 	}
@@ -98,12 +110,33 @@ func (f *preflightFlags) run(ctx context.Context, stdin io.Reader, stdout io.Wri
 	return nil
 }
 
+// writePods writes a Pod of each Deployment that runs evergate serve, for kubectl create --dry-run=server.
+func writePods(w io.Writer, objects *install.Objects) error {
+	i, err := install.Join(objects)
+	if err != nil {
+		return err
+	}
+	if len(i.Servers) == 0 {
+		return errors.New("--pod: the input has no Deployment that runs evergate serve")
+	}
+	for _, s := range i.Servers {
+		pod, err := yaml.Marshal(deploy.PodOf(s.Deployment))
+		if err != nil {
+			return fmt.Errorf("--pod: %w", err)
+		}
+		if _, err := fmt.Fprintf(w, "---\n%s", pod); err != nil {
+			return fmt.Errorf("cannot write the Pod: %w", err)
+		}
+	}
+	return nil
+}
+
 // served returns the certificate chain that the Service serves, or nil without --connect.
-func (f *preflightFlags) served(ctx context.Context, inv *deploy.Inventory) ([]*x509.Certificate, error) {
+func (f *preflightFlags) served(ctx context.Context, objects *install.Objects) ([]*x509.Certificate, error) {
 	if f.connect == "" {
 		return nil, nil
 	}
-	dnsName, address, err := inv.Service()
+	dnsName, address, err := deploy.ServiceOf(objects)
 	if err != nil {
 		return nil, fmt.Errorf("--connect: %w", err)
 	}

@@ -72,8 +72,8 @@ skips and lists other objects.
 
 With --as-existing, review audits the objects in a cluster. It reports the objects that would be denied now, and the
 running images that do not come from a mirror. The report lists them by namespace and owner, and counts them by rule and
-by namespace. Review validates all namespaces in the input, even if they have not opted in. It leaves out ended Pods. With
---api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not serve.
+by namespace. Review validates all namespaces in the input, even if they have not opted in. It leaves out ended Pods.
+With --api-server it lists all supported kinds that the API server serves, and reports the kinds that it does not serve.
 Review can push the counts to a Pushgateway, or write them to a file for the node exporter. See docs/audit.md.
 
 Without --user, review leaves out and counts mirror Pods of static Pods. Review can't check whether a node created them,

@@ -180,6 +180,7 @@ func (s *server) handlers() handlers.Config {
 		Tracing:      s.tracing,
 		Log:          s.log,
 		Limits:       s.flags.Limits,
+		Version:      thisBuild().Version,
 	}
 	if s.clients != nil {
 		config.Authenticate = s.clients.Require

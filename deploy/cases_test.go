@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/export"
 	"github.com/evergate/evergate/policy"
@@ -35,6 +36,8 @@ type testCase struct {
 	Change []change `json:"change"` // in this order
 	DryRun *answer  `json:"dryRun"` // for a Pod of the Deployment evergate; nil without a dry run
 	Find   []string `json:"find"`   // SEVERITY OBJECT: MESSAGE
+
+	Answers map[string]Answer `json:"answers"` // of webhooks
 }
 
 // answer is the answer of an API server to a dry run: the reason for a rejection, or a patch that turns the Pod
@@ -48,11 +51,11 @@ type answer struct {
 // options returns the options of the checks of a case.
 func (tt testCase) options(t *testing.T, m manifests) Options {
 	t.Helper()
-	o := Options{Now: now}
+	o := Options{Now: now, Answers: tt.Answers}
 	if tt.DryRun == nil {
 		return o
 	}
-	run := DryRun{Deployment: "evergate", Rejected: tt.DryRun.Rejected, AsController: !tt.DryRun.AsUser}
+	run := DryRun{Rejected: tt.DryRun.Rejected, AsController: !tt.DryRun.AsUser}
 	if run.Rejected == "" {
 		deployment := m[m.index(t, "Deployment/evergate")]
 		template := deployment["spec"].(map[string]any)["template"]
@@ -67,7 +70,7 @@ func (tt testCase) options(t *testing.T, m manifests) Options {
 		run.Pod = &corev1.Pod{}
 		decode(t, patched, run.Pod)
 	}
-	o.DryRuns = []DryRun{run}
+	o.DryRuns = map[string]DryRun{"evergate": run}
 	return o
 }
 
@@ -80,6 +83,8 @@ type change struct {
 	Patch  []map[string]any `json:"patch"`
 	Remove string           `json:"remove"` // Kind/name
 
+	Policy      string          `json:"policy"`     // the entries of the policy in the ConfigMap
+	NativeOnly  bool            `json:"nativeOnly"` // removes everything that serves
 	Export      []export.Target `json:"export"`
 	Unrewritten bool            `json:"unrewritten"` // export --deny-unrewritten
 }
@@ -106,6 +111,18 @@ func (m manifests) apply(t *testing.T, changes []change) manifests {
 			m = append(m, c.Add)
 		case c.Export != nil:
 			m = append(m, m.exported(t, c)...)
+		case c.Policy != "":
+			m[m.index(t, "ConfigMap/evergate-policy")]["data"] = map[string]any{
+				"policy.yaml": "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" + c.Policy,
+			}
+		case c.NativeOnly:
+			for _, name := range []string{
+				"MutatingWebhookConfiguration/evergate", "ValidatingWebhookConfiguration/evergate", "Deployment/evergate",
+				"Service/evergate", "PodDisruptionBudget/evergate",
+			} {
+				i := m.index(t, name)
+				m = slices.Delete(m, i, i+1)
+			}
 		case c.Remove != "":
 			i := m.index(t, c.Remove)
 			m = slices.Delete(m, i, i+1)
@@ -154,16 +171,16 @@ func (m manifests) exported(t *testing.T, c change) manifests {
 	return all
 }
 
-// inventory reads the objects as evergate preflight does.
-func (m manifests) inventory(t *testing.T) *Inventory {
+// read reads the objects as evergate preflight does.
+func (m manifests) read(t *testing.T) *install.Objects {
 	t.Helper()
-	inv, err := Read(offline.Read([]string{offline.Stdin}, bytes.NewReader(encode(t, map[string]any{
+	objects, err := install.Read(offline.Read([]string{offline.Stdin}, bytes.NewReader(encode(t, map[string]any{
 		"apiVersion": "v1", "kind": "List", "items": m,
 	}))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inv
+	return objects
 }
 
 // fixture has the objects that cases change. It is decoded once for all cases.
@@ -196,11 +213,10 @@ func (f fixture) load(t *testing.T, tt testCase) manifests {
 
 func TestBadManifests(t *testing.T) {
 	f := readFixture(t)
-	for _, c := range checks() {
-		t.Run(c.id, func(t *testing.T) {
-			cases := documents[testCase](t, c.id+".bad.yaml")
-			for _, tt := range cases {
-				t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt, &c) })
+	for _, k := range kinds() {
+		t.Run(k.ID, func(t *testing.T) {
+			for _, tt := range documents[testCase](t, k.ID+".bad.yaml") {
+				t.Run(tt.Case, func(t *testing.T) { checkCase(t, f.load(t, tt), tt, &k) })
 			}
 		})
 	}
@@ -219,35 +235,31 @@ func TestGoodManifests(t *testing.T) {
 	}
 }
 
-// checkCase checks that m has the findings of a case, all with the id of the check c. c is nil for a case without
-// findings.
-func checkCase(t *testing.T, m manifests, tt testCase, c *check) {
+// checkCase checks that m has the findings of a case, all of the kind k. k is nil for a case without findings.
+func checkCase(t *testing.T, m manifests, tt testCase, k *kind) {
 	t.Helper()
-	inv := m.inventory(t)
-	o := tt.options(t, m)
-	report, err := Check(inv, o)
+	report, err := Check(m.read(t), tt.options(t, m))
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkPremises(t, inv, o, report)
 	var got []string
 	for _, f := range report.Findings {
-		if f.ID == "coverage" && f.Severity == Info && (c == nil || c.id != f.ID) {
+		if f.ID == "coverage" && f.Severity == Info && (k == nil || k.ID != f.ID) {
 			continue // in every live cluster
 		}
 		got = append(got, fmt.Sprintf("%s %s: %s", f.Severity, f.Object, f.Message))
-		if c == nil || f.ID != c.id {
+		if k == nil || f.ID != k.ID {
 			t.Errorf("it triggers %s", f.ID)
 			continue
 		}
-		if f.Severity.rank() < c.severity.rank() {
-			t.Errorf("the check is documented as %s and reports an %s", c.severity, f.Severity)
+		if f.Severity.rank() < k.Severity.rank() {
+			t.Errorf("the finding is documented as %s and reported as an %s", k.Severity, f.Severity)
 		}
 	}
 	if diff := cmp.Diff(tt.Find, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if c != nil && len(tt.Find) == 0 {
+	if k != nil && len(tt.Find) == 0 {
 		t.Error("a bad manifest has findings")
 	}
 }
@@ -266,7 +278,7 @@ func TestOnePolicyOfTwoDeployments(t *testing.T) {
 		changes []change
 		want    int
 	}{{[]change{second}, 0}, {[]change{second, wrong}, 1}} {
-		report, err := Check(cases.load(t, testCase{Change: tt.changes}).inventory(t), Options{Now: now})
+		report, err := Check(cases.load(t, testCase{Change: tt.changes}).read(t), Options{Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,73 +294,42 @@ func TestOnePolicyOfTwoDeployments(t *testing.T) {
 	}
 }
 
-// checkPremises checks that if a premise does not hold, its check reports the cause.
-func checkPremises(t *testing.T, inv *Inventory, o Options, report *Report) {
-	t.Helper()
-	c, err := newCluster(inv, o)
+// TestEverySeverity checks that one of the cases of a finding has its severity in docs/preflight.md.
+func TestEverySeverity(t *testing.T) {
+	for _, k := range kinds() {
+		worst := slices.ContainsFunc(documents[testCase](t, k.ID+".bad.yaml"), func(tt testCase) bool {
+			return slices.ContainsFunc(tt.Find, func(s string) bool { return strings.HasPrefix(s, string(k.Severity)+" ") })
+		})
+		if !worst {
+			t.Errorf("%s: no case reports an %s", k.ID, k.Severity)
+		}
+	}
+}
+
+// TestFrozen checks the number of findings: a new one has to replace an old one. It also checks that each has bad
+// manifests, and that the code reports no other IDs.
+func TestFrozen(t *testing.T) {
+	const most = 63
+	var ids, want []string
+	for _, k := range kinds() {
+		ids, want = append(ids, k.ID), append(want, "testdata/"+k.ID+".bad.yaml")
+	}
+	if len(ids) > most {
+		t.Errorf("there are %d findings, and at most %d: replace an old one", len(ids), most)
+	}
+	got, err := filepath.Glob("testdata/*.bad.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, check := range checks() {
-		for _, p := range check.needs {
-			if !p.holds(c) && !reportsCause(c, report, p.by) {
-				t.Errorf("%s is not run for a reason that %s does not report", check.id, p.by)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bad manifests (-want +got)\n%s", diff)
+	}
+	for _, k := range kinds() {
+		for _, cause := range k.After {
+			if !slices.Contains(ids, cause) || cause == k.ID {
+				t.Errorf("%s is after %s, which is not another finding", k.ID, cause)
 			}
-		}
-	}
-}
-
-// reportsCause reports whether a check has found an error, or a check that it depends on has.
-func reportsCause(c *cluster, report *Report, id string) bool {
-	if slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.ID == id && f.Severity == Error }) {
-		return true
-	}
-	all := checks()
-	i := slices.IndexFunc(all, func(check check) bool { return check.id == id })
-	return slices.ContainsFunc(all[i].needs, func(p premise) bool { return !p.holds(c) && reportsCause(c, report, p.by) })
-}
-
-// TestEverySeverity checks that one of the cases of a check has its severity in docs/preflight.md.
-func TestEverySeverity(t *testing.T) {
-	for _, c := range checks() {
-		worst := slices.ContainsFunc(documents[testCase](t, c.id+".bad.yaml"), func(tt testCase) bool {
-			return slices.ContainsFunc(tt.Find, func(s string) bool { return strings.HasPrefix(s, string(c.severity)+" ") })
-		})
-		if !worst {
-			t.Errorf("%s: no case reports an %s", c.id, c.severity)
-		}
-	}
-}
-
-// TestFiles checks that each check has a separate file, check_ID.go, and bad manifests, testdata/ID.bad.yaml, and that
-// each such file belongs to a check.
-func TestFiles(t *testing.T) {
-	var sources, cases []string
-	for _, c := range checks() {
-		sources = append(sources, "check_"+strings.ReplaceAll(c.id, "-", "_")+".go")
-		cases = append(cases, "testdata/"+c.id+".bad.yaml")
-	}
-	for pattern, want := range map[string][]string{"check_*.go": sources, "testdata/*.bad.yaml": cases} {
-		got, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		slices.Sort(want)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("files of the checks (-want +got)\n%s", diff)
-		}
-	}
-	for _, c := range checks() {
-		source := "check_" + strings.ReplaceAll(c.id, "-", "_") + ".go"
-		text, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(text), "\treturn check{"); n != 1 {
-			t.Errorf("%s contains %d checks", source, n)
-		}
-		if !strings.Contains(string(text), "id: \""+c.id+"\"") {
-			t.Errorf("%s does not contain the check %s", source, c.id)
 		}
 	}
 }
@@ -392,5 +373,39 @@ func decode(t *testing.T, data []byte, v any) {
 	t.Helper()
 	if err := json.Unmarshal(data, v); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNothing checks that input without Evergate is an error.
+func TestNothing(t *testing.T) {
+	m := manifests(documents[map[string]any](t, "base.yaml"))
+	m = m.apply(t, []change{{Remove: "MutatingWebhookConfiguration/evergate"},
+		{Remove: "ValidatingWebhookConfiguration/evergate"}, {Remove: "Deployment/evergate"}})
+	report, err := Check(m.read(t), Options{Now: now})
+	want := "the input does not contain Evergate: no webhook configuration has the label " +
+		"app.kubernetes.io/name=evergate, and no webhook is called *.evergate.dev"
+	if report != nil || err == nil || err.Error() != want {
+		t.Errorf("%v, %v", report, err)
+	}
+}
+
+// TestSparse checks that no check fails if any object is missing from the input.
+func TestSparse(t *testing.T) {
+	all := manifests(documents[map[string]any](t, "base.yaml"))
+	for i := range all {
+		var with, without manifests // the webhooks and object i; all except object i
+		for j, o := range all {
+			if i == j || strings.HasSuffix(o["kind"].(string), "WebhookConfiguration") {
+				with = append(with, o)
+			}
+			if i != j {
+				without = append(without, o)
+			}
+		}
+		for _, m := range []manifests{with, without} {
+			if _, err := Check(m.read(t), Options{Now: now}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

@@ -5,21 +5,20 @@
 #
 # NAMESPACE is the namespace of Evergate, evergate-system by default. The script needs only kubectl and does not change
 # anything. It prints only the certificates of Secrets. A private key never leaves kubectl. It leaves out objects that it
-# may not read and kinds that the cluster does not serve, and reports them on stderr. It reads the list of served kinds on
-# each run.
+# may not read and kinds that the cluster does not serve, and reports them on stderr. A test compares the kinds with
+# deploy/install/kinds.go.
 set -u
 namespace=${1:-evergate-system}
 
 # get prints objects. kubectl reports objects that it cannot read.
 get() {
-  kubectl get --ignore-not-found -o json "$@" || echo "collect.sh: left out: kubectl get $*" >&2
+  kubectl get --ignore-not-found -o json "$@" || { echo "collect.sh: left out: kubectl get $*" >&2; return 1; }
 }
 
 # need prints objects whose absence is a fault or another kind of installation. If kubectl cannot read them, need prints
 # their resource, so preflight does not take them for absent.
 need() {
-  kubectl get --ignore-not-found -o json "$@" && return
-  echo "collect.sh: left out: kubectl get $*" >&2
+  get "$@" && return
   for resource; do :; done # the last argument
   unread "${resource%%/*}"
 }
@@ -36,25 +35,16 @@ served=$(kubectl api-resources --verbs=list --output=name) || served=
 
 # is_served reports whether a resource, written as resource.group, is served.
 is_served() {
-  case "
-$served
-" in
-  *"
-$1
-"*) return 0 ;;
-  *) [ -z "$served" ] ;;
-  esac
+  [ -z "$served" ] || echo "$served" | grep -qxF "$1"
 }
 
 # get_served prints objects of a resource that not every cluster has. Its other arguments are arguments of kubectl get.
+# It reads the version v1, because preflight does not read others.
 get_served() {
   resource=$1
   shift
-  if is_served "$resource"; then
-    get "$@" "$resource"
-  else
-    echo "collect.sh: not served: $resource" >&2
-  fi
+  is_served "$resource" || { echo "collect.sh: not served: $resource" >&2; return; }
+  get "$@" "${resource%%.*}.v1.${resource#*.}"
 }
 
 # certificates prints a Secret without anything but its certificates.
@@ -78,48 +68,25 @@ files() {
     printf '{"apiVersion":"v1","kind":"Status","status":"Failure",'
     printf '"message":"evergate-probe.static.k8s.io: exported from [policy %s]"}\n' "$hash"
     ;;
-  *)
-    echo "$said" >&2
-    echo 'collect.sh: left out: files of the API server' >&2
-    ;;
+  *) printf '%s\n' "$said" 'collect.sh: left out: files of the API server' >&2 ;;
   esac
 }
 
 # Objects of the whole cluster.
 need mutatingwebhookconfigurations
 need validatingwebhookconfigurations
-for kind in \
-  validatingadmissionpolicies validatingadmissionpolicybindings \
-  namespaces nodes clusterroles clusterrolebindings; do
-  get "$kind"
+for kind in validatingadmissionpolicies validatingadmissionpolicybindings namespaces nodes clusterrolebindings \
+  ingresses services; do
+  get --all-namespaces "$kind"
 done
-# Kubernetes 1.36 and newer. Earlier API versions are not read.
-for kind in mutatingadmissionpolicies mutatingadmissionpolicybindings; do
-  if is_served "$kind.admissionregistration.k8s.io"; then
-    get "$kind.v1.admissionregistration.k8s.io"
-  else
-    echo "collect.sh: not served: $kind.admissionregistration.k8s.io" >&2
-  fi
+admission=admissionregistration.k8s.io # Kubernetes 1.36 and newer serve the version v1
+for kind in mutatingadmissionpolicies.$admission mutatingadmissionpolicybindings.$admission clusterissuers.cert-manager.io; do
+  get_served "$kind"
 done
 files
-get_served clusterissuers.cert-manager.io
-get --all-namespaces ingresses # a mirror may be behind an Ingress or a route
-for kind in \
-  httproutes.gateway.networking.k8s.io tlsroutes.gateway.networking.k8s.io routes.route.openshift.io \
-  grpcroutes.gateway.networking.k8s.io tcproutes.gateway.networking.k8s.io udproutes.gateway.networking.k8s.io \
-  gateways.gateway.networking.k8s.io listenersets.gateway.networking.k8s.io; do
-  get_served "$kind" --all-namespaces
-done
-get --all-namespaces services # Services that webhooks call, and Services whose annotations contain hosts
-get --all-namespaces serviceaccounts # some allow only the pull secrets that they list
-# Evergate may be scraped from any namespace.
-for kind in prometheuses prometheusagents podmonitors servicemonitors; do
-  get_served "$kind.monitoring.coreos.com" --all-namespaces
-done
 
-# Objects in Evergate's namespace.
-#
-# kustomize may add a hash to the name of the policy, and the ConfigMaps of earlier policies stay in the cluster.
+# Objects in Evergate's namespace. kustomize may add a hash to the name of the policy, and the ConfigMaps of earlier
+# policies stay in the cluster.
 if policies=$(kubectl -n "$namespace" get configmaps --output=name); then
   policies=$(echo "$policies" | sed -nE 's,^configmap(/evergate-policy(-[a-z0-9]{10})?)$,configmaps\1,p')
   # shellcheck disable=SC2086 # names do not contain blanks or wildcards
@@ -128,13 +95,11 @@ else
   unread configmaps # there may be a policy with a hash in its name
   get -n "$namespace" configmaps/evergate-policy
 fi
-for kind in \
-  pods poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling resourcequotas limitranges \
-  networkpolicies endpointslices roles rolebindings; do
+for kind in resourcequotas poddisruptionbudgets horizontalpodautoscalers.v2.autoscaling networkpolicies endpointslices \
+  rolebindings; do
   get -n "$namespace" "$kind"
 done
-for kind in \
-  verticalpodautoscalers.autoscaling.k8s.io scaledobjects.keda.sh certificates.cert-manager.io issuers.cert-manager.io; do
+for kind in certificates.cert-manager.io issuers.cert-manager.io; do
   get_served "$kind" -n "$namespace"
 done
 if is_served certificates.cert-manager.io; then
@@ -144,15 +109,9 @@ if is_served certificates.cert-manager.io; then
 fi
 
 # Deployments in the namespaces of all webhooks, for the labels of the Pods behind their Services.
+need -n "$namespace" deployments
 called='{range .items[*].webhooks[*]}{.clientConfig.service.namespace}{"\n"}{end}'
-{
-  echo "$namespace"
-  kubectl get mutatingwebhookconfigurations -o jsonpath="$called"
-  kubectl get validatingwebhookconfigurations -o jsonpath="$called"
-} | sort -u | while read -r ns; do
-  if [ "$ns" = "$namespace" ]; then
-    need -n "$ns" deployments
-  elif [ -n "$ns" ]; then
-    get -n "$ns" deployments
-  fi
+for ns in $(kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations -o jsonpath="$called" | sort -u); do
+  [ "$ns" = "$namespace" ] || get -n "$ns" deployments
 done
+exit 0 # objects that cannot be read are reported

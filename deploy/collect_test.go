@@ -5,12 +5,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline"
 )
 
@@ -32,39 +36,42 @@ func collect(t *testing.T, environ ...string) (stdout, stderr bytes.Buffer, aske
 	return stdout, stderr, asked
 }
 
-// notEverywhere lists the resources that not every cluster has.
-func notEverywhere() []string {
-	return []string{
-		"mutatingadmissionpolicies.admissionregistration.k8s.io",
-		"mutatingadmissionpolicybindings.admissionregistration.k8s.io",
-		"clusterissuers.cert-manager.io", "httproutes.gateway.networking.k8s.io", "tlsroutes.gateway.networking.k8s.io",
-		"routes.route.openshift.io", "grpcroutes.gateway.networking.k8s.io", "tcproutes.gateway.networking.k8s.io",
-		"udproutes.gateway.networking.k8s.io", "gateways.gateway.networking.k8s.io",
-		"listenersets.gateway.networking.k8s.io", "prometheuses.monitoring.coreos.com",
-		"prometheusagents.monitoring.coreos.com",
-		"podmonitors.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com",
-		"verticalpodautoscalers.autoscaling.k8s.io", "scaledobjects.keda.sh", "certificates.cert-manager.io",
-		"issuers.cert-manager.io",
+// argument returns the argument of kubectl for a kind: its resource and, for groups that not every cluster has and for
+// versions that are not the only one, also its group.
+func argument(k install.Kind) string {
+	group, _, _ := strings.Cut(k.APIVersion, "/")
+	if k.Optional {
+		return k.Resource + "." + group
 	}
+	return k.Resource
+}
+
+// optional lists the resources that not every cluster has, in the order of the script.
+func optional() []string {
+	var all []string
+	for _, k := range install.Kinds() {
+		if k.Optional {
+			all = append(all, argument(k))
+		}
+	}
+	return all
 }
 
 // collect.sh reports resources that a cluster does not serve and does not read them. If it cannot list the served
 // resources, it tries to read all of them.
 func TestCollectWhatIsServed(t *testing.T) {
-	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get nodes\n"
-	want := nodes
-	for _, resource := range notEverywhere() {
-		want += "collect.sh: not served: " + resource + "\n"
-	}
+	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get --all-namespaces nodes\n"
 	_, said, asked := collect(t, "SERVED=pods services")
-	if diff := cmp.Diff(want, said.String()); diff != "" {
-		t.Error(diff)
+	for _, resource := range optional() {
+		if !strings.Contains(said.String(), "collect.sh: not served: "+resource+"\n") {
+			t.Errorf("it does not report %s:\n%s", resource, said.String())
+		}
 	}
 	text, err := os.ReadFile(asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, resource := range notEverywhere() {
+	for _, resource := range optional() {
 		if strings.Contains(string(text), resource) {
 			t.Errorf("kubectl reads %s", resource)
 		}
@@ -80,32 +87,33 @@ func TestCollectWhatIsServed(t *testing.T) {
 
 // TestCollect runs collect.sh and reads its output.
 func TestCollect(t *testing.T) {
-	stdout, stderr, asked := collect(t, "SERVED="+strings.Join(notEverywhere(), " "))
+	stdout, stderr, asked := collect(t, "SERVED="+strings.Join(optional(), " "))
 	if diff := cmp.Diff("Error from server (Forbidden): nodes is forbidden\n"+
-		"collect.sh: left out: kubectl get nodes\n", stderr.String()); diff != "" {
+		"collect.sh: left out: kubectl get --all-namespaces nodes\n", stderr.String()); diff != "" {
 		t.Error(diff)
 	}
 
-	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
+	objects, err := install.Read(offline.Read([]string{offline.Stdin}, &stdout))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for o := range inv.sources {
-		got = append(got, inv.ref(o).String())
-		if !live(o) {
-			t.Errorf("%s does not count as an object of a live cluster", inv.ref(o))
+	for _, d := range install.Of[*appsv1.Deployment](objects) {
+		got = append(got, objects.Ref(d).String())
+	}
+	for _, s := range install.Of[*corev1.Secret](objects) {
+		got = append(got, objects.Ref(s).String())
+		if !install.Live(s) {
+			t.Errorf("%s does not count as an object of a live cluster", objects.Ref(s))
 		}
 	}
-	slices.Sort(got)
 	want := []string{
-		"Deployment other/other", "MutatingWebhookConfiguration evergate",
-		"Secret evergate-system/evergate-ca", "Secret evergate-system/evergate-tls",
+		"Deployment other/other", "Secret evergate-system/evergate-tls", "Secret evergate-system/evergate-ca",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(want, got); diff != "" || objects.Count() != 4 {
+		t.Errorf("%d objects\n%s", objects.Count(), diff)
 	}
-	secret := find(inv.secrets, "evergate-system", "evergate-tls")
+	secret := install.Find[*corev1.Secret](objects, "evergate-system", "evergate-tls")
 	if diff := cmp.Diff(map[string][]byte{"tls.crt": []byte("LEAF"), "ca.crt": []byte("CA")}, secret.Data); diff != "" {
 		t.Error(diff)
 	}
@@ -117,15 +125,15 @@ func TestCollectFiles(t *testing.T) {
 	const denied = "ValidatingAdmissionPolicy 'evergate-probe.static.k8s.io' with binding " +
 		"'evergate-probe.static.k8s.io' denied request: exported from [policy 0123456789ab]"
 	stdout, _, _ := collect(t, "SERVED=pods", "FILES="+denied)
-	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
-	if err != nil || inv.filesPolicy != "0123456789ab" {
-		t.Errorf("the hash of the files is %q, %v", inv.filesPolicy, err)
+	objects, err := install.Read(offline.Read([]string{offline.Stdin}, &stdout))
+	if err != nil || objects.FilesPolicy != "0123456789ab" {
+		t.Errorf("the hash of the files is %q, %v", objects.FilesPolicy, err)
 	}
 	stdout, said, _ := collect(t, "SERVED=pods", "FILES=User \"jane\" cannot create resource \"configmaps\"")
-	inv, err = Read(offline.Read([]string{offline.Stdin}, &stdout))
-	if err != nil || inv.filesPolicy != "" || !strings.Contains(said.String(), "User \"jane\" cannot create") ||
+	objects, err = install.Read(offline.Read([]string{offline.Stdin}, &stdout))
+	if err != nil || objects.FilesPolicy != "" || !strings.Contains(said.String(), "User \"jane\" cannot create") ||
 		!strings.Contains(said.String(), "collect.sh: left out: files of the API server\n") {
-		t.Errorf("%q, %v, %s", inv.filesPolicy, err, said.String())
+		t.Errorf("%q, %v, %s", objects.FilesPolicy, err, said.String())
 	}
 }
 
@@ -152,12 +160,14 @@ func TestCollectPolicies(t *testing.T) {
 func TestCollectUnread(t *testing.T) {
 	want := []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "configmaps", "deployments"}
 	stdout, said, _ := collect(t, "SERVED=pods", "FORBIDDEN=pods "+strings.Join(want, " "))
-	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
+	objects, err := install.Read(offline.Read([]string{offline.Stdin}, &stdout))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, inv.notListed); diff != "" {
-		t.Error(diff)
+	for _, resource := range want {
+		if !objects.Unread(resource) {
+			t.Errorf("it does not print %s", resource)
+		}
 	}
 	const line = "collect.sh: left out: kubectl get -n evergate-system deployments\n"
 	if !strings.Contains(said.String(), line) {
@@ -168,9 +178,9 @@ func TestCollectUnread(t *testing.T) {
 // collect.sh does not know whether there is a policy with a hash in its name if it may not list ConfigMaps.
 func TestCollectUnlisted(t *testing.T) {
 	stdout, _, asked := collect(t, "SERVED=pods", "UNLISTED=1")
-	inv, err := Read(offline.Read([]string{offline.Stdin}, &stdout))
-	if err != nil || !slices.Equal(inv.notListed, []string{"configmaps"}) {
-		t.Errorf("not listed: %q, %v", inv.notListed, err)
+	objects, err := install.Read(offline.Read([]string{offline.Stdin}, &stdout))
+	if err != nil || !objects.Unread("configmaps") || objects.Unread("deployments") {
+		t.Error("only ConfigMaps cannot be listed", err)
 	}
 	text, err := os.ReadFile(asked)
 	if err != nil || !strings.Contains(string(text), "-n evergate-system configmaps/evergate-policy\n") {
@@ -194,18 +204,73 @@ func checkAsked(t *testing.T, file string) {
 			t.Errorf("kubectl %s", line)
 		}
 	}
-	for name := range kinds() {
-		if name == "Status" {
-			continue // an answer and not an object
+	for _, k := range install.Kinds() {
+		name := argument(k)
+		if k.Resource == "configmaps" || k.Resource == "secrets" {
+			name = strings.TrimSuffix(k.Resource, "s")
 		}
-		plural := strings.ToLower(name) + "s"
-		if before, ok := strings.CutSuffix(plural, "ys"); ok && name != "Gateway" {
-			plural = before + "ies"
+		if group, version, _ := strings.Cut(k.APIVersion, "/"); k.Optional {
+			name = k.Resource + "." + version + "." + group
 		}
-		plural = strings.NewReplacer("ingresss", "ingresses", "prometheuss", "prometheuses",
-			"configmaps", "configmap", "secrets", "secret").Replace(plural)
-		if !strings.Contains(string(text), " "+plural) {
-			t.Errorf("no kubectl get %s", plural)
+		if !strings.Contains(string(text), " "+name) {
+			t.Errorf("no kubectl get %s", name)
 		}
+	}
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		read, _, _ := strings.Cut(strings.NewReplacer(".", " ", "/", " ").Replace(words[len(words)-1]), " ")
+		if strings.Contains(line, " json ") && !slices.ContainsFunc(install.Kinds(), func(k install.Kind) bool {
+			return k.Resource == read
+		}) {
+			t.Errorf("%s is not in the table of kinds", read)
+		}
+	}
+}
+
+// TestJob checks that the component preflight lists the kinds of the table, except Secrets and kinds that kubectl would
+// not find in every cluster. charts/test compares the chart with the component.
+func TestJob(t *testing.T) {
+	var cluster, namespace, want []string
+	for _, k := range install.Kinds() {
+		name := k.Resource
+		if group, version, _ := strings.Cut(k.APIVersion, "/"); k.Optional {
+			name += "." + group
+		} else if k.Resource == "horizontalpodautoscalers" {
+			name += "." + version + "." + group
+		}
+		switch {
+		case k.From == install.Named || strings.HasPrefix(k.Resource, "mutatingadmission"):
+			continue
+		case k.From == install.Namespace:
+			namespace = append(namespace, name)
+		default:
+			cluster = append(cluster, name)
+		}
+		want = append(want, k.Resource)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile("../kustomize/components/preflight/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile(`\\\n *`).ReplaceAllString(string(text), "")
+	}
+	listed := regexp.MustCompile(`- get\n *- "(.*)"`).FindAllStringSubmatch(read("job.yaml"), -1)
+	for n, names := range [][]string{cluster, namespace} {
+		got := strings.Split(listed[n][1], ",")
+		slices.Sort(got)
+		slices.Sort(names)
+		if diff := cmp.Diff(names, got); diff != "" {
+			t.Errorf("kubectl get (-want +got)\n%s", diff)
+		}
+	}
+	var got []string
+	for _, rule := range regexp.MustCompile(`(?s)resources:(.*?)verbs:`).FindAllStringSubmatch(read("rbac.yaml"), -1) {
+		got = append(got, regexp.MustCompile(`[a-z]+`).FindAllString(rule[1], -1)...)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("permissions (-want +got)\n%s", diff)
 	}
 }

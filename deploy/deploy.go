@@ -1,65 +1,134 @@
 // Package deploy finds problems that would break a cluster, in manifests that install Evergate or in a cluster that
 // runs it.
 //
-// The files, in the order of the data flow:
+// Package install joins the objects. An inspection has a function for each of them, in the order of a call:
 //
-//	manifest.go      JSON → objects of Kubernetes' and cert-manager's types (strictly decoded) → Inventory; fields.go
-//	                 errors for fields that cannot be decoded
-//	cluster.go       the objects of Evergate and their relations; nodes.go, policy_files.go, issuer.go
-//	hook.go          a webhook, mutating or validating; webhook_url.go the server that it calls; selector.go;
-//	                 webhook_groups.go the groups of webhooks that components switch, and the entries that need them
-//	server.go        a Deployment that runs evergate serve; environment.go its variables; probe.go its probes
-//	network.go       the traffic that NetworkPolicies allow; monitor.go monitors; chain.go served certificates
-//	dry_run.go       the answers of an API server to dry runs of Pods
-//	backstop.go      the native policies next to the webhooks; native_only.go installations without webhooks
-//	endpoint.go      the destination of traces; resources.go the amounts that quotas count; pod_security.go the rules of
-//	                 the Pod Security profiles
-//	check.go         the type of a check; premise.go the conditions for running it; checks.go all checks, in the order
-//	                 in which they report
-//	check_ID.go      the check that reports findings with the id ID, with underscores for dashes
-//	finding.go       the findings; text.go the report for people, cases.go for pipelines
+//	hooks.go         the webhooks: the writes that they match, and how the API server calls them
+//	needs.go         the webhooks that the policy needs; templates.go
+//	route.go         the way of a call to a Pod; network.go
+//	servers.go       the Pods; pods.go for their admission
+//	replicas.go      the Deployment
+//	certificates.go  certificates and CAs; trust.go
+//	policies.go      the policy and its namespaces; native.go
 //
-// Checks are pure functions of the Inventory, the time and the served certificates. Only Dial uses the network.
-// docs/preflight.md lists every check.
+// findings.yaml has the texts of all findings, and report.go the report. The inspections are pure functions of the
+// objects, the time and the answers in Options. Only Dial uses the network.
 package deploy
 
 import (
 	"crypto/x509"
+	"fmt"
 	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/evergate/evergate/deploy/install"
 )
 
-// Options has the input of the checks besides the objects.
+// Options has the input of the inspections besides the objects.
 type Options struct {
-	Now    time.Time           // the time at which certificates have to be valid
-	Served []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
-
-	// DryRuns are the known answers of an API server to the creation of a Pod of each Deployment that Inventory.Serving
-	// returns.
-	DryRuns []DryRun
+	Now     time.Time           // the time at which certificates have to be valid
+	Served  []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
+	DryRuns map[string]DryRun   // the answers to the creation of a Pod of a Deployment, by its name
+	Answers map[string]Answer   // of the webhooks to a dry run with the annotation evergate.dev/hello, by their names
 }
 
-// Check runs all checks. It returns an error if the inventory does not have an Evergate webhook and is not, or may not
-// be, an installation with only native policies, so there is nothing to check.
-func Check(inv *Inventory, o Options) (*Report, error) {
-	c, err := newCluster(inv, o)
+// Answer is the answer of a webhook to a dry run that calls it. All fields are empty if the API server accepts the dry run
+// without an answer of the webhook.
+type Answer struct {
+	Policy    string // the hash of the policy that the webhook has
+	Failed    string // the error of the call
+	NotCalled string // why it was not called
+}
+
+// DryRun is the answer of an API server to the creation of a Pod of a Deployment as a dry run. It is empty if the answer
+// is not known.
+type DryRun struct {
+	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
+	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
+	AsController bool        // as the account of the ReplicaSet controller, which creates these Pods
+}
+
+// Check inspects an installation. It returns an error if the objects do not have an Evergate webhook and are not, or
+// may not be, an installation with only native policies, so there is nothing to inspect.
+func Check(objects *install.Objects, o Options) (*Report, error) {
+	joined, err := install.Join(objects)
 	if err != nil {
 		return nil, err
 	}
-	findings, checked := []Finding{}, []string(nil)
-	answered := c.answered()
-	for _, check := range checks() {
-		if check.modelled && answered {
-			continue
-		}
-		if slices.ContainsFunc(check.needs, func(p premise) bool { return !p.holds(c) }) {
-			continue
-		}
-		checked = append(checked, check.id)
-		r := reporter{check: &check}
-		check.run(c, &r)
-		findings = append(findings, r.findings()...)
+	i := &inspection{Install: joined, Options: o, kinds: kinds()}
+	for _, inspect := range []func(){
+		i.calls, i.settings, i.hooks, i.others, i.route, i.trust, i.needs, i.servers, i.replicas, i.certificates, i.policies,
+		i.namespaces, i.native, i.bindings,
+	} {
+		inspect()
 	}
-	findings = append(findings, c.changedPods(o)...)
-	return newReport(inv, checked, findings), nil
+	return i.result(), nil
+}
+
+// inspection collects the findings about an installation.
+type inspection struct {
+	*install.Install
+	Options
+	kinds []kind
+	found []found
+}
+
+// found is a finding, and the parts of the object that it is about.
+type found struct {
+	at    install.Ref
+	parts []string
+	Finding
+}
+
+// spot is an object, or a part of it, that an inspection is about, and the ID of its findings.
+type spot struct {
+	i  *inspection
+	id string
+	at install.Ref
+}
+
+func (i *inspection) at(id string, at install.Ref) spot { return spot{i, id, at} }
+
+// error reports an error if the condition holds. The arguments are evaluated in any case.
+func (s spot) error(wrong bool, format string, args ...any) { s.add(wrong, Error, format, args...) }
+
+// warn reports a warning if the condition holds. The arguments are evaluated in any case.
+func (s spot) warn(wrong bool, format string, args ...any) { s.add(wrong, Warning, format, args...) }
+
+// add records a finding if the condition holds. A warning that the object accepts becomes an info. An error cannot be
+// accepted. Findings with the same message about several parts of one object become one finding.
+func (s spot) add(wrong bool, severity Severity, format string, args ...any) {
+	if !wrong {
+		return
+	}
+	if severity == Warning && slices.Contains(s.at.Accepts, s.id) {
+		severity, format = Info, format+" (accepted)"
+	}
+	k := s.i.kinds[s.i.rank(s.id)]
+	f := Finding{ID: s.id, Severity: severity, Source: s.at.Source, Why: k.Why, Fix: k.Fix}
+	f.Message = printable(fmt.Sprintf(format, args...))
+	same := slices.IndexFunc(s.i.found, func(other found) bool {
+		return other.at.In("").String() == s.at.In("").String() && other.at.Part != "" && s.at.Part != "" && other.Finding == f
+	})
+	if same < 0 {
+		s.i.found = append(s.i.found, found{s.at, []string{s.at.Part}, f})
+	} else if !slices.Contains(s.i.found[same].parts, s.at.Part) {
+		s.i.found[same].parts = append(s.i.found[same].parts, s.at.Part)
+	}
+}
+
+// rank returns the position of a finding in findings.yaml.
+func (i *inspection) rank(id string) int {
+	return slices.IndexFunc(i.kinds, func(k kind) bool { return k.ID == id })
+}
+
+// follows reports whether a finding would only be a consequence of an error that has been found. findings.yaml lists
+// its causes in after. One cause is one finding.
+func (i *inspection) follows(id string) bool {
+	return slices.ContainsFunc(i.kinds[i.rank(id)].After, func(cause string) bool {
+		return i.follows(cause) ||
+			slices.ContainsFunc(i.found, func(f found) bool { return f.ID == cause && f.Severity == Error })
+	})
 }

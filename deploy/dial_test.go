@@ -58,13 +58,15 @@ func TestServedNow(t *testing.T) {
 			"signed by another CA", 30, 60, tls.NoClientCert,
 			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
 				"again.pods.mutate.evergate.dev: its caBundle does not " +
-				"verify the certificate that the Service serves: x509: certificate signed by unknown authority",
+				"verify the certificate that the Service serves: the certificate does not chain to its CA: x509: certificate " +
+				"signed by unknown authority",
 		},
 		{
 			"only to clients with a certificate", 30, 60, tls.RequireAnyClientCert,
 			"served-chain MutatingWebhookConfiguration evergate, webhooks pods.mutate.evergate.dev, " +
 				"again.pods.mutate.evergate.dev: its caBundle does not " +
-				"verify the certificate that the Service serves: x509: certificate signed by unknown authority",
+				"verify the certificate that the Service serves: the certificate does not chain to its CA: x509: certificate " +
+				"signed by unknown authority",
 		},
 		{
 			"expired", 91, -1, tls.NoClientCert,
@@ -78,7 +80,7 @@ func TestServedNow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			report, err := Check(readFixture(t).load(t, testCase{Live: true}).inventory(t), Options{Now: now, Served: chain})
+			report, err := Check(readFixture(t).load(t, testCase{Live: true}).read(t), Options{Now: now, Served: chain})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,11 +120,12 @@ func TestService(t *testing.T) {
 			name: "none", c: testCase{Change: []change{
 				{Remove: "MutatingWebhookConfiguration/evergate"}, {Remove: "ValidatingWebhookConfiguration/evergate"},
 			}},
-			err: "no webhook of Evergate calls a Service",
+			err: "the input has a Deployment that runs evergate serve, but nothing calls it: no webhook configuration has the " +
+				"label app.kubernetes.io/name=evergate, and no webhook is called *.evergate.dev",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dns, address, err := readFixture(t).load(t, tt.c).inventory(t).Service()
+			dns, address, err := ServiceOf(readFixture(t).load(t, tt.c).read(t))
 			if dns != tt.dns || address != tt.address || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
 				t.Errorf("%s, %s, %v", dns, address, err)
 			}

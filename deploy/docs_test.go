@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,61 +43,46 @@ func TestDocs(t *testing.T) {
 
 func docs() string {
 	var b bytes.Buffer
-	b.WriteString("\n| finding | severity | problem |\n| --- | --- | --- |\n")
-	for _, c := range checks() {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", c.id, c.id, c.severity, c.finds)
-	}
-	for _, c := range checks() {
-		fmt.Fprintf(&b, "\n### %s\n\nSeverity: %s. Preflight reports %s.", c.id, c.severity, c.finds)
-		if c.live {
-			b.WriteString(" The check needs a live cluster.")
+	for _, k := range kinds() {
+		live := ""
+		if k.Live {
+			live = ", only in a live cluster"
 		}
-		fmt.Fprintf(&b, "\n\nWhy it breaks clusters: %s.\n\nFix: %s.\n", c.why, c.fix)
-		if c.modelled {
-			b.WriteString("\nPreflight skips this check if the API server has answered a dry run (see " +
-				"[`pod-rejected`](#pod-rejected)).\n")
-		}
-		if causes := causesOf(&c); len(causes) > 0 {
-			fmt.Fprintf(&b, "\nPreflight skips this check if %s reports the cause of the problem.\n",
-				strings.Join(causes, " or "))
+		fmt.Fprintf(&b, "\n### %s\n\n%s%s. %s.\n\nFix: %s.\n", k.ID,
+			strings.ToUpper(string(k.Severity[:1]))+string(k.Severity[1:]), live, k.Finds, k.Fix)
+		if len(k.After) > 0 {
+			fmt.Fprintf(&b, "\nNot checked after: %s.\n", links(k.After))
 		}
 	}
 	return b.String()
 }
 
-// causesOf returns links to the checks that report the premises of a check.
-func causesOf(c *check) []string {
-	var causes []string
-	for _, p := range c.needs {
-		if link := fmt.Sprintf("[`%s`](#%s)", p.by, p.by); !slices.Contains(causes, link) {
-			causes = append(causes, link)
-		}
+// links returns links to findings.
+func links(ids []string) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, fmt.Sprintf("[`%s`](#%s)", id, id))
 	}
-	return causes
+	return strings.Join(all, ", ")
 }
 
-// TestWords checks the ids and the texts of all checks.
+// TestWords checks the IDs and the texts of all findings.
 func TestWords(t *testing.T) {
 	ids := map[string]bool{}
-	for _, c := range checks() {
-		if ids[c.id] {
-			t.Errorf("two checks are called %s", c.id)
+	for _, k := range kinds() {
+		if ids[k.ID] {
+			t.Errorf("two findings are called %s", k.ID)
 		}
-		ids[c.id] = true
-		for _, p := range c.needs {
-			if !slices.ContainsFunc(checks(), func(other check) bool { return other.id == p.by && other.id != c.id }) {
-				t.Errorf("%s depends on %s, which is not another check", c.id, p.by)
-			}
+		ids[k.ID] = true
+		if k.ID == "" || strings.Trim(k.ID, "abcdefghijklmnopqrstuvwxyz-") != "" {
+			t.Errorf("%q is not kebab-case", k.ID)
 		}
-		if strings.Trim(c.id, "abcdefghijklmnopqrstuvwxyz-") != "" {
-			t.Errorf("%s is not kebab-case", c.id)
-		}
-		for _, s := range []string{c.finds, c.why, c.fix} {
+		for _, s := range []string{k.Finds, k.Why, k.Fix} {
 			if s == "" || strings.HasSuffix(s, ".") {
-				t.Errorf("%s: %q is not a sentence without its final full stop", c.id, s)
+				t.Errorf("%s: %q is not a sentence without its final full stop", k.ID, s)
 			}
 			if strings.ContainsAny(s, "<>|") {
-				t.Errorf("%s: %q would change in Markdown", c.id, s)
+				t.Errorf("%s: %q would change in Markdown", k.ID, s)
 			}
 		}
 	}

@@ -3,71 +3,9 @@ package deploy
 import (
 	"strings"
 	"testing"
-	"time"
-
-	admissionv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/offline/export"
-	"github.com/evergate/evergate/policy"
 )
-
-// TestPolicyMap checks which ConfigMap contains the policy if kustomize has left earlier policies in the cluster.
-func TestPolicyMap(t *testing.T) {
-	load := func(entry string) (files map[string]string, hash string) {
-		text := "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices: [{name: " + entry +
-			", mode: enforce, types: {denied: [NodePort]}}]\n"
-		p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return map[string]string{"policy.yaml": text}, p.Hash()
-	}
-	const exact, hashed, other = "evergate-policy", "evergate-policy-2b4c6d8f9g", "evergate-policy-5f7h2k9m4t"
-	type stored struct {
-		name, policy string
-		day          int // of its creation; 0 in manifests
-	}
-	for name, tt := range map[string]struct {
-		there    []stored
-		exported string
-		want     string
-	}{
-		"none":                        {[]stored{{"evergate-policy.r7", "a", 1}}, "a", ""},
-		"the exported policy":         {[]stored{{exact, "a", 3}, {hashed, "b", 1}, {other, "c", 2}}, "b", hashed},
-		"the newest exported":         {[]stored{{hashed, "b", 1}, {other, "b", 2}, {exact, "a", 3}}, "b", other},
-		"otherwise the newest":        {[]stored{{exact, "a", 1}, {hashed, "b", 3}, {other, "c", 2}}, "d", hashed},
-		"otherwise without a hash":    {[]stored{{hashed, "a", 0}, {exact, "b", 0}, {other, "c", 0}}, "d", exact},
-		"a policy that fails to load": {[]stored{{exact, "", 1}}, "a", exact},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inv := &Inventory{}
-			for _, s := range tt.there {
-				cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
-				if s.policy != "" {
-					cm.Data, _ = load(s.policy)
-				}
-				if s.day > 0 {
-					cm.CreationTimestamp = metav1.Date(2026, 11, s.day, 0, 0, 0, 0, time.UTC)
-				}
-				inv.configMaps = append(inv.configMaps, cm)
-			}
-			_, hash := load(tt.exported)
-			inv.admissionPolicies = []*admissionv1.ValidatingAdmissionPolicy{{ObjectMeta: metav1.ObjectMeta{
-				Labels:      map[string]string{labelName: "evergate", labelComponent: export.Component},
-				Annotations: map[string]string{export.HashAnnotation: hash},
-			}}}
-			got := ""
-			if cm := inv.policyMap(); cm != nil {
-				got = cm.Name
-			}
-			if got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
-		})
-	}
-}
 
 // TestNotNativeOnly checks inputs with native policies and without webhooks. Some of them do not show whether the
 // cluster has webhooks.
@@ -108,7 +46,7 @@ func TestNotNativeOnly(t *testing.T) {
 				{Export: []export.Target{export.VAP, export.MAP}},
 				{Remove: "MutatingWebhookConfiguration/evergate"}, {Remove: "ValidatingWebhookConfiguration/evergate"},
 			}, tt.change...)})
-			_, err := Check(m.inventory(t), Options{Now: now})
+			_, err := Check(m.read(t), Options{Now: now})
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -139,7 +77,7 @@ func TestUnread(t *testing.T) {
 				if !listed {
 					m = append(m, notListed(tt.resource))
 				}
-				report, err := Check(m.inventory(t), Options{Now: now})
+				report, err := Check(m.read(t), Options{Now: now})
 				if err != nil {
 					continue // it may be an installation with only native policies: see TestNotNativeOnly
 				}

@@ -2,26 +2,24 @@ package deploy
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline"
 )
 
 func TestText(t *testing.T) {
-	inv := newInventory()
-	inv.sources[&corev1.Namespace{}], inv.sources[&corev1.Service{}] = "a", "b"
-	inv.skips.AddFile(&offline.SkippedError{File: "README.md", Why: "no manifest"})
-	r := newReport(inv, nil, []Finding{
-		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
+	r := &Report{Summary: Summary{2, 1, 1, 1}, Findings: []Finding{
+		{ID: "c", Severity: Error, Object: "Pod z", Message: "worse than bad", Why: "because", Fix: "do"},
 		{ID: "b", Severity: Warning, Object: "Service y", Source: "f.yaml:3", Message: "bad", Why: "because", Fix: "do"},
-		{ID: "c", Severity: Error, Object: "Pod \x1b[31mz", Message: "##[x] worse\nthan bad", Why: "because", Fix: "do"},
-	})
-	want := fmt.Sprintf(`error    c  Pod \x1b[31mz
-         #\x23[x] worse than bad
+		{ID: "a", Severity: Info, Object: "Namespace x", Message: "found"},
+	}, SkippedFiles: []offline.SkippedFiles{{Why: "no manifest", Count: 1, Names: []string{"README.md"}}}}
+	want := fmt.Sprintf(`error    c  Pod z
+         worse than bad
          why:  because
          fix: do
 warning  b  Service y (f.yaml:3)
@@ -33,9 +31,19 @@ info     a  Namespace x
 
 skipped: 1 file: README.md (no manifest)
 2 objects, %d checks: 1 error, 1 warning, 1 info
-`, len(checks()))
+`, len(kinds()))
 	if diff := cmp.Diff(want, r.Text()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Names and values of manifests cannot control a terminal or a pipeline runner.
+func TestPrintable(t *testing.T) {
+	i := &inspection{Install: &install.Install{Objects: install.NewObjects()}, kinds: kinds()}
+	i.at("scope", install.Ref{Kind: "Pod", Name: "\x1b[31mz"}).error(true, "worse\n##[group]%s", strings.Repeat("x", 5000))
+	f := i.result().Findings[0]
+	if f.Object != "Pod \\x1b[31mz" || !strings.HasPrefix(f.Message, "worse #\\x23[group]x") || len(f.Message) > 4200 {
+		t.Errorf("%q: %q", f.Object, f.Message)
 	}
 }
 
@@ -63,6 +71,23 @@ func TestSome(t *testing.T) {
 	} {
 		if got := some(names[:n]); got != want {
 			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
+// GOMEMLIMIT is parsed as Go's runtime does, which ends the process if it cannot parse it.
+func TestGoBytes(t *testing.T) {
+	for s, want := range map[string]int64{
+		"": -1, "off": -1, "0": 0, "419430400": 400 << 20, "419430400B": 400 << 20, "1KiB": 1 << 10, "400MiB": 400 << 20,
+		"2GiB": 2 << 30, "1TiB": 1 << 40,
+	} {
+		if got, ok := goBytes(s); !ok || got != want {
+			t.Errorf("%q: %d, %t, want %d", s, got, ok, want)
+		}
+	}
+	for _, s := range []string{"400Mi", "400MB", "400M", "B", "MiB", "-1", "-1MiB", "1.5GiB", " 1", "8388608TiB"} {
+		if got, ok := goBytes(s); ok {
+			t.Errorf("%q: %d", s, got)
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package handlers
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -27,6 +30,7 @@ type server struct {
 	metrics  *telemetry.Metrics
 	tracing  *telemetry.Tracing // nil if reviews are not traced
 	log      *slog.Logger
+	version  string
 }
 
 func newServer(cfg Config) *server {
@@ -45,6 +49,7 @@ func newServer(cfg Config) *server {
 		metrics: cfg.Metrics,
 		tracing: cfg.Tracing,
 		log:     cfg.Metrics.Throttle(cfg.Log),
+		version: cfg.Version,
 	}
 }
 
@@ -154,8 +159,15 @@ func (e *endpoint) answer(
 		return decision{}, err
 	}
 	observed.Stage("encode")
+	if decided.DryRun && bytes.Contains(body, helloKey) {
+		path := strings.Replace(e.Path, "{"+setParam+"}", set, 1)
+		return encode(decided, decided.Hello(path, cmp.Or(e.version, "unknown"))), nil
+	}
 	return encode(decided), nil
 }
+
+// helloKey is the annotation as the API server writes it.
+var helloKey = []byte(`"` + admission.HelloAnnotation + `":`)
 
 // decision is a decision and its encoded response.
 type decision struct {
@@ -163,8 +175,10 @@ type decision struct {
 	encoded []byte
 }
 
-func encode(d *admission.Decision) decision {
+// encode encodes the response of a decision, with further warnings before its own.
+func encode(d *admission.Decision, warnings ...string) decision {
 	answer := d.Response()
+	answer.Warnings = append(warnings, answer.Warnings...)
 	return decision{d, answer.JSON()}
 }
 

@@ -51,6 +51,8 @@ type Config struct {
 	Log *slog.Logger
 	// Limits limits the reviews in progress. Its zero value means the defaults.
 	Limits Limits
+	// Version is the version in the warning of admission.Decision.Hello.
+	Version string
 }
 
 // Policies holds the active policy. Current must be cheap and safe for concurrent use, and must not return nil.

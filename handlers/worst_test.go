@@ -90,7 +90,7 @@ func worstPolicy(t testing.TB) *policy.Policy {
 // skipWithRace skips a test of a review's allocations, which the race detector changes.
 func skipWithRace(t testing.TB) {
 	t.Helper()
-	if costliest.Race {
+	if costliest.Race() {
 		t.Skip("make allocs runs this test, without the race detector")
 	}
 }
@@ -125,10 +125,10 @@ func TestWorst(t *testing.T) {
 			broken = append(broken, row{r, u, len(body)})
 		}
 	}
-	for r := range costliest.Rows(parts, part) {
+	for _, r := range costliest.Rows(parts, part) {
 		try(r, 256<<10) // the maximum size of annotations
 	}
-	for r := range costliest.Rows(4*parts, part) {
+	for _, r := range costliest.Rows(4*parts, part) {
 		try(r, 1400<<10) // the maximum size of an object in etcd, which has longer lists
 	}
 	slices.SortFunc(broken, func(a, b row) int { return int(b.allocated - a.allocated) })
@@ -146,7 +146,7 @@ func TestWorst(t *testing.T) {
 // policy has separate limits.
 func TestWorstEndpoints(t *testing.T) {
 	tried := map[string]bool{"/mutate/pods/again": true, "/validate/policy": true}
-	for r := range costliest.Rows(1, 0) {
+	for _, r := range costliest.Rows(1, 0) {
 		tried[r.Path] = true
 	}
 	for _, r := range admission.Webhooks() {
@@ -160,22 +160,22 @@ func TestWorstEndpoints(t *testing.T) {
 // affects decisions.
 func FuzzCost(f *testing.F) {
 	skipWithRace(f)
-	targets := costliest.Targets()
+	texts := costliest.Texts()
 	p := worstPolicy(f)
 	units := []string{"\x7f", "<", "\"", ",", "a.", "10.0.0.0/8,", "2001:db8::", "https://u@h:1/", "[a]*", "{\"a\":"}
 	for i, unit := range units {
-		f.Add(uint8(i*13), unit, uint16(4096), i%2 == 0, uint8(i))
+		f.Add(uint16(i*13), unit, uint16(4096), i%2 == 0, uint8(i))
 	}
-	f.Fuzz(func(t *testing.T, field uint8, unit string, times uint16, many bool, choice uint8) {
-		target := targets[int(field)%len(targets)]
+	f.Fuzz(func(t *testing.T, text uint16, unit string, times uint16, many bool, choice uint8) {
 		const most = 256 << 10 // of the body, without separators
-		path, body := target.Review(unit, min(int(times), most/(len(unit)+1)), many, choice)
-		u := usageOf(p, path, body)
+		row := texts[int(text)%len(texts)].Repeated(unit, min(int(times), most/(len(unit)+1)), many, choice)
+		body := row.Body(0)
+		u := usageOf(p, row.Path, body)
 		if u.status != 0 {
-			t.Errorf("%s of %s: answered %d", target.Path, path, u.status)
+			t.Errorf("%s: answered %d", row.Name, u.status)
 		}
 		if broken := u.exceeds(len(body)); broken != nil {
-			t.Errorf("%s of %s, a body of %d bytes: %s: %+v", target.Path, path, len(body), strings.Join(broken, ", "), u)
+			t.Errorf("%s, a body of %d bytes: %s: %+v", row.Name, len(body), strings.Join(broken, ", "), u)
 		}
 	})
 }

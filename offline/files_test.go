@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -308,6 +309,19 @@ func TestReadBoundsYAML(t *testing.T) {
 	}
 }
 
+// A document takes memory for its own text, not for a buffer.
+func TestReadBoundsDocuments(t *testing.T) {
+	const documents = 1000
+	text := strings.Repeat("{apiVersion: v1, kind: Pod}\n---\n", documents)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := listed([]string{Stdin}, text)
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / documents; len(got) != documents || each > 64<<10 {
+		t.Errorf("%d objects, %d bytes for each", len(got), each)
+	}
+}
+
 // forever repeats a text without end.
 type forever string
 
@@ -329,6 +343,7 @@ func TestReadBoundsObjects(t *testing.T) {
 		{"", "\x00", "stdin: longer than 32 MiB: write it as JSON, which is read piece by piece"},
 		{`{"a": "`, "b", "stdin:1: longer than 64 MiB: a cluster cannot store such an object"},
 		{`{"kind": "List", "items": [{}, {"a": "`, "b", "stdin:1: item 2: longer than 64 MiB: a cluster cannot store such an object"},
+		{`{"items": [{}`, `,{"a": 1}`, "stdin:1: item 493448: longer than 64 MiB: a cluster cannot store such an object"},
 	} {
 		var last error
 		for _, err := range Read([]string{Stdin}, io.MultiReader(strings.NewReader(test.begin), test.repeat)) {

@@ -334,7 +334,8 @@ func (l *jsonList) item(at Origin, value jsontext.Value, yield yieldFunc) error 
 	switch {
 	case err != nil && l.head.Kind == "":
 		l.held = append(l.held, heldItem{at, value})
-		if l.size += len(value); l.size > maxJSON {
+		const record = 128 // bytes of a heldItem and its allocation
+		if l.size += len(value) + record; l.size > maxJSON {
 			return &inputError{Origin: at, Err: errLongJSON}
 		}
 		return nil

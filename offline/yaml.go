@@ -50,9 +50,9 @@ func (s *yamlStream) each(yield yieldFunc) bool {
 			s.nulls++
 			continue
 		}
-		json := newJSONStream(bytes.NewReader(data), s.at)
+		// A buffer for each document would take longer than reading it.
+		json := jsonStream{data: data, err: io.EOF, at: s.at, fixed: doc.line}
 		json.at.Document-- // the stream counts the document again
-		json.fixed = doc.line
 		if err != nil && !yield(Object{}, err) || err == nil && !json.each(yield) {
 			return false
 		}

@@ -73,11 +73,11 @@ owners: [{name: shop, mode: enforce, hosts: [www.eu.a.example], namespaces: [sho
 // The meaning of *.x is known for each class that tls.required knows.
 func TestClassesOfTLSAreKnown(t *testing.T) {
 	known := claim.NewAnnotations(nil, nil, nil)
-	for _, class := range []match.Glob{
-		"alb", "azure-application-gateway", "azure/application-gateway", "gce", "gce-internal", "traefik", "kong",
-	} {
-		if !known.KnowsClass(class) {
-			t.Errorf("%s is not known", class)
+	for _, class := range TLSClasses() {
+		for _, name := range class.Names {
+			if !known.KnowsClass(match.Glob(name)) {
+				t.Errorf("%s is not known", name)
+			}
 		}
 	}
 }

@@ -162,3 +162,26 @@ dnsEndpoints: [{name: d, mode: enforce, hosts: {allowed: [ok.example]}}]
 		}
 	}
 }
+
+// The hosts that annotations derive from the hosts in fields are compared too. A host with the words of the message
+// about too many hosts does not hide the others.
+func TestTooManyDerivedHostsAreCompared(t *testing.T) {
+	p := mustLoad(t, "ingresses: [{name: i, mode: enforce, hosts: {allowed: ['*.example']}}]\n")
+	words := strings.Repeat("x.corp,", 999) + "more than 1000 names,y.corp"
+	for name, test := range map[string]struct{ key, host, value, newValue string }{
+		"www":    {"nginx.ingress.kubernetes.io/from-to-www-redirect", "a.example", "true", "true"},
+		"target": {"external-dns.kubernetes.io/target", "*.example", "192.0.2.1", "192.0.2.1"},
+		"words":  {"cert-manager.io/alt-names", "a.example", words, words + ",z.corp"},
+	} {
+		old, obj := withHosts(slices.Repeat([]string{test.host}, 1001)...), withHosts(slices.Repeat([]string{test.host}, 1001)...)
+		old.Annotations, obj.Annotations = map[string]string{test.key: test.value}, map[string]string{test.key: test.value}
+		if deniesUpdate(p, old, obj) {
+			t.Errorf("%s: the same hosts are denied", name)
+		}
+		withTLS(old, "b.example") // ingress-nginx doesn't derive a host from it
+		obj.Rules, obj.Annotations[test.key] = append(obj.Rules, object.IngressRule{Host: "b.example"}), test.newValue
+		if !deniesUpdate(p, old, obj) {
+			t.Errorf("%s: an added host is allowed", name)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 )
 
@@ -40,7 +41,9 @@ const (
 
 // TLSAnnotation is a condition for the value of an annotation. The value of an absent annotation is empty.
 type TLSAnnotation struct {
-	Key    string   // a * at the beginning means any prefix; if there are several such annotations, all must pass
+	// Key is a key. A * at the beginning means any prefix and any case. If there are several such annotations, all must
+	// pass.
+	Key    string
 	Values []string // nil means a list with an element that is not blank
 }
 
@@ -77,10 +80,11 @@ func TLSClasses() []TLSClass {
 		{[]string{"gce", "gce-internal"}, []TLSWay{by(is(allowHTTP, "false"))},
 			"set the annotation " + allowHTTP + ` to "false"`},
 		// traefik@v3.7.13 pkg/provider/kubernetes/ingress/kubernetes.go: only annotations make a router serve TLS, and it
-		// then ignores plain HTTP. It reads spec.tls only to load certificates.
+		// then ignores plain HTTP. It reads spec.tls only to load certificates. It ignores case in keys: a false wins over
+		// the options of the same key, and the key in lower case wins over others (paerser@v0.2.2 parser).
 		{[]string{"traefik"}, []TLSWay{
 			by(is(traefik, "true", "True", "TRUE")),
-			by(is(traefik, ""), is(traefik+".certresolver")), by(is(traefik, ""), is(traefik+".options")),
+			by(is("*/router.tls", ""), is(traefik+".certresolver")), by(is("*/router.tls", ""), is(traefik+".options")),
 		}, "set the annotation " + traefik + ` to "true"`},
 		// kubernetes-ingress-controller@05186373 (Kong) internal/annotations/annotations.go: the default protocols are http
 		// and https. Kong answers other plain requests with an error or a redirect.
@@ -146,7 +150,8 @@ func (a *TLSAnnotation) holds(annotations map[string]string, r *rule.Recorder) b
 		return a.passes(annotations[a.Key], r)
 	}
 	for key, value := range annotations {
-		if !r.Spend(1) || strings.HasSuffix(key, suffix) && !a.passes(value, r) {
+		end := match.LowerASCII(key[max(0, len(key)-len(suffix)):])
+		if !r.Spend(1) || end == suffix && !a.passes(value, r) {
 			return false
 		}
 	}

@@ -58,6 +58,7 @@ func TestTLSByAnnotation(t *testing.T) {
 		"GKE with HTTP, said": {"", "gce", map[string]string{managed: "shop", allowHTTP: "true"}, noHTTP, noHTTP},
 
 		"Traefik, off":          {"traefik", "", map[string]string{traefik: "no", traefik + ".certresolver": "le"}, router, router},
+		"Traefik, case":         {"traefik", "", map[string]string{traefik[:len(traefik)-3] + "TLS": "false", traefik + ".options": "x"}, router, router},
 		"Traefik, not TLS":      {"traefik", "", map[string]string{traefik: "false"}, router, router},
 		"Traefik, entry point":  {"traefik", "", map[string]string{"traefik.ingress.kubernetes.io/router.entrypoints": "websecure"}, router, router},
 		"Kong with both":        {"kong", "", map[string]string{"konghq.com/protocols": "http,https"}, kong, kong},

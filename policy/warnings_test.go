@@ -87,7 +87,7 @@ func TestWarningsOfEntries(t *testing.T) {
 		"unknown classes": {
 			"ingresses:\n- {name: a, mode: audit, hosts: {allowed: [x.example, '*.a.example']}}\n" +
 				"- {name: r, mode: enforce, match: {classNames: [internal]}, classNames: {allowed: [alb, nginx, traefik, '*', 'public-*']}}\n",
-			`unknown classes public-*, internal: hosts.allowed has *.a.example, which their controllers may serve at any depth; ` +
+			`unknown classes public-*, internal: hosts.allowed of a has a wildcard, which their controllers may serve at any depth; ` +
 				`add them to globbingClasses, as "!public-*" if * is one label`,
 		},
 		"unknown classes that are listed": {

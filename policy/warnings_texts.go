@@ -26,19 +26,13 @@ func (w *entryWarnings) checkDeniedPaths(h *rule.Header, denied []pathPart) {
 // checkClasses warns about entries for Ingress classes whose controllers may match * with several labels, if a wildcard
 // of one label is allowed in the block.
 func (w *entryWarnings) checkClasses(entries []ingressesEntry) {
-	wildcard := ""
-	for i := range entries {
-		if e := &entries[i]; e.Mode != Off && e.Hosts != nil && !bool(e.Hosts.Wildcards) {
-			for _, t := range e.Hosts.Allowed {
-				if s := t.String(); wildcard == "" && strings.HasPrefix(s, "*.") {
-					wildcard = s
-				}
-			}
-		}
+	oneLabel := func(t match.HostTemplate) bool { return strings.HasPrefix(t.String(), "*.") }
+	isWide := func(e ingressesEntry) bool {
+		return e.Mode != Off && e.Hosts != nil && !bool(e.Hosts.Wildcards) && slices.ContainsFunc(e.Hosts.Allowed, oneLabel)
 	}
+	wide := slices.IndexFunc(entries, isWide)
 	for i := range entries {
-		e := &entries[i]
-		var unknown []match.Glob
+		e, unknown := &entries[i], []match.Glob(nil)
 		if e.ClassNames != nil {
 			unknown = slices.Clone(e.ClassNames.Allowed)
 		}
@@ -46,9 +40,10 @@ func (w *entryWarnings) checkClasses(entries []ingressesEntry) {
 			unknown = append(unknown, e.Match.ClassNames...)
 		}
 		unknown = slices.DeleteFunc(unknown, w.known.KnowsClass)
-		if wildcard != "" && len(unknown) > 0 {
-			w.warn(&e.Header, "unknown classes %s: hosts.allowed has %s, which their controllers may serve at any depth; "+
-				`add them to globbingClasses, as %s if * is one label`, text.List(unknown), wildcard, text.Quote("!"+unknown[0]))
+		if wide >= 0 && len(unknown) > 0 {
+			w.warn(&e.Header, "unknown classes %s: hosts.allowed of %s has a wildcard, which their controllers may serve at "+
+				"any depth; add them to globbingClasses, as %s if * is one label", text.List(unknown), entries[wide].Name,
+				text.Quote("!"+string(unknown[0])))
 		}
 	}
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting, and runs the tests of every package of the server and of the plugin that differs from main or imports a
-# package that does. It leaves out the race detector, and -short leaves out samples: make test runs both.
+# Checks formatting, and runs the tests of every package of the server, the plugin and the benchmarks that differs from main or
+# imports a package that does. It leaves out the race detector, and -short leaves out samples: make test runs both.
 #
 #   tools/quick.sh            the packages that differ from main, including uncommitted changes
 #   BASE=HEAD~3 tools/quick.sh
@@ -33,7 +33,7 @@ affected() {
       $1 ~ /\.test$/ { for (i = 2; i <= NF; i++) if ($i in changed) { sub(/\.test$/, "", $1); print $1; next } }'
 }
 
-for module in . cmd/kubectl-evergate; do
+for module in . cmd/kubectl-evergate tools/bench; do
   mapfile -t packages < <(affected $module)
   ((${#packages[@]})) || continue
   echo "$module: ${#packages[@]} packages"

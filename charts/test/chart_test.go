@@ -169,12 +169,13 @@ func compare(t *testing.T, files filesys.FileSystem, settings ...setting) {
 		t.Fatal(err)
 	}
 	want := kustomize(t, files, o.kustomization())
-	if ns := got["Namespace/"+namespace(values)]; ns != nil { // helm.sh/resource-policy is only for Helm
+	if ns := want["Namespace/"+namespace(values)]; got["Namespace/"+namespace(values)] != nil { // helm.sh/resource-policy is only for Helm
 		meta := ns["metadata"].(map[string]any)
-		if diff := cmp.Diff(map[string]any{"helm.sh/resource-policy": "keep"}, meta["annotations"]); diff != "" {
-			t.Errorf("annotations of the namespace (-want +got):\n%s", diff)
+		annotations := map[string]any{"helm.sh/resource-policy": "keep"}
+		if own, ok := meta["annotations"].(map[string]any); ok {
+			maps.Copy(annotations, own)
 		}
-		delete(meta, "annotations")
+		meta["annotations"] = annotations
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%v (-kustomize +helm):\n%s", values, diff)

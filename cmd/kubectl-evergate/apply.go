@@ -148,7 +148,7 @@ func (a *app) apply(
 	noReplicas := f.wait && len(replicas) == 0 && a.nativeOnly(ctx, c) // before renew removes the last native policy
 	// Renew the backstop immediately, and not after all replicas have the policy: the backstop is for the case that
 	// they do not answer.
-	if err := a.renew(ctx, native, is.Hash()); err != nil || !f.wait {
+	if err := a.renew(ctx, c, native, is.Hash()); err != nil || !f.wait {
 		return err
 	}
 	if noReplicas {

@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/offline/native"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -21,12 +21,12 @@ import (
 // not be applied.
 func (a *app) renewal(
 	ctx context.Context, f *applyFlags, c *live.Cluster, current *corev1.ConfigMap, files []policy.File, hash string,
-) (*backstop.Renewal, *needs, error) {
+) (*native.Renewal, *needs, error) {
 	is, err := policy.Describe(files...)
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := backstop.Read(ctx, c.Dynamic)
+	installed, targets, err := c.Native(ctx)
 	if apierrors.IsForbidden(err) {
 		a.say("you may not list native policies, so an existing backstop is not renewed: the ClusterRole in the component " +
 			"backstop allows this")
@@ -37,11 +37,11 @@ func (a *app) renewal(
 	if err != nil {
 		return nil, nil, err
 	}
-	if b.Empty() {
+	if len(installed) == 0 {
 		return nil, needsOfFiles(ctx, c, is, a.now()), nil
 	}
-	for _, o := range b.Objects() {
-		if err := revise.ObjectManagedBy(o.GetKind(), &o); err != nil {
+	for _, o := range installed {
+		if err := revise.ObjectManagedBy(o.GetKind(), o); err != nil {
 			return nil, nil, &foundError{err}
 		}
 	}
@@ -51,8 +51,8 @@ func (a *app) renewal(
 	}
 	exempt := export.ExemptNamespaces()
 	exempt[0] = c.Namespace
-	r, err := b.Renew(was, is, backstop.Options{
-		Hash: hash, Exempt: exempt, DenyUnrewritten: f.unrewritten, Now: a.now(),
+	r, err := installed.Renew(was, is, export.Options{
+		Targets: targets, Hash: hash, Exempt: exempt, DenyUnrewritten: f.unrewritten, Now: a.now(),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -64,12 +64,12 @@ func (a *app) renewal(
 	if r.Done() {
 		return nil, n, nil
 	}
-	return r, n, r.Try(ctx)
+	return r, n, c.Renew(ctx, r, revise.Manager, true)
 }
 
 // requireNative returns an error if a part of the policy is not native, unless the user has agreed to leave this part
 // to the webhooks. In a cluster without webhooks, the user must agree that nothing enforces this part.
-func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *backstop.Renewal) error {
+func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster, r *native.Renewal) error {
 	var omissions []error
 	for _, omission := range r.Omissions {
 		if f.bestEffort {
@@ -97,11 +97,11 @@ func (a *app) requireNative(ctx context.Context, f *applyFlags, c *live.Cluster,
 }
 
 // renew renews the backstop and prints the result.
-func (a *app) renew(ctx context.Context, r *backstop.Renewal, hash string) error {
+func (a *app) renew(ctx context.Context, c *live.Cluster, r *native.Renewal, hash string) error {
 	if r == nil {
 		return nil
 	}
-	if err := r.Write(ctx); err != nil {
+	if err := c.Renew(ctx, r, revise.Manager, false); err != nil {
 		return fmt.Errorf("the policy is applied, but the backstop is not up to date: apply the policy again: %w", err)
 	}
 	renewed, added, removed := r.Counts()

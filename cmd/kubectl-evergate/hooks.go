@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
-	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline/export"
 )
 
@@ -34,7 +34,7 @@ type hook struct {
 }
 
 // guardHook is the name of the webhook that matches the ConfigMap of the policy.
-const guardHook = "policy.validate" + deploy.WebhookSuffix
+const guardHook = "policy.validate" + install.WebhookSuffix
 
 // readHooks returns the webhooks that call Evergate in its namespace. If the error is not nil, the webhooks that could
 // be read are still returned.
@@ -63,7 +63,7 @@ func split(all []hook, namespace string) (here []hook, elsewhere []string) {
 func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	var all []hook
 	add := func(w *admissionv1.MutatingWebhook) {
-		if strings.HasSuffix(w.Name, deploy.WebhookSuffix) {
+		if strings.HasSuffix(w.Name, install.WebhookSuffix) {
 			all = append(all, newHook(w))
 		}
 	}
@@ -80,7 +80,7 @@ func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 	if errValidating == nil {
 		for _, config := range validating.Items {
 			for i := range config.Webhooks {
-				w := deploy.AsMutating(&config.Webhooks[i])
+				w := install.AsMutating(&config.Webhooks[i])
 				add(&w)
 			}
 		}
@@ -89,9 +89,9 @@ func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
 }
 
 func newHook(w *admissionv1.MutatingWebhook) hook {
-	target := deploy.TargetOf(w.ClientConfig)
+	path, url := install.TargetOf(w.ClientConfig)
 	h := hook{
-		name: w.Name, policy: *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)), path: target.Path, url: target.URL,
+		name: w.Name, policy: *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)), path: path, url: url,
 		never: export.NeverCalled(w.MatchConditions), ca: certificates(w.ClientConfig.CABundle),
 	}
 	if s := w.ClientConfig.Service; s != nil {

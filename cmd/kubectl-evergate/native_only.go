@@ -1,19 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
-	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/internal/text"
 )
 
@@ -39,7 +37,7 @@ func serving(ctx context.Context, c *live.Cluster) ([]string, error) {
 	var names []string
 	for i := range all {
 		name := all[i].Namespace + "/" + all[i].Name
-		if deploy.Serves(&all[i]) && !slices.Contains(names, name) {
+		if install.Serves(&all[i]) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -59,7 +57,7 @@ func (a *app) nativeOnly(ctx context.Context, c *live.Cluster) bool {
 	if !noWebhooks(ctx, c) {
 		return false
 	}
-	if b, err := backstop.Read(ctx, c.Dynamic); err != nil || b.Empty() {
+	if installed, _, err := c.Native(ctx); err != nil || len(installed) == 0 {
 		return false
 	}
 	servers, err := serving(ctx, c)
@@ -93,7 +91,7 @@ func requireNamespace(
 	case current != nil:
 		return nil
 	}
-	if b, err := backstop.Read(ctx, c.Dynamic); err != nil || b.Empty() {
+	if installed, _, err := c.Native(ctx); err != nil || len(installed) == 0 {
 		return nil //nolint:nilerr // renewal reports the error
 	}
 	return fmt.Errorf("nothing was applied: the cluster has native policies, but the namespace %s does not have the "+
@@ -102,24 +100,11 @@ func requireNamespace(
 
 // readBindings returns the bindings of the native policies as webhooks without a path, to match namespaces.
 func readBindings(ctx context.Context, c *live.Cluster) ([]hook, error) {
-	b, err := backstop.Read(ctx, c.Dynamic)
-	if err != nil {
-		return nil, err
-	}
+	installed, _, err := c.Native(ctx)
 	var all []hook
-	for _, o := range b.Objects() {
-		if !strings.HasSuffix(o.GetKind(), "Binding") {
-			continue
-		}
-		var binding admissionv1.ValidatingAdmissionPolicyBinding // mutating bindings have the same selector
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &binding); err != nil {
-			return nil, fmt.Errorf("read the %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-		namespaces := &metav1.LabelSelector{} // every namespace
-		if m := binding.Spec.MatchResources; m != nil && m.NamespaceSelector != nil {
-			namespaces = m.NamespaceSelector
-		}
-		all = append(all, newHook(&admissionv1.MutatingWebhook{Name: o.GetName(), NamespaceSelector: namespaces}))
+	for _, b := range installed.Bindings(nil) {
+		namespaces := cmp.Or(b.Namespaces(), &metav1.LabelSelector{}) // every namespace
+		all = append(all, newHook(&admissionv1.MutatingWebhook{Name: b.GetName(), NamespaceSelector: namespaces}))
 	}
-	return all, nil
+	return all, err
 }

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
 	"github.com/evergate/evergate/internal/text"
@@ -31,7 +30,7 @@ type needs struct {
 func needsOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document, now time.Time) *needs {
 	o := export.Options{Targets: []export.Target{export.Static}, Exempt: export.ExemptNamespaces(), Now: now}
 	n := &needs{policy: doc, uses: export.WebhookUses(doc, o)}
-	if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err == nil && hash != "" {
+	if hash, err := c.NativeFiles(ctx); err == nil && hash != "" {
 		n.native = export.Export(doc, o).Coverage
 		return n
 	}
@@ -119,10 +118,10 @@ func (n *needs) groupsOff(hooks []hook) []groupOff {
 				entries = append(entries, e.Block+" "+e.Name)
 			}
 		}
-		if len(entries) == 0 {
+		names, on := missing[i].Groups()
+		if len(entries) == 0 || names == "" { // no group has the webhooks of a rule set
 			continue
 		}
-		names, on := missing[i].Groups()
 		at := slices.IndexFunc(groups, func(g groupOff) bool { return g.names == names })
 		if at < 0 {
 			at = len(groups)

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/deploy"
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/export"
@@ -25,9 +25,10 @@ func newPreflight(a *app) *cobra.Command {
 		Use:   "preflight",
 		Short: "Find mistakes in the installation that would break the cluster",
 		Long: `Preflight checks the running installation for mistakes that would break the cluster, like evergate preflight
-does with the output of deploy/collect.sh. It also creates a Pod of the Deployment as a dry run, and reports the answer
-of the API server. It does not change the cluster. docs/preflight.md lists all findings. Objects that you may not read
-are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from Secrets.`,
+does with the output of deploy/collect.sh. It also creates a Pod of the Deployment and an object for each webhook as dry
+runs, and reports the answers. It doesn't change the cluster. docs/preflight.md lists all findings. Objects that you may
+not read are left out and listed, and findings that need them are not made. Preflight keeps only the certificates from
+Secrets.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.preflight(c.Context(), format.Format()) },
 	}
@@ -48,11 +49,17 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	inv, err := deploy.Read(a.collect(ctx, c))
+	objects, err := install.Read(a.collect(ctx, c))
 	if err != nil {
 		return err
 	}
-	report, err := deploy.Check(inv, deploy.Options{Now: a.now(), DryRuns: a.dryRuns(ctx, c, inv)})
+	joined, err := install.Join(objects)
+	if err != nil {
+		return err
+	}
+	report, err := deploy.Check(objects, deploy.Options{
+		Now: a.now(), DryRuns: a.dryRuns(ctx, c, joined), Answers: c.Hello(ctx, joined),
+	})
 	if err != nil {
 		return err
 	}
@@ -68,17 +75,14 @@ func (a *app) preflight(ctx context.Context, format output.Format) error {
 }
 
 // dryRuns creates a Pod of each Deployment that runs evergate serve, as a dry run.
-func (a *app) dryRuns(ctx context.Context, c *live.Cluster, inv *deploy.Inventory) []deploy.DryRun {
-	var all []deploy.DryRun
-	for _, d := range inv.Serving() {
-		answer, err := c.DryRunPod(ctx, d)
+func (a *app) dryRuns(ctx context.Context, c *live.Cluster, i *install.Install) map[string]deploy.DryRun {
+	all := map[string]deploy.DryRun{}
+	for _, s := range i.Servers {
+		run, err := c.DryRunPod(ctx, s.Deployment)
 		if err != nil {
-			a.say("left out: a dry run of a Pod of Deployment %s/%s: %v", d.Namespace, d.Name, err)
-			continue
+			a.say("left out: a dry run of a Pod of %s: %v", s.Ref, err)
 		}
-		all = append(all, deploy.DryRun{
-			Deployment: d.Name, Pod: answer.Pod, Rejected: answer.Rejected, AsController: answer.AsController,
-		})
+		all[s.Name] = run
 	}
 	return all
 }
@@ -86,7 +90,7 @@ func (a *app) dryRuns(ctx context.Context, c *live.Cluster, inv *deploy.Inventor
 // collect yields the input of preflight: the objects in the cluster, and the answer of its API server to the probe.
 func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Object, error] {
 	return func(yield func(offline.Object, error) bool) {
-		if hash, err := backstop.Files(ctx, c.Client, c.Namespace); err != nil {
+		if hash, err := c.NativeFiles(ctx); err != nil {
 			a.say("left out: files of the API server: %v", err)
 		} else if hash != "" && !yield(filesStatus(hash)) {
 			return

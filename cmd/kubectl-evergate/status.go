@@ -5,14 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/backstop"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
 	"github.com/evergate/evergate/internal/text"
@@ -30,8 +31,8 @@ and CA, the namespaces that they match, and the number of calls that the API ser
 answered. It leaves out and lists everything that you may not read.
 
 Exit code 1 means that there is a problem: a replica that is not ready or does not have the policy of the ConfigMap, a
-certificate or CA that expires within a week, a webhook without a CA, or a backstop that enforces another policy. Exit
-code 2 means that the replicas cannot be listed.`,
+certificate or CA that expires within a week, replicas that all run on one node or in one zone, a webhook without a CA,
+or a backstop that enforces another policy. Exit code 2 means that the replicas cannot be listed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.status(c.Context(), format.Format()) },
 	}
@@ -87,6 +88,7 @@ type status struct {
 	filesOf     string   // the same hash in files of the API server; may be empty
 	namespaces  int      // -1 if unknown
 	matched     []string // by a webhook other than guardHook
+	nodes       []corev1.Node
 	failedOpen  map[string]int
 	started     time.Time // start of the API server that answered
 	unread      []string
@@ -114,6 +116,11 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	s.note("namespaces", err)
 	if err == nil {
 		s.namespaces, s.matched = len(list.Items), match(s.hooks, list.Items)
+	}
+	nodes, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	s.note("nodes", err)
+	if err == nil {
+		s.nodes = nodes.Items
 	}
 	metrics, err := c.Objects.Get(ctx, "/metrics", maxServerMetrics)
 	s.note("metrics of the API server", err)
@@ -154,12 +161,10 @@ func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
 }
 
 func (s *status) readBackstop(ctx context.Context, c *live.Cluster) {
-	b, err := backstop.Read(ctx, c.Dynamic)
+	installed, _, err := c.Native(ctx)
 	s.note("backstop", err)
-	if err == nil {
-		s.native, s.nativeOf = b.Policies()
-	}
-	s.filesOf, err = backstop.Files(ctx, c.Client, c.Namespace)
+	s.native, s.nativeOf = len(installed.Policies()), installed.Hashes()
+	s.filesOf, err = c.NativeFiles(ctx)
 	s.note("files of the API server", err)
 }
 
@@ -236,6 +241,7 @@ func (s *status) findProblems() {
 		wrong("files of the API server enforce another policy than the one in the ConfigMap %s: write them again with "+
 			"evergate export --target static", s.configMap)
 	}
+	s.checkPlacement(wrong)
 	s.checkCAs(wrong)
 	switch none := len(s.hooks) == 0 && s.hooksRead && !s.nativeOnly(); {
 	case none && len(s.elsewhere) > 0:
@@ -252,6 +258,28 @@ func (s *status) nativeOnly() bool {
 	absent := s.hooksRead && len(s.hooks)+len(s.elsewhere) == 0 && s.listed && len(s.replicas) == 0 &&
 		s.serversRead && len(s.servers) == 0
 	return absent && s.native > 0 && s.found
+}
+
+// checkPlacement finds replicas that all run on one node or in one zone, although other nodes accept Pods.
+func (s *status) checkPlacement(wrong func(format string, args ...any)) {
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+		all, used := map[string]bool{}, map[string]bool{}
+		for i := range s.nodes {
+			n := &s.nodes[i]
+			value, labelled := n.Labels[key]
+			if labelled && !n.Spec.Unschedulable && len(n.Spec.Taints) == 0 {
+				all[value] = true
+			}
+			if slices.ContainsFunc(s.replicas, func(r live.Answer) bool { return r.Pod.Spec.NodeName == n.Name }) {
+				used[value] = true
+			}
+		}
+		if len(s.replicas) > 1 && len(used) == 1 && len(all) > 1 {
+			wrong("all replicas run on nodes with %s=%s, so none is left if these nodes fail", key,
+				slices.Collect(maps.Keys(used))[0])
+			return // a node is in one zone
+		}
+	}
 }
 
 // checkCAs finds webhooks without a CA, and webhooks whose CA expires soon. It reports each of the two in one

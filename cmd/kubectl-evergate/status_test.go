@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -171,5 +172,45 @@ func TestHooksByURL(t *testing.T) {
 	if strings.Contains(out.String(), "without a CA") || strings.Contains(out.String(), "no webhook") ||
 		!strings.Contains(out.String(), "Called by URL: https://evergate.example:8443\n") {
 		t.Error(out.String())
+	}
+}
+
+// TestPlacement checks replicas on nodes a and b of zone x, while the cluster has other nodes.
+func TestPlacement(t *testing.T) {
+	node := func(name, zone string, taints ...corev1.Taint) corev1.Node {
+		return corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+			corev1.LabelHostname: name, corev1.LabelTopologyZone: zone,
+		}}, Spec: corev1.NodeSpec{Taints: taints}}
+	}
+	on := func(nodes ...string) (all []live.Answer) {
+		for _, n := range nodes {
+			all = append(all, live.Answer{Replica: live.Replica{Pod: corev1.Pod{Spec: corev1.PodSpec{NodeName: n}}}})
+		}
+		return all
+	}
+	const (
+		oneNode = "all replicas run on nodes with kubernetes.io/hostname=a, so none is left if these nodes fail"
+		oneZone = "all replicas run on nodes with topology.kubernetes.io/zone=x, so none is left if these nodes fail"
+	)
+	tainted := node("c", "y", corev1.Taint{Key: "k", Effect: corev1.TaintEffectNoSchedule})
+	a, b, c := node("a", "x"), node("b", "x"), node("c", "y")
+	for name, test := range map[string]struct {
+		nodes    []corev1.Node
+		replicas []live.Answer
+		want     string
+	}{
+		"one node":           {[]corev1.Node{a, b, c}, on("a", "a"), oneNode},
+		"one zone":           {[]corev1.Node{a, b, c}, on("a", "b"), oneZone},
+		"two zones":          {[]corev1.Node{a, b, c}, on("a", "c"), ""},
+		"one replica":        {[]corev1.Node{a, b, c}, on("a"), ""},
+		"no other node":      {[]corev1.Node{a}, on("a", "a"), ""},
+		"other zone tainted": {[]corev1.Node{a, b, tainted}, on("a", "b"), ""},
+		"unknown nodes":      {nil, on("a", "a"), ""},
+	} {
+		s := &status{nodes: test.nodes, replicas: test.replicas}
+		s.checkPlacement(func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) })
+		if got := strings.Join(s.problems, "\n"); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }

@@ -132,7 +132,7 @@ func (d *drawing) losses(y, wide, step, high float64, r run) {
 
 // cost draws the table that make bench-peer writes.
 func (d *drawing) cost(page string) error {
-	const mark, groups = "\n<!-- peer: written by make bench-peer -->\n", 3
+	const mark, groups = "\n<!-- written by make bench-peer -->\n", 3
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err

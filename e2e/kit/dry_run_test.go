@@ -1,7 +1,11 @@
 package kit
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -55,8 +59,8 @@ func TestDryRun(t *testing.T) {
 		out = p.run(t, "preflight")
 		return strings.Contains(out, "error    "+rejected)
 	})
-	if !strings.Contains(out, reason) || strings.Contains(out, "limit-range") || strings.Contains(out, leftOut) {
-		t.Errorf("want %q and no finding of limit-range:\n%s", reason, out)
+	if !strings.Contains(out, reason) || strings.Contains(out, leftOut) {
+		t.Errorf("want %q:\n%s", reason, out)
 	}
 	pods := p.cluster.kubectl(t, "", "-n", evergateNamespace, "get", "pods", "-o", "name")
 	if strings.TrimSpace(pods) != "" {
@@ -67,8 +71,8 @@ func TestDryRun(t *testing.T) {
 	const missing = leftOut + " of Deployment evergate-system/evergate: you may neither create pods in " +
 		"evergate-system nor impersonate the serviceaccount kube-system/replicaset-controller\n"
 	out = joe.run(t, "preflight")
-	if !strings.Contains(out, missing) || strings.Contains(out, "pod-rejected") || !strings.Contains(out, "limit-range") {
-		t.Errorf("without the right to create Pods, want %q and limit-range:\n%s", missing, out)
+	if !strings.Contains(out, missing) || strings.Contains(out, "pod-rejected") {
+		t.Errorf("without the right to create Pods, want %q:\n%s", missing, out)
 	}
 	p.cluster.kubectl(t, "", "-n", evergateNamespace, "create", "rolebinding", "creators", "--role=creators", "--user=joe")
 	await(t, "joe may create Pods", func(context.Context) bool {
@@ -77,5 +81,54 @@ func TestDryRun(t *testing.T) {
 	})
 	if !strings.Contains(out, "warning  "+rejected) || !strings.Contains(out, reason) {
 		t.Errorf("as a user who may create Pods, want a warning with %q:\n%s", reason, out)
+	}
+}
+
+// TestPod checks the commands of docs/preflight.md, which create the Pod of manifests as a dry run.
+func TestPod(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	manifests := c.kubectl(t, "", "kustomize", filepath.Join(root, "kustomize/overlays/fail-closed"))
+	printing := exec.CommandContext(t.Context(), build(t), "preflight", "--pod", "-f", "-")
+	printing.Stdin = strings.NewReader(manifests)
+	pod, err := printing.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kubectl(t, "", "create", "namespace", evergateNamespace)
+	c.kubectl(t, "", "-n", evergateNamespace, "create", "serviceaccount", "evergate")
+	create := []string{
+		"create", "--dry-run=server", "--as=system:serviceaccount:kube-system:replicaset-controller", "-f", "-",
+	}
+	if out := c.kubectl(t, string(pod), create...); !strings.Contains(out, "created (server dry run)") {
+		t.Error(out)
+	}
+	c.kubectl(t, lowLimits, "apply", "-f", "-")
+	await(t, "the Pod is rejected", func(ctx context.Context) bool {
+		cmd := exec.CommandContext(ctx, c.bin.Kubectl(), create...)
+		cmd.Env, cmd.Stdin = append(os.Environ(), "KUBECONFIG="+c.kubeconfig), bytes.NewReader(pod)
+		out, err := cmd.CombinedOutput()
+		return err != nil && strings.Contains(string(out), "maximum memory usage per Container is 256Mi")
+	})
+}
+
+// TestHello checks that a dry run of the plugin calls each webhook through a real API server, except the one for the
+// status of Services.
+func TestHello(t *testing.T) {
+	t.Parallel()
+	p := startPlugin(t)
+	p.serve(t, build(t), policyFile(t, servedPolicy))
+	p.cluster.kubectl(t, "", "create", "namespace", "team")
+	p.cluster.kubectl(t, "", "label", "namespace", "team", "evergate.dev/admission=enabled")
+	var out string
+	await(t, "the webhooks answer", func(context.Context) bool {
+		out = p.run(t, "preflight")
+		return !strings.Contains(out, "does not answer")
+	})
+	const status = "call  ValidatingWebhookConfiguration evergate, webhook loadbalancerstatus.validate.evergate.dev"
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "  call  ") && !strings.Contains(line, status) {
+			t.Errorf("%s in\n%s", line, out)
+		}
 	}
 }

@@ -48,7 +48,7 @@ func (x *exporter) claimsIn(f annotationField, hosts string, kinds ...string) st
 		return "[]"
 	}
 	if hosts != "[]" { // annotations derive hosts from them
-		values = append(values, hosts+".map(claim,claim.pattern).join(' ')")
+		values = append(values, hosts+".map(claim,(claim.kind=='"+unserved+"'?'~':'')+claim.pattern).join(' ')")
 	}
 	return cel(`[$claims].map(claims,size(claims)<=$max?claims:claims.slice(0,$max)+[claims[$max]].map(claim,
 		{'path':claim.path,'kind':claim.kind,'pattern':'**','text':'more than $max names','key':claim.key,'reads':'every',

@@ -11,7 +11,7 @@ import (
 // BenchmarkPlan measures a dump of a thousand Pods from kubectl. Either nothing changes, or all Pods are rewritten
 // differently.
 func BenchmarkPlan(b *testing.B) {
-	data, err := os.ReadFile("../../cmd/bench/pod.json")
+	data, err := os.ReadFile("../../tools/bench/pod.json")
 	if err != nil {
 		b.Fatal(err)
 	}

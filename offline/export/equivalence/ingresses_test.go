@@ -208,6 +208,9 @@ ingresses:
 	}
 	many := newSubject(t, `
 services: [{name: s, mode: enforce, hosts: {denied: ["**.evil.example"]}}]
+ingresses:
+- {name: alb, mode: enforce, annotations: {denied: ["alb.ingress.kubernetes.io/conditions.*"]}}
+- {name: i, mode: enforce, hosts: {denied: ["**.evil.example"]}}
 `, export.Options{Targets: []export.Target{export.VAP}})
 	service := func(n int) map[string]any {
 		return map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{}, "metadata": map[string]any{
@@ -224,6 +227,23 @@ services: [{name: s, mode: enforce, hosts: {denied: ["**.evil.example"]}}]
 	}
 	if many.denied != 4 { // if the Service is new or changed
 		t.Errorf("%d Services are denied", many.denied)
+	}
+	ingress := func(n int) map[string]any {
+		object := ingressOf(n, "h", "example")
+		object["metadata"].(map[string]any)["annotations"] = map[string]any{
+			"cert-manager.io/alt-names":                        strings.Repeat("a.example,", 999) + "more than 1000 names,b.example",
+			"nginx.ingress.kubernetes.io/from-to-www-redirect": "true",
+		}
+		return object
+	}
+	idle := ingress(4) // its last host is only in spec.tls
+	spec := idle["spec"].(map[string]any)
+	spec["rules"] = spec["rules"].([]any)[:3]
+	for _, old := range []map[string]any{ingress(4), ingress(3), idle} {
+		many.compare(t, request{object: ingress(4), old: old, namespace: "team-a", user: "jane"})
+	}
+	if many.denied != 6 { // if it serves another host
+		t.Errorf("%d Services and Ingresses are denied", many.denied)
 	}
 }
 

@@ -135,7 +135,8 @@ func tlsAnnotations(r *rand.Rand, annotations map[string]any) {
 	c := table[r.IntN(len(table))]
 	maybe(r, annotations, "kubernetes.io/ingress.class", c.Names...)
 	for _, a := range c.Ways[r.IntN(len(c.Ways))].Annotations {
-		key := strings.Replace(a.Key, "*", pick(r, "nginx.org", "x.example"), 1)
+		key := strings.Replace(a.Key, "*", pick(r, "nginx.org", "traefik.ingress.kubernetes.io"), 1)
+		key = pick(r, key, key, strings.Replace(key, "/r", "/R", 1), strings.Replace(key, "/ssl", "/SSL", 1))
 		maybe(r, annotations, key, append(slices.Clone(a.Values), "x", "", "false", ", \t,")...)
 	}
 	maybe(r, annotations, "alb.ingress.kubernetes.io/listen-ports", `[{"HTTPS":443}]`, `[ {"HTTP": 80},{"HTTPS":443} ]`,

@@ -5,8 +5,8 @@ import (
 	_ "embed"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -30,8 +30,9 @@ type HostAnnotation struct {
 
 // hostAnnotationTable holds the annotations of one kind.
 type hostAnnotationTable struct {
-	exact map[string]wordedGrammar
-	globs []hostAnnotationGlob // keys with a *
+	exact   map[string]wordedGrammar
+	globs   []hostAnnotationGlob // keys with a *
+	derived bool                 // a grammar derives hosts from the hosts in fields; see host.Value
 }
 
 // wordedGrammar is one or several grammars of the same key, and their words.
@@ -118,6 +119,7 @@ func hostAnnotationTables(prefixes *AnnotationPrefixes, rows AnnotationRows) map
 // add adds the grammar of a key. A key can have several grammars, because two controllers may read the same key under
 // one prefix, and a row of the policy may add a grammar to a known key.
 func (t *hostAnnotationTable) add(a HostAnnotation, grammar host.Grammar) {
+	t.derived = t.derived || a.Grammar == "www" || a.Grammar == "target"
 	if key := match.Glob(a.Key); key.IsWild() {
 		t.globs = append(t.globs, hostAnnotationGlob{key, a.Grammar, grammar})
 		return
@@ -145,8 +147,12 @@ func (t *hostAnnotationTable) grammar(key string) host.Grammar {
 func claiming(all map[string]string, tables []*hostAnnotationTable) iter.Seq2[string, host.Grammar] {
 	return func(yield func(string, host.Grammar) bool) {
 		for _, table := range tables {
-			unknown := func(key string) bool { return table.grammar(key) == nil }
-			keys := slices.DeleteFunc(slices.Collect(maps.Keys(all)), unknown)
+			var keys []string // most objects do not have any
+			for key := range all {
+				if table.grammar(key) != nil {
+					keys = append(keys, key)
+				}
+			}
 			slices.Sort(keys)
 			for _, key := range keys {
 				if !yield(key, table.grammar(key)) {
@@ -194,7 +200,15 @@ func claimsOf(
 	for key, grammar := range claiming(all, tables) {
 		var full bool
 		if claims, full = appendClaims(claims, rules, grammar, all[key], claimPlace{in: of(key)}, r); full {
+			tables := slices.Clone(tables) // so that the original does not escape to the heap in every review
 			return append(claims, tooManyHosts(of(key), func(yield func(key, value string) bool) {
+				if slices.ContainsFunc(tables, func(t *hostAnnotationTable) bool { return t.derived }) {
+					for h, served := range hostsOf(rules) {
+						if !yield(strconv.FormatBool(served), h.String()) {
+							return
+						}
+					}
+				}
 				for key := range claiming(all, tables) {
 					if !yield(key, all[key]) {
 						return
@@ -208,7 +222,7 @@ func claimsOf(
 
 // tooManyHosts returns the claim of the hosts after the first maxAnnotationHosts. Its identity contains a digest of all
 // values, because the hosts are not compared one by one. An update that changes one of the values therefore introduces
-// the claim.
+// the claim. If annotations derive hosts from the hosts in fields, these hosts are values too.
 func tooManyHosts(in func() claimField, values iter.Seq2[string, string], r *rule.Recorder) Claim {
 	digest := sha256.New()
 	for key, value := range values {

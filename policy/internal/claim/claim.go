@@ -96,7 +96,7 @@ func (c *Set) repeated(i int, r *rule.Recorder) bool {
 		return false
 	case claims[i].at.unreadable:
 		return i > 0 && claims[i-1].at.unreadable && claims[i-1].at.text == claims[i].at.text &&
-			claims[i-1].at.in().key == claims[i].at.in().key
+			claims[i-1].at.in() == claims[i].at.in()
 	}
 	if c.first == nil {
 		c.first = make(map[effect]int, 1+named(claims))
@@ -181,7 +181,7 @@ func (h *Claim) identity(check string) rule.Identity {
 	id.Idle = field.class == tlsField || field.class == annotationField && !serves(field.key)
 	switch {
 	case h.at.unreadable:
-		id.Value, id.Use = h.at.text+field.digest, field.key
+		id.Value, id.Detail, id.Use = h.at.text, field.digest, field.key
 	case h.at.speaks:
 		id.Use = h.at.text
 	}
@@ -195,7 +195,8 @@ func serves(key string) bool {
 	switch name {
 	case "server-alias", "server-alias-regex", "redirect-from", "redirect-from-regex", "from-to-www-redirect",
 		"host-aliases", "hostname-extension", "skipper-predicate", "skipper-routes", "router.pathmatcher", "domain", "url",
-		"config", "host", "fqdn", "route-acl", "config-backend", "config-tcp-service":
+		"config", "host", "fqdn", "route-acl", "config-backend", "config-backend-early", "config-backend-late",
+		"config-tcp-service":
 		return true
 	}
 	return strings.HasPrefix(name, "conditions.") || strings.Contains(name, "-snippet")

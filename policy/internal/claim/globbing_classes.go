@@ -41,9 +41,10 @@ func DefaultGlobbingClasses() []string {
 	}
 }
 
-// oneLabelClasses returns classes whose controllers serve one label for *.example in a rule: contour (Contour v1.33.8,
+// oneLabelClasses returns classes whose controllers serve one label for *.example in a rule: cilium (Cilium,
+// operator/pkg/model/translation, HostNameSuffixMatch is false for Ingresses), contour (Contour v1.33.8,
 // internal/dag/ingress_processor.go) and traefik (Traefik v3.7.13, pkg/muxer/muxer.go).
-func oneLabelClasses() []string { return []string{"contour", "traefik"} }
+func oneLabelClasses() []string { return []string{"cilium", "contour", "traefik"} }
 
 // globbingClass is a pattern for class names, with or without ! in front.
 type globbingClass string

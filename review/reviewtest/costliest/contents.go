@@ -2,6 +2,7 @@ package costliest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,30 +13,11 @@ type nasty struct{ name, unit string }
 // patterns and grammars try to match, and texts that only look like the start of something.
 func nasties() []nasty {
 	return []nasty{
-		{"0x7f", "\x7f"},
-		{"<", `\u003c`}, // as Go encodes it: six bytes for one
-		{"quotes", `\"`},
-		{"backslashes", `\\`},
-		{"newlines", `\n`},
-		{"spaces", " "},
-		{"commas", ","},
-		{"dots", "."},
-		{"slashes", "/"},
-		{"colons", ":"},
-		{"digits", "0"},
-		{"invalid UTF-8", "\xff"},
-		{"combining marks", "\u0301"},
-		{"[", "["},
-		{"@", "@"},
-		{"*", "*"},
-		{"letters", "a"},
-		{"capitals", "A"},
-		{"labels", "a."},
-		{"segments", "a/"},
-		{"ranges", "10.0.0.0/8,"},
-		{"names", ".a,"},
-		{"addresses", "2001:db8::"},
-		{"JSON", `\"a\":\"b\",`},
+		{"0x7f", "\x7f"}, {"<", `\u003c`}, // as Go encodes it: six bytes for one
+		{"quotes", `\"`}, {"backslashes", `\\`}, {"newlines", `\n`}, {"spaces", " "}, {"commas", ","}, {"dots", "."},
+		{"slashes", "/"}, {"colons", ":"}, {"digits", "0"}, {"invalid UTF-8", "\xff"}, {"combining marks", "\u0301"},
+		{"[", "["}, {"@", "@"}, {"*", "*"}, {"letters", "a"}, {"capitals", "A"}, {"labels", "a."}, {"segments", "a/"},
+		{"ranges", "10.0.0.0/8,"}, {"names", ".a,"}, {"addresses", "2001:db8::"}, {"JSON", `\"a\":\"b\",`},
 		{"attributes", "CN=a,"}, // of a subject
 		{"pairs", "axbyqaz"},    // parts of the matches of the policy's patterns, but never a whole match
 	}
@@ -46,27 +28,16 @@ func (n nasty) textAfter(prefix string, size int) raw {
 	return raw(`"` + prefix + strings.Repeat(n.unit, max(0, size-2-len(prefix))/len(n.unit)) + `"`)
 }
 
-// digits returns a number of about size bytes.
-func digits(size int) raw { return raw(strings.Repeat("7", max(1, size))) }
-
-// likely returns valid values, each with a placeholder for a number, by the suffix of a path.
-func likely() []struct{ suffix, format string } {
-	return []struct{ suffix, format string }{
-		{"image", "r%d.test/a/b:1"},
-		{"reference", "r%d.test/a/b:1"},
-		{"host", "h%d.example.com"},
-		{"hosts[]", "h%d.example.com"},
-		{"path", "/a%d/b"},
-		{"hostnames[]", "h%d.example.com"},
-		{"externalIPs[]", "2001:db8::%x"},
-		{"loadBalancerSourceRanges[]", "2001:db8::%x/128"},
-		{"ip", "2001:db8::%x"},
-		{"hostname", "h%d.example.com"},
-		{"dnsNames[]", "h%d.example.com"},
-		{"uris[]", "https://h%d.example.com/a"},
-		{"ipAddresses[]", "2001:db8::%x"},
-		{"literalSubject", "CN=h%d.example.com,O=a"},
-		{"dnsName", "h%d.example.com"},
+// likely returns valid values, each with a placeholder for a number, by the suffixes of paths.
+func likely() map[string][]string {
+	return map[string][]string{
+		"r%d.test/a/b:1":            {"image", "reference"},
+		"h%d.example.com":           {"host", "hosts[]", "hostname", "hostnames[]", "dnsName", "dnsNames[]"},
+		"/a%d/b":                    {"path"},
+		"2001:db8::%x":              {"externalIPs[]", "ip", "ipAddresses[]"},
+		"2001:db8::%x/128":          {"loadBalancerSourceRanges[]"},
+		"https://h%d.example.com/a": {"uris[]"},
+		"CN=h%d.example.com,O=a":    {"literalSubject"},
 	}
 }
 
@@ -83,9 +54,9 @@ func (f field) valid(i int) raw {
 	if strings.HasSuffix(f.Path, "ullPolicy") { // imagePullPolicy, pullPolicy
 		return []raw{`"Never"`, `"Always"`}[i%2]
 	}
-	for _, l := range likely() {
-		if strings.HasSuffix(f.Path, l.suffix) {
-			return raw(fmt.Sprintf(`"`+l.format+`"`, i))
+	for format, suffixes := range likely() {
+		if slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(f.Path, suffix) }) {
+			return raw(fmt.Sprintf(`"`+format+`"`, i))
 		}
 	}
 	return raw(fmt.Sprintf(`"a%d"`, i))
@@ -114,50 +85,50 @@ func elements() []element {
 	}
 }
 
-// keys returns keys of annotations: the keys that have a meaning for a kind, which TestKeys compares with the code, a
-// key that is in the policies of this package, and an unknown key.
-func keys(kind string) []string {
-	all := []string{"required.example/key", "a"}
-	switch kind {
-	case "Pod":
-		all = append(all, "kubernetes.io/config.mirror", "evergate.dev/original-images")
-	case "Ingress":
-		all = append(all, "kubernetes.io/ingress.class", "kubernetes.io/ingress.allow-http",
-			"nginx.ingress.kubernetes.io/server-snippet", "nginx.ingress.kubernetes.io/rewrite-target",
-			"external-dns.kubernetes.io/hostname", "external-dns.kubernetes.io/target",
-			"cert-manager.io/alt-names", "cert-manager.io/common-name", "cert-manager.io/ip-sans",
-			"nginx.ingress.kubernetes.io/server-alias",
-			"nginx.ingress.kubernetes.io/from-to-www-redirect", "ingress.kubernetes.io/server-alias-regex",
-			"alb.ingress.kubernetes.io/listen-ports", "alb.ingress.kubernetes.io/certificate-arn",
-			"alb.ingress.kubernetes.io/conditions.a",
-			"zalando.org/skipper-predicate", "hosts.example/a-b-c",
-			"traefik.ingress.kubernetes.io/router.pathmatcher", "k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames")
-	case "Route":
-		all = append(all, "external-dns.kubernetes.io/hostname", "external-dns.kubernetes.io/target",
-			"cert-manager.io/alt-names", "cert-manager.io/common-name", "cert-manager.io/uri-sans", "cert-manager.io/ip-sans")
-	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
-		all = append(all, "external-dns.kubernetes.io/hostname", "dns.gardener.cloud/dnsnames",
-			"cert.gardener.cloud/commonname", "cert.gardener.cloud/dnsnames")
-	case "DNSEndpoint": // names in providerSpecific
-		all = append(all, "external-dns.kubernetes.io/cloudflare-custom-hostname")
-	case "Service":
-		all = append(all, "service.beta.kubernetes.io/load-balancer-source-ranges", "external-dns.kubernetes.io/hostname",
-			"load-balancer.hetzner.cloud/http-managed-certificate-domains", "ingress.kubernetes.io/server-alias-regex",
-			"k8s.ngrok.com/url", "dns.gardener.cloud/dnsnames", "cert.gardener.cloud/commonname",
-			"service.beta.kubernetes.io/azure-allowed-ip-ranges",
-			"oci.oraclecloud.com/oci-network-security-groups",
-			"service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id",
-			"service.beta.kubernetes.io/alicloud-loadbalancer-acl-id",
-			"service.beta.kubernetes.io/aws-load-balancer-extra-security-groups",
-			"service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists",
-			"service.beta.kubernetes.io/aws-load-balancer-security-groups",
-			"service.beta.kubernetes.io/azure-allowed-service-tags", "service.beta.kubernetes.io/do-loadbalancer-allow-rules",
-			"service.beta.kubernetes.io/linode-loadbalancer-firewall-acl",
-			"service.beta.kubernetes.io/linode-loadbalancer-firewall-id")
-	case "Gateway":
-		all = append(all, "external-dns.kubernetes.io/hostname", "cert-manager.io/common-name", "cert-manager.io/alt-names",
-			"cert-manager.io/ip-sans",
-			"ingress.kubernetes.io/server-alias-regex")
+// keys returns the keys of a mapping whose values are tried, and an empty key for another field.
+func (f field) keys(kind string) []string {
+	switch {
+	case f.Type != mapping:
+		return []string{""}
+	case !strings.HasSuffix(f.Path, ".annotations"):
+		return keys(kind)[:1]
 	}
-	return all
+	return keys(kind)
+}
+
+// keys returns keys of annotations: a key that is in the policies of this package, an unknown key, and the keys that
+// have a meaning for a kind, which TestHostGrammars compares with the code.
+func keys(kind string) []string {
+	const (
+		externalDNS = " external-dns.kubernetes.io/hostname "
+		targets     = " external-dns.kubernetes.io/target "
+		certManager = " cert-manager.io/alt-names cert-manager.io/common-name cert-manager.io/ip-sans "
+		aliases     = " ingress.kubernetes.io/server-alias-regex "
+		gardener    = " dns.gardener.cloud/dnsnames cert.gardener.cloud/commonname "
+		route       = externalDNS + gardener + "cert.gardener.cloud/dnsnames"
+	)
+	return append([]string{"required.example/key", "a"}, strings.Fields(map[string]string{
+		"Pod": "kubernetes.io/config.mirror evergate.dev/original-images",
+		"Ingress": `kubernetes.io/ingress.class kubernetes.io/ingress.allow-http nginx.ingress.kubernetes.io/server-snippet
+			nginx.ingress.kubernetes.io/rewrite-target` + externalDNS + targets + certManager + `
+			nginx.ingress.kubernetes.io/server-alias nginx.ingress.kubernetes.io/from-to-www-redirect` + aliases + `
+			alb.ingress.kubernetes.io/listen-ports alb.ingress.kubernetes.io/certificate-arn
+			alb.ingress.kubernetes.io/conditions.a zalando.org/skipper-predicate hosts.example/a-b-c
+			traefik.ingress.kubernetes.io/router.pathmatcher k8s.ngrok.com/url dns.gardener.cloud/dnsnames`,
+		"Route":     externalDNS + targets + certManager + "cert-manager.io/uri-sans",
+		"HTTPRoute": route, "GRPCRoute": route, "TLSRoute": route, "TCPRoute": route, "UDPRoute": route,
+		"DNSEndpoint": "external-dns.kubernetes.io/cloudflare-custom-hostname", // names in providerSpecific
+		"Service": `service.beta.kubernetes.io/load-balancer-source-ranges` + externalDNS + aliases + gardener + `
+			load-balancer.hetzner.cloud/http-managed-certificate-domains k8s.ngrok.com/url
+			service.beta.kubernetes.io/azure-allowed-ip-ranges oci.oraclecloud.com/oci-network-security-groups
+			service.beta.kubernetes.io/alibaba-cloud-loadbalancer-acl-id
+			service.beta.kubernetes.io/alicloud-loadbalancer-acl-id
+			service.beta.kubernetes.io/aws-load-balancer-extra-security-groups
+			service.beta.kubernetes.io/aws-load-balancer-security-group-prefix-lists
+			service.beta.kubernetes.io/aws-load-balancer-security-groups
+			service.beta.kubernetes.io/azure-allowed-service-tags service.beta.kubernetes.io/do-loadbalancer-allow-rules
+			service.beta.kubernetes.io/linode-loadbalancer-firewall-acl
+			service.beta.kubernetes.io/linode-loadbalancer-firewall-id`,
+		"Gateway": externalDNS + certManager + aliases,
+	}[kind])...)
 }

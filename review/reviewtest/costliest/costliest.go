@@ -1,20 +1,14 @@
 // Package costliest creates the costliest reviews, for tests and benchmarks that limit the cost of a review. It
 // combines each field that affects a decision with the costliest contents that a tenant could write there. It uses the
 // decoder to find these fields, so a new field is tried automatically.
-//
-//	fields.go     the fields that affect decisions, of every kind; fields_routes.go, of routes
-//	contents.go   the contents that a tenant could write
-//	rows.go       both together, as reviews
-//	target.go     the fields, for fuzzers to write into
-//	tree.go       JSON that keeps its order, for inserting text of any length
-//	policy.go     policies that check everything
 package costliest
 
 import (
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strconv"
 )
 
@@ -34,6 +28,13 @@ const (
 // the old object, and of their findings. A match takes 128 bytes, and up to four times as much while its list grows.
 func MaxAllocated(body int) int64 { return 3*int64(body) + 14<<20 }
 
+// Race reports whether the race detector is on. sync.Pool then drops a quarter of its elements, so memory that is
+// usually reused, for example by regular expressions, is allocated again.
+func Race() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
 // partVariable is the environment variable that selects the part of the rows that tests try.
 const partVariable = "EVERGATE_WORST_PART"
 
@@ -52,14 +53,6 @@ func Part(parts int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	program, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer program.Close()
-	sum := crc32.NewIEEE()
-	if _, err := io.Copy(sum, program); err != nil {
-		return 0, err
-	}
-	return int(sum.Sum32() % uint32(parts)), nil
+	program, err := os.ReadFile(name)
+	return int(crc32.ChecksumIEEE(program) % uint32(parts)), err
 }

@@ -47,9 +47,7 @@ func TestEveryFieldIsTried(t *testing.T) {
 			}
 			var values [2]map[string][]string
 			for i := range values {
-				tree := k.creation()
-				tree.put(f.Path, f.valid(i))
-				request, err := k.decode(tree.encode(nil))
+				request, err := k.decode([]byte(k.sent.with(f.Path, f.valid(i))))
 				if err != nil {
 					t.Fatalf("%s: %s: %v", k.name, f.Path, err)
 				}
@@ -135,7 +133,7 @@ func TestRows(t *testing.T) {
 	const size = 4 << 10
 	names, inPart := map[string]bool{}, [2]int{}
 	for part := range inPart {
-		for r := range Rows(len(inPart), part) {
+		for _, r := range Rows(len(inPart), part) {
 			if names[r.Name] {
 				t.Errorf("%s: twice", r.Name)
 			}
@@ -146,7 +144,7 @@ func TestRows(t *testing.T) {
 	if less := inPart[0] - inPart[1]; len(names) < 1000 || less < -1 || less > 1 {
 		t.Errorf("%d rows, in two parts %d", len(names), inPart)
 	}
-	for r := range Rows(sampled(t)) {
+	for _, r := range Rows(sampled(t)) {
 		body := r.Body(size)
 		if !json.Valid(body) {
 			t.Errorf("%s: not JSON: %.200s", r.Name, body)
@@ -166,7 +164,7 @@ func TestSteps(t *testing.T) {
 	}
 	parts, part := sampled(t)
 	most := 0
-	for r := range Rows(parts, part) {
+	for _, r := range Rows(parts, part) {
 		size := 256 << 10 // the evaluated elements, and more
 		if !r.Many {
 			size = 64 << 10
@@ -200,8 +198,8 @@ func TestEffortOfTexts(t *testing.T) {
 	for _, w := range admission.Webhooks() {
 		webhooks[w.Path] = w
 	}
-	for _, text := range texts() {
-		element, isList := ",", list[text.name][text.key]
+	for _, text := range Texts() {
+		element, isList := ",", list[text.kind.name][text.key]
 		switch {
 		case strings.HasSuffix(text.place, "literalSubject"):
 			element, isList = "O=,", true
@@ -209,14 +207,14 @@ func TestEffortOfTexts(t *testing.T) {
 			isList = list["Service"][text.key]
 		case strings.HasSuffix(text.key, "-ranges"):
 			isList = true
-		case text.name == "DNSEndpoint": // it has no annotations but properties
-			isList = strings.HasSuffix(text.place, "providerSpecific[].value") && text.variant.change != nil
+		case text.kind.name == "DNSEndpoint": // it has no annotations but properties
+			isList = strings.HasSuffix(text.place, "providerSpecific[].value") && len(text.variant.sets) > 0
 		}
 		const n = 2000
 		steps := func(n int) int {
-			content := func(int) string { return strings.Repeat(element, n) + strings.Repeat(" ", n/2) }
+			content := func(int, way) string { return strings.Repeat(element, n) + strings.Repeat(" ", n/2) }
 			w, e := webhooks[text.paths[0]], new(policy.Effort)
-			if _, err := w.Decide(p, "", text.with(content).build(create, 0), time.Time{}, e, func(string) {}); err != nil {
+			if _, err := w.Decide(p, "", text.with(content).Body(0), time.Time{}, e, func(string) {}); err != nil {
 				t.Fatalf("%s: %v", text.Name, err)
 			}
 			return e.Steps()
@@ -274,7 +272,7 @@ func hostAnnotations(t *testing.T) (rows []hostAnnotation) {
 func sampled(t *testing.T) (parts, part int) {
 	t.Helper()
 	parts = 61
-	if Race || testing.Short() {
+	if Race() || testing.Short() {
 		parts = 211
 	}
 	part, err := Part(parts)

@@ -3,6 +3,7 @@ package costliest
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -16,47 +17,18 @@ func One() string {
 
 // Ten returns a policy with ten entries of each kind, in all modes, with patterns that have to scan a whole value.
 func Ten() string {
-	return policyOf(func(entry string) string {
-		var b strings.Builder
+	return policyOf(func(entry string) (all string) {
 		for i := range 10 {
 			mode := [...]string{"enforce", "warn", "audit"}[i%3]
-			b.WriteString(fill(entry, i, mode, fmt.Sprintf("*%d*q*z*", i), fmt.Sprintf(".*x.*y.*%d.*", i)))
+			all += fill(entry, i, mode, fmt.Sprintf("*%d*q*z*", i), fmt.Sprintf(".*x.*y.*%d.*", i))
 		}
-		return b.String()
+		return all
 	})
-}
-
-// Regexes returns a policy with ten rules. Each compares every annotation of a Service with a different regular
-// expression. A search for single characters is enough for half of the expressions, and the other half take a look-up
-// for each character.
-func Regexes() string {
-	var b strings.Builder
-	b.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices:\n")
-	for i := range 10 {
-		value := [...]string{".*x.*y.*%d.*", ".*(x%[1]d|y%[1]d).*"}[i%2]
-		fmt.Fprintf(&b, "- {name: r%d, mode: enforce, annotations: {deniedValues: [{key: \"*\", value: \"%s\"}]}}\n",
-			i, fmt.Sprintf(value, i))
-	}
-	return b.String()
 }
 
 // policyOf returns a policy that contains the result of entries for the entry of each kind.
 func policyOf(entries func(entry string) string) string {
-	var b, entry strings.Builder
-	end := func() {
-		b.WriteString(entries(entry.String()))
-		entry.Reset()
-	}
-	for line := range strings.Lines(checks) {
-		if strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "  ") {
-			entry.WriteString(line)
-			continue
-		}
-		end()
-		b.WriteString(line)
-	}
-	end()
-	return b.String()
+	return regexp.MustCompile("(?m)^- .*\n(  .*\n)*").ReplaceAllStringFunc(checks, entries)
 }
 
 func fill(entry string, i int, mode, glob, regex string) string {

@@ -1,35 +1,24 @@
 package costliest
 
 import (
-	"bytes"
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// Row is a review that costs more than others.
+// Row is a review that costs more than others: a field with a costly content.
 type Row struct {
 	Path   string // of the endpoint
 	Name   string // such as: Service spec.externalName: dots; update, old: other
 	Object bool   // the costly content is in the object
 	Many   bool   // many small elements and not one huge value
-	body   func(size int) []byte
-	// created returns the review of a creation of the object.
-	created func(size int) []byte
+	kind
+	place   string // a path in the object, or in the rest of the review
+	variant variant
+	op      operation
+	content func(size int, w way) raw
 }
-
-// Regexes reports whether the policy of Regexes reads the costly content: one huge annotation of a Service.
-func (r Row) Regexes() bool {
-	return !r.Many && r.Object && strings.HasPrefix(r.Path, "/validate/services") &&
-		strings.Contains(r.Name, " metadata.annotations:")
-}
-
-// Body returns the review, of about size bytes.
-func (r Row) Body(size int) []byte { return r.body(size) }
-
-// Creation returns the review of a creation with the same content, which every rule evaluates.
-func (r Row) Creation(size int) []byte { return r.created(size) }
 
 // mostElements is the maximum number of elements of an object that is evaluated. An object with more is denied without
 // evaluation, so objects with this number cost most.
@@ -53,78 +42,6 @@ func (o operation) String() string {
 	}[o]
 }
 
-// Rows yields a review of each field with each content, and rotates through operations and endpoints. It divides the
-// rows into a number of parts and yields the rows of one part, counted from 0. Fields outside the object are tried with
-// only one kind.
-func Rows(parts, part int) iter.Seq[Row] {
-	return func(yield func(Row) bool) {
-		row := 0
-		for a := range attempts() {
-			if !a.Object && a.name != "Service" {
-				continue
-			}
-			ops := a.operations()
-			op, path := operation(row)%ops, a.paths[row/int(ops)%len(a.paths)]
-			if row++; row%parts == part && !yield(a.review(op, path)) {
-				return
-			}
-		}
-	}
-}
-
-// attempt is a field with a content, before it becomes a review of an operation.
-type attempt struct {
-	kind
-	Row
-	place   string // a path in an object, or in the rest of the review
-	variant variant
-	content func(size int, w way) raw
-}
-
-// operations returns the number of operations for an attempt, starting with the first.
-func (a attempt) operations() operation {
-	if !a.Many {
-		return removed
-	}
-	return operations
-}
-
-// review returns the review of one operation.
-func (a attempt) review(op operation, path string) Row {
-	r := a.Row
-	r.Path, r.Name = path, strings.Join([]string{path, a.Name, op.String()}, "; ")
-	r.body = func(size int) []byte { return a.build(op, size) }
-	r.created = func(size int) []byte { return a.build(create, size) }
-	return r
-}
-
-func (a attempt) build(op operation, size int) []byte {
-	tree, old := a.creation(), a.creation()
-	switch {
-	case op == create || !a.Object:
-		tree.put(a.place, a.content(size, newer))
-	case op == without:
-		old.put(a.place, a.content(size, newer))
-	default:
-		tree.put(a.place, a.content(size/2, newer))
-		old.put(a.place, a.content(size/2, [...]way{same: newer, other: another, removed: older}[op]))
-	}
-	request := tree.child("request")
-	if op != create {
-		if a.place != "request.operation" {
-			request.set("operation", "UPDATE")
-		}
-		request.set("oldObject", old.child("request").get("object"))
-	}
-	if change := a.variant.change; change != nil {
-		change(request, request.child("object"))
-		if op != create {
-			change(request, request.child("oldObject"))
-		}
-	}
-	return tree.encode(make([]byte, 0, 2*size+16<<10))
-}
-
 // way distinguishes contents of the same kind.
 type way int
 
@@ -137,177 +54,205 @@ const (
 // first returns the number of the first element.
 func (w way) first() int { return [...]int{newer: 1, older: 0, another: 1 << 20}[w] }
 
-// creation returns the review of the creation of an ordinary object.
-func (k kind) creation() *object { return k.sent.clone() }
+// String returns the prefix that makes texts different.
+func (w way) String() string { return [...]string{newer: "", older: "", another: "b"}[w] }
 
-// attempts yields all fields with all contents.
-func attempts() iter.Seq[attempt] {
-	return func(yield func(attempt) bool) {
-		for _, k := range kinds() {
-			fields := k.fields()
-			for _, f := range fields {
-				for a := range k.attempts(f) {
-					for _, a := range a.varied() {
-						if !yield(a) {
-							return
-						}
-					}
-				}
+// Rows returns a review of each field with each content, and rotates through operations and endpoints. It divides the
+// rows into a number of parts and returns the rows of one part, counted from 0. Fields outside the object are tried
+// with only one kind.
+func Rows(parts, part int) (rows []Row) {
+	n := 0
+	for _, k := range kinds() {
+		for _, r := range k.rows() {
+			if !r.Object && k.name != "Service" {
+				continue
 			}
-			if !yield(k.all(fields)) || !yield(k.unknown()) {
-				return
+			ops := r.operations()
+			op, path := operation(n)%ops, k.paths[n/int(ops)%len(k.paths)]
+			if n++; n%parts == part {
+				rows = append(rows, r.review(op, path))
 			}
 		}
 	}
+	return rows
 }
 
-// varied returns the attempt on the base and on the variants that apply to its field.
-func (a attempt) varied() []attempt {
-	all := []attempt{a}
-	for _, v := range a.variants {
-		if slices.ContainsFunc(v.fields, func(prefix string) bool { return strings.HasPrefix(a.place, prefix) }) {
-			varied := a
-			varied.variant, varied.Name = v, a.Name+"; "+v.name
+// operations returns the number of operations for a row, starting with the first.
+func (r Row) operations() operation {
+	if !r.Many {
+		return removed
+	}
+	return operations
+}
+
+// review returns the review of one operation, at one path.
+func (r Row) review(op operation, path string) Row {
+	r.op, r.Path, r.Name = op, path, strings.Join([]string{path, r.Name, op.String()}, "; ")
+	return r
+}
+
+// Body returns the review, of about size bytes.
+func (r Row) Body(size int) []byte {
+	const theirs raw = `"\u0002"` // a second hole
+	sent := r.sent
+	for _, s := range r.variant.sets {
+		sent = sent.with(s.path, s.value)
+	}
+	body, old := sent.with(r.place, hole), sent
+	var now, before raw
+	switch {
+	case r.op == create || !r.Object:
+		now = r.content(size, newer)
+	case r.op == without:
+		body, old, before = sent, sent.with(r.place, theirs), r.content(size, newer)
+	default:
+		old, now = sent.with(r.place, theirs), r.content(size/2, newer)
+		before = r.content(size/2, [...]way{same: newer, other: another, removed: older}[r.op])
+	}
+	if r.op != create {
+		if r.place != "request.operation" {
+			body = body.with("request.operation", `"UPDATE"`)
+		}
+		body = body.with("request.oldObject", old.get("request").get("object"))
+	}
+	return []byte(strings.NewReplacer(string(hole), string(now), string(theirs), string(before)).Replace(string(body)))
+}
+
+// Creation returns the review of a creation with the same content, which every rule evaluates.
+func (r Row) Creation(size int) []byte {
+	r.op = create
+	return r.Body(size)
+}
+
+// rows returns all fields with all contents, on the ordinary object and on the variants that apply to the field.
+func (k kind) rows() (all []Row) {
+	fields := k.fields()
+	for _, f := range fields {
+		for _, r := range append(k.huge(f), k.many(f)...) {
+			all = append(all, r.varied()...)
+		}
+	}
+	spec := field{objectPath + "spec", mapping}
+	return append(all, k.all(fields), k.row(spec, spec.Path, "many fields that are not read", true,
+		func(size int, w way) raw { return entries("terminationMessagePa", size, w) }))
+}
+
+// row returns the row of a content at the place of a field or of a list that contains it.
+func (k kind) row(f field, place, what string, many bool, content func(size int, w way) raw) Row {
+	path := strings.TrimPrefix(strings.TrimPrefix(f.Path, objectPath), "request.")
+	name := strings.TrimSuffix(strings.TrimSpace(k.name+" "+path)+": "+what, ": ")
+	return Row{
+		kind: k, place: place, Name: name, Object: f.object(), Many: many, content: content,
+	}
+}
+
+// Updates returns an update of each field in the objects of all kinds, to another value or to the same.
+func Updates(changed bool) (all []Row) {
+	op := map[bool]operation{false: same, true: other}[changed]
+	for _, k := range kinds() {
+		for _, f := range k.fields() {
+			if f.object() {
+				value := func(_ int, w way) raw { return f.valid(int(min(w, 1))) }
+				all = append(all, k.row(f, f.Path, "", false, value).review(op, k.paths[0]))
+			}
+		}
+	}
+	return all
+}
+
+// varied returns the row on the ordinary object and on the variants that apply to its field.
+func (r Row) varied() []Row {
+	all := []Row{r}
+	for _, v := range r.variants {
+		if strings.HasPrefix(r.place, v.field) {
+			varied := r
+			varied.variant, varied.Name = v, r.Name+"; "+v.name
 			all = append(all, varied)
 		}
 	}
 	return all
 }
 
-// attempts yields all contents of one field.
-func (k kind) attempts(f field) iter.Seq[attempt] {
-	return func(yield func(attempt) bool) {
-		add := func(place, what string, many bool, content func(size int, w way) raw) bool {
-			name := k.name + " " + strings.TrimPrefix(strings.TrimPrefix(f.Path, objectPath), "request.") + ": " + what
-			return yield(attempt{kind: k, Row: Row{Name: name, Object: f.object(), Many: many}, place: place, content: content})
-		}
-		_ = k.huge(f, add) && k.many(f, add)
+// huge returns the field with one huge value of each nasty text.
+func (k kind) huge(f field) (all []Row) {
+	add := func(what string, content func(size int, w way) raw) {
+		all = append(all, k.row(f, f.Path, what, false, content))
 	}
-}
-
-type adder = func(place, what string, many bool, content func(size int, w way) raw) bool
-
-// huge adds the field with one huge value of each nasty text.
-func (k kind) huge(f field, add adder) bool {
 	switch f.Type {
 	case boolean:
-		return true
+		return nil
 	case numeric:
-		return add(f.Path, "digits", false, func(size int, w way) raw { return digits(size - int(w)) })
+		add("digits", func(size int, w way) raw { return raw(strings.Repeat("7", max(1, size-int(w)))) })
+		return all
 	}
 	for _, n := range nasties() {
-		value := func(size int, w way) raw {
-			return n.textAfter(w.String(), size)
-		}
+		value := func(size int, w way) raw { return n.textAfter(w.String(), size) }
 		if f.Type == textual {
-			if !add(f.Path, n.name, false, value) {
-				return false
-			}
+			add(n.name, value)
 			continue
 		}
-		if !add(f.Path, "a key of "+n.name, false, func(size int, w way) raw { return "{" + value(size, w) + `:"a"}` }) {
-			return false
-		}
-		known := keys(k.name)
-		if !strings.HasSuffix(f.Path, ".annotations") {
-			known = known[:1]
-		}
-		for _, key := range known {
-			if !add(f.Path, key+" of "+n.name, false, func(size int, w way) raw {
-				return raw(`{"`+key+`":`) + value(size, w) + "}"
-			}) {
-				return false
-			}
+		add("a key of "+n.name, func(size int, w way) raw { return "{" + value(size, w) + `:"a"}` })
+		for _, key := range f.keys(k.name) {
+			add(key+" of "+n.name, func(size int, w way) raw { return "{" + quote(key) + ":" + value(size, w) + "}" })
 		}
 	}
-	return true
+	return all
 }
 
-// many adds the field with many small elements. Each list that contains the field is long in one of the attempts.
-func (k kind) many(f field, add adder) bool {
+// many returns the field with many small elements. Each list that contains the field is long in one of the rows.
+func (k kind) many(f field) (all []Row) {
 	if f.Type == mapping {
 		for _, prefix := range []string{"a", "nginx.ingress.kubernetes.io/a", "\x7f"} {
-			if !add(f.Path, "many keys "+prefix, true, func(size int, w way) raw {
+			all = append(all, k.row(f, f.Path, "many keys "+prefix, true, func(size int, w way) raw {
 				return entries(prefix, size, w)
-			}) {
-				return false
-			}
+			}))
 		}
 	}
-	for place, rest := range lists(f.Path) {
+	for i := range f.Path {
+		if !strings.HasPrefix(f.Path[i:], "[]") {
+			continue
+		}
+		place := f.Path[:i]
+		around := wrap(strings.TrimPrefix(f.Path[i+2:], "."))
 		for _, e := range elements() {
-			for _, evaluated := range []bool{true, false} {
-				what := "many elements of " + place + ", " + e.name
-				if evaluated {
-					what += fmt.Sprintf(", at most %d", mostElements)
-				}
-				if !add(place, what, true, func(size int, w way) raw {
-					return list(size, evaluated, func(i int) raw { return wrap(rest, e.of(f, i+w.first())) })
-				}) {
-					return false
-				}
+			for _, atMost := range []string{fmt.Sprintf(", at most %d", mostElements), ""} {
+				what := "many elements of " + place + ", " + e.name + atMost
+				all = append(all, k.row(f, place, what, true, func(size int, w way) raw {
+					return list(size, atMost != "", func(i int) raw { return around(e.of(f, i+w.first())) })
+				}))
 			}
 		}
 	}
-	return true
+	return all
 }
 
-// lists yields the lists that contain a field, each with the rest of the path below an element.
-func lists(path string) iter.Seq2[string, string] {
-	return func(yield func(place, rest string) bool) {
-		for i := 0; ; {
-			next := strings.Index(path[i:], "[]")
-			if next < 0 {
-				return
-			}
-			i += next
-			if !yield(path[:i], strings.TrimPrefix(path[i+2:], ".")) {
-				return
-			}
-			i += 2
-		}
-	}
-}
-
-// wrap returns an element of a list in which the field at a path has a value.
-func wrap(path string, value raw) raw {
+// wrap returns a function that returns an element of a list in which the field at a path has a value.
+func wrap(path string) func(value raw) raw {
 	if path == "" {
-		return value
+		return func(value raw) raw { return value }
 	}
-	o := new(object)
-	o.put(path, value)
-	return raw(o.encode(nil))
+	before, after, _ := strings.Cut(string(raw("").with(path, hole)), string(hole))
+	return func(value raw) raw { return raw(before) + value + raw(after) }
 }
 
 // list returns a list of about size bytes. If evaluated is true, it does not have more elements than are evaluated, and
 // spaces fill the rest of the size.
 func list(size int, evaluated bool, of func(i int) raw) raw {
-	var b bytes.Buffer
-	b.WriteByte('[')
-	for i := 0; b.Len() < size && (!evaluated || i != mostElements-100); i++ { // every object has some more elements
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(string(of(i)))
-	}
-	return raw(b.String() + "]" + strings.Repeat(" ", max(0, size-b.Len())))
+	all := join("[]", func(i, n int) bool {
+		return n < size && (!evaluated || i != mostElements-100) // every object has some more elements
+	}, of)
+	return all + raw(strings.Repeat(" ", max(0, size+1-len(all))))
 }
 
 // entries returns a mapping of about size bytes.
 func entries(prefix string, size int, w way) raw {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i := 0; b.Len() < size; i++ {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `"%s%d":"b"`, prefix, i+w.first())
-	}
-	return raw(b.String() + "}")
+	return join("{}", func(_, n int) bool { return n < size }, func(i int) raw {
+		return raw(fmt.Sprintf(`"%s%d":"b"`, prefix, i+w.first()))
+	})
 }
 
 // all returns an object in which every list that affects a decision is long and every field of its elements is set.
-func (k kind) all(fields []field) attempt {
+func (k kind) all(fields []field) Row {
 	outer := map[string][]field{}
 	for _, f := range fields {
 		place, _, isList := strings.Cut(f.Path, "[]")
@@ -315,34 +260,21 @@ func (k kind) all(fields []field) attempt {
 			outer[place] = append(outer[place], f)
 		}
 	}
-	content := func(size int, w way) raw {
-		tree := k.creation().child("request").child("object")
-		for place, fields := range outer {
-			tree.put(strings.TrimPrefix(place, objectPath), list(size/len(outer), true, func(i int) raw {
-				element := new(object)
-				for _, f := range fields {
-					rest := strings.TrimPrefix(f.Path[len(place)+2:], ".")
-					if rest == "" {
-						return f.valid(i + w.first())
+	object := field{objectPath, mapping}
+	return k.row(object, "request.object", "all lists long", true, func(size int, w way) raw {
+		review := k.sent
+		for _, place := range slices.Sorted(maps.Keys(outer)) {
+			review = review.with(place, list(size/len(outer), true, func(i int) (element raw) {
+				for _, f := range outer[place] {
+					value := f.valid(i + w.first())
+					if rest := strings.TrimPrefix(f.Path[len(place)+2:], "."); rest != "" {
+						value = element.with(rest, value)
 					}
-					element.put(rest, f.valid(i+w.first()))
+					element = value
 				}
-				return raw(element.encode(nil))
+				return element
 			}))
 		}
-		return raw(tree.encode(nil))
-	}
-	return attempt{
-		kind: k, Row: Row{Name: k.name + ": all lists long", Object: true, Many: true}, place: "request.object",
-		content: content,
-	}
-}
-
-// unknown returns an object with many fields that are not read.
-func (k kind) unknown() attempt {
-	return attempt{
-		kind: k, Row: Row{Name: k.name + " spec: many fields that are not read", Object: true, Many: true},
-		place:   objectPath + "spec",
-		content: func(size int, w way) raw { return entries("terminationMessagePa", size, w) },
-	}
+		return review.get("request").get("object")
+	})
 }

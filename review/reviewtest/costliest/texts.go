@@ -1,33 +1,26 @@
 package costliest
 
 import (
-	"iter"
+	"strconv"
 	"strings"
 )
 
-// text is an attempt with any text in a field, or in the annotation with the key.
-type text struct {
-	attempt
-	key string
+// Text is a row with any text in a field of an object, or in an annotation. Fuzzers write into it.
+type Text struct {
+	Row
+	key string // of the annotation, or empty
 }
 
-// texts returns the texts in the objects of all kinds.
-func texts() (all []text) {
+// Texts returns the texts in the objects of all kinds.
+func Texts() (all []Text) {
 	for _, k := range kinds() {
 		for _, f := range k.fields() {
-			known := []string{""}
-			switch {
-			case !f.object(), f.Type != textual && f.Type != mapping:
+			if !f.object() || f.Type != textual && f.Type != mapping {
 				continue
-			case strings.HasSuffix(f.Path, ".annotations"):
-				known = keys(k.name)
-			case f.Type == mapping:
-				known = keys(k.name)[:1]
 			}
-			for _, key := range known {
-				name := strings.TrimSuffix(k.name+" "+strings.TrimPrefix(f.Path, objectPath)+": "+key, ": ")
-				for _, a := range (attempt{kind: k, place: f.Path, Row: Row{Name: name, Object: true}}).varied() {
-					all = append(all, text{a, key})
+			for _, key := range f.keys(k.name) {
+				for _, r := range k.row(f, f.Path, key, false, nil).varied() {
+					all = append(all, Text{r, key})
 				}
 			}
 		}
@@ -35,37 +28,54 @@ func texts() (all []text) {
 	return all
 }
 
-// with returns an attempt whose text is the result of content for its size.
-func (t text) with(content func(size int) string) attempt {
-	t.content = func(size int, _ way) raw {
+// with returns a row whose text is the result of content for its size.
+func (t Text) with(content func(size int, w way) string) Row {
+	t.content = func(size int, w way) raw {
 		if t.key != "" {
-			return "{" + quote(t.key) + ":" + quote(content(size)) + "}"
+			return "{" + quote(t.key) + ":" + quote(content(size, w)) + "}"
 		}
-		return quote(content(size))
+		return quote(content(size, w))
 	}
-	return t.attempt
+	return t.Row
 }
 
-// Scaling yields a review for each text in an object and each pair of parts. The first half of the text repeats one
+// Repeated returns a row in which the text contains unit the given number of times. It is one value, or, if many is
+// true, as many keys of the mapping, or as many elements of the list that contains the field. choice selects the
+// operation and the endpoint.
+func (t Text) Repeated(unit string, times int, many bool, choice uint8) Row {
+	r := t.with(func(_ int, w way) string { return w.String() + strings.Repeat(unit, times) })
+	list := strings.LastIndex(t.place, "[]")
+	if r.Many = many && (t.key != "" || list >= 0); r.Many {
+		brackets, around := "{}", func(name raw) raw { return name + ":" + quote(unit) }
+		if t.key == "" {
+			r.place, brackets, around = t.place[:list], "[]", wrap(strings.TrimPrefix(t.place[list+2:], "."))
+		}
+		r.content = func(_ int, w way) raw {
+			return join(brackets, func(i, _ int) bool { return i < times },
+				func(i int) raw { return around(quote(unit + strconv.Itoa(i+w.first()))) })
+		}
+	}
+	ops := int(r.operations())
+	return r.review(operation(int(choice)%ops), r.paths[int(choice)/ops%len(r.paths)])
+}
+
+// Scaling returns a review for each text in an object and each pair of parts. The first half of the text repeats one
 // part, and the second half repeats the other. Parts are separators, spaces, escapes, brackets, digits, characters of
 // several bytes, and an attribute of a subject. Code that reads the rest of a text again for each of its elements takes
 // four times as long for a text of twice the length.
-func Scaling() iter.Seq[Row] {
+func Scaling() (rows []Row) {
 	parts := []string{",", "a.", ":", "O=,", " ", `\`, "[", "0", "é"}
-	return func(yield func(Row) bool) {
-		for _, t := range texts() {
-			for i := range len(parts) * len(parts) {
-				first, second := parts[i/len(parts)], parts[i%len(parts)]
-				scaled := t.with(func(size int) string {
-					return strings.Repeat(first, size/2/len(first)) + strings.Repeat(second, size/2/len(second))
-				})
-				scaled.Name += ": " + string(quote(first)) + " and " + string(quote(second))
-				for _, path := range scaled.paths {
-					if !yield(scaled.review(create, path)) {
-						return
-					}
-				}
+	for _, t := range Texts() {
+		for i := range len(parts) * len(parts) {
+			first, second := parts[i/len(parts)], parts[i%len(parts)]
+			scaled := t.with(func(size int, _ way) string {
+				return strings.Repeat(first, size/2/len(first)) + strings.Repeat(second, size/2/len(second))
+			})
+			scaled.Name += ": " + string(quote(first)) + " and " + string(quote(second))
+			for _, path := range scaled.paths {
+				rows = append(rows, scaled.review(create, path))
 			}
 		}
 	}
+	return rows
 }

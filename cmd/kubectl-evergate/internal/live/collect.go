@@ -14,66 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/apiserver"
 )
-
-// of contains the resources of one API group and version that preflight reads.
-type of struct {
-	api       string // the group and version
-	resources []string
-}
-
-// inCluster lists the resources that are read in all namespaces. Resources that a cluster does not serve are left
-// out.
-func inCluster() []of {
-	return []of{
-		{"/apis/admissionregistration.k8s.io/v1", []string{
-			"mutatingwebhookconfigurations", "validatingwebhookconfigurations",
-			"validatingadmissionpolicies", "validatingadmissionpolicybindings",
-			"mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-		}},
-		{"/api/v1", []string{"namespaces", "nodes", "serviceaccounts", "services"}},
-		{"/apis/rbac.authorization.k8s.io/v1", []string{"clusterroles", "clusterrolebindings"}},
-		{"/apis/cert-manager.io/v1", []string{"clusterissuers"}},
-		{"/apis/networking.k8s.io/v1", []string{"ingresses"}},
-		{"/apis/gateway.networking.k8s.io/v1", []string{
-			"httproutes", "tlsroutes", "grpcroutes", "tcproutes", "udproutes", "gateways", "listenersets",
-		}},
-		{"/apis/route.openshift.io/v1", []string{"routes"}},
-		{"/apis/monitoring.coreos.com/v1", []string{"prometheuses", "podmonitors", "servicemonitors"}},
-		{"/apis/monitoring.coreos.com/v1alpha1", []string{"prometheusagents"}},
-	}
-}
-
-// inNamespace lists the resources that are read in Evergate's namespace.
-func inNamespace() []of {
-	return []of{
-		{"/api/v1", []string{"configmaps", "pods", "resourcequotas", "limitranges"}},
-		{"/apis/policy/v1", []string{"poddisruptionbudgets"}},
-		{"/apis/autoscaling/v2", []string{"horizontalpodautoscalers"}},
-		{"/apis/autoscaling.k8s.io/v1", []string{"verticalpodautoscalers"}},
-		{"/apis/keda.sh/v1alpha1", []string{"scaledobjects"}},
-		{"/apis/networking.k8s.io/v1", []string{"networkpolicies"}},
-		{"/apis/discovery.k8s.io/v1", []string{"endpointslices"}},
-		{"/apis/rbac.authorization.k8s.io/v1", []string{"roles", "rolebindings"}},
-		{"/apis/cert-manager.io/v1", []string{"certificates", "issuers"}},
-	}
-}
-
-// byWebhooks lists the resources that are read in each namespace that a webhook calls, because other webhooks may
-// deadlock with Evergate's webhooks.
-func byWebhooks() []of {
-	return []of{{"/apis/apps/v1", []string{"deployments"}}}
-}
-
-// isNeeded reports whether the absence of a resource is a fault or another kind of installation. Preflight has to know
-// that such a resource could not be listed, so it does not take the objects for absent.
-func isNeeded(resource string) bool {
-	return slices.Contains([]string{
-		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "configmaps", "deployments",
-	}, resource)
-}
 
 // Collect yields the objects that preflight reads, like deploy/collect.sh. From Secrets it yields only certificates.
 // It calls leftOut for resources that cannot be read or are not served. Like deploy/collect.sh, it yields a Status for
@@ -83,9 +27,9 @@ func (c *Cluster) Collect(ctx context.Context, leftOut func(what string, err err
 		w := &collector{
 			Cluster: c, yield: yield, leftOut: leftOut, called: map[string]bool{c.Namespace: true}, secrets: map[string]bool{},
 		}
-		ok := w.all(ctx, inCluster(), "") && w.all(ctx, inNamespace(), c.Namespace)
+		ok := w.all(ctx, install.Cluster, "") && w.all(ctx, install.Namespace, c.Namespace)
 		for _, namespace := range slices.Sorted(maps.Keys(w.called)) {
-			ok = ok && w.all(ctx, byWebhooks(), namespace)
+			ok = ok && w.all(ctx, install.Called, namespace)
 		}
 		for _, secret := range slices.Sorted(maps.Keys(w.secrets)) {
 			ok = ok && w.certificates(ctx, secret)
@@ -101,17 +45,21 @@ type collector struct {
 	secrets map[string]bool // Secrets with certificates in Evergate's namespace
 }
 
-// all yields the objects of some resources. It returns false if the consumer has stopped.
-func (w *collector) all(ctx context.Context, list []of, namespace string) bool {
-	for _, o := range list {
-		for _, resource := range o.resources {
-			path := o.api + "/" + resource
-			if namespace != "" {
-				path = o.api + "/namespaces/" + url.PathEscape(namespace) + "/" + resource
-			}
-			if !w.list(ctx, path, resource, isNeeded(resource) && (namespace == "" || namespace == w.Namespace)) {
-				return false
-			}
+// all yields the objects of the kinds that are read from a place. It returns false if the consumer has stopped.
+func (w *collector) all(ctx context.Context, from install.Place, namespace string) bool {
+	for _, k := range install.Kinds() {
+		if k.From != from {
+			continue
+		}
+		path := "/api/v1/"
+		if k.APIVersion != "v1" {
+			path = "/apis/" + k.APIVersion + "/"
+		}
+		if namespace != "" {
+			path += "namespaces/" + url.PathEscape(namespace) + "/"
+		}
+		if !w.list(ctx, path+k.Resource, k.Resource, k.Needed && (namespace == "" || namespace == w.Namespace)) {
+			return false
 		}
 	}
 	return true

@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/deploy"
 )
 
 // The service account of the ReplicaSet controller, which creates the Pods for Deployments. On OpenShift the account
@@ -24,23 +26,16 @@ const (
 	controllerUser      = "system:serviceaccount:" + controllerNamespace + ":" + controllerName
 )
 
-// DryRun is the answer of the API server to the creation of a Pod as a dry run.
-type DryRun struct {
-	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
-	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
-	AsController bool        // with the service account of the ReplicaSet controller
-}
-
 // DryRunPod creates a Pod of a Deployment as a dry run, so nothing changes in the cluster. It impersonates the
 // service account of the ReplicaSet controller if the user may do so. It returns an error if the answer of the API
 // server is unknown.
-func (c *Cluster) DryRunPod(ctx context.Context, d *appsv1.Deployment) (*DryRun, error) {
+func (c *Cluster) DryRunPod(ctx context.Context, d *appsv1.Deployment) (deploy.DryRun, error) {
 	pod := podOf(d, c.replicaSetOf(ctx, d))
 	impersonates, err := c.may(ctx, &authorizationv1.ResourceAttributes{
 		Verb: "impersonate", Resource: "serviceaccounts", Namespace: controllerNamespace, Name: controllerName,
 	})
 	if err != nil {
-		return nil, err
+		return deploy.DryRun{}, err
 	}
 	if impersonates {
 		created, err := c.Controller.CoreV1().Pods(d.Namespace).Create(ctx, pod, dryRunAll())
@@ -53,9 +48,9 @@ func (c *Cluster) DryRunPod(ctx context.Context, d *appsv1.Deployment) (*DryRun,
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return deploy.DryRun{}, err
 	case !creates:
-		return nil, fmt.Errorf("you may neither create pods in %s nor impersonate the serviceaccount %s/%s", d.Namespace,
+		return deploy.DryRun{}, fmt.Errorf("you may neither create pods in %s nor impersonate the serviceaccount %s/%s", d.Namespace,
 			controllerNamespace, controllerName)
 	}
 	created, err := c.Client.CoreV1().Pods(d.Namespace).Create(ctx, pod, dryRunAll())
@@ -87,22 +82,22 @@ func mayNotCreate(err error) bool {
 }
 
 // answer reads the answer of the API server. It returns the error if that does not depend on the Pod.
-func answer(created *corev1.Pod, err error, asController bool) (*DryRun, error) {
+func answer(created *corev1.Pod, err error, asController bool) (deploy.DryRun, error) {
 	if err == nil {
-		return &DryRun{Pod: created, AsController: asController}, nil
+		return deploy.DryRun{Pod: created, AsController: asController}, nil
 	}
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	switch {
 	case !ok, strings.Contains(err.Error(), "does not support dry run"):
-		return nil, err
+		return deploy.DryRun{}, err
 	case status.ErrStatus.Code == http.StatusInternalServerError && !strings.Contains(err.Error(), "webhook"):
-		return nil, err // an error of the API server or of etcd
+		return deploy.DryRun{}, err // an error of the API server or of etcd
 	case status.ErrStatus.Code == http.StatusBadRequest, status.ErrStatus.Code == http.StatusForbidden,
 		status.ErrStatus.Code == http.StatusConflict, status.ErrStatus.Code == http.StatusUnprocessableEntity,
 		status.ErrStatus.Code == http.StatusInternalServerError:
-		return &DryRun{Rejected: status.ErrStatus.Message, AsController: asController}, nil
+		return deploy.DryRun{Rejected: status.ErrStatus.Message, AsController: asController}, nil
 	}
-	return nil, err
+	return deploy.DryRun{}, err
 }
 
 // revision is the annotation by which a Deployment counts its ReplicaSets.
@@ -132,14 +127,7 @@ func (c *Cluster) replicaSetOf(ctx context.Context, d *appsv1.Deployment) *appsv
 // podOf returns the Pod that the controller of a ReplicaSet would create from the template of a Deployment. Without a
 // ReplicaSet the Pod has neither an owner nor a hash of its template.
 func podOf(d *appsv1.Deployment, rs *appsv1.ReplicaSet) *corev1.Pod {
-	template := d.Spec.Template.DeepCopy()
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: d.Name + "-", Namespace: d.Namespace,
-			Labels: template.Labels, Annotations: template.Annotations, Finalizers: template.Finalizers,
-		},
-		Spec: template.Spec,
-	}
+	pod := deploy.PodOf(d)
 	if rs == nil {
 		return pod
 	}

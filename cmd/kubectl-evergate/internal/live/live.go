@@ -6,6 +6,8 @@
 //	forward.go   a connection into a Pod, through the API server and kubelet
 //	collect.go   the objects that preflight looks at
 //	dry_run.go   a Pod of a Deployment, created as a dry run
+//	hello.go     objects that call the webhooks, created as dry runs
+//	native.go    the native policies, and their renewal
 package live
 
 import (
