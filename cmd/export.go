@@ -40,7 +40,7 @@ With --best-effort it writes the other parts, with a comment for each part that 
 affects several entries. --webhook-conditions prints patches for the base manifests. The patches disable the webhooks
 that the exported policies replace. docs/native.md describes the targets and their limits.
 
-The API server's expressions do not have a clock, so export leaves out parts of the policy that end on a date. Export
+CEL, the API server's language, has no clock, so export leaves out parts of the policy that end on a date. Export
 again after that date. Parts that have ended do not prevent the export.
 
 Targets, separated by commas:

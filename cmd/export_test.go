@@ -44,9 +44,8 @@ func TestExport(t *testing.T) {
 			"policy.yaml:3:12: services s: partly native. Without the webhook, nothing checks externalNames, because the API " +
 				"server does not have a list of public top-level domains.\n", ""},
 		"an exception": {exact + ends, []string{"--target", "vap", "--at", "2029-12-31"}, 2, "",
-			"evergate: policy.yaml:4:14: exceptions[0]: the exception applies until 2029-12-31, and the API server's " +
-				"expressions do not have a clock, so the export leaves out services s: after 2029-12-31, a form without a " +
-				"clock exists, so export again then, or leave the entries to the webhook, with --best-effort\n"},
+			"evergate: policy.yaml:4:14: exceptions[0]: it ends on 2029-12-31, and CEL has no clock, so the export leaves out " +
+				"services s: export again after that, or leave the entries to the webhook, with --best-effort\n"},
 		"an exception that has ended": {exact + ends, []string{"--target", "vap", "--at", "2030-01-01"}, 0,
 			"# services: denies objects", ""},
 		"conditions": {exact, []string{"--target", "vap", "--webhook-conditions"}, 0,

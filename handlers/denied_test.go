@@ -35,7 +35,7 @@ pods:
 		findings     string
 	}{
 		{image: "evil/x", denied: true},
-		{image: "docker.io:0443/evil/x", denied: true},
+		{image: "Docker.IO:443/evil/x", denied: true},
 		{image: "x/y:dev", denied: true},
 		{image: "sha256:12ab", denied: true,
 			warnings: []string{"[" + hash + `] spec.containers[0].image: "sha256:12ab" is not an image reference: ` +

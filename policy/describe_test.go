@@ -24,7 +24,7 @@ exceptions:
 `)}, File{Name: "a.yaml", Data: []byte(`apiVersion: evergate.dev/v1alpha1
 kind: EvergatePolicy
 mirrors:
-- {name: hub, mode: "off", sources: [index.docker.io, "*.gcr.io"], mirror: "mirror.example:0443/x/{registry}"}
+- {name: hub, mode: "off", sources: [index.docker.io, "*.gcr.io"], mirror: "mirror.example:443/x/{registry}"}
 pods:
 - {name: p, mode: enforce, message: hi, images: {from: mirrors, allowed: [], denied: [ghcr.io:443/a/*]}}
 `)})
@@ -36,7 +36,7 @@ pods:
 		Entries: []Entry{
 			{Block: "mirrors", Name: "hub", Mode: Off, Pos: Position{"a.yaml", 4, 3, "mirrors[0]"}, Fields: Fields{
 				"sources": []any{"docker.io", "*.gcr.io"},
-				"mirror":  Fields{"place": "mirror.example/x", "written": "mirror.example:0443/x", "keepRegistry": "true"},
+				"mirror":  Fields{"place": "mirror.example/x", "written": "mirror.example:443/x", "keepRegistry": "true"},
 			}},
 			{Block: "pods", Name: "p", Mode: Enforce, Message: "hi", Pos: Position{"a.yaml", 6, 3, "pods[0]"}, Fields: Fields{
 				"images": Fields{"from": "true", "allowed": []any{}, "denied": []any{"ghcr.io/a/*"}},

@@ -51,14 +51,14 @@ func TestRewriteImage(t *testing.T) {
 		"a.us.pkg.dev/acme/app":           "m.example/pkg/a.us.pkg.dev/acme/app",
 		"a.eu.pkg.dev/acme/app":           "m.example/a.eu.pkg.dev/acme/app",
 		"reg.example:5000/x":              "m.example:8443/reg/x",
-		"reg.example:05000/x:1":           "m.example:8443/reg/x:1",
-		"REG.example:0005000/x":           "m.example:8443/reg/x",
+		"REG.example:5000/x:1":            "m.example:8443/reg/x:1",
 		"reg.example/x":                   "no source covers reg.example/x",
 		"quay.io:443/x":                   "m.example/quay.io/x",
-		"QUAY.io:0443/x:1":                "m.example/quay.io/x:1",
-		"docker.io:0443/nginx":            "m.example/docker.io/library/nginx",
-		"quay.io:0/x":                     "not an image reference: it has the port 0, and ports are 1 to 65535",
-		"quay.io:65536/x":                 "not an image reference: it has the port 65536, and ports are 1 to 65535",
+		"QUAY.io:443/x:1":                 "m.example/quay.io/x:1",
+		"docker.io:443/nginx":             "m.example/docker.io/library/nginx",
+		"docker.io:0443/nginx":            "not an image reference: it has the port 0443, and ports are 1 to 65535, without leading zeros",
+		"quay.io:0/x":                     "not an image reference: it has the port 0, and ports are 1 to 65535, without leading zeros",
+		"quay.io:65536/x":                 "not an image reference: it has the port 65536, and ports are 1 to 65535, without leading zeros",
 		"sha256:12ab":                     "not an image reference: a node may take it for the ID of any image on the node, or for the start of an ID: write a name",
 		digest256:                         "not an image reference: a node may take it for the ID of any image on the node, or for the start of an ID: write a name",
 		"quay.io/x":                       "m.example/quay.io/x",
@@ -107,19 +107,18 @@ func TestRewriteToNothingBelowTheMirror(t *testing.T) {
 // Mirrors are compared in normal form and written as in the policy, because nodes have credentials for that name.
 func TestMirrorSpellingIsKept(t *testing.T) {
 	p := mustLoad(t, "mirrors:\n"+
-		mirrorText("hub", "docker.io", "m.example:0443/hub")+
-		mirrorText("v6", "'[2001:db8:0::1]:05000'", "'[2001:db8:0::2]/v6'")+
+		mirrorText("hub", "docker.io", "m.example:443/hub")+
+		mirrorText("v6", "'[2001:db8::1]:5000'", "'[2001:db8::2]/v6'")+
 		mirrorText("quay", "'*.quay.io'", "m.example:443/{registry}")+
 		"pods:\n- {name: r, mode: enforce, images: {from: mirrors}}\n")
 	for image, want := range map[string]string{
-		"nginx:1":                      "m.example:0443/hub/library/nginx:1",
-		"[2001:db8:0:0::1]:5000/x":     "[2001:db8:0::2]/v6/x",
-		"eu.quay.io:443/x":             "m.example:443/eu.quay.io/x",
-		"m.example/hub/library/nginx":  "",
-		"m.example:443/hub/x":          "",
-		"[2001:db8::2]:0443/v6/x":      "",
-		"[2001:db8:0:0:0:0:0:2]/v6/x":  "",
-		"m.example:0443/hub/library/x": "",
+		"nginx:1":                     "m.example:443/hub/library/nginx:1",
+		"[2001:DB8::1]:5000/x":        "[2001:db8::2]/v6/x",
+		"eu.quay.io:443/x":            "m.example:443/eu.quay.io/x",
+		"m.example/hub/library/nginx": "",
+		"m.example:443/hub/x":         "",
+		"[2001:db8::2]:443/v6/x":      "",
+		"M.example/hub/library/x":     "",
 	} {
 		out := rewriteOne(p, image)
 		if out.To != want || (out.Outcome == AtMirror) != (want == "") {

@@ -26,11 +26,12 @@ func TestImagesFrom(t *testing.T) {
 		{rule, "Nginx", `"Nginx" is not an image reference (invalid reference format: repository name (library/Nginx) must be lowercase), so it is not pulled from a mirror`},
 		{rule, "nginx\n", `"nginx\n" is not an image reference (it has the character '\n', which no image reference has), so it is not pulled from a mirror`},
 		{"{from: mirrors, allowed: []}", nginx, ""},
-		{rule, "m.example:0443/hub/x", ""},
+		{rule, "M.example:443/hub/x", ""},
+		{rule, "m.example:0443/hub/x", `"m.example:0443/hub/x" is not an image reference (it has the port 0443, and ports are 1 to 65535, without leading zeros), so it is not pulled from a mirror`},
 		{rule, "quay.io:443/x:1", `"quay.io:443/x:1" is not pulled from a mirror; write m.example/quay/x:1`},
 		{rule, digest256, `"` + digest256 + `" ` + imageID + "is not pulled from a mirror"},
-		{more, "ghcr.io:0443/acme/x", ""},
-		{more, "reg.example:05000/x", ""},
+		{more, "ghcr.io:443/acme/x", ""},
+		{more, "REG.example:5000/x", ""},
 		{more, "ghcr.io/acme/x", ""},
 		{more, "gcr.io/x:1", ""},
 		{more, "gcr.io/x:2", `"gcr.io/x:2" is not pulled from a mirror; allowed are m.example/hub, m.example/quay, ghcr.io/acme, reg.example:5000/*, gcr.io/x:1`},
@@ -132,7 +133,7 @@ func TestImagesAllowed(t *testing.T) {
 func TestImagesDenied(t *testing.T) {
 	const rule = "{denied: [quay.io/evil, 'docker.io/library/nginx:1', 'ghcr.io/x@" + digest256 + "']}"
 	const hub = "{denied: [docker.io/evil]}"
-	const v6 = "{denied: ['[2001:db8:0::1]:05000', 192.0.2.1, 'reg:005000']}"
+	const v6 = "{denied: ['[2001:db8::1]:5000', 192.0.2.1, 'reg:5000']}"
 	testImages(t, "images.denied", []imageCase{
 		{rule, "quay.io/evil/x:1", `"quay.io/evil/x:1" is denied by quay.io/evil`},
 		{rule, "QUAY.io/evil", `"QUAY.io/evil" is denied by quay.io/evil`},
@@ -146,21 +147,19 @@ func TestImagesDenied(t *testing.T) {
 		{rule, "ghcr.io/x:9@" + digest256, `"ghcr.io/x:9@` + digest256 + `" is denied by ghcr.io/x@` + digest256},
 		{rule, "ghcr.io/x:9", ""},
 		{rule, "Nginx", `"Nginx" is not an image reference (invalid reference format: repository name (library/Nginx) must be lowercase), so it counts as denied`},
-		{rule, "quay.io:0443/evil/x", `"quay.io:0443/evil/x" is denied by quay.io/evil`},
-		{rule, "QUAY.IO:00443/evil:2", `"QUAY.IO:00443/evil:2" is denied by quay.io/evil`},
-		{rule, "quay.io:0/evil/x", `"quay.io:0/evil/x" is not an image reference (it has the port 0, and ports are 1 to 65535), so it counts as denied`},
+		{rule, "QUAY.IO:443/evil:2", `"QUAY.IO:443/evil:2" is denied by quay.io/evil`},
+		{rule, "quay.io:0443/evil/x", `"quay.io:0443/evil/x" is not an image reference (it has the port 0443, and ports are 1 to 65535, without leading zeros), so it counts as denied`},
 		{rule, "quay.io:" + strings.Repeat("0", 1100) + "443/evil/x:latest", `"quay.io:` + strings.Repeat("0", 248) +
 			`"… is not an image reference (it has 1125 bytes, and no image reference has more than 1024), so it counts as denied`},
 		{rule, "", `"" is not an image reference (it is empty), so it counts as denied`},
 		{rule, "sha256:12ab", `"sha256:12ab" ` + imageID + "counts as denied"},
-		{rule, "docker.io:0443/library/nginx:1", `"docker.io:0443/library/nginx:1" is denied by docker.io/library/nginx:1`},
 		{v6, "[2001:db8::1]:5000/x", `"[2001:db8::1]:5000/x" is denied by [2001:db8::1]:5000`},
-		{v6, "[2001:DB8:0:0::1]:05000/x:1", `"[2001:DB8:0:0::1]:05000/x:1" is denied by [2001:db8::1]:5000`},
+		{v6, "[2001:DB8::1]:5000/x:1", `"[2001:DB8::1]:5000/x:1" is denied by [2001:db8::1]:5000`},
 		{v6, "[2001:db8::1]:5001/x", ""},
-		{v6, "[::ffff:c000:201]:443/x", `"[::ffff:c000:201]:443/x" is denied by 192.0.2.1`},
-		{v6, "192.0.513/x", `"192.0.513/x" is denied by 192.0.2.1`},
+		{v6, "192.0.2.1:443/x", `"192.0.2.1:443/x" is denied by 192.0.2.1`},
+		{v6, "192.0.513/x", `"192.0.513/x" is not an image reference (it has the host 192.0.513, and addresses are written like 192.0.2.1 or [2001:db8::1]), so it counts as denied`},
 		{v6, "reg:5000/x", `"reg:5000/x" is denied by reg:5000`},
-		{v6, "REG:05000/x", `"REG:05000/x" is denied by reg:5000`},
+		{v6, "REG:5000/x", `"REG:5000/x" is denied by reg:5000`},
 		{rule, "registry-1.docker.io/library/nginx:1", `"registry-1.docker.io/library/nginx:1" is denied by docker.io/library/nginx:1`},
 		{rule, "registry.hub.docker.com/library/nginx:1", `"registry.hub.docker.com/library/nginx:1" is denied by docker.io/library/nginx:1`},
 		{rule, "index.docker.io:443/library/nginx:1", `"index.docker.io:443/library/nginx:1" is denied by docker.io/library/nginx:1`},

@@ -130,7 +130,7 @@ func TestPodsRatchet(t *testing.T) {
 		{"fixed by half", []string{"nginx"}, []string{"m.example/hub/library/nginx"}, 2, 2},
 		{"malformed before", []string{"Nginx"}, []string{"Nginx"}, 0, 3},
 		{"malformed now", []string{"nginx:1"}, []string{"Nginx"}, 3, 3},
-		{"with the port written out", []string{"quay.io/x:1"}, []string{"QUAY.io:0443/x:1"}, 0, 2},
+		{"with the port written out", []string{"quay.io/x:1"}, []string{"QUAY.io:443/x:1"}, 0, 2},
 		{"an ID", []string{"nginx:1"}, []string{"sha256:12ab"}, 3, 3},
 		{"an ID as before", []string{"sha256:12ab"}, []string{"sha256:12ab"}, 0, 3},
 	} {

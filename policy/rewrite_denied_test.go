@@ -30,7 +30,7 @@ func TestDeniedIsNotRewritten(t *testing.T) {
 		why                     string
 	}{
 		{"default", "", "evil/x:1", Denied, "not rewritten by mirrors entry hub: evil/images.denied: is denied by docker.io/evil"},
-		{"default", "", "docker.io:0443/evil/x", Denied, "not rewritten by mirrors entry hub: evil/images.denied: is denied by docker.io/evil"},
+		{"default", "", "DOCKER.io:443/evil/x", Denied, "not rewritten by mirrors entry hub: evil/images.denied: is denied by docker.io/evil"},
 		{"default", "", "evil", Denied, "not rewritten by mirrors entry hub: evil/images.denied: is denied by docker.io/evil"},
 		{"default", "", "evil-not/x", Rewritten, ""},
 		{"default", "", "quay.io/evil", Denied, "not rewritten by mirrors entry quay: evil/images.denied: is denied by quay.io/evil"}, // mode warn
@@ -164,7 +164,7 @@ func TestDeniedOnUpdate(t *testing.T) {
 func TestDeniedProperties(t *testing.T) {
 	r := newRandomWords(3, 4)
 	denied, rewritten := 0, 0
-	for range 1_500 {
+	for range 2_500 {
 		text := "mirrors:\n"
 		for i := range 1 + r.IntN(3) {
 			text += r.entry(i)

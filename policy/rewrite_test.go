@@ -198,7 +198,7 @@ mirrors:
 - {name: wild, mode: enforce, sources: ["*.gcr.io", "**.pkg.dev"], mirror: "m.example/{registry}"}
 - {name: port, mode: enforce, sources: ["reg.example:5000"], mirror: n.example}
 - {name: one, mode: enforce, sources: [quay.io/one], mirror: o.example/one/deep}
-- {name: written, mode: enforce, sources: ["reg:05000", "[2001:db8:0::1]", "foo:443"], mirror: "w.example:0443/x"}
+- {name: written, mode: enforce, sources: ["reg:5000", "[2001:db8::1]", "foo:443"], mirror: "w.example:443/x"}
 `
 
 // fuzzTargets returns for each entry of fuzzText the mirror of a name, from the parser's domain and path.
@@ -208,7 +208,7 @@ var fuzzTargets = map[string]func(domain, path string) string{
 	"wild":    func(domain, path string) string { return "m.example/" + domain + "/" + path },
 	"port":    func(_, path string) string { return "n.example/" + path },
 	"one":     func(_, path string) string { return "o.example/one/deep" + strings.TrimPrefix(path, "one") },
-	"written": func(_, path string) string { return "w.example:0443/x/" + path },
+	"written": func(_, path string) string { return "w.example:443/x/" + path },
 }
 
 // The usual parser reads every rewritten image as the place that the policy defines, with the same tag and the same
@@ -260,8 +260,7 @@ func newRandomWords(a, b uint64) randomWords { return randomWords{rand.New(rand.
 func (r randomWords) pick(words ...string) string { return words[r.IntN(len(words))] }
 
 func (r randomWords) place() string {
-	s := r.pick("docker.io", "gcr.io", "eu.gcr.io", "a.eu.gcr.io", "m.example", "n.example:5000", "localhost", "gcr.io:0443", "n.example:05000",
-		"reg:443", "[::1]:0443")
+	s := r.pick("docker.io", "gcr.io", "eu.gcr.io", "a.eu.gcr.io", "m.example", "n.example:5000", "localhost", "gcr.io:443", "reg:443", "[::1]:443")
 	for range r.IntN(4) {
 		s += "/" + r.pick("a", "b", "library", "eu.gcr.io", "gcr.io", "docker.io")
 	}

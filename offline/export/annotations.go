@@ -1,21 +1,15 @@
 package export
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
-// annotationFields returns the fields of the annotations block that are exported.
-func annotationFields() known {
-	return known{"denied": nil, "required": nil, "values": nil, "deniedValues": nil}
-}
-
-// annotationKeys returns an expression for the annotation keys of an object, sorted by name.
-func annotationKeys(s side) string {
-	return string(s) + ".metadata.?annotations.orValue({}).map(k,string(k)).sort()"
+// annotationValue returns an expression for the value of an annotation. It is empty if the annotation is absent.
+func annotationValue(key string) string {
+	return "object.metadata.?annotations[?" + str(key) + "].orValue('')"
 }
 
 // annotationPath returns the path of an annotation in the form that users write.
@@ -26,71 +20,58 @@ func annotationPath(key string) string {
 
 // annotationField is a field with annotations that a check reads.
 type annotationField struct {
-	name string            // metadata.annotations
-	mark string            // before the identities of annotations; no key begins with it
-	keys func(side) string // an expression for the sorted keys
+	path string // metadata.annotations
+	keys string // an expression for the sorted keys
+	mark string // before the identities of annotations; no key begins with it
 }
 
 func metadataAnnotations() annotationField {
-	return annotationField{"metadata.annotations", "", func(s side) string { return "variables.annotations" + s.suffix() }}
+	return annotationField{path: "metadata.annotations", keys: "variables.annotations"}
 }
 
 // infrastructureAnnotations is the field of a Gateway whose annotations its controller puts on a Service.
 func infrastructureAnnotations() annotationField {
-	return annotationField{"spec.infrastructure.annotations", "^", func(s side) string {
-		return string(s) + ".spec.?infrastructure.?annotations.orValue({}).map(k,string(k)).sort()"
-	}}
+	return annotationField{"spec.infrastructure.annotations",
+		"object.spec.?infrastructure.?annotations.orValue({}).map(key,string(key)).sort()", "^"}
 }
 
-// value returns an expression for the value of the annotation k.
-func (f annotationField) value(s side) string { return "string(" + string(s) + "." + f.name + "[k])" }
+// value is an expression for the value of the annotation key.
+func (f annotationField) value() string { return "object." + f.path + "[key]" }
 
-// fault returns an expression for a fault of the annotation k. The API server rejects keys that are too long to quote.
-func (f annotationField) fault(s side, why string) string {
-	return fault("'"+f.name+"['+strings.quote(k)+']'", "'"+f.mark+"'+k+'='+"+f.value(s), why)
+// faults returns an expression for a fault of each annotation, key, that meets a condition. more is the value that the
+// sentences show, if they show one.
+func (f annotationField) faults(condition string, more ...string) string {
+	return cel("$keys.filter(key,$condition).map(key,$fault)", "$keys", f.keys, "$condition", condition,
+		"$fault", fault("'"+f.path+"['+strings.quote(key)+']'", "'"+f.mark+"'+key+'='+"+f.value(), more...))
 }
 
-// annotationChecks returns the checks of the annotations block, in the order of policy/annotations.go. fields contain
-// annotations that take effect in addition to metadata.annotations.
-func annotationChecks(block policy.Fields, fields ...annotationField) []check {
-	fields = append([]annotationField{metadataAnnotations()}, fields...)
-	inFields := func(faults func(annotationField) string) string {
-		lists := make([]string, len(fields))
-		for i, f := range fields {
-			lists[i] = faults(f)
+const requiredHint = "is required, with an allowed value"
+
+// annotationChecks takes the fields of the annotations block and returns its checks, in the order of
+// policy/annotations.go. Except for solvers, annotations in other fields take effect in addition to
+// metadata.annotations.
+func annotationChecks(block policy.Fields, others ...annotationField) (all []check) {
+	add := func(id, hint string, faults func(annotationField) string) {
+		lists := []string{faults(metadataAnnotations())}
+		for _, f := range others {
+			lists = append(lists, faults(f))
 		}
-		return "(" + sum(lists...) + ")"
+		all = append(all, check{id: id, hint: hint, faults: strings.Join(lists, "+")})
 	}
-	var all []check
-	if denied := texts(block["denied"]); len(denied) > 0 {
-		all = append(all, check{id: "annotations.denied", faults: func(s side) string {
-			by := "''"
-			for _, g := range slices.Backward(denied) {
-				by = globs(lowered(g), "k.lowerAscii()") + "?" + str(g) + ":" + by
-			}
-			return inFields(func(f annotationField) string {
-				return f.keys(s) + ".filter(k," + globs(lowered(denied...), "k.lowerAscii()") + ").map(k," +
-					f.fault(s, "'is denied by '+("+by+")+'; remove it'") + ")"
-			})
-		}})
+	if denied, ok := takeTexts(block, "denied"); ok {
+		add("annotations.denied", "is denied", func(f annotationField) string {
+			return f.faults(globs(lowered(denied...), "key.lowerAscii()"))
+		})
 	}
-	if required, ok := block["required"].([]any); ok {
-		all = append(all, check{id: "annotations.required",
-			faults: func(s side) string { return requiredAnnotations(required, s, fields[1:]) }})
+	if required, ok := take(block, "required").([]any); ok {
+		all = append(all, unlessSolver([]check{{id: "annotations.required", hint: requiredHint,
+			faults: requiredAnnotations(required, others...)}})...)
 	}
-	if values, ok := block["values"].([]any); ok {
-		all = append(all, check{id: "annotations.values", faults: func(s side) string {
-			return inFields(func(f annotationField) string {
-				return f.where(values, s, false)
-			})
-		}})
+	if values, ok := take(block, "values").([]any); ok {
+		add("annotations.values", notAllowed, func(f annotationField) string { return f.valueFaults(values, "!") })
 	}
-	if values, ok := block["deniedValues"].([]any); ok {
-		all = append(all, check{id: "annotations.deniedValues", faults: func(s side) string {
-			return inFields(func(f annotationField) string {
-				return f.where(values, s, true)
-			})
-		}})
+	if values, ok := take(block, "deniedValues").([]any); ok {
+		add("annotations.deniedValues", "is denied", func(f annotationField) string { return f.valueFaults(values, "") })
 	}
 	return all
 }
@@ -104,81 +85,47 @@ func lowered(patterns ...string) []string {
 	return lower
 }
 
-// requiredAnnotations returns the faults of required annotations. An absent annotation has the identity of an empty
-// value, as in package policy. In the other fields, an annotation may be absent.
-func requiredAnnotations(required []any, s side, others []annotationField) string {
+// valueFaults returns an expression for a fault of each annotation for which an element of a list has a pattern for the
+// key and an expression that matches the value, or does not match it if not is an exclamation mark. A pattern with a
+// wildcard leaves out the annotation of kubectl apply.
+func (f annotationField) valueFaults(list []any, not string) string {
+	var conditions []string
+	for _, element := range list {
+		key, regex := keyAndValue(element)
+		of := globs(lowered(key), "key.lowerAscii()")
+		if strings.Contains(key, "*") {
+			of = allOf(of, "key!="+str(policy.LastApplied))
+		}
+		conditions = append(conditions, allOf(of, "("+tooLong(f.value())+"||"+not+matchesWhole(f.value(), regex)+")"))
+	}
+	return f.faults(anyOf(conditions...), f.value())
+}
+
+// keyAndValue returns the key of an element, and its regular expression or an empty string.
+func keyAndValue(element any) (key, value string) {
+	fields, _ := element.(policy.Fields)
+	key, _ = fields["key"].(string)
+	value, _ = fields["value"].(string)
+	return key, value
+}
+
+// requiredAnnotations returns an expression for the faults of required annotations. An absent annotation has the identity
+// of an empty value, as in package policy. In the other fields, an annotation may be absent.
+func requiredAnnotations(required []any, others ...annotationField) string {
 	var lists []string
 	for _, r := range required {
-		fields, _ := r.(policy.Fields)
-		key, _ := fields["key"].(string)
-		regex, hasValue := fields["value"].(string)
-		there := bind("a", string(s)+".metadata.?annotations.orValue({})", str(key)+" in a")
-		says := "is required; set it"
-		if hasValue {
-			says += " to a value that matches " + regex
+		key, regex := keyAndValue(r)
+		value := "object.metadata.?annotations[?" + str(key) + "]"
+		passes := value + ".hasValue()"
+		if regex != "" {
+			passes = value + ".optMap(value,!" + tooLong("value") + "&&" + matchesWhole("value", regex) + ").orValue(false)"
 		}
-		list := when("!("+there+")", str(annotationPath(key)), str(key+"="), str(says))
-		if hasValue {
-			v := "string(" + string(s) + ".metadata.annotations[" + str(key) + "])"
-			wrong := when(unmatched(v, regex), str(annotationPath(key)), str(key+"=")+"+"+v,
-				valueFault(v, str(" does not match "+regex)))
-			list = choose(there, wrong, list)
-		}
-		lists = append(lists, list)
+		lists = append(lists, "("+oneFault("!"+passes, annotationPath(key), str(key+"=")+"+"+value+".orValue('')")+")")
 		for _, f := range others {
-			if hasValue {
-				v := f.value(s)
-				lists = append(lists, f.keys(s)+".filter(k,k=="+str(key)+"&&"+unmatched(v, regex)+").map(k,"+
-					f.fault(s, valueFault(v, str(" does not match "+regex)))+")")
+			if regex != "" {
+				lists = append(lists, f.faults("key=="+str(key)+"&&("+tooLong(f.value())+"||!"+matchesWhole(f.value(), regex)+")", f.value()))
 			}
 		}
 	}
-	return "(" + sum(lists...) + ")"
+	return strings.Join(lists, "+")
 }
-
-// where returns a fault for each annotation whose key has an expression that matches its value, if denied, or does not
-// match it. b is the first such expression.
-func (f annotationField) where(values []any, s side, denied bool) string {
-	first, value := "''", f.value(s)
-	for _, v := range slices.Backward(values) {
-		fields, _ := v.(policy.Fields)
-		key, _ := fields["key"].(string)
-		regex, _ := fields["value"].(string)
-		fails := unmatched(value, regex)
-		if denied {
-			fails = "(" + tooLong(value) + "||" + matchesWhole(value, regex) + ")"
-		}
-		of := globs(lowered(key), "k.lowerAscii()")
-		if strings.Contains(key, "*") {
-			of = allOf(of, "k!="+str(policy.LastApplied))
-		}
-		first = "(" + allOf(of, fails) + ")?" + str(regex) + ":" + first
-	}
-	says := "' does not match '+b"
-	if denied {
-		says = "' matches '+b+', which is denied'"
-	}
-	return f.keys(s) + ".map(k,{'k':k,'b':" + first + "}).filter(x,x.b!='').map(x," +
-		bind("k", "x.k", bind("b", "x.b", f.fault(s, valueFault(value, says)))) + ")"
-}
-
-// matchesWhole returns a condition that a regular expression matches a whole value.
-func matchesWhole(value, regex string) string {
-	return value + ".matches(" + str(whole([]string{regex})) + ")"
-}
-
-// tooLong returns a condition that a value is too long for a regular expression.
-func tooLong(value string) string { return "size(" + value + ")>" + number(policy.MaxRegexValue) }
-
-// unmatched returns a condition that a regular expression does not match a whole value, or that the value is too long.
-func unmatched(value, regex string) string {
-	return "(" + tooLong(value) + "||!" + matchesWhole(value, regex) + ")"
-}
-
-// valueFault returns the sentence about a value. end is an expression for its end, unless the value is too long.
-func valueFault(value, end string) string {
-	return quote(value) + "+" + choose(tooLong(value), str(saysTooLong), end)
-}
-
-// saysTooLong is the end of the sentence about a value that is too long for a regular expression.
-const saysTooLong = " is too long: more than 1,024 characters, the limit for regular expressions"

@@ -93,16 +93,16 @@ type WebhookUse struct {
 func WebhookUses(doc policy.Document, o Options) []WebhookUse {
 	// OpenShift Routes have their own webhook, which is always called.
 	omissions := slices.DeleteFunc(Export(doc, o).Omissions, func(r Omission) bool { return r.Why == openShiftRoutes })
-	doc.Entries = current(doc.Entries, o.Now)
+	entries := current(doc.Entries, o.Now)
 	var uses []WebhookUse
 	for _, w := range Webhooks() {
-		uses = append(uses, WebhookUse{w, w.called(doc, o, omissions)})
+		uses = append(uses, WebhookUse{w, w.called(entries, o, omissions)})
 	}
 	return uses
 }
 
 // called returns the reason why a webhook has to be called.
-func (w *Webhook) called(doc policy.Document, o Options, omissions []Omission) string {
+func (w *Webhook) called(entries []*entry, o Options, omissions []Omission) string {
 	target := VAP
 	if w.block == "mirrors" {
 		target = MAP
@@ -111,12 +111,11 @@ func (w *Webhook) called(doc policy.Document, o Options, omissions []Omission) s
 		return "the target " + string(target) + " is not exported"
 	}
 	native := 0
-	for i := range doc.Entries {
-		e := &doc.Entries[i]
-		if e.Mode == policy.Off || e.Block != w.block && !slices.Contains(w.beside, e.Block) || onlyOpenShift(e) {
+	for _, e := range entries {
+		if e.Mode == policy.Off || e.Block != w.block && !slices.Contains(w.beside, e.Block) || onlyOpenShift(&e.Entry) {
 			continue
 		}
-		if why := onlyByWebhook(e, omissions); why != "" {
+		if why := onlyByWebhook(&e.Entry, omissions); why != "" {
 			return why
 		}
 		if e.Block == w.block {

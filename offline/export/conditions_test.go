@@ -28,12 +28,12 @@ func TestWebhookUses(t *testing.T) {
 		noMAP    = "the target map is not exported"
 		names    = "services s is not completely native: externalNames: the API server does not have a list of " +
 			"public top-level domains"
-		hosts = "ingresses i is not completely native: hosts: the API server's expressions cannot read the hosts in the " +
+		hosts = "ingresses i is not completely native: hosts: CEL cannot read the hosts in the " +
 			"annotation alb.ingress.kubernetes.io/conditions.*"
-		dated = "routes r is not completely native: the entry: exceptions ticket: the exception applies until " +
-			"2030-01-01, and the API server's expressions do not have a clock"
-		originals = "mirrors hub is not completely native: the entry: exceptions ticket: the exception applies until " +
-			"2030-01-01, and the API server's expressions do not have a clock"
+		dated = "routes r is not completely native: the entry: exceptions ticket: it ends on " +
+			"2030-01-01, and CEL has no clock"
+		originals = "mirrors hub is not completely native: the entry: exceptions ticket: it ends on " +
+			"2030-01-01, and CEL has no clock"
 		owners = "owners o is not completely native: the entry: entries of owners are not supported natively"
 	)
 	both, vap := Options{Targets: []Target{VAP, MAP}}, Options{Targets: []Target{VAP}}

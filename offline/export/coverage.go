@@ -28,19 +28,18 @@ func (c *Coverage) Complete() bool { return c.word == "native" || c.word == "off
 
 // cover fills in the coverage.
 func (x *exporter) cover() {
-	for i := range x.entries {
-		e := &x.entries[i]
+	for _, e := range x.entries {
 		if e.Block != "exceptions" {
 			x.result.Coverage = append(x.result.Coverage, x.coverageOf(e))
 		}
 	}
 }
 
-func (x *exporter) coverageOf(e *policy.Entry) Coverage {
-	c := Coverage{Entry: *e, word: "webhook only"}
-	partial := x.partial[e.Name]
+func (x *exporter) coverageOf(e *entry) Coverage {
+	c := Coverage{Entry: e.Entry, word: "webhook only"}
+	partial := e.partial
 	switch {
-	case hasEnded(e):
+	case e.ended:
 		c.Why, c.word = "it has ended", "ended"
 		return c
 	case e.Mode == policy.Off:
@@ -50,9 +49,9 @@ func (x *exporter) coverageOf(e *policy.Entry) Coverage {
 		c.Why = "none of the selected targets supports it"
 		c.lost = []string{"the entry does not apply, because " + c.Why}
 		return c
-	case len(x.omitted[e.Name]) > 0:
-		c.causes = x.omitted[e.Name]
-		_, c.Why, _ = c.causes[0].Of(e)
+	case len(e.omitted) > 0:
+		c.causes = e.omitted
+		_, c.Why, _ = c.causes[0].Of(&e.Entry)
 		c.lost = lostBlocks(partial)
 		return c
 	case len(partial) > 0:
@@ -139,7 +138,7 @@ func (c *Coverage) report(causes []*Omission) string {
 	}
 	sentence := "Nothing is lost without the webhook."
 	if len(lost) > 0 {
-		sentence = "Without the webhook, " + strings.Join(lost, ", and ") + "." + whenNative(causes)
+		sentence = "Without the webhook, " + strings.Join(lost, ", and ") + "."
 	}
 	return fmt.Sprintf("%s: %s: %s. %s", c.Entry.Pos, nameOf(&c.Entry), c.word, sentence)
 }
@@ -150,30 +149,14 @@ func (r *Omission) report() string {
 	for i := range r.Entries {
 		names = append(names, nameOf(&r.Entries[i]))
 	}
-	return fmt.Sprintf("%s: %s: webhook only. Without the webhook, these entries do not apply, because %s: %s.%s", r.Pos,
-		nameOf(r.entry), r.reason(), strings.Join(names, ", "), whenNative([]*Omission{r}))
+	return fmt.Sprintf("%s: %s: webhook only. Without the webhook, these entries do not apply, because %s: %s.", r.Pos,
+		r.cause, r.reason(), strings.Join(names, ", "))
 }
 
-// reason returns the reason, with the field that causes it, as a part of a sentence. It contains the end of the reason
-// if other reasons remain, because they can be in the same sentence.
+// reason returns the reason, with the field that causes it, as a part of a sentence.
 func (r *Omission) reason() string {
-	why := r.Why
-	switch {
-	case r.Field == "":
-		return why
-	case r.until != "" && r.last == "":
-		why += "; after " + r.when()
+	if r.Field == "" {
+		return r.Why
 	}
-	return "of " + r.Field + " (" + why + ")"
-}
-
-// whenNative returns a sentence about the end of the causes, or an empty string if reason contains the ends or none of
-// the causes ends.
-func whenNative(causes []*Omission) string {
-	for _, r := range causes {
-		if r.until != "" && (r.last != "" || r.Field == "") {
-			return " After " + r.when() + "."
-		}
-	}
-	return ""
+	return "of " + r.Field + " (" + r.Why + ")"
 }

@@ -9,7 +9,6 @@ package export
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"time"
 
@@ -101,17 +100,30 @@ func (r *Result) Text() ([]byte, error) {
 // exporter exports one policy.
 type exporter struct {
 	Options
-	entries  []policy.Entry
+	entries  []*entry
 	settings policy.Fields
 	// hostAnnotations contains the annotations by which objects claim hosts, by kind.
 	hostAnnotations map[string][]policy.HostAnnotation
 
 	mirrors *mirrors
-	causes  []*Omission            // in the order in which they were found
-	omitted map[string][]*Omission // entries that are not exported at all, by name
-	partial map[string][]*Omission // blocks of checks that are not exported, by entry name
+	kinds   []*exportedKind // that native policies can validate
+	causes  []*Omission     // in the order in which they were found
 	result  Result
 }
+
+// entry is an entry of a policy, without an exclude that has ended.
+type entry struct {
+	policy.Entry
+
+	ended   bool        // its until has passed; the mode is then off
+	applies string      // a condition that the entry applies to an object
+	checks  []check     // the exported checks
+	omitted []*Omission // why the entry is not exported at all
+	partial []*Omission // why fields are not exported
+}
+
+// native reports whether an entry is active and is exported.
+func (e *entry) native() bool { return e.Mode != policy.Off && len(e.omitted) == 0 }
 
 // Export exports a policy.
 func Export(doc policy.Document, o Options) Result {
@@ -119,13 +131,8 @@ func Export(doc policy.Document, o Options) Result {
 	if static {
 		o.Targets = append(slices.Clone(o.Targets), VAP, MAP)
 	}
-	x := &exporter{
-		Options: o, entries: current(doc.Entries, o.Now), settings: doc.Settings,
-		hostAnnotations: doc.HostAnnotations, omitted: map[string][]*Omission{}, partial: map[string][]*Omission{},
-	}
-	x.mirrors = newMirrors(x.entries)
-	x.omitAll()
-	x.findEnds()
+	x := newExporter(doc, o)
+	x.omit()
 	for _, r := range x.causes {
 		if len(r.Entries) > 0 {
 			x.result.Omissions = append(x.result.Omissions, *r)
@@ -135,7 +142,7 @@ func Export(doc policy.Document, o Options) Result {
 		x.exportMirrors()
 	}
 	if slices.Contains(o.Targets, VAP) {
-		for _, k := range x.kinds() {
+		for _, k := range x.kinds {
 			x.exportKind(k)
 		}
 	}
@@ -151,54 +158,34 @@ func Export(doc policy.Document, o Options) Result {
 	return x.result
 }
 
-// current copies entries. Fields can then be removed from the copies. It leaves out excludes and exceptions that have
-// ended at now. An entry that has ended is off. Of the entries that are off, only these keep their until.
-func current(entries []policy.Entry, now time.Time) []policy.Entry {
-	entries = cloneEntries(entries)
+func newExporter(doc policy.Document, o Options) *exporter {
+	x := &exporter{
+		Options: o, entries: current(doc.Entries, o.Now), settings: doc.Settings, hostAnnotations: doc.HostAnnotations,
+	}
+	x.mirrors = newMirrors(x.entries)
+	x.kinds = []*exportedKind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
+	return x
+}
+
+// current returns the entries at a time. It leaves out excludes and exceptions that have ended, and an entry that has
+// ended is off.
+func current(entries []policy.Entry, now time.Time) (all []*entry) {
 	ended := func(fields policy.Fields) bool {
 		until, is := fields["until"].(string)
 		return is && !now.Before(policy.EndOf(until))
 	}
-	for i := range entries {
-		e := &entries[i]
-		if ended(blockOf(e, "exclude")) {
+	for _, e := range entries {
+		e.Fields = cloneFields(e.Fields)
+		if ended(blockOf(e.Fields, "exclude")) {
 			delete(e.Fields, "exclude")
 		}
-		switch {
-		case e.Mode == policy.Off:
-			delete(e.Fields, "until")
-		case ended(e.Fields):
-			e.Mode = policy.Off
+		entry := &entry{Entry: e, ended: e.Mode != policy.Off && ended(e.Fields)}
+		if entry.ended {
+			entry.Mode = policy.Off
+		}
+		if e.Block != "exceptions" || !entry.ended {
+			all = append(all, entry)
 		}
 	}
-	return slices.DeleteFunc(entries, func(e policy.Entry) bool {
-		return e.Block == "exceptions" && e.Mode == policy.Off
-	})
-}
-
-// hasEnded reports whether an entry that current returned has ended.
-func hasEnded(e *policy.Entry) bool { return e.Mode == policy.Off && e.Fields["until"] != nil }
-
-// cloneEntries copies entries so that fields can be removed from the copies.
-func cloneEntries(entries []policy.Entry) []policy.Entry {
-	entries = slices.Clone(entries)
-	for i := range entries {
-		entries[i].Fields = cloneFields(entries[i].Fields)
-	}
-	return entries
-}
-
-func cloneFields(fields policy.Fields) policy.Fields {
-	fields = maps.Clone(fields)
-	for name, value := range fields {
-		if nested, ok := value.(policy.Fields); ok {
-			fields[name] = cloneFields(nested)
-		}
-	}
-	return fields
-}
-
-// kinds returns the kinds of objects that native policies can validate.
-func (x *exporter) kinds() []exportedKind {
-	return []exportedKind{x.pods(), x.services(), x.ingresses(), x.routes(), x.gateways()}
+	return all
 }

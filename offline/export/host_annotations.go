@@ -10,14 +10,10 @@ import (
 const (
 	// maxAnnotationHosts is the maximum number of hosts in annotations that are read, as in package policy. If there
 	// are more, the next host counts as every host.
-	maxAnnotationHosts = 1000
+	maxAnnotationHosts = "1000"
 	// element is the regular expression of an element in a comma-separated list. An element does not begin with white
 	// space as defined by strings.TrimSpace.
 	element = `[^,\pZ\t-\r\x{85}][^,]*`
-	// eskipQuoted matches a quoted string in eskip.
-	eskipQuoted = `"(?:[^"\\]|\\.)*"`
-	// title is the regular expression of a common name that is free text.
-	title = `^[a-zA-Z0-9 _:/@()&-]*$`
 )
 
 // unread reports whether CEL expressions cannot read the values of a grammar: JSON and URIs.
@@ -28,139 +24,145 @@ type hostAnnotations []policy.HostAnnotation
 
 // annotationClaims returns an expression for the claims in metadata.annotations of an object, by the tables of the
 // given kinds, in this order. hosts is an expression for the claims in fields.
-func (x *exporter) annotationClaims(s side, hosts string, kinds ...string) string {
-	return x.claimsIn("variables.annotations"+s.suffix(), string(s)+".metadata.annotations", "metadata.annotations", hosts,
-		kinds...)
+func (x *exporter) annotationClaims(hosts string, kinds ...string) string {
+	return x.claimsIn(metadataAnnotations(), hosts, kinds...)
 }
 
 // claimsIn returns an expression for the claims in annotations, as package policy reads them: sorted by key, and at
-// most maxAnnotationHosts. keys is an expression for the sorted keys, and values for the map.
-func (x *exporter) claimsIn(keys, values, field, hosts string, kinds ...string) string {
-	var lists, known, all []string
+// most maxAnnotationHosts.
+func (x *exporter) claimsIn(f annotationField, hosts string, kinds ...string) string {
+	var claims, values []string
 	for _, kind := range kinds {
-		t := hostAnnotations(x.hostAnnotations[kind])
-		if len(t) > 0 {
-			known = append(known, keys+".map(k,{'k':k,'g':"+t.grammar()+"}).filter(a,a.g!='')")
-			c := "c" + number(len(lists))
-			read := bind("v", "string("+values+"[a.k])", t.byGrammar("'"+field+"['+strings.quote(a.k)+']'", hosts))
-			lists = append(lists, c+".map(a,"+read+").flatten()")
-			all = append(all, c+".map(a,a.k+' '+strings.quote(string("+values+"[a.k]))).join(' ')")
+		table := hostAnnotations(x.hostAnnotations[kind])
+		if len(table) == 0 {
+			continue
 		}
+		annotations := cel("$keys.map(key,{'key':key,'grammars':$grammars,'value':string(object.$field[key])})"+
+			".filter(annotation,annotation.grammars!='')",
+			"$keys", f.keys, "$grammars", table.grammars(), "$field", f.path)
+		claims = append(claims, cel("$annotations.map(annotation,$claims).flatten()", "$annotations", annotations,
+			"$claims", table.byGrammar("'"+f.path+"['+strings.quote(annotation.key)+']'", hosts)))
+		values = append(values, annotations+".map(annotation,annotation.key+' '+strings.quote(annotation.value)).join(' ')")
+	}
+	if claims == nil {
+		return "[]"
 	}
 	if hosts != "[]" { // annotations derive hosts from them
-		all = append(all, hosts+".map(h,(h.k=='"+atTLS+"'?'~':'')+h.p).join(' ')")
+		values = append(values, hosts+".map(claim,(claim.kind=='"+unserved+"'?'~':'')+claim.pattern).join(' ')")
 	}
-	most := number(maxAnnotationHosts)
-	more := "[a[" + most + "]].map(h,{'path':h.path,'k':h.k,'p':'**','text':'more than " + most +
-		" names','key':h.key,'bad':'y','all':'^'+" + strings.Join(all, "+") + "})"
-	claims := bind("a", sum(lists...), choose("size(a)<="+most, "a", "a.slice(0,"+most+")+"+more))
-	for i, list := range slices.Backward(known) {
-		claims = bind("c"+number(i), list, claims)
-	}
-	return claims
+	return cel(`[$claims].map(claims,size(claims)<=$max?claims:claims.slice(0,$max)+[claims[$max]].map(claim,
+		{'path':claim.path,'kind':claim.kind,'pattern':'**','text':'more than $max names','key':claim.key,'reads':'every',
+			'rest':'^'+$rest}))[0]`,
+		"$claims", strings.Join(claims, "+"), "$max", maxAnnotationHosts, "$rest", strings.Join(values, "+"))
 }
 
-// grammar returns an expression for the grammars of all keys that match the annotation k, with a plus sign after each.
+// grammars returns an expression for the grammars of all keys that match an annotation, with a plus sign after each.
 // It is empty if the annotation does not contain hosts.
-func (t hostAnnotations) grammar() string {
+func (t hostAnnotations) grammars() string {
 	words := map[string]string{}
 	var keys, globbed []string
 	for _, a := range t {
-		switch {
-		case strings.Contains(a.Key, "*"):
-			globbed = append(globbed, choose(globs([]string{a.Key}, "l"), str(a.Grammar+"+"), "''"))
-		case words[a.Key] == "":
-			keys = append(keys, a.Key)
-			fallthrough
-		default:
-			words[a.Key] += a.Grammar + "+"
+		if strings.Contains(a.Key, "*") {
+			globbed = append(globbed, choose(globs([]string{a.Key}, "lower"), str(a.Grammar+"+"), "''"))
+			continue
 		}
+		if words[a.Key] == "" {
+			keys = append(keys, a.Key)
+		}
+		words[a.Key] += a.Grammar + "+"
 	}
 	pairs := make([]string, len(keys))
 	for i, k := range keys {
 		pairs[i] = str(k) + ":" + str(words[k])
 	}
-	all := append([]string{choose("l in m", "m[l]", "''")}, globbed...)
-	return bind("l", "k.lowerAscii()", bind("m", "{"+strings.Join(pairs, ",")+"}", sum(all...)))
+	return cel("[key.lowerAscii()].map(lower,$all)[0]", "$all",
+		strings.Join(append([]string{"{" + strings.Join(pairs, ",") + "}[?lower].orValue('')"}, globbed...), "+"))
 }
 
-// byGrammar returns an expression for the claims in the value v of the annotation a, by its grammars.
+// byGrammar returns an expression for the claims in the value of an annotation, by its grammars.
 func (t hostAnnotations) byGrammar(path, hosts string) string {
 	claims := "[]"
 	var seen []string
 	for _, a := range t {
 		if !slices.Contains(seen, a.Grammar) {
 			seen = append(seen, a.Grammar)
-			claims = choose("g=="+str(a.Grammar), t.read(a.Grammar, path, hosts), claims)
+			claims = "grammar==" + str(a.Grammar) + "?" + t.read(a.Grammar, path, hosts) + ":" + claims
 		}
 	}
-	return "a.g.split('+').distinct().map(g," + claims + ").flatten()"
+	return "annotation.grammars.split('+').distinct().map(grammar," + claims + ").flatten()"
 }
 
-// read returns an expression for the claims in the value v by one grammar. It reads them like
+// read returns an expression for the claims in the value of an annotation by one grammar. It reads them like
 // policy/internal/claim/annotations.go.
 func (t hostAnnotations) read(grammar, path, hosts string) string {
-	one := func(pattern, written string) string { return claim(path, atRepeated, pattern, written, "a.k") }
-	elements := "v.findAll(" + str(element) + "," + number(maxAnnotationHosts+1) + ").map(e,e.trim())"
+	const value = "annotation.value"
+	one := func(pattern, text string) string { return claim(path, repeated, pattern, text, "annotation.key") }
+	every := "[" + one("'**'", value) + "]"
+	each := func(claims string) string {
+		return cel("$value.findAll($element,$max+1).map(text,text.trim())", "$value", value, "$element", str(element),
+			"$max", maxAnnotationHosts) + claims
+	}
 	switch grammar {
 	case "dns":
-		return elements + ".map(e," + recordNames(path, "e") + ").flatten()"
+		return each(".map(text," + recordNames(path) + ").flatten()")
 	case "gardener":
-		return elements + ".filter(e,e!='*'&&e!='all').map(e," + recordNames(path, "e") + ").flatten()"
+		return each(".filter(text,!(text in ['*','all'])).map(text," + recordNames(path) + ").flatten()")
 	case "pathmatcher":
-		return choose("v in ['','Path','PathPrefix','PathRegexp']", "[]", "["+one("'**'", "v")+"]")
+		return "(" + value + " in ['','Path','PathPrefix','PathRegexp']?[]:" + every + ")"
 	case "url":
-		authority := "(w.matches('^[a-zA-Z][a-zA-Z0-9+.-]*://')?w.substring(w.indexOf('://')+3):w).split('/')[0]"
-		host := bind("u", authority, choose("u.contains('@')", "'@'", "u.split(':')[0]"))
-		return bind("w", "v.trim()", choose("w==''", "[]", "["+one(bind("e", host, anyDepth("e")), "w")+"]"))
+		const host = `[(text.matches('^[a-zA-Z][a-zA-Z0-9+.-]*://')?text.substring(text.indexOf('://')+3):text).split('/')[0]]
+			.map(authority,authority.contains('@')?'@':authority.split(':')[0])[0]`
+		return cel("[$value.trim()].filter(text,text!='').map(text,$claim)", "$value", value,
+			"$claim", one(anyDepth(cel(host)), "text"))
 	case "certificate":
-		return elements + ".map(e," + one(oneLabel("e"), "e") + ")"
+		return each(".map(text," + one(oneLabel("text"), "text") + ")")
 	case "addresses":
-		address := bind("n", normalAddress("e"), choose("n==''", "'**'", "n"))
-		return elements + ".map(e," + one(address, "e") + ")"
-	case "commonname":
-		return elements + ".map(e," + one(oneLabel("e"), "e") + ").filter(h,h.bad==''||!h.text.matches(" + str(title) + "))"
+		return each(".map(text," + one(bind("address", normalAddress("text"), "address==''?'**':address"), "text") + ")")
+	case "commonname": // free text is not a name
+		return each(".map(text,"+one(oneLabel("text"), "text")+")") +
+			".filter(claim,claim.reads==''||!claim.text.matches('^[a-zA-Z0-9 _:/@()&-]*$'))"
 	case "nginx":
-		below := bind("w", "e.substring(1)", bind("b", oneLabel("w"), choose("b=='**'||b.startsWith('*')",
-			"["+one("'**'", "e")+"]", "["+one("b", "e")+","+one("'**.'+b", "e")+"]")))
-		return elements + ".map(e," + choose("e.startsWith('.')", below, "["+one(anyDepth("e"), "e")+"]") + ").flatten()"
+		return each(cel(".map(text,text.startsWith('.')?[$parent].map(parent,parent=='**'||parent.startsWith('*')?[$every]"+
+			":[$parentItself,$below])[0]:[$name]).flatten()", "$parentItself", one("parent", "text"),
+			"$parent", oneLabel("text.substring(1)"), "$every", one("'**'", "text"), "$below", one("'**.'+parent", "text"),
+			"$name", one(anyDepth("text"), "text")))
 	case "www":
-		other := "h.p.startsWith('www.')?h.p.substring(4):'www.'+h.p"
-		return choose("v in ['1','t','T','TRUE','true','True']", hosts+".filter(h,h.k=='"+atRule+
-			"'&&!h.p.startsWith('*')).map(h,"+
-			other+").filter(w,size(w)<="+number(maxHost)+").map(w,"+one("w", "w")+")", "[]")
+		return cel(`($value in ['1','t','T','TRUE','true','True']
+			?$hosts.filter(claim,claim.kind=='$main'&&!claim.pattern.startsWith('*'))
+				.map(claim,claim.pattern.startsWith('www.')?claim.pattern.substring(4):'www.'+claim.pattern)
+				.filter(name,size(name)<=$max).map(name,$claim):[])`,
+			"$value", value, "$hosts", hosts, "$main", mainField, "$max", maxHost, "$claim", one("name", "name"))
 	case "target":
-		return choose("v==''", "[]", hosts+".filter(h,h.p.startsWith('*.')).map(h,"+one("'*'+h.p", "h.p")+")")
+		return cel("($value==''?[]:$hosts.filter(claim,claim.pattern.startsWith('*.')).map(claim,$claim))", "$value", value,
+			"$hosts", hosts, "$claim", one("'*'+claim.pattern", "claim.pattern"))
 	case "any":
-		return choose("v.trim()==''", "[]", "["+one("'**'", "v")+"]")
+		return "(" + value + ".trim()==''?[]:" + every + ")"
 	case "nginxconf":
-		return choose("v.matches('[{}]|server_name|listen|include|_by_lua|js_|perl')", "["+one("'**'", "v")+"]", "[]")
+		return "(" + value + ".matches('[{}]|server_name|listen|include|_by_lua|js_|perl')?" + every + ":[])"
 	case "eskip":
-		return choose(eskipNamesHosts(), "["+one("'**'", "v")+"]", "[]")
+		return "(" + eskipNamesHosts() + "?" + every + ":[])"
 	}
 	// For these annotations, the export has a condition: a separate rule that denies them. That rule does not match
 	// keys in another case.
-	return choose(globs(t.keysOf(grammar), "a.k"), "[]", "["+one("'**'", "v")+"]")
+	return "(" + globs(t.keysOf(grammar), "annotation.key") + "?[]:" + every + ")"
 }
 
-// recordNames returns an expression for the claims of the variable v as the name of a DNS record. See recordNames in
-// package policy.
-func recordNames(path, v string) string {
-	one := func(pattern, bad string) string {
-		return "{'path':" + path + ",'k':'" + atRepeated + "','p':" + pattern + ",'text':" + v + ",'key':a.k,'bad':" + bad +
-			"}"
+// recordNames returns an expression for the claims of a text as the name of a DNS record. See recordNames in package
+// policy: the name after the last label that begins with an underscore, if there is one, controls hosts.
+func recordNames(path string) string {
+	one := func(pattern, reads string) string {
+		return cel("{'path':$path,'kind':'$kind','pattern':$pattern,'text':text,'key':annotation.key,'reads':$reads}",
+			"$path", path, "$kind", repeated, "$pattern", pattern, "$reads", reads)
 	}
-	ordinary := "[" + one("o", "o=='**'?'y':''") + "]"
-	about := bind("r", "o.substring(k)", "r.contains('.')?r.substring(r.indexOf('.')+1):''")
-	special := bind("q", about, choose("q==''", "["+one("'**'", "'y'")+"]",
-		"["+one("q", "'s'")+","+one("'**.'+q", "'s'")+"]"))
-	return bind("o", anyDepth(v), choose("o.contains('_')", bind("k", "('.'+o).lastIndexOf('._')", choose("k<0", ordinary,
-		special)), ordinary))
+	return cel(`[$name].map(name,!('.'+name).contains('._')?[$ordinary]
+		:[name.substring(('.'+name).lastIndexOf('._'))].map(label,label.contains('.')?label.substring(label.indexOf('.')+1):'')
+			.map(parent,parent==''?[$every]:[$parent,$below])[0])[0]`,
+		"$name", anyDepth("text"), "$ordinary", one("name", "name=='**'?'every':''"), "$every", one("'**'", "'every'"),
+		"$parent", one("parent", "'control'"), "$below", one("'**.'+parent", "'control'"))
 }
 
 // keysOf returns the keys of a grammar.
-func (t hostAnnotations) keysOf(grammar string) []string {
-	var keys []string
+func (t hostAnnotations) keysOf(grammar string) (keys []string) {
 	for _, a := range t {
 		if a.Grammar == grammar {
 			keys = append(keys, a.Key)
@@ -169,10 +171,10 @@ func (t hostAnnotations) keysOf(grammar string) []string {
 	return keys
 }
 
-// eskipNamesHosts returns a condition that the eskip v has a predicate about hosts outside of quoted strings, or
-// anywhere if quotes in it may have another meaning.
+// eskipNamesHosts is a condition that eskip has a predicate about hosts outside of quoted strings, or anywhere if quotes
+// in it may have another meaning.
 func eskipNamesHosts() string {
-	plain := `^(?s:(?:[^"/` + "`" + `]|` + eskipQuoted + `)*)$`
-	outside := `^(?s:(?:[^"]|` + eskipQuoted + `)*?Host)`
-	return "v.contains('Host')&&(!v.matches(" + str(plain) + ")||v.matches(" + str(outside) + "))"
+	const quoted = `"(?:[^"\\]|\\.)*"`
+	return cel("annotation.value.contains('Host')&&(!annotation.value.matches($plain)||annotation.value.matches($outside))",
+		"$plain", str(`^(?s:(?:[^"/`+"`"+`]|`+quoted+`)*)$`), "$outside", str(`^(?s:(?:[^"]|`+quoted+`)*?Host)`))
 }

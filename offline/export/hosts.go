@@ -7,182 +7,185 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// The checks of policy/internal/claim/rules.go. They check claims: see host_claims.go.
+// The checks of policy/internal/claim/rules.go. They evaluate claims. A claim is the set of hosts that one field of an
+// object reaches. In expressions it is a map:
+//
+//	path     the field
+//	kind     the kind of the field: see below
+//	pattern  its hosts in lower case: a.example, *.a.example, **.a.example, or ** for every host
+//	text     the text as written; empty if the claim does not come from a text
+//	key      the key of an annotation; empty in other fields
+//	reads    every if the text cannot be read as a name and therefore means every host, control if it is a name that
+//	         controls the hosts, and otherwise empty
+//	rest     ^ and the values of all annotations, if the claim represents the hosts after the first thousand; otherwise
+//	         absent. No key contains ^, so a text cannot have the same identity
 
-// LargestIngress is the largest number of hosts in an Ingress for which the API server can evaluate all checks of
-// hosts, even if every host is denied. A test in the module equivalence verifies it.
-const LargestIngress = 200
+// The kinds of fields. A finding in one of the last two kinds is left out if another field claims the same hosts.
+const (
+	mainField = "main"   // a rule or a default backend of an Ingress, or the hostnames of a route
+	repeated  = "repeat" // an annotation or a listener
+	unserved  = "tls"    // spec.tls of an Ingress, whose hosts are not served
+)
 
-// hostFields returns the exported fields of the hosts block for kinds that have hosts only in annotations.
-func hostFields() known {
-	return known{"allowed": nil, "denied": nil, "wildcards": nil, "max": nil}
+// claim returns an expression for the claim of a text that has been read as a pattern.
+func claim(path, kind, pattern, text, key string) string {
+	return cel(`[$pattern].map(pattern,{'path':$path,'kind':'$kind','pattern':pattern,'text':string($text),'key':$key,
+		'reads':pattern=='**'?'every':''})[0]`,
+		"$pattern", pattern, "$path", path, "$kind", kind, "$text", text, "$key", key)
 }
 
-// fieldHostFields returns the exported fields of the hosts block for kinds that also have hosts in fields.
-func fieldHostFields() known {
-	fields := hostFields()
-	fields["required"] = nil
-	return fields
+// claimOfEvery returns an expression for a claim of every host that does not come from a text.
+func claimOfEvery(path, kind string) string {
+	return "{'path':" + path + ",'kind':'" + kind + "','pattern':'**','text':'','key':'','reads':''}"
 }
 
-// hostChecks returns the checks of the hosts block, in the order of policy/internal/claim/rules.go. claims is the name
-// of the variable with the claims, and list is the field with the hosts.
-func hostChecks(block policy.Fields, claims, list string) []check {
-	var all []check
-	add := func(id, fails, why string) {
-		all = append(all, check{id: id, known: hostKnown, faults: func(s side) string {
-			return claimFaults("variables."+claims+s.suffix(), fails, why)
-		}})
+// maxHost is the maximum length of a host name.
+const maxHost = "253"
+
+// oneLabel returns an expression for the pattern of a name. The * in *.example is one label. A text that is not a name
+// means every host.
+func oneLabel(text string) string {
+	return cel(`[string($text)].map(text,size(text)<=$max&&text.matches($usual)?text:!text.matches($name)?'**'
+		:[text.lowerAscii()].map(name,name.endsWith('.')?name.substring(0,size(name)-1):name)
+			.map(name,size(name)-(name.startsWith('*.')?2:0)<=$max?name:'**')[0])[0]`,
+		"$text", text, "$max", maxHost,
+		"$usual", str(`^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$`),
+		"$name", str(`^(?:\*\.)?[a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)*\.?$`))
+}
+
+// anyDepth is like oneLabel, but *.example includes names at any depth.
+func anyDepth(text string) string {
+	return bind("name", oneLabel(text), "name.startsWith('*.')?'*'+name:name")
+}
+
+// claimID is an expression for the identity of a claim: its hosts, also the name if the name controls the hosts, or the
+// text and the annotation if the text is not a name. The identity of hosts that no controller serves begins with ~.
+func claimID() string {
+	// As in package policy.
+	const serving = `'^[^/]*/(?:(?:server-alias|redirect-from)(?:-regex)?|from-to-www-redirect|host-aliases|
+		hostname-extension|skipper-(?:predicate|routes)|router[.]pathmatcher|domain|url|config|host|fqdn|route-acl|
+		config-(?:backend(?:-early|-late)?|tcp-service)|conditions[.].*|.*-snippet.*)$'`
+	return cel(`(claim.kind=='$unserved'||claim.key!=''&&!claim.key.lowerAscii().matches($serving)?'~':'')+
+		(claim.reads=='control'?claim.pattern+' '+claim.text
+		:claim.reads=='every'?claim.key+claim.?rest.orValue('')+' '+claim.text:claim.pattern)`,
+		"$unserved", unserved, "$serving", cel(serving))
+}
+
+// knownUnserved is a condition that a fault of a claim or a path existed before, perhaps with a wider meaning: see
+// claimID and pathID.
+const knownUnserved = "fault.id in $old||fault.id.startsWith('~')&&fault.id.substring(1) in $old"
+
+// claimFaults returns an expression for the faults of the claims that meet a condition. It leaves out a claim that
+// repeats another one, as package policy does: if an earlier claim has the same identity, or if the hosts are not served
+// and any claim has the identity of hosts that are served. For texts that are not names, it leaves out a claim that is
+// equal to the previous claim.
+func claimFaults(claims, condition string) string {
+	return cel(`[$claims.transformList(i,claim,($condition)&&!(claim.reads=='every'&&claim.kind!='$main'&&i>0&&
+			[$claims[i-1]].exists(last,last.reads=='every'&&last.text==claim.text&&last.key==claim.key&&last.?rest==claim.?rest)),claim)]
+		.map(claims,[claims.map(claim,$id)].map(ids,claims.transformList(i,claim,
+			claim.kind=='$main'||claim.reads=='every'||!(ids[i] in ids.slice(0,i)||
+				ids[i].startsWith('~')&&ids[i].substring(1) in ids),$fault))[0])[0]`,
+		"$claims", claims, "$condition", condition, "$main", mainField, "$id", claimID(),
+		"$fault", fault("claim.path", "ids[i]", "claim.text==''?claim.pattern:claim.text"))
+}
+
+// hostChecks takes the fields of the hosts block and returns its checks, in the order of
+// policy/internal/claim/rules.go. claims is the name of the variable with the claims, and list is the field with the
+// hosts.
+func hostChecks(block policy.Fields, claims, list string) (all []check) {
+	claims = "variables." + claims
+	add := func(id, hint, condition string) {
+		all = append(all, check{id: id, hint: hint, faults: claimFaults(claims, condition), known: knownUnserved})
 	}
-	if block["required"] != nil {
-		add("hosts.required", "h.p=='**'", everyHost()+"+"+setOne())
+	if take(block, "required") != nil {
+		add("hosts.required", "means every host: set a host", "claim.pattern=='**'")
 	}
-	if allowed, ok := block["allowed"].([]any); ok {
-		end := str(passing(texts(allowed)))
-		if strings.Contains(end, namespacePlaceholder) {
-			end += ".replace(" + str(namespacePlaceholder) + ",request.namespace)"
-		}
-		add("hosts.allowed", "!("+hostAllowed(texts(allowed))+")",
-			"(h.p=='**'?"+everyHost()+":"+quotedHost()+"+' is not allowed')+"+end)
+	if allowed, ok := takeTexts(block, "allowed"); ok {
+		add("hosts.allowed", notAllowed, "!("+hostAllowed("claim.pattern", allowed)+")")
 	}
-	if denied := texts(block["denied"]); len(denied) > 0 {
-		by := deniedHosts(denied)
-		add("hosts.denied", "size("+by+")>0", bind("d", by, "h.p=='**'?"+everyHost()+"+"+
-			str(", including the denied "+denied[0])+"+"+
-			setOne()+":d[0]=='below'?"+quotedHost()+"+' also covers the denied '+d[1]+'; write each host out':"+
-			quotedHost()+"+' is denied by '+d[1]"))
+	if denied, ok := takeTexts(block, "denied"); ok {
+		add("hosts.denied", "is denied or covers a denied host", hostDenied("claim.pattern", denied))
 	}
-	if block["wildcards"] != nil {
-		add("hosts.wildcards", "h.p.startsWith('*')", "h.p=='**'?"+everyHost()+"+'; write each host out':"+
-			quotedHost()+"+' is a wildcard, which is denied; write each host out'")
+	if take(block, "wildcards") != nil {
+		add("hosts.wildcards", "is a wildcard, which is denied", "claim.pattern.startsWith('*')")
 	}
-	if most, ok := block["max"].(string); ok {
-		all = append(all, maxHosts(most, claims, list))
+	if most, ok := take(block, "max").(string); ok {
+		// A larger number than before is a new finding.
+		all = append(all, check{id: "hosts.max", hint: "different hosts are too many: limit " + most,
+			known: "$old.exists(old,int(old)>=int(fault.id))",
+			faults: cel(`[size($claims)<=$most?0:size($claims.map(claim,claim.pattern.startsWith('**.')
+				?claim.pattern.substring(1):claim.pattern).distinct())].filter(count,count>$most).map(count,$fault)`,
+				"$claims", claims, "$most", most, "$fault", fault(str(list), "string(count)", "string(count)"))})
 	}
 	return all
 }
 
-// maxHosts returns the check of hosts.max. A larger number than before is a new finding.
-func maxHosts(most, claims, list string) check {
-	return check{
-		id: "hosts.max",
-		faults: func(s side) string {
-			all := "variables." + claims + s.suffix()
-			different := "size(" + all + ")<=" + most + "?0:size(" + all + ".map(h,h.p.startsWith('**.')?h.p.substring(1):h.p)" +
-				".distinct())"
-			return bind("n", different, when("n>"+most, str(list), "string(n)",
-				"'has '+string(n)+"+str(" different hosts; at most "+most+" are allowed")))
-		},
-		known: "o.exists(k,int(k)>=int(y.id))",
+// covering returns an expression for the possible patterns in a policy that cover all hosts of a claim's pattern: the
+// pattern itself, * before the parent of its first label, and ** before that parent and before all its parents. It
+// leaves out forms that no pattern in the list has.
+func covering(pattern string, list []string) string {
+	has := func(prefix string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(p, prefix) })
 	}
-}
-
-// hostPatterns describes the patterns of a list, to reduce the necessary lookups.
-type hostPatterns struct {
-	one, deep bool // some patterns begin with *. or with **.
-	every     bool // ** is in the list
-}
-
-func newHostPatterns(patterns []string) (p hostPatterns) {
-	for _, s := range patterns {
-		p.one = p.one || strings.HasPrefix(s, "*.")
-		p.deep = p.deep || strings.HasPrefix(s, "**.")
-		p.every = p.every || s == "**"
+	all := "[" + pattern + "]"
+	if has("*.") {
+		all += "+(" + pattern + ".startsWith('*')?[]:['*.'+parent])"
 	}
-	return p
-}
-
-// covering returns an expression for the possible patterns in a policy that cover all hosts of the claim h, the
-// narrowest first: the claim itself, * before the parent of its first label, and ** before that parent and before all
-// its parents.
-func (p hostPatterns) covering() string {
-	list := "[h.p]"
-	if p.one {
-		list += "+(h.p.startsWith('*')?[]:['*.'+q])"
+	if has("**.") {
+		all += "+[parent.split('.')].map(labels,lists.range(size(labels)).map(n,'**.'+labels.slice(n,size(labels)).join('.')))[0]"
 	}
-	if p.deep {
-		list += "+" + bind("s", "q.split('.')", "lists.range(size(s)).map(k,'**.'+s.slice(k,size(s)).join('.'))")
+	if slices.Contains(list, "**") {
+		all += "+['**']"
 	}
-	if p.every {
-		list += "+['**']"
-	}
-	if !p.one && !p.deep {
-		return "(" + list + ")"
-	}
-	return bind("q", "h.p.contains('.')?h.p.substring(h.p.indexOf('.')+1):''", "("+list+")")
-}
-
-// hostAllowed returns a condition that one of the patterns covers all hosts of the claim h. In a pattern, {namespace}
-// is the namespace of the object. A namespace is always a DNS label.
-func hostAllowed(patterns []string) string {
-	var fixed, templates []string
-	for _, p := range patterns {
-		if strings.Contains(p, namespacePlaceholder) {
-			templates = append(templates, p)
-		} else {
-			fixed = append(fixed, p)
-		}
-	}
-	if slices.Contains(fixed, "**") {
-		return "true"
-	}
-	var conditions []string
-	if len(fixed) > 0 {
-		conditions = append(conditions, bind("m", set(fixed),
-			"h.p in m||"+newHostPatterns(fixed).covering()+".exists(c,c in m)"))
-	}
-	if len(templates) > 0 {
-		list := make([]string, len(templates))
-		for i, t := range templates {
-			before, after, _ := strings.Cut(t, namespacePlaceholder)
-			list[i] = str(before) + "+request.namespace+" + str(after)
-		}
-		conditions = append(conditions, bind("m", "["+strings.Join(list, ",")+"]",
-			newHostPatterns(templates).covering()+".exists(c,c in m)"))
-	}
-	return anyOf(conditions...)
+	return cel("[$pattern.contains('.')?$pattern.substring($pattern.indexOf('.')+1):''].map(parent,$all)[0]",
+		"$pattern", pattern, "$all", all)
 }
 
 // namespacePlaceholder is the label of a pattern that represents the namespace of the object.
 const namespacePlaceholder = "{namespace}"
 
-// deniedHosts returns an expression for a list with the kind of overlap between a pattern and the claim h, and that
-// pattern. The list is empty if no pattern overlaps. It does the same as Find of HostOverlaps in policy/internal/match.
-func deniedHosts(patterns []string) string {
-	below, under := map[string]string{}, map[string]string{}
-	var parents, above []string
-	for _, p := range patterns {
-		name := strings.TrimLeft(p, "*")
-		name = strings.TrimPrefix(name, ".")
-		wild := strings.HasPrefix(p, "*")
-		for n := name; n != ""; n = parentHost(n) {
-			if (n != name || wild) && under[n] == "" {
-				under[n] = p
-				above = append(above, n)
-			}
-		}
-		if parent := parentHost(name); !wild && below[parent] == "" {
-			below[parent] = p
-			parents = append(parents, parent)
+// hostAllowed returns a condition that one of the patterns in a list covers all hosts of a pattern. In the list,
+// {namespace} is the namespace of the object. A namespace is always a DNS label.
+func hostAllowed(pattern string, list []string) string {
+	var fixed, templates, ofNamespace []string
+	for _, p := range list {
+		if prefix, suffix, ok := strings.Cut(p, namespacePlaceholder); ok {
+			templates = append(templates, p)
+			ofNamespace = append(ofNamespace, str(prefix)+"+request.namespace+"+str(suffix))
+		} else {
+			fixed = append(fixed, p)
 		}
 	}
-	overlaps := "h.p.startsWith('**.')?" + lookUp(above, under, "h.p.substring(3)") +
-		":h.p.startsWith('*.')?" + lookUp(parents, below, "h.p.substring(2)") + ":[]"
-	covered := bind("m", set(patterns), newHostPatterns(patterns).covering()+".filter(c,c in m)")
-	return "(h.p=='**'?['every','']:" + bind("c", covered, "size(c)>0?['covered',c[0]]:("+overlaps+")") + ")"
+	var conditions []string
+	if len(fixed) > 0 {
+		conditions = append(conditions, covering(pattern, fixed)+".exists(wider,wider in "+set(fixed)+")")
+	}
+	if len(templates) > 0 {
+		conditions = append(conditions, cel("[[$list]].exists(allowed,$covering.exists(wider,wider in allowed))",
+			"$list", strings.Join(ofNamespace, ","), "$covering", covering(pattern, templates)))
+	}
+	return anyOf(conditions...)
 }
 
-// lookUp returns an expression for a list of the word below and the value of a key, or an empty list if the key does
-// not exist.
-func lookUp(keys []string, values map[string]string, key string) string {
-	if len(keys) == 0 {
-		return "[]"
+// hostDenied returns a condition that one of the patterns in a list covers a host of a pattern. It does the same as Find
+// of HostOverlaps in policy/internal/match.
+func hostDenied(pattern string, list []string) string {
+	var parents, above []string // of hosts and of all patterns in the list
+	for _, p := range list {
+		name := strings.TrimPrefix(strings.TrimLeft(p, "*"), ".")
+		if strings.HasPrefix(p, "*") {
+			above = append(above, name)
+		} else {
+			parents = append(parents, parentHost(name))
+		}
+		for n := parentHost(name); n != ""; n = parentHost(n) {
+			above = append(above, n)
+		}
 	}
-	pairs := make([]string, len(keys))
-	for i, k := range keys {
-		pairs[i] = str(k) + ":" + str(values[k])
-	}
-	return bind("b", "{"+strings.Join(pairs, ",")+"}", bind("k", key, "k in b?['below',b[k]]:[]"))
+	return cel(`$pattern=='**'||$covering.exists(wider,wider in $list)||($pattern.startsWith('**.')
+		?$pattern.substring(3) in $above:$pattern.startsWith('*.')&&$pattern.substring(2) in $parents)`,
+		"$pattern", pattern, "$covering", covering(pattern, list), "$list", set(list), "$above", set(above),
+		"$parents", set(parents))
 }
 
 // parentHost returns the part of a name after its first label.

@@ -6,23 +6,26 @@ import (
 	"strings"
 )
 
-// covers returns an expression for the keys of the patterns that cover the image x, the narrowest first. It does the
-// same as NewImageSet and Find in policy/internal/match. patterns is the list of patterns.
-func covers(patterns []string, name, version string) string {
-	keys := placesIn(patterns, name)
-	if slices.ContainsFunc(patterns, hasVersion) {
-		keys = "[" + name + "+" + version + "]+" + keys
-	}
-	return keys
+// imagePatterns are patterns of a policy for images, as in policy/internal/match/image.go.
+type imagePatterns struct {
+	places   []string // cover the image of that name and all images below it
+	below    []string // cover only the images below a name
+	versions []string // cover one tag or digest
 }
 
-// placesIn returns an expression for the places of a name in the syntax of patterns.
-func placesIn(patterns []string, name string) string {
-	if !slices.ContainsFunc(patterns, func(p string) bool { return strings.HasSuffix(p, "/*") }) {
-		return places(name)
+func newImagePatterns(patterns []string) (p imagePatterns) {
+	for _, s := range patterns {
+		place, below := strings.CutSuffix(s, "/*")
+		switch {
+		case below:
+			p.below = append(p.below, place)
+		case hasVersion(s):
+			p.versions = append(p.versions, s)
+		default:
+			p.places = append(p.places, s)
+		}
 	}
-	// A pattern for the images below a name does not cover the name itself.
-	return places(name) + ".map(a,a==" + name + "?[a]:[a,a+'/*']).flatten()"
+	return p
 }
 
 // hasVersion reports whether an image pattern has a tag or a digest.
@@ -31,29 +34,63 @@ func hasVersion(pattern string) bool {
 	return strings.Contains(pattern, "/") && strings.ContainsAny(last, ":@")
 }
 
-// effective is an expression for the digest of the image x, or for its tag if it does not have a digest.
-const effective = "x.version.substring(x.version.contains('@')?x.version.indexOf('@'):0)"
-
-// isCovered returns a condition that one of the patterns covers the image x.
-func isCovered(patterns []string) string {
-	if len(patterns) == 0 {
-		return "false"
+// covers returns a condition that the patterns cover an image with a name and one of some versions. name is a variable,
+// and each version is an expression.
+func (p imagePatterns) covers(name string, versions ...string) string {
+	var place, conditions []string
+	if len(p.places) > 0 {
+		place = append(place, "place in "+set(p.places))
 	}
-	return bind("m", set(patterns), "("+covers(patterns, "x.name", effective)+").exists(k,k in m)")
+	if len(p.below) > 0 {
+		place = append(place, "place!="+name+"&&place in "+set(p.below))
+	}
+	if len(place) > 0 {
+		conditions = append(conditions, places(name)+".exists(place,"+anyOf(place...)+")")
+	}
+	for _, version := range versions {
+		if len(p.versions) > 0 {
+			conditions = append(conditions, name+"+"+version+" in "+set(p.versions))
+		}
+	}
+	return anyOf(conditions...)
+}
+
+// isCovered returns a condition that one of the patterns covers an image by its digest or, if it does not have a digest,
+// by its tag.
+func isCovered(patterns []string) string {
+	return newImagePatterns(patterns).covers("image.name",
+		"image.version.substring(image.version.contains('@')?image.version.indexOf('@'):0)")
+}
+
+// hubNames returns the registries that are Docker Hub.
+func hubNames() []string {
+	return []string{dockerHub, "registry-1.docker.io", "registry.hub.docker.com"}
+}
+
+// isDenied returns a condition that one of the patterns covers an image in any spelling: under each name that its
+// repository has on Docker Hub, by its digest, by its tag (even if it also has a digest), or by its place.
+func isDenied(patterns []string) string {
+	const names = `([image.name]+[image.name.find('^[^/]*')].filter(registry,registry in $hub).map(registry,
+		[image.name.substring(size(registry))].map(path,(registry=='docker.io'?[]:['docker.io'+path])+
+			(path.startsWith('/library/')?['docker.io'+path.substring(8)]:[]))[0]).flatten())`
+	return allOf(hint(patterns), cel(names, "$hub", set(hubNames()))+".exists(name,"+newImagePatterns(patterns).covers("name",
+		"image.version.substring(image.version.contains('@')?image.version.indexOf('@'):size(image.version))",
+		"image.version.find('^[^@]*')")+")")
 }
 
 // longestHint is the maximum length of the regular expression of hint. The cost of a match is the product of its
 // length and the length of the image. For longer expressions, a lookup of the places costs less.
 const longestHint = 80
 
-// hint returns a condition that one of the patterns may cover the image x. It looks for the part of a pattern that is
+// hint returns a condition that one of the patterns may cover an image. It looks for the part of a pattern that is
 // in the name of every image that the pattern covers. It returns an empty string if the condition would be too long.
 func hint(patterns []string) string {
 	var parts []string
 	for _, p := range patterns {
 		name := strings.TrimSuffix(p, "/*")
-		if at := strings.IndexAny(name[strings.LastIndexByte(name, '/')+1:], ":@"); at >= 0 && hasVersion(p) {
-			name = name[:strings.LastIndexByte(name, '/')+1+at]
+		if hasVersion(p) {
+			last := strings.LastIndexByte(name, '/') + 1
+			name = name[:last+strings.IndexAny(name[last:]+":", ":@")]
 		}
 		registry, path, _ := strings.Cut(name, "/")
 		if slices.Contains(hubNames(), registry) {
@@ -68,28 +105,5 @@ func hint(patterns []string) string {
 	if len(regex) > longestHint {
 		return ""
 	}
-	return "x.name.matches(" + str(regex) + ")"
+	return "image.name.matches(" + str(regex) + ")"
 }
-
-// hubNames returns the registries that are Docker Hub.
-func hubNames() []string {
-	return []string{dockerHub, "registry-1.docker.io", "registry.hub.docker.com"}
-}
-
-// deniedBy returns an expression for the patterns that cover the image x in any spelling: under each name that its
-// repository has on Docker Hub, by its digest, by its tag (even if it also has a digest), or by its place.
-func deniedBy(patterns []string) string {
-	keys := placesIn(patterns, "n")
-	if slices.ContainsFunc(patterns, hasVersion) {
-		tag := "x.version.find('^[^@]*')"
-		keys = "[n+x.version.substring(size(" + tag + ")),n+" + tag + "].filter(k,k!=n)+" + keys
-	}
-	names := "[x.name]+" + bind("r", "x.name.find('^[^/]*')",
-		"r in "+set(hubNames())+"?"+
-			bind("p", "x.name.substring(size(r))", "(r=='docker.io'?[]:['docker.io'+p])+"+
-				"(p.startsWith('/library/')?['docker.io'+p.substring(8)]:[])")+":[]")
-	return bind("m", set(patterns), "("+names+").map(n,"+keys+").flatten().filter(k,k in m)")
-}
-
-// tag is an expression for the tag of the image x. It is latest if x has neither tag nor digest.
-const tag = "(x.version==''?'latest':x.version.startsWith(':')?x.version.find('^:[^@]*').substring(1):'')"

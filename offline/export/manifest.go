@@ -72,13 +72,13 @@ func (x *exporter) namespaces() *admissionv1.MatchResources {
 	return &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{
 			{Key: OptInLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{OptInValue}},
-			{Key: metav1LabelName, Operator: metav1.LabelSelectorOpNotIn, Values: x.Exempt},
+			{Key: namespaceName, Operator: metav1.LabelSelectorOpNotIn, Values: x.Exempt},
 		},
 	}}
 }
 
-// metav1LabelName is the label with the name of a namespace. The API server sets it.
-const metav1LabelName = "kubernetes.io/metadata.name"
+// namespaceName is the label with the name of a namespace. The API server sets it.
+const namespaceName = "kubernetes.io/metadata.name"
 
 func variablesOf(vars []variable) []admissionv1.Variable {
 	all := make([]admissionv1.Variable, len(vars))

@@ -1,216 +1,188 @@
 package export
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/policy"
 )
 
-// mirrors contains the active mirrors entries, and returns expressions that decide like the mirror tables of package
-// policy. An entry that has ended does not rewrite images, and the images of its sources have the routes of other
-// entries. Images at its mirror still count as images from a mirror.
+// mirrorEntry is an entry of mirrors that is active, or that has ended.
+type mirrorEntry struct {
+	*entry
+
+	sources        []string
+	place, written string // of the mirror: in the form of comparisons, and as the policy spells it
+	keepRegistry   bool   // the registry of the original image follows the place
+	pullSecret     string
+	matches        string   // a condition that match covers a Pod; empty without match
+	applies        string   // a condition that exclude does not cover a Pod; empty without exclude
+	excluded       []string // the patterns of exclude.images
+	left           []string // the fields that are not supported
+}
+
+// mirrors contains the mirrors entries, and returns expressions that decide like the mirror tables of package policy. An
+// entry that has ended does not rewrite images, and the images of its sources have the routes of other entries. Images
+// at its mirror still count as images from a mirror.
 type mirrors struct {
-	all     []*policy.Entry // the active entries, and the entries that have ended
-	entries []*policy.Entry // the active entries
-	ends    []string        // the places of the mirrors of all entries
-	sources []string        // of the active entries, in their order
+	all     []*mirrorEntry // the active entries, and the entries that have ended
+	active  []*mirrorEntry
+	places  []string // the places of the mirrors of all entries
+	sources []string // of the active entries, in their order
 	routes  map[string][]route
 }
 
 // route is a source of an entry and its replacement.
 type route struct {
-	entry, to string
+	entry *mirrorEntry
+	to    string
 }
 
-const (
-	dockerHub = "docker.io"
-	maxPath   = 255 // in the grammar of references
-)
+const dockerHub = "docker.io"
 
-// newMirrors selects the entries of the block mirrors. entries is a result of current.
-func newMirrors(entries []policy.Entry) *mirrors {
+// newMirrors reads the entries of the block mirrors. entries is a result of current.
+func newMirrors(entries []*entry) *mirrors {
 	m := &mirrors{routes: map[string][]route{}}
-	for i := range entries {
-		e := &entries[i]
-		if e.Block != "mirrors" || e.Mode == policy.Off && !hasEnded(e) {
+	for _, e := range entries {
+		if e.Block != "mirrors" || e.Mode == policy.Off && !e.ended {
 			continue
 		}
-		m.all = append(m.all, e)
-		if !hasEnded(e) {
-			m.entries = append(m.entries, e)
+		entry := readMirror(e)
+		m.all = append(m.all, entry)
+		if !e.ended {
+			m.active = append(m.active, entry)
 		}
-		for _, source := range texts(e.Fields["sources"]) {
-			m.add(e, source)
+		for _, source := range entry.sources {
+			m.add(entry, source)
 		}
 	}
-	slices.Sort(m.ends)
-	m.ends = slices.Compact(m.ends)
+	slices.Sort(m.places)
+	m.places = slices.Compact(m.places)
 	return m
 }
 
-// add adds the end of a route and, if the entry is active, the route. If entries have the same source, the entries with
-// a match come first.
-func (m *mirrors) add(e *policy.Entry, source string) {
-	mirror := blockOf(e, "mirror")
-	place, _ := mirror["place"].(string)
-	written, _ := mirror["written"].(string)
-	registry, _, _ := strings.Cut(source, "/")
-	if mirror["keepRegistry"] != nil {
+// readMirror takes the fields of an entry.
+func readMirror(e *entry) *mirrorEntry {
+	fields := cloneFields(e.Fields)
+	mirror, match, exclude := blockOf(fields, "mirror"), blockOf(fields, "match"), blockOf(fields, "exclude")
+	m := &mirrorEntry{entry: e, keepRegistry: take(mirror, "keepRegistry") != nil}
+	m.sources, _ = takeTexts(fields, "sources")
+	m.place, _ = take(mirror, "place").(string)
+	m.written, _ = take(mirror, "written").(string)
+	m.pullSecret, _ = take(fields, "imagePullSecret").(string)
+	pods := selector{dimensions: []string{"namespaces", "podLabels"}}
+	if match != nil {
+		m.matches = pods.takeMatch(match)
+	}
+	m.applies = pods.takeExclude(exclude)
+	m.excluded, _ = takeTexts(exclude, "images")
+	m.left = remaining(fields)
+	return m
+}
+
+// add adds the place of a mirror and, if the entry is active, the route. If entries have the same source, the entries
+// with a match come first.
+func (m *mirrors) add(e *mirrorEntry, source string) {
+	place, written := e.place, e.written
+	if e.keepRegistry {
+		registry, _, _ := strings.Cut(source, "/")
 		place, written = place+"/"+registry, written+"/"+registry
 	}
-	m.ends = append(m.ends, place)
-	if hasEnded(e) {
+	m.places = append(m.places, place)
+	if e.ended {
 		return
 	}
-	r := route{entry: e.Name, to: written}
 	if m.routes[source] == nil {
 		m.sources = append(m.sources, source)
 	}
-	if e.Fields["match"] == nil {
-		m.routes[source] = append(m.routes[source], r)
-	} else {
-		m.routes[source] = slices.Insert(m.routes[source], 0, r)
+	at := len(m.routes[source])
+	if e.matches != "" {
+		at = 0
 	}
+	m.routes[source] = slices.Insert(m.routes[source], at, route{e, written})
 }
 
-// rewritesDockerHub returns the entry in mode enforce that has the source docker.io and no match, or an empty name.
-func (m *mirrors) rewritesDockerHub() string {
-	for _, e := range m.entries {
-		if e.Mode == policy.Enforce && e.Fields["match"] == nil && slices.Contains(texts(e.Fields["sources"]), dockerHub) {
-			return e.Name
-		}
-	}
-	return ""
-}
-
-// conditional reports whether an entry has a match.
-func (m *mirrors) conditional() bool {
-	return slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return e.Fields["match"] != nil })
-}
-
-// excluding reports whether an entry has an exclude.
-func (m *mirrors) excluding() bool {
-	return slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return e.Fields["exclude"] != nil })
-}
-
-// variables returns the variables that decided and moved use.
-func (m *mirrors) variables(s side, rewrites func(*policy.Entry) bool) []variable {
-	vars := []variable{{"ends", set(m.ends)}, {"routes", m.table()}, {"mirrors", m.perMirror(rewrites)}}
-	if m.conditional() {
-		vars = append(vars, variable{"matched" + s.suffix(), m.perEntry(func(e *policy.Entry) string {
-			return selects(&policy.Entry{Fields: policy.Fields{"match": e.Fields["match"]}}, s, "")
-		})})
-	}
-	if m.excluding() {
-		vars = append(vars, variable{"excluded" + s.suffix(), m.perEntry(func(e *policy.Entry) string {
-			return "!(" + selects(&policy.Entry{Fields: policy.Fields{"exclude": e.Fields["exclude"]}}, s, "") + ")"
-		})})
-	}
-	return vars
-}
-
-// perEntry returns an expression for a map from entry names to conditions.
-func (m *mirrors) perEntry(condition func(*policy.Entry) string) string {
-	var pairs []string
-	for _, e := range m.entries {
-		pairs = append(pairs, str(e.Name)+":"+condition(e))
-	}
-	return "{" + strings.Join(pairs, ",") + "}"
-}
-
-// table returns an expression for a map from sources to their routes. A route is a list of the source, the name of an
-// entry and the replacement.
-func (m *mirrors) table() string {
-	var pairs []string
+// variables returns the variables that the expressions of mirrors use:
+//
+//	mirror_places    the places of the mirrors
+//	mirror_routes    the routes of each source
+//	mirror_matches   for each entry with match, whether it covers the Pod
+//	mirror_excludes  for each entry with exclude, whether it covers the Pod
+func (m *mirrors) variables() []variable {
+	var routes, matches, excludes []string
 	for _, source := range m.sources {
 		var list []string
 		for _, r := range m.routes[source] {
-			list = append(list, "["+str(source)+","+str(r.entry)+","+str(r.to)+"]")
+			list = append(list, "{'source':"+str(source)+",'entry':"+str(r.entry.Name)+",'to':"+str(r.to)+"}")
 		}
-		pairs = append(pairs, str(source)+":["+strings.Join(list, ",")+"]")
+		routes = append(routes, str(source)+":["+strings.Join(list, ",")+"]")
 	}
-	return "{" + strings.Join(pairs, ",") + "}"
-}
-
-// perMirror returns an expression for a map from entry names to three values: whether the entry rewrites, the maximum
-// length of the path of a rewritten image, and the pull secret.
-func (m *mirrors) perMirror(rewrites func(*policy.Entry) bool) string {
-	return m.perEntry(func(e *policy.Entry) string {
-		mirror := blockOf(e, "mirror")
-		place, _ := mirror["place"].(string)
-		longest, mode := maxPath, ""
-		if registry, _, _ := strings.Cut(place, "/"); strings.Contains(registry, "_") {
-			longest -= len(registry) + 1 // in the grammar it is the first segment of the path
+	for _, e := range m.active {
+		if e.matches != "" {
+			matches = append(matches, str(e.Name)+":"+e.matches)
 		}
-		if rewrites(e) {
-			mode = "y"
+		if e.applies != "" {
+			excludes = append(excludes, str(e.Name)+":!("+e.applies+")")
 		}
-		secret, _ := e.Fields["imagePullSecret"].(string)
-		return "['" + mode + "','" + number(longest) + "'," + str(secret) + "]"
-	})
-}
-
-// decided returns an expression that adds fields to each reference in a list. at is set if the image is at a mirror.
-// If a source covers the image, excluded is set if the entry excludes it, and to is the image that replaces it.
-func (m *mirrors) decided(list string, s side, keep ...string) string {
-	return m.routed(list, s, keptFields(append(keep, "name", "version", "ok"))+"'at':size(r)>1&&r[0]==''?'y':'',"+
-		"'to':"+choose("r[0]==''", "''", m.target())+
-		",'excluded':"+allOf("r[0]!=''", cmp.Or(m.excludes(s), "false"))+"?'y':''")
-}
-
-// moved returns an expression for the references in a list that are rewritten. to is the image that replaces a
-// reference, and entry is the entry that rewrites it.
-func (m *mirrors) moved(list string, s side, rewrites func(*policy.Entry) bool, keep ...string) string {
-	stays := []string{"r[0]==''", m.excludes(s)}
-	if slices.ContainsFunc(m.entries, func(e *policy.Entry) bool { return !rewrites(e) }) {
-		stays = append(stays, "variables.mirrors[r[1]][0]==''")
 	}
-	return m.routed(list, s, keptFields(keep)+"'entry':r[0]==''?'':r[1],'to':"+choose(anyOf(stays...), "''", m.target())) +
-		".filter(x,x.to!='')"
+	object := func(pairs []string) string { return "{" + strings.Join(pairs, ",") + "}" }
+	return []variable{{"mirror_places", set(m.places)}, {"mirror_routes", object(routes)},
+		{"mirror_matches", object(matches)}, {"mirror_excludes", object(excludes)}}
 }
 
-// routed returns an expression that maps each reference in a list to a map of fields. In fields, r is the route of x.
-// It contains three empty strings if the image is at a mirror, and one empty string if no route covers the image.
-func (m *mirrors) routed(list string, s side, fields string) string {
-	matched := ""
-	if m.conditional() {
-		matched = ".filter(r,variables.matched" + s.suffix() + "[r[1]])"
+// isMirrored returns a condition that an image is at a mirror, or that the entry of its route excludes it.
+func (m *mirrors) isMirrored() string {
+	excluded := m.isExcluded()
+	if excluded != "false" {
+		excluded = m.route() + ".exists(route," + excluded + ")"
 	}
-	// An image is at a mirror if one of its places is the place of a mirror. It then does not have a route.
-	found := bind("p", places("x.name")+".filter(a,a in variables.ends||a in variables.routes)",
-		"size(p)==0?[]:p.exists(a,a in variables.ends)?[['','','']]:p.map(a,variables.routes[a]"+matched+").flatten()")
-	return list + ".map(x," + bind("r", "x.ok==''?['']:"+bind("c", found, "size(c)>0?c[0]:['']"), "{"+fields+"}") + ")"
+	return places("image.name") + ".exists(place,place in variables.mirror_places)||" + excluded
 }
 
-// target returns an expression for the image that replaces x by the route r. It is empty if runtimes would parse the
-// result as another image.
-func (m *mirrors) target() string {
-	// In 200 characters, no part is too long: even maxPath minus the registry is longer than the rest of the image.
-	fits := []string{"t.contains('/')", "size(t)<=200||size(t)-t.indexOf('/')-1<=int(variables.mirrors[r[1]][1])&&" +
-		"size(t)+size(x.version)<=1024"}
-	if m.toHub() {
-		fits = append(fits, "!t.startsWith('docker.io/')||t.substring(10).contains('/')")
+// route returns an expression for the list of the route of an image. The list is empty if the image is at a mirror, or if
+// no source covers it. The source with the longest place comes first.
+func (m *mirrors) route() string {
+	matching := ""
+	if slices.ContainsFunc(m.active, func(e *mirrorEntry) bool { return e.matches != "" }) {
+		matching = ".filter(route,variables.mirror_matches[?route.entry].orValue(true))"
 	}
-	return bind("t", "r[2]+x.name.substring(size(r[0]))", allOf(fits...)+"?t+x.version:''")
+	return cel(`[$places].map(places,places.exists(place,place in variables.mirror_places)?[]
+		:places.map(place,variables.mirror_routes[?place].orValue([])).flatten()$matching)
+		.map(routes,routes.slice(0,size(routes)>0?1:0))[0]`, "$places", places("image.name"), "$matching", matching)
 }
 
-// toHub reports whether a mirror is at Docker Hub. A name of one part would be another image there.
-func (m *mirrors) toHub() bool {
-	return slices.ContainsFunc(m.ends, func(end string) bool { return strings.HasPrefix(end+"/", dockerHub+"/") })
-}
-
-// excludes returns a condition that the entry of the route r excludes x. It is empty if no entry excludes images.
-func (m *mirrors) excludes(s side) string {
-	if !m.excluding() {
-		return ""
-	}
+// isExcluded returns a condition that the entry of a route excludes an image. It is "false" if no entry excludes images.
+func (m *mirrors) isExcluded() string {
 	var conditions []string
-	for _, e := range m.entries {
-		if images := imagesOf(e); len(images) > 0 {
-			conditions = append(conditions, "r[1]=="+str(e.Name)+"&&("+isCovered(images)+")")
+	if slices.ContainsFunc(m.active, func(e *mirrorEntry) bool { return e.applies != "" }) {
+		conditions = append(conditions, "variables.mirror_excludes[?route.entry].orValue(false)")
+	}
+	for _, e := range m.active {
+		if len(e.excluded) > 0 {
+			conditions = append(conditions, "route.entry=="+str(e.Name)+"&&("+isCovered(e.excluded)+")")
 		}
 	}
-	return anyOf("variables.excluded"+s.suffix()+"[r[1]]", anyOf(conditions...))
+	return anyOf(conditions...)
+}
+
+// rewritten returns an expression for the images in a list that are rewritten, each with the entry that rewrites it, and
+// the name and the version of the image that replaces it.
+func (m *mirrors) rewritten(list string) string {
+	var rewriting []string
+	for _, e := range m.active {
+		if e.rewrites() {
+			rewriting = append(rewriting, e.Name)
+		}
+	}
+	// An image that runtimes would read as another image is not rewritten. A name of one part would be another image at
+	// Docker Hub.
+	valid := `move.name.contains('/')&&size(move.name)-move.name.indexOf('/')-1<=255&&
+		(size(move.name)<=255||!move.name.find('^[^/]*').contains('_'))&&size(move.name)+size(move.version)<=1024`
+	if slices.ContainsFunc(m.places, func(p string) bool { return strings.HasPrefix(p+"/", dockerHub+"/") }) {
+		valid += `&&(!move.name.startsWith('docker.io/')||move.name.substring(10).contains('/'))`
+	}
+	return cel(`$list.map(image,$route.filter(route,route.entry in $rewriting&&!($excluded)).map(route,{'path':image.path,
+		'ref':image.ref,'key':image.key,'entry':route.entry,'name':route.to+image.name.substring(size(route.source)),
+		'version':image.version})).flatten().filter(move,$valid)`, "$list", list, "$route", m.route(),
+		"$rewriting", set(rewriting), "$excluded", m.isExcluded(), "$valid", cel(valid))
 }

@@ -14,11 +14,10 @@ import (
 
 // policyNames returns the possible names of exported policies and of their bindings.
 func policyNames() []string {
-	x := &exporter{mirrors: newMirrors(nil)}
 	var names []string
-	for _, k := range x.kinds() {
-		for _, stage := range []string{"enforce", "existing", "warn", "audit"} {
-			names = append(names, "evergate-"+k.name+"-"+stage)
+	for _, k := range newExporter(policy.Document{}, Options{}).kinds {
+		for _, s := range stages() {
+			names = append(names, "evergate-"+k.name+"-"+s.name)
 		}
 	}
 	slices.Sort(names)

@@ -8,51 +8,49 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// omitAllNodes adds omissions for the mirrors entries that the configuration of a container runtime cannot express. It
-// also omits an entry without match if an entry with match has the same source, because a source has only one mirror on
-// a node.
-func (x *exporter) omitAllNodes(t Target) {
-	for _, e := range x.mirrors.entries {
-		x.omitNodes(e, t)
+// omitNodes adds omissions for the mirrors entries that the configuration of a container runtime cannot express. It also
+// omits an entry without match if an entry with match has the same source, because a source has only one mirror on a node.
+func (x *exporter) omitNodes(t Target) {
+	for _, m := range x.mirrors.active {
+		x.omitNode(m, t)
 	}
 	for _, source := range x.mirrors.sources {
 		routes := x.mirrors.routes[source]
-		last := x.entry(routes[len(routes)-1].entry)
-		if last.Fields["match"] != nil {
+		last := routes[len(routes)-1].entry
+		if last.matches != "" {
 			continue
 		}
 		for _, r := range routes[:len(routes)-1] {
-			for _, cause := range x.omitted[r.entry] {
+			for _, cause := range r.entry.omitted {
 				if cause.Field == "match" {
-					x.omitBecause(last, cause)
+					omitEntry(last.entry, cause)
 				}
 			}
 		}
 	}
 }
 
-// omitNodes adds omissions for mirrors entries that the configuration of a container runtime cannot express. The
-// configuration is the same for all Pods on a node.
-func (x *exporter) omitNodes(e *policy.Entry, t Target) {
-	if e.Mode != policy.Enforce {
-		x.omit(e, "mode", "a container runtime cannot warn", "export it when it is in mode enforce")
+// omitNode adds omissions for a mirrors entry. The configuration is the same for all Pods on a node.
+func (x *exporter) omitNode(m *mirrorEntry, t Target) {
+	omit := func(field, why, instead string) { omitEntry(m.entry, x.because(m.entry, field, why, instead)) }
+	if m.Mode != policy.Enforce {
+		omit("mode", "a container runtime cannot warn", "export it when it is in mode enforce")
 	}
 	for _, field := range []string{"match", "exclude"} {
-		if e.Fields[field] != nil {
-			x.omit(e, field, "a container runtime cannot distinguish Pods", useWebhook)
+		if m.Fields[field] != nil {
+			omit(field, "a container runtime cannot distinguish Pods", useWebhook)
 		}
 	}
-	if e.Fields["imagePullSecret"] != nil {
-		x.omit(e, "imagePullSecret", "kubelet chooses credentials by the original image",
+	if m.pullSecret != "" {
+		omit("imagePullSecret", "kubelet chooses credentials by the original image",
 			"give the nodes the credentials of the mirror, and remove the field")
 	}
-	for _, source := range texts(e.Fields["sources"]) {
+	for _, source := range m.sources {
 		switch {
 		case strings.HasPrefix(source, "*"):
-			x.omit(e, "sources", "the wildcard "+source+" cannot keep registries apart at the mirror",
-				"list the registries")
+			omit("sources", "the wildcard "+source+" cannot keep registries apart at the mirror", "list the registries")
 		case t == HostsTOML && strings.Contains(source, "/"):
-			x.omit(e, "sources", "containerd mirrors only whole registries, but "+source+" has a path", useWebhook)
+			omit("sources", "containerd mirrors only whole registries, but "+source+" has a path", useWebhook)
 		}
 	}
 }
@@ -62,8 +60,7 @@ func (x *exporter) nodes(t Target) []byte {
 	var b bytes.Buffer
 	for _, source := range x.mirrors.sources {
 		r := x.mirrors.routes[source][0]
-		e := x.entry(r.entry)
-		if !x.rewrites(e) {
+		if !r.entry.rewrites() {
 			continue
 		}
 		if t == HostsTOML {
@@ -87,14 +84,4 @@ func writeHostsTOML(b *bytes.Buffer, source, to string) {
 	host := "https://" + registry + "/v2/" + path
 	fmt.Fprintf(b, "[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n\n",
 		strings.TrimSuffix(host, "/"))
-}
-
-// entry returns the mirrors entry with a name, or nil if it does not exist.
-func (x *exporter) entry(name string) *policy.Entry {
-	for _, e := range x.mirrors.entries {
-		if e.Name == name {
-			return e
-		}
-	}
-	return nil
 }

@@ -3,9 +3,8 @@ package export
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/evergate/evergate/policy"
 )
 
 const (
@@ -20,40 +19,36 @@ const (
 // expression: the image is written in full, is at an allowed place and has an allowed tag or digest. This is fast and
 // sufficient for most Pods. Other Pods may pass too, but only the checks can decide. The condition is empty if no
 // regular expression of moderate length is possible.
-func (x *exporter) plainImages(entries []*policy.Entry) string {
+func (x *exporter) plainImages(entries []*entry) string {
 	places, limited := x.plainPlaces(entries)
 	if limited && len(places) == 0 {
 		return ""
 	}
 	var tags []string
-	digest, version := false, false
+	digest := false
 	for _, e := range entries {
-		images := blockOf(e, "images")
-		if denied := texts(images["denied"]); denied != nil && (!limited || mayDeny(denied, places)) {
+		images := blockOf(e.Fields, "images")
+		if denied := texts(images["denied"]); len(denied) > 0 && (!limited || mayDeny(denied, places)) {
 			return ""
 		}
 		tags = append(tags, texts(images["deniedTags"])...)
 		digest = digest || images["digest"] != nil
 	}
-	version = slices.ContainsFunc(tags, func(t string) bool { return matchesGlob(t, "latest") })
-	regex := plainRegex(places, digest, version)
-	passes := "size(c.image)<=" + number(longestImage) + "&&c.image.matches(" + str(regex) + ")"
+	version := slices.ContainsFunc(tags, func(t string) bool { return matchesGlob(t, "latest") })
+	passes := "size(container.image)<=" + strconv.Itoa(longestImage) + "&&container.image.matches(" +
+		str(plainRegex(places, digest, version)) + ")"
 	if len(tags) > 0 {
 		denied := make([]string, len(tags))
 		for i, t := range tags {
 			denied[i] = globRegex(t)
 		}
 		// The expression may match a port instead of a tag. Then the Pod only has to pass the slower checks.
-		passes += "&&!c.image.matches(" + str(":(?:"+strings.Join(denied, "|")+")(?:@|$)") + ")"
+		passes += "&&!container.image.matches(" + str(":(?:"+strings.Join(denied, "|")+")(?:@|$)") + ")"
 	}
 	if len(passes) > longestPlain {
 		return ""
 	}
-	var lists []string
-	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		lists = append(lists, "object.spec.?"+list+".orValue([]).all(c,has(c.image)&&"+passes+")")
-	}
-	return strings.Join(append(lists, "object.spec.?volumes.orValue([]).all(v,!has(v.image))"), "&&")
+	return allImages(passes)
 }
 
 // plainRegex returns the regular expression of images at the given places. Without places, it matches images at any
@@ -84,21 +79,18 @@ func plainRegex(places []string, digest, version bool) string {
 
 // plainPlaces returns places at which every entry allows images. limited reports whether an entry limits the places
 // at all.
-func (x *exporter) plainPlaces(entries []*policy.Entry) (places []string, limited bool) {
+func (x *exporter) plainPlaces(entries []*entry) (places []string, limited bool) {
 	for _, e := range entries {
-		images := blockOf(e, "images")
+		images := blockOf(e.Fields, "images")
 		if images["from"] == nil && images["allowed"] == nil {
 			continue
 		}
 		var own []string
 		if images["from"] != nil {
-			own = slices.Clone(x.mirrors.ends)
+			own = slices.Clone(x.mirrors.places)
 		}
-		for _, p := range texts(images["allowed"]) {
-			if !hasVersion(p) {
-				own = append(own, strings.TrimSuffix(p, "/*"))
-			}
-		}
+		allowed := newImagePatterns(texts(images["allowed"]))
+		own = slices.Concat(own, allowed.places, allowed.below)
 		if !limited {
 			places, limited = own, true
 			continue
@@ -119,13 +111,9 @@ func within(places, others []string) []string {
 // mayDeny reports whether patterns may deny an image at one of some places. This is the case for images of the same
 // registry, and for images of Docker Hub, which has several names.
 func mayDeny(denied, places []string) bool {
-	registries := map[string]bool{}
-	for _, d := range denied {
-		registry, _, _ := strings.Cut(d, "/")
-		registries[registry] = true
-	}
+	registryOf := func(place string) string { registry, _, _ := strings.Cut(place, "/"); return registry }
 	return slices.ContainsFunc(places, func(p string) bool {
-		registry, _, _ := strings.Cut(p, "/")
-		return registries[registry] || strings.HasSuffix(registry, dockerHub) || registry == "registry.hub.docker.com"
+		return slices.Contains(hubNames(), registryOf(p)) ||
+			slices.ContainsFunc(denied, func(d string) bool { return registryOf(d) == registryOf(p) })
 	})
 }

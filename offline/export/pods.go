@@ -2,9 +2,9 @@ package export
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -19,210 +19,87 @@ func LargestPod(checks int) int {
 	return images * few / max(few, checks)
 }
 
-// podImages returns an expression for all images of a Pod, each with the path of its field, in the order of
-// sentences. With patch, each image also has its JSON Pointer and its key in the record.
-func podImages(s side, patch bool) string {
-	list := func(name, having, field string) string {
-		pullPolicy := "?imagePullPolicy"
-		if name == "volumes" {
-			pullPolicy = "image.?pullPolicy"
-		}
-		pairs := "'path':'spec." + name + "['+string(i)+']." + field + "'"
-		if patch {
-			pairs = "'path':'/spec/" + name + "/'+string(i)+'/" + strings.ReplaceAll(field, ".", "/") + "'," +
-				"'key':'" + name + "/'+string(c.?name.orValue(''))"
-		}
-		return string(s) + ".spec.?" + name + ".orValue([]).transformList(i,c," + having +
-			"{" + pairs + ",'never':string(c." + pullPolicy + ".orValue(''))=='Never'?'y':''," +
-			"'ref':string(c.?" + strings.ReplaceAll(field, ".", ".?") + ".orValue(''))})"
+// podImages returns an expression for all images of a Pod in the order of findings: the image, ref, and its field, path.
+func podImages() string {
+	return imagesOf("{'path':'spec.$list['+string(i)+'].$field','ref':string($image.orValue(''))}")
+}
+
+// imagesOf returns an expression for the result of a template for all images of a Pod.
+func imagesOf(element string) string {
+	var lists []string
+	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
+		lists = append(lists, cel("object.spec.?$list.orValue([]).transformList(i,container,"+element+")",
+			"$list", list, "$field", "image", "$pointer", "image", "$image", "container.?image",
+			"$name", "container.?name", "$pullPolicy", "container.?imagePullPolicy"))
 	}
-	return list("containers", "", "image") + "+" + list("initContainers", "", "image") + "+" +
-		list("ephemeralContainers", "", "image") + "+" + list("volumes", "has(c.image),", "image.reference")
+	return strings.Join(append(lists, cel("object.spec.?volumes.orValue([]).transformList(i,volume,has(volume.image),"+
+		element+")", "$list", "volumes", "$field", "image.reference", "$pointer", "image/reference",
+		"$image", "volume.image.?reference", "$name", "volume.?name", "$pullPolicy", "volume.image.?pullPolicy")), "+")
 }
 
 // pods returns the kind for Pods.
-func (x *exporter) pods() exportedKind {
-	m := x.mirrors
-	k := exportedKind{
+func (x *exporter) pods() *exportedKind {
+	return &exportedKind{
 		name: "pods", resources: podResources(), conditions: podConditions(),
-		checks: func(e *policy.Entry) []check { return x.podChecks(e) },
-		plain:  x.plainImages,
+		variables: append([]variable{
+			{"images", podImages()},
+			{"references", references("variables.images", "path", "ref")},
+		}, x.mirrors.variables()...),
+		selector: selector{dimensions: []string{"namespaces", "podLabels"}},
+		checks:   x.podChecks,
+		plain:    x.plainImages,
 		capacity: func(checks int) string {
-			return "validates Pods with up to " + number(LargestPod(checks)) +
-				" images of 100 characters; the API server denies " +
-				"Pods that exceed its cost budget"
+			return "validates Pods with up to " + strconv.Itoa(LargestPod(checks)) +
+				" images of 100 characters; the API server denies Pods that exceed its cost budget"
 		},
 	}
-	k.variables = func(s side) []variable {
-		vars := []variable{
-			{"images" + s.suffix(), podImages(s, false)},
-			{"references" + s.suffix(), references("variables.images"+s.suffix(), "path", "ref", "never")},
-		}
-		if !x.usesMirrors() {
-			return vars
-		}
-		for _, v := range m.variables(s, x.rewrites) {
-			if s == now || strings.HasSuffix(v.name, s.suffix()) {
-				vars = append(vars, v)
-			}
-		}
-		return append(vars, variable{
-			"decided" + s.suffix(), m.decided("variables.references"+s.suffix(), s, "path", "ref", "never"),
-		})
-	}
-	return k
 }
 
-// usesMirrors reports whether a rule depends on the mirrors.
-func (x *exporter) usesMirrors() bool {
-	return slices.ContainsFunc(x.entries, func(e policy.Entry) bool {
-		return e.Block == "pods" && blockOf(&e, "images")["from"] != nil
-	})
-}
+// malformed is a condition that an image is not a valid reference.
+const malformed = "image.name==''"
 
-// podChecks returns the checks of a pods entry, in the order of policy/internal/images/checks.go.
-func (x *exporter) podChecks(e *policy.Entry) []check {
-	images := blockOf(e, "images")
-	var all []check
-	add := func(id string, fails, sentence, malformed string) {
-		fails = unlessExcluded(e, fails)
-		list := "references"
-		if id == "images.from" {
-			list = "decided"
+// podChecks takes the fields of a pods entry and returns its checks, in the order of policy/internal/images/checks.go.
+func (x *exporter) podChecks(fields policy.Fields) (all []check) {
+	images := blockOf(fields, "images")
+	excluded, _ := takeTexts(blockOf(fields, "exclude"), "images")
+	take(fields, "workloads") // the API server cannot evaluate the Pod templates of workloads
+	add := func(id, hint, condition string) {
+		condition = malformed + "||" + condition
+		if len(excluded) > 0 {
+			condition = "(" + condition + ")&&!(" + isCovered(excluded) + ")"
 		}
-		all = append(all, check{id: id, faults: func(s side) string {
-			return "variables." + list + s.suffix() + ".filter(x," + fails + ").map(x,{'path':x.path," +
-				"'id':x.ok==''?' '+x.ref:x.name+x.version,'why':" + quoted + "+(x.ok==''?" +
-				str(" is not an image reference, so it "+malformed) + ":" + sentence + ")})"
-		}})
+		all = append(all, check{id: id, hint: hint, faults: cel(
+			"variables.references.filter(image,$condition).map(image,$fault)", "$condition", condition,
+			"$fault", fault("image.path", malformed+"?' '+image.ref:image.name+image.version", "image.ref"))})
 	}
-	allowed := texts(images["allowed"])
-	switch {
-	case images["from"] != nil:
-		passes := anyOf("x.at!=''", "x.excluded!=''", covered(allowed))
-		add("images.from", "x.ok==''||!("+passes+")", "(x.to!=''?"+bind("d", x.deniedAsWritten(),
-			"' is not pulled from a mirror'+(d!=''?', because '+d+' denies it':x.never==''?'; write '+x.to:"+
-				"', and not rewritten, because its pull policy is Never; load it on the nodes as '+x.to+"+
-				"' and write that, or have the policy allow it')")+":"+x.withoutMirror(allowed)+")",
-			"is not pulled from a mirror")
-	case images["allowed"] != nil:
-		pass := "no image is"
-		if len(allowed) > 0 {
-			pass = "allowed are " + text.List(allowed)
-		}
-		add("images.allowed", "x.ok==''||!("+isCovered(allowed)+")", str(" is not allowed; "+pass), "is not allowed")
+	from := take(images, "from")
+	switch allowed, limited := takeTexts(images, "allowed"); {
+	case from != nil:
+		add("images.from", "is not pulled from a mirror",
+			"!("+anyOf(x.mirrors.isMirrored(), isCovered(allowed))+")")
+	case limited:
+		add("images.allowed", notAllowed, "!("+isCovered(allowed)+")")
 	}
-	if denied := texts(images["denied"]); len(denied) > 0 {
-		add("images.denied", isDenied(denied),
-			"' is denied by '+string("+deniedBy(denied)+"[0])", "counts as denied")
+	if denied, ok := takeTexts(images, "denied"); ok {
+		add("images.denied", "is denied", isDenied(denied))
 	}
-	if tags := texts(images["deniedTags"]); len(tags) > 0 {
-		add("images.deniedTags", hasDeniedTag(tags), "(x.version==''?"+
-			"' has neither tag nor digest, which means latest':' has the tag '+"+tag+")+', and that is denied'+"+
-			deniedTag(tags), "counts as having a denied tag")
+	if tags, ok := takeTexts(images, "deniedTags"); ok {
+		add("images.deniedTags", "has a denied tag", hasDeniedTag(tags))
 	}
-	if images["digest"] != nil {
-		add("images.digest", "x.ok==''||!x.version.contains('@')", "' has no digest; write '+x.ref+'@sha256:<digest>'",
-			"has no digest")
+	if take(images, "digest") != nil {
+		add("images.digest", "has no digest", "!image.version.contains('@')")
 	}
 	return all
 }
 
-// withoutMirror returns the sentence about an image x that no mirror has and that allowed does not contain.
-func (x *exporter) withoutMirror(allowed []string) string {
-	says, hub := str(" is not pulled from a mirror"+x.mirrors.pass(allowed)), x.mirrors.rewritesDockerHub()
-	if hub == "" {
-		return says
-	}
-	image := bind("p", "x.name.substring(size(r)+1)", "'docker.io/'+(p.contains('/')?p:'library/'+p)+x.version")
-	return bind("r", "x.name.find('^[^/]*')", choose(
-		"r in "+set(slices.DeleteFunc(hubNames(), func(s string) bool { return s == dockerHub }))+"&&x.never==''&&"+
-			x.deniedAsWritten()+"==''",
-		"' is not pulled from a mirror; write '+"+image+"+"+str(", which mirrors entry "+hub+" covers"), says))
+// hasDeniedTag returns a condition that one of the patterns matches the tag of an image. The tag is latest if the image
+// has neither tag nor digest.
+func hasDeniedTag(patterns []string) string {
+	return cel(`[image.version==''?'latest':image.version.startsWith(':')?image.version.find('^:[^@]*').substring(1):'']
+		.exists(tag,tag!=''&&($matches))`, "$matches", globs(patterns, "tag"))
 }
 
-// unlessExcluded returns a condition that the image x fails a check and that the entry does not exclude it.
-func unlessExcluded(e *policy.Entry, fails string) string {
-	if excluded := imagesOf(e); len(excluded) > 0 {
-		return "(" + fails + ")&&!(x.ok!=''&&" + isCovered(excluded) + ")"
-	}
-	return fails
-}
-
-// isDenied returns a condition that the image x fails images.denied.
-func isDenied(patterns []string) string {
-	return "x.ok==''||" + allOf(hint(patterns), "size("+deniedBy(patterns)+")>0")
-}
-
-// hasDeniedTag returns a condition that the image x fails images.deniedTags.
-func hasDeniedTag(patterns []string) string { return "x.ok==''||" + tagDenied(patterns) }
-
-// deniedAsWritten returns an expression for the name of the first enforced check that denies the image x because of
-// its name or tag, independent of the place it is pulled from. It is empty if no check does.
-func (x *exporter) deniedAsWritten() string {
-	by := "''"
-	for i := range slices.Backward(x.entries) {
-		e := &x.entries[i]
-		images := blockOf(e, "images")
-		if e.Block != "pods" || e.Mode != policy.Enforce || !x.native(e) {
-			continue
-		}
-		applies := selects(e, now, "")
-		for _, c := range []struct {
-			field string
-			fails func([]string) string
-		}{{"deniedTags", hasDeniedTag}, {"denied", isDenied}} {
-			if patterns := texts(images[c.field]); len(patterns) > 0 {
-				fails := "(" + applies + ")&&(" + unlessExcluded(e, c.fails(patterns)) + ")"
-				by = choose(fails, str(e.Name+"/images."+c.field), by)
-			}
-		}
-	}
-	return by
-}
-
-// covered is like isCovered, but without patterns it returns an empty string.
-func covered(patterns []string) string {
-	if len(patterns) == 0 {
-		return ""
-	}
-	return isCovered(patterns)
-}
-
-// pass returns the end of the sentence about an image that does not have a mirror.
-func (m *mirrors) pass(allowed []string) string {
-	var known []string
-	seen := map[string]bool{}
-	for _, e := range m.all {
-		mirror := blockOf(e, "mirror")
-		place, _ := mirror["place"].(string)
-		if mirror["keepRegistry"] != nil {
-			place += "/{registry}"
-		}
-		if !seen[place] {
-			seen[place] = true
-			known = append(known, place)
-		}
-	}
-	if known = append(known, allowed...); len(known) == 0 {
-		return ", and the policy has no active mirrors"
-	}
-	return "; allowed are " + text.List(known)
-}
-
-// tagDenied returns a condition that the tag of x is denied.
-func tagDenied(patterns []string) string { return bind("t", tag, allOf("t!=''", globs(patterns, "t"))) }
-
-// deniedTag returns an expression for the end of the sentence about the tag of x. It contains the first pattern that
-// matches the tag, unless the pattern is the tag itself.
-func deniedTag(patterns []string) string {
-	end := "''"
-	for _, p := range slices.Backward(patterns) {
-		if strings.Contains(p, "*") {
-			end = globs([]string{p}, "t") + "?" + str(" by "+p) + ":" + end
-		} else {
-			end = "t==" + str(p) + "?'':" + end
-		}
-	}
-	return bind("t", tag, end)
+// checksOriginals reports whether a check of an entry is about the image as the user wrote it.
+func checksOriginals(c check) bool {
+	return slices.Contains([]string{"images.denied", "images.deniedTags"}, c.id)
 }

