@@ -76,7 +76,7 @@ func TestListenerFilterUpdates(t *testing.T) {
 }
 
 func TestListenerFilterErrors(t *testing.T) {
-	testGatewaysErrors(t, map[string]string{
+	testErrors(t, "gateways", gatewaysRule, map[string]string{
 		"backends: {}":                     "backends: checks nothing: write crossNamespace or kinds",
 		"filters: {}":                      "filters: checks nothing: write denied or unsafeCharacters",
 		"filters: {denied: []}":            "filters.denied: [] checks nothing: leave the field out",

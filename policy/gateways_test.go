@@ -33,23 +33,6 @@ func testGateways(t *testing.T, cases []gatewayCase) {
 	}
 }
 
-// Each text is one line of a rule. Its error is written without file and line, which are always the same.
-func testGatewaysErrors(t *testing.T, cases map[string]string) {
-	t.Helper()
-	for rule, want := range cases {
-		t.Run(rule, func(t *testing.T) {
-			_, err := Load(policyFile("p", gatewaysRule(rule)))
-			if err == nil {
-				t.Fatal("no error")
-			}
-			_, got, _ := strings.Cut(err.Error(), ": gateways[0]")
-			if got = strings.TrimPrefix(got, "."); got != want {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
-		})
-	}
-}
-
 // withListeners is a Gateway with listeners for these hosts; empty for none.
 func withListeners(hosts ...string) object.Gateway {
 	var g object.Gateway
@@ -60,7 +43,7 @@ func withListeners(hosts ...string) object.Gateway {
 }
 
 func TestGatewaysEntryErrors(t *testing.T) {
-	testGatewaysErrors(t, map[string]string{
+	testErrors(t, "gateways", gatewaysRule, map[string]string{
 		"message: none": ": checks nothing: write hosts, classNames, ports, protocols, tls, allowedRoutes, allowedListeners, " +
 			"backends, filters, annotations or addresses",
 		"hosts: {}":                         "hosts: checks nothing: write required, allowed, denied, wildcards or max",
@@ -361,13 +344,7 @@ func TestGatewayRatchet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Update, Namespace: "team-a"}
-			var got []string
-			for _, f := range must(Gateways.Evaluate(mustLoad(t, gatewaysRule(test.rule)), a, &test.new, &test.old, nil)) {
-				if f.Denies() {
-					got = append(got, f.String())
-				}
-			}
-			equal(t, test.want, got)
+			equal(t, test.want, denying(must(Gateways.Evaluate(mustLoad(t, gatewaysRule(test.rule)), a, &test.new, &test.old, nil))))
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,3 +110,26 @@ func mirrorText(name, sources, mirror string, more ...string) string {
 const digest256 = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 var digest512 = "sha512:" + strings.Repeat("0123456789abcdef", 8)
+
+// testErrors loads one rule of a block for each case. Its error is compared without file and line, which are always the
+// same. rule returns the policy.
+func testErrors(t *testing.T, block string, rule func(fields string) string, cases map[string]string) {
+	t.Helper()
+	for fields, want := range cases {
+		t.Run(fields, func(t *testing.T) {
+			_, err := Load(policyFile("p", rule(fields)))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			_, got, _ := strings.Cut(err.Error(), ": "+block+"[0]")
+			if got = strings.TrimPrefix(got, "."); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// denying returns the sentences about findings that deny.
+func denying(findings []Finding) []string {
+	return sentences(slices.DeleteFunc(findings, func(f Finding) bool { return !f.Denies() }))
+}

@@ -186,7 +186,7 @@ func TestPathMayBeAPattern(t *testing.T) {
 
 // manyRules returns a policy of n rules. Ten of them match the namespace. Each rule allows 200 hosts and has every
 // check.
-func manyRules(tb testing.TB, n int) *Policy {
+func manyRules(_ testing.TB, n int) *Policy {
 	var y strings.Builder
 	y.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\ningresses:\n")
 	for i := range n {

@@ -35,7 +35,7 @@ func TestExternalIPs(t *testing.T) {
 
 func TestCIDRErrors(t *testing.T) {
 	const write = "; write one such as 203.0.113.0/24 or 2001:db8::/32"
-	testServicesErrors(t, map[string]string{
+	testErrors(t, "services", servicesRule, map[string]string{
 		"externalIPs: {allowed: [10.0.0.5/8]}":            `externalIPs.allowed[0]: "10.0.0.5/8" has bits set beyond its length: write 10.0.0.0/8 for the range or 10.0.0.5 for the one address`,
 		`externalIPs: {allowed: ["2001:db8::1/32"]}`:      `externalIPs.allowed[0]: "2001:db8::1/32" has bits set beyond its length: write 2001:db8::/32 for the range or 2001:db8::1 for the one address`,
 		`externalIPs: {allowed: ["::ffff:10.0.0.5/104"]}`: `externalIPs.allowed[0]: "::ffff:10.0.0.5/104" has bits set beyond its length: write 10.0.0.0/8 for the range or 10.0.0.5 for the one address`,

@@ -108,7 +108,7 @@ func TestXBackends(t *testing.T) {
 }
 
 func TestExternalNamesErrors(t *testing.T) {
-	testServicesErrors(t, map[string]string{
+	testErrors(t, "services", servicesRule, map[string]string{
 		"externalNames: {denied: []}":                           "externalNames.denied: [] checks nothing: leave the field out",
 		`externalNames: {allowed: [a.b.c], denied: ["**.b.c"]}`: "externalNames.allowed: a.b.c is also denied, by **.b.c: no Service can pass by it",
 		`externalNames: {allowed: ["https://a.example"]}`:       `externalNames.allowed[0]: "https://a.example" is not a host pattern: leave scheme, port and path out`,

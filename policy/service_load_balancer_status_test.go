@@ -43,13 +43,7 @@ func TestLoadBalancerStatusWriters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := object.Attributes{Operation: object.Update, Subresource: "status", User: test.user, Groups: test.groups}
-			var got []string
-			for _, f := range must(Services.Evaluate(p, a, test.svc, test.old, nil)) {
-				if f.Denies() {
-					got = append(got, f.String())
-				}
-			}
-			equal(t, test.want, got)
+			equal(t, test.want, denying(must(Services.Evaluate(p, a, test.svc, test.old, nil))))
 		})
 	}
 }

@@ -117,7 +117,7 @@ func TestLoadBalancerAnnotations(t *testing.T) {
 }
 
 func TestLoadBalancerErrors(t *testing.T) {
-	testServicesErrors(t, map[string]string{
+	testErrors(t, "services", servicesRule, map[string]string{
 		"loadBalancerClass: {required: false}":                                  "loadBalancerClass: checks nothing: write required: true or allowed",
 		"loadBalancerClass: {required: true, allowed: []}":                      "loadBalancerClass: requires a class and does not allow any, so no LoadBalancer passes: write types: {denied: [LoadBalancer]} instead",
 		`loadBalancerClass: {allowed: [""]}`:                                    `loadBalancerClass.allowed[0]: "" is not a class: a Service without one passes unless required is true`,

@@ -29,7 +29,7 @@ func TestServicePorts(t *testing.T) {
 
 func TestServicePortsErrors(t *testing.T) {
 	const want = `: write "443" or "8000-8999", each from 1 to 65535`
-	testServicesErrors(t, map[string]string{
+	testErrors(t, "services", servicesRule, map[string]string{
 		"ports: {allowed: [80]}":           "ports.allowed[0]: want a string, got 80: put it in quotes",
 		`ports: {allowed: ["0"]}`:          `ports.allowed[0]: "0" is not a port or a range of ports` + want,
 		`ports: {allowed: ["65536"]}`:      `ports.allowed[0]: "65536" is not a port or a range of ports` + want,

@@ -22,7 +22,7 @@ func TestServiceTypes(t *testing.T) {
 }
 
 func TestServiceTypesErrors(t *testing.T) {
-	testServicesErrors(t, map[string]string{
+	testErrors(t, "services", servicesRule, map[string]string{
 		"types: {denied: []}":                                         "types.denied: [] checks nothing: leave the field out",
 		"types: {denied: [Headless]}":                                 `types.denied[0]: "Headless" is not a type of Service: write ClusterIP, NodePort, LoadBalancer or ExternalName`,
 		"types: {allowed: [NodePort], denied: [ClusterIP]}":           "types.denied: has no effect next to allowed, which already denies every other type: write only one of them",

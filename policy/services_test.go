@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
@@ -31,26 +30,9 @@ func testServices(t *testing.T, cases []serviceCase) {
 	}
 }
 
-// Each text is one line of a rule. Its error is written without file and line, which are always the same.
-func testServicesErrors(t *testing.T, cases map[string]string) {
-	t.Helper()
-	for rule, want := range cases {
-		t.Run(rule, func(t *testing.T) {
-			_, err := Load(policyFile("p", servicesRule(rule)))
-			if err == nil {
-				t.Fatal("no error")
-			}
-			_, got, _ := strings.Cut(err.Error(), ": services[0]")
-			if got = strings.TrimPrefix(got, "."); got != want {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
-		})
-	}
-}
-
 func TestServicesEntryErrors(t *testing.T) {
 	const noTemplate = "{namespace} is supported only in hosts.allowed: write the name, or a wildcard"
-	testServicesErrors(t, map[string]string{
+	testErrors(t, "services", servicesRule, map[string]string{
 		"message: none": ": checks nothing: write hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
 			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",
 		"types: {}":              "types: checks nothing: write allowed or denied",

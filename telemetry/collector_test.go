@@ -59,18 +59,21 @@ func (c *grpcCollector) start(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// resourceOf returns the resource attributes in the spans of a process with these additional environment variables.
+// resourceOf returns the resource attributes in the spans that a collector over HTTP gets from a process with these
+// additional environment variables.
 func resourceOf(t *testing.T, variables ...string) map[string]string {
 	t.Helper()
 	var got collectorpb.ExportTraceServiceRequest
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || proto.Unmarshal(body, &got) != nil {
-			t.Errorf("%s: %v %q", r.URL, err, body)
+		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Authorization") != "Bearer x" ||
+			proto.Unmarshal(body, &got) != nil {
+			t.Errorf("%s with %v: %v %q", r.URL, r.Header, err, body)
 		}
 	}))
 	defer s.Close()
-	tr, _, err := fromEnvironment(t, append(variables, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL)...)
+	tr, _, err := fromEnvironment(t, append(variables, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL,
+		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20x")...)
 	must(t, err)
 	traced{Tracing: tr}.review()
 	if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 {
@@ -93,15 +96,16 @@ func TestResource(t *testing.T) {
 		want      map[string]string
 	}{
 		"of a Pod": {append(pod, "K8S_POD_UID="+uid), map[string]string{
-			"service.name": "evergate", "service.version": "v1.2.3", "service.instance.id": uid,
+			"service.name": "evergate", "service.version": "v1.2.3", "service.instance.id": uid, "telemetry.sdk.language": "go",
 			"k8s.namespace.name": "evergate-system", "k8s.node.name": "node-1", "k8s.pod.name": "evergate-0", "k8s.pod.uid": uid,
 		}},
 		"without its UID": {pod, map[string]string{"service.instance.id": "evergate-0", "k8s.pod.name": "evergate-0"}},
 		"as the operator says": {
 			append(pod, "K8S_POD_UID="+uid, "OTEL_SERVICE_NAME=mine",
-				"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=a,k8s.cluster.name=prod"),
+				"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=a,service.version=mine,k8s.cluster.name=prod"),
 			map[string]string{
-				"service.name": "mine", "service.instance.id": "a", "k8s.cluster.name": "prod", "k8s.pod.uid": uid,
+				"service.name": "mine", "service.version": "mine", "service.instance.id": "a",
+				"k8s.cluster.name": "prod", "k8s.pod.uid": uid,
 			},
 		},
 	} {
@@ -132,48 +136,15 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// Over both protocols, spans arrive at a healthy collector.
+// Over gRPC, spans arrive at a healthy collector. TestResource uses HTTP.
 func TestCollectors(t *testing.T) {
-	t.Run("grpc", func(t *testing.T) {
-		c := &grpcCollector{}
-		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.start(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
-		must(t, err)
-		traced{Tracing: tr}.review()
-		if err := tr.Stop(t.Context()); err != nil || c.spans.Load() != 2 {
-			t.Errorf("%d spans arrived; Stop returns %v", c.spans.Load(), err)
-		}
-	})
-	t.Run("http/protobuf", func(t *testing.T) {
-		var got collectorpb.ExportTraceServiceRequest
-		var header http.Header
-		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
-			if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &got) != nil {
-				t.Errorf("%s: %v %q", r.URL, err, body)
-			}
-			header = r.Header
-		}))
-		defer s.Close()
-		tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+s.URL,
-			"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20x",
-			"OTEL_RESOURCE_ATTRIBUTES=k8s.pod.name=evergate-0,service.version=mine")
-		must(t, err)
-		traced{Tracing: tr}.review()
-		if err := tr.Stop(t.Context()); err != nil || spansIn(&got) != 2 || header.Get("Authorization") != "Bearer x" {
-			t.Errorf("%d spans arrived with %v; Stop returns %v", spansIn(&got), header, err)
-		}
-		resource := map[string]string{}
-		for _, a := range got.GetResourceSpans()[0].GetResource().GetAttributes() {
-			resource[a.GetKey()] = a.GetValue().GetStringValue()
-		}
-		for k, want := range map[string]string{
-			"service.name": "evergate", "service.version": "mine", "k8s.pod.name": "evergate-0", "telemetry.sdk.language": "go",
-		} {
-			if resource[k] != want {
-				t.Errorf("%s is %q, want %q", k, resource[k], want)
-			}
-		}
-	})
+	c := &grpcCollector{}
+	tr, _, err := fromEnvironment(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.start(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+	must(t, err)
+	traced{Tracing: tr}.review()
+	if err := tr.Stop(t.Context()); err != nil || c.spans.Load() != 2 {
+		t.Errorf("%d spans arrived; Stop returns %v", c.spans.Load(), err)
+	}
 }
 
 // loss is a log that signals when spans are lost.

@@ -92,9 +92,7 @@ func TestPod(t *testing.T) {
 	printing := exec.CommandContext(t.Context(), build(t), "preflight", "--pod", "-f", "-")
 	printing.Stdin = strings.NewReader(manifests)
 	pod, err := printing.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.kubectl(t, "", "create", "namespace", evergateNamespace)
 	c.kubectl(t, "", "-n", evergateNamespace, "create", "serviceaccount", "evergate")
 	create := []string{

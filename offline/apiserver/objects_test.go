@@ -185,9 +185,7 @@ func TestObjects(t *testing.T) {
 			server := httptest.NewServer(test.server)
 			defer server.Close()
 			c, err := New(server.URL, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, _ := listed(t.Context(), c)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
@@ -203,9 +201,7 @@ func TestObjectsOfLaterCRDs(t *testing.T) {
 	server := httptest.NewServer(cluster)
 	defer server.Close()
 	c, err := New(server.URL, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []string
 	for _, k := range admission.Kinds() {
 		if name := resourceName(k.Kind); name != "pods" && !k.MakesPods {
@@ -231,9 +227,7 @@ func TestObjectsStop(t *testing.T) {
 	server := httptest.NewServer(fake{"/api/v1": serving("pods"), "/api/v1/pods" + limit: pods("2", "a", "b")})
 	defer server.Close()
 	c, err := New(server.URL, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for object, err := range c.Objects(t.Context(), false) {
 		if err != nil || object.Name != "a" {
 			t.Fatal(object, err)
@@ -261,9 +255,7 @@ func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	var shown []string
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -279,9 +271,7 @@ func TestCredentials(t *testing.T) {
 	}
 	write("ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	c, err := New(server.URL, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 2 {
 		_, err := c.get(t.Context(), "/api/v1", nil)
 		if err == nil || err.Error() != "the API server answers 302" {
@@ -323,9 +313,7 @@ func TestNewErrors(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
 	_, err := New("https://a", dir)
 	if want := "read the CA certificates of the API server: no certificate in " + dir; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -363,9 +351,7 @@ func TestShedding(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sent, begin := 0, time.Now()
 				c, err := New("http://a", "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				c.transport = roundTrip(func() *http.Response {
 					if sent++; sent <= test.answers {
 						return answer(http.StatusTooManyRequests, test.wait)
@@ -386,5 +372,13 @@ func TestShedding(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -16,15 +16,11 @@ import (
 // The service account of the audit component may list exactly the kinds that Evergate validates.
 func TestAuditMayListEveryKind(t *testing.T) {
 	text, err := os.ReadFile("../../kustomize/components/audit/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got, want []string
 	for doc := range strings.SplitSeq(string(text), "\n---\n") {
 		var role rbacv1.ClusterRole
-		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(doc), &role))
 		for _, rule := range role.Rules {
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {

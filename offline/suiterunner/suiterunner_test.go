@@ -25,9 +25,7 @@ services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]
 `
 	texts["policy.yaml"] = policy
 	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return dir
 }
@@ -35,9 +33,7 @@ services: [{name: types, mode: enforce, types: {denied: [NodePort]}}]
 func run(t *testing.T, dir string, only *regexp.Regexp) *suiterunner.Report {
 	t.Helper()
 	files, err := suiterunner.Find([]string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return suiterunner.Run(files, only)
 }
 
@@ -95,9 +91,7 @@ func TestCoverage(t *testing.T) {
 	if !all.Covered() || len(all.Coverage) != 1 || all.Summary.Entries != 3 {
 		t.Errorf("%+v", all.Coverage)
 	}
-	if err := os.Remove(filepath.Join(dir, "b_test.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "b_test.yaml")))
 	some := run(t, dir, nil)
 	missing := some.Coverage[0].Missing
 	if some.Covered() || len(missing) != 1 || missing[0].Name != "types" || missing[0].Line != 5 {
@@ -202,16 +196,12 @@ func TestUnknownNames(t *testing.T) {
 func TestFilesOutside(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "repo", "suites")
-	if err := os.MkdirAll(filepath.Join(dir, "policies"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, "policies"), 0o755))
 	const policy = "apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nservices: [{name: types, mode: enforce, types: {denied: [NodePort]}}]\n"
 	for name, content := range map[string]string{
 		"token": "s3cret", "repo/token": "s3cret", "repo/policy.yaml": policy, "repo/suites/policies/a.yaml": policy,
 	} {
-		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(top, filepath.FromSlash(name)), []byte(content), 0o600))
 	}
 	for link, target := range map[string]string{
 		"link.yaml": "../../token", "policies/link.yaml": "../../../token", "up": "../..", "inside.yaml": "../policy.yaml",
@@ -228,9 +218,7 @@ func TestFilesOutside(t *testing.T) {
 	run := func(t *testing.T, suite string) string {
 		t.Helper()
 		file := filepath.Join(dir, "a_test.yaml")
-		if err := os.WriteFile(file, []byte(suite), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(suite), 0o600))
 		return strings.Join(run(t, file, nil).Errors, "\n")
 	}
 	of := func(policy string) string { return "policy: [" + policy + "]\ncases: [{name: a" + object + "]\n" }
@@ -256,9 +244,7 @@ func TestFilesOutside(t *testing.T) {
 			t.Errorf("without a worktree: %s: %s", name, got)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(top, "repo", ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(top, "repo", ".git"), 0o755))
 	for _, tt := range []struct{ name, suite, want string }{
 		{"a policy", of("../../token"), outside},
 		{"an absolute policy", of(filepath.Join(top, "token")), outside},
@@ -281,13 +267,9 @@ func TestFilesOutside(t *testing.T) {
 	if _, err := suiterunner.Find([]string{dir}); err == nil || err.Error() != up+": "+link {
 		t.Errorf("a linked directory, which may contain suites: %v", err)
 	}
-	if err := os.Remove(up); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(up))
 	found, err := suiterunner.Find([]string{filepath.Join(top, "repo")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run(t, of("../policy.yaml"))
 	if r := suiterunner.Run(found, nil); len(r.Errors) > 0 {
 		t.Errorf("in the directory that is searched: %v", r.Errors)
@@ -308,15 +290,19 @@ func TestFilesOutside(t *testing.T) {
 func TestFilesInTheWorkingDirectory(t *testing.T) {
 	dir := suites(t, map[string]string{})
 	tests := filepath.Join(dir, "tests")
-	if err := os.Mkdir(tests, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(tests, 0o755))
 	suite := "policy: [../policy.yaml]\ncases: [{name: a, " + pod + ", allowed: true}]\n"
-	if err := os.WriteFile(filepath.Join(tests, "a_test.yaml"), []byte(suite), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(tests, "a_test.yaml"), []byte(suite), 0o600))
 	t.Chdir(dir)
 	if r := run(t, "tests", nil); !r.Passed || len(r.Errors) > 0 {
 		t.Errorf("%+v", r.Errors)
+	}
+}
+
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
