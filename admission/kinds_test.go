@@ -139,7 +139,8 @@ func TestTemplatesOfOtherBlocks(t *testing.T) {
 		}
 		n++
 		_, err := policy.Load(policy.File{Name: "p", Data: []byte(text)})
-		if want := r.Name + "." + r.Group + " is validated by the block "; err == nil || !strings.Contains(err.Error(), want) {
+		want := r.Name + "." + r.Group + " is validated by the block "
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

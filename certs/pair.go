@@ -102,8 +102,8 @@ func parseChain(ders [][]byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// Parse returns the certificates in a PEM bundle. Unlike x509.CertPool, it returns an error if a certificate in the bundle cannot be
-// parsed. Clients that depend on that certificate would otherwise be locked out without any error.
+// Parse returns the certificates in a PEM bundle. Unlike x509.CertPool, it returns an error if a certificate in the
+// bundle cannot be parsed. Clients that depend on that certificate would otherwise be locked out without any error.
 func Parse(bundle []byte) ([]*x509.Certificate, error) {
 	begun := bytes.Count(bundle, []byte("-----BEGIN CERTIFICATE-----"))
 	var ders [][]byte

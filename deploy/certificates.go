@@ -152,8 +152,8 @@ func (i *inspection) certificates() {
 	}
 	for _, crt := range install.In[*certmanagerv1.Certificate](i.Objects, i.Namespace) {
 		first := i.Certificate(crt.Namespace, crt.Spec.SecretName)
-		i.at("certificate", i.Ref(crt)).error(first != crt, "it issues the Secret %s, and so does %s: the Secret contains only "+
-			"one of the certificates", crt.Spec.SecretName, i.Ref(first))
+		i.at("certificate", i.Ref(crt)).error(first != crt, "it issues the Secret %s, and so does %s: the Secret contains "+
+			"only one of the certificates", crt.Spec.SecretName, i.Ref(first))
 	}
 	for _, s := range install.Of[*corev1.Secret](i.Objects) {
 		for _, key := range []string{"tls.key", "ca.key"} {
@@ -194,8 +194,8 @@ func (i *inspection) tlsFiles(s *install.Server) {
 	}
 }
 
-// issuer inspects whether the issuer of a serving Certificate can sign it, and its CA. In a cluster, an issuer without a
-// known type may have a newer type.
+// issuer inspects whether the issuer of a serving Certificate can sign it, and its CA. In a cluster, an issuer without
+// a known type may have a newer type.
 func (i *inspection) issuer(crt *certmanagerv1.Certificate) {
 	issuer, ok := i.Issuer(crt)
 	problem := ""
@@ -270,7 +270,8 @@ func (i *inspection) expiry() {
 			f.error(true, "its tls.crt cannot be read: %v", err)
 		} else {
 			first := chain[0]
-			f.error(!inDate(chain, i.Now), "its certificate is "+valid, stamp(first.NotBefore), stamp(first.NotAfter), stamp(i.Now))
+			f.error(!inDate(chain, i.Now), "its certificate is "+valid, stamp(first.NotBefore), stamp(first.NotAfter),
+				stamp(i.Now))
 		}
 	}
 	if len(i.Served) > 0 {

@@ -60,7 +60,8 @@ func optional() []string {
 // collect.sh reports resources that a cluster does not serve and does not read them. If it cannot list the served
 // resources, it tries to read all of them.
 func TestCollectWhatIsServed(t *testing.T) {
-	const nodes = "Error from server (Forbidden): nodes is forbidden\ncollect.sh: left out: kubectl get --all-namespaces nodes\n"
+	const nodes = "Error from server (Forbidden): nodes is forbidden\n" +
+		"collect.sh: left out: kubectl get --all-namespaces nodes\n"
 	_, said, asked := collect(t, "SERVED=pods services")
 	for _, resource := range optional() {
 		if !strings.Contains(said.String(), "collect.sh: not served: "+resource+"\n") {

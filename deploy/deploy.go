@@ -29,21 +29,21 @@ import (
 // Options has the input of the inspections besides the objects.
 type Options struct {
 	Now     time.Time           // the time at which certificates have to be valid
-	Served  []*x509.Certificate // the chain that the Service serves, leaf first, as Dial returns it; nil if it is not known
+	Served  []*x509.Certificate // the chain that the Service serves, as Dial returns it; nil if it is not known
 	DryRuns map[string]DryRun   // the answers to the creation of a Pod of a Deployment, by its name
 	Answers map[string]Answer   // of the webhooks to a dry run with the annotation evergate.dev/hello, by their names
 }
 
-// Answer is the answer of a webhook to a dry run that calls it. All fields are empty if the API server accepts the dry run
-// without an answer of the webhook.
+// Answer is the answer of a webhook to a dry run that calls it. All fields are empty if the API server accepts the dry
+// run without an answer of the webhook.
 type Answer struct {
 	Policy    string // the hash of the policy that the webhook has
 	Failed    string // the error of the call
 	NotCalled string // why it was not called
 }
 
-// DryRun is the answer of an API server to the creation of a Pod of a Deployment as a dry run. It is empty if the answer
-// is not known.
+// DryRun is the answer of an API server to the creation of a Pod of a Deployment as a dry run. It is empty if the
+// answer is not known.
 type DryRun struct {
 	Pod          *corev1.Pod // the Pod that the API server would create; nil if it rejects it
 	Rejected     string      // the reason for which the API server rejects the Pod; empty if it would create it
@@ -110,7 +110,8 @@ func (s spot) add(wrong bool, severity Severity, format string, args ...any) {
 	f := Finding{ID: s.id, Severity: severity, Source: s.at.Source, Why: k.Why, Fix: k.Fix}
 	f.Message = printable(fmt.Sprintf(format, args...))
 	same := slices.IndexFunc(s.i.found, func(other found) bool {
-		return other.at.In("").String() == s.at.In("").String() && other.at.Part != "" && s.at.Part != "" && other.Finding == f
+		same := other.at.In("").String() == s.at.In("").String()
+		return same && other.at.Part != "" && s.at.Part != "" && other.Finding == f
 	})
 	if same < 0 {
 		s.i.found = append(s.i.found, found{s.at, []string{s.at.Part}, f})

@@ -40,8 +40,8 @@ func (i *inspection) hooks() {
 		i.gap("missing-rule", h, len(missing) > 0 && !paths[h.Path], "no rule matches %s, which %s evaluates",
 			strings.Join(missing, ", "), h.Path)
 		paths[h.Path] = true
-		i.at("path", h.Ref).error(h.URL != "", "it calls the URL %s instead of a Service: preflight cannot check that the URL leads "+
-			"to Evergate, and whether it does while the cluster is down", h.URL)
+		i.at("path", h.Ref).error(h.URL != "", "it calls the URL %s instead of a Service: preflight cannot check that the "+
+			"URL leads to Evergate, and whether it does while the cluster is down", h.URL)
 	}
 }
 
@@ -72,8 +72,8 @@ func policyOf(h *install.Hook) admissionv1.FailurePolicyType {
 }
 
 // rules inspects the writes that the rules and conditions match. A * also covers resources that nobody thought of:
-// leases, tokens, the API server's ConfigMaps. Conditions are not evaluated. Ephemeral containers don't need a condition
-// on oldObject, because their only update is a new image.
+// leases, tokens, the API server's ConfigMaps. Conditions are not evaluated. Ephemeral containers don't need a
+// condition on oldObject, because their only update is a new image.
 func (i *inspection) rules(h *install.Hook) {
 	for n, r := range h.Rules {
 		where := ""
@@ -108,12 +108,14 @@ func (i *inspection) rules(h *install.Hook) {
 	compares := func(m admissionv1.MatchCondition) bool { return strings.Contains(m.Expression, "oldObject") }
 	i.call("unconditional-update", h, updates && !h.GuardsPolicy() && !slices.ContainsFunc(h.MatchConditions, compares),
 		"it matches every UPDATE: no matchCondition compares with oldObject")
-	f.error(ofStatus && h.Closed(), "its failurePolicy is Fail: while no replica answers, no load balancer gets an address")
+	f.error(ofStatus && h.Closed(),
+		"its failurePolicy is Fail: while no replica answers, no load balancer gets an address")
 }
 
 // coversEverything reports whether a rule covers writes of all resources in all groups.
 func coversEverything(r admissionv1.RuleWithOperations) bool {
-	writes := install.HasOperation(r.Operations, admissionv1.Create) || install.HasOperation(r.Operations, admissionv1.Update)
+	writes := install.HasOperation(r.Operations, admissionv1.Create) ||
+		install.HasOperation(r.Operations, admissionv1.Update)
 	resources := slices.Contains(r.Resources, "*") || slices.Contains(r.Resources, "*/*")
 	return writes && resources && slices.Contains(r.APIGroups, "*")
 }
@@ -198,7 +200,8 @@ func (i *inspection) policyGuard(h *install.Hook) {
 	f.error(h.Closed(), "its failurePolicy is Fail: while no replica answers, nobody can correct the policy")
 	for resource, operations := range h.Resources {
 		f.error(resource != "configmaps", "it matches %s: only configmaps contain a policy", resource)
-		f.error(slices.Contains(operations, admissionv1.Connect), "it matches operations other than CREATE, UPDATE and DELETE")
+		f.error(slices.Contains(operations, admissionv1.Connect),
+			"it matches operations other than CREATE, UPDATE and DELETE")
 	}
 	// The name any-other represents all other namespaces.
 	alone := !install.CanSelect(h.NamespaceSelector, "any-other") && install.CanSelect(h.NamespaceSelector, i.Namespace)
@@ -225,8 +228,8 @@ func (i *inspection) policyGuard(h *install.Hook) {
 }
 
 // others inspects the webhooks of other products. A webhook that matches every resource is dangerous even if it fails
-// open: while it does not answer, it delays each write by its timeout, which is too long for leases and the API server's
-// ConfigMaps. Conditions are not evaluated.
+// open: while it does not answer, it delays each write by its timeout, which is too long for leases and the API
+// server's ConfigMaps. Conditions are not evaluated.
 func (i *inspection) others() {
 	system := i.NamespaceLabels(metav1.NamespaceSystem)
 	for _, h := range install.Filter(i.All, func(h *install.Hook) bool { return !h.Ours }) {
@@ -235,13 +238,14 @@ func (i *inspection) others() {
 			unless = ", unless its matchConditions, which preflight does not evaluate, exclude it"
 		}
 		everything := slices.ContainsFunc(h.Rules, coversEverything) && install.Selects(h.NamespaceSelector, system)
-		f.warn(everything, "it matches every resource, including in kube-system, with failurePolicy %s%s", policyOf(h), unless)
+		f.warn(everything, "it matches every resource, including in kube-system, with failurePolicy %s%s", policyOf(h),
+			unless)
 		namespace := cmp.Or(h.ClientConfig.Service, &admissionv1.ServiceReference{}).Namespace
 		f.warn(i.blocks(h, h), "it fails closed on Pods in its namespace %s%s", namespace, unless)
 		ours := install.Filter(i.Hooks, func(ours *install.Hook) bool { return i.blocks(h, ours) && i.blocks(ours, h) })
 		if len(ours) > 0 {
-			f.warn(!i.blocks(h, h), "it fails closed on the Pods of Evergate, whose webhook %s fails closed on Pods in the namespace "+
-				"%s, so neither of them can start without the other%s", ours[0].Name, namespace, unless)
+			f.warn(!i.blocks(h, h), "it fails closed on the Pods of Evergate, whose webhook %s fails closed on Pods in the "+
+				"namespace %s, so neither of them can start without the other%s", ours[0].Name, namespace, unless)
 		}
 	}
 }
@@ -260,7 +264,8 @@ func (i *inspection) blocks(h, other *install.Hook) bool {
 			labels = d.Spec.Template.Labels
 		}
 	}
-	return install.Selects(h.NamespaceSelector, i.NamespaceLabels(svc.Namespace)) && install.Selects(h.ObjectSelector, labels)
+	return install.Selects(h.NamespaceSelector, i.NamespaceLabels(svc.Namespace)) &&
+		install.Selects(h.ObjectSelector, labels)
 }
 
 // servedPaths returns the paths that Evergate serves for mutating or for validating webhooks.

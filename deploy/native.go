@@ -14,11 +14,12 @@ import (
 	"github.com/evergate/evergate/offline/native"
 )
 
-// native inspects whether the native policies, as objects or in files, equal the export of the policy that the Pods use,
-// fail closed, are bound, and match the same namespaces as the webhooks. If a webhook is never called or there are no
-// webhooks, native policies have to replace them completely.
+// native inspects whether the native policies, as objects or in files, equal the export of the policy that the Pods
+// use, fail closed, are bound, and match the same namespaces as the webhooks. If a webhook is never called or there are
+// no webhooks, native policies have to replace them completely.
 func (i *inspection) native() {
-	replaced := len(i.Hooks) == 0 || slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool { return h.NeverCalled() != "" })
+	off := func(h *install.Hook) bool { return h.NeverCalled() != "" }
+	replaced := len(i.Hooks) == 0 || slices.ContainsFunc(i.Hooks, off)
 	report := func(wrong bool, at install.Ref, format string, args ...any) {
 		i.at("backstop-policy", at).add(wrong, severityIf(replaced), format, args...)
 	}
@@ -55,8 +56,8 @@ func (i *inspection) compare(e *native.Export, report reportFunc) {
 			lost = append(lost, c.Entry.Name)
 		}
 	}
-	i.at("missing-webhook", i.Anchor()).warn(len(i.Hooks) == 0 && len(lost) > 0, "there are no webhooks, and the native policies "+
-		"do not completely enforce these entries of the policy: %s", some(lost))
+	i.at("missing-webhook", i.Anchor()).warn(len(i.Hooks) == 0 && len(lost) > 0, "there are no webhooks, and the native "+
+		"policies do not completely enforce these entries of the policy: %s", some(lost))
 	if len(policies) == 0 {
 		return
 	}
@@ -69,8 +70,9 @@ func (i *inspection) compare(e *native.Export, report reportFunc) {
 			}
 		}
 		same = same && other == hash
-		report(other != hash, first, "the policy in the ConfigMap is %s, and these native policies were exported from another "+
-			"policy, %s: %s", hash, cmp.Or(other, "whose hash is not in the annotation "+export.HashAnnotation), some(names))
+		report(other != hash, first, "the policy in the ConfigMap is %s, and these native policies were exported from "+
+			"another policy, %s: %s", hash, cmp.Or(other, "whose hash is not in the annotation "+export.HashAnnotation),
+			some(names))
 	}
 	missing := i.Native.Without(e.Names)
 	report(same && len(missing) > 0, first, "the export of the policy has more native policies, and these are missing: %s",
@@ -94,7 +96,8 @@ func (i *inspection) nativePolicy(p *native.Object, report reportFunc) {
 			strings.Join(fields, " and "))
 	}
 	for _, h := range i.Hooks {
-		if !slices.ContainsFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.Path && p.Replaces(&w) }) {
+		replaces := func(w export.Webhook) bool { return w.Path == h.Path && p.Replaces(&w) }
+		if !slices.ContainsFunc(export.Webhooks(), replaces) {
 			continue
 		}
 		for _, b := range bindings {
@@ -108,7 +111,8 @@ func (i *inspection) nativePolicy(p *native.Object, report reportFunc) {
 
 // uncalled inspects whether native policies replace a webhook that is never called.
 func (i *inspection) uncalled(h *install.Hook, e *native.Export) {
-	policies, why := i.Native.Policies(), "its matchCondition "+h.NeverCalled()+" is never true, so it is never called, and "
+	why := "its matchCondition " + h.NeverCalled() + " is never true, so it is never called, and "
+	policies := i.Native.Policies()
 	f := i.at("backstop-policy", h.Ref)
 	at := slices.IndexFunc(export.Webhooks(), func(w export.Webhook) bool { return w.Path == h.Path })
 	switch {

@@ -14,8 +14,8 @@ import (
 )
 
 // needs inspects whether the API server calls the webhooks that the policy needs, and no others. An input without the
-// policy is checked only for both kinds of webhooks, because the component no-pods accepts that one is missing. An input
-// without a Deployment is only a part of an installation.
+// policy is checked only for both kinds of webhooks, because the component no-pods accepts that one is missing. An
+// input without a Deployment is only a part of an installation.
 func (i *inspection) needs() {
 	var mutates, validates bool
 	for _, h := range i.Hooks {
@@ -44,14 +44,15 @@ func (i *inspection) needs() {
 	}
 	for _, h := range i.Hooks {
 		w, set := admission.ParsePath(h.Path)
-		i.at("rule-set-webhook", h.Ref).error(w != nil && set != "" && i.Policy.In(set, w.Blocks...) == nil, "no entry of the "+
-			"policy is in the rule set of its path, %s; rule sets of the policy: %s", h.Path, some(i.Policy.Sets()))
+		i.at("rule-set-webhook", h.Ref).error(w != nil && set != "" && i.Policy.In(set, w.Blocks...) == nil, "no entry of "+
+			"the policy is in the rule set of its path, %s; rule sets of the policy: %s", h.Path, some(i.Policy.Sets()))
 	}
 	i.unneeded()
 	i.templates()
 }
 
-// unneeded reports groups of webhooks that no entry of the policy needs. It reports only groups with all their webhooks.
+// unneeded reports groups of webhooks that no entry of the policy needs. It reports only groups with all their
+// webhooks.
 func (i *inspection) unneeded() {
 	needed := map[string]bool{}
 	for block, n := range i.Policy.Counts().All() {
@@ -127,9 +128,9 @@ func evaluated() []string {
 	return all
 }
 
-// unmatched lists the writes that Evergate evaluates at a path and that no rule of a webhook for this path matches. If a
-// subresource has a separate path, Evergate evaluates it only there. The path of a rule set evaluates the same writes as
-// the path of its kind.
+// unmatched lists the writes that Evergate evaluates at a path and that no rule of a webhook for this path matches. If
+// a subresource has a separate path, Evergate evaluates it only there. The path of a rule set evaluates the same writes
+// as the path of its kind.
 func (i *inspection) unmatched(at string) []string {
 	of, missing := at, []string(nil)
 	if w, set := admission.ParsePath(at); set != "" {

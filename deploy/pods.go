@@ -39,7 +39,8 @@ func (i *inspection) admission(s *install.Server, run DryRun) {
 		return // the package has no such checks, or the API server has answered
 	}
 	result := podsecurity.AggregateCheckResults(evaluator.EvaluatePod(level.Enforce, &s.Spec.Template.ObjectMeta, s.Pod))
-	f.error(!result.Allowed, "the API server rejects its Pods, because they violate the label %s: %s of the namespace %s: %s",
+	f.error(!result.Allowed,
+		"the API server rejects its Pods, because they violate the label %s: %s of the namespace %s: %s",
 		api.EnforceLevelLabel, level.Enforce.Level, s.Namespace, text.Truncate(result.ForbiddenDetail(), most))
 }
 
@@ -118,7 +119,8 @@ func meshes() []mesh {
 		{"Istio", "label", "istio.io/rev", nil, istio},
 		{"Istio", "label", "sidecar.istio.io/inject", []string{"true"}, istio},
 		{"Istio's ambient mode", "label", "istio.io/dataplane-mode", []string{"ambient"}, ""},
-		{"Linkerd", "annotation", "linkerd.io/inject", []string{"enabled", "ingress"}, "config.linkerd.io/skip-inbound-ports"},
+		{"Linkerd", "annotation", "linkerd.io/inject", []string{"enabled", "ingress"},
+			"config.linkerd.io/skip-inbound-ports"},
 		{"Kuma", "label", "kuma.io/sidecar-injection", []string{"enabled", "true"}, "traffic.kuma.io/exclude-inbound-ports"},
 		{"Consul", "annotation", "consul.hashicorp.com/connect-inject", []string{"true", "1"},
 			"consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
@@ -165,15 +167,17 @@ func (i *inspection) meshes(s *install.Server, run DryRun) {
 		if only, limited := template.Annotations[include]; limited && m.name == "Istio" && only != "*" {
 			off = !has(only)
 		}
-		f.error(m.excludes == "", "%s take over port %d of the Pods of %s, and with strict mutual TLS it rejects the API server",
-			why, port, s.Ref)
-		f.warn(off, "%s add its proxy to the Pods of %s; annotations keep it off port %d, but the Pods still need it to start", why,
+		f.error(m.excludes == "",
+			"%s take over port %d of the Pods of %s, and with strict mutual TLS it rejects the API server", why, port, s.Ref)
+		f.warn(off,
+			"%s add its proxy to the Pods of %s; annotations keep it off port %d, but the Pods still need it to start", why,
 			s.Ref, port)
-		f.error(!off && m.excludes != "", "%s add its proxy to the Pods of %s, in front of port %d, which the API server calls",
-			why, s.Ref, port)
+		f.error(!off && m.excludes != "",
+			"%s add its proxy to the Pods of %s, in front of port %d, which the API server calls", why, s.Ref, port)
 	}
 	more := added(s, run.Pod)
-	i.at(id, s.Ref).warn(!found && len(more) > 0, "the API server adds containers to its Pods in a dry run: %s", some(more))
+	i.at(id, s.Ref).warn(!found && len(more) > 0, "the API server adds containers to its Pods in a dry run: %s",
+		some(more))
 }
 
 // added lists the containers that admission adds to the Pods of a server. pod may be nil.

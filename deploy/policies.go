@@ -76,8 +76,9 @@ func (i *inspection) policyOf(s *install.Server) {
 				elsewhere = cm.Namespace
 			}
 		}
-		f.error(elsewhere != "", "the ConfigMap %s of its policy is in the namespace %s, from where no Pod of %s can mount it",
-			mounted.Name, elsewhere, s.Namespace)
+		f.error(elsewhere != "",
+			"the ConfigMap %s of its policy is in the namespace %s, from where no Pod of %s can mount it", mounted.Name,
+			elsewhere, s.Namespace)
 		f.error(elsewhere == "" && i.Live && !i.Unread("configmaps"), "there is no ConfigMap %s, which contains its policy",
 			mounted.Name)
 	}
@@ -98,8 +99,8 @@ func (i *inspection) policyOf(s *install.Server) {
 func (i *inspection) policyFiles(at install.Ref, path string, files []policy.File) {
 	f, loaded := i.at("policy-missing", at), install.Loaded(path, files)
 	p, err := policy.Load(loaded...)
-	f.error(len(loaded) == 0, "evergate serve loads only files directly in --policy whose names end in .yaml or .yml and do not "+
-		"begin with a dot, and the volume contains: %s", fileNames(files))
+	f.error(len(loaded) == 0, "evergate serve loads only files directly in --policy whose names end in .yaml or .yml and "+
+		"do not begin with a dot, and the volume contains: %s", fileNames(files))
 	f.error(len(loaded) > 0 && err == nil && p.Emptied(), "its policy has no entries: every object is allowed")
 }
 
@@ -176,8 +177,8 @@ func (i *inspection) bindings() {
 				return s.Namespace == cmp.Or(subject.Namespace, at.Namespace) &&
 					cmp.Or(s.Pod.ServiceAccountName, "default") == subject.Name
 			})
-			i.at("rbac", at).error(subject.Kind == rbacv1.ServiceAccountKind && serves, "it binds %s %s to the ServiceAccount %s, which "+
-				"serves and does not need permissions", role.Kind, role.Name, subject.Name)
+			i.at("rbac", at).error(subject.Kind == rbacv1.ServiceAccountKind && serves, "it binds %s %s to the ServiceAccount "+
+				"%s, which serves and does not need permissions", role.Kind, role.Name, subject.Name)
 		}
 	}
 	for _, b := range install.Of[*rbacv1.RoleBinding](i.Objects) {
@@ -195,8 +196,8 @@ const (
 	optInDisabled = "disabled" // if namespaces opt out
 )
 
-// optIn inspects the values of the opt-in label in the selectors, and the two policies that guard it. They have to equal
-// the policies of kustomize/base, so their expressions are not read.
+// optIn inspects the values of the opt-in label in the selectors, and the two policies that guard it. They have to
+// equal the policies of kustomize/base, so their expressions are not read.
 func (i *inspection) optIn() {
 	const id = "opt-in-guard"
 	label, names, exempt := i.guard(id, "evergate-opt-in"), i.guard(id, "evergate-exempt-namespaces"), i.Exempt()
@@ -219,8 +220,8 @@ func (i *inspection) optIn() {
 		none := !slices.ContainsFunc(possible, func(set labels.Set) bool {
 			return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return !r.Matches(set) })
 		})
-		i.at("opt-in-value", s.Ref).error(impossible && none, "no namespace can be selected: no value that the label may have "+
-			"satisfies %s", strings.Join(terms, ","))
+		i.at("opt-in-value", s.Ref).error(impossible && none, "no namespace can be selected: no value that the label may "+
+			"have satisfies %s", strings.Join(terms, ","))
 		impossible = impossible && !none
 	}
 	if names == nil {
@@ -232,7 +233,8 @@ func (i *inspection) optIn() {
 	open := install.Filter(exempt, func(name string) bool {
 		return !install.Selects(selector, map[string]string{corev1.LabelMetadataName: name})
 	})
-	i.at(id, i.Ref(names)).warn(len(open) > 0, "webhooks exclude namespaces whose creation it does not guard: %s", some(open))
+	i.at(id, i.Ref(names)).warn(len(open) > 0, "webhooks exclude namespaces whose creation it does not guard: %s",
+		some(open))
 }
 
 // guard returns a policy of kustomize/base that is in the input, or nil. It reports a policy that is weaker or has no
@@ -252,7 +254,8 @@ func (i *inspection) guard(id, name string) *admissionv1.ValidatingAdmissionPoli
 			for n, v := range want.Spec.Validations { // without messages
 				want.Spec.Validations[n] = admissionv1.Validation{Expression: v.Expression}
 			}
-			f.warn(narrow || !equality.Semantic.DeepDerivative(want.Spec, is.Spec), "it differs from kustomize/base of this version")
+			f.warn(narrow || !equality.Semantic.DeepDerivative(want.Spec, is.Spec),
+				"it differs from kustomize/base of this version")
 		}
 	}
 	denies := slices.ContainsFunc(install.Of[*admissionv1.ValidatingAdmissionPolicyBinding](i.Objects),

@@ -21,13 +21,14 @@ func (i *inspection) replicas() {
 			why = ", which is the minimum of " + i.Ref(s.Scaler).String()
 		}
 		i.at("single-replica", s.Ref).add(n < 2, severityIf(closed), "replicas is %d%s", n, why)
-		i.at("duplicate-deployment", s.Ref).warn(s != keep, "it runs evergate serve, and so does %s: remove %s", keep.Ref, s.Ref)
+		i.at("duplicate-deployment", s.Ref).warn(s != keep, "it runs evergate serve, and so does %s: remove %s", keep.Ref,
+			s.Ref)
 		f, unavailable := i.at("rollout", s.Ref), 0
 		unavailable, _ = s.Rollout(n)
 		f.error(s.Spec.Paused, "it is paused, so a new installation gets no replicas, and a change has no effect")
 		f.error(n > 1 && unavailable >= n, "its strategy may remove all %d replicas at the same time", n)
-		f.warn(unavailable > 0 && unavailable < n, "its strategy may remove %d of %d replicas before their replacements are ready",
-			unavailable, n)
+		f.warn(unavailable > 0 && unavailable < n,
+			"its strategy may remove %d of %d replicas before their replacements are ready", unavailable, n)
 		i.budget(s, n)
 		i.quotas(s)
 		i.spread(s, n)
@@ -35,16 +36,16 @@ func (i *inspection) replicas() {
 }
 
 // budget inspects whether exactly one PodDisruptionBudget selects the Pods and lets nodes be drained. A budget for one
-// replica would block its drain. Annotations of autoscalers make them keep a node while the Pod runs on it, although the
-// budget allows the eviction.
+// replica would block its drain. Annotations of autoscalers make them keep a node while the Pod runs on it, although
+// the budget allows the eviction.
 func (i *inspection) budget(s *install.Server, n int) {
 	const id = "disruption-budget"
 	for _, keeping := range [][2]string{
 		{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}, {"karpenter.sh/do-not-disrupt", "true"},
 		{"karpenter.sh/do-not-evict", "true"},
 	} {
-		i.at(id, s.Ref).warn(s.Spec.Template.Annotations[keeping[0]] == keeping[1], "the annotation %s: %q of its Pod template "+
-			"keeps every node with a replica from being replaced", keeping[0], keeping[1])
+		i.at(id, s.Ref).warn(s.Spec.Template.Annotations[keeping[0]] == keeping[1], "the annotation %s: %q of its Pod "+
+			"template keeps every node with a replica from being replaced", keeping[0], keeping[1])
 	}
 	i.at(id, s.Ref).warn(n > 1 && len(s.Budgets) == 0, "no PodDisruptionBudget selects its Pods")
 	if n < 2 || len(s.Budgets) == 0 {
@@ -90,7 +91,8 @@ func (i *inspection) spread(s *install.Server, n int) {
 		place := s.Pod.NodeSelector[key]
 		f.warn(n > 1 && !counts(apart, key), "its %d replicas are not spread across %s", n, key)
 		f.warn(place != "", "all of them run in one place: it selects only nodes with %s=%s", key, place)
-		f.warn(counts(together, key), "all of them run in one place: a required podAffinity keeps its Pods together by %s", key)
+		f.warn(counts(together, key), "all of them run in one place: a required podAffinity keeps its Pods together by %s",
+			key)
 	}
 }
 
@@ -101,10 +103,11 @@ func (i *inspection) surge(s *install.Server, n int, apart []corev1.PodAffinityT
 	_, surge := s.Rollout(n)
 	limited := func(wrong bool, name, key string, need int) {
 		domains := i.domains(s, key)
-		i.at("surge", s.Ref).error(wrong && domains < need, "%s lets %d Pods be scheduled on %d domains of %s, and a rollout needs %d",
-			name, domains, domains, key, need)
+		i.at("surge", s.Ref).error(wrong && domains < need,
+			"%s lets %d Pods be scheduled on %d domains of %s, and a rollout needs %d", name, domains, domains, key, need)
 	}
-	onHost := len(install.Of[*corev1.Node](i.Objects)) > 0 && slices.ContainsFunc(s.AllContainers(), func(c corev1.Container) bool {
+	live := len(install.Of[*corev1.Node](i.Objects)) > 0
+	onHost := live && slices.ContainsFunc(s.AllContainers(), func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return s.Pod.HostNetwork || p.HostPort != 0 })
 	})
 	limited(onHost, "a port of the host, which one Pod of a node can have,", corev1.LabelHostname, n+surge)

@@ -52,7 +52,8 @@ const settingsName = "evergate-settings"
 func (i *inspection) route() {
 	if len(i.Servers) == 0 && len(i.Hooks) > 0 && !i.Unread("deployments") {
 		f, elsewhere := i.at("deployment", i.Hooks[0].Ref), len(i.Elsewhere) > 0
-		f.error(elsewhere, "it calls the namespace %s, and evergate serve runs elsewhere: %s", i.Namespace, refsOf(i.Elsewhere))
+		f.error(elsewhere, "it calls the namespace %s, and evergate serve runs elsewhere: %s", i.Namespace,
+			refsOf(i.Elsewhere))
 		// Without a namespace, webhooks call a URL.
 		f.error(!elsewhere && i.Namespace != "", "no Deployment runs evergate serve in the namespace %s", i.Namespace)
 	}
@@ -83,8 +84,8 @@ func (i *inspection) calls() {
 		f.error(a.Failed != "", "the API server cannot call it: %s", a.Failed)
 		f.warn(known && a == Answer{}, "it does not answer a dry run that its rules and its namespaceSelector match")
 		if a.Policy != "" && i.Policy != nil {
-			f.warn(a.Policy != i.Policy.Hash(), "a replica answers with the policy %s, and the policy in the ConfigMap is %s", a.Policy,
-				i.Policy.Hash())
+			f.warn(a.Policy != i.Policy.Hash(), "a replica answers with the policy %s, and the policy in the ConfigMap is %s",
+				a.Policy, i.Policy.Hash())
 		}
 		f.add(a.NotCalled != "", Info, "not called: %s", a.NotCalled)
 	}
@@ -139,12 +140,13 @@ func (i *inspection) traffic(svc *corev1.Service) {
 	// kube-proxy ignores Services with either label (k8s.io/kubernetes v1.37.2, pkg/proxy/apis/well_known_labels.go).
 	for _, label := range []string{"service.kubernetes.io/service-proxy-name", corev1.IsHeadlessService} {
 		value, ok := svc.Labels[label]
-		f.error(ok, "its label %s is %s: kube-proxy ignores it, so no node can reach it unless another proxy serves it", label,
-			text.Quote(value))
+		f.error(ok, "its label %s is %s: kube-proxy ignores it, so no node can reach it unless another proxy serves it",
+			label, text.Quote(value))
 	}
 	// Cilium also reads the annotations by their former names (pkg/annotation/k8s.go).
 	for _, key := range [][2]string{
-		{"service.cilium.io/global", "service.cilium.io/affinity"}, {"io.cilium/global-service", "io.cilium/service-affinity"},
+		{"service.cilium.io/global", "service.cilium.io/affinity"}, {"io.cilium/global-service",
+			"io.cilium/service-affinity"},
 	} {
 		global, affinity := strings.ToLower(svc.Annotations[key[0]]), strings.ToLower(svc.Annotations[key[1]])
 		f.error(global == "true" && affinity != "local",
@@ -152,8 +154,8 @@ func (i *inspection) traffic(svc *corev1.Service) {
 	}
 	f.warn(spec.SessionAffinity == "ClientIP", "its sessionAffinity is ClientIP: each API server calls one replica only")
 	near := *cmp.Or(spec.TrafficDistribution, new(""))
-	f.warn(near != "", "its trafficDistribution is %s: the replicas near the API servers get all calls, and the others do not "+
-		"get any", near)
+	f.warn(near != "", "its trafficDistribution is %s: the replicas near the API servers get all calls, and the others "+
+		"do not get any", near)
 	for _, key := range []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints} {
 		value := svc.Annotations[key]
 		f.warn(value != "" && !strings.EqualFold(value, "disabled"),
@@ -175,10 +177,10 @@ func (i *inspection) target(svc *corev1.Service, port int32) {
 	for _, s := range behind {
 		_, listens := s.Listener("listen")
 		found := install.PodPort(s.Pod, *target, corev1.ProtocolTCP)
-		f.error(listens != 0 && found == 0, "the targetPort of its port %d is %s, and %s does not have a TCP port with this name",
-			port, target.StrVal, s.Ref)
-		f.error(listens != 0 && found != 0 && found != listens, "its port %d leads to port %d of %s, which listens on %d", port, found,
-			s.Ref, listens)
+		f.error(listens != 0 && found == 0,
+			"the targetPort of its port %d is %s, and %s does not have a TCP port with this name", port, target.StrVal, s.Ref)
+		f.error(listens != 0 && found != 0 && found != listens, "its port %d leads to port %d of %s, which listens on %d",
+			port, found, s.Ref, listens)
 	}
 	var others []install.Ref
 	for _, d := range install.In[*appsv1.Deployment](i.Objects, svc.Namespace) {
@@ -188,7 +190,8 @@ func (i *inspection) target(svc *corev1.Service, port int32) {
 			others = append(others, i.Ref(d))
 		}
 	}
-	f.error(len(behind) > 0 && len(others) > 0, "it also sends calls to Pods that do not run evergate serve: %s", refsOf(others))
+	f.error(len(behind) > 0 && len(others) > 0, "it also sends calls to Pods that do not run evergate serve: %s",
+		refsOf(others))
 }
 
 // endpoints inspects whether a Service has as many ready endpoints as there should be replicas. Endpoints of one Pod in

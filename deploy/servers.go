@@ -99,8 +99,8 @@ func (i *inspection) listenAddress(s *install.Server) {
 	}
 }
 
-// flags inspects whether evergate serve starts with the arguments and variables of its container. They are parsed by the
-// code of evergate serve, so a finding contains the same error. Values that are not in the input are not checked.
+// flags inspects whether evergate serve starts with the arguments and variables of its container. They are parsed by
+// the code of evergate serve, so a finding contains the same error. Values that are not in the input are not checked.
 func (i *inspection) flags(s *install.Server) {
 	const most = 500 // bytes: the error contains one or two values of the manifest
 	f := i.at("serve-flags", s.Process)
@@ -125,8 +125,8 @@ func (i *inspection) drain(s *install.Server) {
 	}
 	need := s.Settings.DrainTimeout + s.Settings.ShutdownTimeout + exitMargin // the drain starts at SIGTERM
 	ok := s.Settings.Known("drain-timeout", "shutdown-timeout")
-	i.at("grace-period", s.Ref).error(ok && grace < need, "terminationGracePeriodSeconds is %d, and the process may live %v after "+
-		"SIGTERM: --drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
+	i.at("grace-period", s.Ref).error(ok && grace < need, "terminationGracePeriodSeconds is %d, and the process may live "+
+		"%v after SIGTERM: --drain-timeout=%v, --shutdown-timeout=%v and %v to flush telemetry", int(grace.Seconds()), need,
 		s.Settings.DrainTimeout, s.Settings.ShutdownTimeout, exitMargin)
 	f, lc := i.at("pre-stop", s.Process), cmp.Or(s.Container.Lifecycle, &corev1.Lifecycle{})
 	signal := *cmp.Or(lc.StopSignal, new(corev1.SIGTERM))
@@ -140,8 +140,8 @@ func (i *inspection) drain(s *install.Server) {
 	}
 }
 
-// memory compares GOMEMLIMIT with the memory that the process always uses, and with the memory limit of the container or
-// the lower limit of its Pod.
+// memory compares GOMEMLIMIT with the memory that the process always uses, and with the memory limit of the container
+// or the lower limit of its Pod.
 func (i *inspection) memory(s *install.Server) {
 	f, of := i.at("memory-limit", s.Process), "its memory limit"
 	limit, limited := s.Container.Resources.Limits[corev1.ResourceMemory]
@@ -151,8 +151,8 @@ func (i *inspection) memory(s *install.Server) {
 	}
 	byDefault, need := (&settings.Serve{}).Memory(), s.Settings.Memory()
 	flags := s.Settings.Known("max-connections", "max-body-bytes") && need > byDefault
-	f.warn(limited && flags && need > limit.Value(), "its --max-connections and --max-body-bytes need a memory limit of %dMi, and "+
-		"it is %s", need>>20, &limit)
+	f.warn(limited && flags && need > limit.Value(), "its --max-connections and --max-body-bytes need a memory limit of "+
+		"%dMi, and it is %s", need>>20, &limit)
 	for _, v := range s.Container.Env {
 		from := cmp.Or(v.ValueFrom, &corev1.EnvVarSource{}).ResourceFieldRef
 		if v.Name == "GOMEMLIMIT" && from != nil && limited && from.Resource == "limits.memory" {
@@ -167,7 +167,8 @@ func (i *inspection) memory(s *install.Server) {
 	case !ok:
 		f.error(true, "GOMEMLIMIT is %q, with which the process exits immediately: use 400MiB", value)
 	case 0 <= bytes && bytes < leastMemory:
-		f.error(true, "GOMEMLIMIT is %s, and the process needs %d MiB for the connections of one API server", value, leastMemory>>20)
+		f.error(true, "GOMEMLIMIT is %s, and the process needs %d MiB for the connections of one API server", value,
+			leastMemory>>20)
 	case 0 <= bytes && bytes < leastMemory+policyMemory:
 		f.warn(true, "GOMEMLIMIT is %s, and the process needs up to %d MiB while it checks a new policy", value,
 			(leastMemory+policyMemory)>>20)
@@ -177,7 +178,8 @@ func (i *inspection) memory(s *install.Server) {
 	case bytes >= limit.Value():
 		f.error(true, "%s, %s, is not above GOMEMLIMIT, %s", of, &limit, value)
 	case bytes > limit.Value()-outsideGo:
-		f.warn(true, "%s, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for memory that Go does not count", of, &limit, value)
+		f.warn(true, "%s, %s, leaves less than 20 MiB above GOMEMLIMIT, %s, for memory that Go does not count", of, &limit,
+			value)
 	}
 }
 
@@ -200,8 +202,8 @@ func goBytes(s string) (bytes int64, ok bool) {
 	return n * unit, true
 }
 
-// probes inspects the probes. The readiness probe has to use HTTPS for /readyz on the port of --listen, and the liveness
-// probe HTTP for /livez on the port of --ops-listen, because it fails only when the process hangs.
+// probes inspects the probes. The readiness probe has to use HTTPS for /readyz on the port of --listen, and the
+// liveness probe HTTP for /livez on the port of --ops-listen, because it fails only when the process hangs.
 func (i *inspection) probes(s *install.Server) {
 	f := i.at("readiness", s.Process)
 	get := cmp.Or(s.Container.ReadinessProbe, &corev1.Probe{}).HTTPGet
@@ -209,7 +211,8 @@ func (i *inspection) probes(s *install.Server) {
 	if get != nil {
 		problem := misdirected(s, get, "listen")
 		f.error(problem != "", "its readinessProbe %s", problem)
-		f.error(get.Path != "/readyz", "its readinessProbe uses the path %q, and /readyz reports whether it is ready", get.Path)
+		f.error(get.Path != "/readyz", "its readinessProbe uses the path %q, and /readyz reports whether it is ready",
+			get.Path)
 	}
 	f, get = i.at("liveness", s.Process), cmp.Or(s.Container.LivenessProbe, &corev1.Probe{}).HTTPGet
 	f.error(get == nil, "it has no livenessProbe by httpGet, and an open port does not show a hang")

@@ -104,8 +104,8 @@ func (i *inspection) templates() {
 				}
 			}
 		}
-		i.at(id, i.Servers[0].Ref).warn(len(missing) > 0, "its policy has templates of %s, and no webhook that calls %s matches "+
-			"CREATE and UPDATE of version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
+		i.at(id, i.Servers[0].Ref).warn(len(missing) > 0, "its policy has templates of %s, and no webhook that calls %s "+
+			"matches CREATE and UPDATE of version %s", t.Name(), pathValidateWorkloads, strings.Join(missing, ", "))
 	}
 	for _, h := range i.Hooks {
 		var unknown []string

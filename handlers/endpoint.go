@@ -159,7 +159,7 @@ func (e *endpoint) answer(
 		return decision{}, err
 	}
 	observed.Stage("encode")
-	if decided.DryRun && bytes.Contains(body, helloKey) {
+	if decided.DryRun && bytes.Contains(body, []byte(helloKey)) {
 		path := strings.Replace(e.Path, "{"+setParam+"}", set, 1)
 		return encode(decided, decided.Hello(path, cmp.Or(e.version, "unknown"))), nil
 	}
@@ -167,7 +167,7 @@ func (e *endpoint) answer(
 }
 
 // helloKey is the annotation as the API server writes it.
-var helloKey = []byte(`"` + admission.HelloAnnotation + `":`)
+const helloKey = `"` + admission.HelloAnnotation + `":`
 
 // decision is a decision and its encoded response.
 type decision struct {

@@ -12,8 +12,8 @@ type gatewayClassRules struct {
 	Allowed []match.Glob `yaml:"allowed,required"`
 }
 
-// Find is the check classNames.allowed. It finds a spec.gatewayClassName that no pattern matches. A ListenerSet does not
-// have a class and passes. The class of its Gateway serves it. The Gateway itself was evaluated, and its
+// Find is the check classNames.allowed. It finds a spec.gatewayClassName that no pattern matches. A ListenerSet does
+// not have a class and passes. The class of its Gateway serves it. The Gateway itself was evaluated, and its
 // allowedListeners field restricts which ListenerSets may attach.
 func (b *gatewayClassRules) Find(g *gatewayView, r *rule.Recorder) {
 	if g.ClassName == "" || !r.Spend(rule.StepsOf(len(b.Allowed), g.ClassName)) || match.AnyGlob(b.Allowed, g.ClassName) {

@@ -110,8 +110,8 @@ func (i *Install) NativeRef(o *native.Object) Ref {
 }
 
 // joinServers joins the Deployments in the namespace of Evergate. It is the namespace of the first Service that a
-// webhook calls, and if they call only URLs, of the first Deployment that runs evergate serve. Of several Deployments with the
-// same name, only the last counts, as for kubectl apply.
+// webhook calls, and if they call only URLs, of the first Deployment that runs evergate serve. Of several Deployments
+// with the same name, only the last counts, as for kubectl apply.
 func (i *Install) joinServers() {
 	for _, h := range i.Hooks {
 		i.Namespace = cmp.Or(i.Namespace, cmp.Or(h.ClientConfig.Service, &admissionv1.ServiceReference{}).Namespace)
@@ -180,7 +180,8 @@ var policyMapName = regexp.MustCompile(`^evergate-policy(-[a-z0-9]{10})?$`)
 
 // policyMap returns the ConfigMap of the policy in an installation with only native policies, or nil. No Deployment
 // mounts it, so it is found by its name. kustomize may add a hash to the name, and the ConfigMaps of earlier policies
-// stay in the cluster. policyMap prefers the policy that the native policies were exported from, and otherwise the newest.
+// stay in the cluster. policyMap prefers the policy that the native policies were exported from, and otherwise the
+// newest.
 func (i *Install) policyMap() *corev1.ConfigMap {
 	exported := func(cm *corev1.ConfigMap) int {
 		p, err := policy.Load(Loaded("", VolumeFiles(cm, nil))...)

@@ -109,8 +109,8 @@ func keyAndValue(element any) (key, value string) {
 	return key, value
 }
 
-// requiredAnnotations returns an expression for the faults of required annotations. An absent annotation has the identity
-// of an empty value, as in package policy. In the other fields, an annotation may be absent.
+// requiredAnnotations returns an expression for the faults of required annotations. An absent annotation has the
+// identity of an empty value, as in package policy. In the other fields, an annotation may be absent.
 func requiredAnnotations(required []any, others ...annotationField) string {
 	var lists []string
 	for _, r := range required {
@@ -118,12 +118,14 @@ func requiredAnnotations(required []any, others ...annotationField) string {
 		value := "object.metadata.?annotations[?" + str(key) + "]"
 		passes := value + ".hasValue()"
 		if regex != "" {
-			passes = value + ".optMap(value,!" + tooLong("value") + "&&" + matchesWhole("value", regex) + ").orValue(false)"
+			const text = "string(value)"
+			passes = value + ".optMap(value,!" + tooLong(text) + "&&" + matchesWhole(text, regex) + ").orValue(false)"
 		}
 		lists = append(lists, "("+oneFault("!"+passes, annotationPath(key), str(key+"=")+"+"+value+".orValue('')")+")")
 		for _, f := range others {
 			if regex != "" {
-				lists = append(lists, f.faults("key=="+str(key)+"&&("+tooLong(f.value())+"||!"+matchesWhole(f.value(), regex)+")", f.value()))
+				fails := "key==" + str(key) + "&&(" + tooLong(f.value()) + "||!" + matchesWhole(f.value(), regex) + ")"
+				lists = append(lists, f.faults(fails, f.value()))
 			}
 		}
 	}

@@ -104,7 +104,9 @@ func globRegex(pattern string) string {
 }
 
 // tooLong returns a condition that a value is too long for a regular expression of the policy.
-func tooLong(value string) string { return "size(" + value + ")>" + strconv.Itoa(policy.MaxRegexValue) }
+func tooLong(value string) string {
+	return "(size(" + value + ")>" + strconv.Itoa(policy.MaxRegexValue) + ")"
+}
 
 // matchesWhole returns a condition that one of some regular expressions matches the whole value of an expression. The
 // API server uses Go's regular expressions.
@@ -112,15 +114,15 @@ func matchesWhole(value string, regexes ...string) string {
 	return value + ".matches(" + str(`\A(?s:`+strings.Join(regexes, "|")+`)\z`) + ")"
 }
 
-// variable is a variable of a native policy: an expression that is evaluated once, when it is first used. It may use only
-// earlier variables.
+// variable is a variable of a native policy: an expression that is evaluated once, when it is first used. It may use
+// only earlier variables.
 type variable struct{ name, expression string }
 
 // tokens matches literals, the variable object, and variables of a native policy.
 var tokens = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\bobject\b|\bvariables\.\w+`)
 
-// before returns an expression about the object before an update. named contains the variables about the object. The same
-// variables about the old object have the suffix _before.
+// before returns an expression about the object before an update. named contains the variables about the object. The
+// same variables about the old object have the suffix _before.
 func before(expression string, named map[string]bool) string {
 	return tokens.ReplaceAllStringFunc(expression, func(token string) string {
 		name, isVariable := strings.CutPrefix(token, "variables.")

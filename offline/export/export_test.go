@@ -29,7 +29,6 @@ func describe(t *testing.T, text string) policy.Document {
 
 // A part that cannot be exported exactly is omitted, with file, line, field, reason and solution.
 func TestOmissions(t *testing.T) {
-	const webhook = ": leave the entry to the webhook, with --best-effort"
 	for name, test := range map[string]struct {
 		text    string
 		options Options

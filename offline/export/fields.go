@@ -7,8 +7,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// take returns the value of a field, or nil if the entry does not have the field, and sets it to nil. Fields that remain
-// are not supported.
+// take returns the value of a field, or nil if the entry does not have the field, and sets it to nil. Fields that
+// remain are not supported.
 func take(fields policy.Fields, name string) any {
 	value := fields[name]
 	if value != nil {

@@ -47,8 +47,8 @@ func gatewayChecks(fields policy.Fields) []check {
 	)
 }
 
-// listenerFaults returns an expression for a fault of each listener that meets a condition about the value. The identity
-// of a fault is the value and the end of an expression.
+// listenerFaults returns an expression for a fault of each listener that meets a condition about the value. The
+// identity of a fault is the value and the end of an expression.
 func listenerFaults(field, value, condition, end string) string {
 	return cel("object.spec.?listeners.orValue([]).transformList(i,listener,[$value].exists(value,$condition),$fault)",
 		"$value", value, "$condition", condition,
@@ -94,8 +94,8 @@ func gatewayTLSChecks(block policy.Fields) (all []check) {
 // certificateRefs returns an expression for all references to certificates and CAs.
 func certificateRefs() string {
 	one := func(of, path string) string {
-		return cel("{'path':$path,'namespace':string($of.?namespace.orValue('')),'name':string($of.?name.orValue(''))}", "$of", of,
-			"$path", path)
+		return cel("{'path':$path,'namespace':string($of.?namespace.orValue('')),'name':string($of.?name.orValue(''))}",
+			"$of", of, "$path", path)
 	}
 	list := func(of, path string) string {
 		return of + ".orValue([]).transformList(j,ref," + one("ref", path+"+'['+string(j)+']'") + ")"
@@ -135,8 +135,8 @@ func allowedFromChecks(fields policy.Fields) (all []check) {
 	return all
 }
 
-// gatewayAddressChecks returns the check of the addresses block, like policy/gateway_addresses.go. An empty block denies
-// all addresses.
+// gatewayAddressChecks returns the check of the addresses block, like policy/gateway_addresses.go. An empty block
+// denies all addresses.
 func gatewayAddressChecks(fields policy.Fields) []check {
 	block := blockOf(fields, "addresses")
 	if block == nil {

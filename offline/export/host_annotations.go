@@ -171,8 +171,8 @@ func (t hostAnnotations) keysOf(grammar string) (keys []string) {
 	return keys
 }
 
-// eskipNamesHosts is a condition that eskip has a predicate about hosts outside of quoted strings, or anywhere if quotes
-// in it may have another meaning.
+// eskipNamesHosts is a condition that eskip has a predicate about hosts outside of quoted strings, or anywhere if
+// quotes in it may have another meaning.
 func eskipNamesHosts() string {
 	const quoted = `"(?:[^"\\]|\\.)*"`
 	return cel("annotation.value.contains('Host')&&(!annotation.value.matches($plain)||annotation.value.matches($outside))",

@@ -76,12 +76,13 @@ func claimID() string {
 const knownUnserved = "fault.id in $old||fault.id.startsWith('~')&&fault.id.substring(1) in $old"
 
 // claimFaults returns an expression for the faults of the claims that meet a condition. It leaves out a claim that
-// repeats another one, as package policy does: if an earlier claim has the same identity, or if the hosts are not served
-// and any claim has the identity of hosts that are served. For texts that are not names, it leaves out a claim that is
-// equal to the previous claim.
+// repeats another one, as package policy does: if an earlier claim has the same identity, or if the hosts are not
+// served and any claim has the identity of hosts that are served. For texts that are not names, it leaves out a claim
+// that is equal to the previous claim.
 func claimFaults(claims, condition string) string {
 	return cel(`[$claims.transformList(i,claim,($condition)&&!(claim.reads=='every'&&claim.kind!='$main'&&i>0&&
-			[$claims[i-1]].exists(last,last.reads=='every'&&last.text==claim.text&&last.key==claim.key&&last.?rest==claim.?rest)),claim)]
+			[$claims[i-1]].exists(last,last.reads=='every'&&last.text==claim.text&&last.key==claim.key&&
+				last.?rest==claim.?rest)),claim)]
 		.map(claims,[claims.map(claim,$id)].map(ids,claims.transformList(i,claim,
 			claim.kind=='$main'||claim.reads=='every'||!(ids[i] in ids.slice(0,i)||
 				ids[i].startsWith('~')&&ids[i].substring(1) in ids),$fault))[0])[0]`,
@@ -132,7 +133,8 @@ func covering(pattern string, list []string) string {
 		all += "+(" + pattern + ".startsWith('*')?[]:['*.'+parent])"
 	}
 	if has("**.") {
-		all += "+[parent.split('.')].map(labels,lists.range(size(labels)).map(n,'**.'+labels.slice(n,size(labels)).join('.')))[0]"
+		all += "+[parent.split('.')].map(labels,lists.range(size(labels)).map(n," +
+			"'**.'+labels.slice(n,size(labels)).join('.')))[0]"
 	}
 	if slices.Contains(list, "**") {
 		all += "+['**']"
@@ -167,8 +169,8 @@ func hostAllowed(pattern string, list []string) string {
 	return anyOf(conditions...)
 }
 
-// hostDenied returns a condition that one of the patterns in a list covers a host of a pattern. It does the same as Find
-// of HostOverlaps in policy/internal/match.
+// hostDenied returns a condition that one of the patterns in a list covers a host of a pattern. It does the same as
+// Find of HostOverlaps in policy/internal/match.
 func hostDenied(pattern string, list []string) string {
 	var parents, above []string // of hosts and of all patterns in the list
 	for _, p := range list {

@@ -55,8 +55,8 @@ func (p imagePatterns) covers(name string, versions ...string) string {
 	return anyOf(conditions...)
 }
 
-// isCovered returns a condition that one of the patterns covers an image by its digest or, if it does not have a digest,
-// by its tag.
+// isCovered returns a condition that one of the patterns covers an image by its digest or, if it does not have a
+// digest, by its tag.
 func isCovered(patterns []string) string {
 	return newImagePatterns(patterns).covers("image.name",
 		"image.version.substring(image.version.contains('@')?image.version.indexOf('@'):0)")
@@ -73,9 +73,10 @@ func isDenied(patterns []string) string {
 	const names = `([image.name]+[image.name.find('^[^/]*')].filter(registry,registry in $hub).map(registry,
 		[image.name.substring(size(registry))].map(path,(registry=='docker.io'?[]:['docker.io'+path])+
 			(path.startsWith('/library/')?['docker.io'+path.substring(8)]:[]))[0]).flatten())`
-	return allOf(hint(patterns), cel(names, "$hub", set(hubNames()))+".exists(name,"+newImagePatterns(patterns).covers("name",
+	covers := newImagePatterns(patterns).covers("name",
 		"image.version.substring(image.version.contains('@')?image.version.indexOf('@'):size(image.version))",
-		"image.version.find('^[^@]*')")+")")
+		"image.version.find('^[^@]*')")
+	return allOf(hint(patterns), cel(names, "$hub", set(hubNames()))+".exists(name,"+covers+")")
 }
 
 // longestHint is the maximum length of the regular expression of hint. The cost of a match is the product of its

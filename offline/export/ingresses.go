@@ -75,8 +75,8 @@ func (x *exporter) isGlobbing(class string) string {
 		"$byDefault", globs(policy.DefaultGlobbingClasses(), class))
 }
 
-// ingressClaims returns an expression for the claims of all fields of an Ingress. A host in spec.tls does not count if a
-// rule also has it, unless the controller serves a wildcard at any depth.
+// ingressClaims returns an expression for the claims of all fields of an Ingress. A host in spec.tls does not count if
+// a rule also has it, unless the controller serves a wildcard at any depth.
 func (x *exporter) ingressClaims() string {
 	return cel(`[variables.hosts+object.spec.?tls.orValue([]).transformList(i,tls,[tls.?hosts.orValue([])].map(names,
 		names.transformList(j,name,name!=''&&(j==0||name!=names[j-1])&&!(j<size(variables.hosts)&&

@@ -21,9 +21,9 @@ type mirrorEntry struct {
 	left           []string // the fields that are not supported
 }
 
-// mirrors contains the mirrors entries, and returns expressions that decide like the mirror tables of package policy. An
-// entry that has ended does not rewrite images, and the images of its sources have the routes of other entries. Images
-// at its mirror still count as images from a mirror.
+// mirrors contains the mirrors entries, and returns expressions that decide like the mirror tables of package policy.
+// An entry that has ended does not rewrite images, and the images of its sources have the routes of other entries.
+// Images at its mirror still count as images from a mirror.
 type mirrors struct {
 	all     []*mirrorEntry // the active entries, and the entries that have ended
 	active  []*mirrorEntry
@@ -139,8 +139,8 @@ func (m *mirrors) isMirrored() string {
 	return places("image.name") + ".exists(place,place in variables.mirror_places)||" + excluded
 }
 
-// route returns an expression for the list of the route of an image. The list is empty if the image is at a mirror, or if
-// no source covers it. The source with the longest place comes first.
+// route returns an expression for the list of the route of an image. The list is empty if the image is at a mirror, or
+// if no source covers it. The source with the longest place comes first.
 func (m *mirrors) route() string {
 	matching := ""
 	if slices.ContainsFunc(m.active, func(e *mirrorEntry) bool { return e.matches != "" }) {
@@ -151,7 +151,8 @@ func (m *mirrors) route() string {
 		.map(routes,routes.slice(0,size(routes)>0?1:0))[0]`, "$places", places("image.name"), "$matching", matching)
 }
 
-// isExcluded returns a condition that the entry of a route excludes an image. It is "false" if no entry excludes images.
+// isExcluded returns a condition that the entry of a route excludes an image. It is "false" if no entry excludes
+// images.
 func (m *mirrors) isExcluded() string {
 	var conditions []string
 	if slices.ContainsFunc(m.active, func(e *mirrorEntry) bool { return e.applies != "" }) {
@@ -165,8 +166,8 @@ func (m *mirrors) isExcluded() string {
 	return anyOf(conditions...)
 }
 
-// rewritten returns an expression for the images in a list that are rewritten, each with the entry that rewrites it, and
-// the name and the version of the image that replaces it.
+// rewritten returns an expression for the images in a list that are rewritten, each with the entry that rewrites it,
+// and the name and the version of the image that replaces it.
 func (m *mirrors) rewritten(list string) string {
 	var rewriting []string
 	for _, e := range m.active {

@@ -8,8 +8,9 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// omitNodes adds omissions for the mirrors entries that the configuration of a container runtime cannot express. It also
-// omits an entry without match if an entry with match has the same source, because a source has only one mirror on a node.
+// omitNodes adds omissions for the mirrors entries that the configuration of a container runtime cannot express. It
+// also omits an entry without match if an entry with match has the same source, because a source has only one mirror on
+// a node.
 func (x *exporter) omitNodes(t Target) {
 	for _, m := range x.mirrors.active {
 		x.omitNode(m, t)

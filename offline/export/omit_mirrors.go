@@ -15,8 +15,8 @@ func (x *exporter) seesOriginals(e *entry) bool {
 		slices.Contains(x.Targets, MAP)
 }
 
-// omitRewriting adds omissions for all mirrors entries if a rule about original images is left to the webhooks. Webhooks
-// are called after the policy that rewrites, so they would not see the original images.
+// omitRewriting adds omissions for all mirrors entries if a rule about original images is left to the webhooks.
+// Webhooks are called after the policy that rewrites, so they would not see the original images.
 func (x *exporter) omitRewriting() {
 	for _, e := range x.entries {
 		if e.Mode == policy.Off || !x.seesOriginals(e) {

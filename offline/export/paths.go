@@ -8,8 +8,8 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// ingressPaths returns an expression for the paths of an Ingress, each with its field, its type and its host. The host is
-// a part of the identity of a path. A pathType that is not set is null.
+// ingressPaths returns an expression for the paths of an Ingress, each with its field, its type and its host. The host
+// is a part of the identity of a path. A pathType that is not set is null.
 func ingressPaths() string {
 	return cel(`object.spec.?rules.orValue([]).transformList(i,rule,rule.?http.?paths.orValue([]).transformList(j,path,
 		['spec.rules['+string(i)+'].http.paths['+string(j)+'].path'].map(field,{'field':field,'typeField':field+'Type',

@@ -19,7 +19,8 @@ func LargestPod(checks int) int {
 	return images * few / max(few, checks)
 }
 
-// podImages returns an expression for all images of a Pod in the order of findings: the image, ref, and its field, path.
+// podImages returns an expression for all images of a Pod in the order of findings: the image, ref, and its field,
+// path.
 func podImages() string {
 	return imagesOf("{'path':'spec.$list['+string(i)+'].$field','ref':string($image.orValue(''))}")
 }

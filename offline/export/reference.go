@@ -1,5 +1,7 @@
 package export
 
+import "strings"
+
 // The expressions below read image references like policy/internal/match/reference.go and registry.go. The module
 // equivalence compares the results image by image. A shorter regular expression is tried before a longer one if it is
 // sufficient for nearly every image, because the cost of a match is the product of both lengths.
@@ -31,14 +33,14 @@ const (
 // docker.io/library/nginx, and its version. It keeps some fields. The name is empty if the reference, the field ref, is
 // malformed.
 func references(list string, kept ...string) string {
-	fields := ""
+	var fields strings.Builder
 	for _, name := range kept {
-		fields += "'" + name + "':image." + name + ","
+		fields.WriteString("'" + name + "':image." + name + ",")
 	}
 	parts := func(full, name string) string {
 		return cel(`[$full].map(full,[full.find('^(?:[^/]*/)*[^/:@]*')].map(name,
 			{$fields'name':$name,'version':full.substring(size(name))})[0])[0]`,
-			"$full", full, "$fields", fields, "$name", name)
+			"$full", full, "$fields", fields.String(), "$name", name)
 	}
 	return cel(`$list.map(image,size(image.ref)<=200&&image.ref.matches($normal)&&!image.ref.matches($hubAlias)
 		?$usual:$other)`, "$list", list, "$normal", str(normal), "$hubAlias", str(hubAlias),

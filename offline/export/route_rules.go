@@ -21,8 +21,8 @@ func routePaths() string {
 		http = `[[string(match.?path.?value.orValue('')),string(match.?path.?type.orValue(''))]].map(parts,
 			{'field':at+'path.value','typeField':at+'path.type','path':parts[0]==''?'/':parts[0],
 				'type':parts[1]==''?'PathPrefix':parts[1],'host':''})[0]`
-		grpc = `[[string(match.?method.?service.orValue('')),string(match.?method.?method.orValue('')),string(match.?method.?type.orValue(''))]]
-			.map(parts,{'field':at+'method','typeField':at+'method.type',
+		grpc = `[[string(match.?method.?service.orValue('')),string(match.?method.?method.orValue('')),
+			string(match.?method.?type.orValue(''))]].map(parts,{'field':at+'method','typeField':at+'method.type',
 				'path':parts[0]==''&&parts[1]==''?'/':'/'+(parts[0]==''?'*':parts[0])+'/'+(parts[1]==''?'*':parts[1]),
 				'type':parts[2]!=''?parts[2]:parts[0]==''&&parts[1]==''?'PathPrefix':'Exact','host':''})[0]`
 	)
@@ -75,7 +75,8 @@ func routeBackends() string {
 		"$filters", eachFilter(ofFilter))
 }
 
-// backendChecks takes the fields of the backends block and returns its checks, in the order of policy/route_backends.go.
+// backendChecks takes the fields of the backends block and returns its checks, in the order of
+// policy/route_backends.go.
 func backendChecks(block policy.Fields) (all []check) {
 	add := func(id, hint, condition, field, value string) {
 		all = append(all, check{id: id, hint: hint, faults: cel(

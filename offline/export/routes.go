@@ -82,7 +82,8 @@ func routeChecks(fields policy.Fields) []check {
 // its namespace and its name. of is an expression for the reference, and group and kind are the defaults.
 func reference(of, group, kind string) string {
 	return cel(`'kind':string($of.?kind.orValue('$kind'))+[$of.?group.orValue('$group')].map(group,group==''?'':'.'+group)[0],
-		'namespace':[string($of.?namespace.orValue(''))].map(name,name==''?request.namespace:name)[0],'name':string($of.?name.orValue(''))`,
+		'namespace':[string($of.?namespace.orValue(''))].map(name,name==''?request.namespace:name)[0],
+		'name':string($of.?name.orValue(''))`,
 		"$of", of, "$kind", kind, "$group", group)
 }
 
@@ -153,9 +154,9 @@ func parentPasses(allowed policy.Fields) string {
 	return allOf(namespace, pattern("kind", kind), pattern("name", "parent.name"), section)
 }
 
-// filterChecks takes the filters block and returns its check. It leaves types of filters that do not refer to an object:
-// CEL expressions cannot compare the effects of two such filters, so they cannot determine whether an update changes
-// them.
+// filterChecks takes the filters block and returns its check. It leaves types of filters that do not refer to an
+// object: CEL expressions cannot compare the effects of two such filters, so they cannot determine whether an update
+// changes them.
 func filterChecks(block policy.Fields) []check {
 	for _, filter := range texts(block["denied"]) {
 		if !slices.Contains([]string{"RequestMirror", "ExtensionRef", "ExternalAuth"}, filter) {

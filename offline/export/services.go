@@ -84,7 +84,8 @@ func portChecks(block policy.Fields) []check {
 	if !ok {
 		return nil
 	}
-	return []check{{id: "ports.allowed", hint: notAllowed, faults: portFaults("port", "!("+inRanges("port.port", allowed)+")")}}
+	faults := portFaults("port", "!("+inRanges("port.port", allowed)+")")
+	return []check{{id: "ports.allowed", hint: notAllowed, faults: faults}}
 }
 
 // portFaults returns an expression for a fault of each port whose field meets a condition.
@@ -131,7 +132,8 @@ func externalIPChecks(block policy.Fields) []check {
 	return []check{{id: "externalIPs.allowed", hint: notAllowed, faults: cel(`object.spec.?externalIPs.orValue([])
 		.map(text,{'text':string(text),'address':$normal}).transformList(i,external,external.address==''||!($allowed),$fault)`,
 		"$normal", normalAddress("text"), "$allowed", inCIDRs(asRange("external.address"), allowed),
-		"$fault", fault("'spec.externalIPs['+string(i)+']'", "external.address==''?' '+external.text:external.address", "external.text"))}}
+		"$fault", fault("'spec.externalIPs['+string(i)+']'", "external.address==''?' '+external.text:external.address",
+			"external.text"))}}
 }
 
 // sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges. Azure reads the other annotation.
@@ -143,8 +145,8 @@ const (
 func sourceRangeChecks(block policy.Fields) (all []check) {
 	if take(block, "required") != nil {
 		all = append(all, check{id: "loadBalancerSourceRanges.required", hint: "is required for a LoadBalancer",
-			faults: oneFault(cel("$isLoadBalancer&&size(object.spec.?loadBalancerSourceRanges.orValue([]))==0&&$annotation.trim()==''",
-				"$isLoadBalancer", isLoadBalancer, "$annotation", annotationValue(sourceRangesAnnotation)),
+			faults: oneFault(cel("$isLoadBalancer&&size(object.spec.?loadBalancerSourceRanges.orValue([]))==0&&"+
+				"$annotation.trim()==''", "$isLoadBalancer", isLoadBalancer, "$annotation", annotationValue(sourceRangesAnnotation)),
 				"spec.loadBalancerSourceRanges", "''")})
 	}
 	if allowed, ok := takeTexts(block, "allowed"); ok {

@@ -67,6 +67,6 @@ func validatedAnnotations() string {
 		added = append(added, cel("key==$key&&object.metadata.annotations[key]==$value", "$key", str(key),
 			"$value", str(policy.SolverAnnotations()[key])))
 	}
-	return cel("object.metadata.?annotations.orValue({}).map(key,string(key)).sort().filter(key,!(variables.solver&&($added)))",
-		"$added", strings.Join(added, "||"))
+	return cel("object.metadata.?annotations.orValue({}).map(key,string(key)).sort()"+
+		".filter(key,!(variables.solver&&($added)))", "$added", strings.Join(added, "||"))
 }

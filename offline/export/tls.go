@@ -75,8 +75,8 @@ func tlsChecks(block policy.Fields) (all []check) {
 	return all
 }
 
-// coversHosts returns an expression for the faults of hosts without a certificate. A certificate has a host at any depth
-// as a host of one label.
+// coversHosts returns an expression for the faults of hosts without a certificate. A certificate has a host at any
+// depth as a host of one label.
 func coversHosts() string {
 	return cel(`size(object.spec.?tls.orValue([]))==0&&variables.onlyTLS?[]
 		:[object.spec.?tls.orValue([]).map(tls,tls.?hosts.orValue([])).flatten()].map(certified,

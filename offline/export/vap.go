@@ -1,6 +1,7 @@
 package export
 
 import (
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -39,7 +40,8 @@ type exportedKind struct {
 	name       string // the block of the policy, and a part of the names of objects
 	resources  []admissionv1.NamedRuleWithOperations
 	conditions []admissionv1.MatchCondition
-	// variables are the variables about an object that checks use. They are also evaluated for the object before an update.
+	// variables are the variables about an object that checks use. They are also evaluated for the object before an
+	// update.
 	variables []variable
 	selector  selector
 	// checks takes the fields of an entry and returns its checks, in the order of package policy.
@@ -94,7 +96,7 @@ func stages() []stage {
 func (x *exporter) addVAP(k *exportedKind, entries []*entry, s stage) {
 	conditions := k.conditions
 	if s.name == "existing" {
-		conditions = append(conditions[:len(conditions):len(conditions)],
+		conditions = append(slices.Clip(conditions),
 			admissionv1.MatchCondition{Name: "an-update", Expression: `request.operation == "UPDATE"`})
 	}
 	vars, checks := rules(k, entries, s)

@@ -7,8 +7,9 @@ type Grant struct {
 	From, To []GrantElement
 }
 
-// GrantElement is one element of spec.from or spec.to. In spec.from, Name is a namespace, and the element represents the
-// objects of a kind in it. In spec.to, the element represents one object of a kind, or all of them if Name is empty.
+// GrantElement is one element of spec.from or spec.to. In spec.from, Name is a namespace, and the element represents
+// the objects of a kind in it. In spec.to, the element represents one object of a kind, or all of them if Name is
+// empty.
 type GrantElement struct {
 	Group, Kind, Name string
 }

@@ -1,5 +1,5 @@
-// Syft is the command line of github.com/anchore/syft, which writes the SBOMs of a release. The main package of that module
-// also contains SQLite, which takes minutes to compile. Without SQLite, the catalogers of RPM packages fail.
+// Syft is the command line of github.com/anchore/syft, which writes the SBOMs of a release. The main package of that
+// module also contains SQLite, which takes minutes to compile. Without SQLite, the catalogers of RPM packages fail.
 package main
 
 import (

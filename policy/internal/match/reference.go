@@ -24,9 +24,9 @@ const (
 
 // ParseReference parses an image reference as users write it. kubelet, containerd and CRI-O parse images with the
 // grammar of github.com/distribution/reference. ParseReference accepts the same texts, except IDs of images and
-// registries in an unusual spelling (see normalRegistry). FuzzReference compares the two. The grammar itself consists of
-// regular expressions, which take up to 0.18 µs per byte, so an object of 0.25 MiB would keep a core busy for 45 ms. The
-// text of the error is safe to show: it is printable and has a bounded length.
+// registries in an unusual spelling (see normalRegistry). FuzzReference compares the two. The grammar itself consists
+// of regular expressions, which take up to 0.18 µs per byte, so an object of 0.25 MiB would keep a core busy for 45 ms.
+// The text of the error is safe to show: it is printable and has a bounded length.
 func ParseReference(s string) (Reference, error) {
 	if len(s) > maxReference {
 		return Reference{}, tooLong(len(s))

@@ -34,8 +34,8 @@ func isRegistry(segment string) bool {
 //   - The default port :443 is omitted. Only a host without a dot keeps it, because it would otherwise be part of a
 //     path: Reg/x is an image of reg:443.
 //
-// It returns an error for other spellings that runtimes accept, such as reg.example:0443, [2001:db8:0::1] or 0300.0.2.1.
-// An image with such a registry is malformed. Nobody has a reason to write one, except to evade a rule.
+// It returns an error for other spellings that runtimes accept, such as reg.example:0443, [2001:db8:0::1] or
+// 0300.0.2.1. An image with such a registry is malformed. Nobody has a reason to write one, except to evade a rule.
 //
 // Use the result only for comparisons. A patch contains the registry of a mirror as it is written in the policy.
 func normalRegistry(s string) (string, error) {

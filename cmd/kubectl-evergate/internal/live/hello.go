@@ -49,9 +49,9 @@ func samples() []sample {
 	}
 }
 
-// Hello calls the webhooks of an installation, and returns their answers by the names of the webhooks. It creates objects
-// with the annotation evergate.dev/hello as a dry run, so nothing changes in the cluster. It leaves out webhooks for kinds
-// that the cluster does not serve.
+// Hello calls the webhooks of an installation, and returns their answers by the names of the webhooks. It creates
+// objects with the annotation evergate.dev/hello as a dry run, so nothing changes in the cluster. It leaves out
+// webhooks for kinds that the cluster does not serve.
 func (c *Cluster) Hello(ctx context.Context, i *install.Install) map[string]deploy.Answer {
 	answers, sent := map[string]deploy.Answer{}, map[string]*call{}
 	for _, h := range i.Hooks {
