@@ -46,7 +46,8 @@ func (b *loadBalancerClassRules) Find(svc *serviceView, r *rule.Recorder) {
 			reason = "is required for a LoadBalancer; allowed: " + text.List(b.Allowed)
 		}
 		r.Add(rule.Identity{Check: "loadBalancerClass.required"}, field, reason)
-	case class != "" && b.Allowed != nil && r.Spend(len(b.Allowed)) && !slices.Contains(b.Allowed, loadBalancerClass(class)):
+	case class != "" && b.Allowed != nil && r.Spend(len(b.Allowed)) &&
+		!slices.Contains(b.Allowed, loadBalancerClass(class)):
 		r.Add(rule.Identity{Check: "loadBalancerClass.allowed", Value: class}, field,
 			text.Quote(class)+" is not allowed"+rule.Passing(b.Allowed))
 	}

@@ -155,8 +155,8 @@ func recordNames(path string) string {
 			"$path", path, "$kind", repeated, "$pattern", pattern, "$reads", reads)
 	}
 	return cel(`[$name].map(name,!('.'+name).contains('._')?[$ordinary]
-		:[name.substring(('.'+name).lastIndexOf('._'))].map(label,label.contains('.')?label.substring(label.indexOf('.')+1):'')
-			.map(parent,parent==''?[$every]:[$parent,$below])[0])[0]`,
+		:[name.substring(('.'+name).lastIndexOf('._'))].map(label,label.contains('.')?
+			label.substring(label.indexOf('.')+1):'').map(parent,parent==''?[$every]:[$parent,$below])[0])[0]`,
 		"$name", anyDepth("text"), "$ordinary", one("name", "name=='**'?'every':''"), "$every", one("'**'", "'every'"),
 		"$parent", one("parent", "'control'"), "$below", one("'**.'+parent", "'control'"))
 }
@@ -175,6 +175,7 @@ func (t hostAnnotations) keysOf(grammar string) (keys []string) {
 // quotes in it may have another meaning.
 func eskipNamesHosts() string {
 	const quoted = `"(?:[^"\\]|\\.)*"`
-	return cel("annotation.value.contains('Host')&&(!annotation.value.matches($plain)||annotation.value.matches($outside))",
-		"$plain", str(`^(?s:(?:[^"/`+"`"+`]|`+quoted+`)*)$`), "$outside", str(`^(?s:(?:[^"]|`+quoted+`)*?Host)`))
+	return cel("annotation.value.contains('Host')&&(!annotation.value.matches($plain)||"+
+		"annotation.value.matches($outside))", "$plain", str(`^(?s:(?:[^"/`+"`"+`]|`+quoted+`)*)$`),
+		"$outside", str(`^(?s:(?:[^"]|`+quoted+`)*?Host)`))
 }

@@ -57,8 +57,8 @@ func (x *exporter) ruleHosts() string {
 		[rule.?host.orValue('')].map(text,text==''?$every:$claim)[0])+(has(object.spec.defaultBackend)?[$backend]:[])`,
 		"$none", claimOfEvery("'spec.rules'", mainField), "$every", claimOfEvery(path, mainField),
 		"$backend", claimOfEvery("'spec.defaultBackend'", mainField),
-		"$claim", claim(path, mainField, cel("[$name].map(name,name.startsWith('*.')&&variables.classes.exists(class,$globbing)"+
-			"?'*'+name:name)[0]", "$name", oneLabel("text"), "$globbing", x.isGlobbing("class.class")), "text", "''"))
+		"$claim", claim(path, mainField, cel("[$name].map(name,name.startsWith('*.')&&variables.classes.exists(class,"+
+			"$globbing)?'*'+name:name)[0]", "$name", oneLabel("text"), "$globbing", x.isGlobbing("class.class")), "text", "''"))
 }
 
 // isGlobbing returns a condition that a class is a globbing class, as package policy decides.
@@ -71,8 +71,8 @@ func (x *exporter) isGlobbing(class string) string {
 			listed = append(listed, c)
 		}
 	}
-	return cel("($listed)||!($oneLabel)&&($byDefault)", "$listed", globs(listed, class), "$oneLabel", globs(oneLabel, class),
-		"$byDefault", globs(policy.DefaultGlobbingClasses(), class))
+	return cel("($listed)||!($oneLabel)&&($byDefault)", "$listed", globs(listed, class),
+		"$oneLabel", globs(oneLabel, class), "$byDefault", globs(policy.DefaultGlobbingClasses(), class))
 }
 
 // ingressClaims returns an expression for the claims of all fields of an Ingress. A host in spec.tls does not count if
@@ -115,7 +115,8 @@ func classNameChecks(block policy.Fields) (all []check) {
 	if all == nil {
 		return nil
 	}
-	return append(all, check{id: "classNames.contradiction", hint: "contradicts spec.ingressClassName: remove the annotation",
+	return append(all, check{id: "classNames.contradiction",
+		hint: "contradicts spec.ingressClassName: remove the annotation",
 		faults: oneFault("size(variables.classes)==2&&variables.classes[0].class!=variables.classes[1].class",
 			annotationPath(classAnnotation), "variables.classes[0].class+' '+variables.classes[1].class",
 			"variables.classes[1].class")})

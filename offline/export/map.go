@@ -32,8 +32,8 @@ func (x *exporter) exportMirrors() {
 	x.add(Object{
 		Comment: []string{
 			"mirrors: rewrites images to their mirrors, and records the original ones. Kubernetes 1.36.",
-			"rewrites Pods with up to " + strconv.Itoa(LargestPod(1)) + " images of 100 characters; the API server denies Pods " +
-				"that exceed its cost budget",
+			"rewrites Pods with up to " + strconv.Itoa(LargestPod(1)) + " images of 100 characters; the API server denies " +
+				"Pods that exceed its cost budget",
 		},
 		Object: &admissionv1.MutatingAdmissionPolicy{
 			TypeMeta: typeMeta("MutatingAdmissionPolicy"), ObjectMeta: x.meta(name),

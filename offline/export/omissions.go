@@ -161,7 +161,8 @@ func (x *exporter) read(e *entry) {
 	if limited {
 		of = "request.resource.resource in " + set(resourcesOf(kinds))
 	}
-	e.applies = allOf(k.selector.takeMatch(blockOf(fields, "match")), of, k.selector.takeExclude(blockOf(fields, "exclude")))
+	matches, excludes := k.selector.takeMatch(blockOf(fields, "match")), k.selector.takeExclude(blockOf(fields, "exclude"))
+	e.applies = allOf(matches, of, excludes)
 	for _, path := range remaining(fields) {
 		r := x.notRead(e, path)
 		block, _, _ := strings.Cut(path, ".")
@@ -192,7 +193,8 @@ func (x *exporter) notRead(e *entry, path string) *Omission {
 	case "ingressNginx.maxRisk":
 		return x.because(e, path, "the API server does not have the table of risky ingress-nginx annotations", useWebhook)
 	case "match.set":
-		return x.because(e, path, "the webhook path selects the rule set", "leave rule sets to the webhook, with --best-effort")
+		return x.because(e, path, "the webhook path selects the rule set",
+			"leave rule sets to the webhook, with --best-effort")
 	case "filters.denied":
 		return x.because(e, path, "CEL cannot compare filters that do not refer to an object",
 			"deny only RequestMirror, ExtensionRef and ExternalAuth, or "+useWebhook)

@@ -47,7 +47,8 @@ func routeFilter(path string) string {
 		return "[{" + reference(of, "", kind) + "}].map(ref," + referenceID("ref") + ")[0]"
 	}
 	backend := func(field string) string {
-		return id("filter."+field+".?backendRef", "Service") + "+' '+string(filter." + field + ".?backendRef.?port.orValue(0))"
+		ref := "filter." + field + ".?backendRef"
+		return id(ref, "Service") + "+' '+string(" + ref + ".?port.orValue(0))"
 	}
 	return cel(`{'path':$path,'type':string(filter.?type.orValue('')),'ref':has(filter.requestMirror)?$mirror
 		:has(filter.extensionRef)?$extension:has(filter.externalAuth)?$auth:''}`,
@@ -64,7 +65,8 @@ func routeBackends() string {
 	}
 	ofFilter := func(path string) string {
 		at := func(field, purpose string) string {
-			return "(has(filter." + field + ")?[" + one("filter."+field+".?backendRef", path+"+'."+field+".backendRef'", purpose) +
+			ref := one("filter."+field+".?backendRef", path+"+'."+field+".backendRef'", purpose)
+			return "(has(filter." + field + ")?[" + ref +
 				"]:[])"
 		}
 		return at("requestMirror", "mirror") + "+" + at("externalAuth", "auth")

@@ -81,8 +81,8 @@ func routeChecks(fields policy.Fields) []check {
 // reference returns the fields of a reference to an object, as parts of a map: its kind with its group after a dot,
 // its namespace and its name. of is an expression for the reference, and group and kind are the defaults.
 func reference(of, group, kind string) string {
-	return cel(`'kind':string($of.?kind.orValue('$kind'))+[$of.?group.orValue('$group')].map(group,group==''?'':'.'+group)[0],
-		'namespace':[string($of.?namespace.orValue(''))].map(name,name==''?request.namespace:name)[0],
+	return cel(`'kind':string($of.?kind.orValue('$kind'))+[$of.?group.orValue('$group')].map(group,group==''?'':
+		'.'+group)[0],'namespace':[string($of.?namespace.orValue(''))].map(name,name==''?request.namespace:name)[0],
 		'name':string($of.?name.orValue(''))`,
 		"$of", of, "$kind", kind, "$group", group)
 }

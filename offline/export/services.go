@@ -130,7 +130,8 @@ func externalIPChecks(block policy.Fields) []check {
 		return nil
 	}
 	return []check{{id: "externalIPs.allowed", hint: notAllowed, faults: cel(`object.spec.?externalIPs.orValue([])
-		.map(text,{'text':string(text),'address':$normal}).transformList(i,external,external.address==''||!($allowed),$fault)`,
+		.map(text,{'text':string(text),'address':$normal}).transformList(i,external,
+			external.address==''||!($allowed),$fault)`,
 		"$normal", normalAddress("text"), "$allowed", inCIDRs(asRange("external.address"), allowed),
 		"$fault", fault("'spec.externalIPs['+string(i)+']'", "external.address==''?' '+external.text:external.address",
 			"external.text"))}}
@@ -146,7 +147,8 @@ func sourceRangeChecks(block policy.Fields) (all []check) {
 	if take(block, "required") != nil {
 		all = append(all, check{id: "loadBalancerSourceRanges.required", hint: "is required for a LoadBalancer",
 			faults: oneFault(cel("$isLoadBalancer&&size(object.spec.?loadBalancerSourceRanges.orValue([]))==0&&"+
-				"$annotation.trim()==''", "$isLoadBalancer", isLoadBalancer, "$annotation", annotationValue(sourceRangesAnnotation)),
+				"$annotation.trim()==''", "$isLoadBalancer", isLoadBalancer, "$annotation",
+				annotationValue(sourceRangesAnnotation)),
 				"spec.loadBalancerSourceRanges", "''")})
 	}
 	if allowed, ok := takeTexts(block, "allowed"); ok {
@@ -168,12 +170,14 @@ const effective = "(" + isLoadBalancer + "?'effective ':'idle ')"
 // ranges, the ranges in its older form do not have an effect until the field is removed.
 func wrongRanges(allowed []string) string {
 	annotation := func(key, effect string) string {
-		return cel(`[$value.trim()].map(list,list==''?[]:size(list.split(','))>5000?[{'path':$path,'text':list,'effect':$effect}]
+		return cel(`[$value.trim()].map(list,list==''?[]:size(list.split(','))>5000?
+			[{'path':$path,'text':list,'effect':$effect}]
 			:list.split(',').map(range,{'path':$path,'text':range.trim(),'effect':$effect}))[0]`,
 			"$value", annotationValue(key), "$path", str(annotationPath(key)), "$effect", effect)
 	}
 	return cel(`(object.spec.?loadBalancerSourceRanges.orValue([])
-		.transformList(i,range,{'path':'spec.loadBalancerSourceRanges['+string(i)+']','text':range.trim(),'effect':$effective})+
+		.transformList(i,range,{'path':'spec.loadBalancerSourceRanges['+string(i)+']','text':range.trim(),
+			'effect':$effective})+
 		$older+$azure).map(range,{'path':range.path,'text':range.text,'effect':range.effect,'cidr':$normal})
 		.filter(range,range.cidr==''||!($allowed)).map(range,$fault)`,
 		"$effective", effective, "$normal", normalRange("range.text"), "$allowed", inCIDRs("range.cidr", allowed),
