@@ -75,6 +75,11 @@ func (k *kubelet) register(t testing.TB, port int) {
 func (k *kubelet) start(t testing.TB, binary, name string) {
 	t.Helper()
 	r := &replica{policy: pki.Mount{Dir: t.TempDir()}}
+	if k.show(t.Context(), r) != nil { // there is no ConfigMap yet, and --dev needs a policy
+		must(t, r.policy.Write(map[string][]byte{
+			"policy.yaml": []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n"),
+		}))
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	p, err := process.Start(ctx, binary, "--dev", "--dev-ca", t.TempDir()+"/ca.crt", "--policy", r.policy.Dir)
 	must(t, err)
