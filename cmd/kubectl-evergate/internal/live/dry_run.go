@@ -50,8 +50,8 @@ func (c *Cluster) DryRunPod(ctx context.Context, d *appsv1.Deployment) (deploy.D
 	case err != nil:
 		return deploy.DryRun{}, err
 	case !creates:
-		return deploy.DryRun{}, fmt.Errorf("you may neither create pods in %s nor impersonate the serviceaccount %s/%s", d.Namespace,
-			controllerNamespace, controllerName)
+		return deploy.DryRun{}, fmt.Errorf("you may neither create pods in %s nor impersonate the serviceaccount %s/%s",
+			d.Namespace, controllerNamespace, controllerName)
 	}
 	created, err := c.Client.CoreV1().Pods(d.Namespace).Create(ctx, pod, dryRunAll())
 	return answer(created, err, false)

@@ -77,7 +77,8 @@ func TestHello(t *testing.T) {
 			}
 		}
 		body, err := io.ReadAll(r.Body)
-		if err != nil || json.Unmarshal(body, &object) != nil || r.Method != http.MethodPost || r.URL.RawQuery != "dryRun=All" {
+		posted := r.Method == http.MethodPost && r.URL.RawQuery == "dryRun=All"
+		if err != nil || json.Unmarshal(body, &object) != nil || !posted {
 			t.Errorf("%s %s: %s, %v", r.Method, r.URL, body, err)
 		}
 		if _, ok := object.Metadata.Annotations[admission.HelloAnnotation]; !ok {

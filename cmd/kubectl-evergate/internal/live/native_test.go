@@ -49,7 +49,8 @@ func TestAdmissionResource(t *testing.T) {
 	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	c := &Cluster{Dynamic: client}
 	for kind, want := range map[string]string{
-		"ValidatingAdmissionPolicy": "validatingadmissionpolicies", "MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",
+		"ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+		"MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",
 	} {
 		_ = c.admissionResource(kind).Delete(t.Context(), "x", metav1.DeleteOptions{})
 		if got := client.Actions()[len(client.Actions())-1].GetResource().Resource; got != want {
