@@ -117,7 +117,8 @@ func createNodePort(ctx context.Context, c *cluster) error {
 func exportedImages() []string {
 	var all []string
 	for _, registry := range []string{"", "docker.io/", "index.docker.io/", "GHCR.io:443/", "ghcr.io:0443/", "ghcr.io/",
-		"quay.io/", "[2001:DB8::1]:5000/", "[::ffff:c000:201]:5000/", "192.0.2.1:5000/", "0300.0.2.1:5000/", "mirror.corp.example/docker.io/", "mirror.corp.example:443/", "registry-1.docker.io/"} {
+		"quay.io/", "[2001:DB8::1]:5000/", "[::ffff:c000:201]:5000/", "192.0.2.1:5000/", "0300.0.2.1:5000/",
+		"mirror.corp.example/docker.io/", "mirror.corp.example:443/", "registry-1.docker.io/"} {
 		for _, path := range []string{"nginx", "acme/app", "evil", "evil/x", "library/evil"} {
 			for _, version := range []string{"", ":1", ":latest", ":dev-1@sha256:" + strings.Repeat("a", 64)} {
 				all = append(all, registry+path+version)

@@ -49,7 +49,7 @@ func TestAdmissionResource(t *testing.T) {
 	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
 	c := &Cluster{Dynamic: client}
 	for kind, want := range map[string]string{
-		"ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+		"ValidatingAdmissionPolicy":      "validatingadmissionpolicies",
 		"MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",
 	} {
 		_ = c.admissionResource(kind).Delete(t.Context(), "x", metav1.DeleteOptions{})
