@@ -347,6 +347,10 @@ func TestStepsOfElements(t *testing.T) {
 		"rules without matches": {2, func(n int) reviewed {
 			return ofRoute("paths: {types: []}", object.Route{Rules: make([]object.RouteRule, n)})
 		}},
+		"bytes of the names of sessions": {1, func(n int) reviewed {
+			return ofRoute("paths: {unsafeCharacters: deny}",
+				object.Route{Rules: []object.RouteRule{{SessionName: strings.Repeat("x", 4*n)}}})
+		}},
 		"parents and patterns": {4, func(n int) reviewed {
 			return ofRoute("parents: {allowed: [{name: a}]}", attached(make([]object.RouteParent, n)...))
 		}},
