@@ -94,3 +94,24 @@ func TestUnknown(t *testing.T) {
 		})
 	}
 }
+
+// --dev listens only on this machine and stops at once. Flags and variables override each of its defaults.
+func TestDev(t *testing.T) {
+	dev := func(args ...string) settings.Serve {
+		p, errs := settings.Container{Args: append([]string{"--dev"}, args...)}.Parse()
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		return p.Serve
+	}
+	for _, test := range []struct{ flag, value, want, set string }{
+		{"listen", dev().Listen, "127.0.0.1:8443", dev("--listen=:1").Listen},
+		{"ops-listen", dev().OpsListen, "127.0.0.1:8080", dev("--ops-listen=:1").OpsListen},
+		{"drain-delay", dev().DrainDelay.String(), "0s", dev("--drain-delay=3s").DrainDelay.String()},
+		{"drain-timeout", dev().DrainTimeout.String(), "1s", dev("--drain-timeout=3s").DrainTimeout.String()},
+	} {
+		if test.value != test.want || test.set != ":1" && test.set != "3s" {
+			t.Errorf("--%s is %s, want %s; if set: %s", test.flag, test.value, test.want, test.set)
+		}
+	}
+}
