@@ -1,18 +1,9 @@
 // Package deploy finds problems that would break a cluster, in manifests that install Evergate or in a cluster that
 // runs it.
 //
-// Package install joins the objects. An inspection has a function for each of them, in the order of a call:
-//
-//	hooks.go         the webhooks: the writes that they match, and how the API server calls them
-//	needs.go         the webhooks that the policy needs; templates.go
-//	route.go         the way of a call to a Pod; network.go
-//	servers.go       the Pods; pods.go for their admission
-//	replicas.go      the Deployment
-//	certificates.go  certificates and CAs; trust.go
-//	policies.go      the policy and its namespaces; native.go
-//
-// findings.yaml has the texts of all findings, and report.go the report. The inspections are pure functions of the
-// objects, the time and the answers in Options. Only Dial uses the network.
+// Package install joins the objects. An inspection has a function for each of them, in the order of a call (see Check).
+// findings.yaml has the texts of all findings. The inspections are pure functions of the objects and of Options. Only
+// Dial uses the network.
 package deploy
 
 import (

@@ -181,9 +181,9 @@ var fileLine = regexp.MustCompile(`^(.+):(\d+)(: item \d+)?$`)
 
 // Cases returns the report for the formats of pipelines, with a case for each ID that was checked.
 func (r *Report) Cases() []output.Case {
-	cases := make([]output.Case, len(r.checked))
-	for i, id := range r.checked {
-		cases[i] = output.Case{Suite: "preflight", Name: id}
+	var cases []output.Case
+	for _, id := range r.checked {
+		cases = append(cases, output.Case{Suite: "preflight", Name: id})
 	}
 	levels := map[Severity]output.Level{Error: output.Error, Warning: output.Warning, Info: output.Note}
 	for _, f := range r.Findings {
