@@ -55,8 +55,8 @@ func expiriesOf(p *policy.Policy, now time.Time) []policyExpiry {
 	return all
 }
 
-// maxExpiryLines is the maximum number of lines that are printed. It is more than anyone reads. The JSON output has
-// all of them.
+// maxExpiryLines is the maximum number of lines that are printed. It is more than anyone reads. The JSON output
+// has every line.
 const maxExpiryLines = 100
 
 // expiryWarnings returns a line for each part that has ended or ends soon.

@@ -105,7 +105,7 @@ func demand(s *install.Server, key corev1.ResourceName) (sum resource.Quantity) 
 
 // mesh is a label or an annotation that makes a service mesh add its proxy to Pods.
 type mesh struct {
-	name, what, key string   // what is label or annotation
+	name, what, key string   // label or annotation, the key
 	on              []string // its values; nil for any. Another value on the Pod or the namespace means no proxy
 	excludes        string   // the annotation with the ports that the proxy does not intercept; "" if it intercepts all
 }

@@ -66,38 +66,35 @@ func (v reviewed) evaluate(t *testing.T, p *Policy, e *Effort) (err error) {
 	case rewritten:
 		_, err = p.RewritePod(v.a, obj.Pod, nil, e)
 	case *object.Service:
-		old, _ := v.old.(*object.Service)
-		_, err = Services.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Services, p, v, obj, e)
 	case *object.Ingress:
-		old, _ := v.old.(*object.Ingress)
-		_, err = Ingresses.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Ingresses, p, v, obj, e)
 	case *object.Route:
-		old, _ := v.old.(*object.Route)
-		_, err = Routes.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Routes, p, v, obj, e)
 	case *object.Certificate:
-		old, _ := v.old.(*object.Certificate)
-		_, err = Certificates.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Certificates, p, v, obj, e)
 	case *object.OpenShiftRoute:
-		old, _ := v.old.(*object.OpenShiftRoute)
-		_, err = OpenShiftRoutes.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(OpenShiftRoutes, p, v, obj, e)
 	case *object.DNSEndpoint:
-		old, _ := v.old.(*object.DNSEndpoint)
-		_, err = DNSEndpoints.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(DNSEndpoints, p, v, obj, e)
 	case *object.Gateway:
-		old, _ := v.old.(*object.Gateway)
-		_, err = Gateways.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Gateways, p, v, obj, e)
 	case *object.Grant:
-		old, _ := v.old.(*object.Grant)
-		_, err = Grants.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Grants, p, v, obj, e)
 	case *object.Workload:
-		old, _ := v.old.(*object.Workload)
-		_, err = Workloads.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Workloads, p, v, obj, e)
 	case *object.Pod:
-		old, _ := v.old.(*object.Pod)
-		_, err = Pods.Evaluate(p, v.a, obj, old, e)
+		err = evaluate(Pods, p, v, obj, e)
 	default:
 		t.Fatalf("no rules for %T", obj)
 	}
+	return err
+}
+
+// evaluate evaluates an object of a kind. The old object of another kind is left out.
+func evaluate[O any](k Kind[O], p *Policy, v reviewed, obj *O, e *Effort) error {
+	old, _ := v.old.(*O)
+	_, err := k.Evaluate(p, v.a, obj, old, e)
 	return err
 }
 

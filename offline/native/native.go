@@ -92,7 +92,7 @@ func (o *Object) Replaces(w *export.Webhook) bool {
 }
 
 // LeavesOut returns the fields with which a native policy or a binding leaves out objects that the export matches. The
-// namespaceSelector of a binding is not one of them, because the overlay sets it.
+// namespaceSelector of a binding is left out, because the overlay sets it.
 func (o *Object) LeavesOut() []string {
 	m := o.Spec.MatchConstraints
 	if o.IsBinding() {
