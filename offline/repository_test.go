@@ -84,7 +84,7 @@ func TestForeignFiles(t *testing.T) {
 			[]string{"4: not YAML: did not find expected ',' or ']'"},
 		},
 		{"a template with quotes before its action", "a.yaml", "a: [\"b\", 'c', {{ d }}]\n", []string{template}},
-		{"a manifest beside what is none", "a.yaml", "a: 1\n---\n" + pod, []string{"Pod", "1 of 2 documents: " + foreign}},
+		{"a manifest next to another document", "a.yaml", "a: 1\n---\n" + pod, []string{"Pod", "1 of 2 documents: " + foreign}},
 		{"a List with such an item", "a.json", `{"items": [{"a": 1}], "kind": "List"}`, []string{
 			strings.Replace(noKind, "1:", "1: item 1:", 1),
 		}},
