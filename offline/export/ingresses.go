@@ -93,6 +93,7 @@ func ingressChecks(fields policy.Fields) []check {
 		unlessSolver(tlsChecks(blockOf(fields, "tls"))),
 		unlessSolver(classNameChecks(blockOf(fields, "classNames"))),
 		unlessSolver(pathChecks(blockOf(fields, "paths"), "variables.regexPaths")),
+		unlessSolver(unsafePathChecks(blockOf(fields, "paths"))),
 		annotationChecks(blockOf(fields, "annotations")),
 	)
 	if take(fields, "defaultBackend") != nil {

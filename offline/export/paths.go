@@ -22,32 +22,42 @@ const pathID = "(path.type=='Exact'?'~':'')+path.host+' '+path.path+' '+" +
 	"(path.type in ['Exact','Prefix','PathPrefix']?'':path.type)"
 
 // pathChecks takes the fields of the paths block and returns its checks, in the order of policy/ingress_paths.go.
-// allRegex is a condition that all paths are regular expressions.
+// allRegex is a condition that all paths are regular expressions. It leaves unsafeCharacters, which in routes is also
+// about headers and filters.
 func pathChecks(block policy.Fields, allRegex string) (all []check) {
-	faults := func(condition, fault string) string {
-		return cel("variables.paths.filter(path,$condition).map(path,$fault)", "$condition", condition, "$fault", fault)
-	}
-	add := func(id, hint, condition string) {
-		all = append(all, check{id: id, hint: hint, known: knownUnserved,
-			faults: faults(condition, fault("path.field", pathID, "path.path"))})
-	}
 	if types, ok := takeTexts(block, "types"); ok {
-		all = append(all, check{id: "paths.types", hint: notAllowed, faults: faults("!(path.type in "+set(types)+")",
+		all = append(all, check{id: "paths.types", hint: notAllowed, faults: pathFaults("!(path.type in "+set(types)+")",
 			fault("path.typeField", "path.host+' '+path.path+' '+path.type", "path.type"))})
 	}
 	if parts, ok := takeTexts(block, "denied"); ok {
-		add("paths.denied", "contains a denied part, or may be a pattern that does", hasDeniedPart(parts, allRegex))
+		all = append(all, pathCheck("paths.denied", "contains a denied part, or may be a pattern that does",
+			hasDeniedPart(parts, allRegex)))
 	}
 	if patterns, ok := takeTexts(block, "deniedPatterns"); ok {
-		add("paths.deniedPatterns", "matches a denied pattern, or is too long for patterns",
-			tooLong("path.path")+"||"+matchesWhole("path.path", patterns...))
-	}
-	// The characters that isUnsafeInPath in package policy rejects: some punctuation, white space and control characters.
-	if take(block, "unsafeCharacters") != nil {
-		add("paths.unsafeCharacters", "contains characters that inject text into the controller's configuration",
-			"path.path.matches("+str("[`"+`"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}]`)+")")
+		all = append(all, pathCheck("paths.deniedPatterns", "matches a denied pattern, or is too long for patterns",
+			tooLong("path.path")+"||"+matchesWhole("path.path", patterns...)))
 	}
 	return all
+}
+
+// unsafePathChecks takes the field unsafeCharacters of an Ingress and returns its check. The characters are those that
+// isUnsafeInPath in package policy rejects: some punctuation, white space and control characters.
+func unsafePathChecks(block policy.Fields) []check {
+	if take(block, "unsafeCharacters") == nil {
+		return nil
+	}
+	return []check{pathCheck("paths.unsafeCharacters", "contains characters that inject text into the controller's "+
+		"configuration", "path.path.matches("+str("[`"+`"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}]`)+")")}
+}
+
+// pathCheck returns a check of the paths that meet a condition.
+func pathCheck(id, hint, condition string) check {
+	return check{id: id, hint: hint, known: knownUnserved,
+		faults: pathFaults(condition, fault("path.field", pathID, "path.path"))}
+}
+
+func pathFaults(condition, fault string) string {
+	return cel("variables.paths.filter(path,$condition).map(path,$fault)", "$condition", condition, "$fault", fault)
 }
 
 // hasDeniedPart returns a condition that a path contains one of some parts, or that it may be a regular expression and
