@@ -155,14 +155,14 @@ func (x *exporter) read(e *entry) {
 		return
 	}
 	fields := cloneFields(e.Fields)
-	e.checks = k.checks(fields)
-	of := ""
+	e.checks = translate(fields, k.checks(fields))
+	ofKinds := ""
 	kinds, limited := takeTexts(fields, "kinds")
 	if limited {
-		of = "request.resource.resource in " + set(resourcesOf(kinds))
+		ofKinds = "request.resource.resource in " + set(resourcesOf(kinds))
 	}
 	matches, excludes := k.selector.takeMatch(blockOf(fields, "match")), k.selector.takeExclude(blockOf(fields, "exclude"))
-	e.applies = allOf(matches, of, excludes)
+	e.applies = allOf(matches, ofKinds, excludes)
 	for _, path := range remaining(fields) {
 		r := x.notRead(e, path)
 		block, _, _ := strings.Cut(path, ".")

@@ -1,9 +1,5 @@
 package export
 
-import (
-	"github.com/evergate/evergate/policy"
-)
-
 // routePaths returns an expression for the path of every match of an HTTPRoute or a GRPCRoute. For other routes it is
 // an empty list.
 func routePaths() string {
@@ -77,21 +73,18 @@ func routeBackends() string {
 		"$filters", eachFilter(ofFilter))
 }
 
-// backendChecks takes the fields of the backends block and returns its checks, in the order of
-// policy/route_backends.go.
-func backendChecks(block policy.Fields) (all []check) {
-	add := func(id, hint, condition, field, value string) {
-		all = append(all, check{id: id, hint: hint, faults: cel(
-			"variables.backends.filter(backend,$condition).map(backend,$fault)", "$condition", condition,
-			"$fault", fault("backend.path+'.'+"+field, referenceID("backend")+"+' '+backend.purpose", value))})
+// backendChecks returns the checks of the backends block, in the order of policy/route_backends.go.
+func backendChecks() []check {
+	faults := func(condition, field, value string) string {
+		return cel("variables.backends.filter(backend,$condition).map(backend,$fault)", "$condition", condition,
+			"$fault", fault("backend.path+'.'+"+field, referenceID("backend")+"+' '+backend.purpose", value))
 	}
-	if take(block, "crossNamespace") != nil {
-		add("backends.crossNamespace", "is or may be in another namespace",
+	return []check{
+		of("backends.crossNamespace", "is or may be in another namespace", always(faults(
 			"backend.namespace!=request.namespace||backend.kind=='Hostname.networking.istio.io'",
-			"(backend.namespace!=request.namespace?'namespace':'kind')", "backend.namespace+'/'+backend.name")
+			"(backend.namespace!=request.namespace?'namespace':'kind')", "backend.namespace+'/'+backend.name"))),
+		of("backends.kinds", notAllowed, func(kinds any) string {
+			return faults("!("+globs(texts(kinds), "backend.kind")+")", "'kind'", "backend.kind")
+		}),
 	}
-	if kinds, ok := takeTexts(block, "kinds"); ok {
-		add("backends.kinds", notAllowed, "!("+globs(kinds, "backend.kind")+")", "'kind'", "backend.kind")
-	}
-	return all
 }
