@@ -48,7 +48,6 @@ func (x *exporter) pods() *exportedKind {
 		}, x.mirrors.variables()...),
 		selector: selector{dimensions: []string{"namespaces", "podLabels"}},
 		checks:   x.podChecks,
-		plain:    x.plainImages,
 		capacity: func(checks int) string {
 			return "validates Pods with up to " + strconv.Itoa(LargestPod(checks)) +
 				" images of 100 characters; the API server denies Pods that exceed its cost budget"

@@ -83,9 +83,6 @@ type exportedKind struct {
 	// checks returns the possible checks of an entry, in the order of package policy. It takes fields that belong to
 	// several checks.
 	checks func(policy.Fields) []check
-	// plain returns a cheaper condition that every check of some entries passes. It may be false for an object that
-	// passes. It is nil or returns an empty string if there is no such condition.
-	plain func([]*entry) string
 	// capacity describes the largest object that the given number of checks can validate. It is nil for kinds whose
 	// objects are always small.
 	capacity func(checks int) string
@@ -137,13 +134,6 @@ func (x *exporter) addVAP(k *exportedKind, entries []*entry, s stage) {
 			admissionv1.MatchCondition{Name: "an-update", Expression: `request.operation == "UPDATE"`})
 	}
 	vars, checks := rules(k, entries, s)
-	passes := "size(variables.findings)==0"
-	if k.plain != nil && s.name != "existing" {
-		if plain := k.plain(entries); plain != "" {
-			vars = append(vars, variable{"plain", plain})
-			passes = "variables.plain||" + passes
-		}
-	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name
@@ -151,9 +141,9 @@ func (x *exporter) addVAP(k *exportedKind, entries []*entry, s stage) {
 	spec := admissionv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionv1.MatchResources{ResourceRules: k.resources},
 		MatchConditions:  conditions,
-		Variables:        variablesOf(referenced(vars, passes, "variables.findings")),
+		Variables:        variablesOf(referenced(vars, "variables.findings")),
 		Validations: []admissionv1.Validation{{
-			Expression: passes, MessageExpression: x.message(passes),
+			Expression: "size(variables.findings)==0", MessageExpression: x.message(),
 			// The API server uses it if the expression returns more than 5,120 bytes.
 			Message: "too many findings to list [policy " + x.Hash + "]",
 		}},
@@ -245,8 +235,7 @@ func (c *check) wasKnown(name string) string {
 
 // message returns the expression for the message: the first ten findings on one line. The API server evaluates it even
 // for objects that pass, and evaluates all variables again for it.
-func (x *exporter) message(passes string) string {
-	return cel(`($passes)?'':[variables.findings].map(all,(size(all)==1?'':string(size(all))+' findings: ')+
-		all.slice(0,size(all)<10?size(all):10).join('; ')+$policy)[0]`,
-		"$passes", passes, "$policy", str(" [policy "+x.Hash+"]"))
+func (x *exporter) message() string {
+	return cel(`[variables.findings].map(all,(size(all)==1?'':string(size(all))+' findings: ')+
+		all.slice(0,size(all)<10?size(all):10).join('; ')+$policy)[0]`, "$policy", str(" [policy "+x.Hash+"]"))
 }
