@@ -154,7 +154,11 @@ func Export(doc policy.Document, o Options) Result {
 			x.result.Nodes = append(x.result.Nodes, x.nodes(t)...)
 		}
 	}
-	x.cover()
+	for _, e := range x.entries {
+		if e.Block != "exceptions" {
+			x.result.Coverage = append(x.result.Coverage, x.coverageOf(e))
+		}
+	}
 	return x.result
 }
 

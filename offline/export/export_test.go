@@ -265,14 +265,12 @@ func TestDenies(t *testing.T) {
 	}
 }
 
-// The report of the coverage contains a sentence about the protection that is lost without the webhook, for each entry.
-// A cause that affects several entries is reported once.
+// The coverage reports for each entry the protection that is lost without the webhook.
 func TestCoverage(t *testing.T) {
 	const (
 		mirrors = `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
 - {name: quay, mode: enforce, sources: [quay.io], mirror: m.example/quay}
-- {name: k8s, mode: enforce, sources: [registry.k8s.io], mirror: m.example/k8s}
 `
 		evil = "pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]\n"
 	)
@@ -294,39 +292,25 @@ routes:
 - {name: all, mode: enforce, hosts: {required: true}}
 owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:3:11: mirrors hub: webhook only. Without the webhook, the entry does not apply, because " +
-				"none of the selected targets supports it.",
-			"policy.yaml:4:8: pods p: native. Without the webhook, nothing checks the Pod templates of " +
-				"workloads, and no metric counts the findings.",
-			"policy.yaml:4:59: pods r: native. Nothing is lost without the webhook.",
-			"policy.yaml:6:3: services s: native. Nothing is lost without the webhook.",
-			"policy.yaml:7:3: services part: partly native. Without the webhook, nothing checks externalNames, " +
-				"because the API server does not have a list of public top-level domains, and no metric counts the " +
-				"findings.",
-			"policy.yaml:8:3: services none: partly native. Without the webhook, nothing checks externalNames, " +
-				"because the API server does not have a list of public top-level domains.",
-			"policy.yaml:9:3: services off: off. Nothing is lost without the webhook.",
-			"policy.yaml:10:3: services later: off. Nothing is lost without the webhook.",
-			"policy.yaml:12:3: routes all: partly native. Without the webhook, nothing checks OpenShift Routes.",
-			"policy.yaml:13:10: owners o: webhook only. Without the webhook, the entry does not apply, because " +
-				"entries of owners are not supported natively.",
-		}},
-		"mirrors": {mirrors, Options{Targets: both}, []string{
-			"policy.yaml:4:3: mirrors hub: native. Without the webhook, nothing writes warnings and audit annotations about " +
-				"images.",
-			"policy.yaml:5:3: mirrors quay: native. Without the webhook, nothing writes warnings and audit annotations about " +
-				"images.",
-			"policy.yaml:6:3: mirrors k8s: native. Without the webhook, nothing writes warnings and audit annotations about " +
-				"images.",
+			"policy.yaml:3:11: mirrors hub: webhook only: none of the selected targets supports it",
+			"policy.yaml:4:8: pods p: native: except the templates of workloads, which only the webhook validates",
+			"policy.yaml:4:59: pods r: native",
+			"policy.yaml:6:3: services s: native",
+			"policy.yaml:7:3: services part: partly native: except externalNames (the API server does not have a list of public " +
+				"top-level domains)",
+			"policy.yaml:8:3: services none: webhook only: externalNames (the API server does not have a list of public " +
+				"top-level domains)",
+			"policy.yaml:9:3: services off: it is off",
+			"policy.yaml:10:3: services later: it is off",
+			"policy.yaml:12:3: routes all: partly native: except kinds (OpenShift Routes are not supported natively)",
+			"policy.yaml:13:10: owners o: webhook only: entries of owners are not supported natively",
 		}},
 		"an end": {`services:
 - {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
 - {name: set, mode: enforce, match: {set: edge}, types: {denied: [NodePort]}}
 `, Options{Targets: both}, []string{
-			"policy.yaml:4:3: services s: webhook only. Without the webhook, the entry does not apply, because " +
-				"of exclude.until (it ends on 2030-01-01, and CEL has no clock).",
-			"policy.yaml:5:3: services set: webhook only. Without the webhook, the entry does not apply, because " +
-				"of match.set (the webhook path selects the rule set).",
+			"policy.yaml:4:3: services s: webhook only: exclude.until (it ends on 2030-01-01, and CEL has no clock)",
+			"policy.yaml:5:3: services set: webhook only: match.set (the webhook path selects the rule set)",
 		}},
 		"an end that is not the only reason": {`services:
 - {name: set, mode: enforce, match: {set: edge}, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
@@ -334,24 +318,20 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 - {name: excepted, mode: enforce, externalNames: {}, types: {denied: [NodePort]}}
 exceptions: [{name: x, rules: [excepted], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
 `, Options{Targets: both}, []string{
-			"policy.yaml:4:3: services set: webhook only. Without the webhook, the entry does not apply, because " +
-				"of exclude.until (it ends on 2030-01-01, and CEL has no clock), and because of match.set (the " +
-				"webhook path selects the rule set).",
-			"policy.yaml:5:3: services part: webhook only. Without the webhook, the entry does not apply, " +
-				"because of exclude.until (it ends on 2030-01-01, and CEL has no clock), and nothing checks " +
-				"externalNames, because the API server does not have a list of public top-level domains.",
-			"policy.yaml:7:14: exceptions x: webhook only. Without the webhook, these entries do not apply, " +
-				"because it ends on 2030-01-01, and CEL has no clock: services excepted.",
-			"policy.yaml:6:3: services excepted: webhook only. Without the webhook, nothing checks " +
-				"externalNames, because the API server does not have a list of public top-level domains.",
+			"policy.yaml:4:3: services set: webhook only: exclude.until (it ends on 2030-01-01, and CEL has no clock), " +
+				"match.set (the webhook path selects the rule set)",
+			"policy.yaml:5:3: services part: webhook only: exclude.until (it ends on 2030-01-01, and CEL has no clock), " +
+				"externalNames (the API server does not have a list of public top-level domains)",
+			"policy.yaml:6:3: services excepted: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock, " +
+				"externalNames (the API server does not have a list of public top-level domains)",
 		}},
 		"an exception": {
 			mirrors + evil + "exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]\n",
 			Options{Targets: both},
 			[]string{
-				"policy.yaml:8:14: exceptions x: webhook only. Without the webhook, these entries do not apply, " +
-					"because it ends on 2030-01-01, and CEL has no clock: pods evil, mirrors hub, mirrors quay, mirrors " +
-					"k8s.",
+				"policy.yaml:4:3: mirrors hub: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock",
+				"policy.yaml:5:3: mirrors quay: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock",
+				"policy.yaml:6:8: pods evil: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock",
 			},
 		},
 	} {
@@ -387,11 +367,11 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	}
 	result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: ends})
 	want := []string{
-		"policy.yaml:4:3: mirrors m: native. Without the webhook, nothing writes warnings and audit annotations about images.",
-		"policy.yaml:5:3: mirrors trial: ended. Nothing is lost without the webhook.",
-		"policy.yaml:6:8: pods evil: native. Without the webhook, nothing checks the Pod templates of workloads.",
-		"policy.yaml:8:3: services s: native. Nothing is lost without the webhook.",
-		"policy.yaml:9:3: services w: ended. Nothing is lost without the webhook.",
+		"policy.yaml:4:3: mirrors m: native: except warnings and audit annotations about images, which only the webhook writes",
+		"policy.yaml:5:3: mirrors trial: it has ended",
+		"policy.yaml:6:8: pods evil: native: except the templates of workloads, which only the webhook validates",
+		"policy.yaml:8:3: services s: native",
+		"policy.yaml:9:3: services w: it has ended",
 	}
 	if diff := cmp.Diff(want, result.Report()); diff != "" {
 		t.Error(diff)
