@@ -30,11 +30,11 @@ func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export --target TARGET POLICY...",
-		Short: "Convert a policy to native policies of the API server or to a node configuration",
-		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
-policies, which the API server evaluates itself, or the configuration of a container runtime. If a part of the policy
-cannot be converted exactly, export does not write anything, and reports the file, the line, the reason and a solution.
-With --best-effort it writes the other parts, with a comment for each part that it leaves out.
+		Short: "Convert a policy to native policies of the API server",
+		Long: `Export converts a policy to native admission policies, which the API server evaluates itself, even if no
+replica of Evergate is running. If a part of the policy cannot be converted exactly, export does not write anything, and
+reports the file, the line, the reason and a solution. With --best-effort it writes the other parts, with a comment for
+each part that it leaves out.
 
 --coverage prints a line for each entry, with the protection that is lost without the webhooks. --webhook-conditions
 prints patches for the base manifests. The patches disable the webhooks that the exported policies replace.

@@ -54,7 +54,7 @@ func TestExport(t *testing.T) {
 			"evergate: --coverage and --webhook-conditions exclude each other: leave one out\n"},
 		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
-			`evergate: unknown --target "vpa": use vap, map, static, hosts-toml, registries-conf` + "\n"},
+			`evergate: unknown --target "vpa": use vap, map, static` + "\n"},
 		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
 		"empty": {"", []string{"--target", "vap"}, 2, "",
 			"evergate: the policy is empty, there is no entry in it"},

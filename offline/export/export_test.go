@@ -119,16 +119,6 @@ pods: [{name: from, mode: enforce, images: {from: mirrors}}]
 				"export leaves out pods from: export again after that, or leave the entry to the webhook, with " +
 				"--best-effort",
 		}},
-		// A node has one mirror for each registry, so other Pods cannot have another mirror.
-		"a mirror for some Pods, for nodes": {`mirrors:
-- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
-- {name: team, mode: enforce, sources: [docker.io, quay.io], mirror: m.example/team, match: {namespaces: [team]}}
-- {name: trial, mode: warn, sources: [quay.io], mirror: m.example/trial, match: {namespaces: [a]}, until: 2030-01-01}
-- {name: github, mode: enforce, sources: [ghcr.io], mirror: m.example/github}
-`, Options{Targets: []Target{RegistriesConf}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
-			"policy.yaml:5:3: mirrors[1].match: a container runtime cannot distinguish Pods, so the export also " +
-				"leaves out mirrors hub: leave the entry to the webhook, with --best-effort",
-		}},
 		"a mirror that ends": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
 pods:
@@ -440,77 +430,6 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (write it by -update):\n%s", path, diff)
-	}
-}
-
-// Nodes get the active mirrors. Entries that a container runtime cannot express are omitted.
-func TestNodes(t *testing.T) {
-	const text = `mirrors:
-- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.example/docker.io}
-- {name: k8s, mode: enforce, sources: [registry.k8s.io], mirror: k8s.mirror.example}
-- {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: "mirror.example:5000/acme"}
-- {name: team, mode: enforce, sources: [quay.io], mirror: mirror.example/quay, match: {namespaces: [x]}, imagePullSecret: s}
-- {name: off, mode: warn, sources: ["*.gcr.io"], mirror: "mirror.example/{registry}"}
-`
-	for target, want := range map[Target]struct{ text, omitted string }{
-		HostsTOML: {`# /etc/containerd/certs.d/docker.io/hosts.toml
-server = "https://registry-1.docker.io"
-[host."https://mirror.example/v2/docker.io"]
-  capabilities = ["pull", "resolve"]
-  override_path = true
-
-# /etc/containerd/certs.d/registry.k8s.io/hosts.toml
-server = "https://registry.k8s.io"
-[host."https://k8s.mirror.example/v2"]
-  capabilities = ["pull", "resolve"]
-  override_path = true
-
-`, `acme.sources: containerd mirrors only whole registries, but ghcr.io/acme has a path
-team.match: a container runtime cannot distinguish Pods
-team.imagePullSecret: kubelet chooses credentials by the original image
-off.mode: a container runtime cannot warn
-off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
-`},
-		RegistriesConf: {`[[registry]]
-prefix = "docker.io"
-location = "docker.io"
-[[registry.mirror]]
-location = "mirror.example/docker.io"
-
-[[registry]]
-prefix = "registry.k8s.io"
-location = "registry.k8s.io"
-[[registry.mirror]]
-location = "k8s.mirror.example"
-
-[[registry]]
-prefix = "ghcr.io/acme"
-location = "ghcr.io/acme"
-[[registry.mirror]]
-location = "mirror.example:5000/acme"
-
-`, `team.match: a container runtime cannot distinguish Pods
-team.imagePullSecret: kubelet chooses credentials by the original image
-off.mode: a container runtime cannot warn
-off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
-`},
-	} {
-		doc := describe(t, text)
-		names := map[string]string{}
-		for _, e := range doc.Entries {
-			names[e.Pos.Path] = e.Name
-		}
-		r := Export(doc, Options{Targets: []Target{target}})
-		omitted := ""
-		for _, omission := range r.Omissions {
-			omitted += names[omission.Pos.Path] + "." + omission.Field + ": " + omission.Why + "\n"
-		}
-		if diff := cmp.Diff(want.text, string(r.Nodes)); diff != "" {
-			t.Errorf("%s: %s", target, diff)
-		}
-		if diff := cmp.Diff(want.omitted, omitted); diff != "" {
-			t.Errorf("%s: %s", target, diff)
-		}
 	}
 }
 

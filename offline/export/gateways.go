@@ -129,7 +129,7 @@ func wrongAddresses(value any) string {
 		.transformList(i,address,address.value==''||!($isIP?address.ip!=''&&$inRanges:address.type=='Hostname'&&
 			[address.value.lowerAscii()].map(name,name.endsWith('.')?name.substring(0,size(name)-1):name).exists(name,
 				!(name in ['','*','**'])&&!name.startsWith('*.')&&!name.startsWith('**.')&&($isAllowed))),$fault)`,
-		"$isIP", isIP, "$normal", normalAddress("address.value"), "$inRanges", inCIDRs(asRange("address.ip"), ranges),
+		"$isIP", isIP, "$normal", normalAddress("address.value"), "$inRanges", inCIDRs("address.ip", ranges),
 		"$isAllowed", hostAllowed("name", hostnames),
 		"$fault", fault("'spec.addresses['+string(i)+'].'+(address.value==''||address.type in ['','IPAddress','Hostname']"+
 			"?'value':'type')", cel("address.value!=''&&$isIP?(address.ip==''?' '+address.value:address.ip)"+

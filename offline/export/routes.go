@@ -53,7 +53,6 @@ func (x *exporter) routes() *exportedKind {
 			{"meshClaims", "variables.inMesh?variables.annotated+variables.hosts:variables.hosts+variables.annotated"},
 			{"claims", "variables.inMesh?variables.annotated:variables.meshClaims"},
 			{"paths", routePaths()},
-			{"filters", eachFilter(routeFilter)},
 			{"backends", routeBackends()},
 		}...),
 		selector: selector{dimensions: []string{"namespaces", "users", "groups", "labels"}},
@@ -73,7 +72,6 @@ func routeChecks(fields policy.Fields) []check {
 		unlessSolver(pathChecks("false")...),
 		parentChecks(),
 		backendChecks(),
-		[]check{of("filters.denied", "is denied", deniedFilters)},
 		annotationChecks(),
 	)
 }
@@ -150,18 +148,4 @@ func parentPasses(allowed policy.Fields) string {
 	kind := cel("(parent.kind.endsWith($suffix)?parent.kind.substring(0,size(parent.kind)-size($suffix)):parent.kind)",
 		"$suffix", "'."+gatewayGroup+"'")
 	return allOf(namespace, pattern("kind", kind), pattern("name", "parent.name"), section)
-}
-
-// deniedFilters returns an expression for the faults of filters. It does not support types of filters that do not refer
-// to an object: CEL expressions cannot compare the effects of two such filters, so they cannot determine whether an
-// update changes them.
-func deniedFilters(list any) string {
-	denied := texts(list)
-	for _, filter := range denied {
-		if !slices.Contains([]string{"RequestMirror", "ExtensionRef", "ExternalAuth"}, filter) {
-			return ""
-		}
-	}
-	return cel("variables.filters.filter(filter,filter.type in $denied).map(filter,$fault)", "$denied", set(denied),
-		"$fault", fault("filter.path+'.type'", "filter.type+'\\n'+filter.ref", "filter.type"))
 }

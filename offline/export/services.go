@@ -59,7 +59,6 @@ func serviceChecks(policy.Fields) []check {
 				cel("$isLoadBalancer&&size(object.spec.?loadBalancerSourceRanges.orValue([]))==0&&$annotation.trim()==''",
 					"$isLoadBalancer", isLoadBalancer, "$annotation", annotationValue(sourceRangesAnnotation)),
 				"spec.loadBalancerSourceRanges", "''"))),
-			sourceRanges(),
 			of("externalIPs.allowed", notAllowed, wrongExternalIPs),
 		},
 		annotationChecks(),
@@ -108,60 +107,10 @@ func wrongExternalIPs(ranges any) string {
 	return cel(`object.spec.?externalIPs.orValue([])
 		.map(text,{'text':string(text),'address':$normal}).transformList(i,external,
 			external.address==''||!($allowed),$fault)`,
-		"$normal", normalAddress("text"), "$allowed", inCIDRs(asRange("external.address"), texts(ranges)),
+		"$normal", normalAddress("text"), "$allowed", inCIDRs("external.address", texts(ranges)),
 		"$fault", fault("'spec.externalIPs['+string(i)+']'", "external.address==''?' '+external.text:external.address",
 			"external.text"))
 }
 
-// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges. Azure reads the other annotation.
-const (
-	sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
-	azureRangesAnnotation  = "service.beta.kubernetes.io/azure-allowed-ip-ranges"
-)
-
-func sourceRanges() check {
-	c := of("loadBalancerSourceRanges.allowed", notAllowed, func(ranges any) string {
-		return wrongRanges(texts(ranges)) + "+" + unknownClients()
-	})
-	// A range in a range that existed before is not a new finding, and neither is a range that no longer has an effect.
-	c.known = `$old.exists(old,(old.startsWith('effective ')||fault.id.startsWith('idle '))&&
-		[[old,fault.id].map(id,id.substring(id.indexOf(' ')+1))].map(ids,ids[0]==ids[1]||
-			isCIDR(ids[0])&&isCIDR(ids[1])&&cidr(ids[0]).containsCIDR(ids[1]))[0])`
-	return c
-}
-
-// effective is an expression for the beginning of an identity: ranges do not have an effect without a load balancer.
-const effective = "(" + isLoadBalancer + "?'effective ':'idle ')"
-
-// wrongRanges returns an expression for the faults of the ranges in the field and in annotations. If the field has
-// ranges, the ranges in its older form do not have an effect until the field is removed.
-func wrongRanges(allowed []string) string {
-	annotation := func(key, effect string) string {
-		return cel(`[$value.trim()].map(list,list==''?[]:size(list.split(','))>5000?
-			[{'path':$path,'text':list,'effect':$effect}]
-			:list.split(',').map(range,{'path':$path,'text':range.trim(),'effect':$effect}))[0]`,
-			"$value", annotationValue(key), "$path", str(annotationPath(key)), "$effect", effect)
-	}
-	return cel(`(object.spec.?loadBalancerSourceRanges.orValue([])
-		.transformList(i,range,{'path':'spec.loadBalancerSourceRanges['+string(i)+']','text':range.trim(),
-			'effect':$effective})+
-		$older+$azure).map(range,{'path':range.path,'text':range.text,'effect':range.effect,'cidr':$normal})
-		.filter(range,range.cidr==''||!($allowed)).map(range,$fault)`,
-		"$effective", effective, "$normal", normalRange("range.text"), "$allowed", inCIDRs("range.cidr", allowed),
-		"$older", annotation(sourceRangesAnnotation,
-			"(size(object.spec.?loadBalancerSourceRanges.orValue([]))>0?'idle ':"+effective+")"),
-		"$azure", annotation(azureRangesAnnotation, effective),
-		"$fault", fault("range.path", "range.effect+(range.cidr==''?range.text:range.cidr)", "range.text"))
-}
-
-// unknownClients returns an expression for the faults of annotations that let in clients with unknown addresses.
-func unknownClients() string {
-	var clients []string
-	for _, a := range policy.ClientAnnotations() {
-		clients = append(clients, "{'key':"+str(a.Key)+",'only':"+str(a.Value)+"}")
-	}
-	return cel(`[$clients].filter(client,[object.metadata.?annotations[?client.key].orValue('')].map(value,
-		value.trim()!=''&&client.only in ['',value.trim().lowerAscii()])[0]).map(client,$fault)`,
-		"$clients", strings.Join(clients, ","), "$fault", fault("'metadata.annotations['+strings.quote(client.key)+']'",
-			effective+"+client.key+'='+object.metadata.annotations[client.key]"))
-}
+// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges.
+const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"

@@ -15,9 +15,9 @@ import (
 // webhookOnly returns the directories in policy/testdata whose policies cannot be exported completely.
 func webhookOnly() []string {
 	return []string{
-		"ingresses/ingressNginx", "services/externalNames", "services/loadBalancerStatus", "mirrors/longest",
-		"mirrors/teams", "pods/from", "routes/filters.denied", "routes/paths.unsafeCharacters", "gateways/backends",
-		"gateways/filters",
+		"ingresses/ingressNginx", "services/externalNames", "services/loadBalancers", "services/loadBalancerStatus",
+		"mirrors/longest", "mirrors/teams", "pods/from", "routes/filters.denied", "routes/paths.unsafeCharacters",
+		"gateways/backends", "gateways/filters",
 	}
 }
 
