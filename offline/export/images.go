@@ -14,22 +14,17 @@ type imagePatterns struct {
 func newImagePatterns(patterns []string) (p imagePatterns) {
 	for _, s := range patterns {
 		place, below := strings.CutSuffix(s, "/*")
+		slash := strings.LastIndexByte(s, '/')
 		switch {
 		case below:
 			p.below = append(p.below, place)
-		case hasVersion(s):
+		case slash >= 0 && strings.ContainsAny(s[slash:], ":@"): // otherwise, it is a registry with a port
 			p.versions = append(p.versions, s)
 		default:
 			p.places = append(p.places, s)
 		}
 	}
 	return p
-}
-
-// hasVersion reports whether an image pattern has a tag or a digest.
-func hasVersion(pattern string) bool {
-	last := pattern[strings.LastIndexByte(pattern, '/')+1:]
-	return strings.Contains(pattern, "/") && strings.ContainsAny(last, ":@")
 }
 
 // covers returns a condition that the patterns cover an image with a name and one of some versions. name is a variable,

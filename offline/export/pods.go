@@ -1,7 +1,6 @@
 package export
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,12 +16,6 @@ func LargestPod(checks int) int {
 		few    = 4   // with this number of checks, the checks of images are still most of the cost
 	)
 	return images * few / max(few, checks)
-}
-
-// podImages returns an expression for all images of a Pod in the order of findings: the image, ref, and its field,
-// path.
-func podImages() string {
-	return imagesOf("{'path':'spec.$list['+string(i)+'].$field','ref':string($image.orValue(''))}")
 }
 
 // imagesOf returns an expression for the result of a template for all images of a Pod.
@@ -43,7 +36,8 @@ func (x *exporter) pods() *exportedKind {
 	return &exportedKind{
 		name: "pods", resources: podResources(), conditions: podConditions(),
 		variables: append([]variable{
-			{"images", podImages()},
+			// All images in the order of findings: the image, ref, and its field, path.
+			{"images", imagesOf("{'path':'spec.$list['+string(i)+'].$field','ref':string($image.orValue(''))}")},
 			{"references", references("variables.images", "path", "ref")},
 		}, x.mirrors.variables()...),
 		selector: selector{dimensions: []string{"namespaces", "podLabels"}},
@@ -91,9 +85,4 @@ func (x *exporter) podChecks(fields policy.Fields) []check {
 func hasDeniedTag(patterns []string) string {
 	return cel(`[image.version==''?'latest':image.version.startsWith(':')?image.version.find('^:[^@]*').substring(1):'']
 		.exists(tag,tag!=''&&($matches))`, "$matches", globs(patterns, "tag"))
-}
-
-// checksOriginals reports whether a check of an entry is about the image as the user wrote it.
-func checksOriginals(c check) bool {
-	return slices.Contains([]string{"images.denied", "images.deniedTags"}, c.id)
 }
