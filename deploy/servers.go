@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evergate/evergate/deploy/install"
@@ -189,17 +190,9 @@ func goBytes(s string) (bytes int64, ok bool) {
 	if s == "" || s == goUnlimited {
 		return -1, true
 	}
-	number, unit := strings.TrimSuffix(s, "B"), int64(1)
-	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if rest, ok := strings.CutSuffix(s, suffix); ok {
-			number, unit = rest, int64(1)<<(10*(i+1))
-		}
-	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 0 || n > (1<<63-1)/unit {
-		return 0, false
-	}
-	return n * unit, true
+	q, err := resource.ParseQuantity(strings.TrimSuffix(s, "B"))
+	n, fits := q.AsInt64()
+	return n, err == nil && fits && regexp.MustCompile(`^[0-9]+(([KMGT]i)?B)?$`).MatchString(s)
 }
 
 // probes inspects the probes. The readiness probe has to use HTTPS for /readyz on the port of --listen, and the
