@@ -3,7 +3,6 @@ package deploy
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,12 +90,8 @@ func (i *inspection) listenAddress(s *install.Server) {
 	f.error(s.Settings.Dev, "with --dev it serves on its own machine only, with a certificate that no API server trusts")
 	for _, flag := range []string{"listen", "ops-listen"} {
 		host, port := s.Listener(flag)
-		ip, err := netip.ParseAddr(host)
-		why := "which nothing outside the container can reach"
-		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-			why = "and each Pod has another address"
-		}
-		f.error(port != 0 && host != "", "--%s is on %s, %s: use --%s=:%d", flag, host, why, flag, port)
+		f.error(port != 0 && host != "", "--%s is on %s and not on all addresses of the Pod: use --%s=:%d", flag, host, flag,
+			port)
 	}
 }
 

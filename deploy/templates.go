@@ -37,7 +37,8 @@ func TemplatesPatch(templates []policy.Template) []byte {
 
 // changesTemplate returns the CEL condition under which the API server sends a request about one of the custom
 // resources: the object is created, or a value at one of its paths changes, up to the first * of the path. Fields are
-// optional, and quoted because CEL does not accept each name. An error would skip the call, because the entry fails open.
+// optional, and quoted because CEL does not accept each name. An error would skip the call, because the entry fails
+// open.
 func changesTemplate(templates []policy.Template) string {
 	terms := []string{`request.operation == "CREATE"`}
 	for _, t := range templates {
