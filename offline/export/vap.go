@@ -14,7 +14,7 @@ type check struct {
 	field string // its path in the entry: images.digest
 	id    string // the path of the field, except for one check
 	hint  string // the end of the sentence about a fault: is not allowed
-	// translate returns faults for the value of the field. It returns an empty string if it does not support the value.
+	// translate returns faults for the value of the field.
 	translate func(value any) string
 	// known is a condition that a fault existed before an update. $old is the list of the identities in the old object. If
 	// known is empty, equal identities mean the same fault.
@@ -42,9 +42,7 @@ func translate(fields policy.Fields, checks []check) (all []check) {
 		if in[name] == nil {
 			continue
 		}
-		if c.faults = c.translate(in[name]); c.faults == "" {
-			continue
-		}
+		c.faults = c.translate(in[name])
 		if block, ok := in[name].(policy.Fields); !ok || len(block) == 0 { // the fields of a block are taken one by one
 			in[name] = nil
 		}
