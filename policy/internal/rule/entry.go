@@ -50,20 +50,16 @@ func (h *Header) applies(s *Subject) (why selectorResult, ok bool) {
 	if h.resources != nil && !slices.Contains(h.resources, s.Resource) {
 		return selectorResult{dimension: kindsDimension, value: s.Resource}, false
 	}
-	if why, ok = h.Match.matches(s); !ok {
-		return why, false
+	if h.Match != nil {
+		if why, ok = h.Match.matches(s); !ok {
+			return why, false
+		}
 	}
-	if h.exempt != nil {
+	if h.Exclude == nil || h.exempt != nil {
 		return selectorResult{}, true
 	}
 	why, excluded := h.Exclude.excludes(s)
 	return why, !excluded
-}
-
-// appliesTo is like applies, without the reason.
-func (h *Header) appliesTo(s *Subject) bool {
-	_, ok := h.applies(s)
-	return ok
 }
 
 // PermanentExclude returns the exclude if it does not end. It returns nil if the entry has no such exclude.
@@ -169,18 +165,16 @@ const (
 	Enforce             // the request is denied; images are rewritten
 )
 
-func modeNames() [Enforce + 1]string {
-	return [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}
-}
-
 // String returns the word for the mode in policy files.
-func (m Mode) String() string { return modeNames()[m] }
+func (m Mode) String() string {
+	return [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}[m]
+}
 
 // UnmarshalText accepts the words off, audit, warn and enforce.
 func (m *Mode) UnmarshalText(b []byte) error {
-	for i, name := range modeNames() {
-		if name == string(b) {
-			*m = Mode(i)
+	for mode := Off; mode <= Enforce; mode++ {
+		if mode.String() == string(b) {
+			*m = mode
 			return nil
 		}
 	}

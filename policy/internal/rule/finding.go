@@ -246,7 +246,7 @@ func (l *ledger) findExact(id Identity, e *Effort) bool {
 // findPrefix reports whether the ledger has a prefix that contains the prefix of the finding.
 func (l *ledger) findPrefix(id Identity, e *Effort) bool {
 	for bits := id.Prefix.Bits(); bits >= 0; bits-- {
-		if !l.bits[bits] || !e.spend(1) {
+		if !l.bits[bits] || e.Spend(1) != nil {
 			continue
 		}
 		wider := netip.PrefixFrom(id.Prefix.Addr(), bits).Masked()

@@ -30,7 +30,6 @@ func TestMatch(t *testing.T) {
 		match *Selector
 		want  string
 	}{
-		"none":              {nil, "applies"},
 		"empty":             {&Selector{}, "applies"},
 		"one element of it": {&Selector{Namespaces: []match.Glob{"x", "team-*"}}, "applies"},
 		"all dimensions":    {&Selector{Namespaces: []match.Glob{"team-a"}, Users: []match.Glob{"j*"}, Groups: []match.Glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
@@ -66,7 +65,6 @@ func TestExclude(t *testing.T) {
 		exclude *Selector
 		want    string
 	}{
-		"none":      {nil, "applies"},
 		"nothing":   {&Selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}, Groups: []match.Glob{"x"}, PodLabels: []labelPattern{mustLabel(t, "x")}}, "applies"},
 		"namespace": {&Selector{Namespaces: []match.Glob{"x", "team-*"}, Users: []match.Glob{"x"}}, "excluded: exclude.namespaces has team-*"},
 		"user":      {&Selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"j*"}}, "excluded: exclude.users has j*"},
