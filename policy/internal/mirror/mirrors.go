@@ -232,9 +232,11 @@ func (r *mirrorRoute) end() end { return end{r.base, r.source.wild} }
 // follow returns the outcome for an image that the source of the route covers.
 func (r *mirrorRoute) follow(ref match.Reference, s *rule.Subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
-	if out.Detail = r.ExcludeReason(ref, r.excluded, s); out.Detail != "" {
-		out.Outcome = Excluded
-		return out
+	if r.Exclude != nil {
+		if out.Detail = r.ExcludeReason(ref, r.excluded, s); out.Detail != "" {
+			out.Outcome = Excluded
+			return out
+		}
 	}
 	normal := r.prefix + ref.Name[len(r.source.place):] + ref.Suffix // its registry is spelled as in Reference.Name
 	to := normal

@@ -196,6 +196,9 @@ func (j *evaluation[T]) run(candidates []int, weakest Mode) ([]Finding, error) {
 			}
 		}
 	}
+	if len(j.findings.kept) == 0 {
+		return nil, j.effort.err
+	}
 	return j.findings.list(s.uncut), j.effort.err
 }
 

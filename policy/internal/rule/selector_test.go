@@ -104,19 +104,17 @@ func TestSelectorErrors(t *testing.T) {
 		GatewayClassNames: []match.Glob{"a"},
 	}
 	empty := &Selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
-	all := Dimensions{
-		requester: true, podLabels: true, images: true, labels: true, classNames: true, loadBalancerClasses: true,
-		gatewayClassNames: true,
-	}
+	none := Dimensions{names: "namespaces"}
+	all := Dimensions{names: "namespaces users groups podLabels images labels classNames loadBalancerClasses gatewayClassNames"}
 	for name, test := range map[string]struct {
 		allowed Dimensions
 		sel     *Selector
 		isMatch bool
 		want    []string
 	}{
-		"absent":     {Dimensions{}, nil, true, nil},
-		"namespaces": {Dimensions{}, &Selector{Namespaces: []match.Glob{"a"}}, true, nil},
-		"nothing else": {Dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
+		"absent":     {none, nil, true, nil},
+		"namespaces": {none, &Selector{Namespaces: []match.Glob{"a"}}, true, nil},
+		"nothing else": {none, full, false, []string{"users" + people, "groups" + people, pods, images,
 			"labels has no meaning here: mirrors and pods entries match podLabels instead",
 			"classNames has no meaning here: only ingresses entries match Ingress classes",
 			"loadBalancerClasses has no meaning here: only services entries match load balancer classes",
