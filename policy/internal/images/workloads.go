@@ -191,7 +191,8 @@ func (r ForWorkloads) Explain(a object.Attributes, w *object.Workload) []rule.Tr
 	rules := r.workloads
 	templates, _, err := r.templateViews(a, w, new(rule.Effort))
 	if err != nil || len(templates) == 0 {
-		return rule.ExplainParts(rules, nil, rule.Audit, "not evaluated: it has no template with an image that can be evaluated")
+		return rule.ExplainParts(rules, nil, rule.Audit,
+			"not evaluated: it has no template with an image that can be evaluated")
 	}
 	if w.Owner != "" && isKubernetesController(a.User) {
 		return rule.ExplainParts(rules, nil, rule.Audit, "not evaluated: a Kubernetes controller owns it and has written it")

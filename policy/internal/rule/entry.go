@@ -70,8 +70,8 @@ func (h *Header) PermanentExclude() *Selector {
 	return h.Exclude
 }
 
-// ExcludeReason returns why the exclude of the entry excludes an image of a Pod. excluded contains its images. It returns
-// an empty text if the exclude does not cover the image or has ended.
+// ExcludeReason returns why the exclude of the entry excludes an image of a Pod. excluded contains the images of the
+// exclude. It returns an empty text if the exclude does not cover the image or has ended.
 func (h *Header) ExcludeReason(ref match.Reference, excluded match.ImageSet, s *Subject) (why string) {
 	if h.exempt != nil && h.exempt.hasEnded(s.Now) {
 		return ""

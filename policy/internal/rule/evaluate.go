@@ -312,8 +312,8 @@ func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, view fun
 	return ExplainParts(s, parts, Audit, "")
 }
 
-// ExplainParts returns, for every rule, whether it applies to at least one of the parts. why is the reason of rules that
-// do not evaluate the parts: their mode is weaker than weakest, or there are no parts.
+// ExplainParts returns, for every rule, whether it applies to at least one of the parts. why is the trace of rules that
+// do not evaluate any part, because their mode is weaker than weakest or there are no parts.
 func ExplainParts[T any](s *Ruleset[T], parts []Part[T], weakest Mode, why string) []Trace {
 	traces := make([]Trace, len(s.rules))
 	for i := range s.rules {

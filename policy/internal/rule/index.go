@@ -50,9 +50,9 @@ func newRuleset[T any](rules []Rule[T]) *Ruleset[T] {
 	return s
 }
 
-// Only returns the rules with only the checks for which keep returns true, without rules that have no such check, or nil
-// if no rule has one. The caller combines their findings with others, so the last finding does not report omitted
-// findings.
+// Only returns the rules with only the checks for which keep returns true, without rules that have no such check. It
+// returns nil if no rule has such a check. The caller combines their findings with others, so the last finding does not
+// report omitted findings.
 func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
 	var rules []Rule[T]
 	for i := range s.rules {
