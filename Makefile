@@ -208,8 +208,8 @@ allocs-baseline: ## update the baseline
 compile-e2e: # compiles the tests of e2e and equivalence, for the gate
 	cd e2e && $(RIG) $(GO) list -export -test ./... ../offline/export/equivalence/... >/dev/null
 
-demo-drain: ## replace local replicas under load, and show the sent, answered and lost calls; DRAIN=false disables the drain
-	cd e2e && $(RIG) $(GO) run ./cmd/demo -drain=$(or $(DRAIN),true)
+demo-drain: ## replace local replicas under load, with and without the drain, and show the answered and lost calls
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -v -run '^TestDrainOverTime$$' ./calls
 
 pictures: ## draw the pictures of the documentation from docs/performance.md and docs/pictures/data
 	$(GO) run ./docs/pictures
