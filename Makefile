@@ -221,9 +221,6 @@ record-pictures: ## record the lost calls of the pictures again, which takes a m
 goodput: ## measure the answered reviews at one, two and four times the capacity
 	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
 
-sizing: ## measure three replicas with the CPU of their request at the highest rate of docs/runbooks/sizing.md
-	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Sizing -benchtime 1x -v ./calls
-
 # Before Go 1.27, a fuzz target sometimes fails at the end of its time with only "context deadline exceeded"
 # (https://go.dev/issue/75804). The target then passes if go test did not save a failing input and all known inputs still pass.
 fuzz: ## run the fuzz targets, $(FUZZTIME) each; FUZZ_GROUPS=4 FUZZ_GROUP=0 for a quarter of them
@@ -308,4 +305,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-bench test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
-  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck

@@ -34,17 +34,6 @@ func (p *Process) Confine(limit int64) (*Cgroup, error) {
 	return p.move(&Cgroup{hierarchies, false}, setting{"memory.max", value})
 }
 
-// LimitCPU moves the process into a new cgroup with a limit of thousandths of a core. Remove removes the cgroup.
-func (p *Process) LimitCPU(millicores int) (*Cgroup, error) {
-	const period = 100_000 // µs, the default of kubelet
-	quota := millicores * period / 1000
-	if hierarchy, ok := v1("cpu"); ok {
-		return p.move(&Cgroup{hierarchy, true}, setting{"cpu.cfs_period_us", strconv.Itoa(period)},
-			setting{"cpu.cfs_quota_us", strconv.Itoa(quota)})
-	}
-	return p.move(&Cgroup{hierarchies, false}, setting{"cpu.max", fmt.Sprintf("%d %d", quota, period)})
-}
-
 // hierarchies is the mount of version 2, and the parent directory of the mounts of version 1.
 const hierarchies = "/sys/fs/cgroup"
 
