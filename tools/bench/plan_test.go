@@ -100,7 +100,7 @@ func validation() time.Duration {
 
 // writeDump writes Pods in the format of kubectl get pods -A -o json.
 func writeDump(to io.WriteCloser, pods int) error {
-	w := bufio.NewWriterSize(to, 1<<20)                    // fewer system calls
+	w := bufio.NewWriterSize(to, 1<<20)                     // fewer system calls
 	put := func(text string) { _, _ = w.WriteString(text) } // Flush returns its error
 	put("{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n")
 	for first := 0; first < pods; first += planReplicas {

@@ -59,10 +59,10 @@ func (t Text) Repeated(unit string, times int, many bool, choice uint8) Row {
 	return r.review(operation(int(choice)%ops), r.paths[int(choice)/ops%len(r.paths)])
 }
 
-// Pairs returns a review for each text in an object and each pair of parts, divided like Rows. The first half of the text
-// repeats one part, and the second half repeats the other. Parts are separators, spaces, escapes, brackets, digits,
-// characters of several bytes, and an attribute of a subject. Code that reads the rest of a text again for each of its
-// elements takes far longer than for the nasty texts of Rows.
+// Pairs returns a review for each text in an object and each pair of parts, and divides them like Rows. The first half
+// of the text repeats one part, and the second half repeats the other. Parts are separators, spaces, escapes, brackets,
+// digits, characters of several bytes, and an attribute of a subject. Code that reads the rest of a text again for each
+// of its elements takes far longer than for the nasty texts of Rows.
 func Pairs(parts, part int) (rows []Row) {
 	units := []string{",", "a.", ":", "O=,", " ", `\`, "[", "0", "é"}
 	n := 0
