@@ -2,7 +2,7 @@
 // objects would be rewritten, denied or warned about if they were applied, and why. It uses the same code as the
 // webhook.
 //
-//	files.go  json.go  yaml.go   text → objects, one at a time; list.go: from an API server
+//	files.go  json.go  yaml.go   text → objects, one at a time; list.go: the items of Lists
 //	kinds.go                     which objects are validated, and where workloads have their Pod template
 //	offline.go                   which objects of the input are validated
 //	decider.go                     object → request, as kube-apiserver would send it; package admission decides it
@@ -76,7 +76,7 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 	}
 	if o.Old != nil {
 		for _, skipped := range o.Old.skipped {
-			r.skips.AddFile(skipped)
+			r.AddFile(skipped)
 		}
 	}
 	decide := r.manifest
@@ -87,7 +87,7 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 		if err == nil {
 			err = decide(object)
 		}
-		if err != nil && !r.skips.AddError(err) {
+		if err != nil && !r.AddError(err) {
 			r.fail(err)
 		}
 	}

@@ -35,11 +35,11 @@ original images in its annotation, which tenants may write. It applies the rule 
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.explain(c.Context(), *format, namespace, args[0])
 		},
-		ValidArgsFunction: a.completions(a.podNames(&namespace)),
+		ValidArgsFunction: a.completeNames("pods", func() (string, error) { return a.podNamespace(namespace) }),
 	}
 	c.Flags().StringVarP(&namespace, "namespace", "n", "",
 		"`namespace` of the Pod (default: the namespace of the kubeconfig)")
-	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails only if the flag already has one
+	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces()) // fails only if the flag already has one
 	format = cli.DefineFormat(c.Flags(), "the explanation")
 	return c
 }

@@ -29,7 +29,7 @@ func (r *Report) WriteText(p *output.Printer) {
 			p.Section()
 			p.Line("%s", p.Paint(text.Colors.Head, kind.String()))
 		}
-		o.writeText(p, "  ")
+		o.writeText(p)
 	}
 	if r.MoreObjects > 0 {
 		p.Section()
@@ -114,7 +114,7 @@ func (r *Report) writeNotes(p *output.Printer) {
 	); left != "" {
 		p.Line("left out: %s", left)
 	}
-	for _, line := range offline.SkipLines(r.Skipped, r.SkippedFiles, r.NotServed...) {
+	for _, line := range r.Lines() {
 		p.Line("%s", line)
 	}
 	if s.Errors > 0 {
@@ -122,10 +122,9 @@ func (r *Report) writeNotes(p *output.Printer) {
 	}
 }
 
-// writeText writes the object and its changes. before is written at the beginning of its line.
-func (o *Object) writeText(p *output.Printer, before string) {
+func (o *Object) writeText(p *output.Printer) {
 	const indent = "    "
-	p.Line("%s%s", before, o.String())
+	p.Line("  %s", o.String())
 	for i := range o.Findings {
 		f := &o.Findings[i]
 		line := f.String()
