@@ -68,27 +68,19 @@ func (c *Counts) add(r *Result, a *admission.Answer) {
 	}
 }
 
-// The outcomes by which images are counted. There is also the outcome outside.
-const (
-	atMirror  = "at_mirror"
-	noMirror  = "no_mirror"
-	excluded  = "excluded"
-	malformed = "malformed"
-)
-
 // imageWord returns the outcome of a running image as the value of a metric label.
 func imageWord(o policy.Outcome) string {
 	switch o {
 	case policy.AtMirror:
-		return atMirror
+		return "at_mirror"
 	case policy.Excluded:
-		return excluded
+		return "excluded"
 	case policy.Malformed:
-		return malformed
+		return "malformed"
 	case policy.Rewritten, policy.WouldRewrite, policy.Denied:
 		return outside
 	default: // images that are ignored or that an update does not touch do not count
-		return noMirror
+		return "no_mirror"
 	}
 }
 
@@ -100,7 +92,7 @@ func (c *Counts) bounded() Counts {
 		wrong[k.Namespace] += n
 	}
 	for k, n := range c.Images {
-		if k.Outcome == atMirror || k.Outcome == excluded {
+		if k.Outcome == "at_mirror" || k.Outcome == "excluded" {
 			n = 0
 		}
 		wrong[k.Namespace] += n

@@ -18,18 +18,15 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/policy/object"
 )
 
 // Options contains the policy, and the attributes of the requests that are decided.
 type Options struct {
 	Policy *policy.Policy
 
-	// An object that is in Old is updated. Every other object is created, but if Operation is UPDATE, an object that
-	// is not in Old is an error. Pods of a template are always created, because the controller of a workload creates
-	// new Pods.
-	Old       *Index // may be nil
-	Operation object.Operation
+	// An object that is in Old is updated. Every other object is created. Pods of a template are always created, because
+	// the controller of a workload creates new Pods.
+	Old *Index // may be nil
 
 	Namespace string // of objects without a namespace
 	// NamespaceAssumed means that the user did not choose Namespace, so the report counts the objects that get it.

@@ -29,7 +29,7 @@ type Options struct {
 	New *policy.Policy
 
 	// Options applies to both policies. With Events, the user is the user in the event. The rule sets in Sets may be in
-	// only one of the policies. The fields Policy, Old, Operation and RecordedBy are not used.
+	// only one of the policies. The fields Policy, Old and RecordedBy are not used.
 	offline.Options
 
 	Events bool // the objects are events of the API server's audit log
