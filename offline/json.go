@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,11 +52,38 @@ func (s *jsonStream) documents() int {
 	return s.at.Document
 }
 
+// headBytes are enough to see past the blank lines that a file may begin with, and some words of YAML.
+const headBytes = 1 << 10
+
+// beginsJSON reports whether a text begins like JSON, as far as it goes. {kind: Pod} and [a,] are YAML.
+func beginsJSON(head []byte) bool {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
+		return false
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true))
+	for {
+		if _, err := dec.ReadToken(); err != nil || dec.StackDepth() == 0 {
+			return err == nil || errors.Is(err, io.ErrUnexpectedEOF)
+		}
+	}
+}
+
 // errStop is the error if the receiver of objects wants no more.
 var errStop = errors.New("stop")
 
 // each yields the objects. After an error it continues with the next object, unless the text is not JSON.
 func (s *jsonStream) each(yield yieldFunc) bool {
+	s.fill()
+	switch {
+	case s.fixed > 0:
+	case text.IsUTF16(s.data):
+		s.at.Document = 1
+		return yield(Object{}, &inputError{Origin: s.at, Err: errUTF16})
+	case strings.HasPrefix(strings.ToLower(path.Ext(s.at.File)), ".y"), !beginsJSON(s.data[:min(len(s.data), headBytes)]):
+		s.yaml = newYAMLStream(io.MultiReader(bytes.NewReader(s.data), s.r), s.at)
+		return s.yaml.each(yield)
+	}
 	for {
 		switch err := s.document(yield); {
 		case err == nil:
@@ -179,7 +208,7 @@ func (s *jsonStream) broken(err error) error {
 	case truncated:
 		err = io.ErrUnexpectedEOF
 	}
-	return &inputError{Origin: s.at, Err: errors.New(describe(err)), unparsed: true}
+	return &inputError{Origin: s.at, Err: errors.New(describe(err)), template: hasAction(s.data)}
 }
 
 // fill reads more of the text. It reports whether there was more.

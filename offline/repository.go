@@ -23,7 +23,7 @@ type SkippedError struct {
 
 func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 
-// The reasons to skip a file.
+// The reasons to skip a file, or documents in it.
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
