@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -55,10 +54,6 @@ func expiriesOf(p *policy.Policy, now time.Time) []policyExpiry {
 	return all
 }
 
-// maxExpiryLines is the maximum number of lines that are printed. It is more than anyone reads. The JSON output
-// has every line.
-const maxExpiryLines = 100
-
 // expiryWarnings returns a line for each part that has ended or ends soon.
 func expiryWarnings(all []policyExpiry) []string {
 	var lines []string
@@ -66,10 +61,6 @@ func expiryWarnings(all []policyExpiry) []string {
 		if all[i].State != expiryLater {
 			lines = append(lines, all[i].problem().String())
 		}
-	}
-	if more := len(lines) - maxExpiryLines; more > 0 {
-		lines = append(lines[:maxExpiryLines],
-			fmt.Sprintf("and %d more that have ended or end soon: use -o json to list all", more))
 	}
 	return lines
 }

@@ -97,21 +97,18 @@ func (c *Counts) bounded() Counts {
 		}
 		wrong[k.Namespace] += n
 	}
-	if len(wrong) <= maxNamespaces {
-		return *c
-	}
 	worst := slices.SortedFunc(maps.Keys(wrong), func(a, b string) int {
 		return cmp.Or(cmp.Compare(wrong[b], wrong[a]), cmp.Compare(a, b))
 	})
-	other := map[string]bool{}
-	for _, name := range worst[maxNamespaces:] {
-		other[name] = true
+	kept := map[string]bool{}
+	for _, name := range worst[:min(len(worst), maxNamespaces)] {
+		kept[name] = true
 	}
 	name := func(namespace string) string {
-		if other[namespace] {
-			return otherNamespaces
+		if kept[namespace] {
+			return namespace
 		}
-		return namespace
+		return otherNamespaces
 	}
 	b := newCounts()
 	b.Objects = c.Objects
