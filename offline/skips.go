@@ -22,8 +22,8 @@ const (
 // otherKinds represents the kinds over maxSkips. A kind cannot have this name.
 const otherKinds = "(others)"
 
-// Skips counts the objects and files that were skipped, and lists the resources that an API server does not serve. It is
-// a part of reports. The zero value is empty and ready to use.
+// Skips counts the objects and files that were skipped, and lists the resources that an API server does not serve. It
+// is a part of reports. The zero value is empty and ready to use.
 type Skips struct {
 	Skipped []Skipped `json:"skipped,omitempty"` // objects that were not validated, by kind
 	// SkippedFiles lists the files in directories that do not contain manifests, by reason.

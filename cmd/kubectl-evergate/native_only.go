@@ -77,9 +77,11 @@ func requireNamespace(
 	if len(replicas) > 0 {
 		return nil
 	}
-	switch hooks, err := readWebhooks(ctx, c); {
-	case err != nil: // the absence of webhooks is not known
-		return nil
+	hooks, err := readWebhooks(ctx, c)
+	if err != nil {
+		return nil //nolint:nilerr // the absence of webhooks is not known
+	}
+	switch {
 	case len(hooks.here) == 0 && len(hooks.elsewhere) > 0:
 		return fmt.Errorf("nothing was applied: the webhooks of Evergate call Services in %s and not in %s: %s",
 			text.List(hooks.elsewhere), c.Namespace, flag)

@@ -278,8 +278,8 @@ func (s *status) findProblems() {
 		}
 	}
 	if s.Policy.Hash != "" && s.Native.Policies > 0 && !slices.Equal(s.Native.Of, []string{s.Policy.Hash}) {
-		s.wrong("the backstop enforces another policy than the one in the ConfigMap %s: renew it with kubectl evergate apply "+
-			"or evergate export", s.Policy.ConfigMap)
+		s.wrong("the backstop enforces another policy than the one in the ConfigMap %s: renew it with kubectl evergate "+
+			"apply or evergate export", s.Policy.ConfigMap)
 	}
 	if s.Policy.Hash != "" && s.Native.Files != "" && s.Native.Files != s.Policy.Hash {
 		s.wrong("files of the API server enforce another policy than the one in the ConfigMap %s: write them again with "+

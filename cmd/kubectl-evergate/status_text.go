@@ -127,7 +127,7 @@ func number(n *int) string {
 
 func (s *status) writeNamespaces(p *output.Printer) {
 	switch {
-	case s.Namespaces == nil || len(s.Webhooks) == 0: // without webhooks, namespaces are not matched even if they have opted in
+	case s.Namespaces == nil || len(s.Webhooks) == 0: // without webhooks, a namespace that has opted in is not matched
 	case len(s.Matched) == 0:
 		p.Section()
 		p.Line("Namespaces: 0 of %d have opted in", *s.Namespaces)

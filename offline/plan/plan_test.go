@@ -341,8 +341,8 @@ func TestBounds(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	page := string(must(os.ReadFile("../../docs/plan.md")))
 	for _, k := range kinds() {
-		if !strings.Contains(page, "| `"+string(k)+"` | "+k.String()+" |") {
-			t.Errorf("docs/plan.md has no row for %s, %s", k, k)
+		if words, _ := k.words(); !strings.Contains(page, "| `"+string(k)+"` | "+words+" |") {
+			t.Errorf("docs/plan.md has no row for %s, %s", string(k), words)
 		}
 	}
 	data := must(json.Marshal(Counts{1}))

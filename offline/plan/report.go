@@ -46,8 +46,8 @@ type Summary struct {
 	// EndedWorkloads counts workloads that do not create Pods any more: finished Jobs and old ReplicaSets. They are
 	// left out.
 	EndedWorkloads int `json:"endedWorkloads,omitempty"`
-	// RecordedPods counts Pods that were already rewritten. They are validated with their current images, or if Options.Recorded is
-	// set with their original images.
+	// RecordedPods counts Pods that were already rewritten. They are validated with their current images, or with the
+	// option Recorded with their original images.
 	RecordedPods int `json:"recordedPods"`
 	// StaleRecords counts Pods whose annotation has entries that do not belong to their images. These entries are
 	// ignored.

@@ -15,7 +15,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	r.writeSummary(p)
 	columns := make([]output.Column, numKinds)
 	for i, k := range kinds() {
-		columns[i] = output.Column{Head: k.String(), Tone: k.tone()}
+		columns[i].Head, columns[i].Tone = k.words()
 	}
 	p.Numbers("by rule", columns, numbers(r.Rules), r.MoreRules)
 	p.Numbers("by namespace", columns, numbers(r.Namespaces), r.MoreNamespaces)
@@ -26,8 +26,9 @@ func (r *Report) WriteText(p *output.Printer) {
 		o := &r.Objects[i]
 		if kind := o.Changes[0]; kind != last {
 			last = kind
+			words, _ := kind.words()
 			p.Section()
-			p.Line("%s", p.Paint(text.Colors.Head, kind.String()))
+			p.Line("%s", p.Paint(text.Colors.Head, words))
 		}
 		o.writeText(p)
 	}
@@ -46,20 +47,6 @@ func numbers(rows []Row) []output.Row {
 	return all
 }
 
-// tone returns the color of a kind of change.
-func (k Kind) tone() output.Tone {
-	switch k {
-	case NewlyDenied, PodsNewlyDenied:
-		return text.Colors.Bad
-	case NewlyWarned:
-		return text.Colors.Warn
-	case NewlyAllowed, PodsNoLongerDenied, NoLongerWarned:
-		return text.Colors.Good
-	default:
-		return text.Colors.Note
-	}
-}
-
 // writeSummary writes the number of objects, and a line for each kind of change that occurs.
 func (r *Report) writeSummary(p *output.Printer) {
 	old := "no policy"
@@ -76,7 +63,8 @@ func (r *Report) writeSummary(p *output.Printer) {
 		}
 	}
 	for i, k := range kinds() {
-		row(s.Changes[i], k.String(), k.tone())
+		words, tone := k.words()
+		row(s.Changes[i], words, tone)
 	}
 	row(s.Unchanged, "unchanged", nil)
 	p.Table(rows, nil)
