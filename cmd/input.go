@@ -43,7 +43,7 @@ func (f *inputFlags) read(stdin io.Reader) (iter.Seq2[offline.Object, error], er
 	return offline.ReadIgnoring(f.files, stdin, ignore), nil
 }
 
-// requestFlags describe the requests that are decided. Sets may contain *, which stands for all rule sets of a policy.
+// requestFlags describe the requests that are decided. In Sets, * means all rule sets of a policy.
 type requestFlags struct{ offline.Options }
 
 func (f *requestFlags) define(flags *pflag.FlagSet) {
