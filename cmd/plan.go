@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -96,7 +97,7 @@ func (f *planFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	}
 	p := plan.New(options)
 	defer debug.SetGCPercent(debug.SetGCPercent(planGCPercent))
-	p.AddAll(objects)
+	p.AddAll(newProgress(stderr, time.Now).count(objects))
 	report := p.Report()
 	if err := f.report.Write(stdout, "plan", report); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		}
 		objects = client.Objects(ctx, false)
 	}
-	report := offline.Review(options, objects)
+	report := offline.Review(options, newProgress(stderr, time.Now).count(objects))
 	if err := f.report.Write(stdout, "review", report); err != nil {
 		return err
 	}
