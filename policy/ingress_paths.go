@@ -319,8 +319,9 @@ func isUnsafeInPath(c rune) bool {
 	return unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// tryAddUnsafe adds a finding if s contains an unsafe character. It returns the finding for the caller to fill in its
-// path, or nil if there is none or it is not needed. The sentence lists the characters in 1024 bytes, each once.
+// tryAddUnsafe adds a finding if s contains an unsafe character. It returns the finding, whose path the caller
+// sets. Without a finding, or if the finding is not needed, it returns nil. The sentence lists the characters in 1024
+// bytes, each once.
 func tryAddUnsafe(id rule.Identity, s string, isUnsafe func(rune) bool, r *rule.Recorder) *rule.Finding {
 	first := strings.IndexFunc(s, isUnsafe)
 	if first < 0 {

@@ -2,7 +2,7 @@ package rule
 
 import "github.com/evergate/evergate/policy/internal/match"
 
-// exemptions contains what is known about the exemptions of an object, so that it is compared with each of them once.
+// exemptions contains the exemptions of an object, which is compared with each of them once.
 type exemptions struct {
 	applicable []*exception // active exceptions whose match the object meets; see inForce
 	ready      bool
