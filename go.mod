@@ -6,6 +6,7 @@ go 1.26.8
 ignore ./site/node_modules
 
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/cert-manager/cert-manager v1.21.2
 	github.com/distribution/reference v0.6.0
 	github.com/go-chi/chi/v5 v5.5.0

@@ -12,25 +12,21 @@ import (
 // ignoreCases contains patterns, and paths that they ignore. They do not ignore paths that begin with a -.
 func ignoreCases() map[string][]string {
 	return map[string][]string{
-		"*.yaml":             {"a.yaml", "b/c.yaml", "-a.yml"},
-		"/a.yaml":            {"a.yaml", "-b/a.yaml"},
-		"b/c.yaml":           {"b/c.yaml", "-a/b/c.yaml"},
-		"charts/":            {"charts/a.yaml", "a/charts/b.yaml", "-charts"},
-		"charts":             {"charts/a.yaml", "a/charts", "-charts.yaml"},
-		"a/**/b":             {"a/b", "a/x/b", "a/x/y/b", "-b", "-x/a/b"},
-		"**/b.yaml":          {"b.yaml", "a/b.yaml", "-a/c.yaml"},
-		"a/**":               {"a/b", "a/b/c", "-b/a"},
-		"*.yaml\n!keep.yaml": {"a.yaml", "-keep.yaml", "-b/keep.yaml"},
-		"out/\n!out/a.yaml":  {"out/a.yaml", "out/b.yaml"},
-		"out/*\n!out/a.yaml": {"-out/a.yaml", "out/b.yaml"},
-		"*.yaml\n!a/**":      {"a.yaml", "-a/b.yaml", "-a/b/c.yaml"},
-		"v?.yaml":            {"v1.yaml", "-v10.yaml"},
-		"v[0-4].yaml":        {"v1.yaml", "-v5.yaml"},
-		"v[!0-4].yaml":       {"-v1.yaml", "v5.yaml"},
-		"# a\n\\#a":          {"#a", "-a"},
-		"\\!a":               {"!a", "-a"},
-		"a   ":               {"a", "-b"},
-		"":                   {"-a"},
+		"*.yaml":       {"a.yaml", "b/c.yaml", "-a.yml"},
+		"/a.yaml":      {"a.yaml", "-b/a.yaml"},
+		"b/c.yaml":     {"b/c.yaml", "-a/b/c.yaml"},
+		"charts/":      {"charts/a.yaml", "a/charts/b.yaml", "-charts"},
+		"charts":       {"charts/a.yaml", "a/charts", "-charts.yaml"},
+		"a/**/b":       {"a/b", "a/x/b", "a/x/y/b", "-b", "-x/a/b"},
+		"**/b.yaml":    {"b.yaml", "a/b.yaml", "-a/c.yaml"},
+		"a/**":         {"a/b", "a/b/c", "-b/a"},
+		"v?.yaml":      {"v1.yaml", "-v10.yaml"},
+		"v[0-4].yaml":  {"v1.yaml", "-v5.yaml"},
+		"v[!0-4].yaml": {"-v1.yaml", "v5.yaml"},
+		"# a\n\\#a":    {"#a", "-a"},
+		"\\!a":         {"!a", "-a"},
+		"a   ":         {"a", "-b"},
+		"":             {"-a"},
 	}
 }
 
@@ -119,9 +115,10 @@ func TestIgnoreIsThatOfGit(t *testing.T) {
 
 func TestIgnoreErrors(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"a\n[b": `line 2: "[b" is not a pattern: write names with *, ? and [a-z] between slashes`,
-		"a//b":  `line 1: "a//b" is not a pattern: write names with *, ? and [a-z] between slashes`,
-		"/":     `line 1: "/" is not a pattern: write names with *, ? and [a-z] between slashes`,
+		"a\n[b": `line 2: "[b" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
+		"a//b":  `line 1: "a//b" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
+		"!a":    `line 1: "!a" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
+		"/":     `line 1: "/" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
 	} {
 		if _, err := ParseIgnore(strings.Split(pattern, "\n")); err == nil || err.Error() != want {
 			t.Errorf("%.10q: %v, want %s", pattern, err, want)
@@ -129,13 +126,12 @@ func TestIgnoreErrors(t *testing.T) {
 	}
 }
 
-// The patterns in a directory apply below it and override the patterns above it. Patterns on the command line
-// override all others.
+// The patterns in a directory apply below it, and patterns on the command line apply everywhere.
 func TestIgnoreFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		IgnoreFile:        "*.yaml\n",
-		"a/" + IgnoreFile: "!b.yaml\n/c/\n",
+		"a/" + IgnoreFile: "b.txt\n/c/\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -144,7 +140,7 @@ func TestIgnoreFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	flags := must(ParseIgnore([]string{"!last.yaml", "d"}))
+	flags := must(ParseIgnore([]string{"d"}))
 	is := &ignores{flags: flags}
 	for _, d := range []string{".", "a"} {
 		if err := is.enter(openRoot(t, dir), d); err != nil {
@@ -152,8 +148,7 @@ func TestIgnoreFiles(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]bool{
-		"x.yaml": true, "b.yaml": true, "a/b.yaml": false, "a/x.yaml": true, "a/c/x": true, "c/x": false,
-		"a/last.yaml": false, "a/d": true,
+		"x.yaml": true, "b.txt": false, "a/b.txt": true, "a/x.yaml": true, "a/c/x": true, "c/x": false, "a/d": true,
 	} {
 		if got := ignoredBelow(is, path); got != want {
 			t.Errorf("%s: ignored %t", path, got)
