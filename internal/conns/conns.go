@@ -77,36 +77,29 @@ type queue struct {
 // current queue.
 func (c *Conn) move(to *queue) {
 	if from := c.in; from != nil {
-		from.remove(c)
+		from.n--
+		if c.before != nil {
+			c.before.next = c.next
+		} else {
+			from.first = c.next
+		}
+		if c.next != nil {
+			c.next.before = c.before
+		} else {
+			from.last = c.before
+		}
+		c.before, c.next = nil, nil // a reference to c must not keep the others in memory
 	}
-	if c.in = to; to != nil {
-		to.add(c)
+	if c.in = to; to == nil {
+		return
 	}
-}
-
-func (q *queue) add(c *Conn) {
-	q.n++
-	c.before = q.last
-	if q.last = c; c.before != nil {
+	to.n++
+	c.before = to.last
+	if to.last = c; c.before != nil {
 		c.before.next = c
 	} else {
-		q.first = c
+		to.first = c
 	}
-}
-
-func (q *queue) remove(c *Conn) {
-	q.n--
-	if c.before != nil {
-		c.before.next = c.next
-	} else {
-		q.first = c.next
-	}
-	if c.next != nil {
-		c.next.before = c.before
-	} else {
-		q.last = c.before
-	}
-	c.before, c.next = nil, nil // a reference to c must not keep the others in memory
 }
 
 // close closes the TCP connection without a TLS alert, because a tls.Conn would wait for a peer that does not read the
@@ -119,13 +112,6 @@ func (c *Conn) close() {
 		conn = t.NetConn()
 	}
 	_ = conn.Close()
-}
-
-// progress records that the bytes from the peer were useful.
-func (c *Conn) progress() {
-	if c != nil && c.wire != nil {
-		c.wire.progress()
-	}
 }
 
 type connKey struct{}
@@ -191,7 +177,7 @@ func (cs *Set) changed(conn net.Conn, state http.ConnState) {
 	if c == nil {
 		return // already evicted
 	}
-	c.progress()
+	c.wire.progress()
 	switch state {
 	case http.StateActive: // the header of a request has arrived, and its body may follow
 		if c.in == &cs.idle {
