@@ -162,7 +162,7 @@ func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 		if n := s.guard.slots.Waiting(); n != 1 {
 			t.Errorf("%d wait, want one", n)
 		}
-		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
+		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now(), "", nil); err != nil {
 			t.Errorf("no slot for other reviews: %v", err)
 		}
 		body := s.reviews.memory.Reserve(func() {})

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -90,7 +91,9 @@ func bareEndpoint(f *fixture) http.Handler {
 				writeError(w, err)
 				return
 			}
-			writeAnswer(w, v.encoded)
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(v.encoded)))
+			_, _ = w.Write(v.encoded)
 			_ = http.NewResponseController(w).Flush()
 		}))
 	}
