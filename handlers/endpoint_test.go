@@ -42,7 +42,7 @@ func newFakeDecider() fakeDecider {
 func (d fakeDecider) decide(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 	d.started <- struct{}{}
 	<-d.proceed
-	return &admission.Decision{Head: review.Head{UID: "1"}}, nil
+	return &admission.Decision{}, nil
 }
 
 // decideFunc decides a review, whatever is in it.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/review"
 )
 
 // elapse lets time pass in a bubble, and lets everything happen that is due.
@@ -106,7 +105,7 @@ const longestQueue = maxTimeout - retryAfter
 func TestNotStuckAfterItsEnd(t *testing.T) {
 	for name, decide := range map[string]decideFunc{
 		"answer": func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
-			return &admission.Decision{Head: review.Head{UID: "1"}}, nil
+			return &admission.Decision{}, nil
 		},
 		"panic": panics,
 		"error": func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -91,8 +90,6 @@ func bareEndpoint(f *fixture) http.Handler {
 				writeError(w, err)
 				return
 			}
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Length", strconv.Itoa(len(v.encoded)))
 			_, _ = w.Write(v.encoded)
 			_ = http.NewResponseController(w).Flush()
 		}))

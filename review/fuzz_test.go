@@ -234,15 +234,11 @@ func typedRequest[T any](body []byte, kinds []Kind, typed func([]byte) (*T, erro
 		return nil, badRequest("not our review")
 	}
 	req := &Request[T]{
-		Head: Head{
-			UID: string(r.UID),
-			Attributes: object.Attributes{
-				Operation: object.Operation(r.Operation), Namespace: r.Namespace, Name: r.Name,
-				Resource: r.Resource.Resource, Group: r.Resource.Group, Subresource: r.SubResource,
-				User: r.UserInfo.Username, Groups: r.UserInfo.Groups,
-			},
-			DryRun: r.DryRun != nil && *r.DryRun,
-		},
+		Head: Head{UID: string(r.UID), DryRun: r.DryRun != nil && *r.DryRun, Attributes: object.Attributes{
+			Operation: object.Operation(r.Operation), Namespace: r.Namespace, Name: r.Name,
+			Resource: r.Resource.Resource, Group: r.Resource.Group, Subresource: r.SubResource,
+			User: r.UserInfo.Username, Groups: r.UserInfo.Groups,
+		}},
 	}
 	for _, o := range []struct {
 		raw  []byte
