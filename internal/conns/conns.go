@@ -66,39 +66,27 @@ func (c *Conn) Old(now time.Time) bool {
 	return c != nil && !c.retireAt.IsZero() && now.After(c.retireAt)
 }
 
-// queue is a list of connections. It does not use container/list, which would allocate for each move, three times a
-// request.
+// queue is a ring of connections around root, so root.next is the first. It does not use container/list, which would
+// allocate for each move, three times a request.
 type queue struct {
-	first, last *Conn
-	n           int
+	root Conn
+	n    int
 }
+
+func (q *queue) init() { q.root.before, q.root.next = &q.root, &q.root }
 
 // move puts the connection at the end of a queue. If the queue is nil, move only removes the connection from its
 // current queue.
 func (c *Conn) move(to *queue) {
 	if from := c.in; from != nil {
 		from.n--
-		if c.before != nil {
-			c.before.next = c.next
-		} else {
-			from.first = c.next
-		}
-		if c.next != nil {
-			c.next.before = c.before
-		} else {
-			from.last = c.before
-		}
+		c.before.next, c.next.before = c.next, c.before
 		c.before, c.next = nil, nil // a reference to c must not keep the others in memory
 	}
-	if c.in = to; to == nil {
-		return
-	}
-	to.n++
-	c.before = to.last
-	if to.last = c; c.before != nil {
-		c.before.next = c
-	} else {
-		to.first = c
+	if c.in = to; to != nil {
+		to.n++
+		c.before, c.next = to.root.before, &to.root
+		c.before.next, c.next.before = c, c
 	}
 }
 
@@ -152,6 +140,9 @@ func (cs *Set) add(c *Conn) (evict *Conn) {
 	}
 	if cs.open == nil {
 		cs.open = make(map[net.Conn]*Conn)
+		cs.awaited.init()
+		cs.idle.init()
+		cs.active.init()
 	}
 	cs.open[c.Conn] = c
 	c.move(&cs.awaited)
@@ -162,11 +153,11 @@ func (cs *Set) add(c *Conn) (evict *Conn) {
 func (cs *Set) evictionCandidate() *Conn {
 	switch {
 	case 3*cs.awaited.n >= len(cs.open):
-		return cs.awaited.first
+		return cs.awaited.root.next
 	case cs.idle.n > 0:
-		return cs.idle.first
+		return cs.idle.root.next
 	}
-	return cs.active.first
+	return cs.active.root.next
 }
 
 // changed tracks the state of a connection. It is the server's ConnState.
