@@ -144,7 +144,7 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 // all mutates the object and then evaluates the result.
 func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	r.Now = ask.Now
-	a := &Answer{Decision: Decision{Head: review.Head{Attributes: r.Attributes}, Policy: ask.Policy.Hash()}, Object: r.Object}
+	a := &Answer{Decision: Decision{Head: r.Head, Policy: ask.Policy.Hash()}, Object: r.Object}
 	if r.Object == nil || !isValidated(r.Operation) {
 		return a, nil
 	}

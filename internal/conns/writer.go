@@ -22,18 +22,19 @@ func (w *Writer) End() (status int) {
 	return w.status
 }
 
-// maxUnread is the maximum number of bytes of an unread body that begin reads. Like net/http, the server reads it before
-// it responds, because a client may not read before it has sent everything.
+// maxUnread is the maximum number of bytes that begin reads. Like net/http, the server reads an unread body before it
+// responds, because a client may not read before it has sent everything.
 const maxUnread = 256 << 10
 
-// begin must be called before any part of the response is written. It reads the rest of the body. net/http would do it a
-// moment later, but its reads would not count as progress of the connection.
+// begin must be called before any part of the response is written. It reads the rest of the body. net/http would do it
+// a moment later, but its reads would not count as progress of the connection.
 func (w *Writer) begin(status int) {
 	if w.status != 0 || status < http.StatusOK { // 1xx only announces a response
 		return
 	}
 	w.status = status
-	if r := w.Request; r.ContentLength <= maxUnread && r.Header.Get("Expect") == "" { // else net/http closes the connection
+	// Otherwise, net/http closes the connection.
+	if r := w.Request; r.ContentLength <= maxUnread && r.Header.Get("Expect") == "" {
 		_, _ = io.CopyN(io.Discard, r.Body, maxUnread) // net/http gets the same error again
 	}
 	if w.Last() {

@@ -241,9 +241,9 @@ func (r *Reader) skip() {
 	}
 }
 
-// name reads the name of a field and the colon after it, and records its position for the path of an error. If the name has escapes, it is valid until the next string is
-// read. If such a name is longer than most bytes without its escapes, the returned name is incomplete or still escaped,
-// but also longer than most bytes.
+// name reads the name of a field and the colon after it, and records its position for the path of an error. If the name
+// has escapes, it is valid until the next string is read. If such a name is longer than most bytes without its escapes,
+// the returned name is incomplete or still escaped, but also longer than most bytes.
 func (r *Reader) name(most int) (name []byte, escaped bool) {
 	r.path[len(r.path)-1] = level{name: r.pos, index: -1}
 	c, i := peek(r.data, r.pos)
