@@ -70,6 +70,18 @@ func denialOf(shown []policy.Finding, head string) string {
 	return head + "\n[policy " + testHash + "]"
 }
 
+// The longest valid name of an object is not cut.
+func TestHello(t *testing.T) {
+	path := "/" + strings.Repeat("a", 252)
+	d := Decision{Policy: testHash}
+	for more, want := range map[string]string{"": path, "b": path[:253-len("…")] + "…"} {
+		got, version, hash, ok := ParseHello(d.Hello(path+more, "v1.0.0"))
+		if got != want || version != "v1.0.0" || hash != testHash || !ok {
+			t.Errorf("%s, %s, %s, %t", got, version, hash, ok)
+		}
+	}
+}
+
 func TestDenial(t *testing.T) {
 	many := repeat(12, findingOf(policy.Enforce))
 	tests := []struct {

@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/cmd/internal/cli"
+	"github.com/evergate/evergate/docs"
 	"github.com/evergate/evergate/internal/schema"
 )
 
@@ -22,10 +25,7 @@ The schema does not cover rules that involve several fields, or the syntax of pa
 		Example: "  evergate policy schema > policy.schema.json",
 		Args:    cli.NoArgs("it always prints the whole schema"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			text, err := schema.Policy()
-			if err == nil {
-				_, err = c.OutOrStdout().Write(text)
-			}
+			_, err := c.OutOrStdout().Write(docs.PolicySchema)
 			return err
 		},
 	}
@@ -44,7 +44,7 @@ Exit codes: 0 described, 2 there is no such field.`,
 		Example: "  evergate policy explain ingresses.hosts\n  evergate policy explain --recursive",
 		Args:    cli.Args(0, 1, "explain one field at a time, such as ingresses.hosts.allowed"),
 		RunE: func(c *cobra.Command, args []string) error {
-			document, err := policySchema()
+			document, err := schema.Parse(docs.PolicySchema)
 			if err != nil {
 				return err
 			}
@@ -63,23 +63,18 @@ Exit codes: 0 described, 2 there is no such field.`,
 
 // completeField completes the path of a field.
 func completeField(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	document, err := policySchema()
+	document, err := schema.Parse(docs.PolicySchema)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	above := begun[:strings.LastIndexByte(begun, '.')+1]
+	field, err := document.Find(strings.TrimSuffix(above, "."))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	var fields []cobra.Completion
-	for _, name := range document.Fields(strings.TrimSuffix(above, ".")) {
+	for _, name := range slices.Sorted(maps.Keys(field.Inner().Fields)) {
 		fields = append(fields, above+name)
 	}
 	return fields, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-// policySchema returns the parsed schema of policy files.
-func policySchema() (*schema.Document, error) {
-	text, err := schema.Policy()
-	if err != nil {
-		return nil, err
-	}
-	return schema.Parse(text)
 }

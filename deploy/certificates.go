@@ -118,7 +118,8 @@ func (i *inspection) hasSecret(s *install.Server) bool {
 	}
 	ownCAs := !slices.ContainsFunc(i.Hooks, func(h *install.Hook) bool { return !hasCA(h) || !i.hasOwnCA(h.Config) })
 	secret := s.TLSSecret()
-	return secret != "" && (i.HasSecret(s.Namespace, secret) || !i.Live && ownCAs)
+	crt, is := i.Certificate(s.Namespace, secret), install.Find[*corev1.Secret](i.Objects, s.Namespace, secret)
+	return secret != "" && (crt != nil || is != nil || !i.Live && ownCAs)
 }
 
 // certificates inspects the Secrets with the serving certificates, and the Certificates that issue them.
@@ -227,15 +228,15 @@ func (i *inspection) durations(leaf *certmanagerv1.Certificate) {
 	const id, notBelow = "certificate-durations", "renewBefore %s is not below duration %s"
 	lifetime, before := durationsOf(leaf)
 	f := i.at(id, i.Ref(leaf))
-	f.error(before >= lifetime, notBelow, hours(before), hours(lifetime))
+	f.error(before >= lifetime, notBelow, before, lifetime)
 	f.warn(before < lifetime && before < minRenewBefore,
-		"it is renewed %s before it expires, and a renewal may fail for longer", hours(before))
+		"it is renewed %s before it expires, and a renewal may fail for longer", before)
 	for _, ca := range i.CAs(leaf) {
 		f, lasts, before := i.at(id, i.Ref(ca)), time.Duration(0), time.Duration(0)
 		lasts, before = durationsOf(ca)
-		f.error(before >= lasts, notBelow, hours(before), hours(lasts))
+		f.error(before >= lasts, notBelow, before, lasts)
 		f.error(before < lifetime, "it is renewed %s before it expires, and %s, which it signs, is valid for %s",
-			hours(before), i.Ref(leaf), hours(lifetime))
+			before, i.Ref(leaf), lifetime)
 	}
 }
 
@@ -254,11 +255,6 @@ func durationsOf(crt *certmanagerv1.Certificate) (lifetime, before time.Duration
 	return lifetime, lifetime / 3 // cert-manager's default
 }
 
-// hours formats a duration as Certificates do: 2160h, and 24h30m.
-func hours(d time.Duration) string {
-	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
-}
-
 // expiry inspects whether the served certificate is in date, whether its Certificate is ready, and whether cert-manager
 // renewed it when it was due.
 func (i *inspection) expiry() {
@@ -266,11 +262,10 @@ func (i *inspection) expiry() {
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	for _, secret := range i.ServingSecrets() {
 		f := i.at(id, i.Ref(secret))
-		if chain, err := certs.Parse(secret.Data[corev1.TLSCertKey]); err != nil {
-			f.error(true, "its tls.crt cannot be read: %v", err)
-		} else {
-			first := chain[0]
-			f.error(!inDate(chain, i.Now), "its certificate is "+valid, stamp(first.NotBefore), stamp(first.NotAfter),
+		chain, err := certs.Parse(secret.Data[corev1.TLSCertKey])
+		f.error(err != nil, "its tls.crt cannot be read: %v", err)
+		if err == nil {
+			f.error(!inDate(chain, i.Now), "its certificate is "+valid, stamp(chain[0].NotBefore), stamp(chain[0].NotAfter),
 				stamp(i.Now))
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline/export"
@@ -134,21 +132,16 @@ func (i *inspection) uncalled(h *install.Hook, e *native.Export) {
 	}
 }
 
-// canonical returns a selector in one form: label in (values), sorted.
+// canonical returns a selector in one form, with expressions for labels, sorted.
 func canonical(s *metav1.LabelSelector) string {
-	parsed, err := metav1.LabelSelectorAsSelector(s)
-	if s == nil || err != nil || parsed.Empty() {
+	if install.SelectsAll(s) {
 		return "all of them"
 	}
-	requirements, _ := parsed.Requirements()
-	terms := []string{}
-	for _, r := range requirements {
-		if in, err := labels.NewRequirement(r.Key(), selection.In, r.ValuesUnsorted()); err == nil &&
-			(r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals) {
-			r = *in
-		}
-		terms = append(terms, r.String())
+	s = s.DeepCopy()
+	for key, value := range s.MatchLabels {
+		r := metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value}}
+		s.MatchExpressions = append(s.MatchExpressions, r)
 	}
-	slices.Sort(terms)
-	return strings.Join(terms, ",")
+	s.MatchLabels = nil
+	return metav1.FormatLabelSelector(s)
 }

@@ -3,13 +3,13 @@ package deploy
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evergate/evergate/deploy/install"
@@ -90,12 +90,8 @@ func (i *inspection) listenAddress(s *install.Server) {
 	f.error(s.Settings.Dev, "with --dev it serves on its own machine only, with a certificate that no API server trusts")
 	for _, flag := range []string{"listen", "ops-listen"} {
 		host, port := s.Listener(flag)
-		ip, err := netip.ParseAddr(host)
-		why := "which nothing outside the container can reach"
-		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-			why = "and each Pod has another address"
-		}
-		f.error(port != 0 && host != "", "--%s is on %s, %s: use --%s=:%d", flag, host, why, flag, port)
+		f.error(port != 0 && host != "", "--%s is on %s and not on all addresses of the Pod: use --%s=:%d", flag, host, flag,
+			port)
 	}
 }
 
@@ -189,17 +185,9 @@ func goBytes(s string) (bytes int64, ok bool) {
 	if s == "" || s == goUnlimited {
 		return -1, true
 	}
-	number, unit := strings.TrimSuffix(s, "B"), int64(1)
-	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if rest, ok := strings.CutSuffix(s, suffix); ok {
-			number, unit = rest, int64(1)<<(10*(i+1))
-		}
-	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 0 || n > (1<<63-1)/unit {
-		return 0, false
-	}
-	return n * unit, true
+	q, err := resource.ParseQuantity(strings.TrimSuffix(s, "B"))
+	n, fits := q.AsInt64()
+	return n, err == nil && fits && regexp.MustCompile(`^[0-9]+(([KMGT]i)?B)?$`).MatchString(s)
 }
 
 // probes inspects the probes. The readiness probe has to use HTTPS for /readyz on the port of --listen, and the

@@ -37,7 +37,8 @@ func TemplatesPatch(templates []policy.Template) []byte {
 
 // changesTemplate returns the CEL condition under which the API server sends a request about one of the custom
 // resources: the object is created, or a value at one of its paths changes, up to the first * of the path. Fields are
-// optional, as in the other conditions of kustomize/base. An error would skip the call, because the entry fails open.
+// optional, and quoted because CEL does not accept each name. An error would skip the call, because the entry fails
+// open.
 func changesTemplate(templates []policy.Template) string {
 	terms := []string{`request.operation == "CREATE"`}
 	for _, t := range templates {
@@ -65,26 +66,9 @@ func celDiffers(p policy.TemplatePath) string {
 		if name == policy.AnyElement {
 			break
 		}
-		if isCELName(name) {
-			fields.WriteString(".?" + name)
-		} else {
-			fmt.Fprintf(&fields, "[?%q]", name)
-		}
+		fmt.Fprintf(&fields, "[?%q]", name)
 	}
 	return "object" + fields.String() + " != oldObject" + fields.String()
-}
-
-// isCELName reports whether CEL accepts the name of a field without quotes. It does not accept reserved words.
-func isCELName(name string) bool {
-	if strings.Contains(name, "-") || '0' <= name[0] && name[0] <= '9' {
-		return false
-	}
-	switch name {
-	case "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
-		"namespace", "null", "package", "return", "true", "var", "void", "while":
-		return false
-	}
-	return true
 }
 
 // templates inspects whether the webhooks for workloads match the custom resources of the policy's templates, version

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,20 +46,6 @@ func TestPrintable(t *testing.T) {
 	f := i.result().Findings[0]
 	if f.Object != "Pod \\x1b[31mz" || !strings.HasPrefix(f.Message, "worse #\\x23[group]x") || len(f.Message) > 4200 {
 		t.Errorf("%q: %q", f.Object, f.Message)
-	}
-}
-
-func TestHours(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		2160 * time.Hour:               "2160h",
-		24*time.Hour + 30*time.Minute:  "24h30m",
-		10 * time.Minute:               "10m",
-		10 * time.Second:               "10s",
-		100*time.Hour + 20*time.Second: "100h0m20s",
-	} {
-		if got := hours(d); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	}
 }
 

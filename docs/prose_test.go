@@ -1,4 +1,3 @@
-// Package docs checks the language of the documentation and of comments.
 package docs
 
 import (

@@ -158,34 +158,13 @@ func writeSentences(b *strings.Builder, all []string) {
 
 // describeCheck returns the description of a field from the schema, or of its block, as Markdown.
 func describeCheck(document *schema.Schema, block, check string) string {
-	resolve := func(s *schema.Schema) *schema.Schema {
-		for s != nil && (s.Ref != "" || s.Items != nil) {
-			next := s.Items
-			if s.Ref != "" {
-				next = document.Definitions[strings.TrimPrefix(s.Ref, schema.RefPrefix)]
-			}
-			s = next
-		}
-		return s
-	}
-	// describe prefers the description of a field to the description of its definition.
-	describe := func(s *schema.Schema) string {
-		if s.Description == "" && s.Ref != "" {
-			s = document.Definitions[strings.TrimPrefix(s.Ref, schema.RefPrefix)]
-		}
-		return s.Description
-	}
-	field := document.Fields.Find(block)
-	text := describe(field)
+	field := document.Fields[block]
+	text := field.Description
 	for name := range strings.SplitSeq(check, ".") {
-		inner := resolve(field)
-		if inner == nil {
+		if field = field.Inner().Fields[name]; field == nil {
 			break
 		}
-		if field = inner.Fields.Find(name); field == nil {
-			break
-		}
-		text = describe(field)
+		text = field.Description
 	}
 	text, _, _ = strings.Cut(text, " Default: ")
 	text, _, _ = strings.Cut(text, " Absent: ")

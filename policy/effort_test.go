@@ -430,6 +430,10 @@ func TestStepsOfElements(t *testing.T) {
 			ing := &object.Ingress{Meta: annotated([]string{"alb.ingress.kubernetes.io/conditions.a"}, value)}
 			return ingress("hosts: {max: 1}", ing)
 		}},
+		"hosts with owners": {3, func(n int) reviewed {
+			text := "owners:\n- {name: w, mode: audit, hosts: [w.example], namespaces: []}\n"
+			return reviewed{rules: text, a: object.Attributes{Namespace: "team"}, obj: hosts(each(n, "h%03d.example"))}
+		}},
 		"owners of another mode": {4, func(n int) reviewed {
 			text := "owners:\n- {name: w, mode: audit, hosts: [w.audit.example], namespaces: []}\n"
 			for i := range n {

@@ -15,7 +15,7 @@ type classNameRules struct {
 	// Required: true means that an Ingress must set a class. The default class of the cluster is not enough.
 	Required bool `yaml:"required"`
 	// Allowed lists the classes that pass, for example [internal, "public-*"]. A * matches any run of characters. An
-	// Ingress without a class passes. To deny it, see Required. [] means that no class passes.
+	// Ingress without a class passes. To deny it, see required. [] means that no class passes.
 	Allowed []match.Glob `yaml:"allowed"`
 }
 

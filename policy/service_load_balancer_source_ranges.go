@@ -68,7 +68,7 @@ func ClientAnnotations() []ClientAnnotation {
 
 // sourceRangeRules is the loadBalancerSourceRanges block: {required: true, allowed: [10.0.0.0/8]}.
 type sourceRangeRules struct {
-	// Required: true means that a LoadBalancer must have source ranges, however wide: see Allowed.
+	// Required: true means that a LoadBalancer must have source ranges, however wide: see allowed.
 	Required bool `yaml:"required"`
 	// Allowed lists ranges that must cover the ranges of a Service. Adjacent ranges in the list can cover a range
 	// together. A Service without ranges passes. [] denies all ranges. Annotations that make a cloud accept other

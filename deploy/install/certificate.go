@@ -20,11 +20,6 @@ func (i *Install) Certificate(namespace, secret string) *certmanagerv1.Certifica
 	return nil
 }
 
-// HasSecret reports whether the input has a Secret, or a Certificate that issues it.
-func (i *Install) HasSecret(namespace, name string) bool {
-	return i.Certificate(namespace, name) != nil || Find[*corev1.Secret](i.Objects, namespace, name) != nil
-}
-
 // CertManager lists the namespaces that cert-manager runs in. If the input does not have its Deployments, it is the
 // namespace in cert-manager's manifests.
 func (i *Install) CertManager() []string {

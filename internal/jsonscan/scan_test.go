@@ -64,7 +64,7 @@ func complete(dec *jsontext.Decoder) bool { return dec.StackDepth() == 0 }
 func scanTexts() []string {
 	texts := []string{
 		``, ` `, `0`, `-0`, `00`, `-`, `1.`, `1.5e+3`, `1e`, `.5`, `1E5x`, `-1.25E-7`,
-		`true`, `tru`, `truex`, `false`, `null`, `nul`,
+		`true`, `tru`, `truex`, `false`, `null`, `nul`, `trux`, `falsx`, `[nulx]`,
 		`""`, `"`, `"a`, `"\`, `"\u12`, `"\u12g4"`, `"\ud800"`, `"\x"`, "\"\x1f\"", "\"\x7f\"", "\"\xff\xfe\"",
 		`"é"`, "\"1234567\t\"", `"12345678\n"`,
 		`{}`, `{ }`, `[]`, `[ ]`, `[1,]`, `[,1]`, `[1 2]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`,

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,9 +13,8 @@ import (
 
 // maker makes the schema of the type into which policy files are decoded.
 type maker struct {
-	comments map[string]string // of a field, by Struct.Field
-	examples map[string][]any  // values of a field, by Struct.Field; docs/policy comes before examples/policies
-	defs     map[string]*schema.Schema
+	comments map[string]string // by field.id
+	examples map[string][]any  // by field.id; docs/policy comes before examples/policies
 	texts    map[reflect.Type]*schema.Schema
 
 	undocumented, withoutExample []string
@@ -31,10 +29,7 @@ func newMaker(repository string) (*maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{
-		comments: comments, examples: map[string][]any{},
-		defs: map[string]*schema.Schema{}, texts: map[reflect.Type]*schema.Schema{},
-	}
+	m := &maker{comments: comments, examples: map[string][]any{}, texts: map[reflect.Type]*schema.Schema{}}
 	for _, tree := range trees {
 		m.addExamples(policy.DocumentType(), tree)
 	}
@@ -54,7 +49,7 @@ func (m *maker) addExamples(typ reflect.Type, tree any) {
 	case map[string]any:
 		for _, f := range fieldsOf(typ) {
 			if value, ok := v[f.name]; ok {
-				m.examples[f.id()] = append(m.examples[f.id()], value)
+				m.examples[f.id] = append(m.examples[f.id], value)
 				m.addExamples(f.typ, value)
 			}
 		}
@@ -67,42 +62,30 @@ const maxExample = 160
 
 // exampleOf returns the first example that is short and not empty. Without such an example, it returns the shortest.
 func (m *maker) exampleOf(f field) []any {
-	var best any
+	var best []any
 	shortest := 0
-	for _, value := range m.examples[f.id()] {
+	for _, value := range m.examples[f.id] {
 		data, err := json.Marshal(value)
-		switch empty := string(data) == "[]" || string(data) == "{}"; {
-		case err != nil || empty:
+		if err != nil || string(data) == "[]" || string(data) == "{}" {
 			continue
-		case len(data) <= maxExample:
-			return []any{value}
 		}
-		if shortest == 0 || len(data) < shortest {
-			best, shortest = value, len(data)
+		if best == nil || shortest > maxExample && len(data) < shortest {
+			best, shortest = []any{value}, len(data)
 		}
 	}
-	if shortest == 0 {
-		m.withoutExample = append(m.withoutExample, f.id())
-		return nil
+	if best == nil {
+		m.withoutExample = append(m.withoutExample, f.id)
 	}
-	return []any{best}
+	return best
 }
 
 // root returns the schema of a document of a policy file.
-func (m *maker) root() (*schema.Schema, error) {
-	const apiVersion, kind = "evergate.dev/v1alpha1", "EvergatePolicy"
-	root := m.object(policy.DocumentType())
-	for name, value := range map[string]string{"apiVersion": apiVersion, "kind": kind} {
-		f := root.Fields.Find(name)
-		if f == nil {
-			return nil, fmt.Errorf("policies do not have the field %s", name)
-		}
-		f.Const = value
-	}
-	root.Draft, root.Title = schema.Draft, kind
-	root.Description = "A policy of Evergate: docs/policy.md"
-	root.Definitions = m.defs
-	return root, nil
+func (m *maker) root() *schema.Schema {
+	root := m.object(policy.DocumentType(), nil)
+	root.Fields["apiVersion"].Enum = []string{"evergate.dev/v1alpha1"}
+	root.Fields["kind"].Enum = []string{"EvergatePolicy"}
+	root.Draft, root.Title, root.Description = schema.Draft, "EvergatePolicy", "A policy of Evergate: docs/policy.md"
+	return root
 }
 
 // suggester and validator are the interfaces of the decoder, policy/internal/strict.
@@ -111,28 +94,19 @@ type (
 	validator interface{ Validate() error }
 )
 
-// object returns the schema of a struct.
-func (m *maker) object(typ reflect.Type) *schema.Schema {
-	s := &schema.Schema{Type: "object", MoreFields: new(bool)}
+// object returns the schema of a struct. If only is not nil, it has only these fields.
+func (m *maker) object(typ reflect.Type, only []string) *schema.Schema {
+	s := &schema.Schema{Type: "object", Fields: map[string]*schema.Schema{}, MoreFields: new(bool)}
 	suggests, _ := reflect.TypeAssert[suggester](reflect.New(typ))
 	for _, f := range fieldsOf(typ) {
-		var of *schema.Schema
-		var only []string
+		if only != nil && !slices.Contains(only, f.name) {
+			continue
+		}
+		var inner []string
 		if suggests != nil {
-			only = suggests.Suggest(f.name)
+			inner = suggests.Suggest(f.name)
 		}
-		switch {
-		case only != nil:
-			of = m.field(f, m.partOf(typ, f, only))
-		case f.embedded:
-			if m.defs[f.id()] == nil {
-				m.defs[f.id()] = m.field(f, m.value(f.typ))
-			}
-			of = &schema.Schema{Ref: schema.RefPrefix + f.id()}
-		default:
-			of = m.field(f, m.value(f.typ))
-		}
-		s.Fields = append(s.Fields, schema.Field{Name: f.name, Schema: of})
+		s.Fields[f.name] = m.field(f, inner)
 		if f.required {
 			s.Required = append(s.Required, f.name)
 		}
@@ -143,12 +117,12 @@ func (m *maker) object(typ reflect.Type) *schema.Schema {
 	return s
 }
 
-// field returns the schema of a field, whose value has the schema of.
-func (m *maker) field(f field, of *schema.Schema) *schema.Schema {
-	s := *of
-	s.Description = f.describe(m.comments[f.id()])
+// field returns the schema of a field. If only is not nil, its value has only these fields.
+func (m *maker) field(f field, only []string) *schema.Schema {
+	s := *m.value(f.typ, only)
+	s.Description = f.describe(m.comments[f.id])
 	if s.Description == "" {
-		m.undocumented = append(m.undocumented, f.id())
+		m.undocumented = append(m.undocumented, f.id)
 	}
 	switch {
 	case f.required:
@@ -161,34 +135,10 @@ func (m *maker) field(f field, of *schema.Schema) *schema.Schema {
 	return &s
 }
 
-// partOf returns the schema of a field in a struct that allows only some fields of the field's type.
-func (m *maker) partOf(owner reflect.Type, f field, only []string) *schema.Schema {
-	part := &schema.Schema{Type: "object", MoreFields: new(bool)}
-	for _, inner := range fieldsOf(f.typ.Elem()) {
-		if !slices.Contains(only, inner.name) {
-			continue
-		}
-		if m.defs[inner.id()] == nil {
-			m.defs[inner.id()] = m.field(inner, m.value(inner.typ))
-		}
-		part.Fields = append(part.Fields, schema.Field{
-			Name: inner.name, Schema: &schema.Schema{Ref: schema.RefPrefix + inner.id()},
-		})
-	}
-	for name, def := range m.defs {
-		if reflect.DeepEqual(def, part) {
-			return &schema.Schema{Ref: schema.RefPrefix + name}
-		}
-	}
-	name := nameOfType(owner) + "." + f.name
-	m.defs[name] = part
-	return &schema.Schema{Ref: schema.RefPrefix + name}
-}
-
-// value returns the schema of the values of a type.
-func (m *maker) value(typ reflect.Type) *schema.Schema {
+// value returns the schema of the values of a type. If only is not nil, the objects have only these fields.
+func (m *maker) value(typ reflect.Type, only []string) *schema.Schema {
 	if typ.Kind() == reflect.Pointer {
-		return m.value(typ.Elem())
+		return m.value(typ.Elem(), only)
 	}
 	if reflect.PointerTo(typ).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		if m.texts[typ] == nil {
@@ -198,13 +148,9 @@ func (m *maker) value(typ reflect.Type) *schema.Schema {
 	}
 	switch typ.Kind() {
 	case reflect.Slice:
-		return &schema.Schema{Type: "array", Items: m.value(typ.Elem())}
+		return &schema.Schema{Type: "array", Items: m.value(typ.Elem(), only)}
 	case reflect.Struct:
-		name := nameOfType(typ)
-		if m.defs[name] == nil {
-			m.defs[name] = m.object(typ)
-		}
-		return &schema.Schema{Ref: schema.RefPrefix + name}
+		return m.object(typ, only)
 	case reflect.Bool:
 		return &schema.Schema{Type: "boolean"}
 	case reflect.Int:

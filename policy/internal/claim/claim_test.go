@@ -164,8 +164,27 @@ func TestServiceHostClaims(t *testing.T) {
 	}
 }
 
-// Every line of the table is used: its kinds and its grammar exist.
+// Every line of the table is used: its kinds and its grammar exist. The prefixes of a controller have the same
+// annotations.
 func TestHostAnnotationTable(t *testing.T) {
+	rows := map[string]string{}
+	defer func() {
+		const want = 70 // without a row, nothing checks the hosts of its annotation
+		if len(rows) != want {
+			t.Errorf("%d rows, want %d", len(rows), want)
+		}
+		for _, prefixes := range [][2]string{
+			{"external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"}, {"haproxy.org/", "haproxy.com/"},
+			{"haproxy.org/", "ingress.kubernetes.io/"}, {"haproxy-ingress.github.io/", "ingress.kubernetes.io/"},
+		} {
+			for key, row := range rows {
+				name, ok := strings.CutPrefix(key, prefixes[0])
+				if other := prefixes[1] + name; ok && rows[other] != row {
+					t.Errorf("%s differs from %s", other, key)
+				}
+			}
+		}
+	}()
 	kinds := map[string]bool{"Ingress": true, "Service": true, "HTTPRoute": true, "GRPCRoute": true, "TLSRoute": true, "TCPRoute": true,
 		"UDPRoute": true, "Route": true, "Gateway": true, "ListenerSet": true, "DNSEndpoint": true}
 	for line := range strings.Lines(hostAnnotations) {
@@ -177,6 +196,7 @@ func TestHostAnnotationTable(t *testing.T) {
 			t.Errorf("want a key in lower case, kinds and a grammar: %s", line)
 			continue
 		}
+		rows[fields[0]] = fields[1] + fields[2]
 		for kind := range strings.SplitSeq(fields[1], ",") {
 			if !kinds[kind] {
 				t.Errorf("%s is not a kind: %s", kind, line)

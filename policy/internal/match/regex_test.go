@@ -63,6 +63,18 @@ func TestRegexSteps(t *testing.T) {
 	}
 }
 
+// Every value that an expression matches begins with its prefix.
+func TestRegexPrefix(t *testing.T) {
+	for source, want := range map[string]string{
+		"abc": "abc", "(abc)d": "abc", "(ab)+c": "ab", "(ab){1,2}c": "ab", "(ab){0,2}c": "", "(ab)*c": "", "(ab)?c": "",
+		"(?i)abc": "", "[a]b": "ab", "a|b": "", "^a": "", "": "",
+	} {
+		if x := new(Regex); source != "" && x.UnmarshalText([]byte(source)) != nil || x.Prefix() != want {
+			t.Errorf("%s: %q, want %q", source, x.Prefix(), want)
+		}
+	}
+}
+
 func mustRegex(t *testing.T, source string) *Regex {
 	t.Helper()
 	x := new(Regex)

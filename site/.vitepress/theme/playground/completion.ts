@@ -2,29 +2,15 @@ import type { Completion, CompletionContext, CompletionResult } from '@codemirro
 import document from '../../../../docs/policy.schema.json'
 
 interface Schema {
-  $ref?: string
   type?: string
   description?: string
   enum?: string[]
-  const?: string
   items?: Schema
   properties?: Record<string, Schema>
 }
 
-const definitions = (document as { definitions: Record<string, Schema> }).definitions
-
-// resolve returns a schema with the keywords of the definition to which it refers.
-const resolve = (s: Schema): Schema => {
-  if (!s.$ref) return s
-  const { $ref, ...rest } = s
-  return { ...resolve(definitions[$ref.replace('#/definitions/', '')] ?? {}), ...rest }
-}
-
 // inner returns the schema of the elements of a list, or the schema itself.
-const inner = (s: Schema): Schema => {
-  const r = resolve(s)
-  return r.items ? inner(r.items) : r
-}
+const inner = (s: Schema): Schema => s.items ? inner(s.items) : s
 
 const fieldAt = (path: string[]): Schema | undefined => {
   let s: Schema | undefined = document as Schema
@@ -76,10 +62,10 @@ export const complete = (context: CompletionContext): CompletionResult | null =>
   const field = fieldAt(at.key ? [...at.path, at.key] : at.path)
   if (!field) return null
   const options: Completion[] = at.key
-    ? (field.enum ?? (field.const ? [field.const] : field.type === 'boolean' ? ['true', 'false'] : []))
+    ? (field.enum ?? (field.type === 'boolean' ? ['true', 'false'] : []))
       .map((label) => ({ label, type: 'constant' }))
     : Object.entries(field.properties ?? {}).map(([label, s]) => ({
-      label, type: 'property', apply: label + ': ', info: resolve(s).description,
+      label, type: 'property', apply: label + ': ', info: s.description,
     }))
   return options.length ? { from: word.from, options, validFor: /^[\w-]*$/ } : null
 }
