@@ -112,7 +112,7 @@ func (k kind[T]) offline(p *policy.Policy) []Kind {
 
 func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
-		Kind: of, MakesPods: k.makesPods,
+		Kind: of, MakesPods: k.templateImages != nil,
 		Subresources: subresourcesOf(of, k.objects.Kinds, k.subresources),
 		Object: func(p *policy.Policy, a object.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
