@@ -183,11 +183,8 @@ ROWS_PART = 0
 worst: ## measure the costliest reviews, and fail if a review exceeds its limits; ROWS=4 for a quarter of them
 	$(GO) run -C tools/bench . -rows $(ROWS) -part $(ROWS_PART) worst
 
-# The number of Pods in the dump.
-PODS = 1000000
-
 bench-plan: ## run evergate plan on a dump of a million Pods, and fail if it is too slow or needs too much memory
-	$(GO) run -C tools/bench . -pods $(PODS) plan
+	$(GO) test -C tools/bench -run '^$$' -bench Plan -benchtime 1x -timeout 1h
 
 bench-stages: ## measure decoding, deciding and encoding against the stored baseline
 	mkdir -p dist && $(COMPILED) $(GO) test -run '^$$' -bench '$(STAGES)' -benchtime 100x -benchmem -count 6 $(STAGE_PACKAGES) > dist/stages.txt
@@ -211,8 +208,8 @@ allocs-baseline: ## update the baseline
 compile-e2e: # compiles the tests of e2e and equivalence, for the gate
 	cd e2e && $(RIG) $(GO) list -export -test ./... ../offline/export/equivalence/... >/dev/null
 
-demo-drain: ## replace local replicas under load, and show the sent, answered and lost calls; DRAIN=false disables the drain
-	cd e2e && $(RIG) $(GO) run ./cmd/demo -drain=$(or $(DRAIN),true)
+demo-drain: ## replace local replicas under load, with and without the drain, and show the answered and lost calls
+	cd e2e && $(RIG) $(GO) test -vet=off -count=1 -v -run '^TestDrainOverTime$$' ./calls
 
 pictures: ## draw the pictures of the documentation from docs/performance.md and docs/pictures/data
 	$(GO) run ./docs/pictures
@@ -223,9 +220,6 @@ record-pictures: ## record the lost calls of the pictures again, which takes a m
 
 goodput: ## measure the answered reviews at one, two and four times the capacity
 	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Goodput -benchtime 1x -v ./calls
-
-sizing: ## measure three replicas with the CPU of their request at the highest rate of docs/runbooks/sizing.md
-	cd e2e && $(RIG) $(GO) test -run '^$$' -bench Sizing -benchtime 1x -v ./calls
 
 # Before Go 1.27, a fuzz target sometimes fails at the end of its time with only "context deadline exceeded"
 # (https://go.dev/issue/75804). The target then passes if go test did not save a failing input and all known inputs still pass.
@@ -311,4 +305,4 @@ lint-workflows: # the workflows of GitHub
 	GOWORK=off $(GO) run -modfile=tools/actionlint/go.mod github.com/rhysd/actionlint/cmd/actionlint
 
 .PHONY: lint-prose bench-peer demo-drain pictures record-pictures release-files release-dry release-test lint-workflows help plugin run request quick test test-all test-unit test-plugin test-bench test-equivalence test-calls test-kit test-objects test-traces matrix nightly compile-e2e alerts jaeger promtool registry rig test-chart test-helm helm test-gitops kustomize-controller argocd \
-  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput sizing fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck
+  apiserver e2e-up e2e e2e-long e2e-apiservers e2e-down check format sizes house lint lint-server lint-e2e bench bench-plan worst bench-stages allocs allocs-baseline goodput fuzz mutate site site-engine site-serve site-test build vuln bin/golangci-lint bin/goreleaser bin/kustomize bin/oras bin/syft bin/govulncheck

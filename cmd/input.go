@@ -43,22 +43,15 @@ func (f *inputFlags) read(stdin io.Reader) (iter.Seq2[offline.Object, error], er
 	return offline.ReadIgnoring(f.files, stdin, ignore), nil
 }
 
-// requestFlags describe the requests that are decided.
-type requestFlags struct {
-	namespace string
-	assumed   bool // the namespace is the default
-	user      string
-	groups    []string
-	sets      []string
-	at        time.Time
-}
+// requestFlags describe the requests that are decided. In Sets, * means all rule sets of a policy.
+type requestFlags struct{ offline.Options }
 
 func (f *requestFlags) define(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects without a namespace")
-	flags.StringVar(&f.user, "user", "", "user that applies the manifests")
-	flags.StringArrayVar(&f.groups, "group", nil, "a group of the user; repeatable")
-	flags.StringArrayVar(&f.sets, "set", nil, "also apply this rule `set`, or * for all; repeatable")
-	defineAt(flags, &f.at)
+	flags.StringVarP(&f.Namespace, "namespace", "n", "default", "namespace of objects without a namespace")
+	flags.StringVar(&f.User, "user", "", "user that applies the manifests")
+	flags.StringArrayVar(&f.Groups, "group", nil, "a group of the user; repeatable")
+	flags.StringArrayVar(&f.Sets, "set", nil, "also apply this rule `set`, or * for all; repeatable")
+	defineAt(flags, &f.Now)
 }
 
 // checkSets returns an error for a rule set that none of the policies has. If --set is not used, it prints the rule
@@ -72,11 +65,11 @@ func (f *requestFlags) checkSets(stderr io.Writer, policies ...*policy.Policy) e
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	if f.sets == nil && len(known) > 0 {
+	if f.Sets == nil && len(known) > 0 {
 		cli.Say(stderr, fmt.Sprintf("the rule sets %s are not evaluated: add --set NAME, or --set '*' for all",
 			text.List(known)))
 	}
-	for _, set := range f.sets {
+	for _, set := range f.Sets {
 		switch name := text.Truncate(set, text.Short); {
 		case len(known) == 0:
 			return fmt.Errorf("unknown rule set %s: the policy has no rule sets", name)

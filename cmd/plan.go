@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/lifecycle/settings"
-	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/plan"
 )
 
@@ -23,11 +23,10 @@ type planFlags struct {
 	new string
 	inputFlags
 	requestFlags
-	audit      bool
-	fromRecord bool
-	report     *cli.Report
-	limit      int
-	all        bool
+	audit  bool
+	report *cli.Report
+	limit  int
+	all    bool
 }
 
 // planGCPercent is the garbage collection percentage of a plan. A plan keeps only a few MiB, and with the default of
@@ -52,8 +51,8 @@ With --audit, plan reads the audit log of an API server: objects in create, upda
 that sent them. For a patch it uses the object in the response, which needs audit level RequestResponse. It marks failed
 requests and dry runs, and counts events without an object. See docs/plan.md.
 
-Plan reads one object at a time, and its memory does not grow with the input. Use a pipe for large inputs. With --all it
-writes each object as soon as it is found, and the counts at the end.
+Plan reads one object at a time, and its memory does not grow with the input, except with --all. Use a pipe for large
+inputs.
 
 Exit codes: 0 nothing matched --fail-on, 1 something matched, 2 bad flags, a bad policy, or input that cannot be read.`,
 		Example: `  evergate plan --old policy.yaml --new next.yaml -f deploy/
@@ -61,7 +60,7 @@ Exit codes: 0 nothing matched --fail-on, 1 something matched, 2 bad flags, a bad
   evergate plan --old policy.yaml --new next.yaml -f audit.log --audit --fail-on newly-denied`,
 		Args: cli.FilesOf("filename"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.assumed = !c.Flags().Changed("namespace")
+			f.NamespaceAssumed = !c.Flags().Changed("namespace")
 			return f.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -76,10 +75,10 @@ func (f *planFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.new, "new", "", "the new policy: "+policyUsage)
 	f.inputFlags.define(flags)
 	flags.BoolVar(&f.audit, "audit", false, "the input is the audit log of an API server")
-	flags.BoolVar(&f.fromRecord, "from-record", false, "validate Pods with the original images in their annotation")
+	flags.BoolVar(&f.Recorded, "from-record", false, "validate Pods with the original images in their annotation")
 	f.requestFlags.define(flags)
 	flags.IntVar(&f.limit, "limit", listedObjects, "maximum number of listed objects")
-	flags.BoolVar(&f.all, "all", false, "list all objects as soon as they are found, and the counts at the end")
+	flags.BoolVar(&f.all, "all", false, "list all objects")
 	f.report.Define(flags, "the report", "changes with exit code 1: none, newly-denied (objects, or Pods of workloads), "+
 		"newly-warned (or newly denied), or any change")
 }
@@ -96,22 +95,12 @@ func (f *planFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o, to := f.report.Options("plan", stdout)
-	stream := plan.NewStream(to, f.report.Format(), o)
-	if f.all {
-		options.Changed = stream.Object
-	}
 	p := plan.New(options)
 	defer debug.SetGCPercent(debug.SetGCPercent(planGCPercent))
 	p.AddAll(newProgress(stderr, time.Now).count(objects))
 	report := p.Report()
-	if f.all {
-		err = stream.End(report)
-	} else {
-		err = output.Write(to, f.report.Format(), report, o)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
+	if err := f.report.Write(stdout, "plan", report); err != nil {
+		return err
 	}
 	cli.Say(stderr, report.Errors...)
 	switch more := report.Summary.Errors - len(report.Errors); {
@@ -133,20 +122,16 @@ func (f *planFlags) check() error {
 		stdinTwice(slices.Concat(f.files, []string{f.old, f.new})...),
 		mistake{f.limit < 0, "--limit is negative: use a number from 0 up, or --all"},
 		mistake{
-			f.all && f.report.Format() == output.YAML,
-			"--all writes objects as they are found, which YAML does not support: use -o json",
-		},
-		mistake{
-			f.audit && (f.user != "" || len(f.groups) > 0),
+			f.audit && (f.User != "" || len(f.Groups) > 0),
 			"an audit log contains the user of each request: leave out --user and --group",
 		},
 	)
 }
 
 func (f *planFlags) options(stdin io.Reader, stderr io.Writer) (plan.Options, error) {
-	o := plan.Options{
-		Namespace: f.namespace, NamespaceAssumed: f.assumed, User: f.user, Groups: f.groups, Sets: f.sets, Now: f.at,
-		FromRecord: f.fromRecord, Events: f.audit, Limit: f.limit,
+	o := plan.Options{Options: f.Options, Events: f.audit, Limit: f.limit}
+	if f.report.AllRows = f.all; f.all {
+		o.Limit = math.MaxInt
 	}
 	var err error
 	if o.New, err = loadPolicy(f.new, stdin); err != nil {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +12,8 @@ import (
 // base manifests.
 const expirySoon = 14 * 24 * time.Hour
 
-// policyExpiry is a part of a policy that ends on a date.
+// policyExpiry is a part of a policy that ends on a date. The message of the Problem is the warning about it, which is
+// empty if it ends later.
 type policyExpiry struct {
 	Rule   string            `json:"rule"` // the name of the entry
 	What   policy.ExpiryWhat `json:"what"`
@@ -21,12 +21,7 @@ type policyExpiry struct {
 	Ends   time.Time         `json:"ends"`
 	State  string            `json:"state"` // ended, soon or later
 	Reason string            `json:"reason,omitempty"`
-	File   string            `json:"file,omitempty"`
-	Line   int               `json:"line,omitempty"`
-	Column int               `json:"column,omitempty"`
-	Path   string            `json:"path,omitempty"`
-
-	left time.Duration // negative if it has ended
+	policy.Problem
 }
 
 // The states of a policyExpiry.
@@ -40,57 +35,33 @@ const (
 func expiriesOf(p *policy.Policy, now time.Time) []policyExpiry {
 	all := []policyExpiry{}
 	for _, e := range p.Expiries() {
-		state := expiryLater
-		switch {
-		case e.HasEnded(now):
-			state = expiryEnded
-		case e.Ends.Sub(now) <= expirySoon:
-			state = expiryIsDue
+		found := policyExpiry{
+			Rule: e.Rule, What: e.What, Until: e.Until, Ends: e.Ends, State: expiryLater, Reason: e.Reason,
+			Problem: policy.Problem{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Path: e.Place.Path},
 		}
-		all = append(all, policyExpiry{
-			Rule: e.Rule, What: e.What, Until: e.Until, Ends: e.Ends, State: state, Reason: e.Reason,
-			File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Path: e.Place.Path, left: e.Ends.Sub(now),
-		})
+		switch left := e.Ends.Sub(now); {
+		case e.HasEnded(now):
+			found.State = expiryEnded
+			found.Message = found.warning(" ended "+roughly(-left)+" ago", "it can be deleted")
+		case left <= expirySoon && e.What == policy.ExpiryEntry:
+			found.State = expiryIsDue
+			found.Message = found.warning(" ends in "+roughly(left), "after that it has no effect")
+		case left <= expirySoon:
+			found.State = expiryIsDue
+			found.Message = found.warning(" ends in "+roughly(left), "after that it does not exempt anything")
+		}
+		all = append(all, found)
 	}
 	return all
 }
 
-// maxExpiryLines is the maximum number of lines that are printed. It is more than anyone reads. The JSON output
-// has every line.
-const maxExpiryLines = 100
-
-// expiryWarnings returns a line for each part that has ended or ends soon.
-func expiryWarnings(all []policyExpiry) []string {
-	var lines []string
-	for i := range all {
-		if all[i].State != expiryLater {
-			lines = append(lines, all[i].problem().String())
-		}
-	}
-	if more := len(lines) - maxExpiryLines; more > 0 {
-		lines = append(lines[:maxExpiryLines],
-			fmt.Sprintf("and %d more that have ended or end soon: use -o json to list all", more))
-	}
-	return lines
-}
-
-// problem returns the warning about a part that has ended or ends soon.
-func (e *policyExpiry) problem() policy.Problem {
+// warning returns the sentence about a part that has ended or ends soon.
+func (e *policyExpiry) warning(when, then string) string {
 	what := "the " + string(e.What) + " " + e.Rule
 	if e.What == policy.ExpiryExclude {
 		what = "the exclude of " + e.Rule
 	}
-	when, then := " ends in "+roughly(e.left), "after that it does not exempt anything"
-	if e.What == policy.ExpiryEntry {
-		then = "after that it has no effect"
-	}
-	if e.State == expiryEnded {
-		when, then = " ended "+roughly(-e.left)+" ago", "it can be deleted"
-	}
-	until := strings.TrimSuffix(e.Until+": "+e.Reason, ": ")
-	return policy.Problem{
-		File: e.File, Line: e.Line, Column: e.Column, Path: e.Path, Message: what + when + " (until " + until + "): " + then,
-	}
+	return what + when + " (until " + strings.TrimSuffix(e.Until+": "+e.Reason, ": ") + "): " + then
 }
 
 // roughly returns a duration in words: 9 days, 30 hours, 5 minutes.

@@ -100,8 +100,13 @@ func (r policyReport) WriteText(p *output.Printer) {
 			p.WriteString(c.Path + ": ")
 		}
 		p.Note(text.Colors.Good, "ok:", counted(c.Entries, c.policy.Additions())+"; hash "+c.Hash)
-		for _, warning := range slices.Concat(c.policy.Warnings(), expiryWarnings(c.Expiries)) {
+		for _, warning := range c.policy.Warnings() {
 			p.Note(text.Colors.Warn, "warning:", warning)
+		}
+		for _, e := range c.Expiries {
+			if e.Message != "" {
+				p.Note(text.Colors.Warn, "warning:", e.String())
+			}
 		}
 	}
 }
@@ -124,8 +129,8 @@ func (r policyReport) Cases() []output.Case {
 		add(output.Error, "policy/error", p.Errors...)
 		add(output.Warning, "policy/warning", p.Warnings...)
 		for i := range p.Expiries {
-			if e := &p.Expiries[i]; e.State != expiryLater {
-				add(output.Note, "policy/expiry", e.problem()) // an expired date does not make a policy invalid
+			if e := &p.Expiries[i]; e.Message != "" {
+				add(output.Note, "policy/expiry", e.Problem) // an expired date does not make a policy invalid
 			}
 		}
 		cases = append(cases, c)

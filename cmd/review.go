@@ -17,7 +17,6 @@ import (
 	"github.com/evergate/evergate/lifecycle/settings"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/apiserver"
-	"github.com/evergate/evergate/policy/object"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -27,12 +26,8 @@ type reviewFlags struct {
 	inputFlags
 	requestFlags
 	old         []string
-	operation   string
-	asExisting  bool
 	server      string // API server from which objects are listed
 	credentials string
-	reviews     bool
-	explain     bool
 	report      *cli.Report
 	pushURL     string
 	metricsFile string
@@ -97,7 +92,7 @@ func newReviewCommand(env settings.Environment) *cobra.Command {
 				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(apiserver.Resources(), "\n"))
 				return err
 			}
-			f.assumed = !c.Flags().Changed("namespace")
+			f.NamespaceAssumed = !c.Flags().Changed("namespace")
 			return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -109,18 +104,17 @@ func (f *reviewFlags) define(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	definePolicy(flags, &f.policy)
 	f.inputFlags.define(flags)
-	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory with the objects before the update; repeatable")
-	flags.StringVar(&f.operation, "operation", "",
-		"CREATE or UPDATE (default: UPDATE for objects in --old, CREATE for others)")
+	flags.StringArrayVar(&f.old, "old", nil, "`file` or directory with the objects before the update; "+
+		"objects that are not in it are created; repeatable")
 	f.requestFlags.define(flags)
-	flags.BoolVar(&f.asExisting, "as-existing", false, "validate objects that already exist in a cluster")
+	flags.BoolVar(&f.AsExisting, "as-existing", false, "validate objects that already exist in a cluster")
 	flags.StringVar(&f.server, "api-server", "", "list the objects of this API server instead of -f: a `URL`, such as "+
 		"https://kubernetes.default.svc in a Pod or http://127.0.0.1:8001 for kubectl proxy")
 	flags.StringVar(&f.credentials, "api-server-credentials", apiserver.ServiceAccount,
 		"`directory` with the files token and ca.crt, for an https:// API server")
 	flags.BoolVar(&f.kinds, "kinds", false, "print the resources that --api-server lists, and exit")
-	flags.BoolVar(&f.reviews, "admission-review", false, "the input contains reviews as sent by kube-apiserver")
-	flags.BoolVar(&f.explain, "explain", false, "explain for each image and rule why it applies or does not apply")
+	flags.BoolVar(&f.Reviews, "admission-review", false, "the input contains reviews as sent by kube-apiserver")
+	flags.BoolVar(&f.Explain, "explain", false, "explain for each image and rule why it applies or does not apply")
 	f.report.Define(flags, "the report", "")
 	flags.Lookup("fail-on").Usage += ", and no-namespace objects whose namespace is unknown without -n"
 	flags.IntVar(&f.report.Limit, "limit", listedObjects,
@@ -168,58 +162,43 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 // check returns an error for missing or contradictory flags, because the result could otherwise be for another
 // request than intended.
 func (f *reviewFlags) check() error {
-	update := f.operation == string(object.Update)
 	return firstOf(
 		mistake{f.report.Limit < 0, "--limit is negative: use a number from 1 up, or 0 for all"},
 		mistake{f.policy == "", cli.ErrNoPolicy.Error()},
 		mistake{
-			f.server != "" && (!f.asExisting || len(f.files) > 0),
+			f.server != "" && (!f.AsExisting || len(f.files) > 0),
 			"--api-server lists existing objects: add --as-existing, and leave out -f",
 		},
 		mistake{len(f.files) == 0 && f.server == "", noManifests},
 		stdinTwice(slices.Concat(f.files, f.old, []string{f.policy})...),
 		mistake{
-			f.operation != "" && f.operation != string(object.Create) && !update,
-			fmt.Sprintf("--operation %q is not supported: use CREATE or UPDATE", f.operation),
-		},
-		mistake{update && len(f.old) == 0, "--operation UPDATE needs the old objects: add them with --old"},
-		mistake{
-			f.operation == string(object.Create) && len(f.old) > 0,
-			"--operation CREATE does not have old objects: leave out --old or --operation",
+			f.AsExisting && (len(f.old) > 0 || f.Reviews),
+			"--as-existing validates the current objects: leave out --old and --admission-review",
 		},
 		mistake{
-			f.asExisting && (len(f.old) > 0 || f.operation != "" || f.reviews),
-			"--as-existing validates the current objects: leave out --old, --operation and --admission-review",
-		},
-		mistake{
-			!f.asExisting && (f.pushURL != "" || f.metricsFile != ""),
+			!f.AsExisting && (f.pushURL != "" || f.metricsFile != ""),
 			"--metrics-push-url and --metrics-file count existing objects: add --as-existing",
 		},
 		mistake{
-			f.reviews && (len(f.old) > 0 || f.operation != "" || f.user != "" || len(f.groups) > 0),
-			"with --admission-review, the reviews contain these values: leave out --old, --operation, --user and --group",
+			f.Reviews && (len(f.old) > 0 || f.User != "" || len(f.Groups) > 0),
+			"with --admission-review, the reviews contain these values: leave out --old, --user and --group",
 		},
 	)
 }
 
 func (f *reviewFlags) options(stdin io.Reader, stderr io.Writer) (offline.Options, error) {
 	f.report.AllRows = f.report.Limit == 0
-	p, err := loadPolicy(f.policy, stdin)
-	if err != nil {
-		return offline.Options{}, err
+	o := f.Options
+	var err error
+	if o.Policy, err = loadPolicy(f.policy, stdin); err != nil {
+		return o, err
 	}
-	old, err := offline.NewIndex(offline.Read(f.old, stdin), f.namespace)
-	if err != nil {
-		return offline.Options{}, fmt.Errorf("--old: %w", err)
+	if o.Old, err = offline.NewIndex(offline.Read(f.old, stdin), f.Namespace); err != nil {
+		return o, fmt.Errorf("--old: %w", err)
 	}
-	return offline.Options{
-		Policy: p, Old: old, Operation: object.Operation(f.operation),
-		Namespace: f.namespace, NamespaceAssumed: f.assumed,
-		NamespaceRequired: f.assumed && f.report.FailOn.Word == failOnNoNamespace,
-		User:              f.user, Groups: f.groups,
-		Sets: p.SetsOf(f.sets), AsExisting: f.asExisting, Reviews: f.reviews, Explain: f.explain,
-		Now: f.at,
-	}, f.checkSets(stderr, p)
+	o.Sets = o.Policy.SetsOf(f.Sets)
+	o.NamespaceRequired = f.NamespaceAssumed && f.report.FailOn.Word == failOnNoNamespace
+	return o, f.checkSets(stderr, o.Policy)
 }
 
 // export writes and pushes the counts of an audit. If one fails, it still does the other.

@@ -29,7 +29,6 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		newPreflightCommand(env),
 		newExportCommand(),
 		newVersionCommand(),
-		cli.NewGroup("docs", "Write documentation of the commands", newDocsManCommand()),
 	)
 	root.Long = `Evergate is a Kubernetes admission webhook. It rewrites the images of Pods to private mirrors, and
 validates Pods, workloads, Ingresses, Services, Gateway API objects, OpenShift Routes, cert-manager Certificates and

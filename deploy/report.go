@@ -97,7 +97,7 @@ type Report struct {
 
 // result returns the report, without findings that are only consequences.
 func (i *inspection) result() *Report {
-	r := &Report{Summary: Summary{Objects: i.Count()}, Findings: []Finding{}, SkippedFiles: i.Skips.Files}
+	r := &Report{Summary: Summary{Objects: i.Count()}, Findings: []Finding{}, SkippedFiles: i.Skips.SkippedFiles}
 	for _, k := range i.kinds {
 		if !i.follows(k.ID) {
 			r.checked = append(r.checked, k.ID)
@@ -155,7 +155,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	}
 	p.Section()
 	if least == Info {
-		for _, line := range offline.SkipLines(nil, r.SkippedFiles) {
+		for _, line := range (&offline.Skips{SkippedFiles: r.SkippedFiles}).Lines() {
 			p.Line("%s", line)
 		}
 	}

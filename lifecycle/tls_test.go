@@ -2,16 +2,12 @@ package lifecycle
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -27,22 +23,13 @@ type pki struct {
 
 func newPKI(t *testing.T) pki {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"evergate.evergate.svc"},
-		NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true, IsCA: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must(t, err)
-	leaf, err := x509.ParseCertificate(der)
-	must(t, err)
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	certificate := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	https := httptest.NewTLSServer(nil)
+	https.Close()
+	client := https.Client().Transport.(*http.Transport).TLSClientConfig
+	client.ServerName = "example.com" // in the certificate of package httptest
 	return pki{
-		server: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13},
-		client: &tls.Config{RootCAs: roots, ServerName: "evergate.evergate.svc"},
+		server: &tls.Config{Certificates: https.TLS.Certificates, MinVersion: tls.VersionTLS13},
+		client: client,
 	}
 }
 

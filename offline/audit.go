@@ -39,19 +39,13 @@ func (o Object) CreatesNoPods() bool {
 	if !workload || json.Unmarshal(o.JSON, &w, json.MatchCaseInsensitiveNames(true)) != nil {
 		return false
 	}
-	if w.Metadata.DeletionTimestamp != "" {
-		return true
-	}
-	switch o.Kind {
-	case "Job":
-		return w.Status.CompletionTime != "" || slices.ContainsFunc(w.Status.Conditions, func(c condition) bool {
-			return (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True"
-		})
-	case "ReplicaSet", "ReplicationController":
-		owned := slices.ContainsFunc(w.Metadata.OwnerReferences, func(o owner) bool { return o.Controller })
-		return owned && w.Spec.Replicas != nil && *w.Spec.Replicas == 0
-	}
-	return false
+	finished := w.Status.CompletionTime != "" || slices.ContainsFunc(w.Status.Conditions, func(c condition) bool {
+		return o.Kind == "Job" && (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True"
+	})
+	owned := slices.ContainsFunc(w.Metadata.OwnerReferences, func(o owner) bool { return o.Controller })
+	earlier := (o.Kind == "ReplicaSet" || o.Kind == "ReplicationController") && owned &&
+		w.Spec.Replicas != nil && *w.Spec.Replicas == 0
+	return w.Metadata.DeletionTimestamp != "" || finished || earlier
 }
 
 // OmitsMirrorPod reports whether an answer is about a mirror Pod, which does not count if the user is unknown. The

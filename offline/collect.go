@@ -12,7 +12,6 @@ import (
 type reviewer struct {
 	*Decider
 	*Report
-	skips  Skips
 	counts Counts
 	owners owners
 }
@@ -26,7 +25,7 @@ func (r *reviewer) fail(err error) {
 // skip records an object that is not validated.
 func (r *reviewer) skip(o Object, why string) {
 	r.Summary.Skipped++
-	r.skips.Add(o, why)
+	r.Skips.Add(o, why)
 }
 
 // add adds the decision about an object.
@@ -100,7 +99,6 @@ func (s *Summary) add(r *Result) {
 
 // report completes the report and returns it.
 func (r *reviewer) report() *Report {
-	r.Skipped, r.SkippedFiles, r.NotServed = r.skips.Objects, r.skips.Files, r.skips.NotServed
 	switch s := &r.Summary; {
 	case s.Errors > 0:
 		r.Decision = Invalid

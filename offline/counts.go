@@ -68,27 +68,19 @@ func (c *Counts) add(r *Result, a *admission.Answer) {
 	}
 }
 
-// The outcomes by which images are counted. There is also the outcome outside.
-const (
-	atMirror  = "at_mirror"
-	noMirror  = "no_mirror"
-	excluded  = "excluded"
-	malformed = "malformed"
-)
-
 // imageWord returns the outcome of a running image as the value of a metric label.
 func imageWord(o policy.Outcome) string {
 	switch o {
 	case policy.AtMirror:
-		return atMirror
+		return "at_mirror"
 	case policy.Excluded:
-		return excluded
+		return "excluded"
 	case policy.Malformed:
-		return malformed
+		return "malformed"
 	case policy.Rewritten, policy.WouldRewrite, policy.Denied:
 		return outside
 	default: // images that are ignored or that an update does not touch do not count
-		return noMirror
+		return "no_mirror"
 	}
 }
 
@@ -100,26 +92,23 @@ func (c *Counts) bounded() Counts {
 		wrong[k.Namespace] += n
 	}
 	for k, n := range c.Images {
-		if k.Outcome == atMirror || k.Outcome == excluded {
+		if k.Outcome == "at_mirror" || k.Outcome == "excluded" {
 			n = 0
 		}
 		wrong[k.Namespace] += n
 	}
-	if len(wrong) <= maxNamespaces {
-		return *c
-	}
 	worst := slices.SortedFunc(maps.Keys(wrong), func(a, b string) int {
 		return cmp.Or(cmp.Compare(wrong[b], wrong[a]), cmp.Compare(a, b))
 	})
-	other := map[string]bool{}
-	for _, name := range worst[maxNamespaces:] {
-		other[name] = true
+	kept := map[string]bool{}
+	for _, name := range worst[:min(len(worst), maxNamespaces)] {
+		kept[name] = true
 	}
 	name := func(namespace string) string {
-		if other[namespace] {
-			return otherNamespaces
+		if kept[namespace] {
+			return namespace
 		}
-		return namespace
+		return otherNamespaces
 	}
 	b := newCounts()
 	b.Objects = c.Objects

@@ -14,7 +14,7 @@ func TestCountsAreBounded(t *testing.T) {
 	c := newCounts()
 	rule := func(namespace string) FindingCount { return FindingCount{namespace, "r", "c", "enforce"} }
 	for i := range maxNamespaces {
-		c.Images[ImageCount{fmt.Sprintf("good-%03d", i), "hub", atMirror}] = 1000
+		c.Images[ImageCount{fmt.Sprintf("good-%03d", i), "hub", "at_mirror"}] = 1000
 		c.Findings[rule(fmt.Sprintf("bad-%03d", i))] = 1
 	}
 	c.Findings[rule("worse")] = 2
@@ -40,8 +40,8 @@ func TestCountsAreBounded(t *testing.T) {
 		}
 	}
 	for k, want := range map[ImageCount]int{
-		{"worse", "hub", outside}: 3, {otherNamespaces, "hub", atMirror}: 1000 * maxNamespaces,
-		{"good-000", "hub", atMirror}: 0,
+		{"worse", "hub", outside}: 3, {otherNamespaces, "hub", "at_mirror"}: 1000 * maxNamespaces,
+		{"good-000", "hub", "at_mirror"}: 0,
 	} {
 		if got := b.Images[k]; got != want {
 			t.Errorf("%v: %d, want %d", k, got, want)

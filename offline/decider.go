@@ -20,19 +20,9 @@ type Decider struct {
 // NewDecider returns a Decider with the policy and options of o.
 func NewDecider(o Options) *Decider { return &Decider{o, kindsByName(o.Policy)} }
 
-// Decide returns the decision about an object as if it were applied. It returns nil for objects of kinds that
-// Evergate does not validate. The error contains the place of the object and the reason why the object cannot be
-// validated.
-func (d *Decider) Decide(object Object) (*admission.Answer, error) {
-	k, err := d.kindOf(object)
-	if err != nil || k.admission == nil {
-		return nil, err
-	}
-	return d.apply(object, k)
-}
-
-// DecideBoth is like Decide with the policies of two Deciders that do not differ in anything else. It reads most
-// objects only once.
+// DecideBoth returns the decisions of two Deciders about an object as if it were applied. They may only differ in their
+// policies, so most objects are read only once. A decision is nil if the kind of the object is not validated. The error
+// contains the place of the object and the reason why the object cannot be validated.
 func DecideBoth(old, new *Decider, object Object) (was, is *admission.Answer, err error) {
 	k, err := new.kindOf(object)
 	other, errOld := old.kindOf(object)
@@ -40,8 +30,8 @@ func DecideBoth(old, new *Decider, object Object) (was, is *admission.Answer, er
 	case err != nil || errOld != nil:
 		return nil, nil, cmp.Or(err, errOld)
 	case k.custom || other.custom || k.admission == nil:
-		if is, err = new.Decide(object); err == nil {
-			was, errOld = old.Decide(object)
+		if is, err = new.apply(object, k); err == nil {
+			was, errOld = old.apply(object, other)
 		}
 	default:
 		var read admission.Object
@@ -69,8 +59,12 @@ func (d *Decider) question(object Object) admission.Question {
 	}
 }
 
-// apply decides the request that kube-apiserver would send to the webhook if the object were applied.
+// apply decides the request that kube-apiserver would send to the webhook if the object were applied. It returns nil if
+// the kind is not validated.
 func (d *Decider) apply(object Object, k knownKind) (*admission.Answer, error) {
+	if k.admission == nil {
+		return nil, nil
+	}
 	read, err := d.read(object, k)
 	if err != nil {
 		return nil, object.failed(err)
@@ -87,12 +81,8 @@ func (d *Decider) read(obj Object, k knownKind) (admission.Object, error) {
 		Operation: object.Create, Namespace: obj.Namespace, Name: obj.Name, User: d.User, Groups: d.Groups,
 	}
 	old, found := d.Old.find(obj)
-	switch {
-	case found:
+	if found {
 		a.Operation = object.Update
-	case d.Operation == object.Update:
-		return nil, errors.New("to validate an update, --old must contain the old object: it has no object of this " +
-			"kind, namespace and name")
 	}
 	return k.admission.Object(d.Policy, a, obj.JSON, old.JSON)
 }

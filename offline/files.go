@@ -1,18 +1,12 @@
 package offline
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
-	"path"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/evergate/evergate/internal/input"
 	"github.com/evergate/evergate/internal/text"
@@ -96,34 +90,13 @@ func (in reader) dir(dir string, yield yieldFunc) bool {
 	return true
 }
 
-// maxTemplate is the maximum size in bytes of a template. Helm 3 limits the files of a chart to the same size.
-const maxTemplate = 5 << 20
-
-// file reads a file, or yields the error from opening it. Errors use name for it. A template in a directory is skipped.
+// file reads a file, or yields the error from opening it. Errors use name for it.
 func (in reader) file(name string, file *os.File, err error, yield yieldFunc) bool {
 	if err != nil {
 		return yield(Object{}, Origin{File: name}.fileError(err))
 	}
 	defer file.Close()
-	var all io.Reader = file
-	if in.inDir {
-		head, _ := io.ReadAll(io.LimitReader(file, maxTemplate)) // its error comes again
-		broken := func(_ Object, err error) bool {
-			in, ok := asInputError(err)
-			return !ok || !in.unparsed
-		}
-		if len(head) < maxTemplate && hasAction(head) && !in.stream(name, bytes.NewReader(head), broken) {
-			return yield(Object{}, &SkippedError{name, whyTemplate})
-		}
-		all = io.MultiReader(bytes.NewReader(head), file)
-	}
-	return in.stream(name, all, yield)
-}
-
-// objectStream is the common interface of both formats.
-type objectStream interface {
-	each(yieldFunc) bool
-	documents() int // the number of documents so far, except null
+	return in.stream(name, file, yield)
 }
 
 // errEmpty is the error for empty input, for example from a broken pipeline. Without it, a check in CI would pass
@@ -135,19 +108,21 @@ var errEmpty = errors.New("no object in it")
 var errUTF16 = errors.New("the input is UTF-16: save it as UTF-8")
 
 // stream reads the objects in a text. It counts the documents that are not meant as manifests. If no document is, the
-// file is skipped if it is in a directory. Otherwise the first document is an error.
+// file is skipped if it is in a directory. Otherwise the first document is an error. Templates in a directory are
+// skipped too.
 func (in reader) stream(name string, r io.Reader, yield yieldFunc) bool {
 	at := Origin{File: name}
-	stream, err := in.open(at, r)
-	if err != nil {
-		return yield(Object{}, err)
-	}
+	stream := newJSONStream(r, at)
 	var last error
-	foreign, read := 0, false
+	foreign, read, template := 0, false, false
 	if !stream.each(func(object Object, err error) bool {
-		if other, ok := asInputError(err); ok && other.foreign {
+		switch other, ok := asInputError(err); {
+		case ok && other.foreign:
 			last = cmp.Or(last, err)
 			foreign++
+			return true
+		case ok && other.template && in.inDir:
+			template = true
 			return true
 		}
 		read, object.inDir = true, in.inDir
@@ -156,6 +131,8 @@ func (in reader) stream(name string, r io.Reader, yield yieldFunc) bool {
 		return false
 	}
 	switch documents := stream.documents(); {
+	case template:
+		last = &SkippedError{name, whyTemplate}
 	case documents == 0 && in.inDir: // it may be a placeholder
 		last = &SkippedError{name, whyEmpty}
 	case documents == 0:
@@ -166,32 +143,4 @@ func (in reader) stream(name string, r io.Reader, yield yieldFunc) bool {
 		last = &SkippedError{name, whyForeign}
 	}
 	return last == nil || yield(Object{}, last)
-}
-
-// open detects the format from the name and the beginning of the text.
-func (in reader) open(at Origin, r io.Reader) (objectStream, error) {
-	// So many bytes are enough to see past the blank lines that a file may begin with, and some words of YAML.
-	input := bufio.NewReader(r)
-	head, _ := input.Peek(1 << 10) // its error comes again
-	switch {
-	case text.IsUTF16(head):
-		return nil, &inputError{Origin: at, Err: errUTF16}
-	case beginsJSON(head) && !strings.HasPrefix(strings.ToLower(path.Ext(at.File)), ".y"):
-		return newJSONStream(input, at), nil
-	}
-	return newYAMLStream(input, at), nil
-}
-
-// beginsJSON reports whether a text begins like JSON, as far as it goes. {kind: Pod} and [a,] are YAML.
-func beginsJSON(head []byte) bool {
-	head = bytes.TrimLeft(head, " \t\r\n")
-	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
-		return false
-	}
-	dec := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true))
-	for {
-		if _, err := dec.ReadToken(); err != nil || dec.StackDepth() == 0 {
-			return err == nil || errors.Is(err, io.ErrUnexpectedEOF)
-		}
-	}
 }

@@ -15,7 +15,7 @@ import (
 // locator finds the lines and columns of fields, for tools that show findings in the file. It reads a file again if
 // it has findings, and it keeps one document in memory because results are in the order of the input.
 type locator struct {
-	open     func(file string) *yamlSplitter // returns nil for a file that cannot be read again; nil for reopen
+	open     func(file string) *yamlSplitter // returns nil for a file that cannot be read again
 	file     string
 	split    *yamlSplitter // of the file; nil if it cannot be read again
 	document int           // the number of the document that has been read
@@ -43,11 +43,7 @@ func (l *locator) place(at Origin, path string) output.Place {
 // read reads the document of an object if it has not been read yet. It reports whether the document can be searched.
 func (l *locator) read(at Origin) bool {
 	if at.File != l.file || at.Document < l.document {
-		*l = locator{open: l.open, file: at.File}
-		if l.open == nil {
-			l.open = reopen
-		}
-		l.split = l.open(at.File)
+		*l = locator{open: l.open, file: at.File, split: l.open(at.File)}
 	}
 	for l.split != nil && l.document < at.Document {
 		doc, err := l.split.next()

@@ -41,7 +41,7 @@ func TestLocator(t *testing.T) {
 	if err := os.WriteFile(file, []byte(located), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var find locator
+	find := locator{open: reopen}
 	for _, tt := range []struct {
 		document, item int
 		path, want     string

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -260,8 +261,18 @@ func quoteHint(wanted, got string) string {
 	}[wanted+", "+got]
 }
 
-// dotted writes a JSON Pointer in the form that Kubernetes uses for fields: spec.template.
-func dotted(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
+// dotted writes a JSON Pointer in the form that Kubernetes uses for fields: spec.containers[0].image.
+func dotted(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil {
+			b.WriteString("[" + token + "]")
+		} else {
+			b.WriteString("." + token)
+		}
+	}
+	return strings.TrimPrefix(b.String(), ".")
+}
 
 func kindWord(k jsontext.Kind) string {
 	return map[jsontext.Kind]string{

@@ -2,7 +2,7 @@
 // objects would be rewritten, denied or warned about if they were applied, and why. It uses the same code as the
 // webhook.
 //
-//	files.go  json.go  yaml.go   text → objects, one at a time; list.go: from an API server
+//	files.go  json.go  yaml.go   text → objects, one at a time; list.go: the items of Lists
 //	kinds.go                     which objects are validated, and where workloads have their Pod template
 //	offline.go                   which objects of the input are validated
 //	decider.go                     object → request, as kube-apiserver would send it; package admission decides it
@@ -18,18 +18,15 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/policy/object"
 )
 
 // Options contains the policy, and the attributes of the requests that are decided.
 type Options struct {
 	Policy *policy.Policy
 
-	// An object that is in Old is updated. Every other object is created, but if Operation is UPDATE, an object that
-	// is not in Old is an error. Pods of a template are always created, because the controller of a workload creates
-	// new Pods.
-	Old       *Index // may be nil
-	Operation object.Operation
+	// An object that is in Old is updated. Every other object is created. Pods of a template are always created, because
+	// the controller of a workload creates new Pods.
+	Old *Index // may be nil
 
 	Namespace string // of objects without a namespace
 	// NamespaceAssumed means that the user did not choose Namespace, so the report counts the objects that get it.
@@ -76,7 +73,7 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 	}
 	if o.Old != nil {
 		for _, skipped := range o.Old.skipped {
-			r.skips.AddFile(skipped)
+			r.AddFile(skipped)
 		}
 	}
 	decide := r.manifest
@@ -87,7 +84,7 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 		if err == nil {
 			err = decide(object)
 		}
-		if err != nil && !r.skips.AddError(err) {
+		if err != nil && !r.AddError(err) {
 			r.fail(err)
 		}
 	}

@@ -8,17 +8,13 @@ import (
 // Report is the result of a review. Its JSON is an interface: from the first release on, fields may be added, but not
 // renamed.
 type Report struct {
-	Policy     Policy    `json:"policy"`
-	AsExisting bool      `json:"asExisting,omitempty"`
-	Decision   Decision  `json:"decision"` // of all objects; the worst of invalid, denied, podsDenied and allowed
-	Summary    Summary   `json:"summary"`
-	Results    []Result  `json:"results"`           // in input order; by namespace, kind and name with asExisting
-	Skipped    []Skipped `json:"skipped,omitempty"` // objects that were not validated, by kind
-	Errors     []string  `json:"errors,omitempty"`  // input that could not be understood
-	// SkippedFiles lists the files in directories that do not contain manifests, by reason.
-	SkippedFiles []SkippedFiles `json:"skippedFiles,omitempty"`
-	// NotServed lists requested resources, such as certificates.cert-manager.io, that the API server does not serve.
-	NotServed []string `json:"notServed,omitempty"`
+	Policy     Policy   `json:"policy"`
+	AsExisting bool     `json:"asExisting,omitempty"`
+	Decision   Decision `json:"decision"` // of all objects; the worst of invalid, denied, podsDenied and allowed
+	Summary    Summary  `json:"summary"`
+	Results    []Result `json:"results"` // in input order; by namespace, kind and name with asExisting
+	Skips
+	Errors []string `json:"errors,omitempty"` // input that could not be understood
 
 	Counts Counts `json:"-"` // for metrics; only with asExisting
 

@@ -23,7 +23,7 @@ type SkippedError struct {
 
 func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 
-// The reasons to skip a file.
+// The reasons to skip a file, or documents in it.
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
@@ -199,7 +199,7 @@ func (r *repository) why(name string) string {
 		return whyPatch
 	case r.templates, r.charts[chart] && strings.HasPrefix(strings.TrimPrefix(name, chart+"/"), "templates/"):
 		return whyTemplate
-	case r.charts[chart] && strings.Contains(path.Base(name), "values"): // values can have a metadata mapping
+	case r.templates, r.charts[chart] && strings.Contains(path.Base(name), "values"): // values can have a metadata mapping
 		return whyChart
 	}
 	return ""

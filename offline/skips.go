@@ -22,14 +22,16 @@ const (
 // otherKinds represents the kinds over maxSkips. A kind cannot have this name.
 const otherKinds = "(others)"
 
-// Skips counts the objects and files that were skipped, and lists the resources that an API server does not serve. The
-// zero value is empty and ready to use.
+// Skips counts the objects and files that were skipped, and lists the resources that an API server does not serve. It
+// is a part of reports. The zero value is empty and ready to use.
 type Skips struct {
-	Objects   []Skipped
-	Files     []SkippedFiles
-	NotServed []string
+	Skipped []Skipped `json:"skipped,omitempty"` // objects that were not validated, by kind
+	// SkippedFiles lists the files in directories that do not contain manifests, by reason.
+	SkippedFiles []SkippedFiles `json:"skippedFiles,omitempty"`
+	// NotServed lists requested resources, such as certificates.cert-manager.io, that the API server does not serve.
+	NotServed []string `json:"notServed,omitempty"`
 
-	at map[skipKey]int // the index in Objects
+	at map[skipKey]int // the index in Skipped
 }
 
 type skipKey struct{ kind, why string }
@@ -55,25 +57,24 @@ func (s SkippedFiles) String() string {
 	return text.Count(s.Count, "file") + ": " + text.AndMore(first, s.Count-len(first)) + " (" + s.Why + ")"
 }
 
-// SkipLines returns the lines of a text report about skipped objects and files, one line for each reason, and about
-// resources that the API server does not serve.
-func SkipLines(objects []Skipped, files []SkippedFiles, notServed ...string) []string {
+// Lines returns the lines of a text report, one for each reason.
+func (s *Skips) Lines() []string {
 	var lines []string
 	byReason := map[string][]Skipped{}
-	for _, o := range objects {
+	for _, o := range s.Skipped {
 		byReason[o.Why] = append(byReason[o.Why], o)
 	}
-	for _, o := range objects { // reasons are in the order of the input
+	for _, o := range s.Skipped { // reasons are in the order of the input
 		if of := byReason[o.Why]; of != nil {
 			lines = append(lines, "skipped: "+skippedText(of)+" ("+o.Why+")")
 			delete(byReason, o.Why)
 		}
 	}
-	for _, f := range files {
+	for _, f := range s.SkippedFiles {
 		lines = append(lines, "skipped: "+f.String())
 	}
-	if len(notServed) > 0 {
-		lines = append(lines, "not served: "+text.ListUpTo(len(notServed), notServed))
+	if len(s.NotServed) > 0 {
+		lines = append(lines, "not served: "+text.ListUpTo(len(s.NotServed), s.NotServed))
 	}
 	return lines
 }
@@ -111,7 +112,7 @@ func skippedText(objects []Skipped) string {
 func (s *Skips) Add(o Object, why string) {
 	key := skipKey{text.Truncate(o.qualified(), admission.MaxName), why}
 	i, ok := s.at[key]
-	if !ok && len(s.Objects) >= maxSkips {
+	if !ok && len(s.Skipped) >= maxSkips {
 		key.kind = otherKinds
 		i, ok = s.at[key]
 	}
@@ -119,11 +120,11 @@ func (s *Skips) Add(o Object, why string) {
 		if s.at == nil {
 			s.at = map[skipKey]int{}
 		}
-		i = len(s.Objects)
+		i = len(s.Skipped)
 		s.at[key] = i
-		s.Objects = append(s.Objects, Skipped{Kind: key.kind, Why: why})
+		s.Skipped = append(s.Skipped, Skipped{Kind: key.kind, Why: why})
 	}
-	skipped := &s.Objects[i]
+	skipped := &s.Skipped[i]
 	skipped.Count++
 	if len(skipped.Names) < skippedNames {
 		skipped.Names = append(skipped.Names, qualifiedName(o.Namespace, o.Name))
@@ -145,12 +146,12 @@ func (s *Skips) AddError(err error) bool {
 
 // AddFile adds a file that was not read.
 func (s *Skips) AddFile(e *SkippedError) {
-	i := slices.IndexFunc(s.Files, func(f SkippedFiles) bool { return f.Why == e.Why })
+	i := slices.IndexFunc(s.SkippedFiles, func(f SkippedFiles) bool { return f.Why == e.Why })
 	if i < 0 {
-		i = len(s.Files)
-		s.Files = append(s.Files, SkippedFiles{Why: e.Why})
+		i = len(s.SkippedFiles)
+		s.SkippedFiles = append(s.SkippedFiles, SkippedFiles{Why: e.Why})
 	}
-	skipped := &s.Files[i]
+	skipped := &s.SkippedFiles[i]
 	skipped.Count++
 	skipped.Names = append(skipped.Names, e.File)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // A line for each reason lists a few names, or counts many objects by kind. The report keeps the names of all files.
-func TestSkipLines(t *testing.T) {
+func TestSkips(t *testing.T) {
 	var s Skips
 	s.Add(Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "a", Name: "b"}, "not validated")
 	s.Add(Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: "web"}, "its Pods are validated instead")
@@ -19,8 +19,8 @@ func TestSkipLines(t *testing.T) {
 		"skipped: Deployment a/web (its Pods are validated instead)",
 		"skipped: 277 files: f000.yaml, f001.yaml, f002.yaml, f003.yaml, f004.yaml and 272 more (ignored)",
 	}
-	equal(t, want, SkipLines(s.Objects, s.Files))
-	if n := len(s.Files[0].Names); n != 277 {
+	equal(t, want, s.Lines())
+	if n := len(s.SkippedFiles[0].Names); n != 277 {
 		t.Errorf("%d names of files", n)
 	}
 	for i := range 12 {
@@ -30,5 +30,5 @@ func TestSkipLines(t *testing.T) {
 	}
 	want[0] = "skipped: 11,936 objects: 1,000 K00, 999 K01, 998 K02, 997 K03, 996 K04, 995 K05, 994 K06, 993 K07, " +
 		"992 K08, 991 K09 and 4 more kinds (not validated)"
-	equal(t, want, SkipLines(s.Objects, s.Files))
+	equal(t, want, s.Lines())
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,31 +43,24 @@ func (o Object) Unrendered() error {
 		if inside, n := dec.StackIndex(dec.StackDepth()); !found || inside == '{' && n%2 == 1 { // the name of a field
 			continue
 		}
-		if path, ok := imageOrHost(dec.StackPointer()); ok {
+		if path := dotted(dec.StackPointer()); hasImageOrHost(dec.StackPointer(), path) {
 			action, _, _ = strings.Cut(action, "}}")
 			return o.failed(fmt.Errorf("%s contains the template action %s: render it first, for example with helm template",
-				path, text.Quote("{{"+action+"}}")))
+				text.Name(path), text.Quote("{{"+action+"}}")))
 		}
 	}
 }
 
-// imageOrHost returns the path of a field. It reports whether the field contains an image or a host.
-func imageOrHost(pointer jsontext.Pointer) (path string, ok bool) {
-	name := ""
-	for token := range pointer.Tokens() {
-		if _, err := strconv.Atoi(token); err == nil || path == "metadata.annotations" {
-			path += "[" + text.Name(token) + "]"
-			continue
-		}
-		name, path = token, strings.TrimPrefix(path+"."+text.Name(token), ".")
-	}
-	if key, ok := strings.CutPrefix(path, "metadata.annotations["); ok {
-		return path, slices.ContainsFunc([]string{"host", "name", "domain", "dns", "alias", "fqdn"}, func(word string) bool {
-			return strings.Contains(key, word)
+// hasImageOrHost reports whether a field contains images or hosts.
+func hasImageOrHost(at jsontext.Pointer, path string) bool {
+	if at.Parent() == "/metadata/annotations" {
+		return slices.ContainsFunc([]string{"host", "name", "domain", "dns", "alias", "fqdn"}, func(word string) bool {
+			return strings.Contains(at.LastToken(), word)
 		})
 	}
-	return path, !strings.HasPrefix(path, "metadata.") && slices.Contains([]string{
+	name := strings.TrimRight(path, "[0123456789]") // of a list, if the field is its element
+	return !strings.HasPrefix(path, "metadata.") && slices.Contains([]string{
 		"image", "reference", "host", "hosts", "hostname", "hostnames", "subdomain", "externalName", "dnsName", "dnsNames",
 		"commonName", "literalSubject", "uris", "targets",
-	}, name)
+	}, name[strings.LastIndexByte(name, '.')+1:])
 }

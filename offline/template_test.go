@@ -22,7 +22,7 @@ func TestUnrendered(t *testing.T) {
 		`{kind: Route, apiVersion: route.openshift.io/v1, spec: {host: "{{ image }}"}}`:                                                  "spec.host",
 		`{kind: Certificate, apiVersion: cert-manager.io/v1, spec: {dnsNames: ["{{ image }}"]}}`:                                         "spec.dnsNames[0]",
 		`{kind: DNSEndpoint, apiVersion: externaldns.k8s.io/v1alpha1, spec: {endpoints: [{dnsName: "{{ image }}"}]}}`:                    "spec.endpoints[0].dnsName",
-		`{kind: Service, apiVersion: v1, metadata: {annotations: {external-dns.alpha.kubernetes.io/hostname: "{{ image }}"}}, spec: {}}`: "metadata.annotations[external-dns.alpha.kubernetes.io/hostname]",
+		`{kind: Service, apiVersion: v1, metadata: {annotations: {external-dns.alpha.kubernetes.io/hostname: "{{ image }}"}}, spec: {}}`: "metadata.annotations.external-dns.alpha.kubernetes.io/hostname",
 
 		`{kind: Pod, apiVersion: v1, metadata: {uid: "1"}, spec: {containers: [{image: "{{ image }}"}]}}`:                  "",
 		`{kind: Pod, apiVersion: v1, spec: {containers: [{image: a, env: [{name: "{{ host }}", value: "{{ image }}"}]}]}}`: "",

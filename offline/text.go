@@ -38,7 +38,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	}
 	p.Section()
 	if !p.OnlyFailures {
-		for _, line := range SkipLines(r.Skipped, r.SkippedFiles, r.NotServed...) {
+		for _, line := range r.Lines() {
 			p.Line("%s", line)
 		}
 	}

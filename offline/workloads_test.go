@@ -38,7 +38,7 @@ func reviewWorkloads(t *testing.T, o Options, manifests, old string) (report *Re
 	for _, r := range report.Results {
 		lines = append(lines, r.Kind+" "+string(r.Decision))
 	}
-	for _, line := range SkipLines(report.Skipped, nil) {
+	for _, line := range report.Lines() {
 		lines = append(lines, strings.TrimPrefix(line, "skipped: "))
 	}
 	return report, strings.Join(append(lines, report.Errors...), "; ")

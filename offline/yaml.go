@@ -78,10 +78,11 @@ func (o Origin) documentError(doc yamlDocument, err error) error {
 			o.Line, message = p.Line, precise
 		}
 	}
-	if hasAction(doc.text) {
+	template := hasAction(doc.text)
+	if template {
 		message += "; it contains {{, like a template: render it first, for example with helm template"
 	}
-	return &inputError{Origin: o, Err: errors.New("not YAML: " + message), unparsed: true}
+	return &inputError{Origin: o, Err: errors.New("not YAML: " + message), template: template}
 }
 
 // yamlSplitter splits a YAML file into its documents. A line that begins with --- begins a document and belongs to

@@ -105,8 +105,7 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 
 // compile compares entries with each other and compiles them.
 func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy {
-	d.uniqueNames(errs)
-	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.Compile(errs)}
+	p := &Policy{allowEmpty: d.AllowEmpty, templates: d.Templates.Compile(errs), places: d.places(errs)}
 	for range d.headers {
 		p.entries++
 	}
@@ -124,7 +123,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 		p.warnings = slices.Concat(
 			d.SharedNamespaces.Warnings(d.Pos, p.counts.Owners), d.warnings(p.mirrors, c.known),
 			p.mirrors.WarnDenied(d.deniedImages), d.Templates.Warnings(p.counts.Pods), d.Exceptions.Warnings(checkNames))
-		p.expiries, p.places = d.expiries(), d.places()
+		p.expiries = d.expiries()
 	}
 	return p
 }
@@ -133,7 +132,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 // see all errors together. Of an entry that already has an error, compare checks only the name.
 func (d *document) compare(e *rule.Comparisons, errs *strict.Collector) {
 	failed := errs.Errors()
-	d.uniqueNames(errs)
+	d.places(errs)
 	if len(failed) > strict.MaxErrors {
 		return // it is unknown which entries have the errors that are only counted
 	}
@@ -164,25 +163,32 @@ type compilation struct {
 	owners claim.Owners // of the policy
 }
 
-// uniqueNames adds an error for each name that two entries share, because findings, metrics and alerts could not
-// distinguish the entries.
-func (d *document) uniqueNames(errs *strict.Collector) {
+// places returns the places of all entries that are not off, and of all exceptions. It adds an error for each name that
+// two entries share, because findings, metrics and alerts could not distinguish the entries.
+func (d *document) places(errs *strict.Collector) []EntryPlace {
+	var all []EntryPlace
 	first := map[string]strict.Pos{}
-	see := func(h *rule.Header) {
-		if h.Name == "" { // there is already an error about it
+	add := func(block, name string, mode Mode, at strict.Pos) {
+		pos, again := first[name]
+		switch {
+		case name == "": // there is already an error about it
 			return
-		}
-		if pos, again := first[string(h.Name)]; again {
-			errs.Errorf(h.Pos, "the name %s is taken by %s: names must be unique in the whole policy",
-				text.Quote(h.Name), pos)
+		case again:
+			errs.Errorf(at, "the name %s is taken by %s: names must be unique in the whole policy", text.Quote(name), pos)
 			return
+		case mode != Off:
+			all = append(all, EntryPlace{name, block, Problem{File: at.File, Line: at.Line, Column: at.Column}})
 		}
-		first[string(h.Name)] = h.Pos
+		first[name] = at
 	}
-	for h := range d.headers {
-		see(h)
+	for field, entries := range d.all() {
+		for i := range entries.Len() {
+			h := headOf(entries.Index(i))
+			add(field.Tag.Get("yaml"), string(h.Name), h.Mode, h.Pos)
+		}
 	}
 	for i := range d.Exceptions {
-		see(&rule.Header{Name: d.Exceptions[i].Name, Pos: d.Exceptions[i].Pos})
+		add("exceptions", string(d.Exceptions[i].Name), Enforce, d.Exceptions[i].Pos)
 	}
+	return all
 }

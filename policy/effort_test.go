@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -45,7 +44,7 @@ func (v reviewed) testExceeded(t *testing.T) {
 	p, needed := mustLoad(t, v.rules), v.steps(t)
 	for left := range needed + 1 {
 		var e Effort
-		if err := rule.Spend(&e, limit-left); err != nil {
+		if err := e.Spend(limit - left); err != nil {
 			t.Fatal(err)
 		}
 		err := v.evaluate(t, p, &e)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/evergate/evergate/policy/object"
@@ -41,6 +42,30 @@ func TestListenerFilters(t *testing.T) {
 			equal(t, test.want, sentences(must(Gateways.Evaluate(p, a, &test.g, nil, nil))))
 		})
 	}
+}
+
+// All blocks of a rule have findings, in the order of its fields.
+func TestGatewaysOrder(t *testing.T) {
+	p := mustLoad(t, gatewaysRule(`addresses: {allowed: []}
+  annotations: {denied: [a]}
+  filters: {denied: [ExternalAuth]}
+  backends: {kinds: []}
+  allowedListeners: {from: [None]}
+  allowedRoutes: {from: [None]}
+  tls: {modes: []}
+  protocols: {allowed: []}
+  ports: {allowed: []}
+  classNames: {allowed: []}
+  hosts: {allowed: []}`))
+	g := filtered(askingAbout(service("", "auth")))
+	g.ClassName, g.Annotations, g.Listeners[0].Protocol = "c", map[string]string{"a": ""}, "TLS"
+	g.AllowedListeners, g.Addresses = &object.ListenerNamespaces{From: "All"}, []object.GatewayAddress{{}}
+	var got []string
+	for _, f := range must(Gateways.Evaluate(p, createGateway, &g, nil, nil)) {
+		got = append(got, f.Check)
+	}
+	equal(t, []string{"hosts.allowed", "classNames.allowed", "ports.allowed", "protocols.allowed", "tls.modes", "allowedRoutes.from",
+		"allowedListeners.from", "backends.kinds", "filters.denied", "annotations.denied", "addresses"}, slices.Compact(got))
 }
 
 // A filter that a listener had before is exempt only in that listener.

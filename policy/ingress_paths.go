@@ -305,17 +305,11 @@ func (c pathsUnsafeCharacters[T]) Find(obj *T, r *rule.Recorder) {
 		if !r.Spend(stepsOfRunes(p.Path)) {
 			return
 		}
-		if !strings.ContainsFunc(p.Path, isUnsafeInPath) {
-			continue
-		}
-		if f := r.TryAdd(p.identity("paths.unsafeCharacters")); f != nil {
-			f.Path, f.Reason = p.field(), unsafeReason(p.Path, isUnsafeInPath)
+		if f := tryAddUnsafe(p.identity("paths.unsafeCharacters"), p.Path, isUnsafeInPath, r); f != nil {
+			f.Path = p.field()
 		}
 	}
 }
-
-// getsOut is the end of the sentences about unsafe characters.
-const getsOut = ", which can inject text into the controller's configuration (CVE-2026-24512); remove it"
 
 func isUnsafeInPath(c rune) bool {
 	switch c {
@@ -325,18 +319,27 @@ func isUnsafeInPath(c rune) bool {
 	return unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// unsafeIn lists the unsafe characters in a text, each once. It reads at most 1024 bytes, beginning at the first unsafe
-// character.
-func unsafeIn(s string, isUnsafe func(rune) bool) string {
-	const most = 1024 // bytes, beginning at the first unsafe character
-	s = s[strings.IndexFunc(s, isUnsafe):]
-	s = s[:min(len(s), most)]
+// tryAddUnsafe adds a finding if s contains an unsafe character. It returns the finding, whose path the caller
+// sets. Without a finding, or if the finding is not needed, it returns nil. The sentence lists the characters in 1024
+// bytes, each once.
+func tryAddUnsafe(id rule.Identity, s string, isUnsafe func(rune) bool, r *rule.Recorder) *rule.Finding {
+	first := strings.IndexFunc(s, isUnsafe)
+	if first < 0 {
+		return nil
+	}
+	f := r.TryAdd(id)
+	if f == nil {
+		return nil
+	}
+	const most = 1024
 	seen := map[rune]bool{}
 	var names []string
-	for _, c := range s {
+	for _, c := range s[first:min(len(s), first+most)] {
 		if isUnsafe(c) && !seen[c] {
 			seen[c], names = true, append(names, text.QuoteRune(c))
 		}
 	}
-	return text.List(names)
+	f.Reason = text.Quote(s) + " contains " + text.List(names) +
+		", which can inject text into the controller's configuration (CVE-2026-24512); remove it"
+	return f
 }

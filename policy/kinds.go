@@ -148,8 +148,8 @@ type kindRow struct {
 func kindRows() [kinds]kindRow {
 	return [kinds]kindRow{
 		Mirrors:         {[]string{"mirrors"}, func(_ *blocks, c *compilation) modal { return c.policy.mirrors }},
-		Pods:            Pods.row(podRules, "pods"),
-		Workloads:       Workloads.row(workloadRules, "pods"),
+		Pods:            Pods.row(rulesForPods, "pods"),
+		Workloads:       Workloads.row(rulesForWorkloads, "pods"),
 		Ingresses:       Ingresses.row(ingressRules, "ingresses", "owners"),
 		Services:        Services.row(serviceRules, "services", "owners"),
 		Routes:          Routes.row(routeRules, "routes", "owners"),
@@ -225,8 +225,8 @@ func rulesOf[E, O, T any, P kindView[T]](
 
 // compiled contains a policy's compiled entries, without entries that are off.
 type compiled struct {
+	*podRules
 	mirrors *mirror.Table
-	images  *images.Rules
 	rules   [kinds]modal
 	counts  Counts
 }
@@ -237,7 +237,7 @@ func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 		p.mirrors = mirror.Compile(b.Mirrors, c.Comparisons, errs)
 	}
 	c.policy, c.owners = p, claim.CompileOwners(b.Owners, errs)
-	p.images = images.Compile(b.Pods, p.mirrors, c.whole, c.exceptions, c.PollDone)
+	p.podRules = images.Compile(b.Pods, p.mirrors, c.whole, c.exceptions, c.PollDone)
 	for k, row := range kindRows() {
 		p.rules[k] = row.compile(b, &c)
 	}

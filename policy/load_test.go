@@ -157,7 +157,7 @@ func TestLoadDuplicateNames(t *testing.T) {
 	}}
 	var lines []int
 	var errs strict.Collector
-	all.uniqueNames(&errs)
+	all.places(&errs)
 	for _, e := range errs.Errors() {
 		lines = append(lines, e.Line)
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -363,30 +362,4 @@ func TestMirrorPlaces(t *testing.T) {
 	equal(t, []string{"m.example/"}, p.MirrorPrefixes())
 	p = mustLoad(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "quay.io", "m.example/hub-b"))
 	equal(t, []string{"m.example/hub/", "m.example/hub-b/"}, p.MirrorPrefixes(), "a name that another one begins with")
-}
-
-// Each review pays for the garbage collection of the policy, which follows every allocation.
-func TestMirrorAllocations(t *testing.T) {
-	const mirrors, most = 10_000, 11_000 // one for each name, and the allocations of other tests
-	var text strings.Builder
-	text.WriteString("mirrors:\n")
-	for i := range mirrors {
-		fmt.Fprintf(&text, "- {name: m%d, sources: [registry-%[1]d.example], mirror: mirror.example/%[1]d, mode: enforce}\n", i)
-	}
-	before := heapObjects()
-	p := mustLoad(t, text.String())
-	if after := heapObjects(); after > before+most {
-		t.Errorf("%d mirrors have %d allocations, want at most %d", mirrors, after-before, most)
-	}
-	if got := p.Counts().Mirrors; got != mirrors {
-		t.Errorf("the policy has %d mirrors, want %d", got, mirrors)
-	}
-}
-
-// heapObjects returns the number of allocations in use.
-func heapObjects() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapObjects
 }

@@ -49,9 +49,8 @@
 //	  filters                             route_filters.go
 //	  annotations                         annotations.go
 //	gateways                              gateways.go
-//	  classNames                          gateway_class_names.go
+//	  classNames, protocols               gateway_names.go
 //	  ports                               service_ports.go, as in services
-//	  protocols                           gateway_protocols.go
 //	  tls                                 gateway_tls.go
 //	  allowedRoutes, allowedListeners     gateway_allowed.go
 //	  annotations                         annotations.go

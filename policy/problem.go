@@ -18,6 +18,17 @@ type Problem struct {
 // String returns the position and the message on one line.
 func (p Problem) String() string { return strict.Error{Pos: p.pos(), Msg: p.Message}.Error() }
 
+// EntryPlace is the place of a policy entry that is not off, or of an exception.
+type EntryPlace struct {
+	Name  string
+	Block string  // the block that contains it, such as ingresses or exceptions
+	Place Problem // without Message
+}
+
+// EntryPlaces returns the places of all entries that are not off, including the entries in rule sets, and of all
+// exceptions. Callers must not change the result.
+func (p *Policy) EntryPlaces() []EntryPlace { return p.places }
+
 // Problems returns the mistakes in an error from Load, in the order of files, lines and columns. It returns at most a
 // hundred mistakes, and a last Problem that contains the number of the remaining mistakes. For any other error it
 // returns one Problem without a position.

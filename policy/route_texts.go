@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
@@ -37,11 +36,9 @@ func unsafeTexts(list []object.MatchText, at pathPlace, name string, r *rule.Rec
 			if !r.Spend(stepsOfRunes(s)) {
 				return false
 			}
-			if !strings.ContainsFunc(s, isUnsafeInText) {
-				continue
-			}
-			if f := r.TryAdd(rule.Identity{Check: "paths.unsafeCharacters", Value: s, Use: field}); f != nil {
-				f.Path, f.Reason = elementPath(at.routeField(name), int32(i))+"."+field, unsafeReason(s, isUnsafeInText)
+			id := rule.Identity{Check: "paths.unsafeCharacters", Value: s, Use: field}
+			if f := tryAddUnsafe(id, s, isUnsafeInText, r); f != nil {
+				f.Path = elementPath(at.routeField(name), int32(i)) + "." + field
 			}
 		}
 	}
@@ -71,12 +68,9 @@ func (c filtersUnsafeCharacters[T]) Find(obj *T, r *rule.Recorder) {
 			if strings.HasSuffix(t.In, ".value") {
 				isUnsafe = isUnsafeInText
 			}
-			if !strings.ContainsFunc(t.Value, isUnsafe) {
-				continue
-			}
 			id := rule.Identity{Check: c.id, Value: t.Value, Detail: place.name, Use: t.Field + "." + t.In}
-			if found := r.TryAdd(id); found != nil {
-				found.Path, found.Reason = place.String()+"."+pathOfText(t), unsafeReason(t.Value, isUnsafe)
+			if found := tryAddUnsafe(id, t.Value, isUnsafe, r); found != nil {
+				found.Path = place.String() + "." + pathOfText(t)
 			}
 		}
 	}
@@ -97,21 +91,14 @@ func (sessionsUnsafeCharacters) Find(route *routeView, r *rule.Recorder) {
 		if !r.Spend(stepsOfRunes(s)) {
 			return
 		}
-		if !strings.ContainsFunc(s, isUnsafeInPath) {
-			continue
-		}
-		if f := r.TryAdd(rule.Identity{Check: "paths.unsafeCharacters", Value: s, Use: "sessionName"}); f != nil {
+		id := rule.Identity{Check: "paths.unsafeCharacters", Value: s, Use: "sessionName"}
+		if f := tryAddUnsafe(id, s, isUnsafeInPath, r); f != nil {
 			f.Path = rulesField + "[" + strconv.Itoa(i) + "].sessionPersistence.sessionName"
-			f.Reason = unsafeReason(s, isUnsafeInPath)
 		}
 	}
 }
 
 func stepsOfRunes(s string) int { return 1 + len(s)/4 }
-
-func unsafeReason(s string, isUnsafe func(rune) bool) string {
-	return text.Quote(s) + " contains " + unsafeIn(s, isUnsafe) + getsOut
-}
 
 func isUnsafeInText(c rune) bool {
 	return c == '"' || c == '`' || c == '\\' || unicode.IsControl(c)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -272,6 +273,12 @@ func sending(backends ...object.RouteBackend) object.Route {
 }
 
 func TestRouteBackends(t *testing.T) {
+	for _, route := range []object.Route{sending(make([]object.RouteBackend, 2)...), filtering(mirrorTo(service("", "a")), mirrorTo(service("", "b")))} {
+		view := viewRoute(&route)
+		for range view.eachBackend(new(rule.Recorder)) {
+			break // the runtime panics if eachBackend yields another backend
+		}
+	}
 	const same = `backends: {crossNamespace: deny}`
 	const services = `backends: {kinds: [Service, ServiceImport.multicluster.x-k8s.io]}`
 	copies := object.Route{Rules: []object.RouteRule{{}, {Filters: []object.RouteFilter{{Type: "URLRewrite"}, mirrorTo(service("pay", "api"))}}}}

@@ -50,7 +50,7 @@ func (b *blocks) names() []string {
 // compileSets compiles the entries of each rule set into a separate policy, so an object that one set evaluates does
 // not pay for the other sets.
 func (p *Policy) compileSets(sets map[string]*blocks, c compilation, errs *strict.Collector) {
-	c.whole = p.images
+	c.whole = p.podRules
 	for name, b := range sets {
 		in := &Policy{set: name, blocks: b.names(), templates: p.templates}
 		in.mirrors, in.counts = p.mirrors, b.counts()

@@ -178,9 +178,7 @@ func (svc *serviceView) answersChallenges(*rule.Recorder) bool {
 // isChallenge reports whether a path answers one challenge: challengePath followed by a base64url token.
 func isChallenge(path string) bool {
 	token, ok := strings.CutPrefix(path, challengePath)
-	return ok && token != "" && !strings.ContainsFunc(token, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
-	})
+	return ok && token != "" && match.IsAlphanumeric(token, "-_")
 }
 
 // isSolver reports whether owners exempt an Ingress in a shared gateway namespace. The Ingress must serve only ACME

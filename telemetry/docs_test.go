@@ -68,19 +68,25 @@ const (
 
 // docs/metrics.md lists the alerts in the manifests, with their expressions and thresholds unchanged.
 func TestDocumentedAlerts(t *testing.T) {
-	text, err := os.ReadFile(servePage)
+	checkGenerated(t, servePage, alertsFrom, alertsTo, documentedAlerts(t))
+}
+
+// checkGenerated compares or updates the part of a page between two lines, and returns the other parts.
+func checkGenerated(t *testing.T, page, from, to, want string) (before, after string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	must(t, err)
-	before, rest, _ := strings.Cut(string(text), alertsFrom)
-	got, after, ok := strings.Cut(rest, alertsTo)
+	before, rest, _ := strings.Cut(string(text), from)
+	got, after, ok := strings.Cut(rest, to)
 	if !ok {
-		t.Fatalf("%s has no alerts between\n%s and\n%s", servePage, alertsFrom, alertsTo)
+		t.Fatalf("%s has nothing between\n%s and\n%s", page, from, to)
 	}
-	want := documentedAlerts(t)
 	if *update {
-		must(t, os.WriteFile(servePage, []byte(before+alertsFrom+want+alertsTo+after), 0o644))
+		must(t, os.WriteFile(page, []byte(before+from+want+to+after), 0o644))
 	} else if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("go test ./telemetry -update writes the alerts of %s again (-want +got):\n%s", servePage, diff)
+		t.Errorf("go test ./telemetry -update writes this part of %s again (-want +got):\n%s", page, diff)
 	}
+	return before, after
 }
 
 // documentedAlerts returns the alerts in the manifests as a block of PromQL.
@@ -120,19 +126,7 @@ func documentedAlerts(t *testing.T) string {
 
 func checkPage(t *testing.T, page string, all []instrument) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	must(t, err)
-	before, rest, _ := strings.Cut(string(text), tableFrom)
-	table, after, ok := strings.Cut(rest, tableTo)
-	if !ok {
-		t.Fatalf("%s has no table between\n%s and\n%s", page, tableFrom, tableTo)
-	}
-	want := metricsTable(all)
-	if *update {
-		must(t, os.WriteFile(page, []byte(before+tableFrom+want+tableTo+after), 0o644))
-	} else if diff := cmp.Diff(want, table); diff != "" {
-		t.Errorf("go test ./telemetry -update writes the table of %s again (-want +got):\n%s", page, diff)
-	}
+	before, after := checkGenerated(t, page, tableFrom, tableTo, metricsTable(all))
 	checkLabels(t, page, all, after)
 	checkNames(t, page, all, before+after)
 }

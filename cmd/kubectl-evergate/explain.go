@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,11 +35,11 @@ original images in its annotation, which tenants may write. It applies the rule 
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.explain(c.Context(), *format, namespace, args[0])
 		},
-		ValidArgsFunction: a.completions(a.podNames(&namespace)),
+		ValidArgsFunction: a.completeNames("pods", func() (string, error) { return a.podNamespace(namespace) }),
 	}
 	c.Flags().StringVarP(&namespace, "namespace", "n", "",
 		"`namespace` of the Pod (default: the namespace of the kubeconfig)")
-	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails only if the flag already has one
+	_ = c.RegisterFlagCompletionFunc("namespace", a.completeNamespaces()) // fails only if the flag already has one
 	format = cli.DefineFormat(c.Flags(), "the explanation")
 	return c
 }
@@ -113,7 +112,7 @@ func (e *explanation) note(format string, args ...any) {
 // webhooks adds a note about the webhooks that match the namespace of the Pod. It returns the rule sets in their
 // paths.
 func (e *explanation) webhooks(ctx context.Context) (sets []string) {
-	hooks, err := readHooks(ctx, e.cluster)
+	hooks, err := readWebhooks(ctx, e.cluster)
 	if err != nil {
 		e.say("cannot determine which webhooks match: %v", err)
 	}
@@ -123,11 +122,11 @@ func (e *explanation) webhooks(ctx context.Context) (sets []string) {
 		return nil
 	}
 	e.Webhooks = []string{}
-	for _, h := range hooks {
+	for _, h := range hooks.here {
 		if !strings.Contains(h.path, "/pods") || !h.selector.Matches(labels.Set(ns.Labels)) {
 			continue
 		}
-		e.Webhooks = append(e.Webhooks, h.name)
+		e.Webhooks = append(e.Webhooks, h.Name)
 		if _, set, ok := strings.Cut(h.path, "/set/"); ok {
 			sets = append(sets, set)
 		}
@@ -157,9 +156,9 @@ func (e *explanation) nativePolicies(ctx context.Context, ns *corev1.Namespace) 
 	}
 	var names []string
 	for _, b := range bindings {
-		pods := strings.HasPrefix(b.name, "evergate-pods-") || b.name == "evergate-mirrors"
-		if pods && b.selector.Matches(labels.Set(ns.Labels)) && !slices.Contains(names, b.name) {
-			names = append(names, b.name)
+		pods := strings.HasPrefix(b.Name, "evergate-pods-") || b.Name == "evergate-mirrors"
+		if pods && b.selector.Matches(labels.Set(ns.Labels)) && !slices.Contains(names, b.Name) {
+			names = append(names, b.Name)
 		}
 	}
 	return names
@@ -201,13 +200,9 @@ func (e *explanation) policy(ctx context.Context) (*policy.Policy, error) {
 // decide returns the decision of a policy about the Pod.
 func (e *explanation) decide(p *policy.Policy, sets []string) (*offline.Report, error) {
 	e.pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-	data, err := json.Marshal(e.pod)
+	object, err := live.Object(e.pod.Namespace+"/"+e.pod.Name, e.pod)
 	if err != nil {
-		return nil, fmt.Errorf("write the Pod: %w", err)
-	}
-	object := offline.Object{
-		Origin: offline.Origin{File: e.pod.Namespace + "/" + e.pod.Name}, APIVersion: "v1", Kind: "Pod",
-		Namespace: e.pod.Namespace, Name: e.pod.Name, JSON: data,
+		return nil, err
 	}
 	return offline.Review(offline.Options{
 		Policy: p, Now: e.now(), Sets: p.SetsOf(sets), Recorded: true, Explain: true,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,16 +31,6 @@ ConfigMap now. If another client has applied this policy, history adds it as a r
 	return c
 }
 
-// revision is a row of the history. Its JSON is an interface.
-type revision struct {
-	Revision int       `json:"revision"`
-	Policy   string    `json:"policy"` // its hash
-	Applied  time.Time `json:"applied"`
-	By       string    `json:"by,omitempty"`
-	Note     string    `json:"note,omitempty"`
-	Current  bool      `json:"current"` // it is in the ConfigMap
-}
-
 func (a *app) history(ctx context.Context, format output.Format) error {
 	c, err := a.cluster(ctx)
 	if err != nil {
@@ -61,18 +52,14 @@ func (a *app) history(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	rows := revisions{}
-	found := false
-	for _, r := range all {
-		is := !found && revise.Same(current, r.Files) // an older revision may contain the same policy
-		found = found || is
-		rows = append(rows, revision{r.Number, r.Hash, r.At.UTC(), r.By, r.Note, is})
+	// The newest revision first, because an older one may contain the same policy.
+	if i := slices.IndexFunc(all, func(r revise.Revision) bool { return revise.Same(current, r.Files) }); i >= 0 {
+		all[i].Current = true
 	}
-	return cli.Write(a.stdout, format, rows, output.Options{})
+	return cli.Write(a.stdout, format, append(revisions{}, all...), output.Options{})
 }
 
-// revisions are the rows of the history.
-type revisions []revision
+type revisions []revise.Revision
 
 // WriteText writes a table of the revisions.
 func (rs revisions) WriteText(p *output.Printer) {
@@ -87,7 +74,7 @@ func (rs revisions) WriteText(p *output.Printer) {
 			star = "*"
 		}
 		table = append(table,
-			row(star, strconv.Itoa(r.Revision), r.Policy, r.Applied.Format(time.RFC3339), r.By, r.Note))
+			row(star, strconv.Itoa(r.Number), r.Hash, r.At.Format(time.RFC3339), r.By, r.Note))
 	}
 	p.Table(table, nil)
 }
@@ -112,8 +99,7 @@ func newRollback(a *app) *cobra.Command {
 		Long: `Rollback applies a revision in the same way as kubectl evergate apply. It reports the changes, asks for
 confirmation if objects would be newly denied, and waits until every replica has the policy. Without a number, it
 applies the newest revision that differs from the current policy.`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completions(revisionNames),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			number := 0
 			if len(args) > 0 {

@@ -20,82 +20,69 @@ import (
 	"github.com/evergate/evergate/offline/export"
 )
 
-// hook is a webhook of Evergate.
+// hook is a webhook of Evergate. Its JSON is part of the status.
 type hook struct {
-	name      string
-	namespace string // of the Service that it calls; empty for a URL
-	policy    admissionv1.FailurePolicyType
-	path      string // of the server that it calls
-	url       string // if it calls a URL instead of a Service
-	never     string // the matchCondition that is always false, so the webhook is never called; may be empty
-	ca        []*x509.Certificate
-	selector  labels.Selector
-	matches   int // number of namespaces
+	Name          string                        `json:"name"`
+	FailurePolicy admissionv1.FailurePolicyType `json:"failurePolicy"`
+	URL           string                        `json:"url,omitempty"`        // if it calls a URL instead of a Service
+	CANotAfter    time.Time                     `json:"caNotAfter,omitzero"`  // the latest expiry of its CAs
+	Namespaces    *int                          `json:"namespaces,omitempty"` // that it matches; set by match
+	FailedOpen    *int                          `json:"failedOpen,omitempty"` // calls since the API server started
+
+	path     string // of the server that it calls
+	never    string // the matchCondition that is always false, so the webhook is never called; may be empty
+	selector labels.Selector
 }
 
 // guardHook is the name of the webhook that matches the ConfigMap of the policy.
 const guardHook = "policy.validate" + install.WebhookSuffix
 
-// readHooks returns the webhooks that call Evergate in its namespace. If the error is not nil, the webhooks that could
-// be read are still returned.
-func readHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
-	all, err := readAllHooks(ctx, c)
-	here, _ := split(all, c.Namespace)
-	return here, err
+// webhooks are the webhooks of Evergate in a cluster.
+type webhooks struct {
+	here      []hook   // that call a URL or a Service in Evergate's namespace
+	elsewhere []string // the namespaces of the Services that the others call
 }
 
-// split returns the webhooks that call a URL or a Service in a namespace, and the namespaces of the Services that the
-// others call.
-func split(all []hook, namespace string) (here []hook, elsewhere []string) {
-	for i := range all {
-		switch of := all[i].namespace; {
-		case of == "" || of == namespace: // a URL does not contain the namespace
-			here = append(here, all[i])
-		case !slices.Contains(elsewhere, of):
-			elsewhere = append(elsewhere, of)
-		}
-	}
-	return here, elsewhere
-}
+// none reports whether Evergate has no webhooks, for any namespace.
+func (w *webhooks) none() bool { return len(w.here)+len(w.elsewhere) == 0 }
 
-// readAllHooks returns the webhooks of Evergate, which it recognizes by their names. They may call any namespace. If
-// the error is not nil, the webhooks that could be read are still returned.
-func readAllHooks(ctx context.Context, c *live.Cluster) ([]hook, error) {
-	var all []hook
-	add := func(w *admissionv1.MutatingWebhook) {
-		if strings.HasSuffix(w.Name, install.WebhookSuffix) {
-			all = append(all, newHook(w))
-		}
-	}
+// readWebhooks returns the webhooks of Evergate, which it recognizes by their names. If the error is not nil, the
+// webhooks that could be read are still returned.
+func readWebhooks(ctx context.Context, c *live.Cluster) (webhooks, error) {
+	var all []admissionv1.MutatingWebhook
 	configs := c.Client.AdmissionregistrationV1()
 	mutating, errMutating := configs.MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
 	if errMutating == nil {
 		for _, config := range mutating.Items {
-			for i := range config.Webhooks {
-				add(&config.Webhooks[i])
-			}
+			all = append(all, config.Webhooks...)
 		}
 	}
 	validating, errValidating := configs.ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
 	if errValidating == nil {
 		for _, config := range validating.Items {
 			for i := range config.Webhooks {
-				w := install.AsMutating(&config.Webhooks[i])
-				add(&w)
+				all = append(all, install.AsMutating(&config.Webhooks[i]))
 			}
 		}
 	}
-	return all, errors.Join(errMutating, errValidating)
+	var found webhooks
+	for i := range all {
+		switch s := all[i].ClientConfig.Service; {
+		case !strings.HasSuffix(all[i].Name, install.WebhookSuffix):
+		case s == nil || s.Namespace == c.Namespace: // a URL does not contain the namespace
+			found.here = append(found.here, newHook(&all[i]))
+		case !slices.Contains(found.elsewhere, s.Namespace):
+			found.elsewhere = append(found.elsewhere, s.Namespace)
+		}
+	}
+	return found, errors.Join(errMutating, errValidating)
 }
 
 func newHook(w *admissionv1.MutatingWebhook) hook {
 	path, url := install.TargetOf(w.ClientConfig)
 	h := hook{
-		name: w.Name, policy: *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)), path: path, url: url,
-		never: export.NeverCalled(w.MatchConditions), ca: certificates(w.ClientConfig.CABundle),
-	}
-	if s := w.ClientConfig.Service; s != nil {
-		h.namespace = s.Namespace
+		Name: w.Name, FailurePolicy: *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)), URL: url, path: path,
+		never: export.NeverCalled(w.MatchConditions), CANotAfter: lastEnd(w.ClientConfig.CABundle),
 	}
 	var err error
 	if h.selector, err = metav1.LabelSelectorAsSelector(w.NamespaceSelector); err != nil {
@@ -104,47 +91,37 @@ func newHook(w *admissionv1.MutatingWebhook) hook {
 	return h
 }
 
-// certificates returns the valid certificates in a bundle.
-func certificates(bundle []byte) []*x509.Certificate {
-	var all []*x509.Certificate
+// lastEnd returns the latest expiry of the valid certificates in a bundle.
+func lastEnd(bundle []byte) (end time.Time) {
 	for {
 		var block *pem.Block
 		if block, bundle = pem.Decode(bundle); block == nil {
-			return all
+			return end
 		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
-			all = append(all, c)
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && c.NotAfter.After(end) {
+			end = c.NotAfter.UTC()
 		}
 	}
 }
 
 // match counts the namespaces that each webhook matches. It returns the namespaces that a webhook other than
 // guardHook matches.
-func match(hooks []hook, namespaces []corev1.Namespace) []string {
-	var names []string
-	for i := range namespaces {
-		set, matched := labels.Set(namespaces[i].Labels), false
-		for j := range hooks {
-			h := &hooks[j]
-			if h.selector.Matches(set) {
-				h.matches++
-				matched = matched || h.name != guardHook
+func match(hooks []hook, namespaces []corev1.Namespace) (names []string) {
+	matched := map[string]bool{}
+	for i := range hooks {
+		h := &hooks[i]
+		h.Namespaces = new(int)
+		for j := range namespaces {
+			if h.selector.Matches(labels.Set(namespaces[j].Labels)) {
+				*h.Namespaces++
+				matched[namespaces[j].Name] = matched[namespaces[j].Name] || h.Name != guardHook
 			}
 		}
-		if matched {
+	}
+	for i := range namespaces {
+		if matched[namespaces[i].Name] {
 			names = append(names, namespaces[i].Name)
 		}
 	}
 	return names
-}
-
-// lastEnd returns the latest expiry of the certificates.
-func lastEnd(all []*x509.Certificate) time.Time {
-	var end time.Time
-	for _, c := range all {
-		if c.NotAfter.After(end) {
-			end = c.NotAfter
-		}
-	}
-	return end
 }

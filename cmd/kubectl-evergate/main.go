@@ -2,7 +2,7 @@
 // uses the kubeconfig and the permissions of its user, and does not install anything.
 //
 //	root.go                 flags that all commands share
-//	status.go  status_text.go
+//	status.go               the state of a cluster; status_text.go: its text
 //	apply.go                check, plan, ask, replace; wait.go: wait until every replica reports the policy
 //	history.go              history and rollback
 //	plan.go  preflight.go  explain.go

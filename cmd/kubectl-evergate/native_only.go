@@ -47,8 +47,8 @@ func serving(ctx context.Context, c *live.Cluster) ([]string, error) {
 // noWebhooks reports whether no webhook of Evergate exists in the cluster, for any namespace. It returns false if the
 // webhooks cannot be read.
 func noWebhooks(ctx context.Context, c *live.Cluster) bool {
-	all, err := readAllHooks(ctx, c)
-	return err == nil && len(all) == 0
+	all, err := readWebhooks(ctx, c)
+	return err == nil && all.none()
 }
 
 // nativeOnly reports whether the cluster has native policies, no webhooks of Evergate and no Deployment that runs
@@ -77,18 +77,15 @@ func requireNamespace(
 	if len(replicas) > 0 {
 		return nil
 	}
-	all, err := readAllHooks(ctx, c)
+	hooks, err := readWebhooks(ctx, c)
 	if err != nil {
 		return nil //nolint:nilerr // the absence of webhooks is not known
 	}
-	here, elsewhere := split(all, c.Namespace)
 	switch {
-	case len(here) > 0:
-		return nil
-	case len(elsewhere) > 0:
+	case len(hooks.here) == 0 && len(hooks.elsewhere) > 0:
 		return fmt.Errorf("nothing was applied: the webhooks of Evergate call Services in %s and not in %s: %s",
-			text.List(elsewhere), c.Namespace, flag)
-	case current != nil:
+			text.List(hooks.elsewhere), c.Namespace, flag)
+	case len(hooks.here) > 0 || current != nil:
 		return nil
 	}
 	if installed, _, err := c.Native(ctx); err != nil || len(installed) == 0 {

@@ -44,7 +44,8 @@ func needsOfFiles(ctx context.Context, c *live.Cluster, doc policy.Document, now
 // requireCalled returns an error if a webhook that has to be called is never called. It prints a warning for each group
 // of webhooks that is off although the policy needs it, and then returns true.
 func (a *app) requireCalled(ctx context.Context, c *live.Cluster, n *needs) (off bool, err error) {
-	hooks, errRead := readHooks(ctx, c)
+	all, errRead := readWebhooks(ctx, c)
+	hooks := all.here
 	switch {
 	case apierrors.IsForbidden(errRead):
 		a.say("you may not list webhook configurations, so apply does not check that the webhooks that the policy needs " +
@@ -55,7 +56,7 @@ func (a *app) requireCalled(ctx context.Context, c *live.Cluster, n *needs) (off
 	for i := range hooks {
 		if why := n.uncalled(&hooks[i]); why != "" {
 			return false, cli.Problem(fmt.Errorf("nothing was applied: the matchCondition %[2]s disables the webhook %[1]s, "+
-				"but this policy needs it: %[3]s: remove the condition first", hooks[i].name, hooks[i].never, why))
+				"but this policy needs it: %[3]s: remove the condition first", hooks[i].Name, hooks[i].never, why))
 		}
 	}
 	return errRead == nil && a.warnOfGroups(hooks, n), nil

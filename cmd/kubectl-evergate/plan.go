@@ -10,6 +10,7 @@ import (
 	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/revise"
+	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/offline/plan"
 	"github.com/evergate/evergate/policy"
@@ -100,7 +101,9 @@ func (a *app) planCommand(ctx context.Context, f *planFlags, args []string) erro
 func (a *app) plan(
 	ctx context.Context, c *live.Cluster, f *planFlags, was, is *policy.Policy,
 ) (*plan.Report, error) {
-	options := plan.Options{Old: was, New: is, Now: a.now(), FromRecord: true, Limit: f.limit}
+	options := plan.Options{
+		Old: was, New: is, Options: offline.Options{Now: a.now(), Recorded: true}, Limit: f.limit,
+	}
 	objects := grouped(c.Objects.Objects(ctx, true))
 	in, err := readScope(ctx, c)
 	switch {

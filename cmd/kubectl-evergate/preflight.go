@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
@@ -78,7 +76,8 @@ func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Ob
 	return func(yield func(offline.Object, error) bool) {
 		if hash, err := c.NativeFiles(ctx); err != nil {
 			a.say("left out: files of the API server: %v", err)
-		} else if hash != "" && !yield(filesStatus(hash)) {
+		} else if hash != "" && !yield(live.Status("files of the API server", "",
+			export.ProbePolicy+": exported from [policy "+hash+"]")) {
 			return
 		}
 		var f forbidden
@@ -99,16 +98,4 @@ func (a *app) collect(ctx context.Context, c *live.Cluster) iter.Seq2[offline.Ob
 			a.say("%v", err)
 		}
 	}
-}
-
-// filesStatus returns the answer of the API server to the probe, in the form of deploy/collect.sh, because no object
-// contains it.
-func filesStatus(hash string) (offline.Object, error) {
-	data, err := json.Marshal(metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-		Message: export.ProbePolicy + ": exported from [policy " + hash + "]",
-	})
-	return offline.Object{
-		Origin: offline.Origin{File: "files of the API server"}, APIVersion: "v1", Kind: "Status", JSON: data,
-	}, err
 }

@@ -72,7 +72,8 @@ answer, 130 interrupted by a signal.`
 	known := clientcmd.RecommendedConfigOverrideFlags("")
 	known.ContextOverrideFlags.Namespace.LongName = "" // only explain needs a namespace; other commands use Evergate's
 	clientcmd.BindOverrideFlags(&a.overrides, flags, known)
-	a.completeClusterFlags(root)
+	_ = root.RegisterFlagCompletionFunc("context", a.completeContexts) // fails only if the flag already has one
+	_ = root.RegisterFlagCompletionFunc("evergate-namespace", a.completeNamespaces())
 	return root
 }
 

@@ -32,13 +32,12 @@ type setHook struct {
 // readScope reads the webhooks and the namespaces from a cluster. If the cluster does not have webhooks, it reads the
 // native policies too.
 func readScope(ctx context.Context, c *live.Cluster) (*scope, error) {
-	all, err := readAllHooks(ctx, c)
+	all, err := readWebhooks(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	hooks, _ := split(all, c.Namespace)
-	by := "webhooks"
-	if len(all) == 0 {
+	hooks, by := all.here, "webhooks"
+	if all.none() {
 		if hooks, err = readBindings(ctx, c); err != nil {
 			return nil, err
 		}

@@ -46,14 +46,14 @@ func (a *app) status(ctx context.Context, format output.Format) error {
 	if err != nil {
 		return err
 	}
-	s := &status{now: a.now(), namespace: c.Namespace, namespaces: -1}
+	s := emptyStatus(c.Namespace, a.now())
 	s.collect(ctx, c)
 	s.findProblems()
-	if err := cli.Write(a.stdout, format, s.report(), output.Options{}); err != nil {
+	if err := cli.Write(a.stdout, format, s, output.Options{}); err != nil {
 		return err
 	}
 	switch {
-	case len(s.problems) > 0:
+	case len(s.Problems) > 0:
 		return cli.Exit(cli.Found)
 	case !s.listed:
 		return errors.New("cannot list the replicas, so the state of Evergate is unknown")
@@ -61,34 +61,70 @@ func (a *app) status(ctx context.Context, format output.Format) error {
 	return nil
 }
 
-// status is the state that the command shows.
+// status is the state that the command shows. Its JSON is an interface. Unknown fields are left out.
 type status struct {
-	now       time.Time
-	namespace string
+	Namespace string `json:"namespace"`
+	Policy    struct {
+		ConfigMap string    `json:"configMap"`
+		Hash      string    `json:"hash,omitempty"` // of a policy that loads
+		Applied   time.Time `json:"applied,omitzero"`
+		By        string    `json:"by,omitempty"` // the field manager
+	} `json:"policy"`
+	Replicas []replica `json:"replicas"`
+	Webhooks []hook    `json:"webhooks"`
+	Native   struct {
+		Policies int      `json:"policies"`
+		Of       []string `json:"of,omitempty"`    // the hashes of the policies from which they were exported
+		Files    string   `json:"files,omitempty"` // the hash in files of the API server
+	} `json:"native"`
+	Namespaces *int     `json:"namespaces,omitempty"` // in the cluster
+	Matched    []string `json:"matched,omitempty"`    // namespaces that a webhook other than guardHook matches
+	NotRead    []string `json:"notRead,omitempty"`
+	Problems   []string `json:"problems"`
 
-	policy      *policy.Policy // in the ConfigMap; nil if it is unknown
-	configMap   string
-	found       bool   // the ConfigMap exists
-	missing     bool   // the ConfigMap does not exist
-	applied     string // the field manager
-	appliedAt   time.Time
-	replicas    []live.Answer
-	listed      bool // the replicas could be listed
-	hooks       []hook
+	now         time.Time
+	found       bool     // the ConfigMap exists
+	missing     bool     // the ConfigMap does not exist
+	listed      bool     // the replicas could be listed
 	elsewhere   []string // other namespaces that webhooks of Evergate call
 	hooksRead   bool     // all webhook configurations could be read
 	servers     []string // Deployments that run evergate serve; read only if there are no webhooks and no replicas
 	serversRead bool
-	native      int      // number of policies of the backstop
-	nativeOf    []string // the hashes of the policies from which they were exported
-	filesOf     string   // the same hash in files of the API server; may be empty
-	namespaces  int      // -1 if unknown
-	matched     []string // by a webhook other than guardHook
 	nodes       []corev1.Node
-	failedOpen  map[string]int
-	started     time.Time // start of the API server that answered
-	unread      []string
-	problems    []string
+	started     time.Time // start of the API server that answered; zero if its metrics are unknown
+}
+
+func emptyStatus(namespace string, now time.Time) *status {
+	return &status{Namespace: namespace, Replicas: []replica{}, Webhooks: []hook{}, Problems: []string{}, now: now}
+}
+
+// replica is the state of a replica.
+type replica struct {
+	Name     string    `json:"name"`
+	Node     string    `json:"node,omitempty"`
+	Ready    bool      `json:"ready"`
+	Version  string    `json:"version,omitempty"`
+	Policy   string    `json:"policy,omitempty"` // its hash
+	Since    time.Time `json:"since,omitzero"`
+	Stale    bool      `json:"stale,omitempty"`   // it could not load a newer policy
+	NotAfter time.Time `json:"notAfter,omitzero"` // of its certificate
+	Error    string    `json:"error,omitempty"`   // the reason if it does not answer
+
+	failure string // the error of the last policy file that it could not load
+}
+
+func newReplica(a *live.Answer) replica {
+	r := replica{
+		Name: a.Name(), Node: a.Pod.Spec.NodeName, Ready: a.Ready(), Version: a.Version, Policy: a.Policy.Hash,
+		Since: a.Policy.Since.UTC(), Stale: a.Policy.Stale, NotAfter: a.NotAfter.UTC(),
+	}
+	if a.Err != nil {
+		r.Error = a.Err.Error()
+	}
+	if a.Policy.LastFailure != nil {
+		r.failure = a.Policy.LastFailure.Error
+	}
+	return r
 }
 
 // collect reads everything that status shows, and records the parts that could not be read.
@@ -96,14 +132,17 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	replicas, err := c.Replicas(ctx)
 	s.listed = err == nil
 	s.note("replicas", err)
-	s.replicas = c.Ask(ctx, replicas, true)
+	answers := c.Ask(ctx, replicas, true)
+	for i := range answers {
+		s.Replicas = append(s.Replicas, newReplica(&answers[i]))
+	}
 	s.readPolicy(ctx, policies(c, replicas))
-	all, err := readAllHooks(ctx, c)
-	s.hooks, s.elsewhere = split(all, c.Namespace)
+	hooks, err := readWebhooks(ctx, c)
+	s.Webhooks, s.elsewhere = append(s.Webhooks, hooks.here...), hooks.elsewhere
 	s.hooksRead = err == nil
 	s.note("webhooks", err)
 	s.readBackstop(ctx, c)
-	if s.native > 0 && len(all)+len(s.replicas) == 0 {
+	if s.Native.Policies > 0 && hooks.none() && len(replicas) == 0 {
 		s.servers, err = serving(ctx, c)
 		s.serversRead = err == nil
 		s.note("Deployments", err)
@@ -111,7 +150,7 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 	list, err := c.Client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 	s.note("namespaces", err)
 	if err == nil {
-		s.namespaces, s.matched = len(list.Items), match(s.hooks, list.Items)
+		s.Namespaces, s.Matched = new(len(list.Items)), match(s.Webhooks, list.Items)
 	}
 	nodes, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	s.note("nodes", err)
@@ -126,7 +165,7 @@ func (s *status) collect(ctx context.Context, c *live.Cluster) {
 // note records a part that could not be read.
 func (s *status) note(what string, err error) {
 	if err != nil {
-		s.unread = append(s.unread, what+": "+text.Printable(err.Error(), maxError))
+		s.NotRead = append(s.NotRead, what+": "+text.Printable(err.Error(), maxError))
 	}
 }
 
@@ -138,7 +177,7 @@ const (
 )
 
 func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
-	s.configMap = p.Name
+	s.Policy.ConfigMap = p.Name
 	cm, err := p.Current(ctx)
 	s.note("ConfigMap "+p.Name, err)
 	s.found, s.missing = cm != nil, cm == nil && err == nil
@@ -146,21 +185,24 @@ func (s *status) readPolicy(ctx context.Context, p *revise.Policies) {
 		return
 	}
 	for _, m := range cm.ManagedFields {
-		if m.Time != nil && m.Time.After(s.appliedAt) {
-			s.applied, s.appliedAt = m.Manager, m.Time.Time
+		if m.Time != nil && m.Time.After(s.Policy.Applied) {
+			s.Policy.By, s.Policy.Applied = m.Manager, m.Time.UTC()
 		}
 	}
-	if s.policy, err = policy.Load(revise.Files(cm)...); err != nil {
-		s.problems = append(s.problems, "the policy in the ConfigMap does not load: "+
+	loaded, err := policy.Load(revise.Files(cm)...)
+	if err != nil {
+		s.wrong("the policy in the ConfigMap does not load: %s",
 			text.Printable(strings.ReplaceAll(err.Error(), "\n", "; "), maxError))
+		return
 	}
+	s.Policy.Hash = loaded.Hash()
 }
 
 func (s *status) readBackstop(ctx context.Context, c *live.Cluster) {
 	installed, _, err := c.Native(ctx)
 	s.note("backstop", err)
-	s.native, s.nativeOf = len(installed.Policies()), installed.Hashes()
-	s.filesOf, err = c.NativeFiles(ctx)
+	s.Native.Policies, s.Native.Of = len(installed.Policies()), installed.Hashes()
+	s.Native.Files, err = c.NativeFiles(ctx)
 	s.note("files of the API server", err)
 }
 
@@ -186,9 +228,12 @@ func (s *status) readMetrics(metrics []byte) error {
 	if err != nil {
 		return err
 	}
-	s.failedOpen = map[string]int{}
+	calls := map[string]int{}
 	for _, m := range families[failOpenMetric].GetMetric() {
-		s.failedOpen[live.Label(m, "name")] += int(m.GetUntyped().GetValue() + m.GetCounter().GetValue())
+		calls[live.Label(m, "name")] += int(m.GetUntyped().GetValue() + m.GetCounter().GetValue())
+	}
+	for i := range s.Webhooks {
+		s.Webhooks[i].FailedOpen = new(calls[s.Webhooks[i].Name])
 	}
 	for _, m := range families[startMetric].GetMetric() {
 		s.started = time.Unix(int64(m.GetUntyped().GetValue()+m.GetGauge().GetValue()), 0)
@@ -200,64 +245,67 @@ func (s *status) readMetrics(metrics []byte) error {
 // renews certificates 30 days before they expire, so at that time the renewal has failed for three weeks.
 const soon = 7 * 24 * time.Hour
 
-// findProblems finds problems.
+// wrong adds a problem.
+func (s *status) wrong(format string, args ...any) {
+	s.Problems = append(s.Problems, fmt.Sprintf(format, args...))
+}
+
 func (s *status) findProblems() {
-	wrong := func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) }
-	switch none := len(s.replicas) == 0 && s.listed && !s.nativeOnly(); {
+	switch none := len(s.Replicas) == 0 && s.listed && !s.nativeOnly(); {
 	case none && len(s.servers) > 0:
-		wrong("there are no replicas in %s, but the Deployment %s runs evergate serve", s.namespace, text.List(s.servers))
+		s.wrong("there are no replicas in %s, but the Deployment %s runs evergate serve", s.Namespace, text.List(s.servers))
 	case none:
-		wrong("there are no replicas")
+		s.wrong("there are no replicas")
 	}
-	if s.native > 0 && s.missing {
-		wrong("there is no ConfigMap %s in %s, which contains the policy of the backstop", s.configMap, s.namespace)
+	if s.Native.Policies > 0 && s.missing {
+		s.wrong("there is no ConfigMap %s in %s, which contains the policy of the backstop", s.Policy.ConfigMap, s.Namespace)
 	}
-	for i := range s.replicas {
-		r := &s.replicas[i]
-		if !r.Ready() {
-			wrong("%s is not ready", r.Name())
+	for i := range s.Replicas {
+		r := &s.Replicas[i]
+		if !r.Ready {
+			s.wrong("%s is not ready", r.Name)
 		}
 		switch {
-		case r.Err != nil:
-			wrong("%s does not answer: %s", r.Name(), text.Printable(r.Err.Error(), maxError))
-		case r.Policy.Stale && r.Policy.LastFailure != nil:
-			wrong("%s cannot load its policy file: %s", r.Name(), text.Printable(r.Policy.LastFailure.Error, maxError))
-		case s.policy != nil && r.Policy.Hash != s.policy.Hash():
-			wrong("the policy of %s differs from the ConfigMap %s", r.Name(), s.configMap)
+		case r.Error != "":
+			s.wrong("%s does not answer: %s", r.Name, text.Printable(r.Error, maxError))
+		case r.Stale && r.failure != "":
+			s.wrong("%s cannot load its policy file: %s", r.Name, text.Printable(r.failure, maxError))
+		case s.Policy.Hash != "" && r.Policy != s.Policy.Hash:
+			s.wrong("the policy of %s differs from the ConfigMap %s", r.Name, s.Policy.ConfigMap)
 		}
 		if !r.NotAfter.IsZero() && r.NotAfter.Sub(s.now) < soon {
-			wrong("the certificate of %s expires %s", r.Name(), s.until(r.NotAfter))
+			s.wrong("the certificate of %s expires %s", r.Name, s.until(r.NotAfter))
 		}
 	}
-	if s.policy != nil && s.native > 0 && !slices.Equal(s.nativeOf, []string{s.policy.Hash()}) {
-		wrong("the backstop enforces another policy than the one in the ConfigMap %s: renew it with kubectl evergate apply "+
-			"or evergate export", s.configMap)
+	if s.Policy.Hash != "" && s.Native.Policies > 0 && !slices.Equal(s.Native.Of, []string{s.Policy.Hash}) {
+		s.wrong("the backstop enforces another policy than the one in the ConfigMap %s: renew it with kubectl evergate "+
+			"apply or evergate export", s.Policy.ConfigMap)
 	}
-	if s.policy != nil && s.filesOf != "" && s.filesOf != s.policy.Hash() {
-		wrong("files of the API server enforce another policy than the one in the ConfigMap %s: write them again with "+
-			"evergate export --target static", s.configMap)
+	if s.Policy.Hash != "" && s.Native.Files != "" && s.Native.Files != s.Policy.Hash {
+		s.wrong("files of the API server enforce another policy than the one in the ConfigMap %s: write them again with "+
+			"evergate export --target static", s.Policy.ConfigMap)
 	}
-	s.checkPlacement(wrong)
-	s.checkCAs(wrong)
-	switch none := len(s.hooks) == 0 && s.hooksRead && !s.nativeOnly(); {
+	s.checkPlacement()
+	s.checkCAs()
+	switch none := len(s.Webhooks) == 0 && s.hooksRead && !s.nativeOnly(); {
 	case none && len(s.elsewhere) > 0:
-		wrong("the webhooks of Evergate call Services in %s and not in %s: set the namespace of Evergate with "+
-			"--evergate-namespace", text.List(s.elsewhere), s.namespace)
+		s.wrong("the webhooks of Evergate call Services in %s and not in %s: set the namespace of Evergate with "+
+			"--evergate-namespace", text.List(s.elsewhere), s.Namespace)
 	case none:
-		wrong("there are no webhooks of Evergate that call a URL or a Service in %s", s.namespace)
+		s.wrong("there are no webhooks of Evergate that call a URL or a Service in %s", s.Namespace)
 	}
 }
 
 // nativeOnly reports whether the cluster has native policies and their policy, and neither webhooks nor replicas nor a
 // Deployment for replicas.
 func (s *status) nativeOnly() bool {
-	absent := s.hooksRead && len(s.hooks)+len(s.elsewhere) == 0 && s.listed && len(s.replicas) == 0 &&
+	absent := s.hooksRead && len(s.Webhooks)+len(s.elsewhere) == 0 && s.listed && len(s.Replicas) == 0 &&
 		s.serversRead && len(s.servers) == 0
-	return absent && s.native > 0 && s.found
+	return absent && s.Native.Policies > 0 && s.found
 }
 
 // checkPlacement finds replicas that all run on one node or in one zone, although other nodes accept Pods.
-func (s *status) checkPlacement(wrong func(format string, args ...any)) {
+func (s *status) checkPlacement() {
 	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 		all, used := map[string]bool{}, map[string]bool{}
 		for i := range s.nodes {
@@ -266,12 +314,12 @@ func (s *status) checkPlacement(wrong func(format string, args ...any)) {
 			if labelled && !n.Spec.Unschedulable && len(n.Spec.Taints) == 0 {
 				all[value] = true
 			}
-			if slices.ContainsFunc(s.replicas, func(r live.Answer) bool { return r.Pod.Spec.NodeName == n.Name }) {
+			if slices.ContainsFunc(s.Replicas, func(r replica) bool { return r.Node == n.Name }) {
 				used[value] = true
 			}
 		}
-		if len(s.replicas) > 1 && len(used) == 1 && len(all) > 1 {
-			wrong("all replicas run on nodes with %s=%s, so none is left if these nodes fail", key,
+		if len(s.Replicas) > 1 && len(used) == 1 && len(all) > 1 {
+			s.wrong("all replicas run on nodes with %s=%s, so none is left if these nodes fail", key,
 				slices.Collect(maps.Keys(used))[0])
 			return // a node is in one zone
 		}
@@ -280,26 +328,26 @@ func (s *status) checkPlacement(wrong func(format string, args ...any)) {
 
 // checkCAs finds webhooks without a CA, and webhooks whose CA expires soon. It reports each of the two in one
 // sentence, because webhooks usually share the CA.
-func (s *status) checkCAs(wrong func(format string, args ...any)) {
+func (s *status) checkCAs() {
 	var without, ending []string
 	first := s.now.Add(soon)
-	for i := range s.hooks {
-		h := &s.hooks[i]
-		switch end := lastEnd(h.ca); {
-		case len(h.ca) == 0 && h.url != "": // a CA that the API server trusts by default may have signed the certificate
-		case len(h.ca) == 0:
-			without = append(without, h.name)
+	for i := range s.Webhooks {
+		h := &s.Webhooks[i]
+		switch end := h.CANotAfter; {
+		case end.IsZero() && h.URL != "": // a CA that the API server trusts by default may have signed the certificate
+		case end.IsZero():
+			without = append(without, h.Name)
 		case end.Sub(s.now) < soon:
-			ending = append(ending, h.name)
+			ending = append(ending, h.Name)
 			if end.Before(first) {
 				first = end
 			}
 		}
 	}
 	if len(without) > 0 {
-		wrong("webhooks without a CA, so each call fails: %s", text.List(without))
+		s.wrong("webhooks without a CA, so each call fails: %s", text.List(without))
 	}
 	if len(ending) > 0 {
-		wrong("the CA expires %s, for the webhooks %s", s.until(first), text.List(ending))
+		s.wrong("the CA expires %s, for the webhooks %s", s.until(first), text.List(ending))
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,40 +11,35 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evergate/evergate/cmd/kubectl-evergate/internal/live"
 	"github.com/evergate/evergate/offline/output"
-	"github.com/evergate/evergate/policy"
 )
 
 // TestStatusOfTrouble checks the status of a cluster with many problems, in which the user may not read everything.
 func TestStatusOfTrouble(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
-	p, err := policy.Load(policy.File{Name: "policy.yaml", Data: []byte(
-		"apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nallowEmpty: true\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	const hash = "ab0123456789"
 	replica := func(name string, ready corev1.ConditionStatus) live.Replica {
 		return live.Replica{Pod: corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{NodeName: "n1"},
 			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
 		}}
 	}
-	s := &status{
-		now: now, namespace: "evergate-system", configMap: "evergate-policy", policy: p, namespaces: -1,
-		applied: "kubectl-evergate", appliedAt: now.Add(-90 * time.Minute),
-		replicas: []live.Answer{
-			{
-				Replica: replica("evergate-a", corev1.ConditionTrue), Version: "v0.1.0",
-				Policy: live.Policy{Hash: "0123456789ab", Since: now.Add(-72 * time.Hour)}, NotAfter: now.Add(30 * time.Hour),
-			},
-			{Replica: replica("evergate-b", corev1.ConditionFalse), Err: errors.New("port-forward to evergate-b: refused")},
+	s := emptyStatus("evergate-system", now)
+	s.Policy.ConfigMap, s.Policy.Hash = "evergate-policy", hash
+	s.Policy.By, s.Policy.Applied = "kubectl-evergate", now.Add(-90*time.Minute)
+	for _, answer := range []live.Answer{
+		{
+			Replica: replica("evergate-a", corev1.ConditionTrue), Version: "v0.1.0",
+			Policy: live.Policy{Hash: "0123456789ab", Since: now.Add(-72 * time.Hour)}, NotAfter: now.Add(30 * time.Hour),
 		},
-		native: 3, nativeOf: []string{"0123456789ab", p.Hash()}, filesOf: "0123456789ab",
-		hooks: []hook{{name: "pods.validate.evergate.dev", policy: admissionv1.Ignore, selector: labels.Everything()}},
+		{Replica: replica("evergate-b", corev1.ConditionFalse), Err: errors.New("port-forward to evergate-b: refused")},
+	} {
+		s.Replicas = append(s.Replicas, newReplica(&answer))
 	}
+	s.Native.Policies, s.Native.Of, s.Native.Files = 3, []string{"0123456789ab", hash}, "0123456789ab"
+	s.Webhooks = []hook{{Name: "pods.validate.evergate.dev", FailurePolicy: admissionv1.Ignore}}
 	s.note("namespaces", errors.New(`namespaces is forbidden: User "joe" cannot list`))
 	if err := s.readMetrics([]byte("# TYPE apiserver_admission_webhook_fail_open_count counter\n" +
 		"apiserver_admission_webhook_fail_open_count{name=\"pods.validate.evergate.dev\",type=\"validating\"} 3\n" +
@@ -58,8 +52,8 @@ func TestStatusOfTrouble(t *testing.T) {
 	var got output.Printer
 	s.WriteText(&got)
 	want := `Evergate in evergate-system
-Policy: ` + p.Hash() + ` in the ConfigMap evergate-policy, written 90m ago by kubectl-evergate
-Backstop: 3 native policies, exported from policy 0123456789ab, ` + p.Hash() + `
+Policy: ` + hash + ` in the ConfigMap evergate-policy, written 90m ago by kubectl-evergate
+Backstop: 3 native policies, exported from policy 0123456789ab, ` + hash + `
 Files of the API server: exported from policy 0123456789ab
 
 REPLICA     NODE  READY  VERSION  POLICY        SINCE   CERTIFICATE EXPIRES
@@ -93,18 +87,14 @@ func TestTextOfClusters(t *testing.T) {
 		var out output.Printer
 		a := &app{stderr: &out}
 		shown := &status{
-			namespace: s, configMap: s, applied: s, native: 1, nativeOf: []string{s}, filesOf: s,
-			replicas: []live.Answer{{
-				Replica: live.Replica{Pod: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s}, Spec: corev1.PodSpec{NodeName: s}}},
-				Version: s, Policy: live.Policy{Hash: s},
-			}},
-			hooks:      []hook{{name: s, policy: admissionv1.FailurePolicyType(s), url: s}},
-			namespaces: 1, matched: []string{s}, unread: []string{s}, problems: []string{s},
+			Namespace: s, Replicas: []replica{{Name: s, Node: s, Version: s, Policy: s}}, Namespaces: new(1),
+			Webhooks: []hook{{Name: s, FailurePolicy: admissionv1.FailurePolicyType(s), URL: s}},
+			Matched:  []string{s}, NotRead: []string{s}, Problems: []string{s},
 		}
+		shown.Policy.ConfigMap, shown.Policy.Hash, shown.Policy.By = s, s, s
+		shown.Native.Policies, shown.Native.Of, shown.Native.Files = 1, []string{s}, s
 		shown.WriteText(&out)
-		revisions{{Policy: s, By: s, Note: s}}.WriteText(&out)
-		shown.policy = new(policy.Policy)
-		shown.writePolicy(&out)
+		revisions{{Hash: s, By: s, Note: s}}.WriteText(&out)
 		printLine(&out, "%s", s)
 		a.say("%v", strings.ReplaceAll(s, "\n", " ")) // each line of an error begins with the name of the command
 		return out.String()
@@ -126,12 +116,10 @@ func TestStatusOfNativeOnly(t *testing.T) {
 		{0, []string{"there are no replicas", "there are no webhooks of Evergate that call a URL or a Service in " +
 			"evergate-system"}},
 	} {
-		s := &status{
-			namespace: "evergate-system", namespaces: -1, found: true, listed: true, hooksRead: true, serversRead: true,
-			native: test.native,
-		}
+		s := &status{Namespace: "evergate-system", found: true, listed: true, hooksRead: true, serversRead: true}
+		s.Native.Policies = test.native
 		s.findProblems()
-		if diff := cmp.Diff(test.problems, s.problems); diff != "" {
+		if diff := cmp.Diff(test.problems, s.Problems); diff != "" {
 			t.Errorf("%d native policies (-want +got):\n%s", test.native, diff)
 		}
 		var out output.Printer
@@ -149,16 +137,16 @@ func TestHooksByURL(t *testing.T) {
 	service := &admissionv1.ServiceReference{Namespace: "evergate-system", Name: "evergate", Path: &path}
 	var s status
 	for _, client := range []admissionv1.WebhookClientConfig{{URL: &address}, {Service: service}} {
-		s.hooks = append(s.hooks, newHook(&admissionv1.MutatingWebhook{
+		s.Webhooks = append(s.Webhooks, newHook(&admissionv1.MutatingWebhook{
 			Name: "pods.validate.evergate.dev", ClientConfig: client, NamespaceSelector: &metav1.LabelSelector{},
 		}))
 	}
-	if got := []string{s.hooks[0].url, s.hooks[0].path, s.hooks[1].url, s.hooks[1].path}; !slices.Equal(got,
+	if got := []string{s.Webhooks[0].URL, s.Webhooks[0].path, s.Webhooks[1].URL, s.Webhooks[1].path}; !slices.Equal(got,
 		[]string{"https://evergate.example:8443", "/validate/pods", "", "/validate/services"}) {
 		t.Errorf("%q", got)
 	}
-	s.hooks = s.hooks[:1]
-	s.listed, s.namespaces = true, -1
+	s.Webhooks = s.Webhooks[:1]
+	s.listed = true
 	s.findProblems()
 	var out output.Printer
 	s.WriteText(&out)
@@ -175,9 +163,9 @@ func TestPlacement(t *testing.T) {
 			corev1.LabelHostname: name, corev1.LabelTopologyZone: zone,
 		}}, Spec: corev1.NodeSpec{Taints: taints}}
 	}
-	on := func(nodes ...string) (all []live.Answer) {
+	on := func(nodes ...string) (all []replica) {
 		for _, n := range nodes {
-			all = append(all, live.Answer{Replica: live.Replica{Pod: corev1.Pod{Spec: corev1.PodSpec{NodeName: n}}}})
+			all = append(all, replica{Node: n})
 		}
 		return all
 	}
@@ -189,7 +177,7 @@ func TestPlacement(t *testing.T) {
 	a, b, c := node("a", "x"), node("b", "x"), node("c", "y")
 	for name, test := range map[string]struct {
 		nodes    []corev1.Node
-		replicas []live.Answer
+		replicas []replica
 		want     string
 	}{
 		"one node":           {[]corev1.Node{a, b, c}, on("a", "a"), oneNode},
@@ -200,9 +188,9 @@ func TestPlacement(t *testing.T) {
 		"other zone tainted": {[]corev1.Node{a, b, tainted}, on("a", "b"), ""},
 		"unknown nodes":      {nil, on("a", "a"), ""},
 	} {
-		s := &status{nodes: test.nodes, replicas: test.replicas}
-		s.checkPlacement(func(format string, args ...any) { s.problems = append(s.problems, fmt.Sprintf(format, args...)) })
-		if got := strings.Join(s.problems, "\n"); got != test.want {
+		s := &status{nodes: test.nodes, Replicas: test.replicas}
+		s.checkPlacement()
+		if got := strings.Join(s.Problems, "\n"); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -13,15 +13,15 @@ import (
 
 // WriteText writes the status for users.
 func (s *status) WriteText(p *output.Printer) {
-	printLine(p, "Evergate in %s", s.namespace)
+	printLine(p, "Evergate in %s", s.Namespace)
 	s.writePolicy(p)
 	s.writeBackstop(p)
 	s.writeReplicas(p)
 	s.writeHooks(p)
 	s.writeNamespaces(p)
 	s.writeFailedOpen(p)
-	section(p, "Not read", s.unread)
-	section(p, "Problems", s.problems)
+	section(p, "Not read", s.NotRead)
+	section(p, "Problems", s.Problems)
 }
 
 func section(p *output.Printer, title string, lines []string) {
@@ -52,81 +52,63 @@ func row(texts ...string) []output.Cell {
 }
 
 func (s *status) writePolicy(p *output.Printer) {
-	if s.policy == nil {
-		printLine(p, "Policy: unknown in the ConfigMap %s", s.configMap)
-		return
-	}
 	written := ""
-	if s.applied != "" {
-		written = ", written " + s.ago(s.appliedAt) + " by " + s.applied
+	if s.Policy.Hash != "" && s.Policy.By != "" {
+		written = ", written " + s.ago(s.Policy.Applied) + " by " + s.Policy.By
 	}
-	printLine(p, "Policy: %s in the ConfigMap %s%s", s.policy.Hash(), s.configMap, written)
+	printLine(p, "Policy: %s in the ConfigMap %s%s", cmp.Or(s.Policy.Hash, "unknown"), s.Policy.ConfigMap, written)
 }
 
 func (s *status) writeBackstop(p *output.Printer) {
-	if s.native > 0 {
-		printLine(p, "Backstop: %d native policies, exported from policy %s", s.native, text.List(s.nativeOf))
+	if s.Native.Policies > 0 {
+		printLine(p, "Backstop: %d native policies, exported from policy %s", s.Native.Policies,
+			text.List(s.Native.Of))
 	}
 	if s.nativeOnly() {
 		p.Line("Only the native policies enforce the policy: there are no webhooks and no replicas")
 	}
-	if s.filesOf != "" {
-		printLine(p, "Files of the API server: exported from policy %s", s.filesOf)
+	if s.Native.Files != "" {
+		printLine(p, "Files of the API server: exported from policy %s", s.Native.Files)
 	}
 }
 
 func (s *status) writeReplicas(p *output.Printer) {
-	if len(s.replicas) == 0 {
+	if len(s.Replicas) == 0 {
 		return
 	}
 	table := [][]output.Cell{row("REPLICA", "NODE", "READY", "VERSION", "POLICY", "SINCE", "CERTIFICATE EXPIRES")}
-	for i := range s.replicas {
-		r := &s.replicas[i]
+	for i := range s.Replicas {
+		r := &s.Replicas[i]
 		ready := "no"
-		if r.Ready() {
+		if r.Ready {
 			ready = "yes"
 		}
-		since, hash, end := "", r.Policy.Hash, ""
-		if !r.Policy.Since.IsZero() {
-			since = s.ago(r.Policy.Since)
-		}
-		if r.Policy.Stale {
+		hash := r.Policy
+		if r.Stale {
 			hash += " (cannot load a newer policy)"
 		}
-		if !r.NotAfter.IsZero() {
-			end = s.until(r.NotAfter)
-		}
-		table = append(table, row(r.Name(), r.Pod.Spec.NodeName, ready, r.Version, hash, since, end))
+		table = append(table,
+			row(r.Name, r.Node, ready, r.Version, hash, s.until(r.Since), s.until(r.NotAfter)))
 	}
 	p.Section()
 	p.Table(table, nil)
 }
 
 func (s *status) writeHooks(p *output.Printer) {
-	if len(s.hooks) == 0 {
+	if len(s.Webhooks) == 0 {
 		return
 	}
 	var urls []string
 	table := [][]output.Cell{row("WEBHOOK", "FAILURE POLICY", "CA EXPIRES", "NAMESPACES", "FAILED OPEN")}
-	for i := range s.hooks {
-		h := &s.hooks[i]
-		end, open, matches := "none", "", ""
-		if h.url != "" {
-			end = ""
-			if !slices.Contains(urls, h.url) {
-				urls = append(urls, h.url)
-			}
+	for i := range s.Webhooks {
+		h := &s.Webhooks[i]
+		end := s.until(h.CANotAfter)
+		if h.URL == "" {
+			end = cmp.Or(end, "none")
+		} else if !slices.Contains(urls, h.URL) {
+			urls = append(urls, h.URL)
 		}
-		if len(h.ca) > 0 {
-			end = s.until(lastEnd(h.ca))
-		}
-		if s.failedOpen != nil {
-			open = strconv.Itoa(s.failedOpen[h.name])
-		}
-		if s.namespaces >= 0 {
-			matches = strconv.Itoa(h.matches)
-		}
-		table = append(table, row(h.name, string(h.policy), end, matches, open))
+		table = append(table, row(h.Name, string(h.FailurePolicy), end, number(h.Namespaces), number(h.FailedOpen)))
 	}
 	p.Section()
 	p.Table(table, nil)
@@ -135,27 +117,35 @@ func (s *status) writeHooks(p *output.Printer) {
 	}
 }
 
+// number returns a number as text, or an empty string if it is unknown.
+func number(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
 func (s *status) writeNamespaces(p *output.Printer) {
 	switch {
-	case s.namespaces < 0 || len(s.hooks) == 0: // without webhooks, namespaces are not matched even if they have opted in
-	case len(s.matched) == 0:
+	case s.Namespaces == nil || len(s.Webhooks) == 0: // without webhooks, a namespace that has opted in is not matched
+	case len(s.Matched) == 0:
 		p.Section()
-		p.Line("Namespaces: 0 of %d have opted in", s.namespaces)
+		p.Line("Namespaces: 0 of %d have opted in", *s.Namespaces)
 	default:
 		p.Section()
-		printLine(p, "Namespaces: webhooks match %d of %d: %s", len(s.matched), s.namespaces, text.List(s.matched))
+		printLine(p, "Namespaces: webhooks match %d of %d: %s", len(s.Matched), *s.Namespaces, text.List(s.Matched))
 	}
 }
 
 // writeFailedOpen writes the number of calls that failed open. It includes the start of the API server, because the
 // counter only contains the total since then.
 func (s *status) writeFailedOpen(p *output.Printer) {
-	if s.failedOpen == nil {
+	if s.started.IsZero() {
 		return
 	}
 	n := 0
-	for i := range s.hooks {
-		n += s.failedOpen[s.hooks[i].name]
+	for i := range s.Webhooks {
+		n += *s.Webhooks[i].FailedOpen
 	}
 	p.Line("Failed open: %d calls since the start of this API server %s; each API server has its own counter", n,
 		s.ago(s.started))
@@ -164,12 +154,15 @@ func (s *status) writeFailedOpen(p *output.Printer) {
 // ago returns the time since t as text.
 func (s *status) ago(t time.Time) string { return span(s.now.Sub(t)) + " ago" }
 
-// until returns the time until t as text.
+// until returns the time until or since t as text. It is empty for the zero time.
 func (s *status) until(t time.Time) string {
-	if d := t.Sub(s.now); d > 0 {
+	switch d := t.Sub(s.now); {
+	case t.IsZero():
+		return ""
+	case d > 0:
 		return "in " + span(d)
 	}
-	return span(s.now.Sub(t)) + " ago"
+	return s.ago(t)
 }
 
 // span returns a duration in one unit, in the form of ages in kubectl.

@@ -11,16 +11,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/evergate/evergate/e2e/internal/client"
-)
-
-// The number of restarts, and the number of calls between them. EVERGATE_CURL_PERIOD=20s EVERGATE_CURL_RESTARTS=… runs
-// the original test, with a restart every 20 s.
-const (
-	curlRestarts = 5
-	curlCalls    = 200
+	"github.com/evergate/evergate/e2e/internal/load"
 )
 
 // TestCurlLoop runs the loop that found gatekeeper's lost calls (issue 3776): curl without retries, with a new
@@ -34,9 +27,9 @@ func TestCurlLoop(t *testing.T) {
 	old := c.start()
 	c.service.Set(old.Addr)
 	loop := startCurl(t, curl, c, forward(t, c.service))
-	restarts, period := curlLoopLength(t)
+	const restarts, between = 5, 200 // calls
 	for range restarts {
-		await(t, "curl", loop.between(period))
+		await(t, "curl", loop.After(between))
 		next := c.start()
 		c.service.Set(next.Addr)
 		must(t, old.Terminate())
@@ -45,46 +38,15 @@ func TestCurlLoop(t *testing.T) {
 		}
 		old = next
 	}
-	calls, failures := loop.stop()
-	t.Logf("calls %d, failures %d, restarts %d", calls, len(failures), restarts)
-	if calls < restarts {
-		t.Error("almost no call was made")
+	books := loop.Stop()
+	t.Logf("%v, restarts %d", books, restarts)
+	if books.Failures > 0 {
+		t.Error("calls were lost")
 	}
-	if len(failures) > 0 {
-		t.Errorf("calls were lost, the first: %s", failures[0])
-	}
-}
-
-// curlLoopLength returns the number of restarts and, if it is set, the time between them.
-func curlLoopLength(t *testing.T) (restarts int, period time.Duration) {
-	t.Helper()
-	restarts = curlRestarts
-	if s := os.Getenv("EVERGATE_CURL_PERIOD"); s != "" {
-		var err error
-		period, err = time.ParseDuration(s)
-		must(t, err)
-	}
-	if s := os.Getenv("EVERGATE_CURL_RESTARTS"); s != "" {
-		_, err := fmt.Sscan(s, &restarts)
-		must(t, err)
-	}
-	return restarts, period
-}
-
-// curlLoop is curl in a loop.
-type curlLoop struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-
-	mu       sync.Mutex
-	calls    int
-	failures []string
-	at       int           // after this number of calls,
-	reached  chan struct{} // this channel is closed
 }
 
 // startCurl calls the address under the Service's name, with two clients.
-func startCurl(t *testing.T, curl string, c *cluster, address string) *curlLoop {
+func startCurl(t *testing.T, curl string, c *cluster, address string) *load.Load {
 	t.Helper()
 	dir := t.TempDir()
 	ca, body := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "review.json")
@@ -92,52 +54,17 @@ func startCurl(t *testing.T, curl string, c *cluster, address string) *curlLoop 
 	must(t, err)
 	must(t, os.WriteFile(ca, c.ca.PEM, 0o600))
 	must(t, os.WriteFile(body, review, 0o600))
-	ctx, cancel := context.WithCancel(t.Context())
-	loop := &curlLoop{cancel: cancel}
-	for range 2 {
-		loop.done.Go(func() {
-			for ctx.Err() == nil {
-				out, err := exec.Command(curl, "--retry", "0", "--silent", "--show-error", "--fail", "--max-time", "3",
-					"--cacert", ca, "--connect-to", "::"+address, "-H", "Content-Type: application/json", "--data", "@"+body,
-					"https://"+c.service.DNSName()+"/mutate/pods?timeout=3s").CombinedOutput()
-				loop.record(out, err)
-			}
-		})
-	}
-	t.Cleanup(cancel)
+	loop := load.Start(t.Context(), 2, func(ctx context.Context, _ int64) error {
+		out, err := exec.CommandContext(ctx, curl, "--retry", "0", "--silent", "--show-error", "--fail", "--max-time", "3",
+			"--cacert", ca, "--connect-to", "::"+address, "-H", "Content-Type: application/json", "--data", "@"+body,
+			"https://"+c.service.DNSName()+"/mutate/pods?timeout=3s").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	t.Cleanup(func() { loop.Stop() })
 	return loop
-}
-
-func (l *curlLoop) record(out []byte, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.calls++
-	if err != nil {
-		l.failures = append(l.failures, fmt.Sprintf("%v: %s", err, out))
-	}
-	if l.reached != nil && l.calls >= l.at {
-		close(l.reached)
-		l.reached = nil
-	}
-}
-
-// between returns a channel that is closed when it is time for the next restart: after a period, or after some calls.
-func (l *curlLoop) between(period time.Duration) <-chan struct{} {
-	reached := make(chan struct{})
-	if period > 0 {
-		time.AfterFunc(period, func() { close(reached) })
-		return reached
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.at, l.reached = l.calls+curlCalls, reached
-	return reached
-}
-
-func (l *curlLoop) stop() (calls int, failures []string) {
-	l.cancel()
-	l.done.Wait()
-	return l.calls, l.failures
 }
 
 // forward simulates the Service for curl. It listens on an address and connects each new connection to an endpoint,

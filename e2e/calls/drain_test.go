@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -12,7 +13,7 @@ import (
 	"time"
 
 	"github.com/evergate/evergate/e2e/internal/client"
-	"github.com/evergate/evergate/e2e/internal/rollover"
+	"github.com/evergate/evergate/e2e/internal/process"
 )
 
 // series is the recording of a run for docs/pictures: how many calls were lost, and when.
@@ -39,6 +40,8 @@ type recording struct {
 
 const (
 	pace    = 10                     // bursts per second
+	burst   = 20                     // calls that begin together, as when a Deployment is scaled
+	between = 4 * pace * burst       // calls between two rollovers
 	lag     = 500 * time.Millisecond // until nodes have removed an endpoint
 	preStop = 2 * time.Second        // a sleep in the preStop hook, which the picture mentions
 	step    = 250 * time.Millisecond // of a recording
@@ -47,63 +50,42 @@ const (
 // TestDrainOverTime does the same rollovers with and without the drain, and with a webhook that uses
 // controller-runtime. With EVERGATE_PICTURES it writes the lost calls over time to rollover.json in this directory.
 func TestDrainOverTime(t *testing.T) {
-	r := recording{
-		Command: "make record-pictures", Rate: pace, Burst: rollover.Burst, Lag: lag.Seconds(), Step: step.Seconds(),
-	}
-	directory := os.Getenv("EVERGATE_PICTURES")
 	if testing.Short() {
 		t.Skip("it takes a minute, and TestRollOver checks the same promise")
 	}
-	const ours, rollovers, between = "Evergate", 5, int64(4 * pace * rollover.Burst) // calls between two rollovers
+	r := recording{
+		Command: "make record-pictures", Rate: pace, Burst: burst, Lag: lag.Seconds(), Step: step.Seconds(),
+	}
+	const ours = "Evergate"
+	other := peer(t)
 	for _, run := range []struct {
-		name string
-		rollover.Options
-		control bool // calls must be lost
+		name, binary string
+		preStop      time.Duration // the time before SIGTERM, as of a sleep in the preStop hook of a Pod
+		args         []string
+		control      bool // calls must be lost
 	}{
-		{ours, rollover.Options{Binary: product(t), Args: rollover.Drained()}, false},
-		{"Evergate without its drain", rollover.Options{Binary: product(t), Args: rollover.Undrained()}, true},
-		{"Webhook that uses controller-runtime", rollover.Options{}, true},
-		{"The same webhook, with a preStop sleep of 2 s", rollover.Options{PreStop: preStop}, false},
+		{ours, product(t), 0, []string{"--drain-delay=2s", "--drain-timeout=5s"}, false},
+		{"Evergate without its drain", product(t), 0, []string{
+			"--drain-delay=0s", "--drain-timeout=1ms", "--shutdown-timeout=1ms",
+		}, true},
+		{"Webhook that uses controller-runtime", other, 0, nil, true},
+		{"The same webhook, with a preStop sleep of 2 s", other, preStop, nil, false},
 	} {
-		run.Rate, run.Lag = pace, lag
-		if run.Binary == "" {
-			run.Binary = peer(t)
-		}
-		s := record(t, run.Options, rollovers, between)
-		s.Name = run.name
-		t.Logf("%s: %d calls, %d lost: %v", s.Name, s.Calls, s.Lost, s.Reasons)
-		if run.control && s.Lost == 0 {
-			t.Errorf("%s: no call was lost, so this test cannot detect a loss", s.Name)
-		}
-		if run.name == ours && s.Lost > 0 {
-			t.Errorf("%s: calls were lost", s.Name)
-		}
-		r.Runs = append(r.Runs, s)
+		t.Run(run.name, func(t *testing.T) {
+			s := record(t, newCluster(t, run.binary, run.args...), run.preStop)
+			s.Name = run.name
+			t.Logf("%d calls, %d lost: %v", s.Calls, s.Lost, s.Reasons)
+			if run.control && s.Lost == 0 {
+				t.Error("no call was lost, so this test cannot detect a loss")
+			}
+			if run.name == ours && s.Lost > 0 {
+				t.Error("calls were lost")
+			}
+			r.Runs = append(r.Runs, s)
+		})
 	}
-	if directory != "" {
+	if directory := os.Getenv("EVERGATE_PICTURES"); directory != "" {
 		r.write(t, filepath.Join(directory, "rollover.json"))
-	}
-}
-
-// TestDemo runs the demo of make demo-drain for a moment.
-func TestDemo(t *testing.T) {
-	var out strings.Builder
-	demo := rollover.Demo{
-		Options: rollover.Options{
-			Binary: product(t), Args: []string{"--drain-delay=300ms", "--drain-timeout=3s"}, Rate: 5,
-			Lag: 100 * time.Millisecond,
-		},
-		Rollovers: 1, Pause: 600 * time.Millisecond, Live: true,
-	}
-	counts, err := demo.Run(t.Context(), &out)
-	must(t, err)
-	if counts.Sent < 50 || counts.Answered != counts.Sent || counts.Lost != 0 {
-		t.Errorf("%+v", counts)
-	}
-	for _, want := range []string{"2 replicas are ready", "rollover 1 of 1", "\r\x1b[K", counts.String() + "\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the output does not contain %q:\n%s", want, &out)
-		}
 	}
 }
 
@@ -119,19 +101,48 @@ func peer(t testing.TB) string {
 	return path
 }
 
-// record does rollovers and returns the lost calls over time.
-func record(t *testing.T, o rollover.Options, rollovers int, between int64) series {
+// record replaces one of two replicas five times while clients call them in bursts, and returns the lost calls over
+// time. As in a rolling update with maxSurge 1 and maxUnavailable 0, a new replica becomes an endpoint before the old
+// one gets SIGTERM. The old one remains an endpoint for a moment.
+func record(t *testing.T, c *cluster, preStop time.Duration) series {
 	t.Helper()
-	c, err := rollover.Start(t.Context(), o)
-	must(t, err)
-	var at []time.Time
-	for range rollovers {
-		await(t, "calls", c.After(between))
-		must(t, c.Replace(t.Context(), func() { at = append(at, time.Now().Add(o.PreStop)) }))
+	replicas := []*process.Process{c.start(), c.start()}
+	route := func() {
+		var endpoints []string
+		for _, p := range replicas {
+			endpoints = append(endpoints, p.Addr)
+		}
+		c.service.Set(endpoints...)
 	}
-	await(t, "calls", c.After(between))
-	must(t, c.Drained(t.Context()))
-	return newSeries(c.Stop(), at)
+	route()
+	apiServer, err := client.New(c.service, c.ca.PEM, client.ClusterIP, 10*time.Second)
+	must(t, err)
+	begun := time.Now()
+	// With two clients for each call of a burst, a slow call does not delay the next burst.
+	load := client.Start(t.Context(), apiServer, 2*burst, func(ctx context.Context, i int64) error {
+		time.Sleep(time.Until(begun.Add(time.Duration(i/burst) * time.Second / pace)))
+		return mutate(ctx, apiServer)
+	})
+	var at []time.Time
+	var replaced []*process.Process
+	for range 5 {
+		await(t, "calls", load.After(between))
+		old := replicas[0]
+		replicas = append(replicas, c.start())
+		route()
+		at = append(at, time.Now().Add(preStop))
+		terminated := make(chan error, 1)
+		time.AfterFunc(preStop, func() { terminated <- old.Terminate() })
+		time.Sleep(lag)
+		replicas, replaced = replicas[1:], append(replaced, old)
+		route()
+		must(t, <-terminated)
+	}
+	await(t, "calls", load.After(between))
+	for _, p := range replaced {
+		await(t, "a drained replica", p.Done())
+	}
+	return newSeries(load.Stop(), at)
 }
 
 func newSeries(report client.Report, rollovers []time.Time) series {

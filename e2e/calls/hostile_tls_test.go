@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
 	"github.com/evergate/evergate/e2e/internal/client"
 	"github.com/evergate/evergate/e2e/internal/hostile"
 	"github.com/evergate/evergate/e2e/internal/pki"
@@ -61,7 +64,13 @@ func besiegeAuthenticated(t *testing.T, attack func(context.Context, *siege)) in
 	c := newCluster(t, product(t), "--client-ca-file", bundle, "--max-connection-age=1ms")
 	pair, err := clients.Client("kube-apiserver")
 	must(t, err)
-	apiServer, err := client.NewAuthenticated(c.service, c.ca.PEM, client.ClusterIP, timeout, c.kubeconfig(t, pair))
+	config := clientcmdapi.NewConfig() // with the credentials for the webhook's Service
+	config.AuthInfos[c.service.DNSName()] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: pair.Cert, ClientKeyData: pair.Key,
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	must(t, clientcmd.WriteToFile(*config, kubeconfig))
+	apiServer, err := client.NewAuthenticated(c.service, c.ca.PEM, client.ClusterIP, timeout, kubeconfig)
 	must(t, err)
 	return c.besiege(t, apiServer, attack)
 }

@@ -112,7 +112,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 `, name, namespace), "apply", "-f", "-")
 	l.undo(t, "-n", namespace, "delete", "role,rolebinding", name, "--ignore-not-found")
-	config := l.User(t, name)
+	config := l.User(name)
 	one := small().creates(t, config, namespace)
 	l.await(t, "the rights of "+name, time.Minute, func(ctx context.Context) error { return one.call(ctx, 0) })
 	return config

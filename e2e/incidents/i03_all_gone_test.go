@@ -71,27 +71,33 @@ func TestI3(t *testing.T) {
 	})
 }
 
-// matchEverything adds the webhook of I3: it matches every resource in every namespace, fails closed, and calls a
-// Service without Pods.
+// matchEverything adds the webhook of I3: it matches every resource in every namespace.
 func matchEverything(t *testing.T, l *lab) {
-	path, fail, none := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone
-	one, all := int32(1), admissionv1.AllScopes
+	all := admissionv1.AllScopes
+	l.failClosed(t, "everything", nil, admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+		Rule: admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"},
+			Scope: &all},
+	})
+}
+
+// failClosed adds a webhook of another product until the test ends. It fails closed, and calls Evergate's Service.
+func (l *lab) failClosed(t *testing.T, name string, namespaces *metav1.LabelSelector,
+	rule admissionv1.RuleWithOperations) {
+	t.Helper()
+	path, fail, none, one := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
 	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
 		metav1.GetOptions{})
 	must(t, err)
 	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "everything"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: "everything.evergate.e2e",
+			Name: name + ".evergate.e2e",
 			ClientConfig: admissionv1.WebhookClientConfig{
 				Service:  &admissionv1.ServiceReference{Namespace: system, Name: "evergate", Path: &path},
 				CABundle: ours.Webhooks[0].ClientConfig.CABundle,
 			},
-			Rules: []admissionv1.RuleWithOperations{{
-				Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-				Rule: admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"},
-					Scope: &all},
-			}},
+			NamespaceSelector: namespaces, Rules: []admissionv1.RuleWithOperations{rule},
 			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &one, AdmissionReviewVersions: []string{"v1"},
 		}},
 	})

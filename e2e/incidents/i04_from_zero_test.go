@@ -74,25 +74,10 @@ func TestI4(t *testing.T) {
 
 // matchItself adds a webhook that fails closed and is called for the Pods that would serve it.
 func matchItself(t *testing.T, l *lab) {
-	path, fail, none, one := "/validate/pods", admissionv1.Fail, admissionv1.SideEffectClassNone, int32(1)
-	ours, err := l.api.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "evergate",
-		metav1.GetOptions{})
-	must(t, err)
-	l.webhook(t, &admissionv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "itself"},
-		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: "itself.evergate.e2e",
-			ClientConfig: admissionv1.WebhookClientConfig{
-				Service:  &admissionv1.ServiceReference{Namespace: system, Name: "evergate", Path: &path},
-				CABundle: ours.Webhooks[0].ClientConfig.CABundle,
-			},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": system}},
-			Rules: []admissionv1.RuleWithOperations{{
-				Operations: []admissionv1.OperationType{admissionv1.Create},
-				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-			}},
-			FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &one, AdmissionReviewVersions: []string{"v1"},
-		}},
+	itself := &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: system}}
+	l.failClosed(t, "itself", itself, admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Create},
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 	})
 }
 

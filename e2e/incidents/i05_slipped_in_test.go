@@ -238,7 +238,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: manager}]
 // as returns a client of another user.
 func (l *lab) as(t *testing.T, user string, groups ...string) kubernetes.Interface {
 	t.Helper()
-	api, err := kubernetes.NewForConfig(l.User(t, user, groups...))
+	api, err := kubernetes.NewForConfig(l.User(user, groups...))
 	must(t, err)
 	return api
 }

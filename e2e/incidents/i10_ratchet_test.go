@@ -41,14 +41,7 @@ func updateIngress(t *testing.T, l *lab, control bool) outcome {
 		must(t, err)
 		change(i)
 		_, err = client.Update(t.Context(), i, metav1.UpdateOptions{})
-		switch {
-		case denial == "" && err != nil:
-			o.breaks("%s: %v", what, err)
-		case denial != "" && (err == nil || !strings.Contains(err.Error(), denial)):
-			o.breaks("%s: got %v, want %s", what, err, denial)
-		default:
-			o.figure(what, "%s", answer(err))
-		}
+		o.decided(what, denial, err)
 	}
 	const notAllowed = "denied the request: team-hosts/hosts.allowed: "
 	update("a label", "", func(i *networkingv1.Ingress) { i.Labels = map[string]string{"a": "b"} })
@@ -82,7 +75,6 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 	client := l.api.AppsV1().Deployments(ns)
 	var o outcome
 	update := func(what, denial string, change func(*appsv1.Deployment)) {
-		what = "Deployment: " + what
 		err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // its controller also writes it
 			d, err := client.Get(t.Context(), fromBefore, metav1.GetOptions{})
 			if err != nil {
@@ -92,14 +84,7 @@ func updateDenied(t *testing.T, l *lab, ns string) outcome {
 			_, err = client.Update(t.Context(), d, metav1.UpdateOptions{})
 			return err
 		})
-		switch {
-		case denial == "" && err != nil:
-			o.breaks("%s: %v", what, err)
-		case denial != "" && (err == nil || !strings.Contains(err.Error(), denial)):
-			o.breaks("%s: got %v, want %s", what, err, denial)
-		default:
-			o.figure(what, "%s", answer(err))
-		}
+		o.decided("Deployment: "+what, denial, err)
 	}
 	const denied = `admission webhook "` + workloads + `" denied the request: no-evil/images.denied: `
 	another := func(image string) func(*appsv1.Deployment) {
@@ -132,6 +117,18 @@ func (l *lab) denyEvil(t *testing.T) {
 func evilDenied() string {
 	const rule = "- {name: no-evil, mode: enforce, workloads: enforce, images: {denied: [quay.io/evil]}}\n"
 	return strings.Replace(policy, "pods:\n", "pods:\n"+rule, 1)
+}
+
+// decided records the result of a write. It must be allowed if denial is empty, and otherwise be denied with that text.
+func (o *outcome) decided(what, denial string, err error) {
+	switch {
+	case denial == "" && err != nil:
+		o.breaks("%s: %v", what, err)
+	case denial != "" && (err == nil || !strings.Contains(err.Error(), denial)):
+		o.breaks("%s: got %v, want %s", what, err, denial)
+	default:
+		o.figure(what, "%s", answer(err))
+	}
 }
 
 func answer(err error) string {

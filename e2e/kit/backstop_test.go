@@ -43,6 +43,9 @@ func exported(t testing.TB, binary, policy string, flags ...string) string {
 func namespacesOf(t *testing.T, manifests []byte) (webhooks, bindings map[string]*metav1.LabelSelector) {
 	t.Helper()
 	webhooks, bindings = map[string]*metav1.LabelSelector{}, map[string]*metav1.LabelSelector{}
+	for name, w := range webhooksOf(t, manifests) {
+		webhooks[name] = w.NamespaceSelector
+	}
 	decoder := strict(t)
 	for _, doc := range documents(t, manifests) {
 		object, _, err := decoder.Decode(doc, nil, nil)
@@ -52,14 +55,6 @@ func namespacesOf(t *testing.T, manifests []byte) (webhooks, bindings map[string
 			t.Errorf("%s is in a namespace", o.GetName())
 		}
 		switch o := object.(type) {
-		case *admissionv1.MutatingWebhookConfiguration:
-			for _, w := range o.Webhooks {
-				webhooks[w.Name] = w.NamespaceSelector
-			}
-		case *admissionv1.ValidatingWebhookConfiguration:
-			for _, w := range o.Webhooks {
-				webhooks[w.Name] = w.NamespaceSelector
-			}
 		case *admissionv1.MutatingAdmissionPolicyBinding:
 			bindings[o.Name] = o.Spec.MatchResources.NamespaceSelector
 		case *admissionv1.ValidatingAdmissionPolicyBinding:
@@ -128,19 +123,8 @@ transformers: [../../kustomize/wiring, ../../kustomize/components/backstop/selec
 func conditionsOf(t *testing.T, manifests []byte) map[string][]admissionv1.MatchCondition {
 	t.Helper()
 	all := map[string][]admissionv1.MatchCondition{}
-	for _, doc := range documents(t, manifests) {
-		object, _, err := strict(t).Decode(doc, nil, nil)
-		must(t, err)
-		switch o := object.(type) {
-		case *admissionv1.MutatingWebhookConfiguration:
-			for _, w := range o.Webhooks {
-				all[w.Name] = w.MatchConditions
-			}
-		case *admissionv1.ValidatingWebhookConfiguration:
-			for _, w := range o.Webhooks {
-				all[w.Name] = w.MatchConditions
-			}
-		}
+	for name, w := range webhooksOf(t, manifests) {
+		all[name] = w.MatchConditions
 	}
 	return all
 }

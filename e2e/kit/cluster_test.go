@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/evergate/evergate/e2e/internal/controlplane"
+	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
 // cluster is the control plane of one test, with the CRDs of cert-manager. No process serves its webhooks.
@@ -48,13 +49,7 @@ func start(t testing.TB, flags ...string) *cluster {
 func binaries(t testing.TB) controlplane.Binaries {
 	t.Helper()
 	bin, err := controlplane.Find()
-	switch {
-	case err == nil:
-	case os.Getenv("EVERGATE_E2E_REQUIRED") != "":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
-	}
+	tool.Require(t, err)
 	return bin
 }
 

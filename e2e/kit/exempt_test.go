@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -35,33 +36,22 @@ func excluding() []string {
 func exemptNames(t *testing.T, k *Kit, dir string) (hooks map[string][]string, guard []string) {
 	t.Helper()
 	hooks = map[string][]string{}
-	add := func(name string, selector *metav1.LabelSelector) {
+	manifests := k.render(t, dir)
+	for name, w := range webhooksOf(t, manifests) {
 		if name != policy {
 			hooks[name] = nil
 		}
-		for _, e := range selector.MatchExpressions {
+		for _, e := range w.NamespaceSelector.MatchExpressions {
 			if e.Key == corev1.LabelMetadataName && e.Operator == metav1.LabelSelectorOpNotIn {
 				hooks[name] = e.Values
 			}
 		}
 	}
-	decoder := strict(t)
-	for _, doc := range documents(t, k.render(t, dir)) {
-		object, _, err := decoder.Decode(doc, nil, nil)
-		must(t, err)
-		switch o := object.(type) {
-		case *admissionv1.MutatingWebhookConfiguration:
-			for _, w := range o.Webhooks {
-				add(w.Name, w.NamespaceSelector)
-			}
-		case *admissionv1.ValidatingWebhookConfiguration:
-			for _, w := range o.Webhooks {
-				add(w.Name, w.NamespaceSelector)
-			}
-		case *admissionv1.ValidatingAdmissionPolicy:
-			if o.Name == exemptGuard {
-				guard = o.Spec.MatchConstraints.NamespaceSelector.MatchExpressions[0].Values
-			}
+	for _, o := range objects(t, manifests) {
+		if o.GetKind() == "ValidatingAdmissionPolicy" && o.GetName() == exemptGuard {
+			var p admissionv1.ValidatingAdmissionPolicy
+			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &p))
+			guard = p.Spec.MatchConstraints.NamespaceSelector.MatchExpressions[0].Values
 		}
 	}
 	return hooks, guard

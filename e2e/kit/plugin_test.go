@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,21 +58,7 @@ func (c *cluster) injectCA(t *testing.T) {
 	t.Helper()
 	ca, err := pki.NewCA("evergate")
 	must(t, err)
-	configs := c.admin.AdmissionregistrationV1()
-	mutating, err := configs.MutatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
-	must(t, err)
-	for i := range mutating.Webhooks {
-		mutating.Webhooks[i].ClientConfig.CABundle = ca.PEM
-	}
-	_, err = configs.MutatingWebhookConfigurations().Update(t.Context(), mutating, metav1.UpdateOptions{})
-	must(t, err)
-	validating, err := configs.ValidatingWebhookConfigurations().Get(t.Context(), "evergate", metav1.GetOptions{})
-	must(t, err)
-	for i := range validating.Webhooks {
-		validating.Webhooks[i].ClientConfig.CABundle = ca.PEM
-	}
-	_, err = configs.ValidatingWebhookConfigurations().Update(t.Context(), validating, metav1.UpdateOptions{})
-	must(t, err)
+	c.eachWebhook(t, func(config *admissionv1.WebhookClientConfig) { config.CABundle = ca.PEM })
 }
 
 // run returns the output of a command: stdout, then stderr with "! " before each line, and then the exit code if it is

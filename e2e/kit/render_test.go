@@ -212,28 +212,24 @@ resources: [../../kustomize/overlays/fail-closed]
 components: [../../kustomize/components/host-kinds, ../../kustomize/components/match-all-namespaces]
 transformers: [../../kustomize/wiring]`)
 	for dir, optOut := range map[string]bool{"kustomize/overlays/fail-closed": false, everyNamespace: true} {
-		for document := range bytes.SplitSeq(k.render(t, dir), []byte("\n---\n")) {
-			var config admissionv1.ValidatingWebhookConfiguration
-			must(t, yaml.Unmarshal(document, &config))
-			for _, w := range config.Webhooks {
-				if w.Name == policy || config.Kind != "ValidatingWebhookConfiguration" {
-					continue
-				}
-				opens := slices.Contains([]string{balancer, workloads, cronJobs, podTemplates}, w.Name)
-				if fails := *w.FailurePolicy == admissionv1.Fail; fails == opens {
-					t.Errorf("%s: the failurePolicy of %s is %s", dir, w.Name, *w.FailurePolicy)
-				}
-				if *w.TimeoutSeconds != 3 {
-					t.Errorf("%s: the timeout of %s is %d s", dir, w.Name, *w.TimeoutSeconds)
-				}
-				operator := metav1.LabelSelectorOpIn
-				if optOut {
-					operator = metav1.LabelSelectorOpNotIn
-				}
-				selected := func(r metav1.LabelSelectorRequirement) bool { return r.Key == optIn && r.Operator == operator }
-				if !slices.ContainsFunc(w.NamespaceSelector.MatchExpressions, selected) {
-					t.Errorf("%s: %s does not select namespaces by %s %s", dir, w.Name, optIn, operator)
-				}
+		for _, w := range webhooksOf(t, k.render(t, dir)) {
+			if slices.Contains([]string{policy, mutate, again}, w.Name) {
+				continue
+			}
+			opens := slices.Contains([]string{balancer, workloads, cronJobs, podTemplates}, w.Name)
+			if fails := *w.FailurePolicy == admissionv1.Fail; fails == opens {
+				t.Errorf("%s: the failurePolicy of %s is %s", dir, w.Name, *w.FailurePolicy)
+			}
+			if *w.TimeoutSeconds != 3 {
+				t.Errorf("%s: the timeout of %s is %d s", dir, w.Name, *w.TimeoutSeconds)
+			}
+			operator := metav1.LabelSelectorOpIn
+			if optOut {
+				operator = metav1.LabelSelectorOpNotIn
+			}
+			selected := func(r metav1.LabelSelectorRequirement) bool { return r.Key == optIn && r.Operator == operator }
+			if !slices.ContainsFunc(w.NamespaceSelector.MatchExpressions, selected) {
+				t.Errorf("%s: %s does not select namespaces by %s %s", dir, w.Name, optIn, operator)
 			}
 		}
 	}
@@ -257,14 +253,7 @@ patches:
   patch: |-
     - {op: add, path: /names/-, value: team-storage}
 transformers: [../../kustomize/wiring]`))
-			webhooks := map[string]admissionv1.ValidatingWebhook{}
-			for document := range bytes.SplitSeq(out, []byte("\n---\n")) {
-				var config admissionv1.ValidatingWebhookConfiguration
-				must(t, yaml.Unmarshal(document, &config))
-				for _, w := range config.Webhooks {
-					webhooks[w.Name] = w
-				}
-			}
+			webhooks := webhooksOf(t, out)
 			want := webhooks["ingresses.validate.evergate.dev"]
 			names := want.NamespaceSelector.MatchExpressions[1].Values
 			if wantFails := overlay == "fail-closed"; (*want.FailurePolicy == admissionv1.Fail) != wantFails ||

@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -12,9 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	"sigs.k8s.io/yaml"
-
-	"github.com/evergate/evergate/e2e/internal/controlplane"
 )
 
 const (
@@ -65,13 +61,7 @@ func templatesOverlay(t *testing.T, binary, overlay, more string) string {
 // webhook for Pods, in whichever namespace Evergate is.
 func TestTemplatesWebhook(t *testing.T) {
 	t.Parallel()
-	bin, err := controlplane.Find()
-	if err != nil && os.Getenv("EVERGATE_E2E_REQUIRED") == "" {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	binary := build(t)
+	bin, binary := binaries(t), build(t)
 	for _, overlay := range []string{"fail-open", "fail-closed"} {
 		for _, more := range []string{"", "components: [$kit/components/match-all-namespaces]\n", "namespace: elsewhere\n"} {
 			out, err := exec.CommandContext(t.Context(), bin.Kubectl(), "kustomize",
@@ -79,7 +69,7 @@ func TestTemplatesWebhook(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %s: %v\n%s", overlay, more, err, out)
 			}
-			entries := validatingWebhooks(t, out)
+			entries := webhooksOf(t, out)
 			got, want := entries[templates], entries[pods]
 			if diff := cmp.Diff(want.NamespaceSelector, got.NamespaceSelector); diff != "" {
 				t.Errorf("%s, %s: -pods +templates:\n%s", overlay, more, diff)
@@ -95,23 +85,6 @@ func TestTemplatesWebhook(t *testing.T) {
 			}
 		}
 	}
-}
-
-// validatingWebhooks returns the validating webhooks in manifests by their names.
-func validatingWebhooks(t *testing.T, manifests []byte) map[string]admissionv1.ValidatingWebhook {
-	t.Helper()
-	webhooks := map[string]admissionv1.ValidatingWebhook{}
-	for document := range bytes.SplitSeq(manifests, []byte("\n---\n")) {
-		var config admissionv1.ValidatingWebhookConfiguration
-		must(t, yaml.Unmarshal(document, &config))
-		if config.Kind != "ValidatingWebhookConfiguration" {
-			continue
-		}
-		for _, w := range config.Webhooks {
-			webhooks[w.Name] = w
-		}
-	}
-	return webhooks
 }
 
 // TestTemplatesCalls checks that the printed webhook is called only for creations and for changes of a template.

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -28,6 +30,23 @@ func documents(t *testing.T, stream []byte) [][]byte {
 		must(t, err)
 		docs = append(docs, doc)
 	}
+}
+
+// webhooksOf returns the webhooks in manifests by their names. A mutating webhook has the fields of a validating one.
+func webhooksOf(t *testing.T, manifests []byte) map[string]admissionv1.ValidatingWebhook {
+	t.Helper()
+	webhooks := map[string]admissionv1.ValidatingWebhook{}
+	for _, o := range objects(t, manifests) {
+		if !slices.Contains(webhookKinds(), o.GetKind()) {
+			continue
+		}
+		var config admissionv1.ValidatingWebhookConfiguration
+		must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &config))
+		for _, w := range config.Webhooks {
+			webhooks[w.Name] = w
+		}
+	}
+	return webhooks
 }
 
 // strict returns a decoder for the types of Kubernetes, cert-manager and the Prometheus operator. An unknown or

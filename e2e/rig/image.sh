@@ -7,7 +7,6 @@
 #                                     EVERGATE_E2E_ARCH is another architecture, such as arm64
 #   image.sh binary NAME:TAG FILE     of one static binary, its entry point
 #   image.sh load ARCHIVE             that docker save, or buildah push to docker-archive: or oci-archive:, has written
-#   image.sh tag NAME:TAG NAME:TAG    one more name, on nodes that are on
 #   image.sh pause                    the image that each Pod of the cluster needs
 . "$(dirname "$0")/settings.sh"
 . "$rig/processes.sh"
@@ -115,14 +114,11 @@ load() { # load ARCHIVE
   take "$work/archive.tar" "$(basename "$1" .tar)"
 }
 
-tag_on() { node_run "$3" "$bin/ctr" --namespace k8s.io images tag --force "$1" "$2" >/dev/null; } # tag_on NAME NAME NODE
-
 [ $# -gt 0 ] || die "$(sed -n 's/^#   //p' "$0")"
 case $1/$# in
   build/3) build "$2" "$3" ;;
   binary/3) binary "$2" "$3" ;;
   load/2) load "$2" ;;
-  tag/3) on_nodes tag_on "$2" "$3" ;;
   pause/1) pause ;;
   *) die "$(sed -n 's/^#   //p' "$0")" ;;
 esac

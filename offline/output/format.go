@@ -48,7 +48,7 @@ func Write(w io.Writer, f Format, r Report, o Options) error {
 // Encode writes a value as one JSON or YAML document. If a string in it could control a terminal or a CI runner, YAML
 // is written in flow style, which has the escapes of JSON.
 func Encode(w io.Writer, f Format, value any) error {
-	data, err := encode(value, "  ")
+	data, err := encode(value)
 	if err != nil {
 		return err
 	}
@@ -64,19 +64,13 @@ func Encode(w io.Writer, f Format, value any) error {
 	return err
 }
 
-// JSONValue returns a value as JSON on one line, with the escapes of Encode.
-func JSONValue(value any) ([]byte, error) {
-	data, err := encode(value, "")
-	return escape(data, JSON), err
-}
-
 // encode does not escape HTML characters. Browsers do not read the output, and text such as <none> should be
 // readable.
-func encode(value any, indent string) ([]byte, error) {
+func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", indent)
+	encoder.SetIndent("", "  ")
 	err := encoder.Encode(value)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

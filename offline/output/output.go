@@ -10,7 +10,7 @@
 //
 //	format.go   the formats, JSON and YAML
 //	text.go     text: lines with labels, tables, lists of counts
-//	sarif.go    SARIF; sarif_types.go: the part of SARIF that is written
+//	sarif.go    SARIF
 //	junit.go    JUnit
 //	github.go   workflow commands of GitHub Actions
 package output

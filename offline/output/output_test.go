@@ -159,6 +159,34 @@ func conforms(t *testing.T, text string) {
 	}
 }
 
+// sarifRun contains the fields of a run that the tests read.
+type sarifRun struct {
+	Tool struct {
+		Driver struct {
+			Rules []struct {
+				ID   string
+				Help struct{ Text string }
+			}
+		}
+	}
+	Invocations []struct {
+		ExecutionSuccessful        bool
+		ToolExecutionNotifications []struct{ Message struct{ Text string } }
+	}
+	Results []struct {
+		RuleIndex int
+		Level     string
+		Locations []struct {
+			PhysicalLocation *struct {
+				ArtifactLocation struct{ URI string }
+				Region           *struct{ StartLine, StartColumn int }
+			}
+			LogicalLocations []struct{ FullyQualifiedName string }
+		}
+		PartialFingerprints map[string]string
+	}
+}
+
 // sarifOf writes a report as SARIF and validates it with the schema of the standard.
 func sarifOf(t *testing.T, r *findings) sarifRun {
 	t.Helper()
@@ -188,7 +216,7 @@ func sarifOf(t *testing.T, r *findings) sarifRun {
 	if err := schema.Validate(value); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
-	var log sarifLog
+	var log struct{ Runs []sarifRun }
 	if err := json.Unmarshal([]byte(text), &log); err != nil {
 		t.Fatal(err)
 	}
@@ -200,14 +228,14 @@ func TestSARIF(t *testing.T) {
 	var got []string
 	for _, r := range run.Results {
 		place := "nowhere"
-		if p := r.Locations[0].Physical; p != nil {
-			place = p.Artifact.URI
+		if p := r.Locations[0].PhysicalLocation; p != nil {
+			place = p.ArtifactLocation.URI
 			if p.Region != nil {
 				place += fmt.Sprintf(":%d:%d", p.Region.StartLine, p.Region.StartColumn)
 			}
 		}
 		got = append(got, strings.Join([]string{
-			r.Level, place, run.Tool.Driver.Rules[r.RuleIndex].ID, r.Locations[0].Logical[0].FullyQualifiedName,
+			r.Level, place, run.Tool.Driver.Rules[r.RuleIndex].ID, r.Locations[0].LogicalLocations[0].FullyQualifiedName,
 		}, " "))
 	}
 	want := []string{
@@ -286,7 +314,7 @@ func TestBounds(t *testing.T) {
 	if len(run.Results) != maxResults || run.Results[9].Level != "error" || run.Results[10].Level != "note" {
 		t.Errorf("%d results, the tenth and the next: %s, %s", len(run.Results), run.Results[9].Level, run.Results[10].Level)
 	}
-	if got := run.Invocations[0].Notifications[0].Message.Text; got != "10 more results are left out: a file has at most 5,000" {
+	if got := run.Invocations[0].ToolExecutionNotifications[0].Message.Text; got != "10 more results are left out: a file has at most 5,000" {
 		t.Error(got)
 	}
 	if got := write(t, GitHub, r); !strings.HasSuffix(got, "\n::notice::and 10 more\n") ||

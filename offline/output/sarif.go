@@ -20,62 +20,75 @@ const (
 	homepage        = "https://github.com/evergate/evergate"
 )
 
+// sarif is an object of SARIF 2.1.0, with the names of the standard:
+// https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+type sarif = map[string]any
+
 // writeSARIF writes the report as SARIF 2.1.0.
 func (r *findings) writeSARIF(w io.Writer) error {
 	results, more := r.worst()
-	run := sarifRun{
-		Tool: sarifTool{sarifDriver{
-			Name: "evergate", Version: r.Version, InformationURI: homepage, Rules: []sarifRule{},
-		}},
-		Automation:  sarifAutomation{"evergate " + r.Command + "/"},
-		Invocations: []sarifInvocation{{ExecutionSuccessful: true}},
-		ColumnKind:  "unicodeCodePoints",
-		Results:     []sarifResult{},
-	}
-	rules, seen := map[string]int{}, map[string]int{}
+	rules, written := []sarif{}, []sarif{}
+	invocation := sarif{"executionSuccessful": true}
+	indices, seen := map[string]int{}, map[string]int{}
 	for _, result := range results {
 		id := name(result.Rule)
-		index, known := rules[id]
-		if !known {
-			index = len(rules)
-			rules[id] = index
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSarifRule(id, result.Help))
+		if _, known := indices[id]; !known {
+			indices[id] = len(rules)
+			rules = append(rules, sarifRule(id, result.Help))
 		}
 		if result.Level == Invalid {
-			run.Invocations[0].ExecutionSuccessful = false
+			invocation["executionSuccessful"] = false
 		}
-		run.Results = append(run.Results, sarifResult{
-			RuleID: id, RuleIndex: index, Level: min(result.Level, Error).String(), Message: sarifText{message(result.Message)},
-			Locations:           []sarifLocation{r.sarifLocation(&result)},
-			PartialFingerprints: map[string]string{fingerprintName: r.fingerprint(&result, seen)},
+		written = append(written, sarif{
+			"ruleId": id, "ruleIndex": indices[id], "level": min(result.Level, Error).String(),
+			"message": sarif{"text": message(result.Message)}, "locations": []sarif{r.sarifLocation(&result)},
+			"partialFingerprints": sarif{fingerprintName: r.fingerprint(&result, seen)},
 		})
 	}
 	if more > 0 {
 		left := fmt.Sprintf("%s more results are left out: a file has at most %s", text.Thousands(more),
 			text.Thousands(maxResults))
-		run.Invocations[0].Notifications = []sarifNotification{{"warning", sarifText{left}}}
+		invocation["toolExecutionNotifications"] = []sarif{{"level": "warning", "message": sarif{"text": left}}}
 	}
-	return Encode(w, JSON, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
+	driver := sarif{"name": "evergate", "informationUri": homepage, "rules": rules}
+	if r.Version != "" {
+		driver["version"] = r.Version
+	}
+	return Encode(w, JSON, sarif{"$schema": sarifSchema, "version": "2.1.0", "runs": []sarif{{
+		"tool": sarif{"driver": driver},
+		// GitHub replaces the results of a run by the results of the next run with the same ID.
+		"automationDetails": sarif{"id": "evergate " + r.Command + "/"},
+		"invocations":       []sarif{invocation},
+		"columnKind":        "unicodeCodePoints",
+		"results":           written,
+	}}})
 }
 
-// newSarifRule returns a rule with all fields that GitHub requires.
-func newSarifRule(id, help string) sarifRule {
-	description := sarifText{message(cmp.Or(help, id))}
-	return sarifRule{ID: id, ShortDescription: sarifText{id}, FullDescription: description, Help: description}
+// sarifRule returns a rule with all fields that GitHub requires.
+func sarifRule(id, help string) sarif {
+	description := sarif{"text": message(cmp.Or(help, id))}
+	return sarif{
+		"id": id, "shortDescription": sarif{"text": id}, "fullDescription": description, "help": description,
+	}
 }
 
-func (r *findings) sarifLocation(result *located) sarifLocation {
-	var location sarifLocation
+func (r *findings) sarifLocation(result *located) sarif {
+	location := sarif{}
 	if subject := cmp.Or(result.Subject, result.Name); subject != "" {
-		location.Logical = []sarifLogical{{name(subject)}}
+		location["logicalLocations"] = []sarif{{"fullyQualifiedName": name(subject)}}
 	}
 	if result.at.File == "" {
 		return location
 	}
-	location.Physical = &sarifPhysical{Artifact: sarifArtifact{uri(r.path(result.at.File))}}
+	physical := sarif{"artifactLocation": sarif{"uri": uri(r.path(result.at.File))}}
 	if result.at.Line > 0 {
-		location.Physical.Region = &sarifRegion{result.at.Line, result.at.Column}
+		region := sarif{"startLine": result.at.Line}
+		if result.at.Column > 0 {
+			region["startColumn"] = result.at.Column
+		}
+		physical["region"] = region
 	}
+	location["physicalLocation"] = physical
 	return location
 }
 

@@ -25,7 +25,9 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(input) / pods))
 			for range (b.N + pods - 1) / pods {
-				p := New(Options{Old: mustLoad(b, old), New: mustLoad(b, moved), FromRecord: true, Limit: 100})
+				p := New(Options{
+					Old: mustLoad(b, old), New: mustLoad(b, moved), Options: offline.Options{Recorded: true}, Limit: 100,
+				})
 				p.AddAll(offline.Read([]string{offline.Stdin}, strings.NewReader(input)))
 				if r := p.Report(); r.Summary.Validated != pods || r.Changes() != (name == "Rewritten") {
 					b.Fatalf("%+v", r.Summary)

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline"
+	"github.com/evergate/evergate/offline/output"
 )
 
 // Kind is a kind of change for an object, or for the findings of one rule.
@@ -24,7 +26,6 @@ const (
 	RewrittenDiffers   Kind = "rewrittenOtherwise" // allowed by both policies, but images are pulled from other places
 	FindingsDiffer     Kind = "otherFindings"      // the same decision with other reasons
 	numKinds                = 10
-	lastDecisionIndex       = 7
 )
 
 // kinds returns the kinds in their order.
@@ -35,20 +36,24 @@ func kinds() [numKinds]Kind {
 	}
 }
 
-// String returns the words for the kind in texts.
-func (k Kind) String() string {
-	return map[Kind]string{
-		NewlyDenied:        "newly denied",
-		PodsNewlyDenied:    "Pods newly denied",
-		NewlyAllowed:       "newly allowed",
-		PodsNoLongerDenied: "Pods no longer denied",
-		NewlyWarned:        "newly warned",
-		NoLongerWarned:     "no longer warned",
-		NewlyAudited:       "newly audited",
-		NoLongerAudited:    "no longer audited",
-		RewrittenDiffers:   "rewritten differently",
-		FindingsDiffer:     "other findings",
+// words returns the words for the kind in texts, and their color.
+func (k Kind) words() (string, output.Tone) {
+	of := map[Kind]struct {
+		words string
+		tone  output.Tone
+	}{
+		NewlyDenied:        {"newly denied", text.Colors.Bad},
+		PodsNewlyDenied:    {"Pods newly denied", text.Colors.Bad},
+		NewlyAllowed:       {"newly allowed", text.Colors.Good},
+		PodsNoLongerDenied: {"Pods no longer denied", text.Colors.Good},
+		NewlyWarned:        {"newly warned", text.Colors.Warn},
+		NoLongerWarned:     {"no longer warned", text.Colors.Good},
+		NewlyAudited:       {"newly audited", text.Colors.Note},
+		NoLongerAudited:    {"no longer audited", text.Colors.Note},
+		RewrittenDiffers:   {"rewritten differently", text.Colors.Note},
+		FindingsDiffer:     {"other findings", text.Colors.Note},
 	}[k]
+	return of.words, of.tone
 }
 
 // index returns the position of the kind in the order of kinds.

@@ -74,7 +74,7 @@ func TestStaleRecord(t *testing.T) {
 		"of another registry":   {Options{Old: old, New: next}, "quay.io/library/nginx:1", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.o.FromRecord = true
+			test.o.Recorded = true
 			r := planOf(test.o, record(test.image))
 			if got := r.Summary.Changes.Of(NewlyDenied); got != test.denied || r.Summary.StaleRecords != test.stale {
 				t.Errorf("%d newly denied, %d stale", got, r.Summary.StaleRecords)

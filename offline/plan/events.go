@@ -82,18 +82,6 @@ const lowestFailure = 400
 // stageComplete is the stage of an event after the request has been answered.
 const stageComplete = "ResponseComplete"
 
-// The reasons to skip the object of an event.
-const (
-	whyStage       = "the event has another stage than " + stageComplete
-	whyVerb        = "the request does not write an object"
-	whyResource    = "not validated"
-	whySubresource = "the request writes a subresource, and the log does not contain the old object"
-	whyNoObject    = "the log does not contain the object: its level must be Request or above"
-	whyPatch       = "the log does not contain the patched object: its level must be RequestResponse"
-	whyFailedPatch = "the patch failed, so the log does not contain the patched object"
-	whyCluster     = "the webhooks do not match requests of nodes and of the API server"
-)
-
 // event compares the decisions about the object in a request of an audit log.
 func (p *Plan) event(object offline.Object) error {
 	if !isEvent(object) {
@@ -109,7 +97,7 @@ func (p *Plan) event(object offline.Object) error {
 	}
 	value, why := p.objectOf(&e)
 	if why == "" && (as.Username == "system:apiserver" || slices.Contains(as.Groups, "system:nodes")) {
-		why = whyCluster
+		why = "the webhooks do not match requests of nodes and of the API server"
 	}
 	if why != "" {
 		object.Kind, object.APIVersion = e.Reference.Resource, e.Reference.Group+"/"
@@ -137,21 +125,21 @@ func (p *Plan) event(object offline.Object) error {
 func (p *Plan) objectOf(e *event) (value jsontext.Value, why string) {
 	switch {
 	case e.Stage != stageComplete:
-		return nil, whyStage
+		return nil, "the event has another stage than " + stageComplete
 	case e.Verb != verbCreate && e.Verb != verbUpdate && e.Verb != verbPatch:
-		return nil, whyVerb
+		return nil, "the request does not write an object"
 	case !p.validated[resource{e.Reference.Group, e.Reference.Resource}]:
-		return nil, whyResource
+		return nil, "not validated"
 	case e.Reference.Subresource != "":
-		return nil, whySubresource
+		return nil, "the request writes a subresource, and the log does not contain the old object"
 	case e.Verb == verbPatch && e.failed():
-		return nil, whyFailedPatch
+		return nil, "the patch failed, so the log does not contain the patched object"
 	case e.Verb == verbPatch && !isObject(e.ResponseObject):
-		return nil, whyPatch
+		return nil, "the log does not contain the patched object: its level must be RequestResponse"
 	case e.Verb == verbPatch:
 		return e.ResponseObject, ""
 	case !isObject(e.RequestObject):
-		return nil, whyNoObject
+		return nil, "the log does not contain the object: its level must be Request or above"
 	}
 	return e.RequestObject, ""
 }

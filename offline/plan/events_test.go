@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/evergate/evergate/offline"
 )
 
 // auditEvent is an event of the API server's audit log. Test cases change parts of it.
@@ -94,7 +92,7 @@ func TestEvents(t *testing.T) {
 					t.Errorf("another object was evaluated: %+v", f)
 				}
 			}
-			skipped = strings.TrimPrefix(strings.Join(offline.SkipLines(r.Skipped, nil), "\n"), "skipped: ")
+			skipped = strings.TrimPrefix(strings.Join(r.Lines(), "\n"), "skipped: ")
 			for what, diff := range map[string]string{
 				"object": cmp.Diff(tt.object, object), "skipped": cmp.Diff(tt.skipped, skipped), "errors": cmp.Diff(tt.errors, r.Errors),
 			} {

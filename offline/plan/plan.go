@@ -7,14 +7,13 @@
 //	compare.go  two decisions about one object → changes
 //	changes.go  the kinds of changes, and their counts
 //	listed.go   the first objects of each kind of change
-//	report.go   the report; text.go: its text; stream.go: its objects while they are found
+//	report.go   the report; text.go: its text
 //
-// Memory use does not grow with the number of objects.
+// Memory use does not grow with the number of objects, but with Options.Limit.
 package plan
 
 import (
 	"iter"
-	"time"
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/internal/text"
@@ -29,27 +28,12 @@ type Options struct {
 	Old *policy.Policy // nil means no policy, which allows every object
 	New *policy.Policy
 
-	Namespace string // of objects without a namespace
-	// NamespaceAssumed means that the user did not choose Namespace, so the report counts the objects that get it.
-	NamespaceAssumed bool
+	// Options applies to both policies. With Events, the user is the user in the event. The rule sets in Sets may be in
+	// only one of the policies. The fields Policy, Old and RecordedBy are not used.
+	offline.Options
 
-	User   string // that sends the request; with Events, the user in the event
-	Groups []string
-	Now    time.Time // at which exceptions are checked for expiry; at the zero time, none has expired
-	Sets   []string  // rule sets that apply to all objects, if the policy has them
-	// SetsOf returns rule sets that apply to an object in addition to Sets. It may be nil.
-	SetsOf func(offline.Object) []string
-
-	// FromRecord validates rewritten Pods with the original images from their annotations. Tenants may write these
-	// annotations.
-	FromRecord bool
-	// Events means that the objects are events of the API server's audit log.
-	Events bool
-
-	// Limit is the maximum number of objects in the report.
-	Limit int
-	// Changed is called for each object with changes. The report then does not list objects. It may be nil.
-	Changed func(*Object)
+	Events bool // the objects are events of the API server's audit log
+	Limit  int  // the maximum number of objects in the report
 }
 
 // Plan compares two policies, object by object.
@@ -59,7 +43,6 @@ type Plan struct {
 	validated map[resource]bool // by either policy; only with Events
 
 	report  *Report
-	skips   offline.Skips
 	rules   output.Tally
 	spaces  output.Tally // namespaces
 	objects listed
@@ -83,10 +66,9 @@ func New(o Options) *Plan {
 }
 
 func newDecider(o *Options, p *policy.Policy) *offline.Decider {
-	return offline.NewDecider(offline.Options{
-		Policy: p, Namespace: o.Namespace, User: o.User, Groups: o.Groups, Now: o.Now, Sets: p.SetsOf(o.Sets),
-		SetsOf: o.SetsOf, Recorded: o.FromRecord, RecordedBy: []*policy.Policy{o.Old, o.New},
-	})
+	of := o.Options
+	of.Policy, of.Sets, of.RecordedBy = p, p.SetsOf(o.Sets), []*policy.Policy{o.Old, o.New}
+	return offline.NewDecider(of)
 }
 
 // AddAll adds objects from any source, for example offline.Read or an API server. The report contains errors and
@@ -104,7 +86,7 @@ func (p *Plan) Add(object offline.Object, err error) {
 	} else if err == nil {
 		err = p.manifest(object)
 	}
-	if err != nil && !p.skips.AddError(err) {
+	if err != nil && !p.report.AddError(err) {
 		p.report.addError(err)
 	}
 }
@@ -112,7 +94,7 @@ func (p *Plan) Add(object offline.Object, err error) {
 // skip counts an object that is not validated.
 func (p *Plan) skip(object offline.Object, why string) {
 	p.report.Summary.Skipped++
-	p.skips.Add(object, why)
+	p.report.Add(object, why)
 }
 
 // manifest compares the decisions about an object that was read from a manifest.
@@ -161,7 +143,7 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 	}
 	change := compare(p.result(p.old, object, was), p.result(p.new, object, is))
 	pod := podOf(was, is)
-	p.addChange(&found{change, object, from, pod, p.o.FromRecord && pod != nil && pod.HasRecord()})
+	p.addChange(&found{change, object, from, pod, p.o.Recorded && pod != nil && pod.HasRecord()})
 	return nil
 }
 
@@ -231,21 +213,14 @@ func (p *Plan) addChange(f *found) {
 	for _, r := range f.rules {
 		p.rules.Add(r.rule, r.kind.index(), 1)
 	}
-	if p.o.Changed != nil {
-		p.o.Changed(newObject(f))
-		return
-	}
 	p.objects.add(f)
 }
 
 // Report returns the report on the objects that have been added so far.
 func (p *Plan) Report() *Report {
 	r := p.report
-	r.Skipped, r.SkippedFiles, r.NotServed = p.skips.Objects, p.skips.Files, p.skips.NotServed
 	r.Rules, r.MoreRules = rowsOf(p.rules)
 	r.Namespaces, r.MoreNamespaces = rowsOf(p.spaces)
-	if p.o.Changed == nil {
-		r.Objects, r.MoreObjects = p.objects.report(r.Summary.Validated - r.Summary.Unchanged)
-	}
+	r.Objects, r.MoreObjects = p.objects.report(r.Summary.Validated - r.Summary.Unchanged)
 	return r
 }

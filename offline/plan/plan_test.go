@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -107,22 +105,29 @@ func reviewed(p *policy.Policy, all input) map[string]offline.Decision {
 // decided returns the same for a plan. The other policy decides as in other.
 func decided(
 	o Options,
-	all input,
+	objects input,
 	other map[string]offline.Decision,
 	of func(*Object) offline.Decision,
 ) map[string]offline.Decision {
 	m := maps.Clone(other)
-	o.Changed = func(o *Object) {
-		if m[o.Source] = of(o); m[o.Source] == offline.Allowed || m[o.Source] == Audited {
-			delete(m, o.Source)
+	o.Limit = 1
+	var all Summary
+	for _, x := range objects { // one plan for each, because a plan lists Pods of one owner together
+		p := New(o)
+		p.Add(x.object, x.err)
+		r := p.Report()
+		all.Validated, all.Skipped = all.Validated+r.Summary.Validated, all.Skipped+r.Summary.Skipped
+		all.Errors += r.Summary.Errors
+		for i := range r.Objects {
+			o := &r.Objects[i]
+			if m[o.Source] = of(o); m[o.Source] == offline.Allowed || m[o.Source] == Audited {
+				delete(m, o.Source)
+			}
 		}
 	}
-	p := New(o)
-	p.AddAll(all.each)
-	r := p.Report()
-	m["validated"] = offline.Decision(strconv.Itoa(r.Summary.Validated))
-	m["skipped"] = offline.Decision(strconv.Itoa(r.Summary.Skipped))
-	m["errors"] = offline.Decision(strconv.Itoa(r.Summary.Errors))
+	m["validated"] = offline.Decision(strconv.Itoa(all.Validated))
+	m["skipped"] = offline.Decision(strconv.Itoa(all.Skipped))
+	m["errors"] = offline.Decision(strconv.Itoa(all.Errors))
 	return m
 }
 
@@ -203,7 +208,7 @@ func TestInput(t *testing.T) {
 			for i := range r.Objects {
 				objects = append(objects, r.Objects[i].String())
 			}
-			skipped := strings.TrimPrefix(strings.Join(offline.SkipLines(r.Skipped, nil), "\n"), "skipped: ")
+			skipped := strings.TrimPrefix(strings.Join(r.Lines(), "\n"), "skipped: ")
 			if tt.changes == nil {
 				tt.changes = map[Kind]int{}
 			}
@@ -255,7 +260,7 @@ func TestRecord(t *testing.T) {
 	if text := textOf(r); !strings.Contains(text, note) {
 		t.Error(text)
 	}
-	o.FromRecord = true
+	o.Recorded = true
 	r = planOf(o, rewritten)
 	want := []Image{{
 		Path: "spec.containers[0].image", Image: "bad.example/x:1", Old: "n.example/bad/x:1", New: "n.example/other/x:1",
@@ -332,58 +337,12 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// The JSON that is written object by object is equal to the JSON of the report.
-func TestStream(t *testing.T) {
-	o := Options{Old: mustLoad(t, warns), New: mustLoad(t, denies), Limit: 100}
-	for n := range 3 {
-		input := pod("a", "good", "x")
-		for i := range n {
-			input += pod("a", "p"+strconv.Itoa(i), "bad.example/x:1")
-		}
-		var whole, streamed bytes.Buffer
-		if err := output.Encode(&whole, output.JSON, planOf(o, input)); err != nil {
-			t.Fatal(err)
-		}
-		s := NewStream(&streamed, output.JSON, output.Options{})
-		streaming := o
-		streaming.Changed = s.Object
-		if err := s.End(planOf(streaming, input)); err != nil {
-			t.Fatal(err)
-		}
-		var want, got map[string]any
-		if err := json.Unmarshal(whole.Bytes(), &want); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(streamed.Bytes(), &got); err != nil {
-			t.Fatalf("%v\n%s", err, streamed.Bytes())
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%d objects (-whole +streamed):\n%s", n, diff)
-		}
-	}
-}
-
-// failing is a writer that always fails.
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left on device") }
-
-func TestStreamFails(t *testing.T) {
-	o := Options{New: mustLoad(t, denies)}
-	s := NewStream(failing{}, output.Text, output.Options{})
-	o.Changed = s.Object
-	err := s.End(planOf(o, strings.Repeat(badPod, 100)))
-	if err == nil || !strings.Contains(err.Error(), "no space left on device") {
-		t.Error(err)
-	}
-}
-
 // The documentation page contains every field of the JSON.
 func TestDocumented(t *testing.T) {
 	page := string(must(os.ReadFile("../../docs/plan.md")))
 	for _, k := range kinds() {
-		if !strings.Contains(page, "| `"+string(k)+"` | "+k.String()+" |") {
-			t.Errorf("docs/plan.md has no row for %s, %s", k, k)
+		if words, _ := k.words(); !strings.Contains(page, "| `"+string(k)+"` | "+words+" |") {
+			t.Errorf("docs/plan.md has no row for %s, %s", string(k), words)
 		}
 	}
 	data := must(json.Marshal(Counts{1}))

@@ -24,11 +24,9 @@ type Report struct {
 	Objects     []Object `json:"objects"`
 	MoreObjects int      `json:"moreObjects,omitempty"` // changed objects that are not listed
 
-	Warnings     []policy.Problem       `json:"warnings,omitempty"` // about entries of the new policy
-	Skipped      []offline.Skipped      `json:"skipped,omitempty"`
-	SkippedFiles []offline.SkippedFiles `json:"skippedFiles,omitempty"`
-	NotServed    []string               `json:"notServed,omitempty"`
-	Errors       []string               `json:"errors,omitempty"` // the first errors in the input
+	Warnings []policy.Problem `json:"warnings,omitempty"` // about entries of the new policy
+	offline.Skips
+	Errors []string `json:"errors,omitempty"` // the first errors in the input
 
 	fromRecord bool
 }
@@ -48,8 +46,8 @@ type Summary struct {
 	// EndedWorkloads counts workloads that do not create Pods any more: finished Jobs and old ReplicaSets. They are
 	// left out.
 	EndedWorkloads int `json:"endedWorkloads,omitempty"`
-	// RecordedPods counts Pods that were already rewritten. They are validated with their current images, or with
-	// FromRecord with their original images.
+	// RecordedPods counts Pods that were already rewritten. They are validated with their current images, or with the
+	// option Recorded with their original images.
 	RecordedPods int `json:"recordedPods"`
 	// StaleRecords counts Pods whose annotation has entries that do not belong to their images. These entries are
 	// ignored.
@@ -154,7 +152,7 @@ const maxErrors = 100
 
 func newReport(o *Options) *Report {
 	r := &Report{
-		New: newPolicy(o.New), Objects: []Object{}, Warnings: o.New.WarningProblems(), fromRecord: o.FromRecord,
+		New: newPolicy(o.New), Objects: []Object{}, Warnings: o.New.WarningProblems(), fromRecord: o.Recorded,
 	}
 	if o.Old != nil {
 		r.Old = newPolicy(o.Old)

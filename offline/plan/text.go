@@ -15,7 +15,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	r.writeSummary(p)
 	columns := make([]output.Column, numKinds)
 	for i, k := range kinds() {
-		columns[i] = output.Column{Head: k.String(), Tone: k.tone()}
+		columns[i].Head, columns[i].Tone = k.words()
 	}
 	p.Numbers("by rule", columns, numbers(r.Rules), r.MoreRules)
 	p.Numbers("by namespace", columns, numbers(r.Namespaces), r.MoreNamespaces)
@@ -26,10 +26,11 @@ func (r *Report) WriteText(p *output.Printer) {
 		o := &r.Objects[i]
 		if kind := o.Changes[0]; kind != last {
 			last = kind
+			words, _ := kind.words()
 			p.Section()
-			p.Line("%s", p.Paint(text.Colors.Head, kind.String()))
+			p.Line("%s", p.Paint(text.Colors.Head, words))
 		}
-		o.writeText(p, "  ")
+		o.writeText(p)
 	}
 	if r.MoreObjects > 0 {
 		p.Section()
@@ -44,20 +45,6 @@ func numbers(rows []Row) []output.Row {
 		all[i] = output.Row{Name: rows[i].Name, Numbers: rows[i].Changes[:]}
 	}
 	return all
-}
-
-// tone returns the color of a kind of change.
-func (k Kind) tone() output.Tone {
-	switch k {
-	case NewlyDenied, PodsNewlyDenied:
-		return text.Colors.Bad
-	case NewlyWarned:
-		return text.Colors.Warn
-	case NewlyAllowed, PodsNoLongerDenied, NoLongerWarned:
-		return text.Colors.Good
-	default:
-		return text.Colors.Note
-	}
 }
 
 // writeSummary writes the number of objects, and a line for each kind of change that occurs.
@@ -76,7 +63,8 @@ func (r *Report) writeSummary(p *output.Printer) {
 		}
 	}
 	for i, k := range kinds() {
-		row(s.Changes[i], k.String(), k.tone())
+		words, tone := k.words()
+		row(s.Changes[i], words, tone)
 	}
 	row(s.Unchanged, "unchanged", nil)
 	p.Table(rows, nil)
@@ -114,7 +102,7 @@ func (r *Report) writeNotes(p *output.Printer) {
 	); left != "" {
 		p.Line("left out: %s", left)
 	}
-	for _, line := range offline.SkipLines(r.Skipped, r.SkippedFiles, r.NotServed...) {
+	for _, line := range r.Lines() {
 		p.Line("%s", line)
 	}
 	if s.Errors > 0 {
@@ -122,10 +110,9 @@ func (r *Report) writeNotes(p *output.Printer) {
 	}
 }
 
-// writeText writes the object and its changes. before is written at the beginning of its line.
-func (o *Object) writeText(p *output.Printer, before string) {
+func (o *Object) writeText(p *output.Printer) {
 	const indent = "    "
-	p.Line("%s%s", before, o.String())
+	p.Line("  %s", o.String())
 	for i := range o.Findings {
 		f := &o.Findings[i]
 		line := f.String()

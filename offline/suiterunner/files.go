@@ -59,10 +59,15 @@ func (f *files) root(path string) (root *os.Root, name string, err error) {
 		dir, name = filepath.Dir(absolute), filepath.Base(absolute)
 	}
 	root, err = os.OpenRoot(dir)
+	return root, name, named(path, err)
+}
+
+// named returns an error about a file with the path that the user knows.
+func named(path string, err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
-		err = fmt.Errorf("%s: %w", text.Path(path), of.Err)
+		return fmt.Errorf("%s: %w", text.Path(path), of.Err)
 	}
-	return root, name, err
+	return err
 }
 
 // open opens a file.
@@ -73,10 +78,7 @@ func (f *files) open(path string) (*os.File, error) {
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	file, err := input.OpenIn(root, name)
-	if of, ok := errors.AsType[*fs.PathError](err); ok {
-		err = fmt.Errorf("%s: %w", text.Path(path), of.Err)
-	}
-	return file, err
+	return file, named(path, err)
 }
 
 // maxPolicy limits a policy file, in bytes. The limit of a whole policy, in package policy, is lower or has a better
@@ -92,10 +94,7 @@ func (f *files) policy(path string) ([]policy.File, error) {
 	defer func() { _ = root.Close() }() // it was only read
 	read := func(path, name string) (policy.File, error) {
 		data, err := input.ReadIn(root, name, maxPolicy)
-		if of, ok := errors.AsType[*fs.PathError](err); ok {
-			err = fmt.Errorf("%s: %w", text.Path(path), of.Err)
-		}
-		return policy.File{Name: text.Path(path), Data: data}, err
+		return policy.File{Name: text.Path(path), Data: data}, named(path, err)
 	}
 	var all []policy.File
 	file, err := read(path, name)

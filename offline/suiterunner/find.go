@@ -37,8 +37,8 @@ func Find(paths []string) ([]File, error) {
 
 func find(path string) ([]File, error) {
 	info, err := os.Stat(path)
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("%s: %w", text.Path(path), pathErr.Err)
+	if err != nil {
+		return nil, named(path, err)
 	}
 	if !info.IsDir() {
 		return []File{{path, filepath.Dir(path)}}, nil
@@ -50,12 +50,7 @@ func find(path string) ([]File, error) {
 	defer func() { _ = root.Close() }() // it was only read
 	var files []File
 	var errs []error
-	fail := func(name string, err error) {
-		if of, ok := errors.AsType[*fs.PathError](err); ok {
-			err = fmt.Errorf("%s: %w", text.Path(filepath.Join(path, name)), of.Err)
-		}
-		errs = append(errs, err)
-	}
+	fail := func(name string, err error) { errs = append(errs, named(filepath.Join(path, name), err)) }
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

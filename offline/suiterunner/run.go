@@ -1,3 +1,11 @@
+// Package suiterunner runs test suites for policies. It decides with package offline, which uses the code of the
+// webhook, so tests and the server always agree.
+//
+//	find.go      directories → suites
+//	run.go       suite → cases → decisions
+//	compare.go   decision and expectation → difference
+//	coverage.go  the entries of a policy that no case has reached
+//	report.go    the report; text.go for users, cases.go for CI
 package suiterunner
 
 import (
@@ -182,19 +190,14 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		if o.Old, err = offline.NewIndex(one(old), o.Namespace); err != nil {
 			return nil, fmt.Errorf("old: %w", err)
 		}
-		o.Operation = object.Update
 	}
-	if o.Reviews && (o.Operation != "" || c.User != "" || c.Groups != nil) {
+	if o.Reviews && (o.Old != nil || c.User != "" || c.Groups != nil) {
 		return nil, errors.New("an AdmissionReview contains the user and the operation: leave out old, user and groups")
 	}
-	switch known := p.Sets(); {
-	case c.Set == "*":
-		o.Sets = known
-	case c.Set != "" && !slices.Contains(known, c.Set):
+	if c.Set != "" && c.Set != "*" && !slices.Contains(p.Sets(), c.Set) {
 		return nil, fmt.Errorf("set: the policy has no rule in %s", c.Set)
-	case c.Set != "":
-		o.Sets = []string{c.Set}
 	}
+	o.Sets = p.SetsOf([]string{c.Set})
 	report := offline.Review(o, one(obj))
 	switch {
 	case len(report.Errors) > 0:
@@ -203,6 +206,8 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		return nil, errors.New("the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user")
 	case len(report.Results) == 0:
 		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", obj.Kind)
+	case o.Old != nil && report.Results[0].Operation != object.Update:
+		return nil, errors.New("old: this is another object: it has another kind, namespace or name")
 	}
 	return &report.Results[0], nil
 }

@@ -125,7 +125,7 @@ func TestErrors(t *testing.T) {
 	dir := suites(t, map[string]string{
 		"a_test.yaml":   "policy: [absent.yaml]\ncases:\n- {name: a, " + pod + "}\n",
 		"b_test.yaml":   "policy: [policy.yaml]\ncase: []\n",
-		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n- {name: g, object: {apiVersion: v1, kind: Pod, metadata: {annotations: {kubernetes.io/config.mirror: x}}}}\n",
+		"c_test.yaml":   "policy: [policy.yaml]\ncases:\n- {name: a, file: none.yaml}\n- {name: b, file: two.yaml}\n- {name: c, object: {apiVersion: v1, kind: Secret}}\n- {name: d, " + pod + ", set: edge}\n- {name: e, " + pod + ", old: {kind: Pod}}\n- {name: f, " + pod + ", allowed: true}\n- {name: g, object: {apiVersion: v1, kind: Pod, metadata: {annotations: {kubernetes.io/config.mirror: x}}}}\n- {name: h, " + pod + ", old: {apiVersion: v1, kind: Pod, metadata: {name: other}}}\n",
 		"two.yaml":      "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
 		".h_test.yaml":  "hidden",
 		"not-test.yaml": "no suite",
@@ -140,13 +140,14 @@ c_test.yaml:4:3: b: two.yaml contains more than one object: a case is about one 
 c_test.yaml:5:3: c: objects of kind Secret are not validated: leave the case out
 c_test.yaml:6:3: d: set: the policy has no rule in edge
 c_test.yaml:7:3: e: old: c_test.yaml:7: Pod has no apiVersion: write it next to kind, for example apiVersion: v1
-c_test.yaml:9:3: g: the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user`
+c_test.yaml:9:3: g: the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user
+c_test.yaml:10:3: h: old: this is another object: it has another kind, namespace or name`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	var text output.Printer
 	r.WriteText(&text)
-	want = "8 cases: 1 passed, 0 failed, 7 not run; 1 suite not read; 2 of 3 entries reached (66 %)\n"
+	want = "9 cases: 1 passed, 0 failed, 8 not run; 1 suite not read; 2 of 3 entries reached (66 %)\n"
 	if r.Passed || r.Summary.Passed != 1 || !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%+v\n%s", r.Summary, text.String())
 	}

@@ -91,15 +91,13 @@ const (
 	Volumes
 )
 
-func placeNames() [Volumes + 1]string {
+// String returns the name of the field in a Pod spec.
+func (p Place) String() string {
 	return [...]string{
 		Containers: "containers", InitContainers: "initContainers",
 		EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
-	}
+	}[p]
 }
-
-// String returns the name of the field in a Pod spec.
-func (p Place) String() string { return placeNames()[p] }
 
 // Path returns the field of the image as users write it, for example spec.containers[0].image.
 func (i Image) Path() string {

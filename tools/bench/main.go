@@ -5,7 +5,7 @@
 //	go run . -write cost                          the table, and its values in docs/performance.md (make bench)
 //	go run . -rounds 3 -only 'small Pod' cost     one line, quickly
 //	go run . -write peer                          the cost of Pods, next to a webhook with controller-runtime
-//	go run . -pods 100000 plan                    evergate plan over a dump of Pods
+//	go test -run '^$' -bench Plan -benchtime 1x   evergate plan over a dump of Pods (make bench-plan)
 //	go run . -rows 10 worst                       the costliest reviews and their limits
 //	go test -C ../.. -run '^$' -bench Decode -benchmem ./review | go run . allocs
 //
@@ -25,9 +25,9 @@ import (
 
 // options contains the flags.
 type options struct {
-	rounds, rows, part, pods int
-	only                     string
-	write                    bool
+	rounds, rows, part int
+	only               string
+	write              bool
 }
 
 func main() {
@@ -37,7 +37,6 @@ func main() {
 	flag.BoolVar(&o.write, "write", false, "write the results of cost or peer to "+page)
 	flag.IntVar(&o.rows, "rows", 1, "measure one of every `n` of the costliest reviews")
 	flag.IntVar(&o.part, "part", 0, "with -rows n, which of the `n` parts, counted from 0")
-	flag.IntVar(&o.pods, "pods", 1_000_000, "number of Pods in the dump for plan")
 	flag.Parse()
 	// A connection that the server has closed also causes this signal, and an output without a reader must not leave
 	// servers behind.
@@ -55,15 +54,15 @@ func run(ctx context.Context, o options, command string) error {
 	if command == "allocs" {
 		return compareAllocations("baseline.txt", os.Stdin, os.Stdout)
 	}
-	if o.rounds < 1 || o.part < 0 || o.part >= o.rows || o.pods < 1 {
-		return fmt.Errorf("-rounds, -rows and -pods must be at least 1, and -part from 0 to %d", o.rows-1)
+	if o.rounds < 1 || o.part < 0 || o.part >= o.rows {
+		return fmt.Errorf("-rounds and -rows must be at least 1, and -part from 0 to %d", o.rows-1)
 	}
 	commands := map[string]func(*rig, context.Context, options) error{
-		"cost": (*rig).measureCosts, "peer": (*rig).measurePeer, "plan": (*rig).measurePlan, "worst": (*rig).measureWorst,
+		"cost": (*rig).measureCosts, "peer": (*rig).measurePeer, "worst": (*rig).measureWorst,
 	}
 	measure, ok := commands[command]
 	if !ok {
-		return fmt.Errorf("unknown command %q: use cost, peer, plan, worst or allocs", command)
+		return fmt.Errorf("unknown command %q: use cost, peer, worst or allocs", command)
 	}
 	dir, err := os.MkdirTemp("", "evergate-bench-")
 	if err != nil {

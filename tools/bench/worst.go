@@ -36,17 +36,30 @@ type worstSize struct {
 	every   int  // one of this number of rows is measured
 	reviews int  // in one measurement, because some are too short to measure alone
 	huge    bool // only one huge value
+	pairs   bool // only pairs of parts, with one entry of each kind
 }
 
 // worstSizes returns the maximum size of annotations, the maximum size of an object in etcd, about the maximum text of
 // an object in memory, and about the maximum size of a review.
 func worstSizes() []worstSize {
 	return []worstSize{
-		{256 << 10, 2, 8, false},
-		{1400 << 10, 3, 3, false},
-		{2900 << 10, 17, 2, true},
-		{19 << 20, 7, 1, true},
+		{bytes: 256 << 10, every: 1, reviews: 1, pairs: true},
+		{bytes: 256 << 10, every: 2, reviews: 8},
+		{bytes: 1400 << 10, every: 3, reviews: 3},
+		{bytes: 2900 << 10, every: 17, reviews: 2, huge: true},
+		{bytes: 19 << 20, every: 7, reviews: 1, huge: true},
 	}
+}
+
+// rows returns the rows of this size that o selects.
+func (s worstSize) rows(o options) []costliest.Row {
+	rows := costliest.Rows
+	if s.pairs {
+		rows = costliest.Pairs
+	}
+	return slices.DeleteFunc(rows(s.every*o.rows, s.every*o.part), func(r costliest.Row) bool {
+		return !strings.Contains(r.Name, o.only) || s.huge && r.Many
+	})
 }
 
 // regexPolicy returns a policy with ten rules. Each compares every annotation of a Service with a different regular
@@ -63,9 +76,12 @@ func regexPolicy() string {
 	return b.String()
 }
 
-// policiesFor returns the policies with which a row is measured: with one and with ten entries of each kind, and, for
-// one huge annotation or many long annotations of a Service, with regular expressions.
-func policiesFor(row costliest.Row) []string {
+// policies returns the policies with which a row is measured: with one and with ten entries of each kind, and, for one
+// huge annotation or many long annotations of a Service, with regular expressions.
+func (s worstSize) policies(row costliest.Row) []string {
+	if s.pairs {
+		return []string{"one"}
+	}
 	policies := []string{"ten"}
 	if !row.Many {
 		policies = append(policies, "one")
@@ -144,11 +160,8 @@ func (r *rig) measureWorst(ctx context.Context, o options) error {
 	m := &worstMeter{servers, time.Duration(costs[0].microsOf("floor") * float64(time.Microsecond))}
 	var all []*worstRow
 	for _, size := range worstSizes() {
-		for _, row := range costliest.Rows(size.every*o.rows, size.every*o.part) {
-			if !strings.Contains(row.Name, o.only) || size.huge && row.Many {
-				continue
-			}
-			for _, policy := range policiesFor(row) {
+		for _, row := range size.rows(o) {
+			for _, policy := range size.policies(row) {
 				r, err := m.measure(ctx, row, policy, size)
 				if err != nil {
 					return err
@@ -160,7 +173,7 @@ func (r *rig) measureWorst(ctx context.Context, o options) error {
 			}
 		}
 	}
-	return errors.Join(printWorst(os.Stdout, all), m.measureScaling(ctx, os.Stdout, o))
+	return printWorst(os.Stdout, all)
 }
 
 // printWorst prints the ten worst rows and whether every row keeps its limits. It returns an error with the number of
@@ -252,76 +265,4 @@ func (s *server) repeat(ctx context.Context, path string, body []byte, n int) (
 		return nil
 	})
 	return took, answered, err
-}
-
-const (
-	scaledSize  = 64 << 10 // the shorter text, in bytes
-	mostScaling = 2.5      // how many times as much a text of twice the length may cost; a quadratic reader takes four
-	// leastScaled is the processor time from which growth is limited. Below it, noise makes a difference. A quadratic
-	// reader that takes less needs at most 120 ms for 1.4 MiB.
-	leastScaled = time.Millisecond
-	// A row that exceeds its limit is measured so many times again, each time with so many reviews and their share of the
-	// garbage collections.
-	scaledTries, scaledReviews = 5, 8
-)
-
-// scaledRow is the processor time of a review with a text of scaledSize and of twice this size.
-type scaledRow struct {
-	name         string
-	small, large time.Duration
-}
-
-func (r *scaledRow) growth() float64 { return float64(r.large) / float64(max(r.small, 1)) }
-
-func (r *scaledRow) broken() bool { return r.large >= leastScaled && r.growth() > mostScaling }
-
-// measureScaling measures the texts that o selects, prints the ten whose cost grows most, and returns an error if the
-// cost of a text grows too much.
-func (m *worstMeter) measureScaling(ctx context.Context, w io.Writer, o options) error {
-	var all []scaledRow
-	for i, row := range costliest.Scaling() {
-		if i%o.rows != o.part || !strings.Contains(row.Name, o.only) {
-			continue
-		}
-		r, err := m.takeScaled(ctx, row, 1, 1)
-		if err == nil && r.broken() {
-			r, err = m.takeScaled(ctx, row, scaledTries, scaledReviews)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", row.Name, err)
-		}
-		all = append(all, r)
-	}
-	return printScaling(w, all)
-}
-
-// takeScaled measures the processor time of one of several reviews. The minimum of the tries counts.
-func (m *worstMeter) takeScaled(ctx context.Context, row costliest.Row, tries, n int) (r scaledRow, err error) {
-	r = scaledRow{row.Name, time.Hour, time.Hour}
-	small, large := row.Body(scaledSize), row.Body(2*scaledSize)
-	for range tries {
-		first, _, err := m.servers["one"].repeat(ctx, row.Path, small, n)
-		if err != nil {
-			return r, err
-		}
-		second, _, err := m.servers["one"].repeat(ctx, row.Path, large, n)
-		if err != nil {
-			return r, err
-		}
-		r.small, r.large = min(r.small, first), min(r.large, second)
-	}
-	return r, nil
-}
-
-func printScaling(w io.Writer, all []scaledRow) error {
-	all = slices.DeleteFunc(all, func(r scaledRow) bool { return r.large < leastScaled })
-	slices.SortFunc(all, func(a, b scaledRow) int { return cmp.Compare(b.growth(), a.growth()) })
-	fmt.Fprintf(w, "\nthe ten of %d texts from %v whose cost grows most for twice the length:\n", len(all), leastScaled)
-	for _, r := range all[:min(10, len(all))] {
-		fmt.Fprintf(w, "  %8v, %8v, %.1f times as much: %s\n", r.small, r.large, r.growth(), r.name)
-	}
-	if len(all) > 0 && all[0].broken() {
-		return fmt.Errorf("twice the length costs more than %.1f times as much", mostScaling)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -50,22 +49,5 @@ func TestWorstRows(t *testing.T) {
 				t.Errorf("got %s", b.String())
 			}
 		})
-	}
-}
-
-// A text of twice the length may cost at most 2.5 times as much, from one millisecond.
-func TestScaledRows(t *testing.T) {
-	const ms = time.Millisecond
-	for _, test := range []struct {
-		small, large time.Duration
-		broken       bool
-	}{
-		{ms, 2500 * time.Microsecond, false}, {ms, 2501 * time.Microsecond, true},
-		{ms / 4, ms, true}, {ms / 4, ms - 1, false}, {0, ms, true},
-	} {
-		r := scaledRow{small: test.small, large: test.large}
-		if err := printScaling(io.Discard, []scaledRow{r}); (err != nil) != test.broken {
-			t.Errorf("%v, then %v: %v, want broken: %t", test.small, test.large, err, test.broken)
-		}
 	}
 }

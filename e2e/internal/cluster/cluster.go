@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/evergate/evergate/e2e/internal/controlplane"
+	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
 // Cluster is a running cluster, accessed as its admin.
@@ -48,12 +49,7 @@ type Cluster struct {
 func Open(t testing.TB) *Cluster {
 	t.Helper()
 	c, err := open()
-	if err != nil && os.Getenv("EVERGATE_E2E_REQUIRED") == "" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool.Require(t, err)
 	return c
 }
 
@@ -176,6 +172,14 @@ func (t *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Host = t.hosts[t.sent.Add(1)%uint64(len(t.hosts))]
 	return t.next.RoundTrip(r)
+}
+
+// User returns the client configuration of a user with a name and groups, and with the permissions that RBAC grants
+// them. The admin impersonates the user.
+func (c *Cluster) User(name string, groups ...string) *rest.Config {
+	config := c.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: groups}
+	return config
 }
 
 // Client returns a client of the admin.

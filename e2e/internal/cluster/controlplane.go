@@ -5,15 +5,10 @@ import (
 	"testing"
 )
 
-// RestartAPIServer stops only the API server and starts it again with the same data. The additional flags apply until
-// the end of the test. It returns when /readyz succeeds.
-func (c *Cluster) RestartAPIServer(t testing.TB, flags ...string) {
+// RestartAPIServer stops only the API server and starts it again with the same data. It returns when /readyz succeeds.
+func (c *Cluster) RestartAPIServer(t testing.TB) {
 	t.Helper()
-	c.NeedRig(t, "restarts the API server")
-	if len(flags) > 0 {
-		t.Cleanup(func() { c.script(context.WithoutCancel(t.Context()), t, "apiserver.sh", "restart") })
-	}
-	c.script(t.Context(), t, "apiserver.sh", append([]string{"restart"}, flags...)...)
+	c.script(t.Context(), t, "apiserver.sh", "restart")
 }
 
 // StopAll simulates a power failure of the whole site: it kills the nodes immediately, and then the control plane. It

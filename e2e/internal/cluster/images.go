@@ -21,13 +21,6 @@ func (c *Cluster) LoadBinary(t testing.TB, ref, binary string) {
 	c.script(t.Context(), t, "image.sh", "binary", ref, binary)
 }
 
-// TagImage adds a name to an image that is on every node of the rig, for example the name at a mirror that nodes cannot
-// reach. A Pod whose image was rewritten to this mirror can then run.
-func (c *Cluster) TagImage(t testing.TB, ref, name string) {
-	t.Helper()
-	c.script(t.Context(), t, "image.sh", "tag", ref, name)
-}
-
 // AddRegistry makes every node of the rig pull images with names HOST/… from server until the test ends. server is an
 // address and a port, and ca has signed its certificate (PEM). Pulled images stay on the nodes.
 func (c *Cluster) AddRegistry(t testing.TB, host, server string, ca []byte) {

@@ -85,13 +85,6 @@ func (c *Cluster) On(t testing.TB, node string) {
 	c.script(t.Context(), t, "node.sh", "on", node)
 }
 
-// Exec runs a command in the namespaces of a node (ctr, ss, nft …) and returns its output. Only the filesystem is the
-// host's.
-func (c *Cluster) Exec(t testing.TB, node string, command ...string) string {
-	t.Helper()
-	return c.script(t.Context(), t, "node.sh", append([]string{"exec", node}, command...)...)
-}
-
 // undoNode undoes a change to a node when the test ends, because the next test needs three Ready nodes. Each action is
 // idempotent.
 func (c *Cluster) undoNode(t testing.TB, action, node string) {

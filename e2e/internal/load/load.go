@@ -26,7 +26,7 @@ type Load struct {
 }
 
 type waiter struct {
-	ready func(made, failures int64) bool
+	at    int64 // calls that have been answered
 	event chan struct{}
 }
 
@@ -55,31 +55,19 @@ func (l *Load) record(err error) {
 		l.books.lost(err, now)
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
-		ready := w.ready(made, l.books.Failures)
-		if ready {
+		if made >= w.at {
 			close(w.event)
 		}
-		return ready
+		return made >= w.at
 	})
 }
 
 // After returns a channel that is closed when n more calls have been answered.
 func (l *Load) After(n int64) <-chan struct{} {
-	at := l.made.Load() + n
-	return l.when(func(made, _ int64) bool { return made >= at })
-}
-
-// Lost returns a channel that is closed when at least one call has been lost.
-func (l *Load) Lost() <-chan struct{} {
-	return l.when(func(_, failures int64) bool { return failures > 0 })
-}
-
-// when returns a channel that is closed at the next answer for which ready returns true.
-func (l *Load) when(ready func(made, failures int64) bool) <-chan struct{} {
 	event := make(chan struct{})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waiting = append(l.waiting, waiter{ready, event})
+	l.waiting = append(l.waiting, waiter{l.made.Load() + n, event})
 	return event
 }
 

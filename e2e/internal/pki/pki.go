@@ -12,6 +12,8 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"github.com/evergate/evergate/internal/atomicdir"
 )
 
 // CA is a certificate authority. Its key can outlive its certificate, as with cert-manager's rotationPolicy: Never.
@@ -118,4 +120,15 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 
 func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// Mount is a directory that is updated like a mounted Secret or ConfigMap.
+type Mount struct{ Dir string }
+
+// Write replaces the contents of the mount in one step.
+func (m *Mount) Write(files map[string][]byte) error { return atomicdir.Write(m.Dir, files) }
+
+// WritePair mounts a serving certificate with the keys of cert-manager's Secret.
+func (m *Mount) WritePair(ca *CA, leaf Pair) error {
+	return m.Write(map[string][]byte{"tls.crt": leaf.Cert, "tls.key": leaf.Key, "ca.crt": ca.PEM})
 }

@@ -20,52 +20,26 @@ type Cgroup struct {
 // ErrNoCgroup means that resources cannot be limited on this machine or by this user.
 var ErrNoCgroup = errors.New("resources cannot be limited here")
 
-// setting is the content of a file of a cgroup.
-type setting struct{ file, value string }
-
-// Confine moves the process into a new cgroup with a limit of bytes. Remove removes the cgroup.
-func (p *Process) Confine(limit int64) (*Cgroup, error) {
-	value := strconv.FormatInt(limit, 10)
-	if hierarchy, ok := v1("memory"); ok {
-		// In version 1, the second limit is separate from the first, and its memory is counted only if it is limited.
-		return p.move(&Cgroup{hierarchy, true}, setting{"memory.limit_in_bytes", value},
-			setting{"memory.kmem.tcp.limit_in_bytes", value})
-	}
-	return p.move(&Cgroup{hierarchies, false}, setting{"memory.max", value})
-}
-
-// LimitCPU moves the process into a new cgroup with a limit of thousandths of a core. Remove removes the cgroup.
-func (p *Process) LimitCPU(millicores int) (*Cgroup, error) {
-	const period = 100_000 // µs, the default of kubelet
-	quota := millicores * period / 1000
-	if hierarchy, ok := v1("cpu"); ok {
-		return p.move(&Cgroup{hierarchy, true}, setting{"cpu.cfs_period_us", strconv.Itoa(period)},
-			setting{"cpu.cfs_quota_us", strconv.Itoa(quota)})
-	}
-	return p.move(&Cgroup{hierarchies, false}, setting{"cpu.max", fmt.Sprintf("%d %d", quota, period)})
-}
-
 // hierarchies is the mount of version 2, and the parent directory of the mounts of version 1.
 const hierarchies = "/sys/fs/cgroup"
 
-// v1 returns the mount of a controller, if the machine has version 1.
-func v1(controller string) (mount string, ok bool) {
-	mount = filepath.Join(hierarchies, controller)
-	_, err := os.Stat(mount)
-	return mount, err == nil
-}
-
-// move moves the process into a new cgroup in the directory of c, and sets the directory to the new one.
-func (p *Process) move(c *Cgroup, settings ...setting) (*Cgroup, error) {
-	c.dir = filepath.Join(c.dir, fmt.Sprintf("evergate-%d", p.PID()))
-	if err := os.Mkdir(c.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoCgroup, err)
+// Confine moves the process into a new cgroup with a limit of bytes. Remove removes the cgroup.
+func (p *Process) Confine(limit int64) (*Cgroup, error) {
+	c, files := &Cgroup{hierarchies, false}, []string{"memory.max"}
+	if _, err := os.Stat(filepath.Join(hierarchies, "memory")); err == nil {
+		// In version 1, the second limit is separate from the first, and its memory is counted only if it is limited.
+		c, files = &Cgroup{filepath.Join(hierarchies, "memory"), true},
+			[]string{"memory.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes"}
 	}
-	for _, s := range append(settings, setting{"cgroup.procs", strconv.Itoa(p.PID())}) {
-		if err := os.WriteFile(filepath.Join(c.dir, s.file), []byte(s.value), 0o600); err != nil {
-			_ = os.Remove(c.dir)
-			return nil, fmt.Errorf("%w: %w", ErrNoCgroup, err)
-		}
+	c.dir = filepath.Join(c.dir, fmt.Sprintf("evergate-%d", p.PID()))
+	err := os.Mkdir(c.dir, 0o755)
+	for _, file := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(c.dir, file), fmt.Append(nil, limit), 0o600))
+	}
+	err = errors.Join(err, os.WriteFile(filepath.Join(c.dir, "cgroup.procs"), fmt.Append(nil, p.PID()), 0o600))
+	if err != nil {
+		_ = os.Remove(c.dir)
+		return nil, fmt.Errorf("%w: %w", ErrNoCgroup, err)
 	}
 	return c, nil
 }

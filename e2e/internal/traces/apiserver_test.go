@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/evergate/evergate/e2e/internal/controlplane"
+	"github.com/evergate/evergate/e2e/internal/tool"
 )
 
 // TestAPIServer runs a real API server that sends traces to the same Jaeger. One trace contains its span of the webhook
@@ -74,12 +75,7 @@ func startAPIServer(t *testing.T, j *Jaeger) (
 ) {
 	t.Helper()
 	bin, err := controlplane.Find()
-	if err != nil {
-		if os.Getenv("EVERGATE_E2E_REQUIRED") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	tool.Require(t, err)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "tracing.yaml")
 	must(t, os.WriteFile(file, fmt.Appendf(nil, `apiVersion: apiserver.config.k8s.io/v1beta1
@@ -207,26 +203,13 @@ func (t *Trace) ancestors(of *Span) []*Span {
 	}
 }
 
-// row is a span of a trace in a picture, with times in milliseconds.
-type row struct {
-	Depth    int     `json:"depth"`
-	Service  string  `json:"service"`
-	Name     string  `json:"name"`
-	Start    float64 `json:"start"` // from the start of the trace
-	Duration float64 `json:"duration"`
-	Outcome  string  `json:"outcome,omitempty"` // of a review
-	Rules    string  `json:"rules,omitempty"`   // of a review
-}
-
-// rows returns the spans in the order in which Jaeger shows them.
-func (t *Trace) rows() []row {
-	var rows []row
+// tree formats a trace like Jaeger, with the start and the duration of each span in milliseconds.
+func (t *Trace) tree() string {
+	var b strings.Builder
 	var add func(*Span, int, int64)
 	add = func(s *Span, depth int, begin int64) {
-		rows = append(rows, row{
-			Depth: depth, Service: t.Service(s), Name: s.OperationName, Start: float64(s.StartTime-begin) / 1000,
-			Duration: float64(s.Duration) / 1000, Outcome: s.Tag("evergate.outcome"), Rules: s.Tag("evergate.rules"),
-		})
+		fmt.Fprintf(&b, "%6.1f %6.2f  %s%s: %s\n", float64(s.StartTime-begin)/1000, float64(s.Duration)/1000,
+			strings.Repeat("  ", depth), t.Service(s), s.OperationName)
 		children := t.Children(s)
 		slices.SortFunc(children, func(a, b *Span) int { return int(a.StartTime - b.StartTime) })
 		for _, child := range children {
@@ -237,15 +220,6 @@ func (t *Trace) rows() []row {
 		if s := &t.Spans[i]; len(t.ancestors(s)) == 0 {
 			add(s, 0, s.StartTime)
 		}
-	}
-	return rows
-}
-
-// tree formats a trace like Jaeger, with the start and the duration of each span in milliseconds.
-func (t *Trace) tree() string {
-	var b strings.Builder
-	for _, r := range t.rows() {
-		fmt.Fprintf(&b, "%6.1f %6.2f  %s%s: %s\n", r.Start, r.Duration, strings.Repeat("  ", r.Depth), r.Service, r.Name)
 	}
 	return b.String()
 }

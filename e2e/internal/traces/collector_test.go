@@ -42,69 +42,6 @@ func TestCollectorTrouble(t *testing.T) {
 	}
 }
 
-// BenchmarkCollectorTrouble measures the cost of a review with a failing collector, as a ratio to a review with a
-// Jaeger that accepts all spans: processor time of the process, including the export of spans. Every review is traced.
-// The servers take turns.
-//
-//	go test -run '^$' -bench CollectorTrouble -benchtime 20x ./internal/traces
-func BenchmarkCollectorTrouble(b *testing.B) {
-	for _, protocol := range []string{"grpc", "http/protobuf"} {
-		b.Run(strings.ReplaceAll(protocol, "/", "-"), func(b *testing.B) {
-			healthy := &collector{addr: strings.TrimPrefix(startJaeger(b).endpoint(protocol), "http://"), reviewed: func(int) {}}
-			all := map[string]*costly{"healthy": {collector: healthy, webhook: healthy.serve(b, protocol)}}
-			for name, trouble := range troubles() {
-				c := trouble(b, protocol)
-				all[name] = &costly{collector: c, webhook: c.serve(b, protocol)}
-			}
-			for _, c := range all {
-				c.seconds -= c.processor(b)
-			}
-			for b.Loop() {
-				for _, c := range all {
-					c.turn(b)
-				}
-			}
-			for _, c := range all { // including the exports in the meantime
-				c.seconds += c.processor(b)
-			}
-			b.ReportMetric(0, "ns/op") // the value for all servers together is meaningless
-			b.ReportMetric(all["healthy"].perReview(), "healthy-µs")
-			for name := range troubles() {
-				b.ReportMetric(all[name].perReview()/all["healthy"].perReview(), name+"/healthy")
-			}
-		})
-	}
-}
-
-// costly is a server and its cost.
-type costly struct {
-	*collector
-	*webhook
-	seconds float64
-	reviews int
-}
-
-// processor returns the processor time of the process since its start, in seconds.
-func (c *costly) processor(b *testing.B) float64 {
-	b.Helper()
-	return c.metric(b, "process_cpu_seconds_total", "")
-}
-
-// turn has reviews answered.
-func (c *costly) turn(b *testing.B) {
-	b.Helper()
-	const reviews = 200
-	for i := range reviews {
-		_, err := c.post(b.Context(), "/mutate/pods", "", review(fmt.Sprintf("uid-%d", i), "p", "nginx:1"))
-		must(b, err)
-		c.reviewed(c.reviews)
-		c.reviews++
-	}
-}
-
-// perReview is in microseconds.
-func (c *costly) perReview() float64 { return c.seconds / float64(c.reviews) * 1e6 }
-
 // troubles returns the states that a collector can be in.
 func troubles() map[string]func(testing.TB, string) *collector {
 	return map[string]func(testing.TB, string) *collector{"absent": absent, "hanging": hanging, "slow": slow,
@@ -191,10 +128,7 @@ func slow(t testing.TB, protocol string) *collector {
 	t.Cleanup(func() { close(turns) }) // runs first, because the relay waits for turns
 	c.reviewed = func(n int) {
 		if n%50 == 0 {
-			select {
-			case turns <- struct{}{}:
-			default: // a benchmark has more
-			}
+			turns <- struct{}{}
 		}
 	}
 	return c

@@ -76,7 +76,7 @@ func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 		excluded = match.NewImageSet(exclude.Images)
 	}
 	var checks []rule.Check[podView]
-	add := func(c imageCheck) { checks = append(checks, eachImage{c, excluded}) }
+	add := func(c imageCheck) { checks = append(checks, eachImage{imageCheck: c, excluded: excluded}) }
 	rule := &e.Images
 	switch {
 	case rule.From != nil:
@@ -88,7 +88,7 @@ func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 		add(deniedImages{match.NewImageSet(rule.Denied)})
 	}
 	if rule.DeniedTags != nil {
-		add(deniedTags{rule.DeniedTags})
+		checks = append(checks, eachImage{deniedTags{rule.DeniedTags}, excluded, len(rule.DeniedTags)})
 	}
 	if rule.Digest != nil {
 		add(digestRequired{})
@@ -100,8 +100,6 @@ func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 type imageCheck interface {
 	// id returns the field of the rule, for example images.digest.
 	id() string
-	// steps returns how many steps the method passes takes in addition to match.ImageSteps.
-	steps(img *podImage) int
 	// passes returns whether an image passes. s is the subject of its Pod.
 	passes(img *podImage, s *rule.Subject) bool
 	// fault returns why an image does not pass. The text is the rest of a sentence that begins with the image.
@@ -113,35 +111,23 @@ type imageCheck interface {
 type eachImage struct {
 	imageCheck
 	excluded match.ImageSet
+	tags     int // the number of patterns with which the check compares the tag
 }
 
 func (c eachImage) Find(pod *podView, r *rule.Recorder) {
 	images := pod.images(r)
 	for i := range images {
 		img := &images[i]
-		if !r.Spend(match.ImageSteps + c.steps(img)) {
+		if !r.Spend(match.ImageSteps + rule.StepsOf(c.tags, img.ref.Tag())) {
 			return
 		}
-		if c.passes(img, r.Subject) {
+		if _, excluded := c.excluded.Find(img.ref); excluded || c.passes(img, r.Subject) {
 			continue
 		}
 		if f := r.TryAdd(img.identity(c.id())); f != nil {
-			f.Path, f.Reason = img.Path(), c.reason(img, r.Subject)
+			f.Path, f.Reason = img.Path(), match.QuoteImage(img.Ref)+" "+c.fault(img, r.Subject)
 		}
 	}
-}
-
-// passes returns whether the entry excludes an image, or the image passes the check.
-func (c eachImage) passes(img *podImage, s *rule.Subject) bool {
-	if _, excluded := c.excluded.Find(img.ref); excluded {
-		return true
-	}
-	return c.imageCheck.passes(img, s)
-}
-
-// reason returns the sentence about an image that does not pass.
-func (c eachImage) reason(img *podImage, s *rule.Subject) string {
-	return match.QuoteImage(img.Ref) + " " + c.fault(img, s)
 }
 
 // fromMirrors is images.from: mirrors. An image passes if
@@ -182,8 +168,6 @@ func newFromMirrors(r *Rules, allowed []match.ImagePattern) fromMirrors {
 }
 
 func (c fromMirrors) id() string { return "images.from" }
-
-func (fromMirrors) steps(*podImage) int { return 0 }
 
 func (c fromMirrors) passes(img *podImage, s *rule.Subject) bool {
 	if img.err != nil {
@@ -232,8 +216,6 @@ func newAllowedImages(patterns []match.ImagePattern) allowedImages {
 
 func (c allowedImages) id() string { return "images.allowed" }
 
-func (allowedImages) steps(*podImage) int { return 0 }
-
 func (c allowedImages) passes(img *podImage, _ *rule.Subject) bool {
 	_, ok := c.allowed.Find(img.ref)
 	return ok && img.err == nil
@@ -257,8 +239,6 @@ type deniedImages struct{ denied match.ImageSet }
 
 func (c deniedImages) id() string { return "images.denied" }
 
-func (deniedImages) steps(*podImage) int { return 0 }
-
 func (c deniedImages) passes(img *podImage, _ *rule.Subject) bool {
 	_, denied := c.denied.FindUnderAnyName(img.ref)
 	return img.err == nil && !denied
@@ -278,8 +258,6 @@ func (c deniedImages) fault(img *podImage, _ *rule.Subject) string {
 type deniedTags struct{ denied []match.Glob }
 
 func (c deniedTags) id() string { return "images.deniedTags" }
-
-func (c deniedTags) steps(img *podImage) int { return rule.StepsOf(len(c.denied), img.ref.Tag()) }
 
 func (c deniedTags) passes(img *podImage, _ *rule.Subject) bool {
 	_, _, denied := c.by(img)

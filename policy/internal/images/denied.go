@@ -104,7 +104,7 @@ func withImages(pod *object.Pod, images []podImage) func(*object.Pod) podView {
 // subject of the Pod.
 func (r *Rules) deniedBy(img *podImage, s *rule.Subject) string {
 	for _, q := range slices.Compact([]*Rules{r.whole, r}) {
-		if q.denying.IsEmpty() {
+		if q.denying == nil {
 			continue
 		}
 		pod := &object.Pod{Meta: object.Meta{Labels: s.Labels}}

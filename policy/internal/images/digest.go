@@ -11,8 +11,6 @@ type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }
 
-func (digestRequired) steps(*podImage) int { return 0 }
-
 func (digestRequired) passes(img *podImage, _ *rule.Subject) bool { return img.ref.Digest() != "" }
 
 func (digestRequired) fault(img *podImage, _ *rule.Subject) string {

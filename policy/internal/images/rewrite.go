@@ -70,10 +70,16 @@ func (r *Rules) rewriteImages(
 ) (Rewriting, error) {
 	rw := Rewriting{Images: make([]mirror.ImageOutcome, len(pod.Images))}
 	var originals []podImage // the images that are rewritten or would be rewritten
-	mutable, before := canChangeImages(a), imagesByPlace(old)
+	mutable, before := canChangeImages(a), map[imageKey]string(nil)
+	if old != nil {
+		before = make(map[imageKey]string, len(old.Images))
+		for _, img := range old.Images {
+			before[imageKey{img.Place, img.Name}] = img.Ref
+		}
+	}
 	for i, img := range pod.Images {
 		out := &rw.Images[i]
-		if err := rule.Spend(e, 1); err != nil {
+		if err := e.Spend(1); err != nil {
 			return Rewriting{}, err
 		}
 		if !mutable {
@@ -82,7 +88,7 @@ func (r *Rules) rewriteImages(
 			out.Outcome, out.Image = mirror.Unchanged, img
 		} else if isPlaceholder(&img, pod, s.Template) {
 			out.Outcome, out.Image = mirror.Placeholder, img
-		} else if err := rule.Spend(e, match.ReferenceSteps(img.Ref)+match.ImageSteps); err != nil {
+		} else if err := e.Spend(match.ReferenceSteps(img.Ref) + match.ImageSteps); err != nil {
 			return Rewriting{}, err
 		} else if ref, err := match.ParseReference(img.Ref); err != nil {
 			*out = mirror.ImageOutcome{Image: img, Outcome: mirror.Malformed, Detail: err.Error()}
@@ -93,19 +99,15 @@ func (r *Rules) rewriteImages(
 				out.Outcome, out.To, out.PullSecret = mirror.NeverPulled, "", ""
 				continue
 			}
-			if !r.denying.IsEmpty() && (out.Outcome == mirror.Rewritten || out.Outcome == mirror.WouldRewrite) {
+			if r.denying != nil && (out.Outcome == mirror.Rewritten || out.Outcome == mirror.WouldRewrite) {
 				originals = append(originals, podImage{Image: img, ref: ref})
 			}
 		}
 	}
-	if err := rule.Spend(e, 0); err != nil {
-		return Rewriting{}, err
+	err := e.Spend(0) // selectors and mirrors spend steps too
+	if err == nil && len(originals) > 0 {
+		rw.Findings, err = r.denyOriginals(a, pod, old, originals, rw.Images, e)
 	}
-	if len(originals) == 0 {
-		return rw, nil
-	}
-	var err error
-	rw.Findings, err = r.denyOriginals(a, pod, old, originals, rw.Images, e)
 	if err != nil {
 		return Rewriting{}, err
 	}
@@ -125,16 +127,4 @@ func canChangeImages(a object.Attributes) bool {
 type imageKey struct {
 	place object.Place
 	name  string // name of the container
-}
-
-// imagesByPlace returns the images that the Pod had before an update. It returns nil if old is nil.
-func imagesByPlace(old *object.Pod) map[imageKey]string {
-	if old == nil {
-		return nil
-	}
-	ps := make(map[imageKey]string, len(old.Images))
-	for _, img := range old.Images {
-		ps[imageKey{img.Place, img.Name}] = img.Ref
-	}
-	return ps
 }

@@ -11,7 +11,7 @@ type Rules struct {
 	mirrors         *mirror.Table
 	whole           *Rules   // of the policy without rule sets; its rules decide whether images are rewritten
 	pods, workloads *ruleset // for Pods, and for the Pod templates in workloads
-	denying         *ruleset // the rules for Pods, each with only its checks that deny images by name or by tag
+	denying         *ruleset // the rules for Pods, each with only its checks that deny images by name or by tag, or nil
 }
 
 // ruleset contains the compiled rules for Pods, or for the Pod templates in workloads.
@@ -52,7 +52,7 @@ func (r ForPods) Evaluate(a object.Attributes, pod, old *object.Pod, e *rule.Eff
 // Explain returns for every rule for Pods whether it applies to the Pod.
 func (r ForPods) Explain(a object.Attributes, pod *object.Pod) []rule.Trace {
 	if !canChangeImages(a) {
-		return r.pods.NotEvaluated("not evaluated: the request cannot change an image")
+		return rule.ExplainParts(r.pods, nil, rule.Audit, "not evaluated: the request cannot change an image")
 	}
 	return rule.Explain(r.pods, a, viewPod, pod)
 }

@@ -191,10 +191,11 @@ func (r ForWorkloads) Explain(a object.Attributes, w *object.Workload) []rule.Tr
 	rules := r.workloads
 	templates, _, err := r.templateViews(a, w, new(rule.Effort))
 	if err != nil || len(templates) == 0 {
-		return rules.NotEvaluated("not evaluated: it has no template with an image that can be evaluated")
+		return rule.ExplainParts(rules, nil, rule.Audit,
+			"not evaluated: it has no template with an image that can be evaluated")
 	}
 	if w.Owner != "" && isKubernetesController(a.User) {
-		return rules.NotEvaluated("not evaluated: a Kubernetes controller owns it and has written it")
+		return rule.ExplainParts(rules, nil, rule.Audit, "not evaluated: a Kubernetes controller owns it and has written it")
 	}
 	return rule.ExplainParts(rules, templates, weakestMode(w),
 		"not evaluated: a controller owns it, and only rules with workloads: enforce apply to such a template")

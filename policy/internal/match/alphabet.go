@@ -43,18 +43,8 @@ func (a Alphabet) Check(g Glob) error {
 
 // has reports whether g can match a value.
 func (a Alphabet) has(g Glob) bool {
-	n := 0
-	for _, c := range []byte(g) {
-		switch {
-		case c == '*':
-			continue
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', a.upper && 'A' <= c && c <= 'Z', strings.IndexByte(a.bytes, c) >= 0:
-		default:
-			return false
-		}
-		n++
-	}
-	return g != "" && n <= a.longest
+	s := strings.ReplaceAll(string(g), "*", "")
+	return g != "" && len(s) <= a.longest && IsAlphanumeric(s, a.bytes) && (a.upper || s == LowerASCII(s))
 }
 
 // meant returns g without common mistakes: the anchors and the .* of a regular expression, an image name in front of a

@@ -125,16 +125,12 @@ func CheckHostName(name string) error {
 			return fmt.Errorf("the label %s has %d characters, a label has at most 63", text.Quote(label), len(label))
 		case label[0] == '-' || label[len(label)-1] == '-':
 			return fmt.Errorf("the label %s begins or ends with -", text.Quote(label))
-		case strings.ContainsFunc(label, isNotHostRune):
+		case !IsAlphanumeric(label, "-"):
 			return fmt.Errorf("the label %s has a character other than letters, digits and - "+
 				"(write other scripts as xn--…)", text.Quote(label))
 		}
 	}
 	return nil
-}
-
-func isNotHostRune(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 }
 
 // ParentHost returns the part of name after its first label, or an empty string if name has only one label.

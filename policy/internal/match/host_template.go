@@ -3,6 +3,7 @@ package match
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evergate/evergate/internal/text"
@@ -133,12 +134,8 @@ func (t HostTemplate) Shares(u HostTemplate) (namespace string, ok bool) {
 
 // labelsFromRight returns the labels of name from the last to the first. It omits empty labels.
 func labelsFromRight(name string) []string {
-	var labels []string
-	for label := range strings.SplitSeq(strings.TrimSuffix(reversedLabels(name), "."), ".") {
-		if label != "" {
-			labels = append(labels, label)
-		}
-	}
+	labels := strings.FieldsFunc(name, func(c rune) bool { return c == '.' })
+	slices.Reverse(labels)
 	return labels
 }
 

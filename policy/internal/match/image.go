@@ -146,7 +146,7 @@ func (s ImageSet) FindPlace(place string) (ImagePattern, bool) {
 	if len(s.names) == 0 {
 		return ImagePattern{}, false
 	}
-	for name := UpToSlash(place, s.slashes); ; {
+	for name := range Ancestors(UpToSlash(place, s.slashes)) {
 		covers := s.names[name]
 		if covers&coversAll != 0 {
 			return ImagePattern{Name: name}, true
@@ -154,12 +154,8 @@ func (s ImageSet) FindPlace(place string) (ImagePattern, bool) {
 		if covers&coversBeneath != 0 && name != place {
 			return ImagePattern{Name: name, Beneath: true}, true
 		}
-		i := strings.LastIndexByte(name, '/')
-		if i < 0 {
-			return ImagePattern{}, false
-		}
-		name = name[:i]
 	}
+	return ImagePattern{}, false
 }
 
 // Covers reports whether the set covers every image that p covers.

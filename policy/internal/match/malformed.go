@@ -20,13 +20,6 @@ var (
 		"write a name")
 )
 
-// tooLong is the error for a text that is too long for a reference. Its value is the length of the text in bytes.
-type tooLong int
-
-func (n tooLong) Error() string {
-	return fmt.Sprintf("it has %d bytes, and no image reference has more than %d", int(n), maxReference)
-}
-
 // whyMalformed returns the reason why s is not a reference. path is the part of s in the position of the path, and
 // registry is the error about the part in the position of the registry, or nil.
 func whyMalformed(s, path string, registry error) error {
@@ -38,7 +31,7 @@ func whyMalformed(s, path string, registry error) error {
 			return fmt.Errorf("it has the character %s, which no image reference has", text.QuoteRune(c))
 		}
 	}
-	if path, _, _ = strings.Cut(path, ":"); hasUpper(path) {
+	if path, _, _ = strings.Cut(path, ":"); LowerASCII(path) != path {
 		if !strings.Contains(s, "/") {
 			path = "library/" + path
 		}
@@ -46,13 +39,13 @@ func whyMalformed(s, path string, registry error) error {
 			text.Truncate(path, shownImage))
 	}
 	switch {
-	case isIdentifier(s):
+	case isImageID(s) && !strings.Contains(s, ":"):
 		return fmt.Errorf("invalid repository name (%s), cannot specify 64-byte hexadecimal strings", s)
 	case isImageID(s):
 		return errImageID
 	case registry != nil:
 		return registry
-	case !isPath(path):
+	case !isWords(path, "/_"):
 		return errFormat
 	case len(path) > maxPath:
 		return errPathTooLong

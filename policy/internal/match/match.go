@@ -54,6 +54,16 @@ func Unprintable(b []byte) (c rune, found bool) {
 	return c, true
 }
 
+// IsAlphanumeric reports whether s contains only ASCII letters, digits and the characters in others.
+func IsAlphanumeric(s, others string) bool {
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && strings.IndexByte(others, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // LowerASCII returns s with the letters A to Z in lower case. It does not change any other letters, as DNS compares
 // names. strings.ToLower would turn the Kelvin sign into a k. LowerASCII allocates only if it changes s.
 func LowerASCII(s string) string {

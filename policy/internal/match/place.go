@@ -39,7 +39,7 @@ func ParsePlace(s string) (string, error) {
 	if _, ok := errors.AsType[registryError](err); ok {
 		return "", fmt.Errorf("%s is not a registry: %w", QuoteImage(s), err)
 	}
-	if err != nil || hasPath && (!isPath(path) || len(path) > maxPath) {
+	if err != nil || hasPath && (!isWords(path, "/_") || len(path) > maxPath) {
 		return wrong("is neither a registry nor a registry with a path", "one such as docker.io or reg.example:5000/team")
 	}
 	if normal == "index.docker.io" {
@@ -62,20 +62,19 @@ type Wildcard struct {
 
 // ParseWildcard parses *.domain or **.domain. The error contains the mistake and suggests a valid wildcard.
 func ParseWildcard(s string) (Wildcard, error) {
-	stars, domain, found := strings.Cut(s, ".")
-	if !found || stars != "*" && stars != "**" {
-		return Wildcard{}, fmt.Errorf("%s is not a wildcard: write *.gcr.io for one label, **.gcr.io for one or more",
-			QuoteImage(s))
+	var why string
+	switch stars, domain, found := strings.Cut(s, "."); {
+	case !found || stars != "*" && stars != "**":
+		why = "write *.gcr.io for one label, **.gcr.io for one or more"
+	case strings.ContainsAny(domain, "/:"):
+		why = "it covers whole registries, so it has no path and no port"
+	default:
+		if _, err := ParsePlace("x." + domain); err == nil {
+			return Wildcard{domain, stars == "**"}, nil
+		}
+		why = text.Quote(domain) + " is not the name of a domain in lower case"
 	}
-	if strings.ContainsAny(domain, "/:") {
-		return Wildcard{}, fmt.Errorf("%s is not a wildcard: it covers whole registries, so it has no path and no port",
-			QuoteImage(s))
-	}
-	if _, err := ParsePlace("x." + domain); err != nil {
-		return Wildcard{}, fmt.Errorf("%s is not a wildcard: %s is not the name of a domain in lower case",
-			QuoteImage(s), text.Quote(domain))
-	}
-	return Wildcard{domain, stars == "**"}, nil
+	return Wildcard{}, fmt.Errorf("%s is not a wildcard: %s", QuoteImage(s), why)
 }
 
 // String returns the wildcard as it is written.

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 
@@ -29,14 +30,19 @@ const (
 // The text of the error is safe to show: it is printable and has a bounded length.
 func ParseReference(s string) (Reference, error) {
 	if len(s) > maxReference {
-		return Reference{}, tooLong(len(s))
+		return Reference{}, fmt.Errorf("it has %d bytes, and no image reference has more than %d", len(s), maxReference)
 	}
 	end := nameEnd(s)
 	name, suffix := s[:end], s[end:]
-	written, path, official := splitName(name)
+	first, rest, found := strings.Cut(name, "/")
+	official := !found // an official image of Docker Hub that is written without its registry and without library/
+	written, path := DockerHub, name
+	if found && (isRegistry(first) || LowerASCII(first) != first) {
+		written, path = first, rest
+	}
 	registry, err := normalRegistry(written)
-	wellFormed := err == nil && len(path) <= maxPath && isPath(path) && isVersion(suffix)
-	if !wellFormed || official && (isIdentifier(s) || isImageID(s)) {
+	wellFormed := err == nil && len(path) <= maxPath && isWords(path, "/_") && isVersion(suffix)
+	if !wellFormed || official && isImageID(s) {
 		return Reference{}, whyMalformed(s, path, err)
 	}
 	const library = "library/"
@@ -69,20 +75,6 @@ const ImageSteps = 4
 // ReferenceSteps returns how many steps it takes to parse s as a reference.
 func ReferenceSteps(s string) int { return 3 + min(len(s), maxReference)/16 }
 
-// splitName splits a name into registry and path. official is true for an official image of Docker Hub that is written
-// without its registry and without library/.
-func splitName(name string) (registry, path string, official bool) {
-	first, rest, found := strings.Cut(name, "/")
-	switch {
-	case !found:
-		return DockerHub, name, true
-	case isRegistry(first), hasUpper(first):
-		return first, rest, false
-	default:
-		return DockerHub, name, false
-	}
-}
-
 // nameEnd returns the index at which the name in a reference ends and a tag or digest begins.
 func nameEnd(s string) int {
 	last := strings.LastIndexByte(s, '/') + 1 // a colon further left belongs to a port
@@ -97,19 +89,16 @@ func nameEnd(s string) int {
 	return len(s)
 }
 
-// isPath reports whether s is a path. A path consists of segments of lower case letters and digits. Between two of
-// these characters, there may be one dot, one or two underscores, or any number of hyphens.
-func isPath(s string) bool { return isWords(s, true, true) }
-
 // isWords reports whether s consists of words of lower case letters and digits with a separator between them. A
-// separator is a dot, one or more hyphens or, if they are allowed, a slash or one or two underscores.
-func isWords(s string, slash, underscore bool) bool {
+// separator is a dot, one or more hyphens, or a character in more: a slash, or one or two underscores. The path of an
+// image may have both.
+func isWords(s, more string) bool {
 	before, run := byte('/'), 1 // the preceding separator, and how often it is repeated
 	for i := range len(s) {
 		switch c := s[i]; {
 		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
 			run = 0
-		case run == 0 && (c == '.' || c == '-' || slash && c == '/' || underscore && c == '_'):
+		case run == 0 && (c == '.' || c == '-' || strings.IndexByte(more, c) >= 0):
 			before, run = c, 1
 		case run > 0 && c == before && (c == '-' || c == '_' && run == 1):
 			run++
@@ -130,11 +119,7 @@ func isVersion(s string) bool {
 		return true
 	}
 	tag = tag[len(":"):]
-	return tag != "" && len(tag) <= maxTag && tag[0] != '.' && tag[0] != '-' && !strings.ContainsFunc(tag, isNotTagRune)
-}
-
-func isNotTagRune(c rune) bool {
-	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-'
+	return tag != "" && len(tag) <= maxTag && tag[0] != '.' && tag[0] != '-' && IsAlphanumeric(tag, "_.-")
 }
 
 // isDigest reports whether s is a digest with an algorithm that runtimes support.
@@ -157,12 +142,8 @@ func digestDigits(algorithm string) int {
 	return 0
 }
 
-// isIdentifier reports whether s is exactly 64 hexadecimal digits, which the grammar does not accept as a name.
-func isIdentifier(s string) bool {
-	return len(s) == digestDigits("sha256") && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-// isImageID reports whether some runtimes read s as the ID of an image on the node, and others as a name and a tag.
+// isImageID reports whether s is exactly 64 hexadecimal digits, which the grammar does not accept as a name, or whether
+// some runtimes read s as the ID of an image on the node, and others as a name and a tag.
 //
 // kubelet reads sha256:12ab as docker.io/library/sha256 with the tag 12ab and passes it to the runtime as it is
 // written. containerd first searches for an image with that name. Then it searches for an image on the node whose ID is
@@ -173,17 +154,14 @@ func isIdentifier(s string) bool {
 // consists of them, so they are not accepted either.
 func isImageID(s string) bool {
 	algorithm, hex, found := strings.Cut(s, ":")
-	return found && hex != "" && digestDigits(algorithm) > 0 && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
+	if !found {
+		return len(s) == digestDigits("sha256") && strings.Trim(s, "0123456789abcdef") == ""
+	}
+	return hex != "" && digestDigits(algorithm) > 0 && strings.Trim(hex, "0123456789abcdefABCDEF") == ""
 }
 
 // String returns the full reference: docker.io/library/nginx:1.25.
 func (r Reference) String() string { return r.Name + r.Suffix }
-
-// Is reports whether s is the full reference.
-func (r Reference) Is(s string) bool {
-	suffix, ok := strings.CutPrefix(s, r.Name)
-	return ok && suffix == r.Suffix
-}
 
 // Registry returns the host of the registry, with its port if it has one.
 func (r Reference) Registry() string {

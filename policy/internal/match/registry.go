@@ -39,14 +39,16 @@ func isRegistry(segment string) bool {
 //
 // Use the result only for comparisons. A patch contains the registry of a mirror as it is written in the policy.
 func normalRegistry(s string) (string, error) {
-	if s != "" && 'f' < s[len(s)-1] && isWords(s, false, false) {
+	if s != "" && 'f' < s[len(s)-1] && isWords(s, "") {
 		return s, nil // most registries are such host names; a number never ends with a letter after f
 	}
-	written, port, hasPort := cutPort(s)
-	host := written
-	if hasUpper(written) {
-		host = LowerASCII(written) // strings.ToLower would turn the Kelvin sign, which is not valid, into a letter
+	end := 0
+	if strings.HasPrefix(s, "[") {
+		end = strings.IndexByte(s, ']') + 1 // an IPv6 address
 	}
+	name, port, hasPort := strings.Cut(s[end:], ":")
+	written := s[:end+len(name)]
+	host := LowerASCII(written) // strings.ToLower would turn the Kelvin sign, which is not valid, into a letter
 	// In the grammar, a first segment with underscores is part of the path. Runtimes nevertheless send the request to the
 	// host with that name.
 	if err := checkHost(host, !hasPort && host == written); err != nil {
@@ -69,19 +71,6 @@ func normalRegistry(s string) (string, error) {
 
 const defaultPort = "443" // the port of HTTPS, which runtimes use for every registry unless configured otherwise
 
-// cutPort splits a registry into host and port.
-func cutPort(s string) (host, port string, found bool) {
-	end := 0
-	if strings.HasPrefix(s, "[") {
-		end = strings.IndexByte(s, ']') + 1
-	}
-	colon := strings.IndexByte(s[end:], ':')
-	if colon < 0 {
-		return s, "", false
-	}
-	return s[:end+colon], s[end+colon+1:], true
-}
-
 // isPort reports whether s is a number from 1 to 65535 without leading zeros.
 func isPort(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
@@ -99,6 +88,7 @@ func (e registryError) Error() string {
 // shortest spelling, and an IPv4 address consists of four decimal numbers. A host that ends in a number has to be an
 // address, because resolvers read 0300.0.2.1 and 192.0.513 as addresses too.
 func checkHost(s string, underscores bool) error {
+	wrong := registryError{"host", s, "addresses are written like 192.0.2.1 or [2001:db8::1]"}
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
 		if !ok || strings.Trim(inner, "0123456789abcdef:") != "" {
@@ -106,33 +96,20 @@ func checkHost(s string, underscores bool) error {
 		}
 		// An IPv4-mapped address would be printed with dots.
 		if addr, err := netip.ParseAddr(inner); err != nil || addr.String() != inner {
-			return wrongAddress(s)
+			return wrong
 		}
 		return nil
 	}
-	if !isWords(s, false, false) {
-		if underscores && isWords(s, false, true) {
+	switch {
+	case !isWords(s, ""):
+		if underscores && isWords(s, "_") {
 			return nil
 		}
 		return errFormat
-	}
-	if EndsInNumber(s) {
+	case EndsInNumber(s):
 		if _, err := netip.ParseAddr(s); err != nil {
-			return wrongAddress(s)
+			return wrong
 		}
 	}
 	return nil
-}
-
-func wrongAddress(s string) error {
-	return registryError{"host", s, "addresses are written like 192.0.2.1 or [2001:db8::1]"}
-}
-
-func hasUpper(s string) bool {
-	for i := range len(s) {
-		if 'A' <= s[i] && s[i] <= 'Z' {
-			return true
-		}
-	}
-	return false
 }

@@ -182,7 +182,7 @@ func (x routesByEnd) colliding(r *mirrorRoute) iter.Seq2[*mirrorRoute, string] {
 // does.
 func (l entryRoutes) yieldTo(base string, yield func(*mirrorRoute, string) bool) bool {
 	for _, r := range l.routes {
-		if !yield(r, r.source.place+base[len(r.prefix()):]) {
+		if !yield(r, r.source.place+base[len(r.prefix):]) {
 			return false
 		}
 	}

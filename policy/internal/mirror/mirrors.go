@@ -208,6 +208,9 @@ type mirrorRoute struct {
 	*mirror
 	source source
 	base   string // the place at the mirror; for a wildcard, the place above it, without the registry
+	// prefix replaces the source in a name. It is base, followed by a slash for a wildcard, because the whole name follows
+	// it, beginning with the registry.
+	prefix string
 }
 
 func newRoute(m *mirror, s source) mirrorRoute {
@@ -216,46 +219,38 @@ func newRoute(m *mirror, s source) mirrorRoute {
 		registry, _, _ := strings.Cut(s.place, "/")
 		r.base += "/" + registry
 	}
+	r.prefix = r.base
+	if s.place == "" {
+		r.prefix += "/"
+	}
 	return r
 }
 
 // end returns the end of the route.
 func (r *mirrorRoute) end() end { return end{r.base, r.source.wild} }
 
-// prefix returns the text that replaces the source in a name. For a wildcard, the whole name follows the prefix,
-// beginning with its registry.
-func (r *mirrorRoute) prefix() string {
-	if r.source.place == "" {
-		return r.base + "/"
-	}
-	return r.base
-}
-
-// target returns the image that replaces ref. In normal, the registry is spelled as in Reference.Name. In written, it
-// is spelled as in the policy.
-func (r *mirrorRoute) target(ref match.Reference) (normal, written string) {
-	normal = r.prefix() + ref.Name[len(r.source.place):] + ref.Suffix
-	if r.to.registry == "" {
-		return normal, normal
-	}
-	registry, _, _ := strings.Cut(r.to.place, "/")
-	return normal, r.to.registry + normal[len(registry):]
-}
-
 // follow returns the outcome for an image that the source of the route covers.
 func (r *mirrorRoute) follow(ref match.Reference, s *rule.Subject) ImageOutcome {
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
-	if out.Detail = r.ExcludeReason(ref, r.excluded, s); out.Detail != "" {
-		out.Outcome = Excluded
-		return out
+	if r.Exclude != nil {
+		if out.Detail = r.ExcludeReason(ref, r.excluded, s); out.Detail != "" {
+			out.Outcome = Excluded
+			return out
+		}
 	}
-	normal, to := r.target(ref)
+	normal := r.prefix + ref.Name[len(r.source.place):] + ref.Suffix // its registry is spelled as in Reference.Name
+	to := normal
+	if r.to.registry != "" {
+		registry, _, _ := strings.Cut(r.to.place, "/")
+		to = r.to.registry + normal[len(registry):]
+	}
 	// It is better not to patch an image than to write a text that runtimes parse as another image. The path may have
 	// become too long, or the mirror's host may be the only segment, which runtimes parse as a path.
+	want := match.Reference{Name: normal[:len(normal)-len(ref.Suffix)], Suffix: ref.Suffix}
 	switch got, err := match.ParseReference(to); {
 	case err != nil:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)
-	case !got.Is(normal):
+	case got != want:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s, which is read as %s", to, got)
 	case r.Mode == rule.Enforce:
 		out.Outcome, out.To, out.PullSecret = Rewritten, to, r.pullSecret

@@ -39,7 +39,8 @@ const (
 	Outcomes
 )
 
-func outcomeWords() [Outcomes]string {
+// String returns the outcome in one to three words: "would be rewritten".
+func (o Outcome) String() string {
 	return [...]string{
 		NoMirror:     "no mirror",
 		Rewritten:    "rewritten",
@@ -52,11 +53,8 @@ func outcomeWords() [Outcomes]string {
 		Ignored:      "ignored",
 		NeverPulled:  "never pulled",
 		Placeholder:  "placeholder",
-	}
+	}[o]
 }
-
-// String returns the outcome in one to three words: "would be rewritten".
-func (o Outcome) String() string { return outcomeWords()[o] }
 
 // Why returns the outcome and its reason in one sentence, without the image and without a full stop.
 func (o *ImageOutcome) Why() string {

@@ -30,7 +30,13 @@ const (
 func (t *Table) Record(pod *object.Pod, s *rule.Subject, images []ImageOutcome) string {
 	earlier := parseRecord(pod.Annotations[object.OriginalsAnnotation])
 	originals := make([]original, 0, len(images))
-	most := min(maxRecord, maxAnnotations-annotationBytes(pod))
+	most := maxAnnotations - len(object.OriginalsAnnotation)
+	for k, v := range pod.Annotations {
+		if k != object.OriginalsAnnotation {
+			most -= len(k) + len(v)
+		}
+	}
+	most = min(most, maxRecord)
 	room := most - len("{}")
 	for i := range images {
 		img, rewritten := &images[i].Image, images[i].Outcome == Rewritten
@@ -130,15 +136,4 @@ func (t *Table) rewritesTo(original, image string, s *rule.Subject) bool {
 	}
 	out := t.Decide(ref, s)
 	return out.Outcome == Rewritten && out.To == image
-}
-
-// annotationBytes returns the size of a Pod's annotations as the API server counts it, with an empty record.
-func annotationBytes(pod *object.Pod) int {
-	n := len(object.OriginalsAnnotation)
-	for k, v := range pod.Annotations {
-		if k != object.OriginalsAnnotation {
-			n += len(k) + len(v)
-		}
-	}
-	return n
 }

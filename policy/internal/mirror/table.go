@@ -12,22 +12,15 @@ import (
 )
 
 // Table finds the route of an image. The cost depends on the length of the image's name, not on the number of
-// routes.
-//
-// Each garbage collection follows all pointers in a policy. If ten thousand mirrors were a hundred thousand
-// allocations, the garbage collector would add a tenth to the cost of a review. Therefore all mirrors are one
-// allocation, and so are all routes and all origins. They are slices with their final capacity, so pointers to their
-// elements stay valid. The texts of places are one string. Entry names are not part of this string, because metrics
-// keep a name forever and would keep the whole string with it.
+// routes. Mirrors, routes and origins are slices with their final capacity, so pointers to their elements stay valid.
 type Table struct {
 	mirrors    []mirror
 	routes     []mirrorRoute
 	origins    []origin
-	texts      strings.Builder // the places of sources and mirrors
-	strictest  rule.Mode       // of the mirrors; rule.Off without mirrors
-	slashes    int             // most slashes in a source or mirror; look-ups of deeper names begin there
-	dots       int             // most dots in the domain of a wildcard
-	limitFiled bool            // the error about too many comparisons was added
+	strictest  rule.Mode // of the mirrors; rule.Off without mirrors
+	slashes    int       // most slashes in a source or mirror; look-ups of deeper names begin there
+	dots       int       // most dots in the domain of a wildcard
+	limitFiled bool      // the error about too many comparisons was added
 
 	places       map[string]*origin         // by the place that is the source
 	wildcards    map[match.Wildcard]*origin // by the wildcard that is the source
@@ -57,31 +50,17 @@ func Compile(entries []Entry, e *rule.Comparisons, errs *strict.Collector) *Tabl
 
 // newMirrorTable returns an empty table with room for entries.
 func newMirrorTable(entries []Entry) *Table {
-	sources, texts := 0, 0
+	sources := 0
 	for i := range entries {
-		e := &entries[i]
-		sources += len(e.Sources)
-		texts += len(e.Mirror.place)
-		for _, s := range e.Sources {
-			texts += len(s.place)
-		}
+		sources += len(entries[i].Sources)
 	}
-	t := &Table{
+	return &Table{
 		mirrors: make([]mirror, 0, len(entries)),
 		routes:  make([]mirrorRoute, 0, sources),
 		origins: make([]origin, 0, sources),
 		places:  map[string]*origin{}, wildcards: map[match.Wildcard]*origin{},
 		ends: map[string]*mirror{}, wildcardEnds: map[end]*mirror{},
 	}
-	t.texts.Grow(texts)
-	return t
-}
-
-// intern returns a copy of s that is part of texts.
-func (t *Table) intern(s string) string {
-	start := t.texts.Len()
-	t.texts.WriteString(s)
-	return t.texts.String()[start:]
 }
 
 // RewritesDockerHub returns the name of the entry in mode enforce that has the source docker.io and no match block. It
@@ -123,10 +102,8 @@ func (t *Table) Destinations() []string {
 func (t *Table) add(e *Entry, errs *strict.Collector) {
 	t.mirrors = append(t.mirrors, newMirror(e, len(t.mirrors)))
 	m := &t.mirrors[len(t.mirrors)-1]
-	m.to.place = t.intern(m.to.place)
 	t.strictest = max(t.strictest, e.Mode)
 	for _, s := range e.Sources {
-		s.place = t.intern(s.place)
 		t.routes = append(t.routes, newRoute(m, s))
 		r := &t.routes[len(t.routes)-1]
 		t.addEnd(r.end(), m)
@@ -311,7 +288,7 @@ func (t *Table) Rewrites(p match.ImagePattern) (entry string, to match.ImagePatt
 		if r.Mode != rule.Enforce || r.excludesPlace(p.Name) {
 			break
 		}
-		name := r.prefix() + p.Name[len(r.source.place):]
+		name := r.prefix + p.Name[len(r.source.place):]
 		return string(r.Name), match.ImagePattern{Name: name, Version: p.Version, Beneath: p.Beneath}, true
 	}
 	return "", match.ImagePattern{}, false

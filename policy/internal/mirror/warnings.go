@@ -44,7 +44,7 @@ func (t *Table) WarnDenied(denied iter.Seq2[strict.Pos, []match.ImagePattern]) s
 		r := &t.routes[i]
 		for name := range match.Ancestors(r.source.place) {
 			for _, d := range byName[name] {
-				if name != r.source.place && !w.compare(d, r, match.ImagePattern{Name: r.prefix()}) {
+				if name != r.source.place && !w.compare(d, r, match.ImagePattern{Name: r.prefix}) {
 					break
 				}
 			}
@@ -71,7 +71,7 @@ func (t *Table) warnDeniedPlace(d *deniedPlace, name string, w *mirrorWarnings) 
 	for o := range t.covering(name) {
 		for r := range o.routes() {
 			p := match.ImagePattern{
-				Name: r.prefix() + name[len(r.source.place):], Version: d.pattern.Version, Beneath: d.pattern.Beneath,
+				Name: r.prefix + name[len(r.source.place):], Version: d.pattern.Version, Beneath: d.pattern.Beneath,
 			}
 			if !r.excludesPlace(name) && !w.compare(d, r, p) {
 				return

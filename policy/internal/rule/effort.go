@@ -40,10 +40,11 @@ var errTooCostly = fmt.Errorf(
 // Steps returns the number of steps taken so far.
 func (e *Effort) Steps() int { return e.steps }
 
-// spend counts n steps and reports whether the evaluation may continue. A nil Effort does not count steps.
-func (e *Effort) spend(n int) bool {
+// Spend counts n steps. It returns the error of the Effort if the evaluation must end. A nil Effort does not count
+// steps.
+func (e *Effort) Spend(n int) error {
 	if e == nil {
-		return true
+		return nil
 	}
 	before := e.steps
 	e.steps += n
@@ -54,13 +55,6 @@ func (e *Effort) spend(n int) bool {
 	case e.Expired != nil && e.steps/stepsBetween != before/stepsBetween && e.Expired():
 		e.err = ErrExpired
 	}
-	return e.err == nil
-}
-
-// Spend counts n steps of an Effort. It returns the error of the Effort if the evaluation must end. It is a function,
-// because a method would be part of the API of package policy.
-func Spend(e *Effort, n int) error {
-	e.spend(n)
 	return e.err
 }
 

@@ -50,20 +50,16 @@ func (h *Header) applies(s *Subject) (why selectorResult, ok bool) {
 	if h.resources != nil && !slices.Contains(h.resources, s.Resource) {
 		return selectorResult{dimension: kindsDimension, value: s.Resource}, false
 	}
-	if why, ok = h.Match.matches(s); !ok {
-		return why, false
+	if h.Match != nil {
+		if why, ok = h.Match.matches(s); !ok {
+			return why, false
+		}
 	}
-	if h.exempt != nil {
+	if h.Exclude == nil || h.exempt != nil {
 		return selectorResult{}, true
 	}
 	why, excluded := h.Exclude.excludes(s)
 	return why, !excluded
-}
-
-// appliesTo is like applies, without the reason.
-func (h *Header) appliesTo(s *Subject) bool {
-	_, ok := h.applies(s)
-	return ok
 }
 
 // PermanentExclude returns the exclude if it does not end. It returns nil if the entry has no such exclude.
@@ -74,10 +70,10 @@ func (h *Header) PermanentExclude() *Selector {
 	return h.Exclude
 }
 
-// ExcludeReason returns why the entry excludes an image of a Pod. excluded contains the images of the exclude. It
-// returns an empty text if the entry does not exclude the image, or its exclude has ended.
+// ExcludeReason returns why the exclude of the entry excludes an image of a Pod. excluded contains the images of the
+// exclude. It returns an empty text if the exclude does not cover the image or has ended.
 func (h *Header) ExcludeReason(ref match.Reference, excluded match.ImageSet, s *Subject) (why string) {
-	if h.Exclude == nil || h.exempt != nil && h.exempt.hasEnded(s.Now) {
+	if h.exempt != nil && h.exempt.hasEnded(s.Now) {
 		return ""
 	}
 	if p, ok := excluded.Find(ref); ok {
@@ -169,18 +165,16 @@ const (
 	Enforce             // the request is denied; images are rewritten
 )
 
-func modeNames() [Enforce + 1]string {
-	return [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}
-}
-
 // String returns the word for the mode in policy files.
-func (m Mode) String() string { return modeNames()[m] }
+func (m Mode) String() string {
+	return [...]string{Off: "off", Audit: "audit", Warn: "warn", Enforce: "enforce"}[m]
+}
 
 // UnmarshalText accepts the words off, audit, warn and enforce.
 func (m *Mode) UnmarshalText(b []byte) error {
-	for i, name := range modeNames() {
-		if name == string(b) {
-			*m = Mode(i)
+	for mode := Off; mode <= Enforce; mode++ {
+		if mode.String() == string(b) {
+			*m = mode
 			return nil
 		}
 	}

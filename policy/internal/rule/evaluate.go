@@ -62,13 +62,14 @@ type Recorder struct {
 	// TryAdd adds a finding. It returns the finding for the check to fill in its path and reason, or nil if the sentence
 	// is not needed.
 	TryAdd func(id Identity) *Finding
-	// exempts reports whether an exception silences a finding. In the object before an update, an exception that applies
-	// to either object silences it. exempts is nil if the policy has no exceptions.
-	exempts func(id Identity) bool
+
+	rule       *RuleHeader // the rule that is running
+	exceptions *Exceptions // of the policy; nil without exceptions
+	updated    *Recorder   // in the object before an update: the recorder of the new object
 }
 
 // Spend counts n steps and reports whether the check may continue. Each loop over elements of an object calls it.
-func (r *Recorder) Spend(n int) bool { return !r.done && r.effort.spend(n) }
+func (r *Recorder) Spend(n int) bool { return !r.done && r.effort.Spend(n) == nil }
 
 // Add is like TryAdd, for a finding whose sentence costs little to format.
 func (r *Recorder) Add(id Identity, path, reason string) {
@@ -79,7 +80,14 @@ func (r *Recorder) Add(id Identity, path, reason string) {
 
 // IsExempt reports whether an exception silences a finding. In the object before an update, an exception that applies
 // to either object silences it.
-func (r *Recorder) IsExempt(id Identity) bool { return r.exempts != nil && r.exempts(id) }
+func (r *Recorder) IsExempt(id Identity) bool {
+	return r.exceptions != nil && (r.exemption(&id) != nil || r.updated != nil && r.updated.IsExempt(id))
+}
+
+// exemption returns the exemption that silences a finding in this object, or nil if the finding is not silenced.
+func (r *Recorder) exemption(id *Identity) *Exemption {
+	return r.Subject.exemption(r.exceptions, &r.rule.Header, id)
+}
 
 // ViewOf is a pointer to the view of an object: the object and the values that checks parse from it.
 type ViewOf[T any] interface {
@@ -97,7 +105,6 @@ type Part[T any] struct {
 	Subject Subject
 	Spec    string // the path of a part that corresponds to spec in an object of the kind; empty for an object
 
-	exempt  exemptions
 	applies bool // the rule that is running applies to the part
 }
 
@@ -116,12 +123,9 @@ type evaluation[T any] struct {
 	old      *before[T] // nil if there is no old object
 	findings findings
 
-	// The rule and the check that are running, and the part on which they run.
-	at          int // index of the rule
-	rule        *Rule[T]
-	check       Check[T]
-	part        *Part[T]
-	ledgerReady bool // the ledger of old contains the findings of check
+	at          int      // index of the rule that is running
+	check       Check[T] // that is running
+	ledgerReady bool     // the ledger of old contains the findings of check
 }
 
 // before is the object that an update replaces.
@@ -129,9 +133,7 @@ type before[T any] struct {
 	Recorder
 	parts  []Part[T]
 	read   func() []Part[T] // returns parts on first use, because most updates do not have findings; nil if they are set
-	part   *Part[T]         // the part on which the check is running
-	rule   *Header
-	ledger ledger // the findings of a check in all parts
+	ledger ledger           // the findings of a check in all parts
 }
 
 // Evaluate evaluates obj, in the view that view returns, against every rule that applies to it. If old is not nil, obj
@@ -147,7 +149,7 @@ func Evaluate[O, T any, P ViewOf[T]](
 	if e == nil {
 		e = new(Effort)
 	}
-	j := evaluation[T]{Recorder: Recorder{effort: e}, rules: s}
+	j := evaluation[T]{Recorder: Recorder{effort: e, exceptions: s.exceptions}, rules: s}
 	j.parts = j.object[:]
 	see[O, T, P](&j.object[0], view, obj, a, e)
 	j.Subject = &j.object[0].Subject
@@ -173,7 +175,7 @@ func EvaluateParts[T any](
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	j := evaluation[T]{Recorder: Recorder{effort: e}, rules: s, parts: parts}
+	j := evaluation[T]{Recorder: Recorder{effort: e, exceptions: s.exceptions}, rules: s, parts: parts}
 	if old != nil {
 		j.old = &before[T]{Recorder: Recorder{effort: e}, read: old}
 	}
@@ -182,18 +184,10 @@ func EvaluateParts[T any](
 
 // run evaluates the parts by the candidates whose mode is weakest or stricter.
 func (j *evaluation[T]) run(candidates []int, weakest Mode) ([]Finding, error) {
-	s, old := j.rules, j.old
+	s := j.rules
 	j.TryAdd = j.keep
-	s.setExemptions(j.parts)
-	if s.exceptions != nil {
-		j.exempts = func(id Identity) bool { return j.part.exempt.find(&j.rule.Header, &id) != nil }
-	}
-	if old != nil {
-		old.TryAdd = old.record
-		s.setExemptions(old.parts)
-		if s.exceptions != nil {
-			old.exempts = func(id Identity) bool { return old.part.exempt.find(old.rule, &id) != nil || j.exempts(id) }
-		}
+	if j.old != nil {
+		j.old.TryAdd, j.old.exceptions, j.old.updated = j.old.record, s.exceptions, &j.Recorder
 	}
 	for mode := s.strictest; mode >= weakest && !j.done; mode-- {
 		for _, i := range candidates {
@@ -202,22 +196,20 @@ func (j *evaluation[T]) run(candidates []int, weakest Mode) ([]Finding, error) {
 			}
 		}
 	}
-	return j.findings.list(s.uncut), j.effort.err
-}
-
-// setExemptions sets the exemptions of parts.
-func (s *Ruleset[T]) setExemptions(parts []Part[T]) {
-	for i := range parts {
-		parts[i].exempt = exemptions{exceptions: s.exceptions, subject: &parts[i].Subject}
+	if len(j.findings.kept) == 0 {
+		return nil, j.effort.err
 	}
+	return j.findings.list(s.uncut), j.effort.err
 }
 
 // runRule runs all checks of a rule on the parts that it applies to.
 func (j *evaluation[T]) runRule(at int, rule *Rule[T]) {
-	j.at, j.rule = at, rule
+	j.at, j.rule = at, &rule.RuleHeader
 	for i := range j.parts {
 		p := &j.parts[i]
-		p.applies = j.Spend(1) && rule.appliesTo(&p.Subject)
+		if p.applies = j.Spend(1); p.applies {
+			_, p.applies = rule.applies(&p.Subject)
+		}
 	}
 	for _, c := range rule.checks {
 		j.check, j.ledgerReady = c, false
@@ -227,7 +219,7 @@ func (j *evaluation[T]) runRule(at int, rule *Rule[T]) {
 				continue
 			}
 			first := len(j.findings.kept)
-			j.part, j.Subject = p, &p.Subject
+			j.Subject = &p.Subject
 			c.Find(&p.View, &j.Recorder)
 			for k := first; k < len(j.findings.kept) && p.Spec != ""; k++ {
 				j.findings.kept[k].complete(p.Spec, &rule.Header)
@@ -242,6 +234,9 @@ const podsDenied = "; its Pods will be denied"
 // complete converts a finding about an object of the kind to a finding about a part at spec.
 func (f *keptFinding) complete(spec string, h *Header) {
 	f.Path = spec + strings.TrimPrefix(f.Path, "spec")
+	if f.Existed {
+		f.Mode = Audit
+	}
 	if h.deniesPods && f.Exempt == nil {
 		f.Reason += podsDenied
 		f.PodsDenied = !f.Existed && !f.Denies()
@@ -250,14 +245,10 @@ func (f *keptFinding) complete(spec string, h *Header) {
 
 // keep adds a finding.
 func (j *evaluation[T]) keep(id Identity) *Finding {
-	h := &j.rule.RuleHeader
-	exempt := j.part.exempt.find(&h.Header, &id)
+	exempt := j.exemption(&id)
 	f := j.findings.tryAdd(j.at, id, exempt == nil && j.old != nil && j.findInOld(id), exempt)
 	if f != nil {
-		f.Rule, f.Check, f.Mode, f.Note = string(h.Name), id.Check, h.Mode, string(h.Message)
-		if f.Existed && j.part.Spec != "" {
-			f.Mode = Audit
-		}
+		f.Rule, f.Check, f.Mode, f.Note = string(j.rule.Name), id.Check, j.rule.Mode, string(j.rule.Message)
 	}
 	j.done = j.findings.full()
 	return f
@@ -270,27 +261,29 @@ func (j *evaluation[T]) findInOld(id Identity) bool {
 	if !j.ledgerReady {
 		j.ledgerReady = true
 		old.ledger.clear()
-		old.rule = &j.rule.Header
+		old.rule = j.rule
 		if old.parts == nil {
 			old.parts = old.read()
-			j.rules.setExemptions(old.parts)
 		}
 		for i := range old.parts {
 			p := &old.parts[i]
-			if old.Spend(1) && j.rule.appliesTo(&p.Subject) {
-				old.part, old.Subject = p, &p.Subject
+			if !old.Spend(1) {
+				break
+			}
+			if _, applies := j.rule.applies(&p.Subject); applies {
+				old.Subject = &p.Subject
 				j.check.Find(&p.View, &old.Recorder)
 			}
 		}
 	}
-	return j.effort.spend(1) && old.ledger.find(id, j.effort)
+	return j.effort.Spend(1) == nil && old.ledger.find(id, j.effort)
 }
 
 // record adds a finding to the ledger unless an exception silences it. If an update makes the exception stop matching,
 // for example by changing a label, the update introduces the finding. A finding whose exception has expired is
 // pre-existing.
 func (b *before[T]) record(id Identity) *Finding {
-	if b.effort.spend(LedgerSteps) && b.part.exempt.find(b.rule, &id) == nil {
+	if b.effort.Spend(LedgerSteps) == nil && b.exemption(&id) == nil {
 		b.ledger.add(id)
 	}
 	return nil
@@ -319,18 +312,17 @@ func Explain[O, T any, P ViewOf[T]](s *Ruleset[T], a object.Attributes, view fun
 	return ExplainParts(s, parts, Audit, "")
 }
 
-// ExplainParts returns, for every rule, whether it applies to at least one of the parts. why is the trace of rules
-// whose mode is weaker than weakest, which do not evaluate the parts.
+// ExplainParts returns, for every rule, whether it applies to at least one of the parts. why is the trace of rules that
+// do not evaluate any part, because their mode is weaker than weakest or there are no parts.
 func ExplainParts[T any](s *Ruleset[T], parts []Part[T], weakest Mode, why string) []Trace {
-	s.setExemptions(parts)
 	traces := make([]Trace, len(s.rules))
 	for i := range s.rules {
 		rule, t := &s.rules[i], &traces[i]
-		*t = rule.trace(why)
+		*t = Trace{Rule: string(rule.Name), Mode: rule.Mode, Why: why}
 		for k := 0; k < len(parts) && rule.Mode >= weakest; k++ {
 			if why, applies := rule.applies(&parts[k].Subject); applies {
 				t.Applies, t.Why = true, why.String()
-				countFindings(t, rule, &parts[k])
+				countFindings(t, rule, &parts[k], s.exceptions)
 			} else if !t.Applies {
 				t.Why = why.String()
 			}
@@ -340,12 +332,11 @@ func ExplainParts[T any](s *Ruleset[T], parts []Part[T], weakest Mode, why strin
 }
 
 // countFindings adds the findings of a rule in a part to the trace.
-func countFindings[T any](t *Trace, rule *Rule[T], p *Part[T]) {
+func countFindings[T any](t *Trace, rule *Rule[T], p *Part[T], exceptions *Exceptions) {
 	var last Finding // its sentence is not shown
-	r := Recorder{effort: new(Effort), Subject: &p.Subject}
-	r.exempts = func(id Identity) bool { return p.exempt.find(&rule.Header, &id) != nil }
+	r := Recorder{effort: new(Effort), Subject: &p.Subject, rule: &rule.RuleHeader, exceptions: exceptions}
 	r.TryAdd = func(id Identity) *Finding {
-		if t.Findings++; r.exempts(id) {
+		if t.Findings++; r.exemption(&id) != nil {
 			t.Exempt++
 		}
 		return &last
@@ -353,18 +344,4 @@ func countFindings[T any](t *Trace, rule *Rule[T], p *Part[T]) {
 	for _, c := range rule.checks {
 		c.Find(&p.View, &r)
 	}
-}
-
-// NotEvaluated returns the traces of an object against which no rule is evaluated.
-func (s *Ruleset[T]) NotEvaluated(why string) []Trace {
-	traces := make([]Trace, len(s.rules))
-	for i := range s.rules {
-		traces[i] = s.rules[i].trace(why)
-	}
-	return traces
-}
-
-// trace returns a trace of the entry with the reason why.
-func (h *Header) trace(why string) Trace {
-	return Trace{Rule: string(h.Name), Mode: h.Mode, Why: why}
 }

@@ -32,10 +32,11 @@ func (*exceptionsEntry) Suggest(field string) []string {
 	if field != selectorName(true) {
 		return nil
 	}
-	return []string{
-		"namespaces", "users", "groups", "podLabels", "images", "labels", "classNames", "loadBalancerClasses",
-		"gatewayClassNames",
+	var names []string
+	for _, d := range new(Selector).dimensions() {
+		names = append(names, d.name)
 	}
+	return names
 }
 
 // Validate implements strict.Validator.
@@ -120,7 +121,7 @@ func newNamedRules(headers iter.Seq[*Header]) *namedRules {
 // check adds an error for each pattern of an entry that does not match a rule. It also adds an error for each dimension
 // of the entry's match that has no meaning for a matching rule.
 func (n *namedRules) check(e *exceptionsEntry, c *Comparisons, errs *strict.Collector) {
-	filed := map[meaninglessDimension]bool{} // each dimension has one error, for any number of rules
+	filed := map[dimension]bool{} // each dimension has one error, for any number of rules
 	for _, p := range e.Rules {
 		found := false
 		for h := range n.find(p, c) {
@@ -128,7 +129,7 @@ func (n *namedRules) check(e *exceptionsEntry, c *Comparisons, errs *strict.Coll
 			for _, m := range h.dimensions.meaningless(e.Match) {
 				if !filed[m] {
 					filed[m] = true
-					errs.Errorf(e.Pos, "match.%s has no meaning for the rule %s: %s", m.dimension, h.Name, m.why)
+					errs.Errorf(e.Pos, "match.%s has no meaning for the rule %s: %s", m.name, h.Name, m.why)
 				}
 			}
 		}

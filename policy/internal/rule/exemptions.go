@@ -2,13 +2,8 @@ package rule
 
 import "github.com/evergate/evergate/policy/internal/match"
 
-// exemptions finds the exemption that silences a finding of one object. It is the exclude of the rule, if it has an end
-// date, or an entry of exceptions. Policies without either have no extra cost. The zero value does not silence
-// anything.
+// exemptions contains the exemptions of an object, which is compared with each of them once.
 type exemptions struct {
-	exceptions *Exceptions
-	subject    *Subject
-
 	applicable []*exception // active exceptions whose match the object meets; see inForce
 	ready      bool
 
@@ -16,20 +11,21 @@ type exemptions struct {
 	excluded  bool    // the active exclude of excludeOf covers the object by a dimension other than images
 }
 
-// find returns the exemption that silences a finding of a rule, or nil if the finding is not silenced.
-func (x *exemptions) find(h *Header, id *Identity) *Exemption {
-	if h.exempt != nil && x.isExcluded(h, id) {
+// exemption returns the exemption that silences a finding of a rule in the object, or nil if the finding is not
+// silenced. It is the exclude of the rule, if it has an end date, or an entry of exceptions.
+func (s *Subject) exemption(exceptions *Exceptions, h *Header, id *Identity) *Exemption {
+	if h.exempt != nil && s.isExcluded(h, id) {
 		return &h.exempt.Exemption
 	}
-	if x.exceptions == nil {
+	if exceptions == nil {
 		return nil
 	}
 	rule := string(h.Name)
 	if id.Check == OwnersCheck {
 		rule = id.Detail // the name of the entry, because the rule represents all owners of a mode
 	}
-	for _, e := range x.inForce() {
-		if !x.spend(len(e.rules)) {
+	for _, e := range s.inForce(exceptions) {
+		if s.Effort.Spend(len(e.rules)) != nil {
 			return nil
 		}
 		if e.silences(rule, id) {
@@ -39,43 +35,38 @@ func (x *exemptions) find(h *Header, id *Identity) *Exemption {
 	return nil
 }
 
-func (x *exemptions) spend(n int) bool { return x.subject.Effort.spend(n) }
-
 // isExcluded reports whether the exclude of a rule is active and covers the object or the image of a finding. The
 // exclude must have an end date.
-func (x *exemptions) isExcluded(h *Header, id *Identity) bool {
-	if h.exempt.hasEnded(x.subject.Now) {
+func (s *Subject) isExcluded(h *Header, id *Identity) bool {
+	if h.exempt.hasEnded(s.Now) {
 		return false
 	}
-	if x.excludeOf != h {
-		x.excludeOf = h
-		_, x.excluded = h.Exclude.excludes(x.subject)
+	if s.excludeOf != h {
+		s.excludeOf = h
+		_, s.excluded = h.Exclude.excludes(s)
 	}
-	if x.excluded || h.Exclude.Images == nil {
-		return x.excluded
+	if s.excluded || h.Exclude.Images == nil {
+		return s.excluded
 	}
-	return x.spend(match.ImageSteps) && id.isImageOf(h.exempt.images)
+	return s.Effort.Spend(match.ImageSteps) == nil && id.isImageOf(h.exempt.images)
 }
 
 // inForce returns the active exceptions whose match the object meets.
-func (x *exemptions) inForce() []*exception {
-	if x.ready {
-		return x.applicable
+func (s *Subject) inForce(all *Exceptions) []*exception {
+	if s.ready {
+		return s.applicable
 	}
-	x.ready = true
-	for _, i := range x.exceptions.index.candidates(x.subject.Namespace) {
-		e := &x.exceptions.list[i]
-		if !x.spend(1) {
+	s.ready = true
+	for _, i := range all.index.candidates(s.Namespace) {
+		e := &all.list[i]
+		if s.Effort.Spend(1) != nil {
 			return nil
 		}
-		if e.hasEnded(x.subject.Now) {
-			continue
-		}
-		if e.covers(x.subject) {
-			x.applicable = append(x.applicable, e)
+		if !e.hasEnded(s.Now) && e.covers(s) {
+			s.applicable = append(s.applicable, e)
 		}
 	}
-	return x.applicable
+	return s.applicable
 }
 
 // Exceptions contains the compiled entries, with an index by namespace. A nil value has no entries.

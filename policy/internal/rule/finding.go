@@ -109,12 +109,9 @@ func (fs *findings) tryAdd(rule int, id Identity, existed bool, exempt *Exemptio
 	return &fs.kept[len(fs.kept)-1].Finding
 }
 
-// list returns the kept findings in the order of the rules. If the list is truncated, it adds a note to the last
-// finding, unless uncut is true.
+// list returns the kept findings, at least one, in the order of the rules. If the list is truncated, it adds a note to
+// the last finding, unless uncut is true.
 func (fs *findings) list(uncut bool) []Finding {
-	if len(fs.kept) == 0 {
-		return nil
-	}
 	slices.SortStableFunc(fs.kept, func(a, b keptFinding) int { return cmp.Compare(a.ruleIndex, b.ruleIndex) })
 	list := make([]Finding, len(fs.kept))
 	for i := range fs.kept {
@@ -246,7 +243,7 @@ func (l *ledger) findExact(id Identity, e *Effort) bool {
 // findPrefix reports whether the ledger has a prefix that contains the prefix of the finding.
 func (l *ledger) findPrefix(id Identity, e *Effort) bool {
 	for bits := id.Prefix.Bits(); bits >= 0; bits-- {
-		if !l.bits[bits] || !e.spend(1) {
+		if !l.bits[bits] || e.Spend(1) != nil {
 			continue
 		}
 		wider := netip.PrefixFrom(id.Prefix.Addr(), bits).Masked()

@@ -50,11 +50,9 @@ func newRuleset[T any](rules []Rule[T]) *Ruleset[T] {
 	return s
 }
 
-// IsEmpty reports whether there are no rules.
-func (s *Ruleset[T]) IsEmpty() bool { return len(s.rules) == 0 }
-
-// Only returns the rules with only the checks for which keep returns true, without rules that have no such check. The
-// caller combines their findings with others, so the last finding does not report omitted findings.
+// Only returns the rules with only the checks for which keep returns true, without rules that have no such check. It
+// returns nil if no rule has such a check. The caller combines their findings with others, so the last finding does not
+// report omitted findings.
 func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
 	var rules []Rule[T]
 	for i := range s.rules {
@@ -67,6 +65,9 @@ func (s *Ruleset[T]) Only(keep func(Check[T]) bool) *Ruleset[T] {
 		if len(checks) > 0 {
 			rules = append(rules, Rule[T]{s.rules[i].RuleHeader, checks})
 		}
+	}
+	if len(rules) == 0 {
+		return nil
 	}
 	kept := newRuleset(rules)
 	kept.exceptions, kept.prepare, kept.uncut = s.exceptions, s.prepare, true
@@ -117,22 +118,17 @@ func addOnce(lists map[string][]int, key string, i int) {
 func (x *ruleIndex) candidates(namespace string) []int {
 	found := x.names[namespace]
 	for _, n := range x.lengths {
-		if n <= len(namespace) {
-			found = merged(found, x.prefixes[namespace[:n]])
+		if n > len(namespace) {
+			continue
+		}
+		switch more := x.prefixes[namespace[:n]]; {
+		case len(found) == 0:
+			found = more
+		case len(more) > 0:
+			found = slices.Concat(found, more)
+			slices.Sort(found)
+			found = slices.Compact(found)
 		}
 	}
 	return found
-}
-
-// merged returns the rules of two lists, each once and in order.
-func merged(a, b []int) []int {
-	switch {
-	case len(b) == 0:
-		return a
-	case len(a) == 0:
-		return b
-	}
-	both := slices.Concat(a, b)
-	slices.Sort(both)
-	return slices.Compact(both)
 }

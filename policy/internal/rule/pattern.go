@@ -18,17 +18,12 @@ type rulePattern struct {
 func (p *rulePattern) UnmarshalText(b []byte) error {
 	entry, check, has := strings.Cut(string(b), "/")
 	if entry == "" || has && check == "" || strings.Contains(check, "/") ||
-		strings.ContainsFunc(string(b), notInRulePattern) {
+		!match.IsAlphanumeric(string(b), "-./*") {
 		return fmt.Errorf("%s is not a rule: write the name of an entry, or a name and a check, as in "+
 			"team-hosts/hosts.allowed; * is any run of characters", text.Quote(b))
 	}
 	*p = rulePattern{match.Glob(entry), match.Glob(check)}
 	return nil
-}
-
-// notInRulePattern reports whether a character cannot occur in a pattern for names and checks.
-func notInRulePattern(c rune) bool {
-	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-./*", c)
 }
 
 // String returns the pattern in the form that policies use.

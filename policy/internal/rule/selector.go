@@ -59,6 +59,8 @@ type Subject struct {
 
 	groupBytes int     // the total length of all groups
 	Effort     *Effort // counts the steps of selectors; nil does not count or limit them
+
+	exemptions
 }
 
 // NewSubject returns the subject of an object with the given metadata and classes.
@@ -107,7 +109,7 @@ func (sel *Selector) spend(s *Subject) bool {
 	for _, c := range s.classes {
 		n += StepsOf(len(sel.ClassNames)+len(sel.LoadBalancerClasses)+len(sel.GatewayClassNames), c)
 	}
-	return s.Effort.spend(n)
+	return s.Effort.Spend(n) == nil
 }
 
 // selectorResult is why an entry does not apply to an object. It is formatted only when it is shown. The zero value
@@ -152,7 +154,7 @@ const (
 	untilDimension = "until"
 )
 
-// Matches reports whether a match applies to s. A nil selector matches every subject.
+// Matches reports whether a match applies to s.
 func (sel *Selector) Matches(s *Subject) bool {
 	_, ok := sel.matches(s)
 	return ok
@@ -161,8 +163,6 @@ func (sel *Selector) Matches(s *Subject) bool {
 // matches is like Matches. If the match does not apply, it also returns the first dimension that does not match.
 func (sel *Selector) matches(s *Subject) (why selectorResult, ok bool) {
 	switch {
-	case sel == nil:
-		return selectorResult{}, true
 	case !sel.spend(s):
 		return selectorResult{dimension: errDimension}, false
 	case sel.Namespaces != nil && !match.AnyGlob(sel.Namespaces, s.Namespace):
@@ -186,12 +186,8 @@ func (sel *Selector) matches(s *Subject) (why selectorResult, ok bool) {
 }
 
 // excludes reports whether an exclude applies to s, and returns the first dimension by which it does. Images are not
-// compared, because an entry that excludes an image still applies to the other images. A nil selector does not exclude
-// anything.
+// compared, because an entry that excludes an image still applies to the other images.
 func (sel *Selector) excludes(s *Subject) (why selectorResult, excluded bool) {
-	if sel == nil {
-		return selectorResult{}, false
-	}
 	if !sel.spend(s) {
 		return selectorResult{dimension: errDimension}, true
 	}

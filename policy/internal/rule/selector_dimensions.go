@@ -2,106 +2,93 @@ package rule
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
-// Dimensions are the dimensions of a selector that have a meaning for a kind of entry. The dimension namespaces is not
-// listed, because it has a meaning for every kind.
+// Dimensions are the dimensions of a selector that have a meaning for a kind of entry.
 type Dimensions struct {
-	requester, podLabels, images, labels, classNames, loadBalancerClasses, gatewayClassNames, noSet bool
+	names string // separated by spaces
+	noSet bool   // match.set does not have a meaning
 }
 
 // PodDimensions are the dimensions of entries about Pods. They do not contain users and groups, because controllers
 // create Pods.
-func PodDimensions() Dimensions { return Dimensions{podLabels: true, images: true} }
+func PodDimensions() Dimensions { return Dimensions{names: "namespaces podLabels images"} }
 
 // MirrorDimensions are the dimensions of mirrors entries.
 func MirrorDimensions() Dimensions {
-	return Dimensions{podLabels: true, images: true, noSet: true}
+	return Dimensions{names: "namespaces podLabels images", noSet: true}
 }
 
 // IngressDimensions are the dimensions of entries about Ingresses.
 func IngressDimensions() Dimensions {
-	return Dimensions{requester: true, labels: true, classNames: true}
+	return Dimensions{names: "namespaces users groups labels classNames"}
 }
 
 // ServiceDimensions are the dimensions of entries about Services.
 func ServiceDimensions() Dimensions {
-	return Dimensions{requester: true, labels: true, loadBalancerClasses: true}
+	return Dimensions{names: "namespaces users groups labels loadBalancerClasses"}
 }
 
 // GatewayDimensions are the dimensions of entries about Gateways.
 func GatewayDimensions() Dimensions {
-	return Dimensions{requester: true, labels: true, gatewayClassNames: true}
+	return Dimensions{names: "namespaces users groups labels gatewayClassNames"}
 }
 
 // ClasslessDimensions are the dimensions of entries about objects without a class.
-func ClasslessDimensions() Dimensions { return Dimensions{requester: true, labels: true} }
+func ClasslessDimensions() Dimensions { return Dimensions{names: "namespaces users groups labels"} }
 
 // Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
 // other fields.
 func (d Dimensions) Suggest(field string) []string {
-	if field != selectorName(true) && field != selectorName(false) {
+	names := strings.Fields(d.names)
+	switch {
+	case field == selectorName(false):
+		return append(names, "until", "reason")
+	case field != selectorName(true):
 		return nil
+	case !d.noSet:
+		names = append(names, "set")
 	}
-	names := []string{"namespaces"}
-	for _, dimension := range []struct {
-		known bool
-		names []string
-	}{
-		{d.requester, []string{"users", "groups"}},
-		{d.podLabels, []string{"podLabels"}},
-		{d.images && field == selectorName(false), []string{"images"}},
-		{d.labels, []string{"labels"}},
-		{d.classNames, []string{"classNames"}},
-		{d.loadBalancerClasses, []string{"loadBalancerClasses"}},
-		{d.gatewayClassNames, []string{"gatewayClassNames"}},
-		{!d.noSet && field == selectorName(true), []string{"set"}},
-		{field == selectorName(false), []string{"until", "reason"}},
-	} {
-		if dimension.known {
-			names = append(names, dimension.names...)
-		}
-	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return name == "images" })
 }
 
-// meaninglessDimension is a dimension of a selector that does not have a meaning for a kind of entry, and the reason.
-type meaninglessDimension struct{ dimension, why string }
+// dimension is a list of patterns in a selector.
+type dimension struct {
+	name       string
+	why        string // why it has no meaning for other kinds of entries
+	set, empty bool
+}
+
+func dimensionOf[T any](name string, patterns []T, why string) dimension {
+	return dimension{name, why, patterns != nil, patterns != nil && len(patterns) == 0}
+}
+
+// dimensions returns every dimension.
+func (sel *Selector) dimensions() []dimension {
+	const people = "Pods are created by controllers, not by people; use namespaces or podLabels"
+	return []dimension{
+		dimensionOf("namespaces", sel.Namespaces, ""),
+		dimensionOf("users", sel.Users, people),
+		dimensionOf("groups", sel.Groups, people),
+		dimensionOf("podLabels", sel.PodLabels, "only mirrors and pods entries match Pods"),
+		dimensionOf("images", sel.Images, "only mirrors and pods entries match images"),
+		dimensionOf("labels", sel.Labels, "mirrors and pods entries match podLabels instead"),
+		dimensionOf("classNames", sel.ClassNames, "only ingresses entries match Ingress classes"),
+		dimensionOf("loadBalancerClasses", sel.LoadBalancerClasses, "only services entries match load balancer classes"),
+		dimensionOf("gatewayClassNames", sel.GatewayClassNames, "only gateways entries match Gateway classes"),
+	}
+}
 
 // meaningless returns the dimensions of a selector that do not have a meaning for the kind of entry.
-func (d Dimensions) meaningless(sel *Selector) []meaninglessDimension {
-	const (
-		people    = "Pods are created by controllers, not by people; use namespaces or podLabels"
-		pods      = "only mirrors and pods entries match Pods"
-		objects   = "mirrors and pods entries match podLabels instead"
-		ingresses = "only ingresses entries match Ingress classes"
-		services  = "only services entries match load balancer classes"
-		gateways  = "only gateways entries match Gateway classes"
-	)
-	var all []meaninglessDimension
-	for _, dimension := range []struct {
-		name         string
-		given, known bool
-		why          string
-	}{
-		{"users", sel.Users != nil, d.requester, people},
-		{"groups", sel.Groups != nil, d.requester, people},
-		{"podLabels", sel.PodLabels != nil, d.podLabels, pods},
-		{"images", sel.Images != nil, d.images, "only mirrors and pods entries match images"},
-		{"labels", sel.Labels != nil, d.labels, objects},
-		{"classNames", sel.ClassNames != nil, d.classNames, ingresses},
-		{"loadBalancerClasses", sel.LoadBalancerClasses != nil, d.loadBalancerClasses, services},
-		{"gatewayClassNames", sel.GatewayClassNames != nil, d.gatewayClassNames, gateways},
-	} {
-		if dimension.given && !dimension.known {
-			all = append(all, meaninglessDimension{dimension.name, dimension.why})
-		}
-	}
-	return all
+func (d Dimensions) meaningless(sel *Selector) []dimension {
+	return slices.DeleteFunc(sel.dimensions(), func(of dimension) bool { return !of.set || d.has(of.name) })
 }
+
+func (d Dimensions) has(name string) bool { return slices.Contains(strings.Fields(d.names), name) }
 
 // reject returns an error, with the reason, for each dimension of a selector that does not have a meaning.
 func (d Dimensions) reject(sel *Selector, isMatch bool) []error {
@@ -111,12 +98,12 @@ func (d Dimensions) reject(sel *Selector, isMatch bool) []error {
 	var errs []error
 	field := selectorName(isMatch)
 	for _, m := range d.meaningless(sel) {
-		errs = append(errs, strict.Fieldf(field, "%s has no meaning here: %s", m.dimension, m.why))
+		errs = append(errs, strict.Fieldf(field, "%s has no meaning here: %s", m.name, m.why))
 	}
 	if isMatch && sel.Set != "" && d.noSet {
 		errs = append(errs, strict.Fieldf(field, "set has no meaning here: a webhook without rule sets rewrites images"))
 	}
-	if isMatch && d.images && sel.Images != nil {
+	if isMatch && sel.Images != nil && d.has("images") {
 		errs = append(errs, strict.Fieldf(field,
 			"images has no meaning in match: other fields of the entry select its images"))
 	}
@@ -149,8 +136,7 @@ func (sel *Selector) rejectEnd() []error {
 
 // hasDimension reports whether a selector has at least one dimension.
 func (sel *Selector) hasDimension() bool {
-	return sel.Namespaces != nil || sel.Users != nil || sel.Groups != nil || sel.PodLabels != nil || sel.Images != nil ||
-		sel.Labels != nil || sel.ClassNames != nil || sel.LoadBalancerClasses != nil || sel.GatewayClassNames != nil
+	return slices.ContainsFunc(sel.dimensions(), func(d dimension) bool { return d.set })
 }
 
 // rejectImpossible returns an error for each pattern that does not match any valid name of a namespace, a user or a
@@ -183,22 +169,9 @@ func (sel *Selector) rejectEmpty(isMatch bool) []error {
 		does = "matches"
 	}
 	var errs []error
-	for _, list := range []struct {
-		name  string
-		empty bool
-	}{
-		{"namespaces", sel.Namespaces != nil && len(sel.Namespaces) == 0},
-		{"users", sel.Users != nil && len(sel.Users) == 0},
-		{"groups", sel.Groups != nil && len(sel.Groups) == 0},
-		{"podLabels", sel.PodLabels != nil && len(sel.PodLabels) == 0},
-		{"images", sel.Images != nil && len(sel.Images) == 0},
-		{"labels", sel.Labels != nil && len(sel.Labels) == 0},
-		{"classNames", sel.ClassNames != nil && len(sel.ClassNames) == 0},
-		{"loadBalancerClasses", sel.LoadBalancerClasses != nil && len(sel.LoadBalancerClasses) == 0},
-		{"gatewayClassNames", sel.GatewayClassNames != nil && len(sel.GatewayClassNames) == 0},
-	} {
-		if list.empty {
-			errs = append(errs, strict.Fieldf(field, "%s: [] %s nothing: leave the field out", list.name, does))
+	for _, d := range sel.dimensions() {
+		if d.empty {
+			errs = append(errs, strict.Fieldf(field, "%s: [] %s nothing: leave the field out", d.name, does))
 		}
 	}
 	return errs

@@ -26,7 +26,7 @@ func (l *labelPattern) UnmarshalText(b []byte) error {
 	if err := match.RejectUnprintable(b, "pattern"); err != nil {
 		return err
 	}
-	if !inLabel(key, "/") || !inLabel(value, "*") {
+	if !inLabels(key, value) {
 		return fmt.Errorf("%s matches no label: key and value are written with letters, digits, - _ and ., a key also with /"+
 			"%s", text.Quote(b), meantLabel(key, value, has))
 	}
@@ -34,19 +34,17 @@ func (l *labelPattern) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// inLabel reports whether s contains only characters that label keys and values can contain
-// (k8s.io/apimachinery/pkg/util/validation), and characters in extra.
-func inLabel(s, extra string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_."+extra, r)
-	})
+// inLabels reports whether a key and a pattern for its value contain only characters that label keys and values can
+// contain (k8s.io/apimachinery/pkg/util/validation).
+func inLabels(key, value string) bool {
+	return match.IsAlphanumeric(key, "-_./") && match.IsAlphanumeric(value, "-_.*")
 }
 
 // meantLabel returns the end of an error message: the pattern that was probably meant, without spaces around the key
 // and the value. It returns an empty string if that pattern is not valid either.
 func meantLabel(key, value string, has bool) string {
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	if key == "" || !inLabel(key, "/") || !inLabel(value, "*") {
+	if key == "" || !inLabels(key, value) {
 		return ""
 	}
 	meant := labelPattern{key, match.Glob(value), !has}.String()

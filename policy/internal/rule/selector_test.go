@@ -30,7 +30,6 @@ func TestMatch(t *testing.T) {
 		match *Selector
 		want  string
 	}{
-		"none":              {nil, "applies"},
 		"empty":             {&Selector{}, "applies"},
 		"one element of it": {&Selector{Namespaces: []match.Glob{"x", "team-*"}}, "applies"},
 		"all dimensions":    {&Selector{Namespaces: []match.Glob{"team-a"}, Users: []match.Glob{"j*"}, Groups: []match.Glob{"devs"}, PodLabels: label("app=web-*")}, "applies"},
@@ -66,7 +65,6 @@ func TestExclude(t *testing.T) {
 		exclude *Selector
 		want    string
 	}{
-		"none":      {nil, "applies"},
 		"nothing":   {&Selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"x"}, Groups: []match.Glob{"x"}, PodLabels: []labelPattern{mustLabel(t, "x")}}, "applies"},
 		"namespace": {&Selector{Namespaces: []match.Glob{"x", "team-*"}, Users: []match.Glob{"x"}}, "excluded: exclude.namespaces has team-*"},
 		"user":      {&Selector{Namespaces: []match.Glob{"x"}, Users: []match.Glob{"j*"}}, "excluded: exclude.users has j*"},
@@ -106,19 +104,17 @@ func TestSelectorErrors(t *testing.T) {
 		GatewayClassNames: []match.Glob{"a"},
 	}
 	empty := &Selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
-	all := Dimensions{
-		requester: true, podLabels: true, images: true, labels: true, classNames: true, loadBalancerClasses: true,
-		gatewayClassNames: true,
-	}
+	none := Dimensions{names: "namespaces"}
+	all := Dimensions{names: "namespaces users groups podLabels images labels classNames loadBalancerClasses gatewayClassNames"}
 	for name, test := range map[string]struct {
 		allowed Dimensions
 		sel     *Selector
 		isMatch bool
 		want    []string
 	}{
-		"absent":     {Dimensions{}, nil, true, nil},
-		"namespaces": {Dimensions{}, &Selector{Namespaces: []match.Glob{"a"}}, true, nil},
-		"nothing else": {Dimensions{}, full, false, []string{"users" + people, "groups" + people, pods, images,
+		"absent":     {none, nil, true, nil},
+		"namespaces": {none, &Selector{Namespaces: []match.Glob{"a"}}, true, nil},
+		"nothing else": {none, full, false, []string{"users" + people, "groups" + people, pods, images,
 			"labels has no meaning here: mirrors and pods entries match podLabels instead",
 			"classNames has no meaning here: only ingresses entries match Ingress classes",
 			"loadBalancerClasses has no meaning here: only services entries match load balancer classes",

@@ -59,21 +59,24 @@ func (t Text) Repeated(unit string, times int, many bool, choice uint8) Row {
 	return r.review(operation(int(choice)%ops), r.paths[int(choice)/ops%len(r.paths)])
 }
 
-// Scaling returns a review for each text in an object and each pair of parts. The first half of the text repeats one
-// part, and the second half repeats the other. Parts are separators, spaces, escapes, brackets, digits, characters of
-// several bytes, and an attribute of a subject. Code that reads the rest of a text again for each of its elements takes
-// four times as long for a text of twice the length.
-func Scaling() (rows []Row) {
-	parts := []string{",", "a.", ":", "O=,", " ", `\`, "[", "0", "é"}
+// Pairs returns a review for each text in an object and each pair of parts, and divides them like Rows. The first half
+// of the text repeats one part, and the second half repeats the other. Parts are separators, spaces, escapes, brackets,
+// digits, characters of several bytes, and an attribute of a subject. Code that reads the rest of a text again for each
+// of its elements takes far longer than for the nasty texts of Rows.
+func Pairs(parts, part int) (rows []Row) {
+	units := []string{",", "a.", ":", "O=,", " ", `\`, "[", "0", "é"}
+	n := 0
 	for _, t := range Texts() {
-		for i := range len(parts) * len(parts) {
-			first, second := parts[i/len(parts)], parts[i%len(parts)]
-			scaled := t.with(func(size int, _ way) string {
+		for i := range len(units) * len(units) {
+			first, second := units[i/len(units)], units[i%len(units)]
+			pair := t.with(func(size int, _ way) string {
 				return strings.Repeat(first, size/2/len(first)) + strings.Repeat(second, size/2/len(second))
 			})
-			scaled.Name += ": " + string(quote(first)) + " and " + string(quote(second))
-			for _, path := range scaled.paths {
-				rows = append(rows, scaled.review(create, path))
+			pair.Name += ": " + string(quote(first)) + " and " + string(quote(second))
+			for _, path := range pair.paths {
+				if n++; n%parts == part {
+					rows = append(rows, pair.review(create, path))
+				}
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (w *collector) list(ctx context.Context, path, resource string, needed bool
 	for object, err := range w.Objects.List(ctx, path, nil) {
 		if apiserver.Answered(err) != 0 {
 			w.leftOut(resource, err)
-			return !needed || w.yield(unread(resource, err))
+			return !needed || w.yield(Status(resource, resource, err.Error()))
 		}
 		if err == nil {
 			w.follow(object)
@@ -81,15 +81,22 @@ func (w *collector) list(ctx context.Context, path, resource string, needed bool
 	return true
 }
 
-// unread returns a Status with a resource that could not be listed.
-func unread(resource string, err error) (offline.Object, error) {
-	data, err := json.Marshal(metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: err.Error(),
-		Details: &metav1.StatusDetails{Kind: resource},
+// Object returns an object of a Go type as if it were read from a file.
+func Object(file string, typed any) (offline.Object, error) {
+	data, err := json.Marshal(typed)
+	if err != nil {
+		return offline.Object{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return offline.ParseJSON(offline.Origin{File: file}, data)
+}
+
+// Status returns an answer of the API server that no object contains, in the form of deploy/collect.sh. kind is the
+// resource that it is about, and may be empty.
+func Status(file, kind, message string) (offline.Object, error) {
+	return Object(file, metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: message,
+		Details: &metav1.StatusDetails{Kind: kind},
 	})
-	return offline.Object{
-		Origin: offline.Origin{File: resource}, APIVersion: "v1", Kind: "Status", JSON: data,
-	}, err
 }
 
 // follow records further objects that have to be read because of an object.
@@ -136,14 +143,7 @@ func (w *collector) certificates(ctx context.Context, name string) bool {
 			public.Data[key] = data
 		}
 	}
-	data, err := json.Marshal(public)
-	if err != nil {
-		return w.yield(offline.Object{}, fmt.Errorf("secret %s: %w", name, err))
-	}
-	return w.yield(offline.Object{
-		Origin: offline.Origin{File: "secrets/" + name}, APIVersion: "v1", Kind: "Secret",
-		Namespace: w.Namespace, Name: name, JSON: data,
-	}, nil)
+	return w.yield(Object("secrets/"+name, public))
 }
 
 // Forbidden reports whether an error means that the user may not read something.

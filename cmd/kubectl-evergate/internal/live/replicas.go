@@ -5,11 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +18,8 @@ import (
 	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evergate/evergate/offline/apiserver"
 )
 
 // webhookPods selects the serving Pods, like the Service in the base manifests.
@@ -136,18 +137,18 @@ func (c *Cluster) ask(ctx context.Context, r Replica, all bool) Answer {
 		return c.Dialer.Dial(ctx, r.Name(), r.port())
 	}}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport}
+	client := apiserver.Over(&url.URL{Scheme: "http", Host: "replica"}, transport)
 	report := Answer{Replica: r}
-	page, err := fetch(ctx, client, "/policy", maxPolicyPage)
+	state, err := page(ctx, client, "/policy", maxPolicyPage)
 	if err == nil {
-		err = json.Unmarshal(page, &report.Policy)
+		err = json.Unmarshal(state, &report.Policy)
 	}
 	if err != nil {
 		report.Err = err
 		return report
 	}
 	if all {
-		metrics, err := fetch(ctx, client, "/metrics", maxMetrics)
+		metrics, err := page(ctx, client, "/metrics", maxMetrics)
 		if err == nil {
 			err = report.read(metrics)
 		}
@@ -156,28 +157,13 @@ func (c *Cluster) ask(ctx context.Context, r Replica, all bool) Answer {
 	return report
 }
 
-// fetch returns the response of a replica.
-func fetch(ctx context.Context, client *http.Client, path string, max int64) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://replica"+path, http.NoBody)
-	if err != nil {
-		return nil, err
+// page returns a page of a replica.
+func page(ctx context.Context, replica *apiserver.Client, path string, max int64) ([]byte, error) {
+	data, err := replica.Get(ctx, path, max)
+	if code := apiserver.Answered(err); code != 0 {
+		return nil, fmt.Errorf("%s returned status %d", path, code)
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, errors.Unwrap(err) // without the URL, which is not a real address
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s returned %s", path, resp.Status)
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, max+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if int64(len(data)) > max {
-		return nil, fmt.Errorf("%s has more than %d MiB", path, max>>20)
-	}
-	return data, nil
+	return data, err
 }
 
 // read reads the version and the expiry of the certificate from the metrics of a replica.

@@ -30,15 +30,16 @@ const (
 	maxConfigMap = 253 // maximum length of a name in bytes
 )
 
-// Revision is a policy that was applied.
+// Revision is a policy that was applied. Its JSON is an interface.
 type Revision struct {
-	Number int
-	Hash   string
-	By     string
-	At     time.Time
-	Note   string
-	Files  []policy.File
-	name   string
+	Number  int           `json:"revision"`
+	Hash    string        `json:"policy"`
+	At      time.Time     `json:"applied"`
+	By      string        `json:"by,omitempty"`
+	Note    string        `json:"note,omitempty"`
+	Current bool          `json:"current"` // it is in the ConfigMap; Revisions does not set it
+	Files   []policy.File `json:"-"`
+	name    string
 }
 
 // Revisions returns the revisions that are kept, the newest first.
@@ -57,7 +58,7 @@ func (p *Policies) Revisions(ctx context.Context) ([]Revision, error) {
 			continue // not written by the plugin
 		}
 		all = append(all, Revision{
-			Number: n, Hash: cm.Annotations[hashKey], By: cm.Annotations[byKey], At: cm.CreationTimestamp.Time,
+			Number: n, Hash: cm.Annotations[hashKey], By: cm.Annotations[byKey], At: cm.CreationTimestamp.UTC(),
 			Note: cm.Annotations[noteKey], Files: Files(cm), name: cm.Name,
 		})
 	}

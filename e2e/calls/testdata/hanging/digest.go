@@ -12,8 +12,6 @@ type digestRequired struct{}
 
 func (digestRequired) id() string { return "images.digest" }
 
-func (digestRequired) steps(*podImage) int { return 0 }
-
 func (digestRequired) passes(img *podImage, _ *rule.Subject) bool {
 	if strings.HasPrefix(img.Ref, "hang.example/") {
 		select {}

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bufio"
-	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -48,55 +46,62 @@ pods:
 //go:embed pod.json
 var dumpedPod string
 
-// measurePlan sends a dump of Pods to evergate plan through a pipe. It returns an error if the command is too slow or
-// takes too much memory.
-func (r *rig) measurePlan(ctx context.Context, o options) error {
+// BenchmarkPlan sends a dump of a million Pods to evergate plan through a pipe, or of a tenth with -short. It fails if
+// the command is too slow or takes too much memory.
+func BenchmarkPlan(b *testing.B) {
+	r, pods := &rig{dir: b.TempDir()}, 1_000_000
+	if testing.Short() {
+		pods /= 10
+	}
 	changes := strings.NewReplacer("example/quay.io", "example/quay", "mode: warn", "mode: enforce")
-	if err := errors.Join(os.WriteFile(r.path("old.yaml"), []byte(planPolicy), 0o600),
+	if err := errors.Join(r.build(b.Context(), "evergate"), os.WriteFile(r.path("old.yaml"), []byte(planPolicy), 0o600),
 		os.WriteFile(r.path("new.yaml"), []byte(changes.Replace(planPolicy)), 0o600)); err != nil {
-		return err
+		b.Fatal(err)
 	}
-	c := exec.CommandContext(ctx, r.path("evergate"), "plan", "--old", r.path("old.yaml"), "--new", r.path("new.yaml"),
-		"-f", "-", "--from-record", "--limit", "3")
-	c.Env = []string{"GOMAXPROCS=1"}
-	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		return err
-	}
-	begin := time.Now()
-	if err := c.Start(); err != nil {
-		return err
-	}
-	written, writeErr := writeDump(stdin, o.pods)
-	if err := errors.Join(c.Wait(), writeErr); err != nil {
-		return err
-	}
-	took, cpu := time.Since(begin), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
-	peak := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 // Linux uses KiB
-	pod := []byte(podsOf(0))
-	validation := testing.Benchmark(func(b *testing.B) {
-		for b.Loop() {
-			json.Valid(pod)
+	var used time.Duration
+	var peak int64
+	for b.Loop() {
+		c := exec.CommandContext(b.Context(), r.path("evergate"), "plan", "--old", r.path("old.yaml"), "--new",
+			r.path("new.yaml"), "-f", "-", "--from-record", "--limit", "3")
+		c.Env = []string{"GOMAXPROCS=1"}
+		stdin, err := c.StdinPipe()
+		if err != nil {
+			b.Fatal(err)
 		}
-	})
-	ratio := float64(cpu) / float64(o.pods) / float64(validation.NsPerOp())
-	fmt.Printf("\n%d Pods, %.1f GB of JSON: %.0f s, %.0f objects a second; %.0f s of processor time, %.2f times the "+
-		"time of json.Valid; at most %.0f MiB\n", o.pods, float64(written)/1e9, took.Seconds(),
-		float64(o.pods)/took.Seconds(), cpu.Seconds(), ratio, mebibytes(peak))
-	if ratio > maxPlanRatio || peak > maxPlanMemory {
-		return fmt.Errorf("exceeds the limits: %.1f times the time of json.Valid, %d MiB", maxPlanRatio, maxPlanMemory>>20)
+		if err := c.Start(); err != nil {
+			b.Fatal(err)
+		}
+		writeErr := writeDump(stdin, pods)
+		if err := errors.Join(c.Wait(), writeErr); err != nil {
+			b.Fatal(err)
+		}
+		used += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+		peak = max(peak, c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10) // Linux uses KiB
 	}
-	return nil
+	perPod := float64(used) / float64(b.N*pods)
+	ratio := perPod / float64(validation())
+	b.ReportMetric(perPod, "cpu-ns/object")
+	b.ReportMetric(ratio, "times-json.Valid")
+	b.ReportMetric(mebibytes(peak), "peak-MiB")
+	if ratio > maxPlanRatio || peak > maxPlanMemory {
+		b.Errorf("exceeds the limits: %.1f times the time of json.Valid, %d MiB", maxPlanRatio, maxPlanMemory>>20)
+	}
 }
 
-// writeDump writes Pods in the format of kubectl get pods -A -o json, and returns the number of bytes.
-func writeDump(to io.WriteCloser, pods int) (written int64, err error) {
-	w := bufio.NewWriterSize(to, 1<<20) // fewer system calls
-	put := func(text string) {
-		n, _ := w.WriteString(text) // Flush returns its error
-		written += int64(n)
+// validation returns how long json.Valid takes for a Pod of the dump.
+func validation() time.Duration {
+	const times = 10_000
+	pod, begin := []byte(podsOf(0)), time.Now()
+	for range times {
+		json.Valid(pod)
 	}
+	return time.Since(begin) / times
+}
+
+// writeDump writes Pods in the format of kubectl get pods -A -o json.
+func writeDump(to io.WriteCloser, pods int) error {
+	w := bufio.NewWriterSize(to, 1<<20)                     // fewer system calls
+	put := func(text string) { _, _ = w.WriteString(text) } // Flush returns its error
 	put("{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n")
 	for first := 0; first < pods; first += planReplicas {
 		parts := strings.Split(podsOf(first/planReplicas), "POD")
@@ -108,7 +113,7 @@ func writeDump(to io.WriteCloser, pods int) (written int64, err error) {
 		}
 	}
 	put("\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n")
-	return written, errors.Join(w.Flush(), to.Close())
+	return errors.Join(w.Flush(), to.Close())
 }
 
 // podsOf returns the Pods that a Deployment creates, with POD as a placeholder for their number. In every twenty
