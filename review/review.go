@@ -110,29 +110,6 @@ func parse[T any](text []byte, read reader[T]) (*T, error) {
 	return v, r.End()
 }
 
-// Parse parses an object from its JSON. The error is an *Error if it is not JSON, and a *ContentError without uid if a
-// field that affects decisions has the wrong type or is set twice.
-func (o Objects[T]) Parse(object []byte) (*T, error) {
-	return o.parseObject(object, o.read)
-}
-
-// ParseAs is like Parse, for an object of one of the resources in Kinds.
-func (o Objects[T]) ParseAs(of Resource, object []byte) (*T, error) {
-	read := o.read
-	if o.readerOf != nil {
-		read = o.readerOf(of)
-	}
-	return o.parseObject(object, read)
-}
-
-func (o Objects[T]) parseObject(object []byte, read reader[T]) (*T, error) {
-	v, err := parse(object, read)
-	if err != nil {
-		return nil, objectError(err)
-	}
-	return v, nil
-}
-
 // maxUID is the maximum length of a uid, which is copied to the response. The API server's have 36 characters.
 const maxUID = 128
 
