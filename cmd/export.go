@@ -30,15 +30,15 @@ func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export --target TARGET POLICY...",
-		Short: "Convert a policy to native policies of the API server or to a node configuration",
-		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
-policies, which the API server evaluates itself, or the configuration of a container runtime. If a part of the policy
-cannot be converted exactly, export does not write anything, and reports the file, the line, the reason and a solution.
-With --best-effort it writes the other parts, with a comment for each part that it leaves out.
+		Short: "Convert a policy to native policies of the API server",
+		Long: `Export converts a policy to native admission policies, which the API server evaluates itself, even if no
+replica of Evergate is running. If a part of the policy cannot be converted exactly, export does not write anything, and
+reports the file, the line, the reason and a solution. With --best-effort it writes the other parts, with a comment for
+each part that it leaves out.
 
---coverage prints the protection that is lost without the webhooks: a line for each entry, or for each cause that
-affects several entries. --webhook-conditions prints patches for the base manifests. The patches disable the webhooks
-that the exported policies replace. docs/native.md describes the targets and their limits.
+--coverage prints a line for each entry, with the protection that is lost without the webhooks. --webhook-conditions
+prints patches for the base manifests. The patches disable the webhooks that the exported policies replace.
+docs/native.md describes the targets and their limits.
 
 CEL, the API server's language, has no clock, so export leaves out parts of the policy that end on a date. Export
 again after that date. Parts that have ended do not prevent the export.

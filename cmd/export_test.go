@@ -41,8 +41,8 @@ func TestExport(t *testing.T) {
 		"best effort": {partly, []string{"--target", "vap", "--best-effort"}, 1, "# not exported: " + omission, "evergate: " +
 			omission},
 		"coverage": {partly, []string{"--target", "vap", "--coverage"}, 0,
-			"policy.yaml:3:12: services s: partly native. Without the webhook, nothing checks externalNames, because the API " +
-				"server does not have a list of public top-level domains.\n", ""},
+			"policy.yaml:3:12: services s: partly native: except externalNames (the API server does not have a list of public " +
+				"top-level domains)\n", ""},
 		"an exception": {exact + ends, []string{"--target", "vap", "--at", "2029-12-31"}, 2, "",
 			"evergate: policy.yaml:4:14: exceptions[0]: it ends on 2029-12-31, and CEL has no clock, so the export leaves out " +
 				"services s: export again after that, or leave the entries to the webhook, with --best-effort\n"},
@@ -54,7 +54,7 @@ func TestExport(t *testing.T) {
 			"evergate: --coverage and --webhook-conditions exclude each other: leave one out\n"},
 		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
-			`evergate: unknown --target "vpa": use vap, map, static, hosts-toml, registries-conf` + "\n"},
+			`evergate: unknown --target "vpa": use vap, map, static` + "\n"},
 		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
 		"empty": {"", []string{"--target", "vap"}, 2, "",
 			"evergate: the policy is empty, there is no entry in it"},

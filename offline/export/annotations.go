@@ -47,33 +47,34 @@ func (f annotationField) faults(condition string, more ...string) string {
 
 const requiredHint = "is required, with an allowed value"
 
-// annotationChecks takes the fields of the annotations block and returns its checks, in the order of
-// policy/annotations.go. Except for solvers, annotations in other fields take effect in addition to
-// metadata.annotations.
-func annotationChecks(block policy.Fields, others ...annotationField) (all []check) {
-	add := func(id, hint string, faults func(annotationField) string) {
-		lists := []string{faults(metadataAnnotations())}
-		for _, f := range others {
-			lists = append(lists, faults(f))
-		}
-		all = append(all, check{id: id, hint: hint, faults: strings.Join(lists, "+")})
-	}
-	if denied, ok := takeTexts(block, "denied"); ok {
-		add("annotations.denied", "is denied", func(f annotationField) string {
-			return f.faults(globs(lowered(denied...), "key.lowerAscii()"))
+// annotationChecks returns the checks of the annotations block, in the order of policy/annotations.go. Except for
+// solvers, annotations in other fields take effect in addition to metadata.annotations.
+func annotationChecks(others ...annotationField) []check {
+	each := func(field, hint string, faults func(f annotationField, value any) string) check {
+		return of(field, hint, func(value any) string {
+			lists := []string{faults(metadataAnnotations(), value)}
+			for _, f := range others {
+				lists = append(lists, faults(f, value))
+			}
+			return strings.Join(lists, "+")
 		})
 	}
-	if required, ok := take(block, "required").([]any); ok {
-		all = append(all, unlessSolver([]check{{id: "annotations.required", hint: requiredHint,
-			faults: requiredAnnotations(required, others...)}})...)
+	required := of("annotations.required", requiredHint, func(required any) string {
+		return requiredAnnotations(required, others...)
+	})
+	required.unlessSolvers = true
+	return []check{
+		each("annotations.denied", "is denied", func(f annotationField, keys any) string {
+			return f.faults(globs(lowered(texts(keys)...), "key.lowerAscii()"))
+		}),
+		required,
+		each("annotations.values", notAllowed, func(f annotationField, list any) string {
+			return f.valueFaults(list, "!")
+		}),
+		each("annotations.deniedValues", "is denied", func(f annotationField, list any) string {
+			return f.valueFaults(list, "")
+		}),
 	}
-	if values, ok := take(block, "values").([]any); ok {
-		add("annotations.values", notAllowed, func(f annotationField) string { return f.valueFaults(values, "!") })
-	}
-	if values, ok := take(block, "deniedValues").([]any); ok {
-		add("annotations.deniedValues", "is denied", func(f annotationField) string { return f.valueFaults(values, "") })
-	}
-	return all
 }
 
 // lowered returns patterns for keys in lower case.
@@ -88,9 +89,9 @@ func lowered(patterns ...string) []string {
 // valueFaults returns an expression for a fault of each annotation for which an element of a list has a pattern for the
 // key and an expression that matches the value, or does not match it if not is an exclamation mark. A pattern with a
 // wildcard leaves out the annotation of kubectl apply.
-func (f annotationField) valueFaults(list []any, not string) string {
+func (f annotationField) valueFaults(list any, not string) string {
 	var conditions []string
-	for _, element := range list {
+	for _, element := range blocks(list) {
 		key, regex := keyAndValue(element)
 		of := globs(lowered(key), "key.lowerAscii()")
 		if strings.Contains(key, "*") {
@@ -102,8 +103,7 @@ func (f annotationField) valueFaults(list []any, not string) string {
 }
 
 // keyAndValue returns the key of an element, and its regular expression or an empty string.
-func keyAndValue(element any) (key, value string) {
-	fields, _ := element.(policy.Fields)
+func keyAndValue(fields policy.Fields) (key, value string) {
 	key, _ = fields["key"].(string)
 	value, _ = fields["value"].(string)
 	return key, value
@@ -111,9 +111,9 @@ func keyAndValue(element any) (key, value string) {
 
 // requiredAnnotations returns an expression for the faults of required annotations. An absent annotation has the
 // identity of an empty value, as in package policy. In the other fields, an annotation may be absent.
-func requiredAnnotations(required []any, others ...annotationField) string {
+func requiredAnnotations(required any, others ...annotationField) string {
 	var lists []string
-	for _, r := range required {
+	for _, r := range blocks(required) {
 		key, regex := keyAndValue(r)
 		value := "object.metadata.?annotations[?" + str(key) + "]"
 		passes := value + ".hasValue()"

@@ -151,19 +151,6 @@ func onlyByWebhook(e *policy.Entry, omissions []Omission) string {
 	return ""
 }
 
-// conditionPatch is a patch for a webhook configuration of the base manifests.
-type conditionPatch struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Metadata   map[string]string `json:"metadata"`
-	Webhooks   []patchedWebhook  `json:"webhooks"`
-}
-
-type patchedWebhook struct {
-	Name            string                       `json:"name"`
-	MatchConditions []admissionv1.MatchCondition `json:"matchConditions"`
-}
-
 // ConditionPatches returns kustomize patches for the webhook configurations of the base manifests. With them, the API
 // server does not call the webhooks that native policies replace. A comment lists each webhook that is still called.
 // A kustomize patch replaces all conditions of a webhook, so the patches include the conditions of the base
@@ -181,23 +168,22 @@ func ConditionPatches(uses []WebhookUse, hash string) ([]byte, error) {
 		}
 	}
 	for _, mutates := range []bool{false, true} {
-		p := conditionPatch{
-			APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration",
-			Metadata: map[string]string{"name": "evergate"},
-		}
+		kind := "ValidatingWebhookConfiguration"
 		if mutates {
-			p.Kind = "MutatingWebhookConfiguration"
+			kind = "MutatingWebhookConfiguration"
 		}
+		var webhooks []any
 		for _, u := range uses {
 			if u.Mutates == mutates && u.Called == "" {
-				p.Webhooks = append(p.Webhooks, patchedWebhook{u.Name, append(slices.Clone(u.conditions),
+				webhooks = append(webhooks, map[string]any{"name": u.Name, "matchConditions": append(slices.Clone(u.conditions),
 					admissionv1.MatchCondition{Name: NativeCondition, Expression: NativeExpression})})
 			}
 		}
-		if len(p.Webhooks) == 0 {
+		if len(webhooks) == 0 {
 			continue
 		}
-		manifest, err := yaml.Marshal(p)
+		manifest, err := yaml.Marshal(map[string]any{"apiVersion": admissionv1.SchemeGroupVersion.String(), "kind": kind,
+			"metadata": map[string]string{"name": "evergate"}, "webhooks": webhooks})
 		if err != nil {
 			return nil, err
 		}

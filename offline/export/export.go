@@ -1,5 +1,5 @@
 // Package export translates a policy to the language of the API server: ValidatingAdmissionPolicies and
-// MutatingAdmissionPolicies, which work even if no replica is running. It also writes node configurations.
+// MutatingAdmissionPolicies, which work even if no replica is running.
 //
 // A translation is exact. Anything that cannot be translated exactly is not exported, and the result lists it. This
 // includes every field that this package does not read, so a new policy field is not exported until this package
@@ -24,9 +24,6 @@ const (
 	MAP Target = "map" // MutatingAdmissionPolicies
 
 	Static Target = "static" // files of manifest-based admission, for both kinds of policies
-
-	HostsTOML      Target = "hosts-toml"      // of containerd
-	RegistriesConf Target = "registries-conf" // of CRI-O
 )
 
 // TargetInfo is a target with a description of its output.
@@ -41,8 +38,6 @@ func Targets() []TargetInfo {
 		{VAP, "ValidatingAdmissionPolicies: Kubernetes 1.35 or later"},
 		{MAP, "MutatingAdmissionPolicies: Kubernetes 1.36 or later"},
 		{Static, "both as files of the API server: Kubernetes 1.37 or later"},
-		{HostsTOML, "mirrors for containerd: a file for each registry"},
-		{RegistriesConf, "mirrors for CRI-O: registries.conf"},
 	}
 }
 
@@ -71,9 +66,7 @@ type Options struct {
 
 // Result is the result of an export.
 type Result struct {
-	Objects []Object
-	// Nodes is the configuration of a container runtime.
-	Nodes     []byte
+	Objects   []Object
 	Omissions []Omission
 	// Coverage reports for each entry which part of it is native. Report returns it as text.
 	Coverage []Coverage
@@ -93,7 +86,6 @@ func (r *Result) Text() ([]byte, error) {
 		b.WriteString(AdmissionConfiguration)
 	}
 	b.Write(manifests)
-	b.Write(r.Nodes)
 	return b.Bytes(), nil
 }
 
@@ -149,12 +141,11 @@ func Export(doc policy.Document, o Options) Result {
 	if static {
 		x.makeStatic()
 	}
-	for _, t := range []Target{HostsTOML, RegistriesConf} {
-		if slices.Contains(o.Targets, t) {
-			x.result.Nodes = append(x.result.Nodes, x.nodes(t)...)
+	for _, e := range x.entries {
+		if e.Block != "exceptions" {
+			x.result.Coverage = append(x.result.Coverage, x.coverageOf(e))
 		}
 	}
-	x.cover()
 	return x.result
 }
 

@@ -119,16 +119,6 @@ pods: [{name: from, mode: enforce, images: {from: mirrors}}]
 				"export leaves out pods from: export again after that, or leave the entry to the webhook, with " +
 				"--best-effort",
 		}},
-		// A node has one mirror for each registry, so other Pods cannot have another mirror.
-		"a mirror for some Pods, for nodes": {`mirrors:
-- {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
-- {name: team, mode: enforce, sources: [docker.io, quay.io], mirror: m.example/team, match: {namespaces: [team]}}
-- {name: trial, mode: warn, sources: [quay.io], mirror: m.example/trial, match: {namespaces: [a]}, until: 2030-01-01}
-- {name: github, mode: enforce, sources: [ghcr.io], mirror: m.example/github}
-`, Options{Targets: []Target{RegistriesConf}, Now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{
-			"policy.yaml:5:3: mirrors[1].match: a container runtime cannot distinguish Pods, so the export also " +
-				"leaves out mirrors hub: leave the entry to the webhook, with --best-effort",
-		}},
 		"a mirror that ends": {`mirrors:
 - {name: hub, mode: warn, sources: [docker.io], mirror: m.example/hub, until: 2030-01-01}
 pods:
@@ -265,14 +255,12 @@ func TestDenies(t *testing.T) {
 	}
 }
 
-// The report of the coverage contains a sentence about the protection that is lost without the webhook, for each entry.
-// A cause that affects several entries is reported once.
+// The coverage reports for each entry the protection that is lost without the webhook.
 func TestCoverage(t *testing.T) {
 	const (
 		mirrors = `mirrors:
 - {name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}
 - {name: quay, mode: enforce, sources: [quay.io], mirror: m.example/quay}
-- {name: k8s, mode: enforce, sources: [registry.k8s.io], mirror: m.example/k8s}
 `
 		evil = "pods: [{name: evil, mode: enforce, images: {denied: [docker.io/evil]}}]\n"
 	)
@@ -294,39 +282,25 @@ routes:
 - {name: all, mode: enforce, hosts: {required: true}}
 owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 `, Options{Targets: []Target{VAP}}, []string{
-			"policy.yaml:3:11: mirrors hub: webhook only. Without the webhook, the entry does not apply, because " +
-				"none of the selected targets supports it.",
-			"policy.yaml:4:8: pods p: native. Without the webhook, nothing checks the Pod templates of " +
-				"workloads, and no metric counts the findings.",
-			"policy.yaml:4:59: pods r: native. Nothing is lost without the webhook.",
-			"policy.yaml:6:3: services s: native. Nothing is lost without the webhook.",
-			"policy.yaml:7:3: services part: partly native. Without the webhook, nothing checks externalNames, " +
-				"because the API server does not have a list of public top-level domains, and no metric counts the " +
-				"findings.",
-			"policy.yaml:8:3: services none: partly native. Without the webhook, nothing checks externalNames, " +
-				"because the API server does not have a list of public top-level domains.",
-			"policy.yaml:9:3: services off: off. Nothing is lost without the webhook.",
-			"policy.yaml:10:3: services later: off. Nothing is lost without the webhook.",
-			"policy.yaml:12:3: routes all: partly native. Without the webhook, nothing checks OpenShift Routes.",
-			"policy.yaml:13:10: owners o: webhook only. Without the webhook, the entry does not apply, because " +
-				"entries of owners are not supported natively.",
-		}},
-		"mirrors": {mirrors, Options{Targets: both}, []string{
-			"policy.yaml:4:3: mirrors hub: native. Without the webhook, nothing writes warnings and audit annotations about " +
-				"images.",
-			"policy.yaml:5:3: mirrors quay: native. Without the webhook, nothing writes warnings and audit annotations about " +
-				"images.",
-			"policy.yaml:6:3: mirrors k8s: native. Without the webhook, nothing writes warnings and audit annotations about " +
-				"images.",
+			"policy.yaml:3:11: mirrors hub: webhook only: none of the selected targets supports it",
+			"policy.yaml:4:8: pods p: native: except the templates of workloads, which only the webhook validates",
+			"policy.yaml:4:59: pods r: native",
+			"policy.yaml:6:3: services s: native",
+			"policy.yaml:7:3: services part: partly native: except externalNames (the API server does not have a list of public " +
+				"top-level domains)",
+			"policy.yaml:8:3: services none: webhook only: externalNames (the API server does not have a list of public " +
+				"top-level domains)",
+			"policy.yaml:9:3: services off: it is off",
+			"policy.yaml:10:3: services later: it is off",
+			"policy.yaml:12:3: routes all: partly native: except kinds (OpenShift Routes are not supported natively)",
+			"policy.yaml:13:10: owners o: webhook only: entries of owners are not supported natively",
 		}},
 		"an end": {`services:
 - {name: s, mode: enforce, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
 - {name: set, mode: enforce, match: {set: edge}, types: {denied: [NodePort]}}
 `, Options{Targets: both}, []string{
-			"policy.yaml:4:3: services s: webhook only. Without the webhook, the entry does not apply, because " +
-				"of exclude.until (it ends on 2030-01-01, and CEL has no clock).",
-			"policy.yaml:5:3: services set: webhook only. Without the webhook, the entry does not apply, because " +
-				"of match.set (the webhook path selects the rule set).",
+			"policy.yaml:4:3: services s: webhook only: exclude.until (it ends on 2030-01-01, and CEL has no clock)",
+			"policy.yaml:5:3: services set: webhook only: match.set (the webhook path selects the rule set)",
 		}},
 		"an end that is not the only reason": {`services:
 - {name: set, mode: enforce, match: {set: edge}, exclude: {namespaces: [x], until: 2030-01-01, reason: y}, types: {denied: [NodePort]}}
@@ -334,24 +308,20 @@ owners: [{name: o, mode: audit, hosts: [a.example], namespaces: [x]}]
 - {name: excepted, mode: enforce, externalNames: {}, types: {denied: [NodePort]}}
 exceptions: [{name: x, rules: [excepted], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]
 `, Options{Targets: both}, []string{
-			"policy.yaml:4:3: services set: webhook only. Without the webhook, the entry does not apply, because " +
-				"of exclude.until (it ends on 2030-01-01, and CEL has no clock), and because of match.set (the " +
-				"webhook path selects the rule set).",
-			"policy.yaml:5:3: services part: webhook only. Without the webhook, the entry does not apply, " +
-				"because of exclude.until (it ends on 2030-01-01, and CEL has no clock), and nothing checks " +
-				"externalNames, because the API server does not have a list of public top-level domains.",
-			"policy.yaml:7:14: exceptions x: webhook only. Without the webhook, these entries do not apply, " +
-				"because it ends on 2030-01-01, and CEL has no clock: services excepted.",
-			"policy.yaml:6:3: services excepted: webhook only. Without the webhook, nothing checks " +
-				"externalNames, because the API server does not have a list of public top-level domains.",
+			"policy.yaml:4:3: services set: webhook only: exclude.until (it ends on 2030-01-01, and CEL has no clock), " +
+				"match.set (the webhook path selects the rule set)",
+			"policy.yaml:5:3: services part: webhook only: exclude.until (it ends on 2030-01-01, and CEL has no clock), " +
+				"externalNames (the API server does not have a list of public top-level domains)",
+			"policy.yaml:6:3: services excepted: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock, " +
+				"externalNames (the API server does not have a list of public top-level domains)",
 		}},
 		"an exception": {
 			mirrors + evil + "exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-01, reason: r}]\n",
 			Options{Targets: both},
 			[]string{
-				"policy.yaml:8:14: exceptions x: webhook only. Without the webhook, these entries do not apply, " +
-					"because it ends on 2030-01-01, and CEL has no clock: pods evil, mirrors hub, mirrors quay, mirrors " +
-					"k8s.",
+				"policy.yaml:4:3: mirrors hub: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock",
+				"policy.yaml:5:3: mirrors quay: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock",
+				"policy.yaml:6:8: pods evil: webhook only: exceptions x: it ends on 2030-01-01, and CEL has no clock",
 			},
 		},
 	} {
@@ -387,11 +357,11 @@ exceptions: [{name: x, rules: [evil], match: {namespaces: [a]}, until: 2030-01-0
 	}
 	result := Export(doc, Options{Targets: []Target{VAP, MAP}, Now: ends})
 	want := []string{
-		"policy.yaml:4:3: mirrors m: native. Without the webhook, nothing writes warnings and audit annotations about images.",
-		"policy.yaml:5:3: mirrors trial: ended. Nothing is lost without the webhook.",
-		"policy.yaml:6:8: pods evil: native. Without the webhook, nothing checks the Pod templates of workloads.",
-		"policy.yaml:8:3: services s: native. Nothing is lost without the webhook.",
-		"policy.yaml:9:3: services w: ended. Nothing is lost without the webhook.",
+		"policy.yaml:4:3: mirrors m: native: except warnings and audit annotations about images, which only the webhook writes",
+		"policy.yaml:5:3: mirrors trial: it has ended",
+		"policy.yaml:6:8: pods evil: native: except the templates of workloads, which only the webhook validates",
+		"policy.yaml:8:3: services s: native",
+		"policy.yaml:9:3: services w: it has ended",
 	}
 	if diff := cmp.Diff(want, result.Report()); diff != "" {
 		t.Error(diff)
@@ -460,77 +430,6 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (write it by -update):\n%s", path, diff)
-	}
-}
-
-// Nodes get the active mirrors. Entries that a container runtime cannot express are omitted.
-func TestNodes(t *testing.T) {
-	const text = `mirrors:
-- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.example/docker.io}
-- {name: k8s, mode: enforce, sources: [registry.k8s.io], mirror: k8s.mirror.example}
-- {name: acme, mode: enforce, sources: [ghcr.io/acme], mirror: "mirror.example:5000/acme"}
-- {name: team, mode: enforce, sources: [quay.io], mirror: mirror.example/quay, match: {namespaces: [x]}, imagePullSecret: s}
-- {name: off, mode: warn, sources: ["*.gcr.io"], mirror: "mirror.example/{registry}"}
-`
-	for target, want := range map[Target]struct{ text, omitted string }{
-		HostsTOML: {`# /etc/containerd/certs.d/docker.io/hosts.toml
-server = "https://registry-1.docker.io"
-[host."https://mirror.example/v2/docker.io"]
-  capabilities = ["pull", "resolve"]
-  override_path = true
-
-# /etc/containerd/certs.d/registry.k8s.io/hosts.toml
-server = "https://registry.k8s.io"
-[host."https://k8s.mirror.example/v2"]
-  capabilities = ["pull", "resolve"]
-  override_path = true
-
-`, `acme.sources: containerd mirrors only whole registries, but ghcr.io/acme has a path
-team.match: a container runtime cannot distinguish Pods
-team.imagePullSecret: kubelet chooses credentials by the original image
-off.mode: a container runtime cannot warn
-off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
-`},
-		RegistriesConf: {`[[registry]]
-prefix = "docker.io"
-location = "docker.io"
-[[registry.mirror]]
-location = "mirror.example/docker.io"
-
-[[registry]]
-prefix = "registry.k8s.io"
-location = "registry.k8s.io"
-[[registry.mirror]]
-location = "k8s.mirror.example"
-
-[[registry]]
-prefix = "ghcr.io/acme"
-location = "ghcr.io/acme"
-[[registry.mirror]]
-location = "mirror.example:5000/acme"
-
-`, `team.match: a container runtime cannot distinguish Pods
-team.imagePullSecret: kubelet chooses credentials by the original image
-off.mode: a container runtime cannot warn
-off.sources: the wildcard *.gcr.io cannot keep registries apart at the mirror
-`},
-	} {
-		doc := describe(t, text)
-		names := map[string]string{}
-		for _, e := range doc.Entries {
-			names[e.Pos.Path] = e.Name
-		}
-		r := Export(doc, Options{Targets: []Target{target}})
-		omitted := ""
-		for _, omission := range r.Omissions {
-			omitted += names[omission.Pos.Path] + "." + omission.Field + ": " + omission.Why + "\n"
-		}
-		if diff := cmp.Diff(want.text, string(r.Nodes)); diff != "" {
-			t.Errorf("%s: %s", target, diff)
-		}
-		if diff := cmp.Diff(want.omitted, omitted); diff != "" {
-			t.Errorf("%s: %s", target, diff)
-		}
 	}
 }
 

@@ -54,6 +54,16 @@ func cloneFields(fields policy.Fields) policy.Fields {
 	return fields
 }
 
+// blocks returns a list of mappings.
+func blocks(value any) []policy.Fields {
+	list, _ := value.([]any)
+	all := make([]policy.Fields, len(list))
+	for i, element := range list {
+		all[i], _ = element.(policy.Fields)
+	}
+	return all
+}
+
 // texts returns a list of strings.
 func texts(value any) []string {
 	list, _ := value.([]any)

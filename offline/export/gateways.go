@@ -36,14 +36,43 @@ func (x *exporter) gateways() *exportedKind {
 }
 
 // gatewayChecks returns the checks of an entry, in the order of policy/gateways.go.
-func gatewayChecks(fields policy.Fields) []check {
+func gatewayChecks(policy.Fields) []check {
 	return slices.Concat(
-		hostChecks(blockOf(fields, "hosts"), "claims", "spec.listeners"),
-		listenerChecks(fields),
-		gatewayTLSChecks(blockOf(fields, "tls")),
-		allowedFromChecks(fields),
-		annotationChecks(blockOf(fields, "annotations"), infrastructureAnnotations()),
-		gatewayAddressChecks(fields),
+		hostChecks("claims", "spec.listeners"),
+		[]check{
+			of("classNames.allowed", notAllowed, func(list any) string {
+				return oneFault("variables.class!=''&&!("+globs(texts(list), "variables.class")+")", "spec.gatewayClassName",
+					"variables.class", "variables.class")
+			}),
+			of("ports.allowed", notAllowed, func(ranges any) string {
+				return listenerFaults("port", "string(listener.?port.orValue(0))",
+					"!("+inRanges("int(value)", texts(ranges))+")", "+(listener.?protocol.orValue('')=='UDP'?' UDP':'')")
+			}),
+			of("protocols.allowed", notAllowed, func(list any) string {
+				return listenerFaults("protocol", "listener.?protocol.orValue('')",
+					"!("+globs(texts(list), "value")+")", listenerName)
+			}),
+			of("tls.modes", notAllowed, func(list any) string {
+				return listenerFaults("tls.mode", "listener.?tls.?mode.orValue(has(listener.tls)||"+
+					"listener.?protocol.orValue('') in ['HTTPS','TLS']?'Terminate':'')",
+					"value!=''&&!(value in "+set(texts(list))+")", listenerName)
+			}),
+			of("tls.crossNamespaceRefs", "is another namespace, which is denied", always(cel(
+				"($references).filter(ref,!(ref.namespace in ['',request.namespace])).map(ref,$fault)",
+				"$references", certificateRefs(), "$fault", fault("ref.path+'.namespace'",
+					"ref.namespace+' '+ref.name+' '+ref.path.split('[')[0]", "ref.namespace")))),
+			of("allowedRoutes.from", notAllowed, func(list any) string {
+				return listenerFaults("allowedRoutes.namespaces.from",
+					fromNamespaces("listener.?allowedRoutes.?namespaces", "Same"), "!(value in "+set(texts(list))+")", listenerName)
+			}),
+			of("allowedListeners.from", notAllowed, func(list any) string {
+				return cel("[$from].filter(from,from!='None'&&!(from in $allowed)).map(from,$fault)",
+					"$allowed", set(texts(list)), "$from", fromNamespaces("object.spec.?allowedListeners.?namespaces", "None"),
+					"$fault", fault("'spec.allowedListeners.namespaces.from'", "from", "from"))
+			}),
+		},
+		annotationChecks(infrastructureAnnotations()),
+		[]check{of("addresses", notAllowed, wrongAddresses)},
 	)
 }
 
@@ -57,39 +86,6 @@ func listenerFaults(field, value, condition, end string) string {
 
 // listenerName is the end of the identities of most faults of listeners.
 const listenerName = "+' '+listener.?name.orValue('')"
-
-func listenerChecks(fields policy.Fields) (all []check) {
-	if allowed, ok := takeTexts(blockOf(fields, "classNames"), "allowed"); ok {
-		all = append(all, check{id: "classNames.allowed", hint: notAllowed, faults: oneFault(
-			"variables.class!=''&&!("+globs(allowed, "variables.class")+")", "spec.gatewayClassName", "variables.class",
-			"variables.class")})
-	}
-	if allowed, ok := takeTexts(blockOf(fields, "ports"), "allowed"); ok {
-		all = append(all, check{id: "ports.allowed", hint: notAllowed, faults: listenerFaults("port",
-			"string(listener.?port.orValue(0))", "!("+inRanges("int(value)", allowed)+")",
-			"+(listener.?protocol.orValue('')=='UDP'?' UDP':'')")})
-	}
-	if allowed, ok := takeTexts(blockOf(fields, "protocols"), "allowed"); ok {
-		all = append(all, check{id: "protocols.allowed", hint: notAllowed, faults: listenerFaults("protocol",
-			"listener.?protocol.orValue('')", "!("+globs(allowed, "value")+")", listenerName)})
-	}
-	return all
-}
-
-func gatewayTLSChecks(block policy.Fields) (all []check) {
-	if modes, ok := takeTexts(block, "modes"); ok {
-		all = append(all, check{id: "tls.modes", hint: notAllowed, faults: listenerFaults("tls.mode",
-			"listener.?tls.?mode.orValue(has(listener.tls)||listener.?protocol.orValue('') in ['HTTPS','TLS']?'Terminate':'')",
-			"value!=''&&!(value in "+set(modes)+")", listenerName)})
-	}
-	if take(block, "crossNamespaceRefs") != nil {
-		all = append(all, check{id: "tls.crossNamespaceRefs", hint: "is another namespace, which is denied", faults: cel(
-			"($references).filter(ref,!(ref.namespace in ['',request.namespace])).map(ref,$fault)",
-			"$references", certificateRefs(), "$fault", fault("ref.path+'.namespace'",
-				"ref.namespace+' '+ref.name+' '+ref.path.split('[')[0]", "ref.namespace"))})
-	}
-	return all
-}
 
 // certificateRefs returns an expression for all references to certificates and CAs.
 func certificateRefs() string {
@@ -120,43 +116,22 @@ func fromNamespaces(of, absent string) string {
 		?'All':from.?from.orValue('$absent')).orValue('$absent')`, "$of", of, "$absent", absent, "$name", namespaceName)
 }
 
-func allowedFromChecks(fields policy.Fields) (all []check) {
-	if from, ok := takeTexts(blockOf(fields, "allowedRoutes"), "from"); ok {
-		all = append(all, check{id: "allowedRoutes.from", hint: notAllowed, faults: listenerFaults(
-			"allowedRoutes.namespaces.from", fromNamespaces("listener.?allowedRoutes.?namespaces", "Same"),
-			"!(value in "+set(from)+")", listenerName)})
-	}
-	if from, ok := takeTexts(blockOf(fields, "allowedListeners"), "from"); ok {
-		all = append(all, check{id: "allowedListeners.from", hint: notAllowed, faults: cel(
-			"[$from].filter(from,from!='None'&&!(from in $allowed)).map(from,$fault)", "$allowed", set(from),
-			"$from", fromNamespaces("object.spec.?allowedListeners.?namespaces", "None"),
-			"$fault", fault("'spec.allowedListeners.namespaces.from'", "from", "from"))})
-	}
-	return all
-}
-
-// gatewayAddressChecks returns the check of the addresses block, like policy/gateway_addresses.go. An empty block
-// denies all addresses.
-func gatewayAddressChecks(fields policy.Fields) []check {
-	block := blockOf(fields, "addresses")
-	if block == nil {
-		return nil
-	}
-	if len(block) == 0 {
-		take(fields, "addresses")
-	}
+// wrongAddresses takes the fields of the addresses block and returns an expression for the faults of addresses, like
+// policy/gateway_addresses.go. An empty block denies all addresses.
+func wrongAddresses(value any) string {
+	block, _ := value.(policy.Fields)
 	ranges, _ := takeTexts(block, "allowed")
 	hostnames, _ := takeTexts(block, "hostnames")
 	const isIP = "address.type in ['','IPAddress']"
-	return []check{{id: "addresses", hint: notAllowed, faults: cel(`object.spec.?addresses.orValue([])
+	return cel(`object.spec.?addresses.orValue([])
 		.map(address,{'type':string(address.?type.orValue('')),'value':string(address.?value.orValue(''))})
 		.map(address,{'type':address.type,'value':address.value,'ip':address.value!=''&&$isIP?$normal:''})
 		.transformList(i,address,address.value==''||!($isIP?address.ip!=''&&$inRanges:address.type=='Hostname'&&
 			[address.value.lowerAscii()].map(name,name.endsWith('.')?name.substring(0,size(name)-1):name).exists(name,
 				!(name in ['','*','**'])&&!name.startsWith('*.')&&!name.startsWith('**.')&&($isAllowed))),$fault)`,
-		"$isIP", isIP, "$normal", normalAddress("address.value"), "$inRanges", inCIDRs(asRange("address.ip"), ranges),
+		"$isIP", isIP, "$normal", normalAddress("address.value"), "$inRanges", inCIDRs("address.ip", ranges),
 		"$isAllowed", hostAllowed("name", hostnames),
 		"$fault", fault("'spec.addresses['+string(i)+'].'+(address.value==''||address.type in ['','IPAddress','Hostname']"+
 			"?'value':'type')", cel("address.value!=''&&$isIP?(address.ip==''?' '+address.value:address.ip)"+
-			":address.value+' '+address.type", "$isIP", isIP), "address.value"))}}
+			":address.value+' '+address.type", "$isIP", isIP), "address.value"))
 }

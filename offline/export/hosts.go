@@ -1,10 +1,9 @@
 package export
 
 import (
+	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/evergate/evergate/policy"
 )
 
 // The checks of policy/internal/claim/rules.go. They evaluate claims. A claim is the set of hosts that one field of an
@@ -90,35 +89,32 @@ func claimFaults(claims, condition string) string {
 		"$fault", fault("claim.path", "ids[i]", "claim.text==''?claim.pattern:claim.text"))
 }
 
-// hostChecks takes the fields of the hosts block and returns its checks, in the order of
-// policy/internal/claim/rules.go. claims is the name of the variable with the claims, and list is the field with the
-// hosts.
-func hostChecks(block policy.Fields, claims, list string) (all []check) {
+// hostChecks returns the checks of the hosts block, in the order of policy/internal/claim/rules.go. claims is the name
+// of the variable with the claims, and list is the field with the hosts.
+func hostChecks(claims, list string) []check {
 	claims = "variables." + claims
-	add := func(id, hint, condition string) {
-		all = append(all, check{id: id, hint: hint, faults: claimFaults(claims, condition), known: knownUnserved})
+	host := func(field, hint string, condition func(value any) string) check {
+		c := of(field, hint, func(value any) string { return claimFaults(claims, condition(value)) })
+		c.known = knownUnserved
+		return c
 	}
-	if take(block, "required") != nil {
-		add("hosts.required", "means every host: set a host", "claim.pattern=='**'")
+	most := of("hosts.max", "different hosts are too many", func(limit any) string {
+		return cel(`[size($claims)<=$most?0:size($claims.map(claim,claim.pattern.startsWith('**.')
+			?claim.pattern.substring(1):claim.pattern).distinct())].filter(count,count>$most).map(count,$fault)`,
+			"$claims", claims, "$most", fmt.Sprint(limit), "$fault", fault(str(list), "string(count)", "string(count)"))
+	})
+	most.known = "$old.exists(old,int(old)>=int(fault.id))" // a larger number than before is a new finding
+	return []check{
+		host("hosts.required", "means every host: set a host", always("claim.pattern=='**'")),
+		host("hosts.allowed", notAllowed, func(list any) string {
+			return "!(" + hostAllowed("claim.pattern", texts(list)) + ")"
+		}),
+		host("hosts.denied", "is denied or covers a denied host", func(list any) string {
+			return hostDenied("claim.pattern", texts(list))
+		}),
+		host("hosts.wildcards", "is a wildcard, which is denied", always("claim.pattern.startsWith('*')")),
+		most,
 	}
-	if allowed, ok := takeTexts(block, "allowed"); ok {
-		add("hosts.allowed", notAllowed, "!("+hostAllowed("claim.pattern", allowed)+")")
-	}
-	if denied, ok := takeTexts(block, "denied"); ok {
-		add("hosts.denied", "is denied or covers a denied host", hostDenied("claim.pattern", denied))
-	}
-	if take(block, "wildcards") != nil {
-		add("hosts.wildcards", "is a wildcard, which is denied", "claim.pattern.startsWith('*')")
-	}
-	if most, ok := take(block, "max").(string); ok {
-		// A larger number than before is a new finding.
-		all = append(all, check{id: "hosts.max", hint: "different hosts are too many: limit " + most,
-			known: "$old.exists(old,int(old)>=int(fault.id))",
-			faults: cel(`[size($claims)<=$most?0:size($claims.map(claim,claim.pattern.startsWith('**.')
-				?claim.pattern.substring(1):claim.pattern).distinct())].filter(count,count>$most).map(count,$fault)`,
-				"$claims", claims, "$most", most, "$fault", fault(str(list), "string(count)", "string(count)"))})
-	}
-	return all
 }
 
 // covering returns an expression for the possible patterns in a policy that cover all hosts of a claim's pattern: the

@@ -1,8 +1,6 @@
 package export
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -16,22 +14,17 @@ type imagePatterns struct {
 func newImagePatterns(patterns []string) (p imagePatterns) {
 	for _, s := range patterns {
 		place, below := strings.CutSuffix(s, "/*")
+		slash := strings.LastIndexByte(s, '/')
 		switch {
 		case below:
 			p.below = append(p.below, place)
-		case hasVersion(s):
+		case slash >= 0 && strings.ContainsAny(s[slash:], ":@"): // otherwise, it is a registry with a port
 			p.versions = append(p.versions, s)
 		default:
 			p.places = append(p.places, s)
 		}
 	}
 	return p
-}
-
-// hasVersion reports whether an image pattern has a tag or a digest.
-func hasVersion(pattern string) bool {
-	last := pattern[strings.LastIndexByte(pattern, '/')+1:]
-	return strings.Contains(pattern, "/") && strings.ContainsAny(last, ":@")
 }
 
 // covers returns a condition that the patterns cover an image with a name and one of some versions. name is a variable,
@@ -62,11 +55,6 @@ func isCovered(patterns []string) string {
 		"image.version.substring(image.version.contains('@')?image.version.indexOf('@'):0)")
 }
 
-// hubNames returns the registries that are Docker Hub.
-func hubNames() []string {
-	return []string{dockerHub, "registry-1.docker.io", "registry.hub.docker.com"}
-}
-
 // isDenied returns a condition that one of the patterns covers an image in any spelling: under each name that its
 // repository has on Docker Hub, by its digest, by its tag (even if it also has a digest), or by its place.
 func isDenied(patterns []string) string {
@@ -76,35 +64,6 @@ func isDenied(patterns []string) string {
 	covers := newImagePatterns(patterns).covers("name",
 		"image.version.substring(image.version.contains('@')?image.version.indexOf('@'):size(image.version))",
 		"image.version.find('^[^@]*')")
-	return allOf(hint(patterns), cel(names, "$hub", set(hubNames()))+".exists(name,"+covers+")")
-}
-
-// longestHint is the maximum length of the regular expression of hint. The cost of a match is the product of its
-// length and the length of the image. For longer expressions, a lookup of the places costs less.
-const longestHint = 80
-
-// hint returns a condition that one of the patterns may cover an image. It looks for the part of a pattern that is
-// in the name of every image that the pattern covers. It returns an empty string if the condition would be too long.
-func hint(patterns []string) string {
-	var parts []string
-	for _, p := range patterns {
-		name := strings.TrimSuffix(p, "/*")
-		if hasVersion(p) {
-			last := strings.LastIndexByte(name, '/') + 1
-			name = name[:last+strings.IndexAny(name[last:]+":", ":@")]
-		}
-		registry, path, _ := strings.Cut(name, "/")
-		if slices.Contains(hubNames(), registry) {
-			name = strings.TrimPrefix(path, "library/")
-		}
-		if name == "" || name == "library" { // everything on Docker Hub, or its official images
-			return ""
-		}
-		parts = append(parts, regexp.QuoteMeta(name))
-	}
-	regex := strings.Join(parts, "|")
-	if len(regex) > longestHint {
-		return ""
-	}
-	return "image.name.matches(" + str(regex) + ")"
+	return cel(names, "$hub", set([]string{dockerHub, "registry-1.docker.io", "registry.hub.docker.com"})) +
+		".exists(name," + covers + ")"
 }

@@ -87,37 +87,36 @@ func (x *exporter) ingressClaims() string {
 }
 
 // ingressChecks returns the checks of an entry, in the order of policy/ingresses.go.
-func ingressChecks(fields policy.Fields) []check {
-	all := slices.Concat(
-		hostChecks(blockOf(fields, "hosts"), "claims", "spec.rules"),
-		unlessSolver(tlsChecks(blockOf(fields, "tls"))),
-		unlessSolver(classNameChecks(blockOf(fields, "classNames"))),
-		unlessSolver(pathChecks(blockOf(fields, "paths"), "variables.regexPaths")),
-		annotationChecks(blockOf(fields, "annotations")),
+func ingressChecks(policy.Fields) []check {
+	contradiction := of("classNames", "contradicts spec.ingressClassName: remove the annotation", always(oneFault(
+		"size(variables.classes)==2&&variables.classes[0].class!=variables.classes[1].class",
+		annotationPath(classAnnotation), "variables.classes[0].class+' '+variables.classes[1].class",
+		"variables.classes[1].class")))
+	contradiction.id = "classNames.contradiction"
+	return slices.Concat(
+		hostChecks("claims", "spec.rules"),
+		unlessSolver(
+			of("tls.required", "does not prevent plain HTTP for every class", always(
+				oneFault("!variables.onlyTLS", "spec.tls", "''"))),
+			of("tls.coversHosts", "is not in spec.tls[].hosts", always(coversHosts())),
+			of("tls.allowHTTP", `is not "false"`, always(oneFault(
+				annotationValue(allowHTTPAnnotation)+"!='false'", annotationPath(allowHTTPAnnotation), "''"))),
+			of("classNames.required", "is not set", always(
+				oneFault("size(variables.classes)==0", "spec.ingressClassName", "''"))),
+			of("classNames.allowed", notAllowed, func(list any) string {
+				return cel("variables.classes.filter(class,!($allowed)).map(class,$fault)",
+					"$allowed", globs(texts(list), "class.class"), "$fault", fault("class.path", "class.class", "class.class"))
+			}),
+			contradiction,
+		),
+		unlessSolver(pathChecks("variables.regexPaths")...),
+		// The characters that isUnsafeInPath in package policy rejects: some punctuation, white space and control characters.
+		unlessSolver(pathCheck("paths.unsafeCharacters",
+			"contains characters that inject text into the controller's configuration", func(any) string {
+				return "path.path.matches(" + str("[`"+`"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}]`) + ")"
+			})),
+		annotationChecks(),
+		[]check{of("defaultBackend", "is denied: list hosts in spec.rules instead", always(
+			oneFault("has(object.spec.defaultBackend)", "spec.defaultBackend", "''")))},
 	)
-	if take(fields, "defaultBackend") != nil {
-		all = append(all, check{id: "defaultBackend", hint: "is denied: list hosts in spec.rules instead",
-			faults: oneFault("has(object.spec.defaultBackend)", "spec.defaultBackend", "''")})
-	}
-	return all
-}
-
-func classNameChecks(block policy.Fields) (all []check) {
-	if take(block, "required") != nil {
-		all = append(all, check{id: "classNames.required", hint: "is not set",
-			faults: oneFault("size(variables.classes)==0", "spec.ingressClassName", "''")})
-	}
-	if allowed, ok := takeTexts(block, "allowed"); ok {
-		all = append(all, check{id: "classNames.allowed", hint: notAllowed, faults: cel(
-			"variables.classes.filter(class,!($allowed)).map(class,$fault)", "$allowed", globs(allowed, "class.class"),
-			"$fault", fault("class.path", "class.class", "class.class"))})
-	}
-	if all == nil {
-		return nil
-	}
-	return append(all, check{id: "classNames.contradiction",
-		hint: "contradicts spec.ingressClassName: remove the annotation",
-		faults: oneFault("size(variables.classes)==2&&variables.classes[0].class!=variables.classes[1].class",
-			annotationPath(classAnnotation), "variables.classes[0].class+' '+variables.classes[1].class",
-			"variables.classes[1].class")})
 }

@@ -31,14 +31,9 @@ func YAML(objects []Object) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.Write(withoutStatus(manifest))
+		b.Write(bytes.TrimSuffix(manifest, []byte("status: {}\n"))) // the API server fills it in
 	}
 	return b.Bytes(), nil
-}
-
-// withoutStatus removes the empty status, which the API server fills in.
-func withoutStatus(manifest []byte) []byte {
-	return bytes.TrimSuffix(manifest, []byte("status: {}\n"))
 }
 
 func (x *exporter) add(o Object) { x.result.Objects = append(x.result.Objects, o) }

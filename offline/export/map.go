@@ -89,7 +89,7 @@ func (x *exporter) mapVariables() []variable {
 	var denied []string
 	for _, e := range x.entries {
 		for _, c := range e.checks {
-			if e.Mode != policy.Enforce || !checksOriginals(c) {
+			if e.Mode != policy.Enforce || !slices.Contains([]string{"images.denied", "images.deniedTags"}, c.id) {
 				continue
 			}
 			faults := faultsOf(e, &c)

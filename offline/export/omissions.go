@@ -105,11 +105,6 @@ func (x *exporter) omit() {
 			x.read(e)
 		}
 	}
-	for _, t := range []Target{HostsTOML, RegistriesConf} {
-		if slices.Contains(x.Targets, t) {
-			x.omitNodes(t)
-		}
-	}
 	x.omitExceptions()
 	x.omitRewriting()
 	x.omitMirrors()
@@ -126,7 +121,7 @@ func (x *exporter) exports(block string) bool {
 	case "exceptions":
 		return false
 	case "mirrors":
-		return slices.ContainsFunc(x.Targets, func(t Target) bool { return t != VAP })
+		return slices.Contains(x.Targets, MAP)
 	}
 	return slices.Contains(x.Targets, VAP)
 }
@@ -155,14 +150,14 @@ func (x *exporter) read(e *entry) {
 		return
 	}
 	fields := cloneFields(e.Fields)
-	e.checks = k.checks(fields)
-	of := ""
+	e.checks = translate(fields, k.checks(fields))
+	ofKinds := ""
 	kinds, limited := takeTexts(fields, "kinds")
 	if limited {
-		of = "request.resource.resource in " + set(resourcesOf(kinds))
+		ofKinds = "request.resource.resource in " + set(resourcesOf(kinds))
 	}
 	matches, excludes := k.selector.takeMatch(blockOf(fields, "match")), k.selector.takeExclude(blockOf(fields, "exclude"))
-	e.applies = allOf(matches, of, excludes)
+	e.applies = allOf(matches, ofKinds, excludes)
 	for _, path := range remaining(fields) {
 		r := x.notRead(e, path)
 		block, _, _ := strings.Cut(path, ".")
@@ -195,9 +190,6 @@ func (x *exporter) notRead(e *entry, path string) *Omission {
 	case "match.set":
 		return x.because(e, path, "the webhook path selects the rule set",
 			"leave rule sets to the webhook, with --best-effort")
-	case "filters.denied":
-		return x.because(e, path, "CEL cannot compare filters that do not refer to an object",
-			"deny only RequestMirror, ExtensionRef and ExternalAuth, or "+useWebhook)
 	}
 	return x.because(e, path, "it is not supported natively", useWebhook)
 }

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/evergate/evergate/policy"
 )
 
 // ingressPaths returns an expression for the paths of an Ingress, each with its field, its type and its host. The host
@@ -21,33 +19,32 @@ func ingressPaths() string {
 const pathID = "(path.type=='Exact'?'~':'')+path.host+' '+path.path+' '+" +
 	"(path.type in ['Exact','Prefix','PathPrefix']?'':path.type)"
 
-// pathChecks takes the fields of the paths block and returns its checks, in the order of policy/ingress_paths.go.
+// pathChecks returns the checks of paths, in the order of policy/ingress_paths.go, except for unsafeCharacters.
 // allRegex is a condition that all paths are regular expressions.
-func pathChecks(block policy.Fields, allRegex string) (all []check) {
-	faults := func(condition, fault string) string {
-		return cel("variables.paths.filter(path,$condition).map(path,$fault)", "$condition", condition, "$fault", fault)
+func pathChecks(allRegex string) []check {
+	return []check{
+		of("paths.types", notAllowed, func(types any) string {
+			return cel("variables.paths.filter(path,!(path.type in $types)).map(path,$fault)", "$types", set(texts(types)),
+				"$fault", fault("path.typeField", "path.host+' '+path.path+' '+path.type", "path.type"))
+		}),
+		pathCheck("paths.denied", "contains a denied part, or may be a pattern that does", func(parts any) string {
+			return hasDeniedPart(texts(parts), allRegex)
+		}),
+		pathCheck("paths.deniedPatterns", "matches a denied pattern, or is too long for patterns",
+			func(patterns any) string {
+				return tooLong("path.path") + "||" + matchesWhole("path.path", texts(patterns)...)
+			}),
 	}
-	add := func(id, hint, condition string) {
-		all = append(all, check{id: id, hint: hint, known: knownUnserved,
-			faults: faults(condition, fault("path.field", pathID, "path.path"))})
-	}
-	if types, ok := takeTexts(block, "types"); ok {
-		all = append(all, check{id: "paths.types", hint: notAllowed, faults: faults("!(path.type in "+set(types)+")",
-			fault("path.typeField", "path.host+' '+path.path+' '+path.type", "path.type"))})
-	}
-	if parts, ok := takeTexts(block, "denied"); ok {
-		add("paths.denied", "contains a denied part, or may be a pattern that does", hasDeniedPart(parts, allRegex))
-	}
-	if patterns, ok := takeTexts(block, "deniedPatterns"); ok {
-		add("paths.deniedPatterns", "matches a denied pattern, or is too long for patterns",
-			tooLong("path.path")+"||"+matchesWhole("path.path", patterns...))
-	}
-	// The characters that isUnsafeInPath in package policy rejects: some punctuation, white space and control characters.
-	if take(block, "unsafeCharacters") != nil {
-		add("paths.unsafeCharacters", "contains characters that inject text into the controller's configuration",
-			"path.path.matches("+str("[`"+`"'\\{};#\pZ\x{0}-\x{1f}\x{7f}-\x{9f}]`)+")")
-	}
-	return all
+}
+
+// pathCheck returns a check of a field. condition returns a condition that a path has a fault.
+func pathCheck(field, hint string, condition func(value any) string) check {
+	c := of(field, hint, func(value any) string {
+		return cel("variables.paths.filter(path,$condition).map(path,$fault)", "$condition", condition(value),
+			"$fault", fault("path.field", pathID, "path.path"))
+	})
+	c.known = knownUnserved
+	return c
 }
 
 // hasDeniedPart returns a condition that a path contains one of some parts, or that it may be a regular expression and

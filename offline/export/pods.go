@@ -1,7 +1,6 @@
 package export
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,12 +16,6 @@ func LargestPod(checks int) int {
 		few    = 4   // with this number of checks, the checks of images are still most of the cost
 	)
 	return images * few / max(few, checks)
-}
-
-// podImages returns an expression for all images of a Pod in the order of findings: the image, ref, and its field,
-// path.
-func podImages() string {
-	return imagesOf("{'path':'spec.$list['+string(i)+'].$field','ref':string($image.orValue(''))}")
 }
 
 // imagesOf returns an expression for the result of a template for all images of a Pod.
@@ -43,12 +36,12 @@ func (x *exporter) pods() *exportedKind {
 	return &exportedKind{
 		name: "pods", resources: podResources(), conditions: podConditions(),
 		variables: append([]variable{
-			{"images", podImages()},
+			// All images in the order of findings: the image, ref, and its field, path.
+			{"images", imagesOf("{'path':'spec.$list['+string(i)+'].$field','ref':string($image.orValue(''))}")},
 			{"references", references("variables.images", "path", "ref")},
 		}, x.mirrors.variables()...),
 		selector: selector{dimensions: []string{"namespaces", "podLabels"}},
 		checks:   x.podChecks,
-		plain:    x.plainImages,
 		capacity: func(checks int) string {
 			return "validates Pods with up to " + strconv.Itoa(LargestPod(checks)) +
 				" images of 100 characters; the API server denies Pods that exceed its cost budget"
@@ -59,38 +52,32 @@ func (x *exporter) pods() *exportedKind {
 // malformed is a condition that an image is not a valid reference.
 const malformed = "image.name==''"
 
-// podChecks takes the fields of a pods entry and returns its checks, in the order of policy/internal/images/checks.go.
-func (x *exporter) podChecks(fields policy.Fields) (all []check) {
-	images := blockOf(fields, "images")
-	excluded, _ := takeTexts(blockOf(fields, "exclude"), "images")
+// podChecks returns the checks of a pods entry, in the order of policy/internal/images/checks.go.
+func (x *exporter) podChecks(fields policy.Fields) []check {
 	take(fields, "workloads") // the API server cannot evaluate the Pod templates of workloads
-	add := func(id, hint, condition string) {
-		condition = malformed + "||" + condition
-		if len(excluded) > 0 {
-			condition = "(" + condition + ")&&!(" + isCovered(excluded) + ")"
-		}
-		all = append(all, check{id: id, hint: hint, faults: cel(
-			"variables.references.filter(image,$condition).map(image,$fault)", "$condition", condition,
-			"$fault", fault("image.path", malformed+"?' '+image.ref:image.name+image.version", "image.ref"))})
+	excluded, _ := takeTexts(blockOf(fields, "exclude"), "images")
+	var allowed []string
+	if images := blockOf(fields, "images"); images["from"] != nil {
+		allowed, _ = takeTexts(images, "allowed")
 	}
-	from := take(images, "from")
-	switch allowed, limited := takeTexts(images, "allowed"); {
-	case from != nil:
-		add("images.from", "is not pulled from a mirror",
-			"!("+anyOf(x.mirrors.isMirrored(), isCovered(allowed))+")")
-	case limited:
-		add("images.allowed", notAllowed, "!("+isCovered(allowed)+")")
+	image := func(field, hint string, condition func(value any) string) check {
+		return of(field, hint, func(value any) string {
+			fails := malformed + "||" + condition(value)
+			if len(excluded) > 0 {
+				fails = "(" + fails + ")&&!(" + isCovered(excluded) + ")"
+			}
+			return cel("variables.references.filter(image,$condition).map(image,$fault)", "$condition", fails,
+				"$fault", fault("image.path", malformed+"?' '+image.ref:image.name+image.version", "image.ref"))
+		})
 	}
-	if denied, ok := takeTexts(images, "denied"); ok {
-		add("images.denied", "is denied", isDenied(denied))
+	return []check{
+		image("images.from", "is not pulled from a mirror", always(
+			"!("+anyOf(x.mirrors.isMirrored(), isCovered(allowed))+")")),
+		image("images.allowed", notAllowed, func(list any) string { return "!(" + isCovered(texts(list)) + ")" }),
+		image("images.denied", "is denied", func(list any) string { return isDenied(texts(list)) }),
+		image("images.deniedTags", "has a denied tag", func(list any) string { return hasDeniedTag(texts(list)) }),
+		image("images.digest", "has no digest", always("!image.version.contains('@')")),
 	}
-	if tags, ok := takeTexts(images, "deniedTags"); ok {
-		add("images.deniedTags", "has a denied tag", hasDeniedTag(tags))
-	}
-	if take(images, "digest") != nil {
-		add("images.digest", "has no digest", "!image.version.contains('@')")
-	}
-	return all
 }
 
 // hasDeniedTag returns a condition that one of the patterns matches the tag of an image. The tag is latest if the image
@@ -98,9 +85,4 @@ func (x *exporter) podChecks(fields policy.Fields) (all []check) {
 func hasDeniedTag(patterns []string) string {
 	return cel(`[image.version==''?'latest':image.version.startsWith(':')?image.version.find('^:[^@]*').substring(1):'']
 		.exists(tag,tag!=''&&($matches))`, "$matches", globs(patterns, "tag"))
-}
-
-// checksOriginals reports whether a check of an entry is about the image as the user wrote it.
-func checksOriginals(c check) bool {
-	return slices.Contains([]string{"images.denied", "images.deniedTags"}, c.id)
 }

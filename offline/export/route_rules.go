@@ -1,9 +1,5 @@
 package export
 
-import (
-	"github.com/evergate/evergate/policy"
-)
-
 // routePaths returns an expression for the path of every match of an HTTPRoute or a GRPCRoute. For other routes it is
 // an empty list.
 func routePaths() string {
@@ -30,68 +26,43 @@ func routePaths() string {
 		"$http", each(cel(http)), "$grpc", each(cel(grpc)))
 }
 
-// eachFilter returns an expression for a list with the result of an expression for each filter of a route: first the
-// filters of a rule, then the filters of its backends. of returns the expression for the filter at a path.
-func eachFilter(of func(path string) string) string {
-	const rule = "'spec.rules['+string(i)+']"
-	return cel(`object.spec.?rules.orValue([]).transformList(i,rule,
-		rule.?filters.orValue([]).transformList(k,filter,$ofRule)+rule.?backendRefs.orValue([]).transformList(j,backend,
-			backend.?filters.orValue([]).transformList(k,filter,$ofBackend)).flatten()).flatten()`,
-		"$ofRule", of(rule+".filters['+string(k)+']'"),
-		"$ofBackend", of(rule+".backendRefs['+string(j)+'].filters['+string(k)+']'"))
-}
-
-// routeFilter returns an expression for a filter: its path, its type, and the identity of the referenced object.
-func routeFilter(path string) string {
-	id := func(of, kind string) string {
-		return "[{" + reference(of, "", kind) + "}].map(ref," + referenceID("ref") + ")[0]"
-	}
-	backend := func(field string) string {
-		ref := "filter." + field + ".?backendRef"
-		return id(ref, "Service") + "+' '+string(" + ref + ".?port.orValue(0))"
-	}
-	return cel(`{'path':$path,'type':string(filter.?type.orValue('')),'ref':has(filter.requestMirror)?$mirror
-		:has(filter.extensionRef)?$extension:has(filter.externalAuth)?$auth:''}`,
-		"$path", path, "$mirror", backend("requestMirror"), "$extension", id("filter.extensionRef", ""),
-		"$auth", backend("externalAuth"))
-}
-
 // routeBackends returns an expression for every backend of a route: the backends of rules, and the backends to which
-// filters send requests. Each backend includes the purpose of the requests.
+// filters of rules and of backends send requests. Each backend includes the purpose of the requests.
 func routeBackends() string {
 	one := func(of, path, purpose string) string {
 		return cel("{'path':$path,$reference,'purpose':'$purpose '+string($of.?port.orValue(0))}", "$path", path,
 			"$reference", reference(of, "", "Service"), "$purpose", purpose, "$of", of)
 	}
-	ofFilter := func(path string) string {
+	filters := func(of, path string) string {
 		at := func(field, purpose string) string {
-			ref := one("filter."+field+".?backendRef", path+"+'."+field+".backendRef'", purpose)
-			return "(has(filter." + field + ")?[" + ref +
-				"]:[])"
+			return cel("(has(filter.$field)?[$ref]:[])", "$field", field,
+				"$ref", one("filter."+field+".?backendRef", path+"+'.filters['+string(k)+']."+field+".backendRef'", purpose))
 		}
-		return at("requestMirror", "mirror") + "+" + at("externalAuth", "auth")
+		return of + ".?filters.orValue([]).transformList(k,filter," + at("requestMirror", "mirror") + "+" +
+			at("externalAuth", "auth") + ")"
 	}
+	const rule = "'spec.rules['+string(i)+']'"
+	const backend = "'spec.rules['+string(i)+'].backendRefs['+string(j)+']'"
 	return cel(`object.spec.?rules.orValue([]).transformList(i,rule,
-		rule.?backendRefs.orValue([]).transformList(j,backend,$backend)).flatten()+$filters.flatten()`,
-		"$backend", one("backend", "'spec.rules['+string(i)+'].backendRefs['+string(j)+']'", "serve"),
-		"$filters", eachFilter(ofFilter))
+		rule.?backendRefs.orValue([]).transformList(j,backend,$backend)).flatten()+
+		object.spec.?rules.orValue([]).transformList(i,rule,$ofRule+rule.?backendRefs.orValue([])
+			.transformList(j,backend,$ofBackend).flatten()).flatten().flatten()`,
+		"$backend", one("backend", backend, "serve"), "$ofRule", filters("rule", rule),
+		"$ofBackend", filters("backend", backend))
 }
 
-// backendChecks takes the fields of the backends block and returns its checks, in the order of
-// policy/route_backends.go.
-func backendChecks(block policy.Fields) (all []check) {
-	add := func(id, hint, condition, field, value string) {
-		all = append(all, check{id: id, hint: hint, faults: cel(
-			"variables.backends.filter(backend,$condition).map(backend,$fault)", "$condition", condition,
-			"$fault", fault("backend.path+'.'+"+field, referenceID("backend")+"+' '+backend.purpose", value))})
+// backendChecks returns the checks of the backends block, in the order of policy/route_backends.go.
+func backendChecks() []check {
+	faults := func(condition, field, value string) string {
+		return cel("variables.backends.filter(backend,$condition).map(backend,$fault)", "$condition", condition,
+			"$fault", fault("backend.path+'.'+"+field, referenceID("backend")+"+' '+backend.purpose", value))
 	}
-	if take(block, "crossNamespace") != nil {
-		add("backends.crossNamespace", "is or may be in another namespace",
+	return []check{
+		of("backends.crossNamespace", "is or may be in another namespace", always(faults(
 			"backend.namespace!=request.namespace||backend.kind=='Hostname.networking.istio.io'",
-			"(backend.namespace!=request.namespace?'namespace':'kind')", "backend.namespace+'/'+backend.name")
+			"(backend.namespace!=request.namespace?'namespace':'kind')", "backend.namespace+'/'+backend.name"))),
+		of("backends.kinds", notAllowed, func(kinds any) string {
+			return faults("!("+globs(texts(kinds), "backend.kind")+")", "'kind'", "backend.kind")
+		}),
 	}
-	if kinds, ok := takeTexts(block, "kinds"); ok {
-		add("backends.kinds", notAllowed, "!("+globs(kinds, "backend.kind")+")", "'kind'", "backend.kind")
-	}
-	return all
 }

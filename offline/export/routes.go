@@ -53,7 +53,6 @@ func (x *exporter) routes() *exportedKind {
 			{"meshClaims", "variables.inMesh?variables.annotated+variables.hosts:variables.hosts+variables.annotated"},
 			{"claims", "variables.inMesh?variables.annotated:variables.meshClaims"},
 			{"paths", routePaths()},
-			{"filters", eachFilter(routeFilter)},
 			{"backends", routeBackends()},
 		}...),
 		selector: selector{dimensions: []string{"namespaces", "users", "groups", "labels"}},
@@ -64,17 +63,16 @@ func (x *exporter) routes() *exportedKind {
 // routeChecks returns the checks of an entry, in the order of policy/routes.go.
 func routeChecks(fields policy.Fields) []check {
 	take(fields, "subdomainDomains") // applies only to OpenShift Routes
-	hosts, claims := blockOf(fields, "hosts"), "claims"
-	if take(hosts, "meshHosts") != nil {
+	claims := "claims"
+	if take(blockOf(fields, "hosts"), "meshHosts") != nil {
 		claims = "meshClaims"
 	}
 	return slices.Concat(
-		hostChecks(hosts, claims, "spec.hostnames"),
-		unlessSolver(pathChecks(blockOf(fields, "paths"), "false")),
-		parentChecks(blockOf(fields, "parents")),
-		backendChecks(blockOf(fields, "backends")),
-		filterChecks(blockOf(fields, "filters")),
-		annotationChecks(blockOf(fields, "annotations")),
+		hostChecks(claims, "spec.hostnames"),
+		unlessSolver(pathChecks("false")...),
+		parentChecks(),
+		backendChecks(),
+		annotationChecks(),
 	)
 }
 
@@ -109,27 +107,25 @@ func (x *exporter) routeAnnotations() string {
 	return claims
 }
 
-// parentChecks takes the fields of the parents block and returns its checks, in the order of policy/route_parents.go.
-func parentChecks(block policy.Fields) (all []check) {
-	add := func(id, hint, condition, field string) {
-		all = append(all, check{id: id, hint: hint, faults: cel(
-			"variables.parents.filter(parent,$condition).map(parent,$fault)+($byDefault)", "$condition", condition,
+// parentChecks returns the checks of the parents block, in the order of policy/route_parents.go.
+func parentChecks() []check {
+	faults := func(condition, field string) string {
+		return cel("variables.parents.filter(parent,$condition).map(parent,$fault)+($byDefault)", "$condition", condition,
 			"$fault", fault("parent.path"+field, referenceID("parent")+"+'\\n'+parent.section+'\\n'+parent.port",
 				"parent.namespace+'/'+parent.name"),
-			"$byDefault", oneFault("variables.byDefault", "spec.useDefaultGateways", "'spec.useDefaultGateways'"))})
+			"$byDefault", oneFault("variables.byDefault", "spec.useDefaultGateways", "'spec.useDefaultGateways'"))
 	}
-	if allowed, ok := take(block, "allowed").([]any); ok {
-		conditions := make([]string, len(allowed))
-		for i, a := range allowed {
-			fields, _ := a.(policy.Fields)
-			conditions[i] = parentPasses(fields)
-		}
-		add("parents.allowed", notAllowed, "!("+anyOf(conditions...)+")", "")
+	return []check{
+		of("parents.allowed", notAllowed, func(allowed any) string {
+			var conditions []string
+			for _, fields := range blocks(allowed) {
+				conditions = append(conditions, parentPasses(fields))
+			}
+			return faults("!("+anyOf(conditions...)+")", "")
+		}),
+		of("parents.crossNamespace", "is in another namespace", always(
+			faults("parent.namespace!=request.namespace", "+'.namespace'"))),
 	}
-	if take(block, "crossNamespace") != nil {
-		add("parents.crossNamespace", "is in another namespace", "parent.namespace!=request.namespace", "+'.namespace'")
-	}
-	return all
 }
 
 // parentPasses returns a condition that an element of parents.allowed covers a parent.
@@ -152,22 +148,4 @@ func parentPasses(allowed policy.Fields) string {
 	kind := cel("(parent.kind.endsWith($suffix)?parent.kind.substring(0,size(parent.kind)-size($suffix)):parent.kind)",
 		"$suffix", "'."+gatewayGroup+"'")
 	return allOf(namespace, pattern("kind", kind), pattern("name", "parent.name"), section)
-}
-
-// filterChecks takes the filters block and returns its check. It leaves types of filters that do not refer to an
-// object: CEL expressions cannot compare the effects of two such filters, so they cannot determine whether an update
-// changes them.
-func filterChecks(block policy.Fields) []check {
-	for _, filter := range texts(block["denied"]) {
-		if !slices.Contains([]string{"RequestMirror", "ExtensionRef", "ExternalAuth"}, filter) {
-			return nil
-		}
-	}
-	denied, ok := takeTexts(block, "denied")
-	if !ok {
-		return nil
-	}
-	return []check{{id: "filters.denied", hint: "is denied", faults: cel(
-		"variables.filters.filter(filter,filter.type in $denied).map(filter,$fault)", "$denied", set(denied),
-		"$fault", fault("filter.path+'.type'", "filter.type+'\\n'+filter.ref", "filter.type"))}}
 }

@@ -114,19 +114,14 @@ const notWeaker = "(has(object.webhooks)||has(oldObject.webhooks)?" +
 	":object.?spec==oldObject.?spec)"
 
 func protectedResources() []admissionv1.NamedRuleWithOperations {
-	all := func(group, version string, operations []admissionv1.OperationType,
-		resources ...string) admissionv1.NamedRuleWithOperations {
-		r := rule(group, operations, resources...)
-		r.APIVersions, r.Scope = []string{version}, nil
-		return r
-	}
-	gone := []admissionv1.OperationType{admissionv1.Delete}
-	return []admissionv1.NamedRuleWithOperations{
-		all("admissionregistration.k8s.io", "*", []admissionv1.OperationType{admissionv1.Update, admissionv1.Delete},
-			"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
-			"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
-		all("", "v1", gone, "namespaces", "configmaps"),
-	}
+	enforcement := rule("admissionregistration.k8s.io",
+		[]admissionv1.OperationType{admissionv1.Update, admissionv1.Delete},
+		"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
+		"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings")
+	enforcement.APIVersions = []string{"*"}
+	deleted := rule("", []admissionv1.OperationType{admissionv1.Delete}, "namespaces", "configmaps")
+	enforcement.Scope, deleted.Scope = nil, nil
+	return []admissionv1.NamedRuleWithOperations{enforcement, deleted}
 }
 
 // AdmissionConfiguration is a comment with a configuration file for the API server that uses these directories.

@@ -60,21 +60,6 @@ func httpsOnly(w policy.TLSWay) string {
 		"$list", str(`^\[\{`+pair+`(?:(?:,|\},\{)`+pair+`)*\}\]$`), "$redirect", annotationValue(w.Redirect))
 }
 
-func tlsChecks(block policy.Fields) (all []check) {
-	if take(block, "required") != nil {
-		all = append(all, check{id: "tls.required", hint: "does not prevent plain HTTP for every class",
-			faults: oneFault("!variables.onlyTLS", "spec.tls", "''")})
-	}
-	if take(block, "coversHosts") != nil {
-		all = append(all, check{id: "tls.coversHosts", hint: "is not in spec.tls[].hosts", faults: coversHosts()})
-	}
-	if take(block, "allowHTTP") != nil {
-		all = append(all, check{id: "tls.allowHTTP", hint: `is not "false"`, faults: oneFault(
-			annotationValue(allowHTTPAnnotation)+"!='false'", annotationPath(allowHTTPAnnotation), "''")})
-	}
-	return all
-}
-
 // coversHosts returns an expression for the faults of hosts without a certificate. A certificate has a host at any
 // depth as a host of one label.
 func coversHosts() string {

@@ -9,15 +9,49 @@ import (
 	"github.com/evergate/evergate/policy"
 )
 
-// check is a check of a rule.
+// check is the translation of a field of an entry into a check of a rule.
 type check struct {
-	id   string // images.digest
-	hint string // the end of the sentence about a fault: is not allowed
-	// faults is an expression for the list of the faults in an object: see fault.
-	faults string
+	field string // its path in the entry: images.digest
+	id    string // the path of the field, except for one check
+	hint  string // the end of the sentence about a fault: is not allowed
+	// translate returns faults for the value of the field.
+	translate func(value any) string
 	// known is a condition that a fault existed before an update. $old is the list of the identities in the old object. If
 	// known is empty, equal identities mean the same fault.
-	known string
+	known         string
+	unlessSolvers bool // solvers of ACME challenges do not have faults
+
+	faults string // an expression for the list of the faults in an object: see fault
+}
+
+// of returns the check of a field.
+func of(field, hint string, translate func(value any) string) check {
+	return check{field: field, id: field, hint: hint, translate: translate}
+}
+
+// always returns the translation of a field whose value does not matter.
+func always(faults string) func(any) string { return func(any) string { return faults } }
+
+// translate takes the fields of checks and returns the checks of the fields that an entry has.
+func translate(fields policy.Fields, checks []check) (all []check) {
+	for _, c := range checks {
+		in, name := fields, c.field
+		for block, rest, nested := strings.Cut(name, "."); nested; block, rest, nested = strings.Cut(name, ".") {
+			in, name = blockOf(in, block), rest
+		}
+		if in[name] == nil {
+			continue
+		}
+		c.faults = c.translate(in[name])
+		if block, ok := in[name].(policy.Fields); !ok || len(block) == 0 { // the fields of a block are taken one by one
+			in[name] = nil
+		}
+		if c.unlessSolvers {
+			c.faults = choose("variables.solver", "[]", c.faults)
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // fault returns an expression for a fault. id is the identity by which the ratchet finds the fault in the old object.
@@ -44,11 +78,9 @@ type exportedKind struct {
 	// update.
 	variables []variable
 	selector  selector
-	// checks takes the fields of an entry and returns its checks, in the order of package policy.
+	// checks returns the possible checks of an entry, in the order of package policy. It takes fields that belong to
+	// several checks.
 	checks func(policy.Fields) []check
-	// plain returns a cheaper condition that every check of some entries passes. It may be false for an object that
-	// passes. It is nil or returns an empty string if there is no such condition.
-	plain func([]*entry) string
 	// capacity describes the largest object that the given number of checks can validate. It is nil for kinds whose
 	// objects are always small.
 	capacity func(checks int) string
@@ -100,13 +132,6 @@ func (x *exporter) addVAP(k *exportedKind, entries []*entry, s stage) {
 			admissionv1.MatchCondition{Name: "an-update", Expression: `request.operation == "UPDATE"`})
 	}
 	vars, checks := rules(k, entries, s)
-	passes := "size(variables.findings)==0"
-	if k.plain != nil && s.name != "existing" {
-		if plain := k.plain(entries); plain != "" {
-			vars = append(vars, variable{"plain", plain})
-			passes = "variables.plain||" + passes
-		}
-	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.Name
@@ -114,9 +139,9 @@ func (x *exporter) addVAP(k *exportedKind, entries []*entry, s stage) {
 	spec := admissionv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: &admissionv1.MatchResources{ResourceRules: k.resources},
 		MatchConditions:  conditions,
-		Variables:        variablesOf(referenced(vars, passes, "variables.findings")),
+		Variables:        variablesOf(referenced(vars, "variables.findings")),
 		Validations: []admissionv1.Validation{{
-			Expression: passes, MessageExpression: x.message(passes),
+			Expression: "size(variables.findings)==0", MessageExpression: x.message(),
 			// The API server uses it if the expression returns more than 5,120 bytes.
 			Message: "too many findings to list [policy " + x.Hash + "]",
 		}},
@@ -208,8 +233,7 @@ func (c *check) wasKnown(name string) string {
 
 // message returns the expression for the message: the first ten findings on one line. The API server evaluates it even
 // for objects that pass, and evaluates all variables again for it.
-func (x *exporter) message(passes string) string {
-	return cel(`($passes)?'':[variables.findings].map(all,(size(all)==1?'':string(size(all))+' findings: ')+
-		all.slice(0,size(all)<10?size(all):10).join('; ')+$policy)[0]`,
-		"$passes", passes, "$policy", str(" [policy "+x.Hash+"]"))
+func (x *exporter) message() string {
+	return cel(`[variables.findings].map(all,(size(all)==1?'':string(size(all))+' findings: ')+
+		all.slice(0,size(all)<10?size(all):10).join('; ')+$policy)[0]`, "$policy", str(" [policy "+x.Hash+"]"))
 }

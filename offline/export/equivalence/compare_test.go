@@ -58,16 +58,7 @@ type subject struct {
 
 func newSubject(t testing.TB, text string, o export.Options) *subject {
 	t.Helper()
-	file := policy.File{Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" +
-		text)}
-	p, err := policy.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := policy.Describe(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc, p := describe(t, text)
 	o.Hash, o.Exempt, o.Now = p.Hash(), []string{"evergate-system"}, decidedAt()
 	result := export.Export(doc, o)
 	for _, r := range result.Omissions {
@@ -79,6 +70,22 @@ func newSubject(t testing.TB, text string, o export.Options) *subject {
 	}
 	return &subject{policy: p, manifests: manifests, evaluator: newEvaluator(t, manifests),
 		found: map[string]bool{}}
+}
+
+// describe returns a policy as written, and loaded.
+func describe(t testing.TB, text string) (policy.Document, *policy.Policy) {
+	t.Helper()
+	file := policy.File{Name: "policy.yaml", Data: []byte("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n" +
+		text)}
+	p, err := policy.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := policy.Describe(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc, p
 }
 
 // compareGenerated compares generated objects, the same number for each policy.

@@ -27,7 +27,6 @@ routes:
 - {name: paths, mode: enforce, message: "ask #net", ` + gatewayKinds + `, paths: {types: [Exact, PathPrefix], denied: [/Admin, .env], deniedPatterns: ["/internal.*", "/[*]/.*"]}}
 - {name: parents, mode: enforce, ` + gatewayKinds + `, parents: {allowed: [{namespace: edge, name: "public-*"}, {kind: Service}, {name: own, sectionName: "http*"}, {kind: ListenerSet, namespace: "*"}], crossNamespace: deny}}
 - {name: backends, mode: enforce, ` + gatewayKinds + `, backends: {crossNamespace: deny, kinds: [Service, "*.x.example"]}}
-- {name: filters, mode: warn, kinds: [HTTPRoute, GRPCRoute], filters: {denied: [RequestMirror, ExtensionRef, ExternalAuth]}}
 - {name: keys, mode: audit, ` + gatewayKinds + `, annotations: {denied: ["evil.example/*"], required: [{key: example.com/team, value: "[a-z]+"}]}}
 - {name: nothing, mode: audit, kinds: [UDPRoute, TCPRoute], parents: {allowed: []}, backends: {kinds: []}}
 `,
