@@ -42,19 +42,14 @@ func (k kind[T]) evaluateBy(decide decideFunc[T]) EvaluateFunc {
 		}
 		r.Now = now
 		stage("decide")
-		d := &Decision{UID: r.UID, Attributes: r.Attributes, DryRun: r.DryRun, Policy: p.Hash()}
+		d := &Decision{Head: r.Head, Policy: p.Hash()}
 		if r.Object != nil && isValidated(r.Operation) {
 			if err := decide(p, r, e, d); err != nil {
-				return nil, &review.ContentError{Head: d.head(), Msg: err.Error()}
+				return nil, &review.ContentError{Head: d.Head, Msg: err.Error()}
 			}
 		}
 		return d, nil
 	}
-}
-
-// head returns the head of the review.
-func (d *Decision) head() review.Head {
-	return review.Head{UID: d.UID, Attributes: d.Attributes, DryRun: d.DryRun}
 }
 
 // isValidated reports whether a policy applies to an operation.
@@ -76,7 +71,7 @@ func (w *Webhook) Decide(
 		return w.Unevaluated(p, set, content.Head, content.Msg, !content.Oversized && review.Unchanged(body)), nil
 	}
 	if err == nil && unknown && isValidated(d.Operation) {
-		return w.Unevaluated(p, set, d.head(), w.unknownSet(set), review.Unchanged(body)), nil
+		return w.Unevaluated(p, set, d.Head, w.unknownSet(set), review.Unchanged(body)), nil
 	}
 	return d, err
 }
@@ -90,7 +85,7 @@ func (w *Webhook) Decide(
 // update changes nothing that could be evaluated, it causes at most a warning, so the object's finalizers can be
 // removed.
 func (w *Webhook) Unevaluated(p *policy.Policy, set string, h review.Head, why string, unchanged bool) *Decision {
-	d := &Decision{UID: h.UID, Attributes: h.Attributes, DryRun: h.DryRun, Policy: p.Hash()}
+	d := &Decision{Head: h, Policy: p.Hash()}
 	mode := w.strictest(p, set)
 	if unchanged {
 		mode = min(mode, policy.Warn)

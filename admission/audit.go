@@ -2,6 +2,7 @@ package admission
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy"
@@ -49,34 +50,28 @@ func (d *Decision) auditFindings() string {
 	if len(d.Findings) == 0 {
 		return ""
 	}
-	type kind struct {
-		rule, check string
-		mode        policy.Mode
-		existed     bool
-		exempt      *policy.Exemption
-	}
-	counts := map[kind]int{}
-	var order []kind
+	counts := map[policy.Finding]int{} // by the parts of findings that are listed
+	var order []policy.Finding
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		k := kind{f.Rule, f.Check, f.Mode, f.Existed, f.Exempt}
-		if counts[k]++; counts[k] == 1 {
-			order = append(order, k)
+		listed := policy.Finding{Rule: f.Rule, Check: f.Check, Mode: f.Mode, Existed: f.Existed, Exempt: f.Exempt}
+		if counts[listed]++; counts[listed] == 1 {
+			order = append(order, listed)
 		}
 	}
 	l := line{expected: len(order)}
-	for _, k := range order {
+	for _, f := range order {
 		state, times := "", ""
-		if k.existed {
+		if f.Existed {
 			state = ", existed"
 		}
-		if e := k.exempt; e != nil {
+		if e := f.Exempt; e != nil {
 			state = ", exempt by " + e.By() + " until " + e.Until
 		}
-		if n := counts[k]; n > 1 {
+		if n := counts[f]; n > 1 {
 			times = ", " + strconv.Itoa(n)
 		}
-		l.add(k.rule, "/", k.check, " (", k.mode.String(), state, times, ")")
+		l.add(f.Rule, "/", f.Check, " (", f.Mode.String(), state, times, ")")
 	}
 	return l.String()
 }
@@ -84,20 +79,14 @@ func (d *Decision) auditFindings() string {
 // auditImages lists the images that an entry rewrites or would rewrite, each with its new reference.
 func (d *Decision) auditImages() string {
 	l := line{expected: len(d.Rewriting.Images)}
-	l.addImages("", d.Rewriting.Images)
-	for i := range d.Templates {
-		l.addImages(d.Templates[i].Path+".", d.Templates[i].Images)
-	}
-	return l.String()
-}
-
-// addImages adds the images that are or would be rewritten. before is a prefix for the field that contains the image.
-func (l *line) addImages(before string, images []policy.ImageOutcome) {
-	for i := range images {
-		img := &images[i]
-		if img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
-			l.add(before, img.Image.Place.String(), "/", text.Printable(img.Image.Name, MaxName), ": ", img.Image.Ref, " -> ",
-				img.To, " (", img.Entry, ", ", img.Mode.String(), ")")
+	for _, t := range append([]Template{{Rewriting: d.Rewriting}}, d.Templates...) {
+		before := strings.TrimPrefix(t.Path+".", ".") // the field that contains the images; empty for a Pod
+		for i := range t.Images {
+			if img := &t.Images[i]; img.Outcome == policy.Rewritten || img.Outcome == policy.WouldRewrite {
+				l.add(before, img.Image.Place.String(), "/", text.Printable(img.Image.Name, MaxName), ": ", img.Image.Ref, " -> ",
+					img.To, " (", img.Entry, ", ", img.Mode.String(), ")")
+			}
 		}
 	}
+	return l.String()
 }

@@ -4,14 +4,12 @@ import (
 	"slices"
 
 	"github.com/evergate/evergate/policy"
-	"github.com/evergate/evergate/policy/object"
+	"github.com/evergate/evergate/review"
 )
 
 // Decision is the result of a review.
 type Decision struct {
-	UID string
-	object.Attributes
-	DryRun bool
+	review.Head
 	Policy string // hash of the policy that decided
 
 	Findings      []policy.Finding

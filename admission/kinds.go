@@ -17,9 +17,6 @@ type kind[T any] struct {
 	objects review.Objects[T]
 	// objectsOf returns the objects if the policy adds more kinds. It is nil if the policy cannot add any.
 	objectsOf func(*policy.Policy) review.Objects[T]
-	// makesPods is true if controllers create Pods from the objects. In an audit of existing objects, the Pods are then
-	// evaluated instead.
-	makesPods bool
 	// mutating and validating are the paths of its webhooks.
 	mutating, validating []string
 	// subresources are the subresources that are evaluated too: see Webhook.SubresourcesOf.
@@ -35,8 +32,8 @@ type kind[T any] struct {
 	recorded func(obj *T, a object.Attributes, by ...*policy.Policy) (*T, int)
 	// validateBy replaces of.Evaluate for kinds whose decisions have more than findings. Otherwise it is nil.
 	validateBy decideFunc[T]
-	// templateImages returns the outcomes of images in the Pods that are created from an object. It is nil for kinds
-	// from which no Pods are created.
+	// templateImages returns the outcomes of images in the Pods that controllers create from an object. It is nil for
+	// kinds from which no Pods are created.
 	templateImages func(p *policy.Policy, a object.Attributes, obj *T) ([]policy.TemplateImage, error)
 	// selfProbe is a field of an object, as JSON. The self-probe's policy rewrites it in a mutating webhook and denies
 	// it in a validating webhook. selfProbePolicy is the part of that policy for this kind, as YAML.
@@ -70,7 +67,7 @@ pods:
 - {name: selfprobe-workloads, mode: enforce, workloads: enforce, images: {denied: [workload.selfprobe.invalid]}}`,
 		},
 		kind[object.Workload]{
-			of: policy.Workloads, objects: review.Workloads(), makesPods: true, validating: []string{"/validate/workloads"},
+			of: policy.Workloads, objects: review.Workloads(), validating: []string{"/validate/workloads"},
 			objectsOf:  func(p *policy.Policy) review.Objects[object.Workload] { return review.Workloads(p.Templates()...) },
 			validateBy: reviewWorkload, templateImages: (*policy.Policy).RewriteTemplates,
 			selfProbe: `"spec": {"template": {"spec": {"containers": [

@@ -112,12 +112,12 @@ func (k kind[T]) offline(p *policy.Policy) []Kind {
 
 func (k kind[T]) offlineOf(of review.Kind) Kind {
 	return Kind{
-		Kind: of, MakesPods: k.makesPods,
+		Kind: of, MakesPods: k.templateImages != nil,
 		Subresources: subresourcesOf(of, k.objects.Kinds, k.subresources),
 		Object: func(p *policy.Policy, a object.Attributes, json, old []byte) (Object, error) {
 			a.Resource, a.Group = of.Resource.Name, of.Resource.Group
 			objects := k.objectsIn(p)
-			o := &parsedObject[T]{kind: k, request: review.Request[T]{Attributes: a}}
+			o := &parsedObject[T]{kind: k, request: review.Request[T]{Head: review.Head{Attributes: a}}}
 			var err error
 			if o.request.Object, err = objects.ParseAs(of.Resource, json); err != nil {
 				return nil, err
@@ -144,7 +144,7 @@ func (k kind[T]) offlineOf(of review.Kind) Kind {
 // all mutates the object and then evaluates the result.
 func (k kind[T]) all(ask Question, r *review.Request[T]) (*Answer, error) {
 	r.Now = ask.Now
-	a := &Answer{Decision: Decision{Attributes: r.Attributes, Policy: ask.Policy.Hash()}, Object: r.Object}
+	a := &Answer{Decision: Decision{Head: r.Head, Policy: ask.Policy.Hash()}, Object: r.Object}
 	if r.Object == nil || !isValidated(r.Operation) {
 		return a, nil
 	}

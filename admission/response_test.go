@@ -11,6 +11,7 @@ import (
 
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
+	"github.com/evergate/evergate/review"
 )
 
 const testHash = "0123456789ab"
@@ -209,8 +210,8 @@ func TestWarnings(t *testing.T) {
 		{
 			"an ephemeral container, whose original is recorded nowhere else",
 			Decision{
-				Attributes: object.Attributes{Subresource: "ephemeralcontainers"},
-				Rewriting:  policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Rewritten, policy.Enforce)}},
+				Head:      review.Head{Attributes: object.Attributes{Subresource: "ephemeralcontainers"}},
+				Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{image(policy.Rewritten, policy.Enforce)}},
 			},
 			[]string{
 				"[enforce 0123456789ab] hub: spec.containers[1].image: nginx:1.25 is pulled from " +

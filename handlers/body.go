@@ -35,12 +35,19 @@ const (
 
 // checkHeader returns an error if the headers show that the request is not a valid review.
 func checkHeader(r *http.Request) error {
+	const want = "application/json"
 	contentType := r.Header.Get("Content-Type")
+	mediaType := contentType
+	if mediaType != want { // not as kube-apiserver writes it, which does not need parsing
+		if parsed, _, err := mime.ParseMediaType(contentType); err == nil {
+			mediaType = parsed
+		}
+	}
 	switch {
-	case !isJSON(contentType):
+	case mediaType != want:
 		return &httpError{
 			status: http.StatusUnsupportedMediaType,
-			msg:    fmt.Sprintf("Content-Type is %s: send application/json", text.Quote(contentType)),
+			msg:    fmt.Sprintf("Content-Type is %s: send %s", text.Quote(contentType), want),
 		}
 	case r.ContentLength < 0:
 		return &httpError{
@@ -54,15 +61,6 @@ func checkHeader(r *http.Request) error {
 		}
 	}
 	return nil
-}
-
-func isJSON(contentType string) bool {
-	const want = "application/json"
-	if contentType == want {
-		return true // as kube-apiserver writes it
-	}
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	return err == nil && mediaType == want
 }
 
 // readBody reads the body of r into memory that is reserved for it. It reserves more memory only as bytes arrive, so a

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evergate/evergate/admission"
 	"github.com/evergate/evergate/policy"
+	"github.com/evergate/evergate/review"
 )
 
 // lateWriter sends the written bytes only when it is flushed.
@@ -34,7 +35,7 @@ func TestAnswerIsSentFirst(t *testing.T) {
 	n := 0
 	_, h := f.fake(func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 		n++
-		return &admission.Decision{UID: fmt.Sprint("review-", n)}, nil
+		return &admission.Decision{Head: review.Head{UID: fmt.Sprint("review-", n)}}, nil
 	})
 	review := func(w http.ResponseWriter) {
 		r := httptest.NewRequest(http.MethodPost, "/fake", strings.NewReader("{}"))

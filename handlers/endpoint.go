@@ -93,7 +93,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 	} else {
 		observed.Answer(telemetry.Result{Decision: d.Decision, Size: len(d.encoded)})
-		writeAnswer(w, d.encoded)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(d.encoded)))
+		_, _ = w.Write(d.encoded) // it fails when the client has gone
 	}
 	_ = connection.Flush() // before the review is logged
 	observed.End()
@@ -123,12 +125,11 @@ func (e *endpoint) review(
 	}
 	observed.Stage("wait for slot")
 	waited := time.Now()
-	slot, err := e.capacity.slots.Acquire(ctx, due.queue)
+	slot, err := e.capacity.slots.Acquire(ctx, due.queue, e.Path, body)
 	e.capacity.waits.Observe(time.Since(waited).Seconds())
 	if err != nil {
 		return decision{}, shed(err, e.capacity.name)
 	}
-	slot.Describe(e.Path, body)
 	defer func() {
 		slot.Release()
 		e.buffers.Put(body) // not before: the stuck-review detector may read it
@@ -192,10 +193,4 @@ func (e *endpoint) tooLarge(r *http.Request) (decision, error) {
 	why := fmt.Sprintf("the review of this object has %s, at most %s are evaluated: make the object smaller",
 		mebibytes(r.ContentLength), mebibytes(e.capacity.most))
 	return encode(e.Unevaluated(e.policies.Current(), chi.URLParam(r, setParam), head, why, false)), nil
-}
-
-func writeAnswer(w http.ResponseWriter, answer []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-	_, _ = w.Write(answer) // it fails when the client has gone
 }

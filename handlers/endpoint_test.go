@@ -42,7 +42,7 @@ func newFakeDecider() fakeDecider {
 func (d fakeDecider) decide(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
 	d.started <- struct{}{}
 	<-d.proceed
-	return &admission.Decision{UID: "1"}, nil
+	return &admission.Decision{}, nil
 }
 
 // decideFunc decides a review, whatever is in it.
@@ -556,11 +556,10 @@ func TestLabelsAreBounded(t *testing.T) {
 		n++
 		ref := fmt.Sprintf("registry-%d.example/image:%d", n, n)
 		return &admission.Decision{
-			UID: fmt.Sprint(n),
-			Attributes: object.Attributes{
+			Head: review.Head{UID: fmt.Sprint(n), Attributes: object.Attributes{
 				Operation: object.Operation(fmt.Sprintf("OPERATION-%d", n)), Namespace: fmt.Sprintf("ns-%d", n),
 				Name: ref, User: ref, Resource: ref, Subresource: ref,
-			},
+			}},
 			Rewriting: policy.Rewriting{Images: []policy.ImageOutcome{
 				{Image: object.Image{Name: ref, Ref: ref}, Outcome: policy.Rewritten, Entry: "hub", To: "mirror.example/" + ref},
 				{Image: object.Image{Name: ref, Ref: ref}, Outcome: policy.Malformed, Detail: ref},

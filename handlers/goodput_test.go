@@ -102,7 +102,7 @@ func (w *overworked) review(client context.Context) error {
 	t := w.times()
 	ctx, cancel := context.WithDeadline(client, t.answer)
 	defer cancel()
-	slot, err := w.slots.Acquire(ctx, t.queue)
+	slot, err := w.slots.Acquire(ctx, t.queue, "", nil)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,8 @@ func TestLog(t *testing.T) {
 		},
 		{
 			name: "warned of findings, as a dry run",
-			v:    &admission.Decision{DryRun: true, Findings: []policy.Finding{findingOf(policy.Enforce, existed)}},
+			v: &admission.Decision{
+				Head: review.Head{DryRun: true}, Findings: []policy.Finding{findingOf(policy.Enforce, existed)}},
 			want: `level=INFO msg=warned path=/fake uid=7 operation=CREATE namespace=team-a name=shop user=jane ` +
 				`rules=[team-hosts/hosts.allowed] policy=0123456789ab dryRun=true`,
 		},

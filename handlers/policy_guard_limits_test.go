@@ -162,7 +162,7 @@ func TestPolicyGuardHasItsOwnCapacity(t *testing.T) {
 		if n := s.guard.slots.Waiting(); n != 1 {
 			t.Errorf("%d wait, want one", n)
 		}
-		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
+		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now(), "", nil); err != nil {
 			t.Errorf("no slot for other reviews: %v", err)
 		}
 		body := s.reviews.memory.Reserve(func() {})
@@ -202,7 +202,7 @@ func TestPolicyGuardEnds(t *testing.T) {
 					elapse(d)
 					asked <- effort.Expired()
 				}
-				return &admission.Decision{UID: "1"}, nil
+				return &admission.Decision{}, nil
 			})
 			if early, late := <-asked, <-asked; early || !late {
 				t.Errorf("timeout %s: after %s the check is to end: %t, after that %t", timeout, want, early, late)

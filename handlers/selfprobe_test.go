@@ -25,7 +25,7 @@ func TestSelfProbe(t *testing.T) {
 	f.Limits.Reviews = 1
 	f.SelfProbe = newProber(t)
 	busy := newServer(f.Config)
-	if _, err := busy.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
+	if _, err := busy.reviews.slots.Acquire(t.Context(), time.Now(), "", nil); err != nil {
 		t.Fatal(err)
 	}
 	s := startTLS(t, busy.serving(f.Config, admission.Webhooks()))

@@ -105,7 +105,7 @@ const longestQueue = maxTimeout - retryAfter
 func TestNotStuckAfterItsEnd(t *testing.T) {
 	for name, decide := range map[string]decideFunc{
 		"answer": func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {
-			return &admission.Decision{UID: "1"}, nil
+			return &admission.Decision{}, nil
 		},
 		"panic": panics,
 		"error": func(*policy.Policy, *policy.Effort) (*admission.Decision, error) {

@@ -164,7 +164,7 @@ func TestTraceOfFailures(t *testing.T) {
 	busy := func(f *fixture) http.Handler {
 		f.Limits.Reviews = 1
 		s := newServer(f.Config)
-		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now()); err != nil {
+		if _, err := s.reviews.slots.Acquire(t.Context(), time.Now(), "", nil); err != nil {
 			t.Fatal(err)
 		}
 		return s.serving(f.Config, admission.Webhooks())

@@ -17,7 +17,7 @@ import (
 func (p *Process) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		conn := conns.Of(r.Context())
-		w := conns.NewWriter(rw, r, func() bool { return p.shouldClose(conn) })
+		w := &conns.Writer{ResponseWriter: rw, Request: r, Last: func() bool { return p.shouldClose(conn) }}
 		exempt := p.Exempt != nil && p.Exempt(r)
 		if now := p.phase(); now < ready && !exempt {
 			w.Header().Set("Retry-After", "1")

@@ -74,13 +74,15 @@ func encode(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'})
 }
 
-// warnings returns the warnings in a form that the API server passes on. If it omits warnings, the last element
-// contains their number.
+// warnings returns the warnings in a form that the API server passes on. It truncates long warnings, and replaces
+// control characters and invalid UTF-8, which would make the API server drop the whole text. If it omits warnings, the
+// last element contains their number.
 func warnings(all []string) []string {
 	var kept []string
 	runes := 0
 	for i, w := range all {
-		w = warning(w)
+		w = strings.TrimSpace(text.Printable(w, utf8.UTFMax*maxWarningRunes))
+		w = text.TruncateRunes(w, maxWarningRunes)
 		runes += utf8.RuneCountInString(w)
 		if runes > maxWarningsRunes || len(kept) == maxWarnings {
 			return append(kept, fmt.Sprintf("… and %d more", len(all)-i))
@@ -90,11 +92,4 @@ func warnings(all []string) []string {
 		}
 	}
 	return kept
-}
-
-// warning replaces control characters and invalid UTF-8, which would make the API server drop the whole text, and
-// truncates a long text.
-func warning(s string) string {
-	const most = utf8.UTFMax * maxWarningRunes // bytes
-	return text.TruncateRunes(strings.TrimSpace(text.Printable(s, most)), maxWarningRunes)
 }

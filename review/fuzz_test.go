@@ -181,7 +181,7 @@ func compareKind[T any](t *testing.T, body []byte, objects Objects[T], kind type
 		return false
 	}
 	if got.Old == nil && want.Old != nil && kind.lacks != nil {
-		_, unread := objects.decode(body)
+		_, unread := parse(body, objects.readReview)
 		if kind.lacks.MatchString(reviewError(body, unread).Error()) {
 			want.Old = nil
 		}
@@ -234,13 +234,11 @@ func typedRequest[T any](body []byte, kinds []Kind, typed func([]byte) (*T, erro
 		return nil, badRequest("not our review")
 	}
 	req := &Request[T]{
-		UID: string(r.UID),
-		Attributes: object.Attributes{
+		Head: Head{UID: string(r.UID), DryRun: r.DryRun != nil && *r.DryRun, Attributes: object.Attributes{
 			Operation: object.Operation(r.Operation), Namespace: r.Namespace, Name: r.Name,
 			Resource: r.Resource.Resource, Group: r.Resource.Group, Subresource: r.SubResource,
 			User: r.UserInfo.Username, Groups: r.UserInfo.Groups,
-		},
-		DryRun: r.DryRun != nil && *r.DryRun,
+		}},
 	}
 	for _, o := range []struct {
 		raw  []byte

@@ -5,6 +5,29 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
+// Parse parses an object from its JSON. The error is an *Error if it is not JSON, and a *ContentError without uid if a
+// field that affects decisions has the wrong type or is set twice.
+func (o Objects[T]) Parse(object []byte) (*T, error) {
+	return o.parseObject(object, o.read)
+}
+
+// ParseAs is like Parse, for an object of one of the resources in Kinds.
+func (o Objects[T]) ParseAs(of Resource, object []byte) (*T, error) {
+	read := o.read
+	if o.readerOf != nil {
+		read = o.readerOf(of)
+	}
+	return o.parseObject(object, read)
+}
+
+func (o Objects[T]) parseObject(object []byte, read reader[T]) (*T, error) {
+	v, err := parse(object, read)
+	if err != nil {
+		return nil, objectError(err)
+	}
+	return v, nil
+}
+
 func readMeta(r *jsonscan.Reader, m *object.Meta) {
 	for name := range r.Fields {
 		switch string(name) {

@@ -58,7 +58,11 @@ func PatchPod(pod *object.Pod, rw policy.Rewriting, recordable bool) ([]byte, er
 		ops = append(ops, addPullSecret(name, i == 0 && pod.ImagePullSecrets == nil))
 	}
 	if recordable && rw.Record != "" && size+len(rw.Record) <= maxPatch {
-		if patch := encode(append(ops, addRecord(pod, rw.Record))); len(patch) <= maxPatch {
+		record := operation{"add", originalsPointer, rw.Record}
+		if pod.Annotations == nil { // this creates the annotations
+			record = operation{"add", annotations, map[string]string{object.OriginalsAnnotation: rw.Record}}
+		}
+		if patch := encode(append(ops, record)); len(patch) <= maxPatch {
 			return patch, nil
 		}
 	}
@@ -79,13 +83,4 @@ func addPullSecret(name string, first bool) operation {
 		return operation{"add", imagePullSecrets, []map[string]string{secret}}
 	}
 	return operation{"add", imagePullSecrets + "/-", secret}
-}
-
-// addRecord returns the operation that records the original images. If the Pod does not have annotations, the operation
-// creates them.
-func addRecord(pod *object.Pod, originals string) operation {
-	if pod.Annotations == nil {
-		return operation{"add", annotations, map[string]string{object.OriginalsAnnotation: originals}}
-	}
-	return operation{"add", originalsPointer, originals}
 }

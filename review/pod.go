@@ -31,13 +31,13 @@ func readPodSpec(r *jsonscan.Reader, p *object.Pod) {
 func readPodSpecField(r *jsonscan.Reader, p *object.Pod, name []byte) {
 	switch string(name) {
 	case "containers":
-		p.Images = readContainers(r, p.Images, object.Containers)
+		p.Images = readImages(r, p.Images, object.Containers)
 	case "initContainers":
-		p.Images = readContainers(r, p.Images, object.InitContainers)
+		p.Images = readImages(r, p.Images, object.InitContainers)
 	case "ephemeralContainers":
-		p.Images = readContainers(r, p.Images, object.EphemeralContainers)
+		p.Images = readImages(r, p.Images, object.EphemeralContainers)
 	case "volumes":
-		p.Images = readVolumes(r, p.Images)
+		p.Images = readImages(r, p.Images, object.Volumes)
 	case "imagePullSecrets":
 		p.ImagePullSecrets = readPullSecrets(r)
 	}
@@ -67,45 +67,32 @@ func readPullSecrets(r *jsonscan.Reader) []string {
 	return names
 }
 
-func readContainers(r *jsonscan.Reader, images []object.Image, place object.Place) []object.Image {
+// readImages reads the images in a list of containers or volumes. Most volumes do not have an image.
+func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) []object.Image {
+	isVolume := place == object.Volumes
 	for i := range r.Items {
-		image := object.Image{Place: place, Index: i}
+		image, found := object.Image{Place: place, Index: i}, !isVolume
 		for name := range r.Fields {
-			switch string(name) {
-			case "name":
+			switch {
+			case string(name) == "name":
 				image.Name = r.String()
-			case "image":
+			case string(name) == "image" && isVolume:
+				found = readImageVolume(r, &image)
+			case string(name) == "image":
 				image.Ref = r.String()
-			case "imagePullPolicy":
+			case string(name) == "imagePullPolicy" && !isVolume:
 				image.Never = r.String() == pullNever
 			}
 		}
-		images = append(jsonscan.Grown(images), image)
+		if found {
+			images = append(jsonscan.Grown(images), image)
+		}
 	}
 	return images
 }
 
 // pullNever is the pull policy of an image that the kubelet does not pull.
 const pullNever = "Never"
-
-// readVolumes reads the image volumes. Other volumes do not have an image.
-func readVolumes(r *jsonscan.Reader, images []object.Image) []object.Image {
-	for i := range r.Items {
-		image, isImage := object.Image{Place: object.Volumes, Index: i}, false
-		for name := range r.Fields {
-			switch string(name) {
-			case "name":
-				image.Name = r.String()
-			case "image":
-				isImage = readImageVolume(r, &image)
-			}
-		}
-		if isImage {
-			images = append(jsonscan.Grown(images), image)
-		}
-	}
-	return images
-}
 
 // readImageVolume reads the source of an image volume and reports whether it is set. null counts as absent.
 func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {

@@ -29,9 +29,7 @@ const (
 
 // Request is the request of an admission.k8s.io/v1 AdmissionReview.
 type Request[T any] struct {
-	UID string
-	object.Attributes
-	DryRun bool
+	Head
 	Object *T // nil for DELETE
 	Old    *T // nil for CREATE, and for an UPDATE whose old object cannot be read
 }
@@ -91,51 +89,25 @@ func Services() Objects[object.Service] {
 // a value of the wrong type. The update is then evaluated like a creation, so it can replace such an object with a
 // valid object.
 func (o Objects[T]) Decode(body []byte) (*Request[T], error) {
-	req, err := o.decode(body)
+	req, err := parse(body, o.readReview)
+	if err == nil {
+		return req, nil
+	}
 	if isOldContent(err) {
 		o.skipsOld = true
-		if repair, again := o.decode(body); again == nil {
+		if repair, again := parse(body, o.readReview); again == nil {
 			return repair, nil
 		}
 	}
-	if err != nil {
-		return nil, reviewError(body, err)
-	}
-	return req, nil
+	return nil, reviewError(body, err)
 }
 
-func (o Objects[T]) decode(body []byte) (*Request[T], error) {
-	r := jsonscan.New(body, limits())
-	req := o.readReview(r)
-	if err := r.End(); err != nil {
-		return nil, err
-	}
-	return req, nil
-}
-
-// Parse parses an object from its JSON. The error is an *Error if it is not JSON, and a *ContentError without uid if a
-// field that affects decisions has the wrong type or is set twice.
-func (o Objects[T]) Parse(object []byte) (*T, error) {
-	return o.parse(object, o.read)
-}
-
-// ParseAs is like Parse, for an object of one of the resources in Kinds.
-func (o Objects[T]) ParseAs(of Resource, object []byte) (*T, error) {
-	read := o.read
-	if o.readerOf != nil {
-		read = o.readerOf(of)
-	}
-	return o.parse(object, read)
-}
-
-func (o Objects[T]) parse(object []byte, read reader[T]) (*T, error) {
-	r := jsonscan.New(object, limits())
+// parse reads a text with read.
+func parse[T any](text []byte, read reader[T]) (*T, error) {
+	r := jsonscan.New(text, limits())
 	v := new(T)
 	read(r, v)
-	if err := r.End(); err != nil {
-		return nil, objectError(err)
-	}
-	return v, nil
+	return v, r.End()
 }
 
 // maxUID is the maximum length of a uid, which is copied to the response. The API server's have 36 characters.
@@ -175,19 +147,28 @@ func ReadHead(prefix []byte) (h Head, ok bool) {
 			if h.UID != "" && (string(name) == "object" || string(name) == "oldObject") {
 				return h, len(h.UID) <= maxUID
 			}
-			h.readField(r, string(name))
+			switch string(name) {
+			case "uid":
+				if h.UID == "" {
+					h.UID = r.String()
+				}
+			case "userInfo":
+				for name := range r.Members {
+					if string(name) == "username" {
+						h.User = r.String()
+					}
+				}
+			default:
+				h.readField(r, string(name))
+			}
 		}
 	}
 	return h, h.UID != "" && len(h.UID) <= maxUID
 }
 
-// readField reads the value of a field of a request if it belongs to the head.
+// readField reads a string of a request if it identifies the object.
 func (h *Head) readField(r *jsonscan.Reader, name string) {
 	switch name {
-	case "uid":
-		if h.UID == "" {
-			h.UID = r.String()
-		}
 	case "subResource":
 		h.Subresource = r.String()
 	case "name":
@@ -196,20 +177,14 @@ func (h *Head) readField(r *jsonscan.Reader, name string) {
 		h.Namespace = r.String()
 	case "operation":
 		h.Operation = object.Operation(r.String())
-	case "userInfo":
-		for name := range r.Members {
-			if string(name) == "username" {
-				h.User = r.String()
-			}
-		}
 	}
 }
 
 // readReview reads an AdmissionReview. It reports a wrong field when it reads it, before the object, and a missing
 // field at the end.
-func (o Objects[T]) readReview(r *jsonscan.Reader) *Request[T] {
+func (o Objects[T]) readReview(r *jsonscan.Reader, req *Request[T]) {
 	var version, kind string
-	var req *Request[T]
+	found := false
 	for name := range r.Fields {
 		switch string(name) {
 		case "apiVersion":
@@ -219,15 +194,16 @@ func (o Objects[T]) readReview(r *jsonscan.Reader) *Request[T] {
 			kind = r.String()
 			require(r, "kind", kind, reviewKind)
 		case "request":
-			req = jsonscan.Optional(r, o.readRequest)
+			if found = !r.Null(); found {
+				o.readRequest(r, req)
+			}
 		}
 	}
 	require(r, "apiVersion", version, reviewVersion)
 	require(r, "kind", kind, reviewKind)
-	if req == nil {
+	if !found {
 		r.Fail(badRequest("request is missing"))
 	}
-	return req
 }
 
 // require fails a review in which a field does not have the only valid value.
@@ -262,16 +238,15 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 				o.read = o.readerOf(of)
 				o.readOld = o.read
 			}
-		case "subResource":
-			req.Subresource = r.String()
-		case "name":
-			req.Name = r.String()
-		case "namespace":
-			req.Namespace = r.String()
-		case "operation":
-			req.Operation = object.Operation(r.String())
 		case "userInfo":
-			readUserInfo(r, &req.Attributes)
+			for name := range r.Fields {
+				switch string(name) {
+				case "username":
+					req.User = r.String()
+				case "groups":
+					req.Groups = r.Strings()
+				}
+			}
 		case "object":
 			o.apart(r, &req.Object, o.read)
 		case "oldObject":
@@ -283,6 +258,8 @@ func (o Objects[T]) readRequest(r *jsonscan.Reader, req *Request[T]) {
 			hasOld = req.Old != nil
 		case "dryRun":
 			req.DryRun = r.Bool()
+		default:
+			req.readField(r, string(name))
 		}
 	}
 	req.Resource, req.Group = of.Name, of.Group
@@ -307,17 +284,6 @@ func (o Objects[T]) apart(r *jsonscan.Reader, into **T, read reader[T]) {
 		return
 	}
 	r.Apart(func() { *into = jsonscan.Optional(r, read) })
-}
-
-func readUserInfo(r *jsonscan.Reader, a *object.Attributes) {
-	for name := range r.Fields {
-		switch string(name) {
-		case "username":
-			a.User = r.String()
-		case "groups":
-			a.Groups = r.Strings()
-		}
-	}
 }
 
 // APIVersions returns the versions that manifests of the kind may have, in the form of apiVersion. The version of

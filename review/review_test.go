@@ -34,14 +34,13 @@ func allKinds() []Kind {
 func TestDecodePod(t *testing.T) {
 	req := must(Pods().Decode(reviewtest.Update(reviewtest.Pod(2, 1), reviewtest.Pod(1, 0))))
 	want := &Request[object.Pod]{
-		UID: reviewtest.UID,
-		Attributes: object.Attributes{
+		Head: Head{UID: reviewtest.UID, Attributes: object.Attributes{
 			Operation: object.Update,
 			Namespace: "team-shop",
 			Resource:  "pods",
 			User:      "system:serviceaccount:kube-system:replicaset-controller",
 			Groups:    []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
-		},
+		}},
 		Object: &object.Pod{
 			Meta: object.Meta{
 				GenerateName: "shop-5d4f8c7b9-",
@@ -72,12 +71,10 @@ func TestDecodeAttributes(t *testing.T) {
 		"resource": {"resource": "pods", "version": "v1"}, "uid": "u-1", "UID": "another", "Name": "another"},
 		"response": {"uid": "another"}, "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"} ` + "\r\n\t")))
 	want := &Request[object.Pod]{
-		UID: "u-1",
-		Attributes: object.Attributes{
+		Head: Head{UID: "u-1", DryRun: true, Attributes: object.Attributes{
 			Operation: object.Create, Namespace: "shop", Name: "web", Resource: "pods", Subresource: "ephemeralcontainers",
 			User: "alice", Groups: []string{"devs", ""},
-		},
-		DryRun: true,
+		}},
 		Object: &object.Pod{},
 	}
 	equal(t, want, req)

@@ -19,6 +19,7 @@ import (
 	"github.com/evergate/evergate/lifecycle/policystore"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
+	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -33,7 +34,7 @@ func used() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	m := telemetry.NewMetrics(reg)
 	d := &admission.Decision{
-		Attributes: object.Attributes{Operation: "CREATE"}, Patch: []byte("[]"),
+		Head: review.Head{Attributes: object.Attributes{Operation: "CREATE"}}, Patch: []byte("[]"),
 		Findings: []policy.Finding{{Rule: "team-hosts", Check: "hosts.allowed", Mode: policy.Enforce}},
 	}
 	d.Rewriting.Images = []policy.ImageOutcome{{Entry: "hub", Outcome: policy.Rewritten}}
@@ -140,7 +141,7 @@ func TestOperationsAreBounded(t *testing.T) {
 		"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", "CONNECT": "CONNECT",
 		"": "unknown", "create": "other", "x\x00": "other",
 	} {
-		d := &admission.Decision{Attributes: object.Attributes{Operation: object.Operation(operation)}}
+		d := &admission.Decision{Head: review.Head{Attributes: object.Attributes{Operation: object.Operation(operation)}}}
 		end(e.Begin(request(), time.Now(), time.Second), d)
 		if line := `{operation="` + want + `",outcome="allowed",path="/mutate/pods"}`; !strings.Contains(scrape(t, reg),
 			line) {

@@ -157,7 +157,16 @@ func (v *Review) Answer(result Result) {
 		}
 	} else {
 		d := result.Decision
-		v.outcome = outcomeOf(d)
+		switch {
+		case d.Unevaluated.Why != "":
+			v.outcome = unevaluated
+		case d.Denies():
+			v.outcome = denied
+		case len(d.Patch) > 0:
+			v.outcome = rewritten
+		default:
+			v.outcome = allowed
+		}
 		switch op := string(d.Operation); op {
 		case "CREATE", "UPDATE", "DELETE", "CONNECT":
 			operation = op
@@ -181,19 +190,6 @@ func (v *Review) Answer(result Result) {
 	}
 	v.duration.ObserveWithExemplar(v.took.Seconds(), exemplar)
 	v.Stage("write")
-}
-
-// outcomeOf returns the outcome of a decision.
-func outcomeOf(d *admission.Decision) string {
-	switch {
-	case d.Unevaluated.Why != "":
-		return unevaluated
-	case d.Denies():
-		return denied
-	case len(d.Patch) > 0:
-		return rewritten
-	}
-	return allowed
 }
 
 // imageOutcome returns the label of an outcome. Labels are separate from the words for users, which may change.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -31,9 +31,9 @@ func parentOf(r *http.Request) context.Context {
 
 // requestAttributes returns the attributes that OpenTelemetry's conventions define for the span of an HTTP server.
 func requestAttributes(r *http.Request, path string) []attribute.KeyValue {
-	scheme := "http"
+	scheme, defaultPort := "http", "80"
 	if r.TLS != nil {
-		scheme = "https"
+		scheme, defaultPort = "https", "443"
 	}
 	attrs := append(make([]attribute.KeyValue, 0, 11),
 		semconv.HTTPRequestMethodPost,
@@ -44,37 +44,17 @@ func requestAttributes(r *http.Request, path string) []attribute.KeyValue {
 		semconv.UserAgentOriginal(r.UserAgent()),
 		semconv.HTTPRequestBodySize(int(r.ContentLength)),
 	)
-	if host, port := server(r.Host, scheme); host != "" {
+	server := url.URL{Host: r.Host} // the name or address, and the port, that the client called
+	if host := server.Hostname(); host != "" {
 		attrs = append(attrs, semconv.ServerAddress(host))
-		if port > 0 {
-			attrs = append(attrs, semconv.ServerPort(port))
+		if port, err := strconv.ParseUint(cmp.Or(server.Port(), defaultPort), 10, 16); err == nil {
+			attrs = append(attrs, semconv.ServerPort(int(port)))
 		}
 	}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		attrs = append(attrs, semconv.ClientAddress(host))
 	}
 	return attrs
-}
-
-// server parses the Host header, which contains the name or address, and the port, that the client called. If the
-// header does not have a port, it is the default port of the scheme (RFC 9110, section 7.2). If the port is not a
-// number, it is 0.
-func server(header, scheme string) (host string, port int) {
-	host, text, err := net.SplitHostPort(header)
-	if err != nil { // it has no port
-		host, text = strings.TrimSuffix(strings.TrimPrefix(header, "["), "]"), ""
-	}
-	switch {
-	case text != "":
-		n, err := strconv.ParseUint(text, 10, 16)
-		if err != nil {
-			return host, 0
-		}
-		return host, int(n)
-	case scheme == "https":
-		return host, 443
-	}
-	return host, 80
 }
 
 // endSpan ends the span, if there is one. Of the object, it records only the name and images, because permission to
@@ -136,8 +116,19 @@ func (e *Endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision)
 		attrs = append(attrs, attribute.StringSlice("evergate.rules", rules),
 			attribute.Int("evergate.findings", len(d.Findings)))
 	}
-	if images, n := imagesRewritten(d); n > 0 {
-		attrs = append(attrs, attribute.StringSlice("evergate.images", images), attribute.Int("evergate.images_rewritten", n))
+	var images []string // the first images that are rewritten, each with its new reference
+	rewritten := 0
+	for i := range d.Rewriting.Images {
+		if img := &d.Rewriting.Images[i]; img.Outcome == policy.Rewritten {
+			if rewritten++; rewritten <= admission.Shown { // an arrow, because encoders escape > for HTML
+				from, to := text.Truncate(img.Image.Ref, admission.MaxSentence), text.Truncate(img.To, admission.MaxSentence)
+				images = append(images, from+" → "+to)
+			}
+		}
+	}
+	if rewritten > 0 {
+		attrs = append(attrs, attribute.StringSlice("evergate.images", images),
+			attribute.Int("evergate.images_rewritten", rewritten))
 	}
 	return attrs
 }
@@ -146,18 +137,4 @@ func (e *Endpoint) attributes(attrs []attribute.KeyValue, d *admission.Decision)
 // waits in memory for its export and the SDK's own limit would keep the whole string.
 func stringOf(key, value string) attribute.KeyValue {
 	return attribute.String(key, text.Truncate(value, admission.MaxSentence))
-}
-
-// imagesRewritten returns the first images that are rewritten, each with its new reference, and the number of all
-// rewritten images.
-func imagesRewritten(d *admission.Decision) (images []string, n int) {
-	for i := range d.Rewriting.Images {
-		if img := &d.Rewriting.Images[i]; img.Outcome == policy.Rewritten {
-			if n++; n <= admission.Shown { // an arrow, because encoders escape > for HTML
-				from, to := text.Truncate(img.Image.Ref, admission.MaxSentence), text.Truncate(img.To, admission.MaxSentence)
-				images = append(images, from+" → "+to)
-			}
-		}
-	}
-	return images, n
 }

@@ -47,16 +47,6 @@ type spanLedger struct {
 	logged time.Time // when a loss was last logged; used only by the goroutine that exports
 }
 
-// tryTake counts one more span and reports whether there was room for it. If there was not, the span counts as dropped.
-func (l *spanLedger) tryTake() bool {
-	if l.held.Add(1) <= l.room {
-		return true
-	}
-	l.held.Add(-1)
-	l.drop(1, queueFull)
-	return false
-}
-
 // settle records the result of an export of n spans.
 func (l *spanLedger) settle(n int, err error) {
 	if l.closed.Load() {
@@ -112,9 +102,15 @@ type spanIntake struct {
 
 // OnEnd implements sdktrace.SpanProcessor. It never waits.
 func (p spanIntake) OnEnd(s sdktrace.ReadOnlySpan) {
-	if s.SpanContext().IsSampled() && p.ledger.tryTake() { // the batch processor would ignore other spans
-		p.SpanProcessor.OnEnd(s)
+	if !s.SpanContext().IsSampled() { // the batch processor would ignore it
+		return
 	}
+	if p.ledger.held.Add(1) > p.ledger.room {
+		p.ledger.held.Add(-1)
+		p.ledger.drop(1, queueFull)
+		return
+	}
+	p.SpanProcessor.OnEnd(s)
 }
 
 // spanOutlet is the exporter of the batch processor. It does not return the errors of the real exporter, because the

@@ -23,6 +23,7 @@ import (
 	"github.com/evergate/evergate/internal/logtest"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
+	"github.com/evergate/evergate/review"
 	"github.com/evergate/evergate/telemetry"
 )
 
@@ -298,7 +299,7 @@ func TestServerAttributes(t *testing.T) {
 		"[fd00::7]:10250":                  {"fd00::7", "10250"},
 		"evergate":                         {"evergate", "443"},
 		"[fd00::7]":                        {"fd00::7", "443"},
-		"evergate:https":                   {"evergate", ""},
+		"evergate:https":                   {"evergate:https", "443"}, // clients do not send it
 		"evergate:65536":                   {"evergate", ""},
 		"":                                 {"", ""},
 	} {
@@ -331,7 +332,7 @@ func TestAttributesAreCut(t *testing.T) {
 		c := &fakeCollector{}
 		tr := newTraced(telemetry.TracingConfig{Exporter: c})
 		long := strings.Repeat("x", 1<<20)
-		d := &admission.Decision{UID: long, Findings: []policy.Finding{{Rule: long}}}
+		d := &admission.Decision{Head: review.Head{UID: long}, Findings: []policy.Finding{{Rule: long}}}
 		d.Name, d.Namespace, d.Operation, d.Subresource = long, long, object.Operation(long), long
 		d.Rewriting.Images = []policy.ImageOutcome{{Outcome: policy.Rewritten, Image: object.Image{Ref: long}, To: long}}
 		end(tr.begin(request()), d)

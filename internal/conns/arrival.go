@@ -38,7 +38,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.conn.progress()
+		b.conn.wire.progress()
 	}
 	if err == io.EOF {
 		b.set.arrived(b.conn)

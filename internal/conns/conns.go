@@ -66,47 +66,28 @@ func (c *Conn) Old(now time.Time) bool {
 	return c != nil && !c.retireAt.IsZero() && now.After(c.retireAt)
 }
 
-// queue is a list of connections. It does not use container/list, which would allocate for each move, three times a
-// request.
+// queue is a ring of connections around root, so root.next is the first. It does not use container/list, which would
+// allocate for each move, three times a request.
 type queue struct {
-	first, last *Conn
-	n           int
+	root Conn
+	n    int
 }
+
+func (q *queue) init() { q.root.before, q.root.next = &q.root, &q.root }
 
 // move puts the connection at the end of a queue. If the queue is nil, move only removes the connection from its
 // current queue.
 func (c *Conn) move(to *queue) {
 	if from := c.in; from != nil {
-		from.remove(c)
+		from.n--
+		c.before.next, c.next.before = c.next, c.before
+		c.before, c.next = nil, nil // a reference to c must not keep the others in memory
 	}
 	if c.in = to; to != nil {
-		to.add(c)
+		to.n++
+		c.before, c.next = to.root.before, &to.root
+		c.before.next, c.next.before = c, c
 	}
-}
-
-func (q *queue) add(c *Conn) {
-	q.n++
-	c.before = q.last
-	if q.last = c; c.before != nil {
-		c.before.next = c
-	} else {
-		q.first = c
-	}
-}
-
-func (q *queue) remove(c *Conn) {
-	q.n--
-	if c.before != nil {
-		c.before.next = c.next
-	} else {
-		q.first = c.next
-	}
-	if c.next != nil {
-		c.next.before = c.before
-	} else {
-		q.last = c.before
-	}
-	c.before, c.next = nil, nil // a reference to c must not keep the others in memory
 }
 
 // close closes the TCP connection without a TLS alert, because a tls.Conn would wait for a peer that does not read the
@@ -119,13 +100,6 @@ func (c *Conn) close() {
 		conn = t.NetConn()
 	}
 	_ = conn.Close()
-}
-
-// progress records that the bytes from the peer were useful.
-func (c *Conn) progress() {
-	if c != nil && c.wire != nil {
-		c.wire.progress()
-	}
 }
 
 type connKey struct{}
@@ -166,6 +140,9 @@ func (cs *Set) add(c *Conn) (evict *Conn) {
 	}
 	if cs.open == nil {
 		cs.open = make(map[net.Conn]*Conn)
+		cs.awaited.init()
+		cs.idle.init()
+		cs.active.init()
 	}
 	cs.open[c.Conn] = c
 	c.move(&cs.awaited)
@@ -176,11 +153,11 @@ func (cs *Set) add(c *Conn) (evict *Conn) {
 func (cs *Set) evictionCandidate() *Conn {
 	switch {
 	case 3*cs.awaited.n >= len(cs.open):
-		return cs.awaited.first
+		return cs.awaited.root.next
 	case cs.idle.n > 0:
-		return cs.idle.first
+		return cs.idle.root.next
 	}
-	return cs.active.first
+	return cs.active.root.next
 }
 
 // changed tracks the state of a connection. It is the server's ConnState.
@@ -191,7 +168,7 @@ func (cs *Set) changed(conn net.Conn, state http.ConnState) {
 	if c == nil {
 		return // already evicted
 	}
-	c.progress()
+	c.wire.progress()
 	switch state {
 	case http.StateActive: // the header of a request has arrived, and its body may follow
 		if c.in == &cs.idle {

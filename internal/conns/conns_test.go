@@ -44,7 +44,7 @@ func TestFewAwaitedAreSpared(t *testing.T) {
 				c.move(queues[i])
 			}
 		}
-		if want := queues[test.want].first; cs.add(&Conn{}) != want {
+		if want := queues[test.want].root.next; cs.add(&Conn{}) != want {
 			t.Errorf("%+v: another one had to go", test)
 		}
 		if len(cs.open) != cs.Max {
@@ -179,6 +179,8 @@ func TestContextEndsWithItsConnection(t *testing.T) {
 func TestQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var queues [2]queue
+	queues[0].init()
+	queues[1].init()
 	var want [2][]*Conn
 	all := make([]*Conn, 6)
 	for i := range all {
@@ -198,10 +200,10 @@ func TestQueue(t *testing.T) {
 		}
 		for i := range queues {
 			var forth, back []*Conn
-			for c := queues[i].first; c != nil; c = c.next {
+			for c := queues[i].root.next; c != &queues[i].root; c = c.next {
 				forth = append(forth, c)
 			}
-			for c := queues[i].last; c != nil; c = c.before {
+			for c := queues[i].root.before; c != &queues[i].root; c = c.before {
 				back = append(back, c)
 			}
 			slices.Reverse(back)

@@ -35,8 +35,12 @@ func newWire(c net.Conn) *wire {
 	return w
 }
 
-// progress records that the bytes were useful, and allows maxUnseen more bytes.
-func (w *wire) progress() { w.left.Store(maxUnseen) }
+// progress records that the bytes were useful, and allows maxUnseen more bytes. Without TLS, w is nil.
+func (w *wire) progress() {
+	if w != nil {
+		w.left.Store(maxUnseen)
+	}
+}
 
 // Read implements net.Conn.
 func (w *wire) Read(p []byte) (int, error) {

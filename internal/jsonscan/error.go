@@ -107,7 +107,7 @@ var errNotJSON = errors.New("not JSON")
 // metadata.labels[example.com/team].
 func (r *Reader) pathHere() string {
 	var path strings.Builder
-	for i, l := range r.path[:min(r.depth, maxPath)] {
+	for i, l := range r.path[:min(len(r.path), maxPath)] {
 		if l.index >= 0 {
 			fmt.Fprintf(&path, "[%d]", l.index)
 			continue

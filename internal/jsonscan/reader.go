@@ -15,6 +15,7 @@ package jsonscan
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,8 +35,8 @@ import (
 type Reader struct {
 	data    []byte
 	pos     int             // the bytes before pos have been read
-	depth   int             // number of objects and lists that were entered around pos
-	path    [maxPath]level  // the path to pos, with one level for each of these objects and lists
+	path    []level         // the path to pos, with one level for each object and list that was entered around pos
+	levels  [maxPath]level  // first storage of path
 	read    [][]byte        // names of the fields that were read in all objects around pos
 	room    [32][]byte      // first storage of read, large enough for all objects around a usual field
 	block   strings.Builder // storage for the strings that Text returns
@@ -69,7 +70,7 @@ type level struct {
 // New returns a Reader of data. The caller must not change data while the Reader is in use.
 func New(data []byte, limits Limits) *Reader {
 	r := &Reader{data: data, limits: limits}
-	r.read = r.room[:0]
+	r.read, r.path = r.room[:0], r.levels[:0]
 	return r
 }
 
@@ -82,7 +83,7 @@ func (r *Reader) Pos() int { return r.pos }
 
 // End checks that only white space follows the value that was read. It returns the first error of the Reader, or nil.
 func (r *Reader) End() error {
-	if r.err == nil && space(r.data, r.pos) < len(r.data) {
+	if r.err == nil && Space(r.data, r.pos) < len(r.data) {
 		r.Fail(fmt.Errorf("something follows the end of the JSON at byte %d", r.pos))
 	}
 	return r.err
@@ -105,7 +106,6 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 	}
 	first := len(r.read)
 	for {
-		r.at(level{name: r.pos, index: -1})
 		name, escaped := r.name(longestName)
 		if escaped {
 			name = bytes.Clone(name) // reading the value may overwrite the name
@@ -114,31 +114,20 @@ func (r *Reader) Fields(yield func(name []byte) bool) {
 		if r.err != nil || !yield(name) {
 			return
 		}
-		switch {
-		case r.err != nil: // r.read still contains names of nested objects that were not read to the end
+		if r.err != nil { // r.read still contains names of nested objects that were not read to the end
 			return
-		case r.pos == start:
-			r.skip()
-		case r.wasRead(name, first):
-			r.Reject("duplicate key")
-		default:
+		}
+		if r.pos > start {
+			if slices.ContainsFunc(r.read[first:], func(other []byte) bool { return bytes.Equal(name, other) }) {
+				r.Reject("duplicate key")
+			}
 			r.read = append(r.read, name)
 		}
-		if r.err != nil || !r.more('}') {
+		if !r.more(start, '}') {
 			r.read = r.read[:first]
 			return
 		}
 	}
-}
-
-// wasRead reports whether a field of the current object has been read. The names of this object begin at r.read[first].
-func (r *Reader) wasRead(name []byte, first int) bool {
-	for _, other := range r.read[first:] {
-		if bytes.Equal(name, other) {
-			return true
-		}
-	}
-	return false
 }
 
 // Members yields the name of each entry of a map. The name is valid until the value is read. Members skips values that
@@ -148,10 +137,9 @@ func (r *Reader) Members(yield func(name []byte) bool) {
 		return
 	}
 	for {
-		r.at(level{name: r.pos, index: -1})
 		name, _ := r.name(r.limits.Text)
 		start := r.pos
-		if r.err != nil || !yield(name) || !r.leave(start) || !r.more('}') {
+		if r.err != nil || !yield(name) || !r.more(start, '}') {
 			return
 		}
 	}
@@ -181,11 +169,11 @@ func (r *Reader) Items(yield func(i int) bool) {
 		return
 	}
 	for i := 0; ; i++ {
-		r.at(level{index: i})
+		r.path[len(r.path)-1].index = i
 		r.count()
-		r.pos = space(r.data, r.pos)
+		r.pos = Space(r.data, r.pos)
 		start := r.pos
-		if !yield(i) || !r.leave(start) || !r.more(']') {
+		if !yield(i) || !r.more(start, ']') {
 			return
 		}
 	}
@@ -207,20 +195,26 @@ func (r *Reader) enter(opener byte) bool {
 		return false
 	}
 	r.pos = i
-	r.depth++
+	r.path = append(r.path, level{})
 	return true
 }
 
-// more reads the comma before the next element, or the end of the object or list. It reports whether there is another
-// element.
-func (r *Reader) more(closer byte) bool {
+// more skips the value at start if it was not read, and reads the comma after it, or the end of the object or list. It
+// reports whether there is another element. It returns false after an error.
+func (r *Reader) more(start int, closer byte) bool {
+	if r.err == nil && r.pos == start {
+		r.skip()
+	}
+	if r.err != nil {
+		return false
+	}
 	c, i := peek(r.data, r.pos)
 	r.pos = i + 1
 	switch c {
 	case ',':
 		return true
 	case closer:
-		r.depth--
+		r.path = r.path[:len(r.path)-1]
 	default:
 		r.malformed()
 	}
@@ -234,24 +228,9 @@ func (r *Reader) count() {
 	}
 }
 
-// at records the position in the innermost object or list, for the path of an error.
-func (r *Reader) at(l level) {
-	if r.depth <= maxPath {
-		r.path[r.depth-1] = l
-	}
-}
-
-// leave skips the value at start if it was not read. It reports whether the reader has no error.
-func (r *Reader) leave(start int) bool {
-	if r.err == nil && r.pos == start {
-		r.skip()
-	}
-	return r.err == nil
-}
-
 // skip skips the next value.
 func (r *Reader) skip() {
-	end := skip(r.data, r.pos, MaxDepth-r.depth)
+	end := skip(r.data, r.pos, MaxDepth-len(r.path))
 	switch {
 	case end == tooDeep:
 		r.Fail(ErrTooDeep)
@@ -262,10 +241,11 @@ func (r *Reader) skip() {
 	}
 }
 
-// name reads the name of a field and the colon after it. If the name has escapes, it is valid until the next string is
-// read. If such a name is longer than most bytes without its escapes, the returned name is incomplete or still escaped,
-// but also longer than most bytes.
+// name reads the name of a field and the colon after it, and records its position for the path of an error. If the name
+// has escapes, it is valid until the next string is read. If such a name is longer than most bytes without its escapes,
+// the returned name is incomplete or still escaped, but also longer than most bytes.
 func (r *Reader) name(most int) (name []byte, escaped bool) {
+	r.path[len(r.path)-1] = level{name: r.pos, index: -1}
 	c, i := peek(r.data, r.pos)
 	if c != '"' {
 		r.malformed()

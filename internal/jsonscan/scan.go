@@ -21,9 +21,6 @@ const (
 // nested deeper than MaxDepth.
 func Skip(data []byte, i int) int { return skip(data, i, MaxDepth) }
 
-// Space returns the position of the first byte at or after i that is not white space, or the length of data.
-func Space(data []byte, i int) int { return space(data, i) }
-
 // skip returns the position after the value at i, which may be nested up to room levels deep. It reads strings inline,
 // because a function call would take as long as reading most strings.
 func skip(data []byte, i, room int) int {
@@ -116,7 +113,7 @@ func peek(data []byte, i int) (byte, int) {
 	if i < len(data) && data[i] > ' ' {
 		return data[i], i
 	}
-	if i = space(data, i); i < len(data) {
+	if i = Space(data, i); i < len(data) {
 		return data[i], i
 	}
 	return 0, i
@@ -286,9 +283,9 @@ func skipDigits(data []byte, i int) int {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// space returns the position of the first byte at or after i that is not white space. It reads eight spaces at a time,
-// because indented texts contain many of them.
-func space(data []byte, i int) int {
+// Space returns the position of the first byte at or after i that is not white space, or the length of data. It reads
+// eight spaces at a time, because indented texts contain many of them.
+func Space(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {
 		for i++; i+8 <= len(data); i += 8 {
 			if other := binary.LittleEndian.Uint64(data[i:i+8]) ^ ones*' '; other != 0 {

@@ -26,14 +26,14 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		end := skip(text, 0, MaxDepth)
-		ok := end >= 0 && space(text, end) == len(text)
+		ok := end >= 0 && Space(text, end) == len(text)
 		if want := isJSON(text); ok != want {
 			t.Fatalf("%q: the scanner says %t, jsontext says %t", text, ok, want)
 		}
-		if !ok || text[space(text, 0)] != '"' {
+		if !ok || text[Space(text, 0)] != '"' {
 			return
 		}
-		start := space(text, 0)
+		start := Space(text, 0)
 		raw := text[start:end]
 		want, _ := jsontext.AppendUnquote(nil, raw) // its error is about bytes that are not UTF-8
 		if got := New(nil, testLimits()).unescape(raw[1:len(raw)-1], testLimits().Text); string(got) != string(want) {

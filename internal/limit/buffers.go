@@ -1,7 +1,7 @@
 package limit
 
 import (
-	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -9,52 +9,41 @@ import (
 // memory has to be cleared and collected. The next two garbage collections free the buffers that are not used. The zero
 // value is ready to use.
 type Buffers struct {
-	pools [classes]sync.Pool // of *[]byte; the buffers in pool i have a capacity of room(i)
+	pools [classes]sync.Pool // of *[]byte; the buffers in pool i have the capacity rooms()[i]
 }
 
-// Buffers have sizes of 4, 8, 16 and 32 KiB, and then every multiple of 32 KiB up to MaxBuffer. In this way, large
-// buffers take only a little more than the requested size. Larger buffers are rare and are not kept.
-const (
-	MaxBuffer = 256 << 10
+// MaxBuffer is the size of the largest buffers. Larger buffers are rare and are not kept.
+const MaxBuffer = 256 << 10
 
-	smallest = 4 << 10
-	doubling = 32 << 10
-	classes  = 3 + MaxBuffer/doubling
-)
+const classes = 11
+
+// rooms returns the capacities of the buffers in the pools. There are enough of them that large buffers take only a
+// little more than the requested size.
+func rooms() [classes]int {
+	const kiB = 1 << 10
+	return [classes]int{
+		4 * kiB, 8 * kiB, 16 * kiB, 32 * kiB, 64 * kiB, 96 * kiB, 128 * kiB, 160 * kiB, 192 * kiB, 224 * kiB, MaxBuffer,
+	}
+}
 
 // Get returns a buffer of size bytes. Its contents are undefined.
 func (b *Buffers) Get(size int64) []byte {
-	i := class(size)
-	if i >= classes {
+	of := rooms()
+	i, _ := slices.BinarySearch(of[:], int(size))
+	if i == classes {
 		return make([]byte, size)
 	}
 	if p, ok := b.pools[i].Get().(*[]byte); ok {
 		return (*p)[:size]
 	}
-	return make([]byte, size, room(i))
+	return make([]byte, size, of[i])
 }
 
 // Put returns a buffer to the pool. The caller must not use it afterwards.
 func (b *Buffers) Put(buffer []byte) {
-	if i := class(int64(cap(buffer))); i < classes && cap(buffer) == room(i) {
+	of := rooms()
+	if i, found := slices.BinarySearch(of[:], cap(buffer)); found {
 		kept := buffer // a copy of the variable, because buffer itself would be allocated on the heap even if it is not kept
 		b.pools[i].Put(&kept)
 	}
-}
-
-// class returns the pool of the smallest buffers that have room for size bytes, or classes or more if no pool does.
-func class(size int64) int {
-	size = max(size-1, 0)
-	if size < doubling {
-		return bits.Len64(uint64(size) / smallest)
-	}
-	return 3 + int(size/doubling)
-}
-
-// room returns the capacity of the buffers in a pool.
-func room(class int) int {
-	if class <= 3 {
-		return smallest << class
-	}
-	return (class - 2) * doubling
 }

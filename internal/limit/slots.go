@@ -45,51 +45,39 @@ type Slot struct {
 }
 
 // Acquire waits for a slot, first come, first served. It returns an error if queueDeadline passes, and the cause of ctx
-// if ctx is done.
+// if ctx is done. It ignores queueDeadline once it has a slot, because under load a request that gets its slot has
+// almost reached it. path and body identify the request in Stuck. The body must not change before Release.
 //
 // Before Acquire returns, requests that have arrived are read. Work that only computes can keep all cores busy, and Go
 // continues to run it while connections have unread data. docs/decisions/0004-read-before-deciding.md has measurements.
-func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time) (*Slot, error) {
+func (s *Slots) Acquire(ctx context.Context, queueDeadline time.Time, path string, body []byte) (*Slot, error) {
+	var slot *Slot
 	select {
-	case slot := <-s.free:
-		return slot.take(ctx)
+	case slot = <-s.free:
 	default:
+		s.waiting.Add(1)
+		defer s.waiting.Add(-1)
+		queue, cancel := context.WithDeadlineCause(ctx, queueDeadline, errQueueDeadline)
+		defer cancel()
+		select {
+		case slot = <-s.free:
+		case <-queue.Done():
+			return nil, context.Cause(queue)
+		}
 	}
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
-	queue, cancel := context.WithDeadlineCause(ctx, queueDeadline, errQueueDeadline)
-	defer cancel()
-	select {
-	case slot := <-s.free:
-		return slot.take(ctx)
-	case <-queue.Done():
-		return nil, context.Cause(queue)
+	runtime.Gosched()
+	if ctx.Err() != nil {
+		s.free <- slot
+		return nil, context.Cause(ctx)
 	}
+	slot.mu.Lock()
+	defer slot.mu.Unlock()
+	slot.since, slot.path, slot.body = time.Now(), path, body
+	return slot, nil
 }
 
 // Waiting returns how many requests wait for a slot.
 func (s *Slots) Waiting() int { return int(s.waiting.Load()) }
-
-// take marks the slot as taken, unless ctx is done. It ignores the queue deadline, because under load a request that
-// gets its slot has almost reached it.
-func (s *Slot) take(ctx context.Context) (*Slot, error) {
-	runtime.Gosched()
-	if ctx.Err() != nil {
-		s.free <- s
-		return nil, context.Cause(ctx)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.since = time.Now()
-	return s, nil
-}
-
-// Describe records the request that uses the slot, for Stuck. The body must not change before Release.
-func (s *Slot) Describe(path string, body []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.path, s.body = path, body
-}
 
 // Release returns the slot to the limiter.
 func (s *Slot) Release() {

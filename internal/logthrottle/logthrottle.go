@@ -28,17 +28,20 @@ type Counter interface{ Inc() }
 // never hide an error. Level debug is not limited, because everything is needed at that level. Lines are dropped and
 // never wait.
 func New(log *slog.Logger, dropped func(slog.Level) Counter) *slog.Logger {
-	of := func(l slog.Level) allowance { return allowance{dropped: dropped(l)} }
-	return slog.New(&throttle{
-		next:       log.Handler(),
-		allowances: &allowances{of(slog.LevelInfo), of(slog.LevelWarn), of(slog.LevelError)},
-	})
+	t := &throttle{log.Handler(), new([3]allowance)}
+	for i := range t.allowances {
+		t.allowances[i].dropped = dropped(slog.Level(i * levelStep))
+	}
+	return slog.New(t)
 }
+
+// levelStep is the distance between two levels of slog. Info is 0, Warn is 4 and Error is 8.
+const levelStep = int(slog.LevelWarn - slog.LevelInfo)
 
 // throttle is a slog.Handler. The handlers that WithAttrs and WithGroup return share its allowances.
 type throttle struct {
-	next slog.Handler
-	*allowances
+	next       slog.Handler
+	allowances *[3]allowance // of the levels Info, Warn and Error, and of the levels above them
 }
 
 // Enabled implements slog.Handler.
@@ -46,11 +49,10 @@ func (t *throttle) Enabled(ctx context.Context, l slog.Level) bool { return t.ne
 
 // Handle implements slog.Handler.
 func (t *throttle) Handle(ctx context.Context, r slog.Record) error {
-	a := t.of(r.Level)
-	if a == nil {
+	if r.Level < slog.LevelInfo {
 		return t.next.Handle(ctx, r)
 	}
-	ok, lost := a.take(r.Time)
+	ok, lost := t.allowances[min(int(r.Level)/levelStep, 2)].take(r.Time)
 	if !ok {
 		return nil
 	}
@@ -71,22 +73,6 @@ func (t *throttle) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (t *throttle) WithGroup(name string) slog.Handler {
 	return &throttle{t.next.WithGroup(name), t.allowances}
-}
-
-// allowances contains the allowance of each level.
-type allowances struct{ info, warn, err allowance }
-
-// of returns the allowance of a level, or nil if the level is not limited.
-func (a *allowances) of(l slog.Level) *allowance {
-	switch {
-	case l >= slog.LevelError:
-		return &a.err
-	case l >= slog.LevelWarn:
-		return &a.warn
-	case l >= slog.LevelInfo:
-		return &a.info
-	}
-	return nil
 }
 
 // allowance is a token bucket with one token for each line. It uses the times of the lines as its clock.
