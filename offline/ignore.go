@@ -51,7 +51,7 @@ func ParseIgnore(lines []string) (*Ignore, error) {
 		}
 		if glob = strings.TrimPrefix(glob, "/"); line[0] == '!' || strings.Contains("/"+glob+"/", "//") ||
 			!doublestar.ValidatePattern(glob) {
-			return nil, fmt.Errorf("line %d: %s is not a pattern: write names with *, ? and [a-z] between slashes, without !",
+			return nil, fmt.Errorf("line %d: %s is not a pattern: write names with *, ? and [a-z] between slashes",
 				i+1, text.Quote(line))
 		}
 		ig.patterns = append(ig.patterns, ignorePattern{glob, dirOnly})

@@ -115,10 +115,10 @@ func TestIgnoreIsThatOfGit(t *testing.T) {
 
 func TestIgnoreErrors(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"a\n[b": `line 2: "[b" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
-		"a//b":  `line 1: "a//b" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
-		"!a":    `line 1: "!a" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
-		"/":     `line 1: "/" is not a pattern: write names with *, ? and [a-z] between slashes, without !`,
+		"a\n[b": `line 2: "[b" is not a pattern: write names with *, ? and [a-z] between slashes`,
+		"a//b":  `line 1: "a//b" is not a pattern: write names with *, ? and [a-z] between slashes`,
+		"!a":    `line 1: "!a" is not a pattern: write names with *, ? and [a-z] between slashes`,
+		"/":     `line 1: "/" is not a pattern: write names with *, ? and [a-z] between slashes`,
 	} {
 		if _, err := ParseIgnore(strings.Split(pattern, "\n")); err == nil || err.Error() != want {
 			t.Errorf("%.10q: %v, want %s", pattern, err, want)
