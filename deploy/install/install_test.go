@@ -13,7 +13,8 @@ func TestSelects(t *testing.T) {
 			Key: "a", Operator: operator, Values: []string{"b"},
 		}}}
 	}
-	for operator, want := range map[metav1.LabelSelectorOperator]bool{"In": false, "NotIn": true, "Exists": true, "Is": true} {
+	wants := map[metav1.LabelSelectorOperator]bool{"In": false, "NotIn": true, "Exists": true, "Is": true}
+	for operator, want := range wants {
 		if got := Selects(is(operator), nil); got != want {
 			t.Errorf("%s: %t", operator, got)
 		}
