@@ -62,7 +62,7 @@ func FromPolicy(doc policy.Document, o Options) (Table, []export.Omission) {
 	for _, e := range entries {
 		if !omitted[e.Pos] {
 			for _, source := range texts(e.Fields["sources"]) {
-				table = append(table, Row{source, []Mirror{{Place: destination(e, source)}}, !o.NoFallback})
+				table = append(table, Row{source, destination(e, source), !o.NoFallback})
 			}
 		}
 	}

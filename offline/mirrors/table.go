@@ -1,4 +1,4 @@
-// Package mirrors converts between the mirrors block of a policy and the tables of mirrors of container runtimes.
+// Package mirrors converts the mirrors block of a policy to the tables of mirrors of container runtimes.
 //
 // [FromPolicy] makes a [Table] of a policy, which [Table.Write] writes for a container runtime. It exports an entry
 // exactly or not at all.
@@ -17,27 +17,11 @@ type Table []Row
 type Row struct {
 	// Prefix is a registry, or a registry and a path. It covers the images below it.
 	Prefix string
-	// Mirrors are the places from which the images are pulled instead, the first one first.
-	Mirrors []Mirror
-	// Fallback reports whether the images are pulled from the prefix if no mirror has them.
+	// Mirror is the place from which the images are pulled instead. It replaces the prefix.
+	Mirror string
+	// Fallback reports whether the images are pulled from the prefix if the mirror does not have them.
 	Fallback bool
 }
-
-// Mirror is a mirror of a row.
-type Mirror struct {
-	Place string // replaces the prefix of the row
-	Only  Kind   // the images that are pulled from it
-}
-
-// Kind is the kind of images that a mirror is for.
-type Kind uint8
-
-// The kinds of images. An image with a tag and a digest is pulled by its digest.
-const (
-	All Kind = iota
-	Digests
-	Tags
-)
 
 // registryOf returns the registry of a place.
 func registryOf(place string) string {
