@@ -40,7 +40,7 @@ func New(o offline.Options, objects iter.Seq2[offline.Object, error]) *List {
 		object := offline.Reference(result.Kind, result.Namespace, result.Name)
 		denials := map[string]string{} // by the path of the image
 		for _, f := range result.Findings {
-			if f.Effect == offline.Denial || f.PodsDenied {
+			if (f.Effect == offline.Denial || f.PodsDenied) && denials[f.Path] == "" {
 				denials[f.Path] = "denied by " + f.ID + ": " + f.Message
 			}
 		}

@@ -59,8 +59,8 @@ func TestRows(t *testing.T) {
 		"quay.io/x":                  {"quay.io/x", "", "", "no source covers quay.io/x", ""},
 		"m.example/hub/x":            {"m.example/hub/x", "", "hub", "already at mirror hub", ""},
 		"kept:1":                     {"docker.io/library/kept:1", "", "hub", "excluded by mirrors entry hub: ", ""},
-		"a b\x1b[31m":                {`"a b\x1b[31m"`, "", "", "not an image reference: ", "problem"},
-		strings.Repeat("x", 9999):    {`"` + strings.Repeat("x", 60) + `"…`, "", "", "not an image reference: ", "problem"},
+		"a b\x1b[31m":                {`"a b\x1b[31m"`, "", "", "denied by safe/images.denied: ", "problem"},
+		strings.Repeat("x", 9999):    {`"` + strings.Repeat("x", 60) + `"…`, "", "", "denied by safe/images.d", "problem"},
 		"evil/app":                   {"docker.io/evil/app", "", "hub", "denied by safe/images.denied: ", "problem"},
 		"app:old":                    {"docker.io/library/app:old", "", "hub", "denied by safe/images.d", "problem"},
 	} {
