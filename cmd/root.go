@@ -25,6 +25,7 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		newReviewCommand(env),
 		newTestCommand(env),
 		newPlanCommand(env),
+		newImagesCommand(),
 		newPolicyCommand(env),
 		newPreflightCommand(env),
 		newExportCommand(),

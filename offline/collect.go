@@ -56,12 +56,12 @@ func (d *Decider) Result(o Object, a *admission.Answer) Result {
 	}
 	for i := range a.Rewriting.Images {
 		o := &a.Rewriting.Images[i]
-		r.addImage(newImage(o, o.Image.Path(), d.AsExisting), d.Explain)
+		r.addImage(newImage(o, o.Image.Path(), d.AsExisting), d.Explain || d.Pulled)
 	}
 	for i := range a.TemplateImages {
 		image := newImage(&a.TemplateImages[i].ImageOutcome, a.TemplateImages[i].Path, false)
 		image.Effect = "" // users do not see a warning about images of future Pods
-		r.addImage(image, d.Explain)
+		r.addImage(image, d.Explain || d.Pulled)
 	}
 	for _, t := range a.Rules {
 		r.Rules = append(r.Rules, Rule{t.Rule, t.Mode.String(), t.Applies, t.Why, t.Findings, t.Exempt})
@@ -69,9 +69,9 @@ func (d *Decider) Result(o Object, a *admission.Answer) Result {
 	return r
 }
 
-// addImage adds an image if the policy changes it or warns about it. With explain, it adds every image.
-func (r *Result) addImage(image Image, explain bool) {
-	if explain || image.Effect != "" || image.To != "" || image.Outcome == outside {
+// addImage adds an image if the policy changes it or warns about it. With always, it adds every image.
+func (r *Result) addImage(image Image, always bool) {
+	if always || image.Effect != "" || image.To != "" || image.Outcome == outside {
 		r.Images = append(r.Images, image)
 	}
 }

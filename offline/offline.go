@@ -55,6 +55,7 @@ type Options struct {
 
 	Reviews bool // the input contains AdmissionReviews, which have all the attributes above
 	Explain bool // report for every image and rule why it applies or does not apply
+	Pulled  bool // report every image, and skip objects that no longer pull images: ended Pods and replaced workloads
 }
 
 // Review decides about objects. The report lists objects that cannot be read or understood as errors.
@@ -111,6 +112,9 @@ func (r *reviewer) manifest(object Object) error {
 		return nil
 	case existing && object.HasEnded():
 		r.Summary.EndedPods++
+		return nil
+	case r.Options.Pulled && (object.HasEnded() || object.CreatesNoPods()):
+		r.skip(object, "it does not pull images any more")
 		return nil
 	}
 	if err := object.Unrendered(); err != nil {

@@ -5,7 +5,7 @@
 //	status.go               the state of a cluster; status_text.go: its text
 //	apply.go                check, plan, ask, replace; wait.go: wait until every replica reports the policy
 //	history.go              history and rollback
-//	plan.go  preflight.go  explain.go
+//	plan.go  preflight.go  explain.go  images.go
 //	internal/live           the cluster and its replicas; internal/revise: the policy and its revisions
 package main
 

@@ -57,7 +57,7 @@ const (
 
 func newRoot(a *app) *cobra.Command {
 	root := cli.NewGroup("kubectl-evergate", "Show the state of Evergate in a cluster, and change its policy",
-		newStatus(a), newApply(a), newPlan(a), newHistory(a), newRollback(a), newPreflight(a), newExplain(a))
+		newStatus(a), newApply(a), newPlan(a), newHistory(a), newRollback(a), newPreflight(a), newExplain(a), newImages(a))
 	root.Long = `Kubectl evergate uses your kubeconfig and your permissions. It doesn't install anything in the cluster. It
 connects to the replicas with a port-forward. docs/plugin.md lists the permissions that each command needs.
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,21 @@ func Say(stderr io.Writer, messages ...string) {
 			fmt.Fprintf(stderr, "evergate: %s\n", text.Escape(strings.TrimSpace(line)))
 		}
 	}
+}
+
+// Conclude says at most 100 errors and problems, which are enough to see what is wrong. The result has the exit code
+// Usage if there are errors, and Found if there are only problems.
+func Conclude(stderr io.Writer, errs, problems []string) error {
+	all := slices.Concat(errs, problems)
+	shown := min(len(all), 100)
+	Say(stderr, all[:shown]...)
+	if shown < len(all) {
+		Say(stderr, "and "+text.Thousands(len(all)-shown)+" more")
+	}
+	if len(errs) > 0 {
+		return Exit(Usage)
+	}
+	return Exit(min(len(problems), Found))
 }
 
 // IsTerminal reports whether a reader or a writer is a terminal.
