@@ -31,12 +31,14 @@
 //	  paths                               ingress_paths.go; ingress_paths_denied.go, the check denied
 //	  annotations                         annotations.go
 //	  ingressNginx                        ingress_nginx.go
+//	  backends                            ingress_backends.go
 //	services                              services.go
 //	  types                               service_types.go
 //	  ports                               service_ports.go
 //	  nodePorts                           service_node_ports.go, with allocateLoadBalancerNodePorts
 //	  loadBalancerClass                   service_load_balancer_class.go
 //	  loadBalancerSourceRanges            service_load_balancer_source_ranges.go
+//	  loadBalancerIPs                     service_load_balancer_ips.go
 //	  externalIPs                         service_external_ips.go
 //	  loadBalancerStatus                  service_load_balancer_status.go
 //	  externalNames                       service_external_names.go

@@ -122,8 +122,8 @@ func (i Image) field(sep string) string {
 // Ingress is the part of a networking.k8s.io/v1 Ingress that decisions depend on.
 type Ingress struct {
 	Meta
-	ClassName      *string // nil when absent
-	DefaultBackend bool    // spec.defaultBackend is present
+	ClassName      *string         // nil when absent
+	DefaultBackend *IngressBackend // nil when absent
 	Rules          []IngressRule
 	TLS            []IngressTLS
 }
@@ -136,8 +136,17 @@ type IngressRule struct {
 
 // IngressPath is one element of spec.rules[].http.paths.
 type IngressPath struct {
-	Path string
-	Type string // Exact, Prefix or ImplementationSpecific; empty if absent
+	Path    string
+	Type    string // Exact, Prefix or ImplementationSpecific; empty if absent
+	Backend IngressBackend
+}
+
+// IngressBackend receives requests of an Ingress. It is a port of a Service, or a resource of another kind.
+type IngressBackend struct {
+	Service                    string // empty for a resource
+	Port                       int32  // 0 if the port has a name
+	PortName                   string
+	ResourceKind, ResourceName string // empty for a Service
 }
 
 // IngressTLS is one element of spec.tls. If Hosts is empty, the element means the hosts in the controller's default
@@ -156,6 +165,7 @@ type Service struct {
 	ExternalIPs                   []string
 	ExternalName                  string
 	LoadBalancerClass             *string // nil when absent
+	LoadBalancerIP                string
 	LoadBalancerSourceRanges      []string
 	AllocateLoadBalancerNodePorts *bool // nil when absent, which means true
 	HealthCheckNodePort           int32 // 0 if not set
