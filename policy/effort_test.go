@@ -401,6 +401,9 @@ func TestStepsOfElements(t *testing.T) {
 			return reviewed{rules: rules(1, "pods", "images: {digest: required, denied: [a.example]}"), obj: pod(n)}
 		}},
 
+		"images, by their pull policies": {12, func(n int) reviewed {
+			return reviewed{rules: rules(1, "pods", "images: {pullPolicies: {required: [{images: [a.example], policy: Always}]}}"), obj: pod(n)}
+		}},
 		"images that are rewritten": {9, func(n int) reviewed { return reviewed{rules: hubText, obj: rewritten{pod(n)}} }},
 		"images that are rewritten, by checks": {18, func(n int) reviewed {
 			return reviewed{rules: hubText + rules(1, "pods", "images: {denied: [a.example], deniedTags: [a]}"), obj: rewritten{pod(n)}}

@@ -280,8 +280,7 @@ func typedPod(raw []byte) (*object.Pod, error) {
 func podOf(meta metav1.ObjectMeta, spec corev1.PodSpec) *object.Pod {
 	pod := &object.Pod{Meta: typedMeta(meta)}
 	add := func(place object.Place, i int, name, ref string, pull corev1.PullPolicy) {
-		never := pull == corev1.PullNever
-		pod.Images = append(pod.Images, object.Image{Place: place, Index: i, Name: name, Ref: ref, Never: never})
+		pod.Images = append(pod.Images, object.Image{Place: place, Index: i, Name: name, Ref: ref, PullPolicy: string(pull)})
 	}
 	for i, c := range spec.Containers {
 		add(object.Containers, i, c.Name, c.Image, c.ImagePullPolicy)

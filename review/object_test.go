@@ -34,7 +34,7 @@ func TestParsePod(t *testing.T) {
 				{Place: object.Containers, Index: 1, Name: "b", Ref: "c1"},
 				{Place: object.InitContainers, Index: 0, Name: "init", Ref: "i"},
 				{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "e"},
-				{Place: object.Volumes, Index: 1, Name: "model", Ref: "v"},
+				{Place: object.Volumes, Index: 1, Name: "model", Ref: "v", PullPolicy: "Always"},
 			}},
 		},
 		"metadata": {

@@ -81,7 +81,7 @@ func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) [
 			case string(name) == "image":
 				image.Ref = r.String()
 			case string(name) == "imagePullPolicy" && !isVolume:
-				image.Never = r.String() == pullNever
+				image.PullPolicy = r.String()
 			}
 		}
 		if found {
@@ -90,9 +90,6 @@ func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) [
 	}
 	return images
 }
-
-// pullNever is the pull policy of an image that the kubelet does not pull.
-const pullNever = "Never"
 
 // readImageVolume reads the source of an image volume and reports whether it is set. null counts as absent.
 func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {
@@ -104,7 +101,7 @@ func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {
 		case "reference":
 			image.Ref = r.String()
 		case "pullPolicy":
-			image.Never = r.String() == pullNever
+			image.PullPolicy = r.String()
 		}
 	}
 	return true

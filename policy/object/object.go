@@ -76,9 +76,12 @@ type Image struct {
 	Index int    // in the list of Place
 	Name  string // of the container or volume
 	Ref   string // the image exactly as it is written; may be empty or malformed
-	// Never means that the pull policy is Never. kubelet does not pull the image, but looks up its name on the node.
-	Never bool
+	// PullPolicy is Always, IfNotPresent or PullNever. It is empty if it is absent, for example in a manifest.
+	PullPolicy string
 }
+
+// PullNever is the pull policy of an image that the kubelet does not pull. It looks up the image's name on the node.
+const PullNever = "Never"
 
 // Place is one of the lists in a Pod that contain images.
 type Place uint8

@@ -9,6 +9,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // imagesRule is the images field. It describes which images pass. Absent fields are not checked.
@@ -25,6 +26,8 @@ type imagesRule struct {
 	DeniedTags []match.Glob `yaml:"deniedTags"`
 	// Digest: required means that each image must be pinned by a digest.
 	Digest *digestDemand `yaml:"digest"`
+	// PullPolicies: the pull policies that images may or must have.
+	PullPolicies *pullPolicyRules `yaml:"pullPolicies"`
 }
 
 // Validate implements strict.Validator.
@@ -42,9 +45,10 @@ func (r *imagesRule) Validate() error {
 			errs = append(errs, strict.Fieldf("deniedTags", "%v", err))
 		}
 	}
-	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil {
+	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil &&
+		r.PullPolicies == nil {
 		errs = append(errs, errors.New(
-			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest"))
+			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest, pullPolicies"))
 	}
 	return errors.Join(errs...)
 }
@@ -92,6 +96,9 @@ func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 	}
 	if rule.Digest != nil {
 		add(digestRequired{})
+	}
+	if rule.PullPolicies != nil {
+		checks = append(checks, rule.PullPolicies.checks(excluded)...)
 	}
 	return checks
 }
@@ -187,13 +194,14 @@ func (c fromMirrors) fault(img *podImage, s *rule.Subject) string {
 		if by := c.deniedBy(img, s); by != "" {
 			return "is not pulled from a mirror, because " + by + " denies it"
 		}
-		if img.Never {
+		if img.PullPolicy == object.PullNever {
 			return "is not pulled from a mirror, and not rewritten, because its pull policy is Never; load it on the nodes as " +
 				out.To + " and write that, or have the policy allow it"
 		}
 		return "is not pulled from a mirror; write " + out.To
 	}
-	if image, other := img.ref.OnDockerHub(); other && c.hub != "" && !img.Never && c.deniedBy(img, s) == "" {
+	if image, other := img.ref.OnDockerHub(); other && c.hub != "" && img.PullPolicy != object.PullNever &&
+		c.deniedBy(img, s) == "" {
 		return "is not pulled from a mirror; write " + image + ", which mirrors entry " + c.hub + " covers"
 	}
 	return "is not pulled from a mirror" + c.pass

@@ -95,7 +95,7 @@ func (r *Rules) rewriteImages(
 		} else {
 			*out = r.mirrors.Decide(ref, s)
 			out.Image = img
-			if img.Never && out.To != "" {
+			if img.PullPolicy == object.PullNever && out.To != "" {
 				out.Outcome, out.To, out.PullSecret = mirror.NeverPulled, "", ""
 				continue
 			}

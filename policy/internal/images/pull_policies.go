@@ -1,0 +1,136 @@
+package images
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/policy/internal/match"
+	"github.com/evergate/evergate/policy/internal/rule"
+	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
+)
+
+// pullPolicyRules is the pullPolicies field. It evaluates imagePullPolicy of containers and pullPolicy of image volumes.
+// If the field is absent, it evaluates the default of Kubernetes: Always for the tag latest and for an image with
+// neither tag nor digest, and otherwise IfNotPresent (SetDefaults_Container in pkg/apis/core/v1/defaults.go of 1.37).
+type pullPolicyRules struct {
+	// Allowed lists the pull policies that pass: Always, IfNotPresent, Never. [] denies all.
+	Allowed []pullPolicy `yaml:"allowed"`
+	// Required lists the pull policies that images at certain places must have. The first element that covers an image
+	// applies.
+	Required []requiredPullPolicy `yaml:"required"`
+}
+
+// requiredPullPolicy is a pull policy that images must have: {images: [registry.corp.example/teams], policy: Always}.
+type requiredPullPolicy struct {
+	// Images lists the places of the images, as in allowed.
+	Images []match.ImagePattern `yaml:"images,required"`
+	// Policy is the pull policy that the images must have.
+	Policy pullPolicy `yaml:"policy,required"`
+}
+
+// pullPolicy is a pull policy of Kubernetes.
+type pullPolicy string
+
+// UnmarshalText accepts the three pull policies of the API.
+func (p *pullPolicy) UnmarshalText(b []byte) error {
+	return rule.ReadWord(p, b, "a pull policy", "Always", "IfNotPresent", object.PullNever)
+}
+
+// Validate implements strict.Validator.
+func (p *pullPolicyRules) Validate() error {
+	var faults strict.Faults
+	faults.Add(rule.RejectEmpty("required", p.Required))
+	faults.Add(rule.RejectNone(p.checks(match.ImageSet{}), "allowed or required"))
+	return faults.Err()
+}
+
+// Validate implements strict.Validator.
+func (p *requiredPullPolicy) Validate() error { return rule.RejectEmpty("images", p.Images) }
+
+// checks compiles the field. excluded are the images that the entry permanently excludes.
+func (p *pullPolicyRules) checks(excluded match.ImageSet) []rule.Check[podView] {
+	places := make([]match.ImageSet, len(p.Required))
+	for i := range p.Required {
+		places[i] = match.NewImageSet(p.Required[i].Images)
+	}
+	return rule.Checks[podView](
+		rule.When[bool, podView](p.Allowed != nil, pullPolicies{excluded: excluded, allowed: p.Allowed}),
+		rule.When[bool, podView](p.Required != nil, pullPolicies{excluded: excluded, required: p.Required, places: places}),
+	)
+}
+
+// pullPolicies is the check images.pullPolicies.allowed or, if required is set, images.pullPolicies.required. A text
+// that is not an image reference is at none of the places.
+type pullPolicies struct {
+	excluded match.ImageSet
+	allowed  []pullPolicy
+	required []requiredPullPolicy
+	places   []match.ImageSet // of the elements of required
+}
+
+func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
+	images := pod.images(r)
+	for i := range images {
+		img := &images[i]
+		if !r.Spend(match.ImageSteps * (1 + len(c.places))) {
+			return
+		}
+		if _, excluded := c.excluded.Find(img.ref); excluded {
+			continue
+		}
+		policy := img.pullPolicy()
+		check, fault := c.fault(img, policy)
+		if fault == "" {
+			continue
+		}
+		id := img.identity(check)
+		id.Detail += " " + string(policy)
+		if f := r.TryAdd(id); f != nil {
+			f.Path, f.Reason = img.pullPolicyPath(), text.Quote(string(policy))+" "+fault
+			if img.PullPolicy == "" {
+				f.Reason = "is absent, and the default " + f.Reason
+			}
+		}
+	}
+}
+
+// fault returns the name of the check, and why an image with the pull policy does not pass. An image that passes has no
+// fault.
+func (c pullPolicies) fault(img *podImage, policy pullPolicy) (check, fault string) {
+	if c.required == nil {
+		if !slices.Contains(c.allowed, policy) {
+			fault = "is not allowed" + rule.Passing(c.allowed)
+		}
+		return "images.pullPolicies.allowed", fault
+	}
+	i := slices.IndexFunc(c.places, func(s match.ImageSet) bool {
+		_, ok := s.Find(img.ref)
+		return ok && img.err == nil
+	})
+	if i >= 0 && c.required[i].Policy != policy {
+		p, _ := c.places[i].Find(img.ref)
+		fault = "is not allowed for images at " + p.String() + "; write " + string(c.required[i].Policy)
+	}
+	return "images.pullPolicies.required", fault
+}
+
+// pullPolicy returns the pull policy of the image or its default.
+func (i *podImage) pullPolicy() pullPolicy {
+	switch tag := i.ref.Tag(); {
+	case i.PullPolicy != "":
+		return pullPolicy(i.PullPolicy)
+	case i.err == nil && (tag == "latest" || i.ref.Suffix == ""):
+		return "Always"
+	}
+	return "IfNotPresent"
+}
+
+// pullPolicyPath returns the field of the image's pull policy.
+func (i *podImage) pullPolicyPath() string {
+	if i.Place == object.Volumes {
+		return strings.TrimSuffix(i.Path(), "reference") + "pullPolicy"
+	}
+	return strings.TrimSuffix(i.Path(), "image") + "imagePullPolicy"
+}
