@@ -36,7 +36,7 @@ func testImages(t *testing.T, check string, cases []imageCase) {
 
 func TestPodsErrors(t *testing.T) {
 	for images, want := range map[string]string{
-		"{}":                                  `p:6:11: pods[0].images: checks nothing: write at least one of from, allowed, denied, deniedTags, digest, pullPolicies`,
+		"{}":                                  `p:6:11: pods[0].images: checks nothing: write at least one of from, allowed, denied, deniedTags, digest, qualified, pullPolicies`,
 		"{denied: []}":                        `p:6:20: pods[0].images.denied: [] denies nothing: leave the field out`,
 		"{deniedTags: []}":                    `p:6:24: pods[0].images.deniedTags: [] denies nothing: leave the field out`,
 		"{from: mirror}":                      `p:6:18: pods[0].images.from: "mirror" is not known here: write mirrors, or leave the field out`,

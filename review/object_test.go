@@ -60,6 +60,20 @@ func TestParsePod(t *testing.T) {
 			`{"Metadata":{"name":"x"},"metadata":{"Name":"x"},"spec":{"Containers":[{}],"containers":[{"Image":"x"}]}}`,
 			object.Pod{Images: []object.Image{{}}},
 		},
+		"profiles": {
+			`{"spec":{"securityContext":{"seccompProfile":{"oci":{"ref":"p","new":1}}},"containers":[
+				{"securityContext":{"seccompProfile":{"oci":{"ref":"a"}},"runAsUser":1},"name":"a"},
+				{"securityContext":{"seccompProfile":{"oci":null}}},{"securityContext":null}],
+				"initContainers":[{"securityContext":{"seccompProfile":{"oci":{"ref":"i"}}}}],
+				"ephemeralContainers":[{"securityContext":{"seccompProfile":{"oci":{"ref":"e"}}}}],
+				"volumes":[{"securityContext":{"seccompProfile":{"oci":{"ref":"no"}}}}]}}`,
+			object.Pod{Images: []object.Image{
+				{Place: object.Containers, Name: "a"}, {Place: object.Containers, Index: 1}, {Place: object.Containers, Index: 2},
+				{Place: object.InitContainers}, {Place: object.EphemeralContainers}, {Place: object.PodProfile, Ref: "p"},
+				{Place: object.ContainerProfiles, Name: "a", Ref: "a"}, {Place: object.InitContainerProfiles, Ref: "i"},
+				{Place: object.EphemeralContainerProfiles, Ref: "e"},
+			}},
+		},
 		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, object.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,6 +38,10 @@ func readPodSpecField(r *jsonscan.Reader, p *object.Pod, name []byte) {
 		p.Images = readImages(r, p.Images, object.EphemeralContainers)
 	case "volumes":
 		p.Images = readImages(r, p.Images, object.Volumes)
+	case "securityContext":
+		if ref := readProfile(r); ref != "" {
+			p.Images = append(p.Images, object.Image{Place: object.PodProfile, Ref: ref})
+		}
 	case "imagePullSecrets":
 		p.ImagePullSecrets = readPullSecrets(r)
 	}
@@ -71,7 +75,7 @@ func readPullSecrets(r *jsonscan.Reader) []string {
 func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) []object.Image {
 	isVolume := place == object.Volumes
 	for i := range r.Items {
-		image, found := object.Image{Place: place, Index: i}, !isVolume
+		image, found, profile := object.Image{Place: place, Index: i}, !isVolume, ""
 		for name := range r.Fields {
 			switch {
 			case string(name) == "name":
@@ -82,10 +86,16 @@ func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) [
 				image.Ref = r.String()
 			case string(name) == "imagePullPolicy" && !isVolume:
 				image.PullPolicy = r.String()
+			case string(name) == "securityContext" && !isVolume:
+				profile = readProfile(r)
 			}
 		}
 		if found {
 			images = append(jsonscan.Grown(images), image)
+		}
+		if profile != "" {
+			of := object.ContainerProfiles + place
+			images = append(jsonscan.Grown(images), object.Image{Place: of, Index: i, Name: image.Name, Ref: profile})
 		}
 	}
 	return images
@@ -105,4 +115,24 @@ func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {
 		}
 	}
 	return true
+}
+
+// readProfile returns seccompProfile.oci.ref of a security context. It is empty if the field is absent.
+func readProfile(r *jsonscan.Reader) (ref string) {
+	for name := range r.Fields {
+		if string(name) != "seccompProfile" {
+			continue
+		}
+		for name := range r.Fields {
+			if string(name) != "oci" {
+				continue
+			}
+			for name := range r.Fields {
+				if string(name) == "ref" {
+					ref = r.String()
+				}
+			}
+		}
+	}
+	return ref
 }

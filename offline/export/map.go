@@ -60,24 +60,24 @@ func (x *exporter) exportMirrors() {
 func (x *exporter) somethingToMove() admissionv1.MatchCondition {
 	return admissionv1.MatchCondition{
 		Name: "something-to-move", Expression: cel("![$places].all(places,$allImages)", "$places", set(x.mirrors.places),
-			"$allImages", allImages(places("container.image")+".exists(place,place in places)")),
+			"$allImages", allImages(places("item.image")+".exists(place,place in places)")),
 	}
 }
 
-// allImages returns a condition that every container meets a condition, and that a Pod does not have image volumes.
+// allImages returns a condition that all containers meet a condition, and that no volume or profile has an image.
 func allImages(condition string) string {
-	var lists []string
+	all := "[object.spec].all(item," + profile + "=='')&&object.spec.?volumes.orValue([]).all(item,!has(item.image))"
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		lists = append(lists, "object.spec.?"+list+".orValue([]).all(container,has(container.image)&&"+condition+")")
+		all += "&&object.spec.?" + list + ".orValue([]).all(item,has(item.image)&&" + condition + "&&" + profile + "=='')"
 	}
-	return strings.Join(append(lists, "object.spec.?volumes.orValue([]).all(volume,!has(volume.image))"), "&&")
+	return all
 }
 
 // mapVariables returns the variables of the policy that rewrites.
 func (x *exporter) mapVariables() []variable {
 	vars, named := bothSides(append([]variable{
-		{"images", imagesOf("{'path':'/spec/$list/'+string(i)+'/$pointer','key':'$list/'+$name.orValue('')," +
-			"'ref':string($image.orValue('')),'never':$pullPolicy.orValue('')=='Never'?'y':''}")},
+		{"images", imagesOf("{'path':'$pointer','key':'$key/'+item.?name.orValue('')," +
+			"'ref':string($image),'never':$pullPolicy.orValue('')=='Never'?'y':''}")},
 		// CEL evaluates a variable only when it is used. These variables about the old object are used only on an update.
 		{"kept_before", "variables.images_before.map(image,image.key+' '+image.ref)"},
 		{"references_before", references("variables.images_before", "path", "ref")},

@@ -2,6 +2,7 @@ package object
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,8 +55,8 @@ const MaxAnnotationKey = 253 + 1 + 63
 // Pod is the part of a Pod that decisions depend on, which is its metadata and its images.
 type Pod struct {
 	Meta
-	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. Volumes
-	// without an image do not have an element.
+	// Images lists all images of the Pod in the order of Place. Volumes without an image and containers without a profile
+	// do not have an element.
 	Images []Image
 	// ImagePullSecrets lists the names in spec.imagePullSecrets. It is nil if the field is absent or null. A patch must
 	// then add the list first.
@@ -73,8 +74,8 @@ func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != ""
 // Image is one image of a Pod and its field.
 type Image struct {
 	Place Place
-	Index int    // in the list of Place
-	Name  string // of the container or volume
+	Index int    // in the list of Place; 0 for PodProfile
+	Name  string // of the container or volume; empty for PodProfile
 	Ref   string // the image exactly as it is written; may be empty or malformed
 	// PullPolicy is Always, IfNotPresent or PullNever. It is empty if it is absent, for example in a manifest.
 	PullPolicy string
@@ -83,40 +84,64 @@ type Image struct {
 // PullNever is the pull policy of an image that the kubelet does not pull. It looks up the image's name on the node.
 const PullNever = "Never"
 
-// Place is one of the lists in a Pod that contain images.
+// Place is a part of a Pod that contains images: a list, or the seccomp profiles of the Pod or of a list of containers.
 type Place uint8
 
-// These are the lists in a Pod spec that contain images.
+// These are the places of images. The profiles of a list of containers are as many places after ContainerProfiles as the
+// list is after Containers.
 const (
 	Containers Place = iota
 	InitContainers
 	EphemeralContainers
 	Volumes
+	PodProfile
+	ContainerProfiles
+	InitContainerProfiles
+	EphemeralContainerProfiles
 )
 
-// String returns the name of the field in a Pod spec.
+// IsProfile reports whether the images of the place are artifacts with seccomp profiles (seccompProfile.oci), an alpha
+// field of Kubernetes 1.38. The types of k8s.io/api in go.mod do not have it.
+func (p Place) IsProfile() bool { return p >= PodProfile }
+
+// String returns the name of the field in a Pod spec, for profiles with a suffix. Records of original images use it.
 func (p Place) String() string {
 	return [...]string{
 		Containers: "containers", InitContainers: "initContainers",
 		EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
+		PodProfile: "seccompProfile", ContainerProfiles: "containers.seccompProfile",
+		InitContainerProfiles:      "initContainers.seccompProfile",
+		EphemeralContainerProfiles: "ephemeralContainers.seccompProfile",
 	}[p]
 }
 
 // Path returns the field of the image as users write it, for example spec.containers[0].image.
 func (i Image) Path() string {
-	return "spec." + i.Place.String() + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
+	if i.Place == PodProfile {
+		return "spec." + i.field(".")
+	}
+	list, _, _ := strings.Cut(i.Place.String(), ".")
+	return "spec." + list + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
 }
 
 // AppendPointer appends the field of the image as a JSON Pointer (RFC 6901), for example /spec/containers/0/image.
 func (i Image) AppendPointer(b []byte) []byte {
-	b = append(append(b, "/spec/"...), i.Place.String()...)
-	b = strconv.AppendInt(append(b, '/'), int64(i.Index), 10)
-	return append(append(b, '/'), i.field("/")...)
+	b = append(b, "/spec/"...)
+	if i.Place != PodProfile {
+		list, _, _ := strings.Cut(i.Place.String(), ".")
+		b = strconv.AppendInt(append(append(b, list...), '/'), int64(i.Index), 10)
+		b = append(b, '/')
+	}
+	return append(b, i.field("/")...)
 }
 
-// field returns the field of the image in its list element. sep separates the names of nested fields.
+// field returns the field of the image in its list element, or in the spec of the Pod. sep separates the names of nested
+// fields.
 func (i Image) field(sep string) string {
-	if i.Place == Volumes {
+	switch {
+	case i.Place.IsProfile():
+		return "securityContext" + sep + "seccompProfile" + sep + "oci" + sep + "ref"
+	case i.Place == Volumes:
 		return "image" + sep + "reference"
 	}
 	return "image"

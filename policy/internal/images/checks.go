@@ -26,6 +26,9 @@ type imagesRule struct {
 	DeniedTags []match.Glob `yaml:"deniedTags"`
 	// Digest: required means that each image must be pinned by a digest.
 	Digest *digestDemand `yaml:"digest"`
+	// Qualified: true means that each image must be written with its registry. Runtimes choose the registry of a short
+	// name, and CRI-O may reject it.
+	Qualified bool `yaml:"qualified"`
 	// PullPolicies: the pull policies that images may or must have.
 	PullPolicies *pullPolicyRules `yaml:"pullPolicies"`
 }
@@ -46,9 +49,9 @@ func (r *imagesRule) Validate() error {
 		}
 	}
 	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil &&
-		r.PullPolicies == nil {
+		!r.Qualified && r.PullPolicies == nil {
 		errs = append(errs, errors.New(
-			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest, pullPolicies"))
+			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest, qualified, pullPolicies"))
 	}
 	return errors.Join(errs...)
 }
@@ -96,6 +99,9 @@ func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 	}
 	if rule.Digest != nil {
 		add(digestRequired{})
+	}
+	if rule.Qualified {
+		add(qualifiedImages{})
 	}
 	if rule.PullPolicies != nil {
 		checks = append(checks, rule.PullPolicies.checks(excluded)...)
@@ -295,4 +301,21 @@ func (c deniedTags) by(img *podImage) (tag string, by match.Glob, denied bool) {
 	}
 	by, denied = match.FirstGlob(c.denied, tag)
 	return tag, by, denied && tag != ""
+}
+
+// qualifiedImages is images.qualified. An image passes if it begins with its registry. A text that is not an image
+// reference does not pass.
+type qualifiedImages struct{}
+
+func (qualifiedImages) id() string { return "images.qualified" }
+
+func (qualifiedImages) passes(img *podImage, _ *rule.Subject) bool {
+	return img.err == nil && match.IsQualified(img.Ref)
+}
+
+func (qualifiedImages) fault(img *podImage, _ *rule.Subject) string {
+	if img.err != nil {
+		return img.malformed("does not begin with a registry")
+	}
+	return "is a short name, whose registry the node chooses; write " + img.ref.Name + img.ref.Suffix
 }

@@ -62,7 +62,7 @@ func (p *pullPolicyRules) checks(excluded match.ImageSet) []rule.Check[podView] 
 }
 
 // pullPolicies is the check images.pullPolicies.allowed or, if required is set, images.pullPolicies.required. A text
-// that is not an image reference is at none of the places.
+// that is not an image reference is at none of the places. Seccomp profiles do not have a pull policy.
 type pullPolicies struct {
 	excluded match.ImageSet
 	allowed  []pullPolicy
@@ -77,7 +77,7 @@ func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
 		if !r.Spend(match.ImageSteps * (1 + len(c.places))) {
 			return
 		}
-		if _, excluded := c.excluded.Find(img.ref); excluded {
+		if _, excluded := c.excluded.Find(img.ref); excluded || img.Place.IsProfile() {
 			continue
 		}
 		policy := img.pullPolicy()

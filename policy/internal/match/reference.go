@@ -68,6 +68,12 @@ func ParseReference(s string) (Reference, error) {
 	return Reference{name, suffix}, nil
 }
 
+// IsQualified reports whether an image reference begins with its registry.
+func IsQualified(s string) bool {
+	first, _, found := strings.Cut(s[:nameEnd(s)], "/")
+	return found && (isRegistry(first) || LowerASCII(first) != first)
+}
+
 // ImageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's
 // name.
 const ImageSteps = 4
