@@ -55,19 +55,18 @@ func (p *pullPolicyRules) checks(excluded match.ImageSet) []rule.Check[podView] 
 	for i := range p.Required {
 		places[i] = match.NewImageSet(p.Required[i].Images)
 	}
-	return rule.Checks[podView](
-		rule.When[bool, podView](p.Allowed != nil, pullPolicies{excluded: excluded, allowed: p.Allowed}),
-		rule.When[bool, podView](p.Required != nil, pullPolicies{excluded: excluded, required: p.Required, places: places}),
-	)
+	if p.Allowed == nil && p.Required == nil {
+		return nil
+	}
+	return []rule.Check[podView]{pullPolicies{p, places, excluded}}
 }
 
-// pullPolicies is the check images.pullPolicies.allowed or, if required is set, images.pullPolicies.required. A text
-// that is not an image reference is at none of the places. Seccomp profiles do not have a pull policy.
+// pullPolicies is the check images.pullPolicies. A text that is not an image reference is at none of the places of
+// required. Seccomp profiles do not have a pull policy.
 type pullPolicies struct {
-	excluded match.ImageSet
-	allowed  []pullPolicy
-	required []requiredPullPolicy
+	*pullPolicyRules
 	places   []match.ImageSet // of the elements of required
+	excluded match.ImageSet
 }
 
 func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
@@ -81,14 +80,14 @@ func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
 			continue
 		}
 		policy := img.pullPolicy()
-		check, fault := c.fault(img, policy)
+		fault := c.fault(img, policy)
 		if fault == "" {
 			continue
 		}
-		id := img.identity(check)
+		id := img.identity("images.pullPolicies")
 		id.Detail += " " + string(policy)
 		if f := r.TryAdd(id); f != nil {
-			f.Path, f.Reason = img.pullPolicyPath(), text.Quote(string(policy))+" "+fault
+			f.Path, f.Reason = img.pullPolicyPath(), text.Quote(string(policy))+" is not allowed"+fault
 			if img.PullPolicy == "" {
 				f.Reason = "is absent, and the default " + f.Reason
 			}
@@ -96,24 +95,20 @@ func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
 	}
 }
 
-// fault returns the name of the check, and why an image with the pull policy does not pass. An image that passes has no
-// fault.
-func (c pullPolicies) fault(img *podImage, policy pullPolicy) (check, fault string) {
-	if c.required == nil {
-		if !slices.Contains(c.allowed, policy) {
-			fault = "is not allowed" + rule.Passing(c.allowed)
+// fault returns what an image should have instead of the pull policy, or an empty string if it passes.
+func (c pullPolicies) fault(img *podImage, policy pullPolicy) string {
+	for i := range c.places {
+		if p, covered := c.places[i].Find(img.ref); covered && img.err == nil {
+			if want := c.Required[i].Policy; want != policy {
+				return " for images at " + p.String() + "; write " + string(want)
+			}
+			break
 		}
-		return "images.pullPolicies.allowed", fault
 	}
-	i := slices.IndexFunc(c.places, func(s match.ImageSet) bool {
-		_, ok := s.Find(img.ref)
-		return ok && img.err == nil
-	})
-	if i >= 0 && c.required[i].Policy != policy {
-		p, _ := c.places[i].Find(img.ref)
-		fault = "is not allowed for images at " + p.String() + "; write " + string(c.required[i].Policy)
+	if c.Allowed != nil && !slices.Contains(c.Allowed, policy) {
+		return rule.Passing(c.Allowed)
 	}
-	return "images.pullPolicies.required", fault
+	return ""
 }
 
 // pullPolicy returns the pull policy of the image or its default.
