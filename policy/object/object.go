@@ -98,11 +98,13 @@ const (
 	ContainerProfiles
 	InitContainerProfiles
 	EphemeralContainerProfiles
+	ResourceField // a field of a custom resource; PodTemplate.Path is its path
 )
 
-// IsProfile reports whether the images of the place are artifacts with seccomp profiles (seccompProfile.oci), an alpha
-// field of Kubernetes 1.38. The types of k8s.io/api in go.mod do not have it.
-func (p Place) IsProfile() bool { return p >= PodProfile }
+// HasPullPolicy reports whether the images of the place have a pull policy. The other places are artifacts with seccomp
+// profiles (seccompProfile.oci), an alpha field of Kubernetes 1.38 that the types of k8s.io/api in go.mod do not have, and
+// ResourceField.
+func (p Place) HasPullPolicy() bool { return p <= Volumes }
 
 // String returns the name of the field in a Pod spec, for profiles with a suffix. Records of original images use it.
 func (p Place) String() string {
@@ -111,14 +113,17 @@ func (p Place) String() string {
 		EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
 		PodProfile: "seccompProfile", ContainerProfiles: "containers.seccompProfile",
 		InitContainerProfiles:      "initContainers.seccompProfile",
-		EphemeralContainerProfiles: "ephemeralContainers.seccompProfile",
+		EphemeralContainerProfiles: "ephemeralContainers.seccompProfile", ResourceField: "",
 	}[p]
 }
 
 // Path returns the field of the image as users write it, for example spec.containers[0].image.
 func (i Image) Path() string {
-	if i.Place == PodProfile {
+	switch i.Place {
+	case PodProfile:
 		return "spec." + i.field(".")
+	case ResourceField:
+		return "spec" // PodTemplate.Path replaces it
 	}
 	list, _, _ := strings.Cut(i.Place.String(), ".")
 	return "spec." + list + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
@@ -139,7 +144,7 @@ func (i Image) AppendPointer(b []byte) []byte {
 // fields.
 func (i Image) field(sep string) string {
 	switch {
-	case i.Place.IsProfile():
+	case i.Place >= PodProfile:
 		return "securityContext" + sep + "seccompProfile" + sep + "oci" + sep + "ref"
 	case i.Place == Volumes:
 		return "image" + sep + "reference"

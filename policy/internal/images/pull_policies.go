@@ -62,7 +62,7 @@ func (p *pullPolicyRules) checks(excluded match.ImageSet) []rule.Check[podView] 
 }
 
 // pullPolicies is the check images.pullPolicies. A text that is not an image reference is at none of the places of
-// required. Seccomp profiles do not have a pull policy.
+// required. Seccomp profiles and single images in custom resources do not have a pull policy.
 type pullPolicies struct {
 	*pullPolicyRules
 	places   []match.ImageSet // of the elements of required
@@ -76,7 +76,7 @@ func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
 		if !r.Spend(match.ImageSteps * (1 + len(c.places))) {
 			return
 		}
-		if _, excluded := c.excluded.Find(img.ref); excluded || img.Place.IsProfile() {
+		if _, excluded := c.excluded.Find(img.ref); excluded || !img.Place.HasPullPolicy() {
 			continue
 		}
 		policy := img.pullPolicy()

@@ -29,12 +29,14 @@ type Kind struct {
 	// Paths lists the paths of PodTemplateSpecs and PodSpecs. The paths do not overlap: no path leads into a value at
 	// another path.
 	Paths []Path
+	// Images lists the paths of single images. They do not overlap with each other or with Paths.
+	Images []Path
 }
 
 // Name returns the resource with its group, which is the name of its CustomResourceDefinition: rollouts.argoproj.io.
 func (t *Kind) Name() string { return t.Resource + "." + t.Group }
 
-// Path is the path from the root of an object to a PodTemplateSpec or a PodSpec. It consists of field names and
+// Path is the path from the root of an object to a PodTemplateSpec, a PodSpec or an image. It consists of field names and
 // AnyElement.
 type Path []string
 
@@ -45,7 +47,7 @@ const (
 	// maxTemplates is how many entries the block may have. Each entry is a rule of the webhook configuration and a match
 	// condition, which the API server evaluates for every object of all entries.
 	maxTemplates = 100
-	// maxTemplatePaths is how many paths an entry may have. Each field on the way is compared with all paths. A
+	// maxTemplatePaths is how many paths an entry may have, with the paths of images. Each field on the way is compared with all paths. A
 	// SparkApplication has two paths, and a RayJob has three.
 	maxTemplatePaths = 16
 	// maxPathSegments is how many fields a path may have. With request.object before it and spec.containers[].image after
@@ -158,9 +160,12 @@ type templatesEntry struct {
 	// Resource is the plural name in webhook configurations: rollouts.
 	Resource crdLabel `yaml:"resource,required"`
 	// Paths lists the paths of Pod templates or Pod specifications, with * for every field or element: [spec.template,
-	// "spec.replicaSpecs.*.template"].
-	Paths []Path     `yaml:"paths,required"`
-	Pos   strict.Pos `yaml:"-"`
+	// "spec.replicaSpecs.*.template"]. Absent: the objects have no Pod templates.
+	Paths []Path `yaml:"paths"`
+	// Images lists the paths of single images from which the operator creates Pods: ["spec.steps.*.image"]. The rules of
+	// pods evaluate these images like the image of a container. Absent: no single images are read.
+	Images []Path     `yaml:"images"`
+	Pos    strict.Pos `yaml:"-"`
 }
 
 // Validate implements strict.Validator.
@@ -170,14 +175,15 @@ func (e *templatesEntry) Validate() error {
 		faults.Fieldf("resource", "%s.%s is validated by the block %s: leave the entry out", e.Resource, e.Group, block)
 	}
 	faults.Add(boundedList("versions", e.Versions, maxTemplateVersions))
-	faults.Add(boundedList("paths", e.Paths, maxTemplatePaths))
+	all := slices.Concat(e.Paths, e.Images)
+	faults.Add(boundedList("paths", all, maxTemplatePaths))
 	for i, v := range e.Versions[:min(len(e.Versions), maxTemplateVersions)] {
 		if slices.Contains(e.Versions[:i], v) {
 			faults.Fieldf("versions", "%s is listed twice: leave one out", v)
 		}
 	}
-	for i, p := range e.Paths[:min(len(e.Paths), maxTemplatePaths)] {
-		if conflict := p.conflict(e.Paths[:i]); conflict != "" {
+	for i, p := range all[:min(len(all), maxTemplatePaths)] {
+		if conflict := p.conflict(all[:i]); conflict != "" {
 			faults.Fieldf("paths", "%s: leave one out", conflict)
 		}
 	}
@@ -201,7 +207,7 @@ func (e *templatesEntry) template() Kind {
 	for i, v := range e.Versions {
 		versions[i] = string(v)
 	}
-	return Kind{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths}
+	return Kind{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths, e.Images}
 }
 
 // Entries is the templates block of a policy.
