@@ -35,8 +35,8 @@ func Workloads(templates ...policy.Template) Objects[object.Workload] {
 	}}
 }
 
-// pathsOf returns the paths of the templates in an object of a resource, followed by the paths of single images, and the
-// number of the former. It returns nil if it does not have any.
+// pathsOf returns the paths of the templates in an object of a resource, followed by the paths of single images. images
+// is the index of the first of these. pathsOf returns nil if the resource does not have any paths.
 func pathsOf(of Resource, templates []policy.Template) (paths []policy.TemplatePath, images int) {
 	i := slices.IndexFunc(templates, func(t policy.Template) bool { return t.Group == of.Group && t.Resource == of.Name })
 	switch {

@@ -66,11 +66,11 @@ func (x *exporter) somethingToMove() admissionv1.MatchCondition {
 
 // allImages returns a condition that all containers meet a condition, and that no volume or profile has an image.
 func allImages(condition string) string {
-	all := "[object.spec].all(item," + profile + "=='')&&object.spec.?volumes.orValue([]).all(item,!has(item.image))"
+	all := []string{"[object.spec].all(item," + profile + "=='')&&object.spec.?volumes.orValue([]).all(item,!has(item.image))"}
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		all += "&&object.spec.?" + list + ".orValue([]).all(item,has(item.image)&&" + condition + "&&" + profile + "=='')"
+		all = append(all, "object.spec.?"+list+".orValue([]).all(item,has(item.image)&&"+condition+"&&"+profile+"=='')")
 	}
-	return all
+	return strings.Join(all, "&&")
 }
 
 // mapVariables returns the variables of the policy that rewrites.

@@ -18,24 +18,25 @@ func LargestPod(checks int) int {
 	return images * few / max(few, checks)
 }
 
-// profile is the artifact with the seccomp profile of an item, which is a Pod's spec or a container.
+// profile is the artifact with the seccomp profile of an item: a Pod's spec or a container.
 const profile = "item.?securityContext.?seccompProfile.?oci.?ref.orValue('')"
 
 // imagesOf returns an expression for the result of a template for all images of a Pod, in the order of object.Place.
-func imagesOf(element string) (all string) {
+func imagesOf(element string) string {
 	of := func(items, path, key, only, image, pullPolicy string) string {
 		return cel(items+".transformList(i,item,"+only+element+")", "$path", path, "$image", image, "$key", key,
 			"$pointer", "/"+strings.NewReplacer(".", "/", "['", "/'", "']", "'").Replace(path), "$pullPolicy", pullPolicy)
 	}
 	const field, set, none = "securityContext.seccompProfile.oci.ref", profile + "!='',", "item.?none"
-	profiles := of("[object.spec]", "spec."+field, "seccompProfile", set, profile, none)
+	images, profiles := []string{}, []string{of("[object.spec]", "spec."+field, "seccompProfile", set, profile, none)}
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
 		items, path := "object.spec.?"+list+".orValue([])", "spec."+list+"['+string(i)+']."
-		all += of(items, path+"image", list, "", "item.?image.orValue('')", "item.?imagePullPolicy") + "+"
-		profiles += "+" + of(items, path+field, list+".seccompProfile", set, profile, none)
+		images = append(images, of(items, path+"image", list, "", "item.?image.orValue('')", "item.?imagePullPolicy"))
+		profiles = append(profiles, of(items, path+field, list+".seccompProfile", set, profile, none))
 	}
-	return all + of("object.spec.?volumes.orValue([])", "spec.volumes['+string(i)+'].image.reference", "volumes",
-		"has(item.image),", "item.image.?reference.orValue('')", "item.image.?pullPolicy") + "+" + profiles
+	volumes := of("object.spec.?volumes.orValue([])", "spec.volumes['+string(i)+'].image.reference", "volumes",
+		"has(item.image),", "item.image.?reference.orValue('')", "item.image.?pullPolicy")
+	return strings.Join(append(append(images, volumes), profiles...), "+")
 }
 
 // pods returns the kind for Pods.
@@ -43,7 +44,6 @@ func (x *exporter) pods() *exportedKind {
 	return &exportedKind{
 		name: "pods", resources: podResources(), conditions: podConditions(),
 		variables: append([]variable{
-			// All images in the order of findings: the image, ref, and its field, path.
 			{"images", imagesOf("{'path':'$path','ref':string($image)}")},
 			{"references", references("variables.images", "path", "ref")},
 		}, x.mirrors.variables()...),

@@ -87,8 +87,8 @@ const PullNever = "Never"
 // Place is a part of a Pod that contains images: a list, or the seccomp profiles of the Pod or of a list of containers.
 type Place uint8
 
-// These are the places of images. The profiles of a list of containers are as many places after ContainerProfiles as the
-// list is after Containers.
+// These are the places of images. The profiles of a list of containers are as many places after ContainerProfiles as
+// the list is after Containers.
 const (
 	Containers Place = iota
 	InitContainers
@@ -101,9 +101,9 @@ const (
 	ResourceField // a field of a custom resource; PodTemplate.Path is its path
 )
 
-// HasPullPolicy reports whether the images of the place have a pull policy. The other places are artifacts with seccomp
-// profiles (seccompProfile.oci), an alpha field of Kubernetes 1.38 that the types of k8s.io/api in go.mod do not have, and
-// ResourceField.
+// HasPullPolicy reports whether the images of the place have a pull policy. The other places are ResourceField and
+// artifacts with seccomp profiles (seccompProfile.oci), an alpha field of Kubernetes 1.38. The types of k8s.io/api in
+// go.mod do not have this field.
 func (p Place) HasPullPolicy() bool { return p <= Volumes }
 
 // String returns the name of the field in a Pod spec, for profiles with a suffix. Records of original images use it.
@@ -140,8 +140,8 @@ func (i Image) AppendPointer(b []byte) []byte {
 	return append(b, i.field("/")...)
 }
 
-// field returns the field of the image in its list element, or in the spec of the Pod. sep separates the names of nested
-// fields.
+// field returns the field of the image in its list element, or in the spec of the Pod. sep separates the names of
+// nested fields.
 func (i Image) field(sep string) string {
 	switch {
 	case i.Place >= PodProfile:

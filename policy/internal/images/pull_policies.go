@@ -11,8 +11,8 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// pullPolicyRules is the pullPolicies field. It evaluates imagePullPolicy of containers and pullPolicy of image volumes.
-// If the field is absent, it evaluates the default of Kubernetes: Always for the tag latest and for an image with
+// pullPolicyRules is the pullPolicies field. It evaluates imagePullPolicy of containers and pullPolicy of image
+// volumes. If they are absent, it evaluates the default of Kubernetes: Always for the tag latest and for an image with
 // neither tag nor digest, and otherwise IfNotPresent (SetDefaults_Container in pkg/apis/core/v1/defaults.go of 1.37).
 type pullPolicyRules struct {
 	// Allowed lists the pull policies that pass: Always, IfNotPresent, Never. [] denies all.

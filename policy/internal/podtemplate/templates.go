@@ -36,8 +36,8 @@ type Kind struct {
 // Name returns the resource with its group, which is the name of its CustomResourceDefinition: rollouts.argoproj.io.
 func (t *Kind) Name() string { return t.Resource + "." + t.Group }
 
-// Path is the path from the root of an object to a PodTemplateSpec, a PodSpec or an image. It consists of field names and
-// AnyElement.
+// Path is the path from the root of an object to a PodTemplateSpec, a PodSpec or an image. It consists of field names
+// and AnyElement.
 type Path []string
 
 // AnyElement matches every field of an object and every element of a list.
@@ -47,8 +47,8 @@ const (
 	// maxTemplates is how many entries the block may have. Each entry is a rule of the webhook configuration and a match
 	// condition, which the API server evaluates for every object of all entries.
 	maxTemplates = 100
-	// maxTemplatePaths is how many paths an entry may have, with the paths of images. Each field on the way is compared with all paths. A
-	// SparkApplication has two paths, and a RayJob has three.
+	// maxTemplatePaths is how many paths an entry may have, with the paths of images. Each field on the way is compared
+	// with all paths. A SparkApplication has two paths, and a RayJob has three.
 	maxTemplatePaths = 16
 	// maxPathSegments is how many fields a path may have. With request.object before it and spec.containers[].image after
 	// it, such a path is as long as the longest path that an error shows (jsonscan's maxPath). The longest known path has
