@@ -18,8 +18,8 @@ func LargestPod(checks int) int {
 	return images * few / max(few, checks)
 }
 
-// profile is the artifact with the seccomp profile of an item: a Pod's spec or a container.
-const profile = "item.?securityContext.?seccompProfile.?oci.?ref.orValue('')"
+// profile is the artifact with the seccomp profile of a Pod's spec or a container. The types before 1.38 lack it.
+const profile = "dyn(item).?securityContext.?seccompProfile.?oci.?ref.orValue('')"
 
 // imagesOf returns an expression for the result of a template for all images of a Pod, in the order of object.Place.
 func imagesOf(element string) string {
@@ -27,7 +27,7 @@ func imagesOf(element string) string {
 		return cel(items+".transformList(i,item,"+only+element+")", "$path", path, "$image", image, "$key", key,
 			"$pointer", "/"+strings.NewReplacer(".", "/", "['", "/'", "']", "'").Replace(path), "$pullPolicy", pullPolicy)
 	}
-	const field, set, none = "securityContext.seccompProfile.oci.ref", profile + "!='',", "item.?none"
+	const field, set, none = "securityContext.seccompProfile.oci.ref", profile + "!='',", "optional.none()"
 	images, profiles := []string{}, []string{of("[object.spec]", "spec."+field, "seccompProfile", set, profile, none)}
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
 		items, path := "object.spec.?"+list+".orValue([])", "spec."+list+"['+string(i)+']."

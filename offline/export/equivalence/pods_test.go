@@ -152,9 +152,6 @@ func podSpec(r *rand.Rand) map[string]any {
 			if r.IntN(4) == 0 {
 				c["imagePullPolicy"] = pick(r, "Never", "Always")
 			}
-			if r.IntN(6) == 0 {
-				c["securityContext"] = profile(r)
-			}
 			all = append(all, c)
 		}
 		if all != nil {
@@ -172,19 +169,7 @@ func podSpec(r *rand.Rand) map[string]any {
 	if r.IntN(6) == 0 {
 		spec["imagePullSecrets"] = []any{map[string]any{"name": pick(r, "mirror-login", "other")}}
 	}
-	if r.IntN(6) == 0 {
-		spec["securityContext"] = profile(r)
-	}
 	return spec
-}
-
-// profile returns a security context, most often with an artifact that has a seccomp profile.
-func profile(r *rand.Rand) map[string]any {
-	oci := map[string]any{"ref": image(r)}
-	if r.IntN(4) == 0 {
-		oci = map[string]any{}
-	}
-	return map[string]any{"runAsUser": 1, "seccompProfile": map[string]any{"type": "OCI", "oci": oci}}
 }
 
 // recordOf returns annotations with a record of original images. Some entries of the record are true.
