@@ -39,9 +39,7 @@ func readPodSpecField(r *jsonscan.Reader, p *object.Pod, name []byte) {
 	case "volumes":
 		p.Images = readImages(r, p.Images, object.Volumes)
 	case "securityContext":
-		if ref := readProfile(r); ref != "" {
-			p.Images = append(p.Images, object.Image{Place: object.PodProfile, Ref: ref})
-		}
+		p.Images = append(p.Images, readPodProfile(r)...)
 	case "imagePullSecrets":
 		p.ImagePullSecrets = readPullSecrets(r)
 	}
@@ -75,7 +73,7 @@ func readPullSecrets(r *jsonscan.Reader) []string {
 func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) []object.Image {
 	isVolume := place == object.Volumes
 	for i := range r.Items {
-		image, found, profile := object.Image{Place: place, Index: i}, !isVolume, ""
+		image, found, ref := object.Image{Place: place, Index: i}, !isVolume, ""
 		for name := range r.Fields {
 			switch {
 			case string(name) == "name":
@@ -87,15 +85,14 @@ func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) [
 			case string(name) == "imagePullPolicy" && !isVolume:
 				image.PullPolicy = r.String()
 			case string(name) == "securityContext" && !isVolume:
-				profile = readProfile(r)
+				ref = readProfile(r)
 			}
 		}
 		if found {
 			images = append(jsonscan.Grown(images), image)
 		}
-		if profile != "" {
-			of := object.ContainerProfiles + place
-			images = append(jsonscan.Grown(images), object.Image{Place: of, Index: i, Name: image.Name, Ref: profile})
+		if ref != "" {
+			images = append(images, object.Image{Place: object.ContainerProfiles + place, Index: i, Name: image.Name, Ref: ref})
 		}
 	}
 	return images
@@ -135,4 +132,12 @@ func readProfile(r *jsonscan.Reader) (ref string) {
 		}
 	}
 	return ref
+}
+
+// readPodProfile returns the artifact with the seccomp profile of a Pod, if it has one.
+func readPodProfile(r *jsonscan.Reader) []object.Image {
+	if ref := readProfile(r); ref != "" {
+		return []object.Image{{Place: object.PodProfile, Ref: ref}}
+	}
+	return nil
 }

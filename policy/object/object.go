@@ -108,13 +108,8 @@ func (p Place) HasPullPolicy() bool { return p <= Volumes }
 
 // String returns the name of the field in a Pod spec, for profiles with a suffix. Records of original images use it.
 func (p Place) String() string {
-	return [...]string{
-		Containers: "containers", InitContainers: "initContainers",
-		EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
-		PodProfile: "seccompProfile", ContainerProfiles: "containers.seccompProfile",
-		InitContainerProfiles:      "initContainers.seccompProfile",
-		EphemeralContainerProfiles: "ephemeralContainers.seccompProfile", ResourceField: "",
-	}[p]
+	return [...]string{"containers", "initContainers", "ephemeralContainers", "volumes", "seccompProfile",
+		"containers.seccompProfile", "initContainers.seccompProfile", "ephemeralContainers.seccompProfile", ""}[p]
 }
 
 // Path returns the field of the image as users write it, for example spec.containers[0].image.
