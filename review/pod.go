@@ -39,7 +39,9 @@ func readPodSpecField(r *jsonscan.Reader, p *object.Pod, name []byte) {
 	case "volumes":
 		p.Images = readImages(r, p.Images, object.Volumes)
 	case "securityContext":
-		p.Images = append(p.Images, readPodProfile(r)...)
+		if ref := readNested(r, "seccompProfile", "oci", "ref"); ref != "" {
+			p.Images = append(p.Images, object.Image{Place: object.PodProfile, Ref: ref})
+		}
 	case "imagePullSecrets":
 		p.ImagePullSecrets = readPullSecrets(r)
 	}
@@ -85,7 +87,7 @@ func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) [
 			case string(name) == "imagePullPolicy" && !isVolume:
 				image.PullPolicy = r.String()
 			case string(name) == "securityContext" && !isVolume:
-				ref = readProfile(r)
+				ref = readNested(r, "seccompProfile", "oci", "ref")
 			}
 		}
 		if found {
@@ -114,30 +116,15 @@ func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {
 	return true
 }
 
-// readProfile returns seccompProfile.oci.ref of a security context. It is empty if the field is absent.
-func readProfile(r *jsonscan.Reader) (ref string) {
+// readNested returns the string at a path of fields. It is empty if a field of the path is absent.
+func readNested(r *jsonscan.Reader, path ...string) (s string) {
+	if len(path) == 0 {
+		return r.String()
+	}
 	for name := range r.Fields {
-		if string(name) != "seccompProfile" {
-			continue
-		}
-		for name := range r.Fields {
-			if string(name) != "oci" {
-				continue
-			}
-			for name := range r.Fields {
-				if string(name) == "ref" {
-					ref = r.String()
-				}
-			}
+		if string(name) == path[0] {
+			s = readNested(r, path[1:]...)
 		}
 	}
-	return ref
-}
-
-// readPodProfile returns the artifact with the seccomp profile of a Pod, if it has one.
-func readPodProfile(r *jsonscan.Reader) []object.Image {
-	if ref := readProfile(r); ref != "" {
-		return []object.Image{{Place: object.PodProfile, Ref: ref}}
-	}
-	return nil
+	return s
 }
