@@ -22,12 +22,13 @@ func (b *loadBalancerIPRules) checks() []rule.Check[serviceView] {
 }
 
 // addressAnnotations returns the annotations with which a Service requests addresses, separated by commas.
-//   - Azure: cloud-provider-azure, docs of the annotations, "Setting LoadBalancer IP"
-//   - Cilium 1.18, operator/pkg/lbipam/lbipam.go, getSVCRequestedIPs. The second key is an older alias.
-//   - kube-vip 1.0, pkg/instance/instance.go. The address 0.0.0.0 or :: requests an address by DHCP, and requestedIP is
-//     the address for the DHCP server. Another text is a host name, whose addresses kube-vip looks up.
-//   - MetalLB 0.15, controller/service.go, getDesiredLbIPs. The second key is an older alias.
-//   - PureLB, pkg/apis/purelb/v1/annotations.go
+//   - Azure: cloud-provider-azure at 0314142e325d, pkg/provider/azure_utils.go, getServiceLoadBalancerIPs
+//   - Cilium at 023375f62e6d, pkg/annotation/k8s.go. Cilium only reads the second key if the first is absent
+//     (operator/pkg/lbipam/lbipam.go, getSVCRequestedIPs).
+//   - kube-vip at 073f558a8d22, pkg/instance/instance.go. The address 0.0.0.0 or :: requests an address by DHCP, and
+//     requestedIP is the address for the DHCP server. Another text is a host name, whose addresses kube-vip looks up.
+//   - MetalLB 0.15.2, controller/service.go, getDesiredLbIPs. The second key is deprecated.
+//   - PureLB at 6fd572948c0c, pkg/apis/purelb/v2/annotations.go, DesiredAddressAnnotation
 func addressAnnotations() []string {
 	return []string{
 		"kube-vip.io/loadbalancerIPs", "kube-vip.io/requestedIP",
@@ -74,9 +75,6 @@ type requestedIP struct {
 	key string // of the annotation; empty for spec.loadBalancerIP
 }
 
-// errManyAddresses is the error for an annotation that lists too many addresses.
-var errManyAddresses = fmt.Errorf("it lists more than %d addresses", maxAnnotationRanges)
-
 // requestedIPs returns the addresses in the field and in the annotations. It returns nil if there are not enough steps
 // left.
 func (svc *serviceView) requestedIPs(r *rule.Recorder) []requestedIP {
@@ -86,7 +84,8 @@ func (svc *serviceView) requestedIPs(r *rule.Recorder) []requestedIP {
 	all := []requestedIP{} // not nil, so that a Service without addresses is read once
 	add := func(key, list string) bool {
 		if strings.Count(list, ",") >= maxAnnotationRanges {
-			all = append(all, requestedIP{address{written: list, err: errManyAddresses}, key})
+			many := fmt.Errorf("it lists more than %d addresses", maxAnnotationRanges)
+			all = append(all, requestedIP{address{written: list, err: many}, key})
 			return true
 		}
 		for s := range strings.SplitSeq(list, ",") {
