@@ -3,6 +3,7 @@
 package podtemplate
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -240,13 +241,36 @@ func (ts Entries) Compile(errs *strict.Collector) []Kind {
 	return all
 }
 
-// Warnings returns a warning if no rule evaluates the templates. pods is the number of active pods entries, including
-// the entries in rule sets. It returns nil for an empty block.
-func (ts Entries) Warnings(pods int) strict.Errors {
-	if len(ts) == 0 || pods > 0 {
-		return nil
+// knownImages has a line for each kind whose images are known: the kind with its group, and the paths of its images.
+// Lines that begin with # are comments, which cite the sources.
+//
+//go:embed data/images.txt
+var knownImages string
+
+// Warnings returns a warning if no rule evaluates the templates, and for each path of an image that no known version of
+// the kind has. pods is the number of active pods entries, including the entries in rule sets. It returns nil for an
+// empty block.
+func (ts Entries) Warnings(pods int) (warnings strict.Errors) {
+	if len(ts) > 0 && pods == 0 {
+		warnings = append(warnings, ts[0].Pos.Errorf("no pods entry is active, so no template is validated"))
 	}
-	return strict.Errors{ts[0].Pos.Errorf("no pods entry is active, so no template is validated")}
+	for line := range strings.Lines(knownImages) {
+		known := strings.Fields(line)
+		for i := range ts {
+			for _, p := range ts[i].Images {
+				if string(ts[i].Kind)+"."+string(ts[i].Group) == known[0] && !slices.ContainsFunc(known[1:], p.leadsTo) {
+					warnings = append(warnings, ts[i].Pos.Errorf("images has %s, and no known version of %s has an image there; "+
+						"its images are %s", p, known[0], text.List(known[1:])))
+				}
+			}
+		}
+	}
+	return warnings
+}
+
+// leadsTo reports whether p can be the path known.
+func (p Path) leadsTo(known string) bool {
+	return len(p) == strings.Count(known, ".")+1 && p.within(strings.Split(known, "."))
 }
 
 // crdGroup is the API group of custom resources: a DNS name of at least two labels, in lower case.
