@@ -9,7 +9,6 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -49,14 +48,7 @@ func (p backendPort) String() string {
 }
 
 func (b *ingressBackendRules) Validate() error {
-	var faults strict.Faults
-	for _, g := range b.Services {
-		if err := match.Services().Check(g); err != nil {
-			faults.Fieldf("services", "%v", err)
-		}
-	}
-	faults.Add(rule.RejectNone(b.checks(), "ports or services"))
-	return faults.Err()
+	return rule.RejectNone(b.checks(), "ports or services")
 }
 
 func (b *ingressBackendRules) checks() []rule.Check[ingressView] {

@@ -65,14 +65,11 @@ func readIngressBackend(r *jsonscan.Reader, b *object.IngressBackend) {
 		case "service":
 			readIngressService(r, b)
 		case "resource":
+			var resource reference
 			for name := range r.Fields {
-				switch string(name) {
-				case "kind":
-					b.ResourceKind = r.String()
-				case "name":
-					b.ResourceName = r.String()
-				}
+				resource.read(r, name)
 			}
+			b.ResourceKind, b.ResourceName = resource.kind, resource.name
 		}
 	}
 }

@@ -23,13 +23,6 @@ func Namespaces() Alphabet {
 	return Alphabet{"a namespace", "-", 63, false, "lower case letters, digits and -, at most 63"}
 }
 
-// Services returns the alphabet of Service names, which are DNS labels.
-func Services() Alphabet {
-	a := Namespaces()
-	a.what = "a Service"
-	return a
-}
-
 // Tags returns the alphabet of image tags in the grammar of image references.
 func Tags() Alphabet {
 	return Alphabet{"a tag", "_.-", 128, true, "letters, digits, _ . and -, at most 128"}
