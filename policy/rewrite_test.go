@@ -231,7 +231,7 @@ func FuzzRewrite(f *testing.F) {
 		if out.Outcome != Rewritten {
 			return
 		}
-		before, err := match.ParseReference(image)
+		before, err := match.ParseReference(image, "")
 		if err != nil {
 			t.Fatalf("%q does not parse and is rewritten to %s: %v", image, out.To, err)
 		}
@@ -325,9 +325,9 @@ func TestRewriteProperties(t *testing.T) {
 }
 
 func sameImage(a, b string) bool {
-	x, errX := match.ParseReference(a)
-	y, errY := match.ParseReference(b)
-	return errX == nil && errY == nil && x == y
+	x, errX := match.ParseReference(a, "")
+	y, errY := match.ParseReference(b, "")
+	return errX == nil && errY == nil && x.String() == y.String()
 }
 
 // manyMirrors is a policy of n entries, each with a separate source and namespace. The policy covers images of

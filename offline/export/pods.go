@@ -45,7 +45,7 @@ func (x *exporter) pods() *exportedKind {
 		name: "pods", resources: podResources(), conditions: podConditions(),
 		variables: append([]variable{
 			{"images", imagesOf("{'path':'$path','ref':string($image)}")},
-			{"references", references("variables.images", "path", "ref")},
+			{"references", x.references("variables.images", "path", "ref")},
 		}, x.mirrors.variables()...),
 		selector: selector{dimensions: []string{"namespaces", "podLabels"}},
 		checks:   x.podChecks,
@@ -84,6 +84,7 @@ func (x *exporter) podChecks(fields policy.Fields) []check {
 		image("images.denied", "is denied", func(list any) string { return isDenied(texts(list)) }),
 		image("images.deniedTags", "has a denied tag", func(list any) string { return hasDeniedTag(texts(list)) }),
 		image("images.digest", "has no digest", always("!image.version.contains('@')")),
+		image("images.qualified", "is a short name", always(isShort)),
 	}
 }
 

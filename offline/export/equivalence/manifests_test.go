@@ -18,7 +18,7 @@ func webhookOnly() []string {
 		"ingresses/ingressNginx", "services/externalNames", "services/loadBalancers", "services/loadBalancerStatus",
 		"mirrors/longest", "mirrors/teams", "pods/from", "routes/filters.denied", "routes/paths.unsafeCharacters",
 		"gateways/backends", "gateways/filters", "services/loadBalancerIPs", "ingresses/backends", "pods/pullPolicies",
-		"pods/qualified", "pods/seccompProfiles",
+		"pods/seccompProfiles",
 	}
 }
 

@@ -104,7 +104,7 @@ func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 		add(qualifiedImages{})
 	}
 	if rule.PullPolicies != nil {
-		checks = append(checks, rule.PullPolicies.checks(excluded)...)
+		checks = append(checks, rule.PullPolicies.check(excluded))
 	}
 	return checks
 }
@@ -196,7 +196,7 @@ func (c fromMirrors) fault(img *podImage, s *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("is not pulled from a mirror")
 	}
-	if out := c.mirrors.Decide(img.ref, s); out.To != "" {
+	if out := c.mirrors.Decide(img.ref, s); out.To != "" && out.To != img.ref.String() { // not only qualified
 		if by := c.deniedBy(img, s); by != "" {
 			return "is not pulled from a mirror, because " + by + " denies it"
 		}
@@ -310,7 +310,7 @@ type qualifiedImages struct{}
 func (qualifiedImages) id() string { return "images.qualified" }
 
 func (qualifiedImages) passes(img *podImage, _ *rule.Subject) bool {
-	return img.err == nil && match.IsQualified(img.Ref)
+	return img.err == nil && !img.ref.Short
 }
 
 func (qualifiedImages) fault(img *podImage, _ *rule.Subject) string {

@@ -27,14 +27,17 @@ func (e *PodsEntry) Validate() error { return e.ValidateFor(rule.PodDimensions()
 // podView is a Pod with its images parsed, on first use and once for all rules.
 type podView struct {
 	*object.Pod
-	outcome []mirror.ImageOutcome // the outcome of rewriting each image; nil if the images are already as they are pulled
-	parsed  []podImage
+	shortNames string                // see mirror.Table
+	outcome    []mirror.ImageOutcome // the outcome of rewriting each image; nil if the images are as they are pulled
+	parsed     []podImage
 }
 
 // Classes returns no classes, because Pods do not have any.
 func (*podView) Classes() [2]string { return [2]string{} }
 
-func viewPod(pod *object.Pod) podView { return podView{Pod: pod} }
+func (r *Rules) viewPod(pod *object.Pod) podView {
+	return podView{Pod: pod, shortNames: r.mirrors.ShortNames}
+}
 
 // images returns the parsed images. It returns nil if the effort is exhausted.
 func (p *podView) images(r *rule.Recorder) []podImage {
@@ -52,7 +55,7 @@ func (p *podView) images(r *rule.Recorder) []podImage {
 		if !r.Spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}
-		parsed = append(parsed, newPodImage(img))
+		parsed = append(parsed, newPodImage(img, p.shortNames))
 	}
 	p.parsed = parsed
 	return parsed
@@ -77,8 +80,8 @@ const (
 )
 
 // newPodImage parses an image.
-func newPodImage(img object.Image) podImage {
-	ref, err := match.ParseReference(img.Ref)
+func newPodImage(img object.Image, shortNames string) podImage {
+	ref, err := match.ParseReference(img.Ref, shortNames)
 	return podImage{Image: img, ref: ref, err: err}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
-	"github.com/evergate/evergate/policy/internal/strict"
 	"github.com/evergate/evergate/policy/object"
 )
 
@@ -40,25 +39,22 @@ func (p *pullPolicy) UnmarshalText(b []byte) error {
 
 // Validate implements strict.Validator.
 func (p *pullPolicyRules) Validate() error {
-	var faults strict.Faults
-	faults.Add(rule.RejectEmpty("required", p.Required))
-	faults.Add(rule.RejectNone(p.checks(match.ImageSet{}), "allowed or required"))
-	return faults.Err()
+	if p.Allowed == nil && p.Required == nil {
+		return rule.ErrNoCheck("allowed or required")
+	}
+	return rule.RejectEmpty("required", p.Required)
 }
 
 // Validate implements strict.Validator.
 func (p *requiredPullPolicy) Validate() error { return rule.RejectEmpty("images", p.Images) }
 
-// checks compiles the field. excluded are the images that the entry permanently excludes.
-func (p *pullPolicyRules) checks(excluded match.ImageSet) []rule.Check[podView] {
+// check compiles the field. excluded are the images that the entry permanently excludes.
+func (p *pullPolicyRules) check(excluded match.ImageSet) rule.Check[podView] {
 	places := make([]match.ImageSet, len(p.Required))
 	for i := range p.Required {
 		places[i] = match.NewImageSet(p.Required[i].Images)
 	}
-	if p.Allowed == nil && p.Required == nil {
-		return nil
-	}
-	return []rule.Check[podView]{pullPolicies{p, places, excluded}}
+	return pullPolicies{p, places, excluded}
 }
 
 // pullPolicies is the check images.pullPolicies. A text that is not an image reference is at none of the places of

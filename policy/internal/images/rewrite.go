@@ -90,7 +90,7 @@ func (r *Rules) rewriteImages(
 			out.Outcome, out.Image = mirror.Placeholder, img
 		} else if err := e.Spend(match.ReferenceSteps(img.Ref) + match.ImageSteps); err != nil {
 			return Rewriting{}, err
-		} else if ref, err := match.ParseReference(img.Ref); err != nil {
+		} else if ref, err := match.ParseReference(img.Ref, r.mirrors.ShortNames); err != nil {
 			*out = mirror.ImageOutcome{Image: img, Outcome: mirror.Malformed, Detail: err.Error()}
 		} else {
 			*out = r.mirrors.Decide(ref, s)
