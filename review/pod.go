@@ -60,13 +60,7 @@ func readPullSecrets(r *jsonscan.Reader) []string {
 	}
 	names := []string{}
 	for range r.Items {
-		secret := "" // the API server accepts a reference without a name
-		for name := range r.Fields {
-			if string(name) == "name" {
-				secret = r.String()
-			}
-		}
-		names = append(names, secret)
+		names = append(names, readNested(r, "name")) // the API server accepts a reference without a name
 	}
 	return names
 }

@@ -68,7 +68,8 @@ func (r *Rules) unlessPulled(
 		if i == 0 || found[i].Path != found[i-1].Path {
 			img := outcomes[indexes[found[i].Path]].Image
 			img.Ref = outcomes[indexes[found[i].Path]].To
-			pulled = append(pulled, newPodImage(img, ""))
+			ref, _ := match.ParseReference(img.Ref, "") // a mirror is valid and has a registry
+			pulled = append(pulled, podImage{Image: img, ref: ref})
 		}
 	}
 	if len(pulled) == 0 {

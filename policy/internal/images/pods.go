@@ -55,7 +55,8 @@ func (p *podView) images(r *rule.Recorder) []podImage {
 		if !r.Spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}
-		parsed = append(parsed, newPodImage(img, p.shortNames))
+		ref, err := match.ParseReference(img.Ref, p.shortNames)
+		parsed = append(parsed, podImage{Image: img, ref: ref, err: err})
 	}
 	p.parsed = parsed
 	return parsed
@@ -78,12 +79,6 @@ const (
 	mirroredOrExcluded
 	notMirrored
 )
-
-// newPodImage parses an image.
-func newPodImage(img object.Image, shortNames string) podImage {
-	ref, err := match.ParseReference(img.Ref, shortNames)
-	return podImage{Image: img, ref: ref, err: err}
-}
 
 // mirrorState returns the state of the image. It is looked up on first use. s is the subject of its Pod.
 func (i *podImage) mirrorState(t *mirror.Table, s *rule.Subject) mirrorState {

@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Reference is an image reference as container runtimes read it. References of the same image only differ
-// in Short.
+// Reference is an image reference as container runtimes read it. Two references without a registry, or two with one, can
+// be compared with ==.
 type Reference struct {
 	Name   string // registry and path, never omitted, the registry in its normal spelling: docker.io/library/nginx
 	Suffix string // tag and digest exactly as written: ":1.25", "@sha256:…", both or neither
