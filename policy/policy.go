@@ -66,6 +66,7 @@
 //	exceptions                            internal/rule/exceptions.go
 //	until, reason                         internal/rule/until.go; expiry.go, the list of everything that expires
 //	solverAccounts                        solvers.go, with the shapes of solver objects
+//	shortNameRegistry                     internal/mirror
 //	templates                             internal/podtemplate
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
