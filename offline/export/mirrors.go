@@ -192,7 +192,8 @@ func (m *mirrors) rewritten(list string) string {
 		valid += `&&(!move.name.startsWith('docker.io/')||move.name.substring(10).contains('/'))`
 	}
 	return cel(`$list.map(image,$route.filter(route,route.entry in $rewriting&&!($excluded)$short).map(route,{
-		'path':image.path,'ref':image.ref,'key':image.key,'entry':route.entry,'version':image.version,
-		'name':route.to+image.name.substring(size(route.source))})).flatten().filter(move,$valid)`, "$list", list,
+		'path':image.path,'ref':image.ref,'key':image.key,'entry':route.entry,
+		'name':route.to+image.name.substring(size(route.source)),
+		'version':image.version})).flatten().filter(move,$valid)`, "$list", list,
 		"$route", m.route(), "$rewriting", set(rewriting), "$excluded", m.isExcluded(), "$short", short, "$valid", cel(valid))
 }

@@ -52,9 +52,9 @@ func (x *exporter) references(list string, kept ...string) string {
 // fullReference is an expression for the full name and the version of an image. A registry is in lower case, without
 // the default port of HTTPS. A host without a dot keeps the port, because it would otherwise be part of a path.
 func (x *exporter) fullReference() string {
-	official, others := "docker.io/library/", "docker.io/"
+	official, others := "'docker.io/library/'", "'docker.io/'"
 	if registry, ok := x.settings["shortNameRegistry"].(string); ok && registry != dockerHub {
-		official, others = registry+"/", registry+"/"
+		official, others = str(registry+"/"), str(registry+"/")
 	}
 	const registry = `[first.lowerAscii()].map(host,host.matches('[.\\[]|^localhost(?::|$)')
 		?(host.endsWith(':443')?host.substring(0,size(host)-4):host):(host.contains(':')?host:host+':443'))[0]`
@@ -64,7 +64,7 @@ func (x *exporter) fullReference() string {
 				?[image.ref.substring(size(first)+1)].map(path,
 					(path.contains('/')?'docker.io/':'docker.io/library/')+path)[0]
 				:registry+image.ref.substring(size(first)))[0]
-			:$others+image.ref)[0])`, "$registry", cel(registry), "$official", str(official), "$others", str(others))
+			:$others+image.ref)[0])`, "$registry", cel(registry), "$official", official, "$others", others)
 }
 
 // isReference is a condition that an image is a valid reference. The variable name is its full name.

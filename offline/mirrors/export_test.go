@@ -54,7 +54,6 @@ func TestExport(t *testing.T) {
 - {name: trial, mode: enforce, sources: [ecr.example], mirror: m.example, exclude: {images: [ecr.example/x]}}
 - {name: lscr, mode: enforce, sources: [lscr.io/x], mirror: mirror.example/lscr}
 - {name: path, mode: warn, sources: [registry.k8s.io/etcd], mirror: mirror.example/etcd-trial}
-- {name: short, mode: enforce, sources: [quay.io/team], qualify: true}
 - {name: "no", mode: "off", sources: [nvcr.io], mirror: mirror.example/nvcr}
 `
 	doc := describe(t, text)
