@@ -81,7 +81,7 @@ func (svc *serviceView) requestedIPs(r *rule.Recorder) []requestedIP {
 	if svc.requested != nil {
 		return svc.requested
 	}
-	all := []requestedIP{} // not nil, so that a Service without addresses is read once
+	all := []requestedIP{} // not nil, so a Service without addresses is read once
 	add := func(key, list string) bool {
 		if strings.Count(list, ",") >= maxAnnotationRanges {
 			many := fmt.Errorf("it lists more than %d addresses", maxAnnotationRanges)

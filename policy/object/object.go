@@ -129,8 +129,7 @@ func (i Image) AppendPointer(b []byte) []byte {
 	b = append(b, "/spec/"...)
 	if i.Place != PodProfile {
 		list, _, _ := strings.Cut(i.Place.String(), ".")
-		b = strconv.AppendInt(append(append(b, list...), '/'), int64(i.Index), 10)
-		b = append(b, '/')
+		b = append(strconv.AppendInt(append(append(b, list...), '/'), int64(i.Index), 10), '/')
 	}
 	return append(b, i.field("/")...)
 }

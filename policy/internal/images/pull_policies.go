@@ -91,7 +91,7 @@ func (c pullPolicies) Find(pod *podView, r *rule.Recorder) {
 	}
 }
 
-// fault returns what an image should have instead of the pull policy, or an empty string if it passes.
+// fault returns the end of a sentence about an image with a pull policy. It returns an empty string if it passes.
 func (c pullPolicies) fault(img *podImage, policy pullPolicy) string {
 	for i := range c.places {
 		if p, covered := c.places[i].Find(img.ref); covered && img.err == nil {

@@ -28,12 +28,7 @@ type Rewriting struct {
 
 // Changes reports whether any image is rewritten.
 func (r Rewriting) Changes() bool {
-	for i := range r.Images {
-		if r.Images[i].Outcome == mirror.Rewritten {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Images, func(o mirror.ImageOutcome) bool { return o.Outcome == mirror.Rewritten })
 }
 
 // Pulled returns a copy of images in which the rewritten images replace the original images. images must be the images

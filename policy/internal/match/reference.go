@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Reference is an image reference as container runtimes read it. Two references without a registry, or two with one, can
-// be compared with ==.
+// Reference is an image reference as container runtimes read it. Two references that are written with a registry can be
+// compared with ==.
 type Reference struct {
 	Name   string // registry and path, never omitted, the registry in its normal spelling: docker.io/library/nginx
 	Suffix string // tag and digest exactly as written: ":1.25", "@sha256:…", both or neither
@@ -51,7 +51,6 @@ func ParseReference(s, shortNames string) (Reference, error) {
 	if !wellFormed || !found && isImageID(s) {
 		return Reference{}, whyMalformed(s, path, err)
 	}
-	const library = "library/"
 	if registry == "index.docker.io" {
 		registry = DockerHub
 	}
@@ -59,7 +58,7 @@ func ParseReference(s, shortNames string) (Reference, error) {
 	limit := maxPath
 	switch {
 	case official:
-		limit -= len(library)
+		limit -= len("library/")
 	case strings.IndexByte(registry, '_') >= 0:
 		limit -= len(registry) + 1 // in the grammar it is the first segment of the path
 	}

@@ -109,7 +109,7 @@ func (t *Table) add(e *Entry, errs *strict.Collector) {
 	t.strictest = max(t.strictest, e.Mode)
 	for _, s := range e.Sources {
 		r := new(newRoute(m, s))
-		if !m.qualify { // otherwise, the images stay where they are, so there are no loops and collisions
+		if !m.qualify { // images that stay at their source do not cause loops and collisions
 			t.routes = append(t.routes, *r)
 			r = &t.routes[len(t.routes)-1]
 			t.addEnd(r.end(), m)

@@ -255,7 +255,7 @@ func (ts Entries) Warnings(pods int) (warnings strict.Errors) {
 		warnings = append(warnings, ts[0].Pos.Errorf("no pods entry is active, so no template is validated"))
 	}
 	for line := range strings.Lines(knownImages) {
-		known := strings.Fields(line)
+		known := slices.Collect(strings.FieldsSeq(line))
 		for i := range ts {
 			for _, p := range ts[i].Images {
 				if string(ts[i].Kind)+"."+string(ts[i].Group) == known[0] && !slices.ContainsFunc(known[1:], p.leadsTo) {
@@ -270,7 +270,7 @@ func (ts Entries) Warnings(pods int) (warnings strict.Errors) {
 
 // leadsTo reports whether p can be the path known.
 func (p Path) leadsTo(known string) bool {
-	return len(p) == strings.Count(known, ".")+1 && p.within(strings.Split(known, "."))
+	return len(p) == strings.Count(known, ".")+1 && p.within(slices.Collect(strings.SplitSeq(known, ".")))
 }
 
 // crdGroup is the API group of custom resources: a DNS name of at least two labels, in lower case.
