@@ -43,7 +43,7 @@ func changesTemplate(templates []policy.Template) string {
 	terms := []string{`request.operation == "CREATE"`}
 	for _, t := range templates {
 		var changed []string
-		for _, p := range t.Paths {
+		for _, p := range slices.Concat(t.Paths, t.Images) {
 			if differ := celDiffers(p); !slices.Contains(changed, differ) {
 				changed = append(changed, differ)
 			}

@@ -89,13 +89,6 @@ type TemplatePath = podtemplate.Path
 // AnyElement matches every field of an object and every element of a list.
 const AnyElement = podtemplate.AnyElement
 
-// FullImage returns an image with its registry, as patterns for images spell it: docker.io/library/nginx:1.25 for
-// nginx:1.25. The error is the reason why the image is not an image reference.
-func FullImage(image string) (string, error) {
-	ref, err := match.ParseReference(image)
-	return ref.String(), err
-}
-
 // Rewriting is the result of RewritePod.
 type Rewriting = images.Rewriting
 

@@ -47,7 +47,7 @@ type Fields map[string]any
 type Document struct {
 	Entries []Entry
 	// Settings contains the fields of the document that do not hold entries: annotationPrefixes,
-	// sharedGatewayNamespaces, globbingClasses, hostAnnotations, templates.
+	// sharedGatewayNamespaces, globbingClasses, hostAnnotations, templates, shortNameRegistry.
 	Settings Fields
 	// HostAnnotations maps kinds to the annotations by which their objects claim hosts. It includes the annotations under
 	// the prefixes of annotationPrefixes.

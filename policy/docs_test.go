@@ -127,6 +127,7 @@ func TestWorstCasesHaveEveryCheck(t *testing.T) {
 	}
 	shown := map[string]bool{
 		".allowEmpty":            true, // it has entries
+		".mirrors.qualify":       true, // instead of mirror, and it costs less
 		".services.types.denied": true, // which takes the place of allowed in every other entry
 		".services.until":        true, // which no entry in mode enforce has, and which is one comparison
 		".services.reason":       true,

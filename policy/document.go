@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/policy/internal/claim"
 	"github.com/evergate/evergate/policy/internal/images"
+	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/podtemplate"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -44,6 +46,8 @@ type document struct {
 	// Templates: the custom resources that contain Pod templates, and the fields with the templates. Absent: custom
 	// resources are not evaluated.
 	Templates podtemplate.Entries `yaml:"templates"`
+	// ShortNames: the registry of images that are written without a registry, such as nginx. Absent: docker.io.
+	ShortNames mirror.ShortNames `yaml:"shortNameRegistry"`
 	// Exceptions: which findings are exempt, and until when. Absent: findings are never exempt.
 	Exceptions rule.ExceptionEntries `yaml:"exceptions"`
 	blocks
@@ -90,6 +94,10 @@ func (d *document) merge(dec *strict.Decoder, f File) {
 			}
 			d.AnnotationPrefixes.Append(more)
 		}
+		if part.ShortNames != "" && d.ShortNames != "" && part.ShortNames != d.ShortNames {
+			dec.Errors().Errorf(part.Pos, "shortNameRegistry is %s in another document: write it once", d.ShortNames)
+		}
+		d.ShortNames = cmp.Or(d.ShortNames, part.ShortNames)
 		if len(d.SharedNamespaces) == 0 {
 			d.Pos = part.Pos
 		}
@@ -113,7 +121,7 @@ func (d *document) compile(e *rule.Comparisons, errs *strict.Collector) *Policy 
 	c := compilation{
 		Comparisons: e, known: claim.NewAnnotations(d.AnnotationPrefixes, d.HostAnnotations, d.GlobbingClasses),
 		solvers: d.SolverAccounts.users(), sharedNamespaces: d.SharedNamespaces,
-		exceptions: d.Exceptions.Compile(d.headers, e, errs),
+		exceptions: d.Exceptions.Compile(d.headers, e, errs), shortNames: d.ShortNames,
 	}
 	p.counts = d.counts()
 	plain, sets := d.bySet(errs)
@@ -157,6 +165,7 @@ type compilation struct {
 	solvers          []string // the users that create solvers
 	sharedNamespaces claim.SharedNamespaces
 	exceptions       *rule.Exceptions
+	shortNames       mirror.ShortNames
 	whole            *images.Rules // of the policy to which a rule set belongs; nil for the policy itself
 
 	policy *Policy      // the policy that is being compiled; its mirrors are set

@@ -241,6 +241,13 @@ func TestStepsOfElements(t *testing.T) {
 		"externalIPs": {3, func(n int) reviewed {
 			return service("externalIPs: {allowed: []}", &object.Service{ExternalIPs: each(n, "192.0.2.%d")})
 		}},
+		"backends": {8, func(n int) reviewed { // two checks with one pattern each
+			return ingress("backends: {services: ['*'], ports: ['1-100']}", backends(each(n, "a%d")...))
+		}},
+		"loadBalancerIPs": {4, func(n int) reviewed {
+			list := strings.Join(each(n, "%031d"), ",") // 32 bytes each
+			return service("loadBalancerIPs: {allowed: []}", &object.Service{Meta: annotated([]string{"purelb.io/addresses"}, list)})
+		}},
 		"ranges": {3, func(n int) reviewed {
 			return service("loadBalancerSourceRanges: {allowed: []}", ranges(each(n, "192.0.2.%d/32")))
 		}},
@@ -394,6 +401,9 @@ func TestStepsOfElements(t *testing.T) {
 			return reviewed{rules: rules(1, "pods", "images: {digest: required, denied: [a.example]}"), obj: pod(n)}
 		}},
 
+		"images, by their pull policies": {12, func(n int) reviewed {
+			return reviewed{rules: rules(1, "pods", "images: {pullPolicies: {required: [{images: [a.example], policy: Always}]}}"), obj: pod(n)}
+		}},
 		"images that are rewritten": {9, func(n int) reviewed { return reviewed{rules: hubText, obj: rewritten{pod(n)}} }},
 		"images that are rewritten, by checks": {18, func(n int) reviewed {
 			return reviewed{rules: hubText + rules(1, "pods", "images: {denied: [a.example], deniedTags: [a]}"), obj: rewritten{pod(n)}}

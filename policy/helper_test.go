@@ -89,7 +89,7 @@ func equal[T any](t testing.TB, want, got T, about ...any) {
 func imagePod(images ...string) *object.Pod {
 	pod := &object.Pod{Meta: object.Meta{Name: "pod", Namespace: "default"}}
 	for i, ref := range images {
-		pod.Images = append(pod.Images, object.Image{Place: object.Containers, Index: i, Name: string(rune('a' + i)), Ref: ref, Never: false})
+		pod.Images = append(pod.Images, object.Image{Place: object.Containers, Index: i, Name: string(rune('a' + i)), Ref: ref, PullPolicy: ""})
 	}
 	return pod
 }

@@ -67,8 +67,10 @@ func TestIngressRatchet(t *testing.T) {
 		"annotation: new rewrite": {`ingressNginx: {rewriteTarget: safe}`, withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?a"), withAnnotations("nginx.ingress.kubernetes.io/rewrite-target", "/$1?b"),
 			[]string{`r/ingressNginx.rewriteTarget: metadata.annotations["nginx.ingress.kubernetes.io/rewrite-target"]: "/$1?b" contains '?', which can make nginx up to 1.30.0 write beyond a buffer (CVE-2026-42945); leave it out`}},
 
-		"default backend: kept":  {`defaultBackend: deny`, &object.Ingress{DefaultBackend: true}, &object.Ingress{DefaultBackend: true}, nil},
-		"default backend: added": {`defaultBackend: deny`, &object.Ingress{}, &object.Ingress{DefaultBackend: true}, []string{`r/defaultBackend: spec.defaultBackend: gets every request that no rule matches, and is denied; list hosts in spec.rules instead`}},
+		"backend: moved":         {`backends: {services: [], ports: []}`, backends("a"), &object.Ingress{DefaultBackend: &object.IngressBackend{Service: "a", Port: 80}}, nil},
+		"backend: exchanged":     {`backends: {services: []}`, backends("a"), backends("a", "b"), []string{`r/backends.services: spec.rules[0].http.paths[1].backend.service.name: "b" is not allowed; the policy allows none`}},
+		"default backend: kept":  {`defaultBackend: deny`, &object.Ingress{DefaultBackend: &object.IngressBackend{}}, &object.Ingress{DefaultBackend: &object.IngressBackend{}}, nil},
+		"default backend: added": {`defaultBackend: deny`, &object.Ingress{}, &object.Ingress{DefaultBackend: &object.IngressBackend{}}, []string{`r/defaultBackend: spec.defaultBackend: gets every request that no rule matches, and is denied; list hosts in spec.rules instead`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			equal(t, test.want, denying(must(Ingresses.Evaluate(mustLoadIngressRule(t, test.rule), updating, test.new, test.old, nil))))

@@ -27,6 +27,8 @@ type ingressesEntry struct {
 	Annotations *annotationRules `yaml:"annotations"`
 	// IngressNginx: checks that apply only to the controller ingress-nginx.
 	IngressNginx *ingressNginxRules `yaml:"ingressNginx"`
+	// Backends: which Services and ports may receive its requests.
+	Backends *ingressBackendRules `yaml:"backends"`
 	// DefaultBackend: deny means that spec.defaultBackend must be absent.
 	DefaultBackend rule.Denial `yaml:"defaultBackend"`
 }
@@ -37,7 +39,7 @@ func (e *ingressesEntry) Suggest(field string) []string {
 
 func (e *ingressesEntry) Validate() error {
 	return errors.Join(e.Header.ValidateFor(rule.IngressDimensions()), rule.RejectNone(e.checks(),
-		"hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend"))
+		"hosts, tls, classNames, paths, annotations, ingressNginx, backends or defaultBackend"))
 }
 
 // ingressView is an Ingress and the values that its checks parse.
@@ -68,6 +70,7 @@ func (e *ingressesEntry) checks() []rule.Check[ingressView] {
 			rule.ChecksOf(e.ClassNames, (*classNameRules).checks), rule.ChecksOf(e.Paths, (*pathRules).checks))),
 		annotationChecks[ingressView](e.Annotations),
 		rule.ChecksOf(e.IngressNginx, (*ingressNginxRules).checks),
+		unlessSolvers(rule.ChecksOf(e.Backends, (*ingressBackendRules).checks)),
 		rule.Checks(rule.When(e.DefaultBackend, defaultBackendDenied{})),
 	)
 }
@@ -78,7 +81,7 @@ func (e *ingressesEntry) checks() []rule.Check[ingressView] {
 type defaultBackendDenied struct{}
 
 func (defaultBackendDenied) Find(ing *ingressView, r *rule.Recorder) {
-	if ing.DefaultBackend {
+	if ing.DefaultBackend != nil {
 		r.Add(rule.Identity{Check: "defaultBackend"}, "spec.defaultBackend",
 			"gets every request that no rule matches, and is denied; list hosts in spec.rules instead")
 	}

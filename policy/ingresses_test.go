@@ -15,7 +15,7 @@ import (
 // Sentences that do not appear in the manifests of testdata/ingresses.
 func TestIngressSentences(t *testing.T) {
 	unruly := withHosts("")
-	unruly.DefaultBackend = true
+	unruly.DefaultBackend = &object.IngressBackend{}
 	unruly.Annotations = map[string]string{"nginx.ingress.kubernetes.io/app-root": "/x"}
 	for name, test := range map[string]struct {
 		rule string
@@ -42,7 +42,7 @@ func TestIngressSentences(t *testing.T) {
 		"a long value is cut":     {`annotations: {values: [{key: a, value: b}]}`, withAnnotations("a", strings.Repeat("secret", 100)), []string{`r/annotations.values: metadata.annotations["a"]: "` + strings.Repeat("secret", 10) + `"… does not match b`}},
 		"both patterns of a key":  {`annotations: {values: [{key: "a*", value: ".*x.*"}, {key: ab, value: ".*y.*"}]}`, withAnnotations("ab", "x"), []string{`r/annotations.values: metadata.annotations["ab"]: "x" does not match .*y.*`}},
 		"a default backend beside rules": {"hosts: {required: true, allowed: [a.example], denied: [b.example], wildcards: deny, max: 1}\n  tls: {coversHosts: true}",
-			&object.Ingress{DefaultBackend: true, Rules: []object.IngressRule{{Host: "a.example"}}, TLS: []object.IngressTLS{{Hosts: []string{"a.example"}}}}, []string{
+			&object.Ingress{DefaultBackend: &object.IngressBackend{}, Rules: []object.IngressRule{{Host: "a.example"}}, TLS: []object.IngressTLS{{Hosts: []string{"a.example"}}}}, []string{
 				`r/hosts.required: spec.defaultBackend: serves every host that is not in a rule; list hosts in spec.rules instead`,
 				`r/hosts.allowed: spec.defaultBackend: serves every host that is not in a rule; allowed: a.example`,
 				`r/hosts.denied: spec.defaultBackend: serves every host that is not in a rule, including the denied b.example; list hosts in spec.rules instead`,
@@ -210,7 +210,7 @@ func manyRules(_ testing.TB, n int) *Policy {
 // Every sentence starts with p.yaml:line:column. The tests of loading check these positions.
 func TestIngressRuleErrors(t *testing.T) {
 	for rule, want := range map[string]string{
-		`message: ask us`: `ingresses[0]: checks nothing: write hosts, tls, classNames, paths, annotations, ingressNginx or defaultBackend`,
+		`message: ask us`: `ingresses[0]: checks nothing: write hosts, tls, classNames, paths, annotations, ingressNginx, backends or defaultBackend`,
 
 		`hosts: {}`:                           `ingresses[0].hosts: checks nothing: write required, allowed, denied, wildcards or max`,
 		`hosts: {required: false}`:            `ingresses[0].hosts: checks nothing: write required, allowed, denied, wildcards or max`,
@@ -337,6 +337,16 @@ func withPaths(pairs ...string) *object.Ingress {
 	ing := &object.Ingress{Rules: []object.IngressRule{{Host: "a.example"}}}
 	for i := 0; i < len(pairs); i += 2 {
 		ing.Rules[0].Paths = append(ing.Rules[0].Paths, object.IngressPath{Path: pairs[i+1], Type: pairs[i]})
+	}
+	return ing
+}
+
+// backends returns an Ingress with a path for each Service.
+func backends(services ...string) *object.Ingress {
+	ing := &object.Ingress{Rules: make([]object.IngressRule, 1)}
+	for _, s := range services {
+		path := object.IngressPath{Path: "/", Backend: object.IngressBackend{Service: s, Port: 80}}
+		ing.Rules[0].Paths = append(ing.Rules[0].Paths, path)
 	}
 	return ing
 }

@@ -234,7 +234,7 @@ type compiled struct {
 // compile compiles the entries into a policy.
 func (b *blocks) compile(p *Policy, c compilation, errs *strict.Collector) {
 	if p.mirrors == nil { // the policy of a rule set has the mirrors of the whole policy
-		p.mirrors = mirror.Compile(b.Mirrors, c.Comparisons, errs)
+		p.mirrors = mirror.Compile(b.Mirrors, c.shortNames, c.Comparisons, errs)
 	}
 	c.policy, c.owners = p, claim.CompileOwners(b.Owners, errs)
 	p.podRules = images.Compile(b.Pods, p.mirrors, c.whole, c.exceptions, c.PollDone)

@@ -46,7 +46,7 @@ func TestPullSecrets(t *testing.T) {
 				if test.a.Subresource != "" {
 					place = object.EphemeralContainers
 				}
-				pod.Images = append(pod.Images, object.Image{Place: place, Index: i, Name: "c" + ref, Ref: ref, Never: false})
+				pod.Images = append(pod.Images, object.Image{Place: place, Index: i, Name: "c" + ref, Ref: ref, PullPolicy: ""})
 			}
 			if test.a.Operation == object.Update {
 				old = &object.Pod{ImagePullSecrets: test.there}
@@ -58,7 +58,7 @@ func TestPullSecrets(t *testing.T) {
 }
 
 func TestWhyNamesThePullSecret(t *testing.T) {
-	pod := &object.Pod{Images: []object.Image{{Place: object.Containers, Index: 0, Name: "a", Ref: "nginx", Never: false}, {Place: object.Containers, Index: 1, Name: "b", Ref: "gcr.io/a", Never: false}}}
+	pod := &object.Pod{Images: []object.Image{{Place: object.Containers, Index: 0, Name: "a", Ref: "nginx", PullPolicy: ""}, {Place: object.Containers, Index: 1, Name: "b", Ref: "gcr.io/a", PullPolicy: ""}}}
 	rw := must(mustLoad(t, secretsText).RewritePod(createPod, pod, nil, nil))
 	for i, want := range []string{
 		"pulled from m.example/hub/library/nginx with pull secret hub-login by mirrors entry hub",

@@ -209,7 +209,7 @@ func TestMirrorErrors(t *testing.T) {
 		{"users", mirrorText("a", "quay.io", "m.example", "match: {users: [x]}"),
 			`p:8:10: mirrors[0].match: users has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels`},
 		{"no mirror", "- {name: a, mode: enforce, sources: [quay.io]}\n",
-			`p:4:3: mirrors[0]: mirror is required`},
+			`p:4:3: mirrors[0]: write a mirror, or qualify: true without a mirror and without exclude`},
 		{"off is checked too", strings.Replace(mirrorText("a", "nginx", "m.example"), "enforce", "'off'", 1),
 			`p:5:13: mirrors[0].sources[0]: "nginx" has no registry: write docker.io/library/nginx`},
 	} {
@@ -362,4 +362,74 @@ func TestMirrorPlaces(t *testing.T) {
 	equal(t, []string{"m.example/"}, p.MirrorPrefixes())
 	p = mustLoad(t, "mirrors:\n"+mirrorText("a", "docker.io", "m.example/hub")+mirrorText("b", "quay.io", "m.example/hub-b"))
 	equal(t, []string{"m.example/hub/", "m.example/hub-b/"}, p.MirrorPrefixes(), "a name that another one begins with")
+}
+
+// Entries and registries for short names are checked.
+func TestShortNameErrors(t *testing.T) {
+	const either = `p:4:3: mirrors[0]: write a mirror, or qualify: true without a mirror and without exclude`
+	checkMirrorErrors(t, "- {name: a, mode: enforce, sources: [docker.io], qualify: true}\n", "")
+	checkMirrorErrors(t, "- {name: a, mode: enforce, sources: ['*.io'], qualify: true}\n", "")
+	checkMirrorErrors(t, "- {name: a, mode: enforce, sources: [docker.io]}\n", either)
+	checkMirrorErrors(t, "- {name: a, mode: enforce, sources: [docker.io], qualify: false}\n", either)
+	checkMirrorErrors(t, mirrorText("a", "docker.io", "m.example", "qualify: true"), strings.Replace(either, "4:3: mirrors[0]", "6:11: mirrors[0].mirror", 1))
+	checkMirrorErrors(t, "- {name: a, mode: warn, sources: [docker.io], qualify: true, exclude: {images: [docker.io/x]}}\n", either)
+	for registry, want := range map[string]string{
+		"docker.io": "", "index.docker.io": "", "localhost": "", "corp.example:5000": "", `"[2001:db8::1]:5000"`: "", "corp:443": "",
+		`""`:                   `p:3:20: shortNameRegistry: "" has no registry: write one, such as docker.io or reg.example:5000/team`,
+		"corp":                 `p:3:20: shortNameRegistry: "corp" has no registry: write docker.io/library/corp`,
+		"corp.example/a":       `p:3:20: shortNameRegistry: "corp.example/a" is not a registry: write its host, without a path and without _`,
+		"a_b.example":          `p:3:20: shortNameRegistry: "a_b.example" is not a registry: write its host, without a path and without _`,
+		"Corp.example":         `p:3:20: shortNameRegistry: "Corp.example" has upper case letters: write corp.example`,
+		"https://corp.example": `p:3:20: shortNameRegistry: "https://corp.example" has a scheme: write corp.example`,
+	} {
+		var got string
+		if _, err := Load(policyFile("p", "shortNameRegistry: "+registry+"\n")); err != nil {
+			got = err.Error()
+		}
+		equal(t, want, got, registry)
+	}
+	_, err := Load(policyFile("p", "shortNameRegistry: a.example\n"), policyFile("q", "shortNameRegistry: b.example\n"))
+	equal(t, "q:1:1: shortNameRegistry is a.example in another document: write it once", fmt.Sprint(err))
+	mustLoad(t, "shortNameRegistry: a.example\n---\napiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\nshortNameRegistry: a.example\n")
+}
+
+// An entry with qualify does not make a place a mirror, and another entry can have its mirror below its source.
+func TestQualifyIsNoMirror(t *testing.T) {
+	p := mustLoad(t, `
+mirrors:
+- {name: names, mode: warn, sources: [docker.io], qualify: true}
+- {name: corp, mode: enforce, sources: [quay.io], mirror: docker.io/corp}
+pods: [{name: from, mode: enforce, images: {from: mirrors}}]
+`)
+	equal(t, []string{"docker.io/corp"}, p.MirrorPlaces())
+	equal(t, nil, p.Warnings())
+	equal(t, nil, mustLoad(t, `
+mirrors: [{name: names, mode: enforce, sources: [docker.io], qualify: true}]
+pods: [{name: list, mode: enforce, images: {allowed: [docker.io/acme]}}]
+`).Warnings())
+	const fault = ` is not pulled from a mirror; allowed are docker.io/corp`
+	for image, want := range map[string][2]string{
+		"nginx": {"would be pulled from docker.io/library/nginx if mirrors entry names were in mode enforce; it is in mode warn",
+			`"nginx"` + fault},
+		"docker.io/nginx": {"no source covers docker.io/library/nginx here: mirrors entry names only qualifies short names",
+			`"docker.io/nginx"` + fault},
+		"corp/x": {"already at mirror corp", ""},
+	} {
+		out := rewriteOne(p, image)
+		var found string
+		for _, f := range must(Pods.Evaluate(p, createPod, imagePod(image), nil, nil)) {
+			found += f.Reason
+		}
+		if out.Why() != want[0] || found != want[1] {
+			t.Errorf("%s: %s, %s", image, out.Why(), found)
+		}
+	}
+}
+
+// The record of a short name is read with the registry of short names.
+func TestShortNameRecord(t *testing.T) {
+	p := mustLoad(t, "shortNameRegistry: corp.example\nmirrors:\n"+mirrorText("team", "corp.example/team", "m.example/team"))
+	pod := imagePod("m.example/team/a:1", "team/b")
+	pod.Annotations = map[string]string{object.OriginalsAnnotation: `{"containers/a":"team/a:1"}`}
+	equal(t, `{"containers/a":"team/a:1","containers/b":"team/b"}`, must(p.RewritePod(createPod, pod, nil, nil)).Record)
 }

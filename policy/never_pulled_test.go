@@ -17,13 +17,13 @@ pods:
 - {name: evil, mode: enforce, images: {denied: [docker.io/evil]}}
 `)
 	pod := &object.Pod{Images: []object.Image{
-		{Place: object.Containers, Name: "a", Ref: "docker.io/acme/preloaded:1.2", Never: true},
-		{Place: object.Containers, Index: 1, Name: "b", Ref: "quay.io/acme/preloaded", Never: true},
-		{Place: object.Containers, Index: 2, Name: "c", Ref: "ghcr.io/acme/preloaded", Never: true},
-		{Place: object.Containers, Index: 3, Name: "d", Ref: "m.example/hub/acme/x", Never: true},
-		{Place: object.Containers, Index: 4, Name: "e", Ref: "acme/excluded", Never: true},
-		{Place: object.Volumes, Name: "v", Ref: "acme/model", Never: true},
-		{Place: object.Volumes, Index: 1, Name: "w", Ref: "acme/:", Never: true},
+		{Place: object.Containers, Name: "a", Ref: "docker.io/acme/preloaded:1.2", PullPolicy: object.PullNever},
+		{Place: object.Containers, Index: 1, Name: "b", Ref: "quay.io/acme/preloaded", PullPolicy: object.PullNever},
+		{Place: object.Containers, Index: 2, Name: "c", Ref: "ghcr.io/acme/preloaded", PullPolicy: object.PullNever},
+		{Place: object.Containers, Index: 3, Name: "d", Ref: "m.example/hub/acme/x", PullPolicy: object.PullNever},
+		{Place: object.Containers, Index: 4, Name: "e", Ref: "acme/excluded", PullPolicy: object.PullNever},
+		{Place: object.Volumes, Name: "v", Ref: "acme/model", PullPolicy: object.PullNever},
+		{Place: object.Volumes, Index: 1, Name: "w", Ref: "acme/:", PullPolicy: object.PullNever},
 	}}
 	rw := must(p.RewritePod(createPod, pod, nil, nil))
 	var got []string
@@ -58,13 +58,13 @@ pods: [{name: r, mode: enforce, images: {from: mirrors, allowed: [docker.io/acme
 	for image, passes := range map[string]bool{
 		"acme/preloaded": false, "ghcr.io/x": false, "acme/allowed:1": true, "acme/excluded": true, "m.example/hub/x": true,
 	} {
-		pod := &object.Pod{Images: []object.Image{{Name: "a", Ref: image, Never: true}}}
+		pod := &object.Pod{Images: []object.Image{{Name: "a", Ref: image, PullPolicy: object.PullNever}}}
 		if got := must(Pods.Evaluate(p, createPod, pod, nil, nil)); len(got) == 0 != passes {
 			t.Errorf("%s: %v", image, sentences(got))
 		}
 	}
 	const want = `"acme/preloaded" is not pulled from a mirror, and not rewritten, because its pull policy is Never; ` +
 		"load it on the nodes as m.example/hub/acme/preloaded and write that, or have the policy allow it"
-	got := must(Pods.Evaluate(p, createPod, &object.Pod{Images: []object.Image{{Ref: "acme/preloaded", Never: true}}}, nil, nil))
+	got := must(Pods.Evaluate(p, createPod, &object.Pod{Images: []object.Image{{Ref: "acme/preloaded", PullPolicy: object.PullNever}}}, nil, nil))
 	equal(t, want, got[0].Reason)
 }

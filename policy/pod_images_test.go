@@ -103,7 +103,7 @@ func TestImagesFromOtherHostsOfDockerHub(t *testing.T) {
 		t.Error(rw.Images)
 	}
 	never := imagePod("registry-1.docker.io/acme/app:1")
-	never.Images[0].Never = true
+	never.Images[0].PullPolicy = object.PullNever
 	want := `r/images.from: spec.containers[0].image: "registry-1.docker.io/acme/app:1"` + none
 	if found := must(Pods.Evaluate(p, createPod, never, nil, nil)); len(found) != 1 || found[0].String() != want {
 		t.Error(sentences(found))

@@ -36,13 +36,17 @@ func testImages(t *testing.T, check string, cases []imageCase) {
 
 func TestPodsErrors(t *testing.T) {
 	for images, want := range map[string]string{
-		"{}":               `p:6:11: pods[0].images: checks nothing: write at least one of from, allowed, denied, deniedTags, digest`,
-		"{denied: []}":     `p:6:20: pods[0].images.denied: [] denies nothing: leave the field out`,
-		"{deniedTags: []}": `p:6:24: pods[0].images.deniedTags: [] denies nothing: leave the field out`,
-		"{from: mirror}":   `p:6:18: pods[0].images.from: "mirror" is not known here: write mirrors, or leave the field out`,
-		"{digest: yes}":    `p:6:20: pods[0].images.digest: "yes" is not known here: write required, or leave the field out`,
-		"{allowed: ~}":     `p:6:21: pods[0].images.allowed: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`,
-		"{allow: [x]}":     `p:6:12: pods[0].images.allow: unknown field; did you mean allowed?`,
+		"{}":                                  `p:6:11: pods[0].images: checks nothing: write at least one of from, allowed, denied, deniedTags, digest, qualified, pullPolicies`,
+		"{denied: []}":                        `p:6:20: pods[0].images.denied: [] denies nothing: leave the field out`,
+		"{deniedTags: []}":                    `p:6:24: pods[0].images.deniedTags: [] denies nothing: leave the field out`,
+		"{from: mirror}":                      `p:6:18: pods[0].images.from: "mirror" is not known here: write mirrors, or leave the field out`,
+		"{digest: yes}":                       `p:6:20: pods[0].images.digest: "yes" is not known here: write required, or leave the field out`,
+		"{allowed: ~}":                        `p:6:21: pods[0].images.allowed: null is not a value: leave the field out to leave it unchecked, or write a list (the empty one is [])`,
+		"{allow: [x]}":                        `p:6:12: pods[0].images.allow: unknown field; did you mean allowed?`,
+		"{pullPolicies: {}}":                  `p:6:26: pods[0].images.pullPolicies: checks nothing: write allowed or required`,
+		"{pullPolicies: {allowed: [always]}}": `p:6:37: pods[0].images.pullPolicies.allowed[0]: "always" is not a pull policy: write Always, IfNotPresent or Never`,
+		"{pullPolicies: {required: []}}":      `p:6:37: pods[0].images.pullPolicies.required: [] checks nothing: leave the field out`,
+		"{pullPolicies: {required: [{images: [a.b]}]}}": `p:6:38: pods[0].images.pullPolicies.required[0]: policy is required`,
 		"{denied: [nginx]}": `p:6:21: pods[0].images.denied[0]: "nginx" has no registry: ` +
 			`write docker.io/library/nginx`,
 		"{digest: required}\n  exclude: {groups: [x]}": `p:7:12: pods[0].exclude: groups has no meaning here: Pods are created by controllers, not by people; use namespaces or podLabels`,
@@ -65,9 +69,9 @@ func TestPodsErrors(t *testing.T) {
 func TestPodsFindings(t *testing.T) {
 	p := podsRule(t, "{from: mirrors, denied: [quay.io/evil], deniedTags: [latest], digest: required}", "message: ask the platform team")
 	pod := &object.Pod{Images: []object.Image{
-		{Place: object.Containers, Index: 0, Name: "a", Ref: "m.example/hub/library/nginx@" + digest256, Never: false},
-		{Place: object.InitContainers, Index: 1, Name: "b", Ref: "quay.io/evil/x", Never: false},
-		{Place: object.Volumes, Index: 2, Name: "c", Ref: "quay.io/data", Never: false},
+		{Place: object.Containers, Index: 0, Name: "a", Ref: "m.example/hub/library/nginx@" + digest256, PullPolicy: ""},
+		{Place: object.InitContainers, Index: 1, Name: "b", Ref: "quay.io/evil/x", PullPolicy: ""},
+		{Place: object.Volumes, Index: 2, Name: "c", Ref: "quay.io/data", PullPolicy: ""},
 	}}
 	var got []string
 	for _, f := range must(Pods.Evaluate(p, createPod, pod, nil, nil)) {

@@ -31,12 +31,14 @@
 //	  paths                               ingress_paths.go; ingress_paths_denied.go, the check denied
 //	  annotations                         annotations.go
 //	  ingressNginx                        ingress_nginx.go
+//	  backends                            ingress_backends.go
 //	services                              services.go
 //	  types                               service_types.go
 //	  ports                               service_ports.go
 //	  nodePorts                           service_node_ports.go, with allocateLoadBalancerNodePorts
 //	  loadBalancerClass                   service_load_balancer_class.go
 //	  loadBalancerSourceRanges            service_load_balancer_source_ranges.go
+//	  loadBalancerIPs                     service_load_balancer_ips.go
 //	  externalIPs                         service_external_ips.go
 //	  loadBalancerStatus                  service_load_balancer_status.go
 //	  externalNames                       service_external_names.go
@@ -64,6 +66,7 @@
 //	exceptions                            internal/rule/exceptions.go
 //	until, reason                         internal/rule/until.go; expiry.go, the list of everything that expires
 //	solverAccounts                        solvers.go, with the shapes of solver objects
+//	shortNameRegistry                     internal/mirror
 //	templates                             internal/podtemplate
 //
 // internal/rule evaluates objects: it contains the common fields of entries, selectors, findings, exemptions and
@@ -78,6 +81,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
 )
 
@@ -142,6 +146,13 @@ func (p *Policy) Warnings() []string {
 
 // WarningProblems returns the same warnings as Warnings, with the parts of each warning in separate fields.
 func (p *Policy) WarningProblems() []Problem { return problemsOf(p.warnings) }
+
+// FullImage returns an image with its registry, as patterns for images spell it: docker.io/library/nginx:1.25 for
+// nginx:1.25. The error is the reason why the image is not an image reference.
+func (p *Policy) FullImage(image string) (string, error) {
+	ref, err := match.ParseReference(image, p.mirrors.ShortNames)
+	return ref.String(), err
+}
 
 // MirrorPlaces returns the places to which images are rewritten, each once. A place is a registry, or a registry and a
 // path, such as mirror.example/docker.io. For a mirror that ends with {registry}, it is the place above this segment.

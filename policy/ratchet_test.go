@@ -63,6 +63,11 @@ func TestRatchetServices(t *testing.T) {
 		s.Type = serviceType
 		return s
 	}
+	lb := func(serviceType, field, annotation string) object.Service {
+		s := annotated("metallb.io/loadBalancerIPs", annotation)
+		s.Type, s.LoadBalancerIP = serviceType, field
+		return s
+	}
 	hidden := func(field, annotation string) object.Service {
 		s := annotated(sourceRangesAnnotation, annotation)
 		if s.Type = "LoadBalancer"; field != "" {
@@ -72,6 +77,7 @@ func TestRatchetServices(t *testing.T) {
 	}
 	const (
 		noIPs     = "externalIPs: {allowed: []}"
+		noLBIPs   = "loadBalancerIPs: {allowed: []}"
 		ownRanges = "loadBalancerSourceRanges: {allowed: [192.168.0.0/16]}"
 		noNode    = "nodePorts: {allowed: []}"
 		denied    = `annotations: {denied: ["x/*"]}`
@@ -107,6 +113,9 @@ func TestRatchetServices(t *testing.T) {
 		"address: another":               {noIPs, ips("192.0.2.1"), ips("192.0.2.2"), []string{"externalIPs.allowed 192.0.2.2/32"}, nil},
 		"address: other spelling":        {noIPs, ips("2001:db8::1"), ips("2001:DB8:0::1"), nil, []string{"externalIPs.allowed 2001:db8::1/128"}},
 		"address: mapped":                {noIPs, ips("192.0.2.1"), ips("::ffff:192.0.2.1"), nil, []string{"externalIPs.allowed 192.0.2.1/32"}},
+		"requested address: kept":        {noLBIPs, lb("LoadBalancer", "192.0.2.1", ""), lb("LoadBalancer", "", "192.0.2.1"), nil, []string{"loadBalancerIPs.allowed 192.0.2.1/32"}},
+		"requested address: another":     {noLBIPs, lb("LoadBalancer", "192.0.2.1", ""), lb("LoadBalancer", "192.0.2.1", "192.0.2.2"), []string{"loadBalancerIPs.allowed 192.0.2.2/32"}, []string{"loadBalancerIPs.allowed 192.0.2.1/32"}},
+		"requested address: idle before": {noLBIPs, lb("ClusterIP", "192.0.2.1", ""), lb("LoadBalancer", "192.0.2.1", ""), []string{"loadBalancerIPs.allowed 192.0.2.1/32"}, nil},
 		"address: malformed as ever":     {noIPs, ips("192.0.2.010"), ips("192.0.2.010"), nil, []string{"externalIPs.allowed 192.0.2.010"}},
 		"address: otherwise malformed":   {noIPs, ips("192.0.2.010"), ips("192.0.2.011"), []string{"externalIPs.allowed 192.0.2.011"}, nil},
 		"range: narrower":                {ownRanges, ranges("10.0.0.0/8"), ranges("10.1.0.0/16"), nil, []string{"loadBalancerSourceRanges.allowed 10.1.0.0/16"}},

@@ -36,11 +36,11 @@ func outcomes(rw Rewriting) []string {
 // everywhere is a Pod with an image in every field that can contain one.
 func everywhere() *object.Pod {
 	return &object.Pod{Images: []object.Image{
-		{Place: object.Containers, Index: 0, Name: "app", Ref: "nginx:1", Never: false},
-		{Place: object.Containers, Index: 1, Name: "side", Ref: "quay.io/x/y", Never: false},
-		{Place: object.InitContainers, Index: 0, Name: "init", Ref: "busybox", Never: false},
-		{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "alpine", Never: false},
-		{Place: object.Volumes, Index: 2, Name: "data", Ref: "acme/model:7", Never: false},
+		{Place: object.Containers, Index: 0, Name: "app", Ref: "nginx:1", PullPolicy: ""},
+		{Place: object.Containers, Index: 1, Name: "side", Ref: "quay.io/x/y", PullPolicy: ""},
+		{Place: object.InitContainers, Index: 0, Name: "init", Ref: "busybox", PullPolicy: ""},
+		{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "alpine", PullPolicy: ""},
+		{Place: object.Volumes, Index: 2, Name: "data", Ref: "acme/model:7", PullPolicy: ""},
 	}}
 }
 
@@ -67,14 +67,14 @@ func TestRewriteUpdate(t *testing.T) {
 	update := object.Attributes{Operation: object.Update, Namespace: "default", Resource: "pods"}
 	old := everywhere()
 	pod := &object.Pod{Images: []object.Image{
-		{Place: object.Containers, Index: 0, Name: "side", Ref: "quay.io/x/y", Never: false},
-		{Place: object.Containers, Index: 1, Name: "app", Ref: "nginx:2", Never: false},
-		{Place: object.Containers, Index: 2, Name: "init", Ref: "busybox", Never: false}, // moved from initContainers
-		{Place: object.InitContainers, Index: 0, Name: "new", Ref: "busybox", Never: false},
-		{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "alpine", Never: false},
-		{Place: object.EphemeralContainers, Index: 1, Name: "debug2", Ref: "alpine", Never: false},
-		{Place: object.Volumes, Index: 0, Name: "data", Ref: "acme/model:7", Never: false},
-		{Place: object.Volumes, Index: 1, Name: "bad", Ref: "acme/model:", Never: false},
+		{Place: object.Containers, Index: 0, Name: "side", Ref: "quay.io/x/y", PullPolicy: ""},
+		{Place: object.Containers, Index: 1, Name: "app", Ref: "nginx:2", PullPolicy: ""},
+		{Place: object.Containers, Index: 2, Name: "init", Ref: "busybox", PullPolicy: ""}, // moved from initContainers
+		{Place: object.InitContainers, Index: 0, Name: "new", Ref: "busybox", PullPolicy: ""},
+		{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "alpine", PullPolicy: ""},
+		{Place: object.EphemeralContainers, Index: 1, Name: "debug2", Ref: "alpine", PullPolicy: ""},
+		{Place: object.Volumes, Index: 0, Name: "data", Ref: "acme/model:7", PullPolicy: ""},
+		{Place: object.Volumes, Index: 1, Name: "bad", Ref: "acme/model:", PullPolicy: ""},
 	}}
 	want := []string{
 		"spec.containers[0].image unchanged",
@@ -168,7 +168,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 	}
 	pod := imagePod()
 	for i := range 16 << 10 / 10 {
-		pod.Images = append(pod.Images, object.Image{Place: object.Containers, Index: i, Name: fmt.Sprint(i), Ref: "nginx", Never: false})
+		pod.Images = append(pod.Images, object.Image{Place: object.Containers, Index: i, Name: fmt.Sprint(i), Ref: "nginx", PullPolicy: ""})
 	}
 	if rw := must(p.RewritePod(createPod, pod, nil, nil)); !rw.Changes() || rw.Record != "" {
 		t.Errorf("a record of %d bytes", len(rw.Record))
@@ -179,7 +179,7 @@ func TestRecordHasNoRoom(t *testing.T) {
 func TestLongNameIsNotRecorded(t *testing.T) {
 	p := mustLoad(t, hubText)
 	for _, ref := range []string{"nginx", "not.rewritten.example/x"} {
-		pod := &object.Pod{Images: []object.Image{{Place: object.Containers, Index: 0, Name: strings.Repeat("\n", 1<<20), Ref: ref, Never: false}, {Place: object.Containers, Index: 1, Name: "a", Ref: "nginx", Never: false}}}
+		pod := &object.Pod{Images: []object.Image{{Place: object.Containers, Index: 0, Name: strings.Repeat("\n", 1<<20), Ref: ref, PullPolicy: ""}, {Place: object.Containers, Index: 1, Name: "a", Ref: "nginx", PullPolicy: ""}}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		rw := must(p.RewritePod(createPod, pod, nil, nil))
@@ -231,7 +231,7 @@ func FuzzRewrite(f *testing.F) {
 		if out.Outcome != Rewritten {
 			return
 		}
-		before, err := match.ParseReference(image)
+		before, err := match.ParseReference(image, "")
 		if err != nil {
 			t.Fatalf("%q does not parse and is rewritten to %s: %v", image, out.To, err)
 		}
@@ -325,9 +325,9 @@ func TestRewriteProperties(t *testing.T) {
 }
 
 func sameImage(a, b string) bool {
-	x, errX := match.ParseReference(a)
-	y, errY := match.ParseReference(b)
-	return errX == nil && errY == nil && x == y
+	x, errX := match.ParseReference(a, "")
+	y, errY := match.ParseReference(b, "")
+	return errX == nil && errY == nil && x.String() == y.String()
 }
 
 // manyMirrors is a policy of n entries, each with a separate source and namespace. The policy covers images of

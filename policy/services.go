@@ -30,6 +30,8 @@ type servicesEntry struct {
 	LoadBalancerClass *loadBalancerClassRules `yaml:"loadBalancerClass"`
 	// LoadBalancerSourceRanges: which clients its load balancer may accept connections from.
 	LoadBalancerSourceRanges *sourceRangeRules `yaml:"loadBalancerSourceRanges"`
+	// LoadBalancerIPs: which addresses it may request for its load balancer.
+	LoadBalancerIPs *loadBalancerIPRules `yaml:"loadBalancerIPs"`
 	// ExternalIPs: which external addresses it may have.
 	ExternalIPs *externalIPRules `yaml:"externalIPs"`
 	// LoadBalancerStatus: which addresses its status may have, and which users may write them.
@@ -46,8 +48,8 @@ func (e *servicesEntry) Suggest(field string) []string {
 
 func (e *servicesEntry) Validate() error {
 	return errors.Join(e.Header.ValidateFor(rule.ServiceDimensions()), rule.RejectNone(e.checks(), "hosts, types, ports, "+
-		"nodePorts, allocateLoadBalancerNodePorts, loadBalancerClass, loadBalancerSourceRanges, externalIPs, "+
-		"loadBalancerStatus, externalNames or annotations"))
+		"nodePorts, allocateLoadBalancerNodePorts, loadBalancerClass, loadBalancerSourceRanges, "+
+		"loadBalancerIPs, externalIPs, loadBalancerStatus, externalNames or annotations"))
 }
 
 // serviceView is a Service and the values that its checks parse.
@@ -59,6 +61,7 @@ type serviceView struct {
 	externalAddresses []address          // see externalIPs
 	statusAddresses   []address          // see statusIPs
 	ranges            []sourceRange      // see sourceRanges
+	requested         []requestedIP      // see requestedIPs
 }
 
 func viewService(svc *object.Service) serviceView { return serviceView{Service: svc} }
@@ -110,6 +113,7 @@ func (e *servicesEntry) checks() []rule.Check[serviceView] {
 		rule.Checks(rule.When(e.AllocateLoadBalancerNodePorts, serviceAllocation{}),
 			rule.When(e.LoadBalancerClass != nil, e.LoadBalancerClass)),
 		rule.ChecksOf(e.LoadBalancerSourceRanges, (*sourceRangeRules).checks),
+		rule.ChecksOf(e.LoadBalancerIPs, (*loadBalancerIPRules).checks),
 		rule.ChecksOf(e.ExternalIPs, (*externalIPRules).checks),
 		rule.ChecksOf(e.LoadBalancerStatus, (*loadBalancerStatusRules).checks),
 		rule.ChecksOf(e.ExternalNames, (*externalNameRules).checks),

@@ -34,11 +34,12 @@ func TestServicesEntryErrors(t *testing.T) {
 	const noTemplate = "{namespace} is supported only in hosts.allowed: write the name, or a wildcard"
 	testErrors(t, "services", servicesRule, map[string]string{
 		"message: none": ": checks nothing: write hosts, types, ports, nodePorts, allocateLoadBalancerNodePorts, " +
-			"loadBalancerClass, loadBalancerSourceRanges, externalIPs, loadBalancerStatus, externalNames or annotations",
+			"loadBalancerClass, loadBalancerSourceRanges, loadBalancerIPs, externalIPs, loadBalancerStatus, externalNames or annotations",
 		"types: {}":              "types: checks nothing: write allowed or denied",
 		"ports: {}":              "ports: allowed is required",
 		"nodePorts: {}":          "nodePorts: allowed is required",
 		"externalIPs: {}":        "externalIPs: allowed is required",
+		"loadBalancerIPs: {}":    "loadBalancerIPs: allowed is required",
 		"loadBalancerStatus: {}": "loadBalancerStatus: checks nothing: write allowed, hostnames or writers",
 		"loadBalancerStatus: {writers: {users: ['system:serviceaccounts:kube-system'], groups: ['system:serviceaccount:a:b']}}": `loadBalancerStatus.writers.users: "system:serviceaccounts:kube-system" matches no user: it is a group of service accounts; write it in a list of groups, or write system:serviceaccount:NAMESPACE:NAME
 p:6:89: services[0].loadBalancerStatus.writers.groups: "system:serviceaccount:a:b" matches no group: it is a service account; write it in a list of users, or write system:serviceaccounts:NAMESPACE`,

@@ -161,7 +161,7 @@ func TestSharedNamespacesSolvers(t *testing.T) {
 			ing.Rules = append(ing.Rules, object.IngressRule{Host: "shop.corp.example"})
 		}), false},
 		"no rules":          {"gateways", tweaked(func(ing *object.Ingress) { ing.Rules = nil }), false},
-		"a default backend": {"gateways", tweaked(func(ing *object.Ingress) { ing.DefaultBackend = true }), false},
+		"a default backend": {"gateways", tweaked(func(ing *object.Ingress) { ing.DefaultBackend = &object.IngressBackend{} }), false},
 		"TLS":               {"gateways", tweaked(func(ing *object.Ingress) { ing.TLS = []object.IngressTLS{{Hosts: []string{"shop.corp.example"}}} }), false},
 		"a record":          {"gateways", tweaked(func(ing *object.Ingress) { ing.Annotations["external-dns.kubernetes.io/hostname"] = "free.example" }), false},
 		"a server alias": {"gateways", tweaked(func(ing *object.Ingress) {

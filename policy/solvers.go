@@ -131,7 +131,7 @@ func hasSolverLabel(m *object.Meta) bool { return m.Labels[solverLabel] == "true
 // answersChallenges reports whether an Ingress can only answer ACME challenges: it has cert-manager's label, no TLS, no
 // default backend, and only paths below challengePath.
 func (ing *ingressView) answersChallenges(r *rule.Recorder) bool {
-	if !hasSolverLabel(&ing.Meta) || ing.DefaultBackend || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
+	if !hasSolverLabel(&ing.Meta) || ing.DefaultBackend != nil || len(ing.TLS) > 0 || len(ing.Rules) == 0 {
 		return false
 	}
 	for i := range ing.Rules {

@@ -93,7 +93,7 @@ func TestSolvers(t *testing.T) {
 		}), true},
 		"no path":           {certManager, "", ingress(func(i *object.Ingress) { i.Rules = append(i.Rules, object.IngressRule{Host: "a.example"}) }), true},
 		"no label":          {certManager, "", ingress(func(i *object.Ingress) { delete(i.Labels, solverLabel) }), true},
-		"a default backend": {certManager, "", ingress(func(i *object.Ingress) { i.DefaultBackend = true }), true},
+		"a default backend": {certManager, "", ingress(func(i *object.Ingress) { i.DefaultBackend = &object.IngressBackend{} }), true},
 		"an annotation of the issuer": {certManager, "", ingress(func(i *object.Ingress) {
 			i.Annotations["nginx.ingress.kubernetes.io/configuration-snippet"] = "x"
 		}), true},

@@ -60,6 +60,31 @@ func TestTemplatesAlone(t *testing.T) {
 	}
 }
 
+// A path of an image that no version of a known kind has gets a warning. The images of other kinds are unknown.
+func TestTemplateImages(t *testing.T) {
+	const pods = "pods: [{name: r, mode: warn, images: {denied: [a.example]}}]\n"
+	for images, want := range map[string]string{
+		"Task.tekton.dev: spec.steps.*.image":                              "",
+		"Task.tekton.dev: spec.*.*.image":                                  "",
+		"Task.x.example: spec.step.image":                                  "",
+		"Workflow.argoproj.io: spec.templateDefaults.*.image":              "",
+		"VirtualMachine.kubevirt.io: spec.template.spec.volumes.*.*.image": "",
+		"Task.tekton.dev: spec.step.*.image": "policy.yaml:5:3: templates[0]: images has spec.step.*.image, and no known version of " +
+			"Task.tekton.dev has an image there; its images are spec.steps.*.image, spec.sidecars.*.image, " +
+			"spec.stepTemplate.image, spec.volumes.*.image.reference",
+		"VirtualMachineInstance.kubevirt.io: spec.volumes.*.image": "policy.yaml:5:3: templates[0]: images has spec.volumes.*.image, and " +
+			"no known version of VirtualMachineInstance.kubevirt.io has an image there; its images are " +
+			"spec.volumes.*.containerDisk.image, spec.domain.firmware.kernelBoot.container.image",
+	} {
+		kind, path, _ := strings.Cut(images, ": ")
+		kind, group, _ := strings.Cut(kind, ".")
+		text := fmt.Sprintf("\ntemplates:\n- {group: %s, versions: [v1], kind: %s, resource: r, images: [%q]}\n", group, kind, path)
+		if got := strings.Join(mustLoad(t, text+pods).Warnings(), "\n"); got != want {
+			t.Errorf("%s: %s", images, got)
+		}
+	}
+}
+
 // The limits of the block.
 func TestTemplatesLimits(t *testing.T) {
 	entries := func(n int) string {

@@ -135,7 +135,7 @@ func (w *entryWarnings) checkFrom(e *images.PodsEntry, mirrors []mirror.Entry, t
 		if w.remaining--; w.remaining < 0 {
 			return
 		}
-		if m.Mode == Off || m.Mode == Enforce || m.Match != nil {
+		if m.Mode == Off || m.Mode == Enforce || m.Match != nil || m.Qualify {
 			continue
 		}
 		if denied := m.SourcesExcept(passing); len(denied) > 0 {

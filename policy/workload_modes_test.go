@@ -91,9 +91,9 @@ func TestRatchetOfWorkloads(t *testing.T) {
 	legacy := template(bad)
 	legacy.Labels = map[string]string{"legacy": ""}
 	initial := template(good)
-	initial.Images = append(initial.Images, object.Image{Place: object.InitContainers, Index: 0, Name: "init", Ref: bad, Never: false})
+	initial.Images = append(initial.Images, object.Image{Place: object.InitContainers, Index: 0, Name: "init", Ref: bad, PullPolicy: ""})
 	volume := template(good)
-	volume.Images = append(volume.Images, object.Image{Place: object.Volumes, Index: 3, Name: "model", Ref: bad, Never: false})
+	volume.Images = append(volume.Images, object.Image{Place: object.Volumes, Index: 3, Name: "model", Ref: bad, PullPolicy: ""})
 	elsewhere := template(bad)
 	elsewhere.Path = "spec.jobs[0].template.spec"
 	for name, test := range map[string]struct {

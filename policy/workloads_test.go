@@ -49,12 +49,18 @@ func TestEvaluateWorkload(t *testing.T) {
 	legacy.Labels = map[string]string{"legacy": ""}
 	second := template("m.example/a:1", "quay.io/evil/b:latest")
 	second.Path = "spec.jobs[1].template.spec"
+	step := func(image string) object.PodTemplate { // a single image of a custom resource
+		return object.PodTemplate{Pod: object.Pod{Images: []object.Image{{Place: object.ResourceField, Ref: image}}}, Path: "spec.steps[0].image"}
+	}
 	const mirrors = "; allowed are m.example/hub; its Pods will be denied"
 	for name, test := range map[string]struct {
 		w    *object.Workload
 		want []string
 	}{
-		"rewritten in memory": {workload(template("nginx:1")), nil},
+		"rewritten in memory": {workload(template("nginx:1"), step("nginx:1"), step(" ")), nil},
+		"a single image": {workload(step("quay.io/a:latest")), []string{
+			`enforce mirrors/images.from: spec.steps[0].image: "quay.io/a:latest" is not pulled from a mirror` + mirrors,
+			`warn tags/images.deniedTags: spec.steps[0].image: "quay.io/a:latest" has the tag latest, and that is denied`}},
 		"denied": {workload(template("quay.io/evil/a:1")), []string{
 			`warn no-evil/images.denied: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is denied by quay.io/evil; its Pods will be denied (ask #platform)`,
 			`enforce mirrors/images.from: spec.template.spec.containers[0].image: "quay.io/evil/a:1" is not pulled from a mirror` + mirrors}},

@@ -22,7 +22,7 @@ func readIngressSpec(r *jsonscan.Reader, ing *object.Ingress) {
 		case "ingressClassName":
 			ing.ClassName = r.OptionalString()
 		case "defaultBackend":
-			ing.DefaultBackend = r.Present()
+			ing.DefaultBackend = jsonscan.Optional(r, readIngressBackend)
 		case "rules":
 			ing.Rules = jsonscan.List(r, readIngressRule)
 		case "tls":
@@ -53,6 +53,41 @@ func readIngressPath(r *jsonscan.Reader, p *object.IngressPath) {
 			p.Path = r.String()
 		case "pathType":
 			p.Type = r.String()
+		case "backend":
+			readIngressBackend(r, &p.Backend)
+		}
+	}
+}
+
+func readIngressBackend(r *jsonscan.Reader, b *object.IngressBackend) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "service":
+			readIngressService(r, b)
+		case "resource":
+			var resource reference
+			for name := range r.Fields {
+				resource.read(r, name)
+			}
+			b.ResourceKind, b.ResourceName = resource.kind, resource.name
+		}
+	}
+}
+
+func readIngressService(r *jsonscan.Reader, b *object.IngressBackend) {
+	for name := range r.Fields {
+		switch string(name) {
+		case "name":
+			b.Service = r.String()
+		case "port":
+			for name := range r.Fields {
+				switch string(name) {
+				case "number":
+					b.Port = r.Int32()
+				case "name":
+					b.PortName = r.String()
+				}
+			}
 		}
 	}
 }

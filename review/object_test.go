@@ -34,7 +34,7 @@ func TestParsePod(t *testing.T) {
 				{Place: object.Containers, Index: 1, Name: "b", Ref: "c1"},
 				{Place: object.InitContainers, Index: 0, Name: "init", Ref: "i"},
 				{Place: object.EphemeralContainers, Index: 0, Name: "debug", Ref: "e"},
-				{Place: object.Volumes, Index: 1, Name: "model", Ref: "v"},
+				{Place: object.Volumes, Index: 1, Name: "model", Ref: "v", PullPolicy: "Always"},
 			}},
 		},
 		"metadata": {
@@ -60,6 +60,20 @@ func TestParsePod(t *testing.T) {
 			`{"Metadata":{"name":"x"},"metadata":{"Name":"x"},"spec":{"Containers":[{}],"containers":[{"Image":"x"}]}}`,
 			object.Pod{Images: []object.Image{{}}},
 		},
+		"profiles": {
+			`{"spec":{"securityContext":{"seccompProfile":{"oci":{"ref":"p","new":1}}},"containers":[
+				{"securityContext":{"seccompProfile":{"oci":{"ref":"a"}},"runAsUser":1},"name":"a"},
+				{"securityContext":{"seccompProfile":{"oci":null}}},{"securityContext":null}],
+				"initContainers":[{"securityContext":{"seccompProfile":{"oci":{"ref":"i"}}}}],
+				"ephemeralContainers":[{"securityContext":{"seccompProfile":{"oci":{"ref":"e"}}}}],
+				"volumes":[{"securityContext":{"seccompProfile":{"oci":{"ref":"no"}}}}]}}`,
+			object.Pod{Images: []object.Image{
+				{Place: object.Containers, Name: "a"}, {Place: object.Containers, Index: 1}, {Place: object.Containers, Index: 2},
+				{Place: object.InitContainers}, {Place: object.EphemeralContainers}, {Place: object.PodProfile, Ref: "p"},
+				{Place: object.ContainerProfiles, Name: "a", Ref: "a"}, {Place: object.InitContainerProfiles, Ref: "i"},
+				{Place: object.EphemeralContainerProfiles, Ref: "e"},
+			}},
+		},
 		"unknown field twice": {`{"new":1,"new":2,"spec":{"new":1,"new":2}}`, object.Pod{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,8 +86,9 @@ func TestParsePod(t *testing.T) {
 
 func TestParseIngress(t *testing.T) {
 	got, err := Ingresses().Parse([]byte(`{"kind":"Ingress","metadata":{"name":"web","labels":{"a":"b"}},
-		"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x"}},
-		"rules":[{"host":"a.example","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"path":"no"}},{}]}},
+		"spec":{"ingressClassName":"","defaultBackend":{"service":{"name":"x","port":{"name":"http"}}},
+		"rules":[{"host":"a.example","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"path":"no",
+		"service":{"name":"s","port":{"number":80}},"resource":{"kind":"Bucket","name":"b"}}},{}]}},
 		{"http":null},null],
 		"tls":[{"hosts":["a.example",null],"secretName":"s"},{}]},"status":{"rules":[{"host":"no"}]}}`))
 	if err != nil {
@@ -82,9 +97,10 @@ func TestParseIngress(t *testing.T) {
 	want := &object.Ingress{
 		Meta:           object.Meta{Name: "web", Labels: map[string]string{"a": "b"}},
 		ClassName:      new(""),
-		DefaultBackend: true,
+		DefaultBackend: &object.IngressBackend{Service: "x", PortName: "http"},
 		Rules: []object.IngressRule{
-			{Host: "a.example", Paths: []object.IngressPath{{Path: "/", Type: "Prefix"}, {}}}, {}, {},
+			{Host: "a.example", Paths: []object.IngressPath{{Path: "/", Type: "Prefix",
+				Backend: object.IngressBackend{Service: "s", Port: 80, ResourceKind: "Bucket", ResourceName: "b"}}, {}}}, {}, {},
 		},
 		TLS: []object.IngressTLS{{Hosts: []string{"a.example", ""}, SecretName: "s"}, {}},
 	}
@@ -99,7 +115,7 @@ func TestParseIngress(t *testing.T) {
 func TestParseService(t *testing.T) {
 	got, err := Services().Parse([]byte(`{"metadata":{"name":"web"},"spec":{"type":"LoadBalancer","ports":[
 		{"name":"http","port":80,"nodePort":30080,"protocol":"UDP","targetPort":"x"},{"port":-0},{"port":-2147483648,"nodePort":2147483647}],
-		"externalIPs":["10.0.0.1"],"externalName":"a.example","loadBalancerClass":"x/y",
+		"externalIPs":["10.0.0.1"],"externalName":"a.example","loadBalancerIP":"10.0.0.2","loadBalancerClass":"x/y",
 		"loadBalancerSourceRanges":["10.0.0.0/8"],
 		"allocateLoadBalancerNodePorts":false,"healthCheckNodePort":31000}}`))
 	if err != nil {
@@ -113,6 +129,7 @@ func TestParseService(t *testing.T) {
 		ExternalIPs:                   []string{"10.0.0.1"},
 		ExternalName:                  "a.example",
 		LoadBalancerClass:             new("x/y"),
+		LoadBalancerIP:                "10.0.0.2",
 		LoadBalancerSourceRanges:      []string{"10.0.0.0/8"},
 		AllocateLoadBalancerNodePorts: new(false),
 		HealthCheckNodePort:           31000,

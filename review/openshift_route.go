@@ -45,9 +45,5 @@ func readOpenShiftRouteSpec(r *jsonscan.Reader, route *object.OpenShiftRoute) {
 }
 
 func readBackendKind(r *jsonscan.Reader, kind *string) {
-	for name := range r.Fields {
-		if string(name) == "kind" {
-			*kind = r.String()
-		}
-	}
+	*kind = readNested(r, "kind")
 }

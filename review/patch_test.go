@@ -59,6 +59,12 @@ func TestPatchPod(t *testing.T) {
 				{"add", "/metadata/annotations", map[string]any{"evergate.dev/original-images": "{}"}},
 			},
 		},
+		"profiles": {
+			`{"spec":{"securityContext":{"seccompProfile":{"oci":{"ref":"p"}}},"initContainers":[
+				{"securityContext":{"seccompProfile":{"type":"OCI","oci":{"ref":"c"}}},"image":"m/a"}]}}`, false,
+			[]operation{replace("/spec/securityContext/seccompProfile/oci/ref", "m/p"),
+				replace("/spec/initContainers/0/securityContext/seccompProfile/oci/ref", "m/c")},
+		},
 		"metadata cannot change": {
 			`{"spec":{"ephemeralContainers":[{"image":"a"}]}}`, false,
 			[]operation{replace("/spec/ephemeralContainers/0/image", "m/a")},

@@ -38,6 +38,10 @@ func readPodSpecField(r *jsonscan.Reader, p *object.Pod, name []byte) {
 		p.Images = readImages(r, p.Images, object.EphemeralContainers)
 	case "volumes":
 		p.Images = readImages(r, p.Images, object.Volumes)
+	case "securityContext":
+		if ref := readNested(r, "seccompProfile", "oci", "ref"); ref != "" {
+			p.Images = append(p.Images, object.Image{Place: object.PodProfile, Ref: ref})
+		}
 	case "imagePullSecrets":
 		p.ImagePullSecrets = readPullSecrets(r)
 	}
@@ -56,13 +60,7 @@ func readPullSecrets(r *jsonscan.Reader) []string {
 	}
 	names := []string{}
 	for range r.Items {
-		secret := "" // the API server accepts a reference without a name
-		for name := range r.Fields {
-			if string(name) == "name" {
-				secret = r.String()
-			}
-		}
-		names = append(names, secret)
+		names = append(names, readNested(r, "name")) // the API server accepts a reference without a name
 	}
 	return names
 }
@@ -71,7 +69,7 @@ func readPullSecrets(r *jsonscan.Reader) []string {
 func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) []object.Image {
 	isVolume := place == object.Volumes
 	for i := range r.Items {
-		image, found := object.Image{Place: place, Index: i}, !isVolume
+		image, found, ref := object.Image{Place: place, Index: i}, !isVolume, ""
 		for name := range r.Fields {
 			switch {
 			case string(name) == "name":
@@ -81,18 +79,20 @@ func readImages(r *jsonscan.Reader, images []object.Image, place object.Place) [
 			case string(name) == "image":
 				image.Ref = r.String()
 			case string(name) == "imagePullPolicy" && !isVolume:
-				image.Never = r.String() == pullNever
+				image.PullPolicy = r.String()
+			case string(name) == "securityContext" && !isVolume:
+				ref = readNested(r, "seccompProfile", "oci", "ref")
 			}
 		}
 		if found {
 			images = append(jsonscan.Grown(images), image)
 		}
+		if ref != "" {
+			images = append(images, object.Image{Place: object.ContainerProfiles + place, Index: i, Name: image.Name, Ref: ref})
+		}
 	}
 	return images
 }
-
-// pullNever is the pull policy of an image that the kubelet does not pull.
-const pullNever = "Never"
 
 // readImageVolume reads the source of an image volume and reports whether it is set. null counts as absent.
 func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {
@@ -104,8 +104,21 @@ func readImageVolume(r *jsonscan.Reader, image *object.Image) bool {
 		case "reference":
 			image.Ref = r.String()
 		case "pullPolicy":
-			image.Never = r.String() == pullNever
+			image.PullPolicy = r.String()
 		}
 	}
 	return true
+}
+
+// readNested returns the string at a path of fields. It is empty if a field of the path is absent.
+func readNested(r *jsonscan.Reader, path ...string) (s string) {
+	if len(path) == 0 {
+		return r.String()
+	}
+	for name := range r.Fields {
+		if string(name) == path[0] {
+			s = readNested(r, path[1:]...)
+		}
+	}
+	return s
 }

@@ -50,14 +50,14 @@ func TestDecodePod(t *testing.T) {
 				Owner:        "ReplicaSet/shop-5d4f8c7b9",
 			},
 			Images: []object.Image{
-				{Place: object.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
-				{Place: object.Containers, Index: 1, Name: "app-01", Ref: "docker.io/acme/shop-01:v1.1.0"},
+				{Place: object.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0", PullPolicy: "IfNotPresent"},
+				{Place: object.Containers, Index: 1, Name: "app-01", Ref: "docker.io/acme/shop-01:v1.1.0", PullPolicy: "IfNotPresent"},
 			},
 		},
 		Old: &object.Pod{
 			Meta: object.Meta{Name: "shop", Namespace: "team-shop", Labels: map[string]string{"app.kubernetes.io/name": "shop"}},
 			Images: []object.Image{
-				{Place: object.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0"},
+				{Place: object.Containers, Index: 0, Name: "app-00", Ref: "docker.io/acme/shop-00:v1.0.0", PullPolicy: "IfNotPresent"},
 			},
 		},
 	}

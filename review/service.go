@@ -31,6 +31,8 @@ func readServiceSpec(r *jsonscan.Reader, s *object.Service) {
 			s.ExternalName = r.String()
 		case "loadBalancerClass":
 			s.LoadBalancerClass = r.OptionalString()
+		case "loadBalancerIP":
+			s.LoadBalancerIP = r.String()
 		case "loadBalancerSourceRanges":
 			s.LoadBalancerSourceRanges = r.Strings()
 		case "allocateLoadBalancerNodePorts":

@@ -18,6 +18,8 @@ import (
 type templateReader struct {
 	*jsonscan.Reader
 	paths []policy.TemplatePath
+	// images is the index in paths of the first path of a single image. The paths before it lead to templates.
+	images int
 	// path is the position of the reader, as users write it. It truncates keys, because tenants choose them.
 	path []byte
 	// found is called for each Pod with an image, with the path of its PodSpec.
@@ -89,6 +91,10 @@ func (t *templateReader) field(at position, name []byte) {
 func (t *templateReader) value(at position, ends bool) {
 	switch {
 	case t.Null():
+	case ends && at.paths[0] >= t.images:
+		if at.named || t.IsString() {
+			t.add(object.Pod{Images: []object.Image{{Place: object.ResourceField, Ref: t.String()}}}, "")
+		}
 	case ends && (at.named || t.IsObject()):
 		t.template()
 	case ends:

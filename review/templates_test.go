@@ -13,7 +13,8 @@ import (
 	"github.com/evergate/evergate/policy/object"
 )
 
-// readTemplatesOf returns each image of an object at paths, as field=image, in the order of the text, or the error.
+// readTemplatesOf returns each image of an object at paths, as field=image, in the order of the text, or the error. The
+// paths of single images begin with = and follow the other paths.
 func readTemplatesOf(obj string, paths ...string) ([]string, error) {
 	r := jsonscan.New([]byte(obj), limits())
 	var found []string
@@ -23,7 +24,10 @@ func readTemplatesOf(obj string, paths ...string) ([]string, error) {
 		}
 	}}
 	for _, path := range paths {
-		t.paths = append(t.paths, strings.Split(path, "."))
+		if !strings.HasPrefix(path, "=") {
+			t.images++
+		}
+		t.paths = append(t.paths, strings.Split(strings.TrimPrefix(path, "="), "."))
 	}
 	at := t.start()
 	for name := range r.Fields {
@@ -69,6 +73,9 @@ func TestReadTemplates(t *testing.T) {
 			"spec.e.t.containers[0].image=a"},
 		"any that ends": {"spec.*", `{"spec":{"replicas":3,"list":[],"e":` + pod + `}}`,
 			"spec.e.containers[0].image=a"},
+		"single images": {"spec.t =spec.image =spec.steps.*.image =spec.any.*", `{"spec":{"image":"a","t":` + pod +
+			`,"steps":[{"image":"b"},{"image":null},{}],"any":{"x":"c","y":1,"z":{}}}}`,
+			"spec.image=a spec.t.containers[0].image=a spec.steps[0].image=b spec.any.x=c"},
 		"elsewhere": {"spec.template", `{"template":` + pod + `,"spec":{"other":` + pod + `,"Template":` + pod +
 			`}}`, ""},
 		"null":                {"spec.template", `{"spec":{"template":null}}`, ""},
@@ -101,6 +108,8 @@ func TestReadTemplatesErrors(t *testing.T) {
 		"an image": {"a.*.t", `{"a":[{"t":{"spec":{"containers":[{"image":1}]}}}]}`,
 			"a[0].t.spec.containers[0].image: want a string, got a number"},
 		"a spec": {"t", `{"t":{"spec":"x"}}`, "t.spec: want an object, got a string"},
+		"a single image": {"=spec.steps.*.image", `{"spec":{"steps":[{"image":{"name":"a"}}]}}`,
+			"spec.steps[0].image: want a string, got an object"},
 		"labels": {"t", `{"t":{"metadata":{"labels":{"a":1}}}}`,
 			"t.metadata.labels.a: want a string, got a number"},
 		"twice":       {"t", `{"t":{},"t":{}}`, "t: duplicate key"},

@@ -28,31 +28,32 @@ func Workloads(templates ...policy.Template) Objects[object.Workload] {
 		}
 	}
 	return Objects[object.Workload]{Kinds: kinds, readerOf: func(of Resource) reader[object.Workload] {
-		if paths := pathsOf(of, templates); paths != nil {
-			return func(r *jsonscan.Reader, w *object.Workload) { readWorkload(r, w, paths) }
+		if paths, images := pathsOf(of, templates); paths != nil {
+			return func(r *jsonscan.Reader, w *object.Workload) { readWorkload(r, w, paths, images) }
 		}
 		return nil
 	}}
 }
 
-// pathsOf returns the paths of the templates in an object of a resource, or nil if it does not have any.
-func pathsOf(of Resource, templates []policy.Template) []policy.TemplatePath {
+// pathsOf returns the paths of the templates in an object of a resource, followed by the paths of single images. images
+// is the index of the first of these. pathsOf returns nil if the resource does not have any paths.
+func pathsOf(of Resource, templates []policy.Template) (paths []policy.TemplatePath, images int) {
 	i := slices.IndexFunc(templates, func(t policy.Template) bool { return t.Group == of.Group && t.Resource == of.Name })
 	switch {
 	case i >= 0:
-		return templates[i].Paths
+		return slices.Concat(templates[i].Paths, templates[i].Images), len(templates[i].Paths)
 	case of.Name == "podtemplates":
-		return []policy.TemplatePath{{"template"}}
+		return []policy.TemplatePath{{"template"}}, 1
 	case of.Name == "cronjobs":
-		return []policy.TemplatePath{{"spec", "jobTemplate", "spec", "template"}}
+		return []policy.TemplatePath{{"spec", "jobTemplate", "spec", "template"}}, 1
 	case of.Name != "":
-		return []policy.TemplatePath{{"spec", "template"}}
+		return []policy.TemplatePath{{"spec", "template"}}, 1
 	}
-	return nil
+	return nil, 0
 }
 
-func readWorkload(r *jsonscan.Reader, w *object.Workload, paths []policy.TemplatePath) {
-	t := templateReader{Reader: r, paths: paths, found: func(pod object.Pod, path string) {
+func readWorkload(r *jsonscan.Reader, w *object.Workload, paths []policy.TemplatePath, images int) {
+	t := templateReader{Reader: r, paths: paths, images: images, found: func(pod object.Pod, path string) {
 		w.Templates = append(jsonscan.Grown(w.Templates), object.PodTemplate{Pod: pod, Path: path})
 	}}
 	at := t.start()

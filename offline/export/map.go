@@ -60,29 +60,30 @@ func (x *exporter) exportMirrors() {
 func (x *exporter) somethingToMove() admissionv1.MatchCondition {
 	return admissionv1.MatchCondition{
 		Name: "something-to-move", Expression: cel("![$places].all(places,$allImages)", "$places", set(x.mirrors.places),
-			"$allImages", allImages(places("container.image")+".exists(place,place in places)")),
+			"$allImages", allImages(places("item.image")+".exists(place,place in places)")),
 	}
 }
 
-// allImages returns a condition that every container meets a condition, and that a Pod does not have image volumes.
+// allImages returns a condition that all containers meet a condition, and that no volume or profile has an image.
 func allImages(condition string) string {
-	var lists []string
+	all := []string{"[object.spec].all(item," + profile + "=='')&&" +
+		"object.spec.?volumes.orValue([]).all(item,!has(item.image))"}
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		lists = append(lists, "object.spec.?"+list+".orValue([]).all(container,has(container.image)&&"+condition+")")
+		all = append(all, "object.spec.?"+list+".orValue([]).all(item,has(item.image)&&"+condition+"&&"+profile+"=='')")
 	}
-	return strings.Join(append(lists, "object.spec.?volumes.orValue([]).all(volume,!has(volume.image))"), "&&")
+	return strings.Join(all, "&&")
 }
 
 // mapVariables returns the variables of the policy that rewrites.
 func (x *exporter) mapVariables() []variable {
 	vars, named := bothSides(append([]variable{
-		{"images", imagesOf("{'path':'/spec/$list/'+string(i)+'/$pointer','key':'$list/'+$name.orValue('')," +
-			"'ref':string($image.orValue('')),'never':$pullPolicy.orValue('')=='Never'?'y':''}")},
+		{"images", imagesOf("{'path':'$pointer','key':'$key/'+item.?name.orValue('')," +
+			"'ref':string($image),'never':$pullPolicy.orValue('')=='Never'?'y':''}")},
 		// CEL evaluates a variable only when it is used. These variables about the old object are used only on an update.
 		{"kept_before", "variables.images_before.map(image,image.key+' '+image.ref)"},
-		{"references_before", references("variables.images_before", "path", "ref")},
+		{"references_before", x.references("variables.images_before", "path", "ref")},
 		// An image that kubelet never pulls keeps its name, and so does the placeholder that Istio's injector replaces.
-		{"references", references("variables.images.filter(image,image.never==''&&!(image.ref=='auto'&&"+
+		{"references", x.references("variables.images.filter(image,image.never==''&&!(image.ref=='auto'&&"+
 			"(image.key.endsWith('/istio-proxy')||'inject.istio.io/templates' in object.metadata.?annotations.orValue({})))&&"+
 			"(oldObject==null||!((image.key+' '+image.ref) in variables.kept_before)))", "path", "ref", "key")},
 	}, x.mirrors.variables()...))
@@ -124,7 +125,7 @@ func (x *exporter) record() []variable {
 		{"recorded", `size(variables.earlier)==0?[]:variables.images.filter(image,` +
 			`!variables.moves.exists(move,move.path==image.path)).map(image,variables.earlier.filter(old,old.key==image.key)` +
 			`.map(old,{'path':image.ref,'key':image.key,'ref':old.ref})).filter(all,size(all)>0).map(all,all[size(all)-1])`},
-		{"kept", x.mirrors.rewritten("("+references("variables.recorded", "path", "ref", "key")+")") +
+		{"kept", x.mirrors.rewritten("("+x.references("variables.recorded", "path", "ref", "key")+")") +
 			".filter(move,move.name+move.version==move.path)"},
 		{"record", `'{'+(variables.moves+variables.kept).map(move,'"'+move.key+'":"'+move.ref+'"').sort().join(',')+'}'`},
 		{"room", cel(`$max-size(bytes([object.metadata.?annotations.orValue({})].map(annotations,

@@ -14,6 +14,7 @@ type mirrorEntry struct {
 	sources        []string
 	place, written string // of the mirror: in the form of comparisons, and as the policy spells it
 	keepRegistry   bool   // the registry of the original image follows the place
+	qualify        bool   // short names get their registry; there is no place
 	pullSecret     string
 	matches        string   // a condition that match covers a Pod; empty without match
 	applies        string   // a condition that exclude does not cover a Pod; empty without exclude
@@ -65,7 +66,7 @@ func newMirrors(entries []*entry) *mirrors {
 func readMirror(e *entry) *mirrorEntry {
 	fields := cloneFields(e.Fields)
 	mirror, match, exclude := blockOf(fields, "mirror"), blockOf(fields, "match"), blockOf(fields, "exclude")
-	m := &mirrorEntry{entry: e, keepRegistry: take(mirror, "keepRegistry") != nil}
+	m := &mirrorEntry{entry: e, keepRegistry: take(mirror, "keepRegistry") != nil, qualify: take(fields, "qualify") != nil}
 	m.sources, _ = takeTexts(fields, "sources")
 	m.place, _ = take(mirror, "place").(string)
 	m.written, _ = take(mirror, "written").(string)
@@ -88,7 +89,11 @@ func (m *mirrors) add(e *mirrorEntry, source string) {
 		registry, _, _ := strings.Cut(source, "/")
 		place, written = place+"/"+registry, written+"/"+registry
 	}
-	m.places = append(m.places, place)
+	if e.qualify {
+		written = source
+	} else {
+		m.places = append(m.places, place)
+	}
 	if e.ended {
 		return
 	}
@@ -175,6 +180,10 @@ func (m *mirrors) rewritten(list string) string {
 			rewriting = append(rewriting, e.Name)
 		}
 	}
+	short := ""
+	if slices.ContainsFunc(m.active, func(e *mirrorEntry) bool { return e.qualify }) {
+		short = "&&(route.to!=route.source||" + isShort + ")" // only qualify keeps images at their source
+	}
 	// An image that runtimes would read as another image is not rewritten. A name of one part would be another image at
 	// Docker Hub.
 	valid := `move.name.contains('/')&&size(move.name)-move.name.indexOf('/')-1<=255&&
@@ -182,8 +191,9 @@ func (m *mirrors) rewritten(list string) string {
 	if slices.ContainsFunc(m.places, func(p string) bool { return strings.HasPrefix(p+"/", dockerHub+"/") }) {
 		valid += `&&(!move.name.startsWith('docker.io/')||move.name.substring(10).contains('/'))`
 	}
-	return cel(`$list.map(image,$route.filter(route,route.entry in $rewriting&&!($excluded)).map(route,{'path':image.path,
-		'ref':image.ref,'key':image.key,'entry':route.entry,'name':route.to+image.name.substring(size(route.source)),
-		'version':image.version})).flatten().filter(move,$valid)`, "$list", list, "$route", m.route(),
-		"$rewriting", set(rewriting), "$excluded", m.isExcluded(), "$valid", cel(valid))
+	return cel(`$list.map(image,$route.filter(route,route.entry in $rewriting&&!($excluded)$short).map(route,{
+		'path':image.path,'ref':image.ref,'key':image.key,'entry':route.entry,
+		'name':route.to+image.name.substring(size(route.source)),
+		'version':image.version})).flatten().filter(move,$valid)`, "$list", list,
+		"$route", m.route(), "$rewriting", set(rewriting), "$excluded", m.isExcluded(), "$short", short, "$valid", cel(valid))
 }

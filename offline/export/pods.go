@@ -18,17 +18,25 @@ func LargestPod(checks int) int {
 	return images * few / max(few, checks)
 }
 
-// imagesOf returns an expression for the result of a template for all images of a Pod.
+// profile is the artifact with the seccomp profile of a Pod's spec or a container. The types before 1.38 lack it.
+const profile = "dyn(item).?securityContext.?seccompProfile.?oci.?ref.orValue('')"
+
+// imagesOf returns an expression for the result of a template for all images of a Pod, in the order of object.Place.
 func imagesOf(element string) string {
-	var lists []string
-	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		lists = append(lists, cel("object.spec.?$list.orValue([]).transformList(i,container,"+element+")",
-			"$list", list, "$field", "image", "$pointer", "image", "$image", "container.?image",
-			"$name", "container.?name", "$pullPolicy", "container.?imagePullPolicy"))
+	of := func(items, path, key, only, image, pullPolicy string) string {
+		return cel(items+".transformList(i,item,"+only+element+")", "$path", path, "$image", image, "$key", key,
+			"$pointer", "/"+strings.NewReplacer(".", "/", "['", "/'", "']", "'").Replace(path), "$pullPolicy", pullPolicy)
 	}
-	return strings.Join(append(lists, cel("object.spec.?volumes.orValue([]).transformList(i,volume,has(volume.image),"+
-		element+")", "$list", "volumes", "$field", "image.reference", "$pointer", "image/reference",
-		"$image", "volume.image.?reference", "$name", "volume.?name", "$pullPolicy", "volume.image.?pullPolicy")), "+")
+	const field, set, none = "securityContext.seccompProfile.oci.ref", profile + "!='',", "optional.none()"
+	images, profiles := []string{}, []string{of("[object.spec]", "spec."+field, "seccompProfile", set, profile, none)}
+	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
+		items, path := "object.spec.?"+list+".orValue([])", "spec."+list+"['+string(i)+']."
+		images = append(images, of(items, path+"image", list, "", "item.?image.orValue('')", "item.?imagePullPolicy"))
+		profiles = append(profiles, of(items, path+field, list+".seccompProfile", set, profile, none))
+	}
+	volumes := of("object.spec.?volumes.orValue([])", "spec.volumes['+string(i)+'].image.reference", "volumes",
+		"has(item.image),", "item.image.?reference.orValue('')", "item.image.?pullPolicy")
+	return strings.Join(append(append(images, volumes), profiles...), "+")
 }
 
 // pods returns the kind for Pods.
@@ -36,9 +44,8 @@ func (x *exporter) pods() *exportedKind {
 	return &exportedKind{
 		name: "pods", resources: podResources(), conditions: podConditions(),
 		variables: append([]variable{
-			// All images in the order of findings: the image, ref, and its field, path.
-			{"images", imagesOf("{'path':'spec.$list['+string(i)+'].$field','ref':string($image.orValue(''))}")},
-			{"references", references("variables.images", "path", "ref")},
+			{"images", imagesOf("{'path':'$path','ref':string($image)}")},
+			{"references", x.references("variables.images", "path", "ref")},
 		}, x.mirrors.variables()...),
 		selector: selector{dimensions: []string{"namespaces", "podLabels"}},
 		checks:   x.podChecks,
@@ -77,6 +84,7 @@ func (x *exporter) podChecks(fields policy.Fields) []check {
 		image("images.denied", "is denied", func(list any) string { return isDenied(texts(list)) }),
 		image("images.deniedTags", "has a denied tag", func(list any) string { return hasDeniedTag(texts(list)) }),
 		image("images.digest", "has no digest", always("!image.version.contains('@')")),
+		image("images.qualified", "is a short name", always(isShort)),
 	}
 }
 

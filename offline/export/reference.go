@@ -21,6 +21,8 @@ const (
 		`[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*` +
 		`(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?` +
 		`(?:@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?$`
+	// isShort is a condition that a valid reference is written without a registry.
+	isShort = `(!image.ref.contains('/')||!image.ref.find('^[^/]*').matches('[.:A-Z]|^localhost$'))`
 	// port matches a number from 1 to 65535.
 	port = `(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])`
 	// imageID matches strings that a runtime may read as the ID of an image.
@@ -32,7 +34,7 @@ const (
 // references returns an expression that adds two fields to each image in a list: its full name, such as
 // docker.io/library/nginx, and its version. It keeps some fields. The name is empty if the reference, the field ref, is
 // malformed.
-func references(list string, kept ...string) string {
+func (x *exporter) references(list string, kept ...string) string {
 	var fields strings.Builder
 	for _, name := range kept {
 		fields.WriteString("'" + name + "':image." + name + ",")
@@ -44,21 +46,25 @@ func references(list string, kept ...string) string {
 	}
 	return cel(`$list.map(image,size(image.ref)<=200&&image.ref.matches($normal)&&!image.ref.matches($hubAlias)
 		?$usual:$other)`, "$list", list, "$normal", str(normal), "$hubAlias", str(hubAlias),
-		"$usual", parts("image.ref", "name"), "$other", parts(fullReference(), isReference()+"?name:''"))
+		"$usual", parts("image.ref", "name"), "$other", parts(x.fullReference(), isReference()+"?name:''"))
 }
 
 // fullReference is an expression for the full name and the version of an image. A registry is in lower case, without
 // the default port of HTTPS. A host without a dot keeps the port, because it would otherwise be part of a path.
-func fullReference() string {
+func (x *exporter) fullReference() string {
+	official, others := "'docker.io/library/'", "'docker.io/'"
+	if registry, ok := x.settings["shortNameRegistry"].(string); ok && registry != dockerHub {
+		official, others = str(registry+"/"), str(registry+"/")
+	}
 	const registry = `[first.lowerAscii()].map(host,host.matches('[.\\[]|^localhost(?::|$)')
 		?(host.endsWith(':443')?host.substring(0,size(host)-4):host):(host.contains(':')?host:host+':443'))[0]`
-	return cel(`(!image.ref.contains('/')?'docker.io/library/'+image.ref:[image.ref.find('^[^/]*')].map(first,
+	return cel(`(!image.ref.contains('/')?$official+image.ref:[image.ref.find('^[^/]*')].map(first,
 		first.matches('[.:A-Z]|^localhost$')
 			?[$registry].map(registry,registry in ['docker.io','index.docker.io']
 				?[image.ref.substring(size(first)+1)].map(path,
 					(path.contains('/')?'docker.io/':'docker.io/library/')+path)[0]
 				:registry+image.ref.substring(size(first)))[0]
-			:'docker.io/'+image.ref)[0])`, "$registry", cel(registry))
+			:$others+image.ref)[0])`, "$registry", cel(registry), "$official", official, "$others", others)
 }
 
 // isReference is a condition that an image is a valid reference. The variable name is its full name.

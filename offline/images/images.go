@@ -46,7 +46,7 @@ func New(o offline.Options, objects iter.Seq2[offline.Object, error]) *List {
 		}
 		for _, image := range result.Images {
 			row := Row{text.Quote(image.Image), image.To, image.Entry, image.Why, ""}
-			if full, err := policy.FullImage(image.Image); err == nil {
+			if full, err := o.Policy.FullImage(image.Image); err == nil {
 				row.Name = full
 			}
 			denial := denials[image.Path]

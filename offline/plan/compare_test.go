@@ -68,6 +68,12 @@ func TestChanges(t *testing.T) {
 		{"a mirror that audits", off, notes, badPod, "newlyAudited", "allowed audited", "mirrors entry m newlyAudited"},
 		{"warn → enforce of a mirror", tells, rewrites, badPod, "noLongerWarned rewrittenOtherwise", "warned allowed",
 			"mirrors entry m noLongerWarned, mirrors entry m rewrittenOtherwise"},
+		{"a registry of short names", rewrites, "shortNameRegistry: bad.example\n" + rewrites,
+			strings.Replace(badPod, "bad.example/x", "x", 1), "rewrittenOtherwise", "allowed allowed",
+			"mirrors entry m rewrittenOtherwise"},
+		{"a short name", off, "mirrors: [{name: m, mode: enforce, sources: [docker.io], qualify: true}]\n",
+			strings.Replace(badPod, "bad.example/x", "x", 1), "rewrittenOtherwise", "allowed allowed",
+			"mirrors entry m rewrittenOtherwise"},
 		{"denied for want of a mirror", rewrites, denies, badPod, "newlyDenied", "allowed denied",
 			"r/images.denied newlyDenied"},
 	} {

@@ -2,6 +2,7 @@ package object
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,8 +55,8 @@ const MaxAnnotationKey = 253 + 1 + 63
 // Pod is the part of a Pod that decisions depend on, which is its metadata and its images.
 type Pod struct {
 	Meta
-	// Images lists all images of the Pod, in the order containers, initContainers, ephemeralContainers, volumes. Volumes
-	// without an image do not have an element.
+	// Images lists all images of the Pod in the order of Place. Volumes without an image and containers without a profile
+	// do not have an element.
 	Images []Image
 	// ImagePullSecrets lists the names in spec.imagePullSecrets. It is nil if the field is absent or null. A patch must
 	// then add the list first.
@@ -73,47 +74,73 @@ func (p *Pod) HasRecord() bool { return p.Annotations[OriginalsAnnotation] != ""
 // Image is one image of a Pod and its field.
 type Image struct {
 	Place Place
-	Index int    // in the list of Place
-	Name  string // of the container or volume
+	Index int    // in the list of Place; 0 for PodProfile
+	Name  string // of the container or volume; empty for PodProfile
 	Ref   string // the image exactly as it is written; may be empty or malformed
-	// Never means that the pull policy is Never. kubelet does not pull the image, but looks up its name on the node.
-	Never bool
+	// PullPolicy is Always, IfNotPresent or PullNever. It is empty if it is absent, for example in a manifest.
+	PullPolicy string
 }
 
-// Place is one of the lists in a Pod that contain images.
+// PullNever is the pull policy of an image that the kubelet does not pull. It looks up the image's name on the node.
+const PullNever = "Never"
+
+// Place is a part of a Pod that contains images: a list, or the seccomp profiles of the Pod or of a list of containers.
 type Place uint8
 
-// These are the lists in a Pod spec that contain images.
+// These are the places of images. The profiles of a list of containers are as many places after ContainerProfiles as
+// the list is after Containers.
 const (
 	Containers Place = iota
 	InitContainers
 	EphemeralContainers
 	Volumes
+	PodProfile
+	ContainerProfiles
+	InitContainerProfiles
+	EphemeralContainerProfiles
+	ResourceField // a field of a custom resource; PodTemplate.Path is its path
 )
 
-// String returns the name of the field in a Pod spec.
+// HasPullPolicy reports whether the images of the place have a pull policy. The other places are ResourceField and
+// artifacts with seccomp profiles (seccompProfile.oci), an alpha field of Kubernetes 1.38. The types of k8s.io/api in
+// go.mod do not have this field.
+func (p Place) HasPullPolicy() bool { return p <= Volumes }
+
+// String returns the name of the field in a Pod spec, for profiles with a suffix. Records of original images use it.
 func (p Place) String() string {
-	return [...]string{
-		Containers: "containers", InitContainers: "initContainers",
-		EphemeralContainers: "ephemeralContainers", Volumes: "volumes",
-	}[p]
+	return [...]string{"containers", "initContainers", "ephemeralContainers", "volumes", "seccompProfile",
+		"containers.seccompProfile", "initContainers.seccompProfile", "ephemeralContainers.seccompProfile", ""}[p]
 }
 
 // Path returns the field of the image as users write it, for example spec.containers[0].image.
 func (i Image) Path() string {
-	return "spec." + i.Place.String() + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
+	switch i.Place {
+	case PodProfile:
+		return "spec." + i.field(".")
+	case ResourceField:
+		return "spec" // PodTemplate.Path replaces it
+	}
+	list, _, _ := strings.Cut(i.Place.String(), ".")
+	return "spec." + list + "[" + strconv.Itoa(i.Index) + "]." + i.field(".")
 }
 
 // AppendPointer appends the field of the image as a JSON Pointer (RFC 6901), for example /spec/containers/0/image.
 func (i Image) AppendPointer(b []byte) []byte {
-	b = append(append(b, "/spec/"...), i.Place.String()...)
-	b = strconv.AppendInt(append(b, '/'), int64(i.Index), 10)
-	return append(append(b, '/'), i.field("/")...)
+	b = append(b, "/spec/"...)
+	if i.Place != PodProfile {
+		list, _, _ := strings.Cut(i.Place.String(), ".")
+		b = append(strconv.AppendInt(append(append(b, list...), '/'), int64(i.Index), 10), '/')
+	}
+	return append(b, i.field("/")...)
 }
 
-// field returns the field of the image in its list element. sep separates the names of nested fields.
+// field returns the field of the image in its list element, or in the spec of the Pod. sep separates the names of
+// nested fields.
 func (i Image) field(sep string) string {
-	if i.Place == Volumes {
+	switch {
+	case i.Place >= PodProfile:
+		return "securityContext" + sep + "seccompProfile" + sep + "oci" + sep + "ref"
+	case i.Place == Volumes:
 		return "image" + sep + "reference"
 	}
 	return "image"
@@ -122,8 +149,8 @@ func (i Image) field(sep string) string {
 // Ingress is the part of a networking.k8s.io/v1 Ingress that decisions depend on.
 type Ingress struct {
 	Meta
-	ClassName      *string // nil when absent
-	DefaultBackend bool    // spec.defaultBackend is present
+	ClassName      *string         // nil when absent
+	DefaultBackend *IngressBackend // nil when absent
 	Rules          []IngressRule
 	TLS            []IngressTLS
 }
@@ -136,8 +163,17 @@ type IngressRule struct {
 
 // IngressPath is one element of spec.rules[].http.paths.
 type IngressPath struct {
-	Path string
-	Type string // Exact, Prefix or ImplementationSpecific; empty if absent
+	Path    string
+	Type    string // Exact, Prefix or ImplementationSpecific; empty if absent
+	Backend IngressBackend
+}
+
+// IngressBackend receives requests of an Ingress. It is a port of a Service, or a resource of another kind.
+type IngressBackend struct {
+	Service                    string // empty for a resource
+	Port                       int32  // 0 if the port has a name
+	PortName                   string
+	ResourceKind, ResourceName string // empty for a Service
 }
 
 // IngressTLS is one element of spec.tls. If Hosts is empty, the element means the hosts in the controller's default
@@ -156,6 +192,7 @@ type Service struct {
 	ExternalIPs                   []string
 	ExternalName                  string
 	LoadBalancerClass             *string // nil when absent
+	LoadBalancerIP                string
 	LoadBalancerSourceRanges      []string
 	AllocateLoadBalancerNodePorts *bool // nil when absent, which means true
 	HealthCheckNodePort           int32 // 0 if not set

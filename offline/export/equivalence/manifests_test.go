@@ -17,7 +17,8 @@ func webhookOnly() []string {
 	return []string{
 		"ingresses/ingressNginx", "services/externalNames", "services/loadBalancers", "services/loadBalancerStatus",
 		"mirrors/longest", "mirrors/teams", "pods/from", "routes/filters.denied", "routes/paths.unsafeCharacters",
-		"gateways/backends", "gateways/filters",
+		"gateways/backends", "gateways/filters", "services/loadBalancerIPs", "ingresses/backends", "pods/pullPolicies",
+		"pods/seccompProfiles",
 	}
 }
 

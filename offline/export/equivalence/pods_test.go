@@ -75,6 +75,25 @@ mirrors:
 pods:
 - {name: from, mode: enforce, images: {from: mirrors}}
 `,
+		"qualify": `
+mirrors:
+- {name: names, mode: enforce, sources: [docker.io], qualify: true}
+pods:
+- {name: qualified, mode: enforce, exclude: {images: [docker.io/library/busybox]}, images: {qualified: true}}
+- {name: from, mode: warn, images: {from: mirrors}}
+`,
+		"short names": `
+shortNameRegistry: quay.io
+mirrors:
+- {name: names, mode: enforce, sources: [quay.io], qualify: true, imagePullSecret: login}
+- {name: acme, mode: enforce, sources: [quay.io/acme], mirror: mirror.corp.example/acme}
+- {name: team, mode: enforce, sources: [quay.io], mirror: team.example/x, match: {namespaces: [team-*]}}
+- {name: hub, mode: enforce, sources: [docker.io], mirror: mirror.corp.example/docker.io}
+pods:
+- {name: qualified, mode: enforce, images: {qualified: true}}
+- {name: denied, mode: enforce, images: {denied: [quay.io/evil, docker.io/redis], deniedTags: [v1]}}
+- {name: from, mode: warn, images: {from: mirrors, allowed: [quay.io/team]}}
+`,
 		"teams": teams + `
 pods:
 - {name: from, mode: enforce, images: {from: mirrors}}

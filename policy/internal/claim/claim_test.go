@@ -37,7 +37,7 @@ func TestHostClaims(t *testing.T) {
 			[]string{"spec.tls[0].hosts[0] b.example", "spec.tls[0].hosts[1] *.c.example", "spec.tls[0].hosts[2] 10.0.0.1"},
 		},
 		"default backend": {
-			&object.Ingress{DefaultBackend: true, Rules: []object.IngressRule{{Host: "a.example"}}}, []string{"spec.defaultBackend **"},
+			&object.Ingress{DefaultBackend: &object.IngressBackend{}, Rules: []object.IngressRule{{Host: "a.example"}}}, []string{"spec.defaultBackend **"},
 		},
 		"external-dns": {
 			annotated("external-dns.kubernetes.io/hostname", " B.example. ,, *.c.example"),

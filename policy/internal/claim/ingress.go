@@ -47,7 +47,7 @@ func OfRules(ing *object.Ingress, classes [2]string, known *Annotations, r *rule
 		}
 		hosts[i].follow(hosts[:i])
 	}
-	if ing.DefaultBackend {
+	if ing.DefaultBackend != nil {
 		hosts = append(hosts, claimOf(match.EveryHost(), claimPlace{in: defaultBackend}))
 	}
 	return hosts

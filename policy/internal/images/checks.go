@@ -9,6 +9,7 @@ import (
 	"github.com/evergate/evergate/policy/internal/mirror"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/internal/strict"
+	"github.com/evergate/evergate/policy/object"
 )
 
 // imagesRule is the images field. It describes which images pass. Absent fields are not checked.
@@ -25,6 +26,11 @@ type imagesRule struct {
 	DeniedTags []match.Glob `yaml:"deniedTags"`
 	// Digest: required means that each image must be pinned by a digest.
 	Digest *digestDemand `yaml:"digest"`
+	// Qualified: true means that each image must be written with its registry. Runtimes choose the registry of a short
+	// name, and CRI-O may reject it.
+	Qualified bool `yaml:"qualified"`
+	// PullPolicies: the pull policies that images may or must have.
+	PullPolicies *pullPolicyRules `yaml:"pullPolicies"`
 }
 
 // Validate implements strict.Validator.
@@ -42,9 +48,10 @@ func (r *imagesRule) Validate() error {
 			errs = append(errs, strict.Fieldf("deniedTags", "%v", err))
 		}
 	}
-	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil {
+	if r.From == nil && r.Allowed == nil && r.Denied == nil && r.DeniedTags == nil && r.Digest == nil &&
+		!r.Qualified && r.PullPolicies == nil {
 		errs = append(errs, errors.New(
-			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest"))
+			"checks nothing: write at least one of from, allowed, denied, deniedTags, digest, qualified, pullPolicies"))
 	}
 	return errors.Join(errs...)
 }
@@ -92,6 +99,12 @@ func (e *PodsEntry) checks(r *Rules) []rule.Check[podView] {
 	}
 	if rule.Digest != nil {
 		add(digestRequired{})
+	}
+	if rule.Qualified {
+		add(qualifiedImages{})
+	}
+	if rule.PullPolicies != nil {
+		checks = append(checks, rule.PullPolicies.check(excluded))
 	}
 	return checks
 }
@@ -183,17 +196,18 @@ func (c fromMirrors) fault(img *podImage, s *rule.Subject) string {
 	if img.err != nil {
 		return img.malformed("is not pulled from a mirror")
 	}
-	if out := c.mirrors.Decide(img.ref, s); out.To != "" {
+	if out := c.mirrors.Decide(img.ref, s); out.To != "" && out.To != img.ref.String() { // not only qualified
 		if by := c.deniedBy(img, s); by != "" {
 			return "is not pulled from a mirror, because " + by + " denies it"
 		}
-		if img.Never {
+		if img.PullPolicy == object.PullNever {
 			return "is not pulled from a mirror, and not rewritten, because its pull policy is Never; load it on the nodes as " +
 				out.To + " and write that, or have the policy allow it"
 		}
 		return "is not pulled from a mirror; write " + out.To
 	}
-	if image, other := img.ref.OnDockerHub(); other && c.hub != "" && !img.Never && c.deniedBy(img, s) == "" {
+	if image, other := img.ref.OnDockerHub(); other && c.hub != "" && img.PullPolicy != object.PullNever &&
+		c.deniedBy(img, s) == "" {
 		return "is not pulled from a mirror; write " + image + ", which mirrors entry " + c.hub + " covers"
 	}
 	return "is not pulled from a mirror" + c.pass
@@ -287,4 +301,21 @@ func (c deniedTags) by(img *podImage) (tag string, by match.Glob, denied bool) {
 	}
 	by, denied = match.FirstGlob(c.denied, tag)
 	return tag, by, denied && tag != ""
+}
+
+// qualifiedImages is images.qualified. An image passes if it begins with its registry. A text that is not an image
+// reference does not pass.
+type qualifiedImages struct{}
+
+func (qualifiedImages) id() string { return "images.qualified" }
+
+func (qualifiedImages) passes(img *podImage, _ *rule.Subject) bool {
+	return img.err == nil && !img.ref.Short
+}
+
+func (qualifiedImages) fault(img *podImage, _ *rule.Subject) string {
+	if img.err != nil {
+		return img.malformed("does not begin with a registry")
+	}
+	return "is a short name, whose registry the node chooses; write " + img.ref.Name + img.ref.Suffix
 }

@@ -36,7 +36,7 @@ func deniesImages(c rule.Check[podView]) bool {
 func (r *Rules) denyOriginals(
 	a object.Attributes, pod, old *object.Pod, originals []podImage, outcomes []mirror.ImageOutcome, e *rule.Effort,
 ) ([]rule.Finding, error) {
-	found, err := rule.Evaluate(r.denying, a, withImages(pod, originals), pod, old, e)
+	found, err := rule.Evaluate(r.denying, a, r.withImages(pod, originals), pod, old, e)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -68,13 +68,14 @@ func (r *Rules) unlessPulled(
 		if i == 0 || found[i].Path != found[i-1].Path {
 			img := outcomes[indexes[found[i].Path]].Image
 			img.Ref = outcomes[indexes[found[i].Path]].To
-			pulled = append(pulled, newPodImage(img))
+			ref, _ := match.ParseReference(img.Ref, "") // a mirror is valid and has a registry
+			pulled = append(pulled, podImage{Image: img, ref: ref})
 		}
 	}
 	if len(pulled) == 0 {
 		return nil, nil
 	}
-	all, err := rule.Evaluate(r.denying, a, withImages(pod, pulled), pod, nil, e)
+	all, err := rule.Evaluate(r.denying, a, r.withImages(pod, pulled), pod, nil, e)
 	type key struct{ id, path string }
 	again := make(map[key]bool, len(all))
 	for i := range all {
@@ -89,12 +90,12 @@ func (r *Rules) unlessPulled(
 
 // withImages returns a function that returns a view of a Pod. The view of pod has the given images. Views of other Pods
 // have their own images.
-func withImages(pod *object.Pod, images []podImage) func(*object.Pod) podView {
+func (r *Rules) withImages(pod *object.Pod, images []podImage) func(*object.Pod) podView {
 	return func(of *object.Pod) podView {
 		if of == pod {
 			return podView{Pod: of, parsed: images}
 		}
-		return viewPod(of)
+		return r.viewPod(of)
 	}
 }
 
@@ -108,7 +109,7 @@ func (r *Rules) deniedBy(img *podImage, s *rule.Subject) string {
 			continue
 		}
 		pod := &object.Pod{Meta: object.Meta{Labels: s.Labels}}
-		found, _ := rule.Evaluate(q.denying, s.Attributes, withImages(pod, []podImage{*img}), pod, nil, s.Effort)
+		found, _ := rule.Evaluate(q.denying, s.Attributes, r.withImages(pod, []podImage{*img}), pod, nil, s.Effort)
 		for _, f := range found {
 			if f.Denies() {
 				return f.ID()

@@ -27,14 +27,17 @@ func (e *PodsEntry) Validate() error { return e.ValidateFor(rule.PodDimensions()
 // podView is a Pod with its images parsed, on first use and once for all rules.
 type podView struct {
 	*object.Pod
-	outcome []mirror.ImageOutcome // the outcome of rewriting each image; nil if the images are already as they are pulled
-	parsed  []podImage
+	shortNames string                // see mirror.Table
+	outcome    []mirror.ImageOutcome // the outcome of rewriting each image; nil if the images are as they are pulled
+	parsed     []podImage
 }
 
 // Classes returns no classes, because Pods do not have any.
 func (*podView) Classes() [2]string { return [2]string{} }
 
-func viewPod(pod *object.Pod) podView { return podView{Pod: pod} }
+func (r *Rules) viewPod(pod *object.Pod) podView {
+	return podView{Pod: pod, shortNames: r.mirrors.ShortNames}
+}
 
 // images returns the parsed images. It returns nil if the effort is exhausted.
 func (p *podView) images(r *rule.Recorder) []podImage {
@@ -52,7 +55,8 @@ func (p *podView) images(r *rule.Recorder) []podImage {
 		if !r.Spend(match.ReferenceSteps(img.Ref)) {
 			return nil
 		}
-		parsed = append(parsed, newPodImage(img))
+		ref, err := match.ParseReference(img.Ref, p.shortNames)
+		parsed = append(parsed, podImage{Image: img, ref: ref, err: err})
 	}
 	p.parsed = parsed
 	return parsed
@@ -75,12 +79,6 @@ const (
 	mirroredOrExcluded
 	notMirrored
 )
-
-// newPodImage parses an image.
-func newPodImage(img object.Image) podImage {
-	ref, err := match.ParseReference(img.Ref)
-	return podImage{Image: img, ref: ref, err: err}
-}
 
 // mirrorState returns the state of the image. It is looked up on first use. s is the subject of its Pod.
 func (i *podImage) mirrorState(t *mirror.Table, s *rule.Subject) mirrorState {

@@ -28,12 +28,7 @@ type Rewriting struct {
 
 // Changes reports whether any image is rewritten.
 func (r Rewriting) Changes() bool {
-	for i := range r.Images {
-		if r.Images[i].Outcome == mirror.Rewritten {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Images, func(o mirror.ImageOutcome) bool { return o.Outcome == mirror.Rewritten })
 }
 
 // Pulled returns a copy of images in which the rewritten images replace the original images. images must be the images
@@ -90,12 +85,12 @@ func (r *Rules) rewriteImages(
 			out.Outcome, out.Image = mirror.Placeholder, img
 		} else if err := e.Spend(match.ReferenceSteps(img.Ref) + match.ImageSteps); err != nil {
 			return Rewriting{}, err
-		} else if ref, err := match.ParseReference(img.Ref); err != nil {
+		} else if ref, err := match.ParseReference(img.Ref, r.mirrors.ShortNames); err != nil {
 			*out = mirror.ImageOutcome{Image: img, Outcome: mirror.Malformed, Detail: err.Error()}
 		} else {
 			*out = r.mirrors.Decide(ref, s)
 			out.Image = img
-			if img.Never && out.To != "" {
+			if img.PullPolicy == object.PullNever && out.To != "" {
 				out.Outcome, out.To, out.PullSecret = mirror.NeverPulled, "", ""
 				continue
 			}

@@ -46,7 +46,7 @@ func (r ForPods) Evaluate(a object.Attributes, pod, old *object.Pod, e *rule.Eff
 	if !canChangeImages(a) {
 		return nil, nil
 	}
-	return rule.Evaluate(r.pods, a, viewPod, pod, old, e)
+	return rule.Evaluate(r.pods, a, r.viewPod, pod, old, e)
 }
 
 // Explain returns for every rule for Pods whether it applies to the Pod.
@@ -54,7 +54,7 @@ func (r ForPods) Explain(a object.Attributes, pod *object.Pod) []rule.Trace {
 	if !canChangeImages(a) {
 		return rule.ExplainParts(r.pods, nil, rule.Audit, "not evaluated: the request cannot change an image")
 	}
-	return rule.Explain(r.pods, a, viewPod, pod)
+	return rule.Explain(r.pods, a, r.viewPod, pod)
 }
 
 // StrictestMode returns the strictest mode of the rules for Pods.

@@ -113,7 +113,8 @@ func (r *Rules) templateViews(
 		if err != nil {
 			return nil, nil, err
 		}
-		p.View, rewritings[i] = podView{Pod: &t.Pod, outcome: rw.Images}, rw
+		p.View, rewritings[i] = r.viewPod(&t.Pod), rw
+		p.View.outcome = rw.Images
 	}
 	return all, rewritings, nil
 }

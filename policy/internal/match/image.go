@@ -40,7 +40,7 @@ func (p *ImagePattern) UnmarshalText(b []byte) error {
 }
 
 func (p *ImagePattern) unmarshalImage(s string) error {
-	ref, err := ParseReference(s)
+	ref, err := ParseReference(s, "")
 	if err != nil {
 		return fmt.Errorf("%s is not an image: %w", QuoteImage(s), err)
 	}
@@ -162,7 +162,7 @@ func (s ImageSet) FindPlace(place string) (ImagePattern, bool) {
 func (s ImageSet) Covers(p ImagePattern) bool {
 	switch {
 	case p.Version != "":
-		_, ok := s.Find(Reference{p.Name, p.Version})
+		_, ok := s.Find(Reference{Name: p.Name, Suffix: p.Version})
 		return ok
 	case p.Beneath && s.names[p.Name]&coversBeneath != 0:
 		return true

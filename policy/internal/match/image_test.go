@@ -45,7 +45,7 @@ func TestImagePattern(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		ref, err := ParseReference(test.image)
+		ref, err := ParseReference(test.image, "")
 		if err != nil {
 			t.Error(err)
 			continue

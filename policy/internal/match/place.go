@@ -30,7 +30,7 @@ func ParsePlace(s string) (string, error) {
 		return wrong("has upper case letters", lower)
 	}
 	if !isRegistry(registry) {
-		if ref, err := ParseReference(s); err == nil {
+		if ref, err := ParseReference(s, ""); err == nil {
 			return wrong("has no registry", ref.Name)
 		}
 		return wrong("has no registry", "one, such as docker.io or reg.example:5000/team")

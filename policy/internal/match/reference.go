@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
@@ -8,10 +9,12 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// Reference is an image reference as container runtimes read it. Two references can be compared with ==.
+// Reference is an image reference as container runtimes read it. Two references that are written with a registry can be
+// compared with ==.
 type Reference struct {
 	Name   string // registry and path, never omitted, the registry in its normal spelling: docker.io/library/nginx
 	Suffix string // tag and digest exactly as written: ":1.25", "@sha256:…", both or neither
+	Short  bool   // written without a registry: nginx, team/app
 }
 
 const (
@@ -28,32 +31,34 @@ const (
 // registries in an unusual spelling (see normalRegistry). FuzzReference compares the two. The grammar itself consists
 // of regular expressions, which take up to 0.18 µs per byte, so an object of 0.25 MiB would keep a core busy for 45 ms.
 // The text of the error is safe to show: it is printable and has a bounded length.
-func ParseReference(s string) (Reference, error) {
+//
+// shortNames is the registry of short names in the form of Reference.Name. If it is empty, it is docker.io, as in the
+// grammar.
+func ParseReference(s, shortNames string) (Reference, error) {
 	if len(s) > maxReference {
 		return Reference{}, fmt.Errorf("it has %d bytes, and no image reference has more than %d", len(s), maxReference)
 	}
 	end := nameEnd(s)
 	name, suffix := s[:end], s[end:]
 	first, rest, found := strings.Cut(name, "/")
-	official := !found // an official image of Docker Hub that is written without its registry and without library/
-	written, path := DockerHub, name
-	if found && (isRegistry(first) || LowerASCII(first) != first) {
-		written, path = first, rest
+	short := !found || !isRegistry(first) && LowerASCII(first) == first
+	written, path := first, rest
+	if short {
+		written, path = cmp.Or(shortNames, DockerHub), name
 	}
 	registry, err := normalRegistry(written)
 	wellFormed := err == nil && len(path) <= maxPath && isWords(path, "/_") && isVersion(suffix)
-	if !wellFormed || official && isImageID(s) {
+	if !wellFormed || !found && isImageID(s) {
 		return Reference{}, whyMalformed(s, path, err)
 	}
-	const library = "library/"
 	if registry == "index.docker.io" {
 		registry = DockerHub
 	}
-	official = official || registry == DockerHub && strings.IndexByte(path, '/') < 0
+	official := registry == DockerHub && strings.IndexByte(path, '/') < 0 // it may be written without library/
 	limit := maxPath
 	switch {
 	case official:
-		limit -= len(library)
+		limit -= len("library/")
 	case strings.IndexByte(registry, '_') >= 0:
 		limit -= len(registry) + 1 // in the grammar it is the first segment of the path
 	}
@@ -65,7 +70,7 @@ func ParseReference(s string) (Reference, error) {
 	case len(name) != len(registry)+1+len(path) || !strings.HasPrefix(name, registry):
 		name = registry + "/" + path
 	}
-	return Reference{name, suffix}, nil
+	return Reference{name, suffix, short}, nil
 }
 
 // ImageSteps is the number of steps that one check of an image takes. The check looks up each segment of the image's

@@ -10,6 +10,41 @@ const digest256 = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef012345
 
 var digest512 = "sha512:" + strings.Repeat("0123456789abcdef", 8)
 
+// A short name is an image of the registry of short names. Only docker.io has library/.
+func TestShortNames(t *testing.T) {
+	for image, want := range map[string]struct{ name, ofCorp string }{
+		"nginx":                 {"docker.io/library/nginx", "corp.example:5000/nginx"},
+		"nginx:1@" + digest256:  {"docker.io/library/nginx", "corp.example:5000/nginx"},
+		"nginx.1":               {"docker.io/library/nginx.1", "corp.example:5000/nginx.1"},
+		"localhost:5000":        {"docker.io/library/localhost", "corp.example:5000/localhost"},
+		"team/app":              {"docker.io/team/app", "corp.example:5000/team/app"},
+		"library/nginx":         {"docker.io/library/nginx", "corp.example:5000/library/nginx"},
+		"docker.io/nginx":       {"docker.io/library/nginx", ""},
+		"localhost/x":           {"localhost/x", ""},
+		"Team/app":              {"team:443/app", ""},
+		"[2001:db8::1]:5000/x":  {"[2001:db8::1]:5000/x", ""},
+		"corp.example:5000/x/y": {"corp.example:5000/x/y", ""},
+	} {
+		ref, err := ParseReference(image, "")
+		other, errOther := ParseReference(image, "corp.example:5000")
+		short := want.ofCorp != ""
+		if !short {
+			want.ofCorp = want.name
+		}
+		if err != nil || errOther != nil || ref.Name != want.name || other.Name != want.ofCorp || other.Suffix != ref.Suffix {
+			t.Errorf("%s: %v %v, %v %v", image, ref, err, other, errOther)
+		}
+		if ref.Short != short || other.Short != short {
+			t.Errorf("%s: %t %t", image, ref.Short, other.Short)
+		}
+	}
+	for _, image := range []string{"NGINX", strings.Repeat("a", 64), "sha256:12ab", "", "nginx:", "a//b", strings.Repeat("x", 256)} {
+		if ref, err := ParseReference(image, "corp.example"); err == nil {
+			t.Errorf("%s: %v", image, ref)
+		}
+	}
+}
+
 func TestParseReference(t *testing.T) {
 	for s, want := range map[string]struct{ name, tag, digest string }{
 		"nginx":                                 {"docker.io/library/nginx", "", ""},
@@ -44,7 +79,7 @@ func TestParseReference(t *testing.T) {
 		"localhost:5000":                        {"docker.io/library/localhost", "5000", ""},
 		"a.example/" + strings.Repeat("x", 255): {"a.example/" + strings.Repeat("x", 255), "", ""},
 	} {
-		ref, err := ParseReference(s)
+		ref, err := ParseReference(s, "")
 		if err != nil {
 			t.Errorf("%s: %v", s, err)
 			continue
@@ -113,7 +148,7 @@ func TestParseReferenceErrors(t *testing.T) {
 		"sha384:12ab":                          imageID,
 		digest512:                              imageID,
 	} {
-		if ref, err := ParseReference(s); err == nil || err.Error() != want {
+		if ref, err := ParseReference(s, ""); err == nil || err.Error() != want {
 			t.Errorf("%.70q: got %s, %v\nwant %s", s, ref, err, want)
 		}
 	}
@@ -252,7 +287,7 @@ func TestOnDockerHub(t *testing.T) {
 		"quay.io/registry-1.docker.io/acme/app":      "",
 		"registry-1.docker.io.evil.example/acme/app": "",
 	} {
-		ref, err := ParseReference(image)
+		ref, err := ParseReference(image, "")
 		if err != nil {
 			t.Fatal(err)
 		}

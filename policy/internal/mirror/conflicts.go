@@ -72,7 +72,7 @@ func (t *Table) nextRoute(base string, e *rule.Comparisons) *mirrorRoute {
 			if !e.Compare() {
 				return nil
 			}
-			if !by.excludesPlace(base) {
+			if !by.qualify && !by.excludesPlace(base) {
 				return by
 			}
 		}

@@ -17,8 +17,12 @@ type Entry struct {
 	// If there are several sources, they must have the same content.
 	Sources []source `yaml:"sources,required"`
 	// Mirror is the place from which the images are pulled instead of the source. It is a registry, or a registry and a
-	// path. Its last segment may be {registry}, which is replaced with the registry of the original image.
-	Mirror destination `yaml:"mirror,required"`
+	// path. Its last segment may be {registry}, which is replaced with the registry of the original image. Absent: the
+	// entry has qualify.
+	Mirror destination `yaml:"mirror"`
+	// Qualify: true means that short names of images from the sources get their registry: nginx becomes
+	// docker.io/library/nginx. The images are pulled from the same place, and images with a registry are not changed.
+	Qualify bool `yaml:"qualify"`
 	// ImagePullSecret is the name of a Secret that is added to spec.imagePullSecrets of Pods with rewritten images.
 	// Absent: spec.imagePullSecrets is not changed.
 	ImagePullSecret pullSecret `yaml:"imagePullSecret"`
@@ -34,13 +38,16 @@ func (e *Entry) Validate() error {
 	if len(e.Sources) == 0 {
 		faults.Fieldf("sources", "[] does not cover any image: list at least one source, such as docker.io")
 	}
+	if (e.Mirror.place == "") != e.Qualify || e.Qualify && e.Exclude != nil { // images.from accepts excluded images
+		faults.Fieldf("mirror", "write a mirror, or qualify: true without a mirror and without exclude")
+	}
 	seen := make(map[source]bool, len(e.Sources))
 	for _, s := range e.Sources {
 		if seen[s] {
 			faults.Fieldf("sources", "%s is listed twice", s)
 		}
 		seen[s] = true
-		if err := e.Mirror.suits(s); err != nil {
+		if err := e.Mirror.suits(s); err != nil && !e.Qualify {
 			faults.Fieldf("mirror", "%v", err)
 		}
 	}
@@ -176,7 +183,8 @@ func (d destination) suits(s source) error {
 // mirror is a compiled entry. Entries in mode off are not compiled.
 type mirror struct {
 	rule.Header
-	to       destination
+	to       destination // the zero value if qualify is true
+	qualify  bool
 	order    int            // index of the entry among the compiled entries
 	excluded match.ImageSet // exclude.images
 
@@ -184,7 +192,7 @@ type mirror struct {
 }
 
 func newMirror(e *Entry, order int) mirror {
-	m := mirror{Header: e.Header, to: e.Mirror, order: order, pullSecret: string(e.ImagePullSecret)}
+	m := mirror{Header: e.Header, to: e.Mirror, qualify: e.Qualify, order: order, pullSecret: string(e.ImagePullSecret)}
 	if e.Exclude != nil {
 		m.excluded = match.NewImageSet(e.Exclude.Images)
 	}
@@ -214,6 +222,9 @@ type mirrorRoute struct {
 }
 
 func newRoute(m *mirror, s source) mirrorRoute {
+	if m.qualify {
+		return mirrorRoute{mirror: m, source: s, base: s.place, prefix: s.place}
+	}
 	r := mirrorRoute{mirror: m, source: s, base: m.to.place}
 	if m.to.keepRegistry && s.place != "" {
 		registry, _, _ := strings.Cut(s.place, "/")
@@ -231,6 +242,9 @@ func (r *mirrorRoute) end() end { return end{r.base, r.source.wild} }
 
 // follow returns the outcome for an image that the source of the route covers.
 func (r *mirrorRoute) follow(ref match.Reference, s *rule.Subject) ImageOutcome {
+	if r.qualify && !ref.Short {
+		return ImageOutcome{Name: ref.Name, Detail: "mirrors entry " + string(r.Name) + " only qualifies short names"}
+	}
 	out := ImageOutcome{Entry: string(r.Name), Mode: r.Mode}
 	if r.Exclude != nil {
 		if out.Detail = r.ExcludeReason(ref, r.excluded, s); out.Detail != "" {
@@ -247,7 +261,7 @@ func (r *mirrorRoute) follow(ref match.Reference, s *rule.Subject) ImageOutcome 
 	// It is better not to patch an image than to write a text that runtimes parse as another image. The path may have
 	// become too long, or the mirror's host may be the only segment, which runtimes parse as a path.
 	want := match.Reference{Name: normal[:len(normal)-len(ref.Suffix)], Suffix: ref.Suffix}
-	switch got, err := match.ParseReference(to); {
+	switch got, err := match.ParseReference(to, ""); {
 	case err != nil:
 		out.Outcome, out.Detail = Malformed, fmt.Sprintf("its mirror would be %s: %v", to, err)
 	case got != want:
@@ -258,4 +272,17 @@ func (r *mirrorRoute) follow(ref match.Reference, s *rule.Subject) ImageOutcome 
 		out.Outcome, out.To, out.PullSecret = WouldRewrite, to, r.pullSecret
 	}
 	return out
+}
+
+// ShortNames is the registry of images that are written without a registry, in the form of match.Reference.
+type ShortNames string
+
+// UnmarshalText accepts a registry.
+func (n *ShortNames) UnmarshalText(b []byte) error {
+	registry, err := match.ParsePlace(string(b))
+	if err == nil && strings.ContainsAny(registry, "/_") {
+		err = fmt.Errorf("%s is not a registry: write its host, without a path and without _", match.QuoteImage(string(b)))
+	}
+	*n = ShortNames(registry)
+	return err
 }

@@ -1,6 +1,8 @@
 package mirror
 
 import (
+	"cmp"
+
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/rule"
 	"github.com/evergate/evergate/policy/object"
@@ -10,6 +12,7 @@ import (
 type ImageOutcome struct {
 	Image   object.Image
 	Outcome Outcome
+	Name    string    // the image as policies name it: set when Outcome is NoMirror
 	Entry   string    // the mirrors entry that decides; empty if no entry does
 	Mode    rule.Mode // mode of that entry
 	To      string    // the image that replaces it: set when Outcome is Rewritten or WouldRewrite
@@ -97,10 +100,7 @@ func (o *ImageOutcome) withSecret() string {
 }
 
 func (o *ImageOutcome) whyNoMirror() string {
-	name := match.QuoteImage(o.Image.Ref)
-	if ref, err := match.ParseReference(o.Image.Ref); err == nil {
-		name = ref.Name
-	}
+	name := cmp.Or(o.Name, match.QuoteImage(o.Image.Ref))
 	if o.Detail != "" {
 		return "no source covers " + name + " here: " + o.Detail
 	}

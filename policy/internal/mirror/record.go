@@ -124,13 +124,13 @@ func Recorded(p *object.Pod, s *rule.Subject, by []*Table) (pod *object.Pod, sta
 
 // leadsTo reports whether an entry, in any mode, rewrites an original image to this image.
 func (t *Table) leadsTo(original, image string, s *rule.Subject) bool {
-	ref, err := match.ParseReference(original)
+	ref, err := match.ParseReference(original, t.ShortNames)
 	return err == nil && t.Decide(ref, s).To == image
 }
 
 // rewritesTo reports whether an original image is rewritten to exactly this image.
 func (t *Table) rewritesTo(original, image string, s *rule.Subject) bool {
-	ref, err := match.ParseReference(original)
+	ref, err := match.ParseReference(original, t.ShortNames)
 	if err != nil {
 		return false
 	}

@@ -66,7 +66,7 @@ mirrors:
 		find func(e *rule.Comparisons, errs *strict.Collector) int
 	}{
 		"mirrors": {4, func(e *rule.Comparisons, errs *strict.Collector) int {
-			return len(Compile(doc, e, errs).mirrors)
+			return len(Compile(doc, "", e, errs).mirrors)
 		}},
 		"loops": {3, func(e *rule.Comparisons, errs *strict.Collector) int { table().rejectLoops(e, errs); return errs.Len() }},
 		"covered": {1, func(e *rule.Comparisons, _ *strict.Collector) int {
@@ -165,7 +165,7 @@ func BenchmarkCompileMirrors(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs strict.Collector
-				Compile(entries, rule.NewComparisons(b.Context(), 1_000_000), &errs)
+				Compile(entries, "", rule.NewComparisons(b.Context(), 1_000_000), &errs)
 				if errs.Len() > 0 {
 					b.Fatal(errs.Errors())
 				}

@@ -14,6 +14,9 @@ import (
 // Table finds the route of an image. The cost depends on the length of the image's name, not on the number of
 // routes. Mirrors, routes and origins are slices with their final capacity, so pointers to their elements stay valid.
 type Table struct {
+	// ShortNames is the registry of images without a registry. If it is empty, it is docker.io.
+	ShortNames string
+
 	mirrors    []mirror
 	routes     []mirrorRoute
 	origins    []origin
@@ -29,8 +32,9 @@ type Table struct {
 }
 
 // Compile builds the table of the entries that are not off, and adds errors about conflicts between them.
-func Compile(entries []Entry, e *rule.Comparisons, errs *strict.Collector) *Table {
+func Compile(entries []Entry, shortNames ShortNames, e *rule.Comparisons, errs *strict.Collector) *Table {
 	t := newMirrorTable(entries)
+	t.ShortNames = string(shortNames)
 	for i := range entries {
 		if e.PollDone() {
 			return t
@@ -63,13 +67,11 @@ func newMirrorTable(entries []Entry) *Table {
 	}
 }
 
-// RewritesDockerHub returns the name of the entry in mode enforce that has the source docker.io and no match block. It
-// returns an empty name if there is no such entry.
+// RewritesDockerHub returns the name of the entry that rewrites all images of docker.io, for any Pod. It returns an
+// empty name if there is no such entry.
 func (t *Table) RewritesDockerHub() string {
-	if o := t.places[match.DockerHub]; o != nil && o.withoutMatch != nil && o.withoutMatch.Mode == rule.Enforce {
-		return string(o.withoutMatch.Name)
-	}
-	return ""
+	entry, _, _ := t.Rewrites(match.ImagePattern{Name: match.DockerHub})
+	return entry
 }
 
 // StrictestMode implements rules.
@@ -79,7 +81,9 @@ func (t *Table) StrictestMode() rule.Mode { return t.strictest }
 func (t *Table) Places() []string {
 	var places []string
 	for i := range t.mirrors {
-		places = append(places, t.mirrors[i].to.place)
+		if !t.mirrors[i].qualify {
+			places = append(places, t.mirrors[i].to.place)
+		}
 	}
 	slices.Sort(places)
 	return slices.Compact(places)
@@ -90,7 +94,7 @@ func (t *Table) Destinations() []string {
 	var all []string
 	seen := map[string]bool{}
 	for i := range t.mirrors {
-		if to := t.mirrors[i].to.String(); !seen[to] {
+		if to := t.mirrors[i].to.String(); !seen[to] && !t.mirrors[i].qualify {
 			seen[to] = true
 			all = append(all, to)
 		}
@@ -104,9 +108,12 @@ func (t *Table) add(e *Entry, errs *strict.Collector) {
 	m := &t.mirrors[len(t.mirrors)-1]
 	t.strictest = max(t.strictest, e.Mode)
 	for _, s := range e.Sources {
-		t.routes = append(t.routes, newRoute(m, s))
-		r := &t.routes[len(t.routes)-1]
-		t.addEnd(r.end(), m)
+		r := new(newRoute(m, s))
+		if !m.qualify { // images that stay at their source do not cause loops and collisions
+			t.routes = append(t.routes, *r)
+			r = &t.routes[len(t.routes)-1]
+			t.addEnd(r.end(), m)
+		}
 		t.dots = max(t.dots, strings.Count(s.wild.Domain, "."))
 		// The 1 is for a route with a wildcard, which ends one segment below its base.
 		t.slashes = max(t.slashes, strings.Count(s.place, "/"), strings.Count(r.base, "/")+1)
@@ -197,7 +204,7 @@ func (t *Table) Decide(ref match.Reference, s *rule.Subject) ImageOutcome {
 	if m, _ := t.standsAt(ref.Name); m != nil {
 		return ImageOutcome{Outcome: AtMirror, Entry: string(m.Name), Mode: m.Mode}
 	}
-	var out ImageOutcome
+	out := ImageOutcome{Name: ref.Name}
 	for o := range t.covering(ref.Name) {
 		r := o.route(s)
 		if r != nil && !r.Until.HasEnded(s.Now) {
@@ -285,7 +292,7 @@ func (t *Table) Rewrites(p match.ImagePattern) (entry string, to match.ImagePatt
 		if r == nil {
 			continue
 		}
-		if r.Mode != rule.Enforce || r.excludesPlace(p.Name) {
+		if r.Mode != rule.Enforce || r.qualify || r.excludesPlace(p.Name) {
 			break
 		}
 		name := r.prefix + p.Name[len(r.source.place):]

@@ -3,6 +3,7 @@
 package podtemplate
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,13 +30,15 @@ type Kind struct {
 	// Paths lists the paths of PodTemplateSpecs and PodSpecs. The paths do not overlap: no path leads into a value at
 	// another path.
 	Paths []Path
+	// Images lists the paths of single images. They do not overlap with each other or with Paths.
+	Images []Path
 }
 
 // Name returns the resource with its group, which is the name of its CustomResourceDefinition: rollouts.argoproj.io.
 func (t *Kind) Name() string { return t.Resource + "." + t.Group }
 
-// Path is the path from the root of an object to a PodTemplateSpec or a PodSpec. It consists of field names and
-// AnyElement.
+// Path is the path from the root of an object to a PodTemplateSpec, a PodSpec or an image. It consists of field names
+// and AnyElement.
 type Path []string
 
 // AnyElement matches every field of an object and every element of a list.
@@ -45,8 +48,8 @@ const (
 	// maxTemplates is how many entries the block may have. Each entry is a rule of the webhook configuration and a match
 	// condition, which the API server evaluates for every object of all entries.
 	maxTemplates = 100
-	// maxTemplatePaths is how many paths an entry may have. Each field on the way is compared with all paths. A
-	// SparkApplication has two paths, and a RayJob has three.
+	// maxTemplatePaths is how many paths an entry may have, with the paths of images. Each field on the way is compared
+	// with all paths. A SparkApplication has two paths, and a RayJob has three.
 	maxTemplatePaths = 16
 	// maxPathSegments is how many fields a path may have. With request.object before it and spec.containers[].image after
 	// it, such a path is as long as the longest path that an error shows (jsonscan's maxPath). The longest known path has
@@ -158,9 +161,12 @@ type templatesEntry struct {
 	// Resource is the plural name in webhook configurations: rollouts.
 	Resource crdLabel `yaml:"resource,required"`
 	// Paths lists the paths of Pod templates or Pod specifications, with * for every field or element: [spec.template,
-	// "spec.replicaSpecs.*.template"].
-	Paths []Path     `yaml:"paths,required"`
-	Pos   strict.Pos `yaml:"-"`
+	// "spec.replicaSpecs.*.template"]. Absent: the objects have no Pod templates.
+	Paths []Path `yaml:"paths"`
+	// Images lists the paths of single images from which the operator creates Pods: ["spec.steps.*.image"]. The rules of
+	// pods evaluate these images like the image of a container. Absent: no single images are read.
+	Images []Path     `yaml:"images"`
+	Pos    strict.Pos `yaml:"-"`
 }
 
 // Validate implements strict.Validator.
@@ -170,14 +176,15 @@ func (e *templatesEntry) Validate() error {
 		faults.Fieldf("resource", "%s.%s is validated by the block %s: leave the entry out", e.Resource, e.Group, block)
 	}
 	faults.Add(boundedList("versions", e.Versions, maxTemplateVersions))
-	faults.Add(boundedList("paths", e.Paths, maxTemplatePaths))
+	all := slices.Concat(e.Paths, e.Images)
+	faults.Add(boundedList("paths", all, maxTemplatePaths))
 	for i, v := range e.Versions[:min(len(e.Versions), maxTemplateVersions)] {
 		if slices.Contains(e.Versions[:i], v) {
 			faults.Fieldf("versions", "%s is listed twice: leave one out", v)
 		}
 	}
-	for i, p := range e.Paths[:min(len(e.Paths), maxTemplatePaths)] {
-		if conflict := p.conflict(e.Paths[:i]); conflict != "" {
+	for i, p := range all[:min(len(all), maxTemplatePaths)] {
+		if conflict := p.conflict(all[:i]); conflict != "" {
 			faults.Fieldf("paths", "%s: leave one out", conflict)
 		}
 	}
@@ -201,7 +208,7 @@ func (e *templatesEntry) template() Kind {
 	for i, v := range e.Versions {
 		versions[i] = string(v)
 	}
-	return Kind{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths}
+	return Kind{string(e.Group), versions, string(e.Kind), string(e.Resource), e.Paths, e.Images}
 }
 
 // Entries is the templates block of a policy.
@@ -234,13 +241,36 @@ func (ts Entries) Compile(errs *strict.Collector) []Kind {
 	return all
 }
 
-// Warnings returns a warning if no rule evaluates the templates. pods is the number of active pods entries, including
-// the entries in rule sets. It returns nil for an empty block.
-func (ts Entries) Warnings(pods int) strict.Errors {
-	if len(ts) == 0 || pods > 0 {
-		return nil
+// knownImages has a line for each kind whose images are known: the kind with its group, and the paths of its images.
+// Lines that begin with # are comments, which cite the sources.
+//
+//go:embed data/images.txt
+var knownImages string
+
+// Warnings returns a warning if no rule evaluates the templates, and for each path of an image that no known version of
+// the kind has. pods is the number of active pods entries, including the entries in rule sets. It returns nil for an
+// empty block.
+func (ts Entries) Warnings(pods int) (warnings strict.Errors) {
+	if len(ts) > 0 && pods == 0 {
+		warnings = append(warnings, ts[0].Pos.Errorf("no pods entry is active, so no template is validated"))
 	}
-	return strict.Errors{ts[0].Pos.Errorf("no pods entry is active, so no template is validated")}
+	for line := range strings.Lines(knownImages) {
+		known := slices.Collect(strings.FieldsSeq(line))
+		for i := range ts {
+			for _, p := range ts[i].Images {
+				if string(ts[i].Kind)+"."+string(ts[i].Group) == known[0] && !slices.ContainsFunc(known[1:], p.leadsTo) {
+					warnings = append(warnings, ts[i].Pos.Errorf("images has %s, and no known version of %s has an image there; "+
+						"its images are %s", p, known[0], text.List(known[1:])))
+				}
+			}
+		}
+	}
+	return warnings
+}
+
+// leadsTo reports whether p can be the path known.
+func (p Path) leadsTo(known string) bool {
+	return len(p) == strings.Count(known, ".")+1 && p.within(slices.Collect(strings.SplitSeq(known, ".")))
 }
 
 // crdGroup is the API group of custom resources: a DNS name of at least two labels, in lower case.

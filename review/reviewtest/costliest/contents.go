@@ -34,7 +34,7 @@ func likely() map[string][]string {
 		"r%d.test/a/b:1":            {"image", "reference"},
 		"h%d.example.com":           {"host", "hosts[]", "hostname", "hostnames[]", "dnsName", "dnsNames[]"},
 		"/a%d/b":                    {"path"},
-		"2001:db8::%x":              {"externalIPs[]", "ip", "ipAddresses[]"},
+		"2001:db8::%x":              {"externalIPs[]", "loadBalancerIP", "ip", "ipAddresses[]"},
 		"2001:db8::%x/128":          {"loadBalancerSourceRanges[]"},
 		"https://h%d.example.com/a": {"uris[]"},
 		"CN=h%d.example.com,O=a":    {"literalSubject"},

@@ -90,6 +90,7 @@ func templates() policy.Template {
 		Paths: []policy.TemplatePath{
 			{"spec", "template"}, {"spec", "jobs", "*", "template", "spec"}, {"spec", "roles", "*", "*", "template"},
 		},
+		Images: []policy.TemplatePath{{"spec", "steps", "*", "image"}},
 	}
 }
 
