@@ -62,7 +62,9 @@ func FromPolicy(doc policy.Document, o Options) (Table, []export.Omission) {
 	for _, e := range entries {
 		if !omitted[e.Pos] {
 			for _, source := range texts(e.Fields["sources"]) {
-				table = append(table, Row{source, []Mirror{{Place: destination(e, source)}}, !o.NoFallback})
+				at := Origin{e.Pos.File, e.Pos.Line}
+				row := Row{At: at, Prefix: source, Mirrors: []Mirror{{Place: destination(e, source)}}, Fallback: !o.NoFallback}
+				table = append(table, row)
 			}
 		}
 	}
