@@ -2,11 +2,14 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evergate/evergate/cmd/internal/cli"
+	"github.com/evergate/evergate/internal/input"
 	"github.com/evergate/evergate/offline"
 	"github.com/evergate/evergate/offline/mirrors"
 	"github.com/evergate/evergate/offline/output"
@@ -32,8 +35,8 @@ func newImportMirrorsCommand() *cobra.Command {
 FILE is one of:
 
   ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy of OpenShift
-  registries.conf of CRI-O and Podman, or the folder registries.conf.d
-  hosts.toml of containerd in the folder of its registry, or the folder certs.d
+  registries.conf of CRI-O and Podman
+  hosts.toml of containerd in the folder of its registry, such as certs.d/docker.io/hosts.toml
   registries.yaml of k3s and RKE2
   the rules of harbor-container-webhook, in its configuration or in the values of its chart
 
@@ -48,7 +51,7 @@ Exit codes: 0 all rows are exact and no checked image changes, 1 a row or a chec
 that cannot be read.`,
 		Example: `  evergate import mirrors registries.conf >mirrors.yaml
   oc get imagedigestmirrorset,imagetagmirrorset -o yaml | evergate import mirrors - >mirrors.yaml
-  kubectl get pods -A -o json | evergate import mirrors /etc/containerd/certs.d --check-images - >mirrors.yaml`,
+  kubectl get pods -A -o json | evergate import mirrors registries.yaml --check-images - >mirrors.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(args, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -63,14 +66,18 @@ that cannot be read.`,
 
 func (f *importMirrorsFlags) run(paths []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err := firstOf(
-		mistake{len(paths) == 0, "no table of mirrors: add a file, a directory or - for stdin"},
-		stdinTwice(append(paths, f.images)...),
+		mistake{len(paths) == 0, "no table of mirrors: add a file or - for stdin"},
+		stdinTwice(slices.Concat(paths, []string{f.images})...),
 	); err != nil {
 		return err
 	}
-	files, err := mirrors.Open(paths, stdin)
-	if err != nil {
-		return err
+	var files []mirrors.File
+	for _, path := range paths {
+		data, err := readTable(path, stdin)
+		if err != nil {
+			return fmt.Errorf("read the table: %w", err)
+		}
+		files = append(files, mirrors.File{Name: path, Data: data})
 	}
 	table, err := mirrors.Read(files)
 	if err != nil {
@@ -97,4 +104,15 @@ func (f *importMirrorsFlags) run(paths []string, stdin io.Reader, stdout, stderr
 		return err
 	}
 	return cli.Exit(cli.Found)
+}
+
+// maxTable is the maximum size of a file with a table, in bytes. The tables of large clusters have some hundred rows.
+const maxTable = 4 << 20
+
+// readTable reads a file, or standard input.
+func readTable(path string, stdin io.Reader) ([]byte, error) {
+	if path == offline.Stdin {
+		return io.ReadAll(io.LimitReader(stdin, maxTable))
+	}
+	return input.Read(path, maxTable)
 }

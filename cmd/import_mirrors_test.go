@@ -39,9 +39,9 @@ func TestImportMirrors(t *testing.T) {
 		"images":   {"exact.yaml --check-images -", pod, 0, entry, "1 image checked, 0 pulled from another place\n", "differs"},
 		"no images": {"exact.yaml --check-images service.yaml", "", 2, "",
 			"evergate: --check-images has no Pods or workloads: use manifests, or kubectl get pods -A -o json\n", "exact"},
-		"no file":     {"", "", 2, "", "evergate: no table of mirrors: add a file, a directory or - for stdin\n", "exact"},
+		"no file":     {"", "", 2, "", "evergate: no table of mirrors: add a file or - for stdin\n", "exact"},
 		"absent file": {"none.yaml", "", 2, "", "evergate: read the table: open none.yaml: ", "exact"},
-		"empty":       {"-", "", 2, "", "evergate: stdin:1: the table is empty: it has no mirrors\n", "exact"},
+		"empty":       {"-", "", 2, "", "evergate: -:1: the table is empty: it has no mirrors\n", "exact"},
 		"stdin twice": {"- --check-images -", "", 2, "", "evergate: - (stdin) can be read only once", "exact"},
 		"two mirrors": {"exact.yaml other.yaml", "", 2, "", "evergate: docker.io has different mirrors: exact.yaml:2: " +
 			"m.example/hub, then docker.io; other.yaml:2: m.example/x, then docker.io\n", "exact,"},

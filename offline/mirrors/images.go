@@ -4,64 +4,64 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/evergate/evergate/offline"
-	"github.com/evergate/evergate/review"
 )
 
-// Images returns the images in Pods and in the Pod templates of workloads, each once, in their order. It ignores other
-// objects.
+type container struct {
+	Image string `json:"image"`
+}
+
+type podTemplate struct {
+	Spec struct {
+		Containers          []container `json:"containers"`
+		InitContainers      []container `json:"initContainers"`
+		EphemeralContainers []container `json:"ephemeralContainers"`
+		Volumes             []struct {
+			Image struct {
+				Reference string `json:"reference"`
+			} `json:"image"`
+		} `json:"volumes"`
+	} `json:"spec"`
+}
+
+// Images returns the images in Pods and in the Pod templates of workloads, each once, in alphabetical order. It ignores
+// other objects.
 func Images(objects iter.Seq2[offline.Object, error]) (all []string, err error) {
-	seen := map[string]bool{}
-	for object, err := range objects {
+	for o, err := range objects {
 		if _, skipped := errors.AsType[*offline.SkippedError](err); skipped {
 			continue
 		}
+		var pod podTemplate
+		var workload struct {
+			Spec struct {
+				Template    podTemplate `json:"template"`
+				JobTemplate struct {
+					Spec struct {
+						Template podTemplate `json:"template"`
+					} `json:"spec"`
+				} `json:"jobTemplate"`
+			} `json:"spec"`
+		}
+		switch {
+		case err != nil:
+		case o.Kind == "Pod":
+			err = o.Unmarshal(&pod)
+		case slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"}, o.Kind):
+			err = o.Unmarshal(&workload)
+		}
 		if err != nil {
 			return nil, err
 		}
-		images, err := imagesOf(object)
-		if err != nil {
-			return nil, err
-		}
-		for _, image := range images {
-			if !seen[image] {
-				seen[image] = true
-				all = append(all, image)
+		for _, t := range []podTemplate{pod, workload.Spec.Template, workload.Spec.JobTemplate.Spec.Template} {
+			for _, c := range slices.Concat(t.Spec.InitContainers, t.Spec.Containers, t.Spec.EphemeralContainers) {
+				all = append(all, c.Image)
+			}
+			for _, v := range t.Spec.Volumes {
+				all = append(all, v.Image.Reference)
 			}
 		}
 	}
-	return all, nil
-}
-
-// imagesOf returns the images in an object.
-func imagesOf(o offline.Object) (all []string, err error) {
-	if o.Kind == "Pod" && o.APIVersion == "v1" {
-		pod, err := review.Pods().Parse(o.JSON)
-		if err != nil {
-			return nil, o.Errorf("%v", err)
-		}
-		for _, image := range pod.Images {
-			all = append(all, image.Ref)
-		}
-		return all, nil
-	}
-	kinds := review.Workloads().Kinds
-	i := slices.IndexFunc(kinds, func(k review.Kind) bool {
-		return k.Name == o.Kind && o.APIVersion == strings.TrimPrefix(k.Resource.Group+"/"+k.Resource.Version, "/")
-	})
-	if i < 0 {
-		return nil, nil
-	}
-	workload, err := review.Workloads().ParseAs(kinds[i].Resource, o.JSON)
-	if err != nil {
-		return nil, o.Errorf("%v", err)
-	}
-	for _, template := range workload.Templates {
-		for _, image := range template.Pod.Images {
-			all = append(all, image.Ref)
-		}
-	}
-	return all, nil
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(s string) bool { return s == "" }), nil
 }

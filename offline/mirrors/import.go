@@ -98,7 +98,7 @@ func (r *Row) lost() (notes []string) {
 			others = append(others, m.Place)
 		}
 	}
-	if r.Fallback && len(r.Mirrors) > 0 {
+	if r.Fallback && len(r.Mirrors) > 0 && r.Mirrors[0].Place != r.Prefix {
 		others = append(others, "the original registry")
 	}
 	if len(others) > 0 && !r.short {
@@ -275,6 +275,9 @@ func (x *Importer) Change(image string) (*Change, []int) {
 	before := blocked
 	if len(places) > 0 {
 		before = places[0]
+		if normal, err := normalize(before); err == nil {
+			before = normal
+		}
 	}
 	to, by := x.rewrite(image)
 	after, err := normalize(to)

@@ -2,7 +2,6 @@ package mirrors
 
 import (
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 )
@@ -105,86 +104,38 @@ func (r *Row) proposeRule() (all []proposal, no *refusal) {
 // alternatives.
 const maxPrefixes = 64
 
-// prefixes returns the texts with which the images begin that a regular expression matches. It returns false if they
-// cannot be listed. An image of docker.io has at least two segments, so prefixes leaves out texts with one.
-func prefixes(re *regexp.Regexp) ([]string, bool) {
-	parsed, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil {
-		return nil, false
-	}
-	x := expansion{texts: []string{""}}
-	x.add(parsed)
-	texts := slices.DeleteFunc(x.texts, func(s string) bool {
-		path, hub := strings.CutPrefix(strings.TrimRight(place(s), "/"), dockerHub+"/")
-		return hub && !strings.Contains(path, "/")
-	})
-	return texts, len(texts) > 0 && !x.failed && !slices.Contains(texts, "")
-}
-
-// expansion contains the texts that the beginning of a regular expression matches.
-type expansion struct {
-	texts  []string
-	open   bool // any text may follow
-	failed bool
-}
-
-// add appends the texts of an expression.
-func (x *expansion) add(re *syntax.Regexp) {
-	if x.open || x.failed {
-		return
-	}
-	switch re.Op {
-	case syntax.OpBeginText, syntax.OpEndText, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpEmptyMatch:
-	case syntax.OpLiteral:
-		x.each(func(s string) []string { return []string{s + string(re.Rune)} })
-	case syntax.OpAnyCharNotNL, syntax.OpAnyChar: // a dot that should have been \.
-		x.each(func(s string) []string { return []string{s + "."} })
-	case syntax.OpCharClass:
-		x.class(re)
-	case syntax.OpCapture, syntax.OpConcat:
-		for _, sub := range re.Sub {
-			x.add(sub)
-		}
-	case syntax.OpAlternate:
-		x.alternatives(re.Sub...)
-	case syntax.OpQuest:
-		x.alternatives(re.Sub[0], &syntax.Regexp{Op: syntax.OpEmptyMatch})
-	case syntax.OpStar, syntax.OpPlus:
-		x.open = true
-	default:
-		x.failed = true
-	}
-}
-
-// class appends each character of a class, such as [:@].
-func (x *expansion) class(re *syntax.Regexp) {
-	x.each(func(s string) (all []string) {
-		for i := 0; i < len(re.Rune); i += 2 {
-			for c := re.Rune[i]; c <= re.Rune[i+1] && len(all) <= maxPrefixes; c++ {
-				all = append(all, s+string(c))
+// prefixes returns the texts with which the images begin that a regular expression matches. It returns false if the
+// expression is not a fixed text with alternatives, such as ^docker.io/(library/)?ubuntu[:@].*$. An image of docker.io has
+// at least two segments, so prefixes leaves out texts with one.
+func prefixes(re *regexp.Regexp) (texts []string, ok bool) {
+	group := regexp.MustCompile(`\((?:\?:)?((?:[\w/:@|-]|\\?\.)*)\)(\??)|\[([/:@]+)\]`)
+	form := regexp.MustCompile(`^\^?((?:[\w/:@-]|\\?\.)+?)(?:\(?\.[*+]\)?)?\$?$`)
+	left := []string{re.String()}
+	for len(left) > 0 && len(left)+len(texts) <= maxPrefixes {
+		pattern := left[0]
+		left = left[1:]
+		if at := group.FindStringSubmatch(pattern); at != nil {
+			options := strings.Split(at[1], "|")
+			if at[3] != "" {
+				options = strings.Split(at[3], "")
 			}
+			if at[2] != "" {
+				options = append(options, "")
+			}
+			for _, option := range options {
+				left = append(left, strings.Replace(pattern, at[0], option, 1))
+			}
+			continue
 		}
-		return all
-	})
-}
-
-// alternatives appends the texts of each alternative.
-func (x *expansion) alternatives(subs ...*syntax.Regexp) {
-	var all []string
-	for _, sub := range subs {
-		one := expansion{texts: slices.Clone(x.texts)}
-		one.add(sub)
-		all = append(all, one.texts...)
-		x.failed = x.failed || one.failed || one.open
+		parts := form.FindStringSubmatch(pattern)
+		if parts == nil {
+			return nil, false
+		}
+		text := strings.ReplaceAll(parts[1], `\.`, ".")
+		path, hub := strings.CutPrefix(strings.TrimRight(place(text), "/"), dockerHub+"/")
+		if !hub || strings.Contains(path, "/") {
+			texts = append(texts, text)
+		}
 	}
-	x.texts = all
-}
-
-// each replaces each text.
-func (x *expansion) each(replace func(string) []string) {
-	var all []string
-	for _, s := range x.texts {
-		all = append(all, replace(s)...)
-	}
-	x.texts, x.failed = all, x.failed || len(all) > maxPrefixes
+	return texts, len(left) == 0 && len(texts) > 0
 }

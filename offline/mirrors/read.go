@@ -93,11 +93,8 @@ func (r *Row) String() string {
 	for _, w := range r.Rewrites {
 		parts = append(parts, w.Pattern.String()+" → "+w.Replacement)
 	}
-	switch {
-	case r.Fallback:
+	if r.Fallback {
 		parts = append(parts, "then "+r.Prefix)
-	case len(parts) == 0:
-		return "blocked"
 	}
 	return strings.Join(parts, ", ")
 }

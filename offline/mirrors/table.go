@@ -8,7 +8,8 @@
 //	table.go       the table, and the places that it pulls an image from
 //	export.go      the table of a policy, and the parts of a policy that container runtimes cannot express
 //	write.go       the formats of the container runtimes
-//	read.go        files, and the recognition of their formats
+//	read.go        the recognition of formats, and rows of several files
+//	images.go      the images of a cluster
 //	openshift.go, registries_conf.go, containerd.go, k3s.go, harbor.go  the readers
 //	propose.go     the entries of a policy for a row
 //	import.go      the policy of a table, and the verdict of each row
@@ -133,37 +134,37 @@ func (r *Row) covers(image string) int {
 // nil if no row decides, and no places if the image is blocked. It returns an error if it is not an image.
 func (t Table) Pull(written string) (row *Row, places []string, err error) {
 	image, err := normalize(written)
-	if err != nil || !strings.HasPrefix(image, dockerHub+"/") || strings.HasPrefix(written, registryOf(image)+"/") {
-		if err == nil {
-			row, places = t.pull(image)
-		}
-		return row, places, err
+	if err != nil {
+		return nil, nil, err
 	}
-	name := written[:len(written)-len(strings.TrimLeft(written, "abcdefghijklmnopqrstuvwxyz0123456789._-/"))]
-	for i := range t {
-		if r := &t[i]; r.short && (r.Prefix == "" || r.Prefix == name) {
-			row = r
-			break
+	if !strings.HasPrefix(written, registryOf(image)+"/") { // it has no registry
+		for i := range t {
+			if rest, ok := strings.CutPrefix(written, t[i].Prefix); t[i].short && ok &&
+				(t[i].Prefix == "" || rest == "" || rest[0] == ':' || rest[0] == '@') {
+				return &t[i], []string{t.short(&t[i], rest)}, nil
+			}
 		}
 	}
-	if row == nil {
-		row, places = t.pull(image)
-		return row, places, nil
-	}
+	row, places = t.pull(image)
+	return row, places, nil
+}
+
+// short returns the places that an image without a registry is pulled from. rest is the image without the prefix.
+func (t Table) short(row *Row, rest string) string {
 	var all []string
 	for _, m := range row.Mirrors {
-		to := m.Place + written[len(name):]
+		to := m.Place + rest
 		if row.Prefix == "" {
-			to = m.Place + "/" + written
+			to = m.Place + "/" + rest
 		}
-		if to, err = normalize(to); err != nil {
-			return row, nil, err
+		if normal, err := normalize(to); err == nil {
+			if _, places := t.pull(normal); len(places) > 0 {
+				to = places[0]
+			}
 		}
-		if _, from := t.pull(to); len(from) > 0 {
-			all = append(all, from[0])
-		}
+		all = append(all, to)
 	}
-	return row, []string{strings.Join(all, " or ")}, nil
+	return strings.Join(all, " or ")
 }
 
 // pull returns the row for a normalized image, and the places that the image is pulled from, the first one first. There
