@@ -10,12 +10,13 @@ import (
 func TestImportMirrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const exact = "mirrors:\n  docker.io: {endpoint: [https://m.example/v2/hub]}\n"
-	const digests = "kind: ImageDigestMirrorSet\nspec: {imageDigestMirrors: [{source: quay.io, mirrors: [m.example/quay]}]}\n"
-	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"nginx"}]}}`
+	const digests = "kind: ImageDigestMirrorSet\n" +
+		"spec: {imageDigestMirrors: [{source: quay.io, mirrors: [m.example/quay]}]}\n"
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: nginx}]}}`
 	const entry = "mirrors:\n# exact.yaml:2: docker.io: exact\n- name: docker.io\n  sources: [docker.io]\n" +
 		"  mirror: m.example/hub\n  mode: enforce\n"
-	const differs = "digests.yaml:2: quay.io: differs: quay.io/app was pulled from quay.io/app:latest and is pulled from " +
-		"m.example/quay/app:latest with the policy: it is not written: add --accept-differences to write it\n"
+	const differs = "digests.yaml:2: quay.io: differs: quay.io/app was pulled from quay.io/app:latest and is pulled " +
+		"from m.example/quay/app:latest with the policy: it is not written: add --accept-differences to write it\n"
 	for name, text := range map[string]string{
 		"exact.yaml": exact, "digests.yaml": digests, "pod.json": pod, "other.yaml": strings.Replace(exact, "hub", "x", 1),
 		"service.yaml": "{apiVersion: v1, kind: Service, metadata: {name: a}}",
@@ -30,13 +31,14 @@ func TestImportMirrors(t *testing.T) {
 		code                  int
 		stdout, stderr, never string // parts of the outputs
 	}{
-		"exact": {"exact.yaml", "", 0, entry, "exact.yaml:2: docker.io: exact\n  note: if m.example/hub fails, images are not " +
-			"pulled from the original registry\n1 row: 1 exact, 0 different, 0 that cannot be imported\n", "checked"},
-		"differs":  {"exact.yaml digests.yaml", "", 1, entry, differs, "evergate:"},
-		"accepted": {"digests.yaml --accept-differences", "", 1, "  mirror: m.example/quay\n  mode: enforce\n", "1 different", "it is not written"},
-		"nothing":  {"digests.yaml", "", 1, "", differs, "evergate:"},
-		"JSON":     {"exact.yaml -o json", "", 0, entry, `"verdict": "exact"`, "docker.io: exact"},
-		"images":   {"exact.yaml --check-images -", pod, 0, entry, "1 image checked, 0 pulled from another place\n", "differs"},
+		"exact": {"exact.yaml", "", 0, entry, "exact.yaml:2: docker.io: exact\n  note: if m.example/hub fails, images are " +
+			"not pulled from the original registry\n1 row: 1 exact, 0 different, 0 that cannot be imported\n", "checked"},
+		"differs": {"exact.yaml digests.yaml", "", 1, entry, differs, "evergate:"},
+		"accepted": {"digests.yaml --accept-differences", "", 1, "  mirror: m.example/quay\n  mode: enforce\n",
+			"1 different", "it is not written"},
+		"nothing": {"digests.yaml", "", 1, "", differs, "evergate:"},
+		"JSON":    {"exact.yaml -o json", "", 0, entry, `"verdict": "exact"`, "docker.io: exact"},
+		"images":  {"exact.yaml --check-images -", pod, 0, entry, "1 image checked, 0 pulled from another", "differs"},
 		"no images": {"exact.yaml --check-images service.yaml", "", 2, "",
 			"evergate: --check-images has no Pods or workloads: use manifests, or kubectl get pods -A -o json\n", "exact"},
 		"no file":     {"", "", 2, "", "evergate: no table of mirrors: add a file or - for stdin\n", "exact"},

@@ -9,8 +9,8 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// hosts is hosts.toml of containerd (hostFileConfig in core/remotes/docker/config/hosts.go of containerd v2.4.2). rewrite
-// is a field of the containerd of k3s.
+// hosts is hosts.toml of containerd (hostFileConfig in core/remotes/docker/config/hosts.go of containerd v2.4.2).
+// rewrite is a field of the containerd of k3s.
 type hosts struct {
 	hostConfig
 	Server string                `toml:"server"`
@@ -100,7 +100,8 @@ func (f File) hostsOf(name string, data []byte, before int) (Row, error) {
 
 // isOriginal reports whether a server is the registry itself. registry-1.docker.io serves the images of docker.io.
 func isOriginal(server Mirror, registry string) bool {
-	return server.Note == "" && (server.Place == registry || registry == dockerHub && server.Place == "registry-1.docker.io")
+	hub := registry == dockerHub && server.Place == "registry-1.docker.io"
+	return server.Note == "" && (hub || server.Place == registry)
 }
 
 // addHost adds the mirror at a host.

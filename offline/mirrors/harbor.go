@@ -9,8 +9,8 @@ import (
 )
 
 // harbor reads the rules of harbor-container-webhook, in its configuration or in the values of its chart (ProxyRule in
-// internal/config/config.go, doRewriteImage in internal/webhook/transformer.go, rewriteImage in mutate.go, and docker.go
-// of indeedeng/harbor-container-webhook):
+// internal/config/config.go, doRewriteImage in internal/webhook/transformer.go, rewriteImage in mutate.go, and
+// docker.go of indeedeng/harbor-container-webhook):
 //
 //   - The first rule applies that matches an image and does not exclude it.
 //   - The regular expressions are not anchored, and match the normalized image, such as docker.io/library/nginx:latest.

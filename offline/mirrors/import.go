@@ -57,21 +57,19 @@ type Importer struct {
 	extra   []string         // excluded names that are not in the table
 }
 
-// Import makes a policy of a table. With accept, the policy contains the rows that differ. Import removes rows until all
-// other rows are exact.
+// Import makes a policy of a table. With accept, the policy contains the rows that differ. Import removes rows until
+// all other rows are exact.
 func Import(t Table, accept bool) (*Importer, error) {
 	x := &Importer{table: t, accept: accept, results: make([]Result, len(t))}
 	for i := range t {
-		r, result := &t[i], &x.results[i]
-		*result = Result{
+		r := &t[i]
+		proposals, no := r.propose()
+		x.results[i] = Result{
 			File: r.At.File, Line: r.At.Line, Source: r.name(), Verdict: Exact, Written: true,
-			Notes: slices.Concat(r.notes, r.lost()),
+			Notes: slices.Concat(r.notes, r.lost()), proposals: proposals,
 		}
-		var no *refusal
-		if result.proposals, no = r.propose(); no != nil {
-			*result = Result{
-				File: r.At.File, Line: r.At.Line, Source: r.name(), Verdict: Cannot, Reason: no.why, Instead: no.instead,
-			}
+		if no != nil {
+			x.refuse(i, no)
 		}
 	}
 	for {
@@ -131,22 +129,25 @@ func (x *Importer) load() (rejected bool, err error) {
 	position := regexp.MustCompile(`^mirrors\[(\d+)\]`)
 	for _, p := range policy.Problems(err) {
 		at := position.FindStringSubmatch(p.Path)
+		if at == nil && !rejected {
+			return false, fmt.Errorf("the policy of the table does not load: %w", err)
+		}
 		if at == nil {
-			return rejected, fmt.Errorf("the policy of the table does not load: %w", err)
+			break // the number of the other mistakes
 		}
 		i, _ := strconv.Atoi(at[1])
 		for _, row := range entries[i].rows {
 			rejected = true
-			x.remove(row, Cannot, p.Message, "change the mirrors, or write these entries by hand")
+			x.refuse(row, &refusal{p.Message, "change the mirrors, or write these entries by hand"})
 		}
 	}
 	return rejected, nil
 }
 
-// remove leaves out a row.
-func (x *Importer) remove(row int, v Verdict, why, instead string) {
+// refuse leaves out a row that cannot be imported.
+func (x *Importer) refuse(row int, no *refusal) {
 	r := &x.results[row]
-	r.Verdict, r.Written, r.Reason, r.Instead = v, false, why, instead
+	r.Verdict, r.Written, r.Reason, r.Instead, r.Notes = Cannot, false, no.why, no.instead, nil
 }
 
 // entry is an entry of the policy.
@@ -156,8 +157,8 @@ type entry struct {
 	rows                 []int
 }
 
-// entries returns the entries for the rows that are written. Rows with the same mirror share an entry. An entry excludes
-// the images below its sources of the rows that are not written, and of rows without a mirror.
+// entries returns the entries for the rows that are written. Rows with the same mirror share an entry. An entry
+// excludes the images below its sources of the rows that are not written, and of rows without a mirror.
 func (x *Importer) entries() (all []entry) {
 	taken := map[string]bool{}
 	for i, r := range x.results {
@@ -182,8 +183,9 @@ func (x *Importer) entries() (all []entry) {
 	return all
 }
 
-// separate excludes images that would get the same name at a mirror as images of another entry, because Evergate rejects
-// such entries. For example, docker.io at m.example and quay.io at m.example/quay need docker.io/quay to be excluded.
+// separate excludes images that would get the same name at a mirror as images of another entry, because Evergate
+// rejects such entries. For example, docker.io at m.example and quay.io at m.example/quay need docker.io/quay to be
+// excluded.
 func (x *Importer) separate(all []entry) {
 	for i := range all {
 		e := &all[i]
@@ -210,8 +212,8 @@ func with[T comparable](list []T, v T) []T {
 // below returns the images below a source that it must not rewrite.
 func (x *Importer) below(source string) (all []string) {
 	for i, r := range x.results {
-		prefix := x.table[i].Prefix
-		if (!r.Written || len(r.proposals) == 0) && prefix != source && isBelow(place(prefix), source) {
+		prefix, isRule := x.table[i].Prefix, len(x.table[i].Matches) > 0
+		if !isRule && (!r.Written || len(r.proposals) == 0) && prefix != source && isBelow(place(prefix), source) {
 			all = append(all, prefix)
 		}
 		for _, p := range r.proposals {
@@ -305,14 +307,16 @@ func (x *Importer) rewrite(image string) (to, by string) {
 	return rw.Images[0].To, rw.Images[0].Entry
 }
 
-// images returns generated images for each name in the table: the name, and names below it, next to it and above it, with
-// a tag, a digest, both and neither. A name with a slash at the end is not an image.
+// images returns generated images for each name in the table: the name, and names below it, next to it and above it,
+// with a tag, a digest, both and neither. A name with a slash at the end is not an image.
 func (x *Importer) images() (all []string) {
 	digest := "@sha256:" + strings.Repeat("0123456789abcdef", 4)
 	for _, name := range x.names() {
 		registry := registryOf(name)
-		names := []string{registry + "/app", registry + "/library/nginx", registry + "/team/group/app", "a." + registry + "/app",
-			"a.b." + registry + "/app", "registry.example/" + strings.TrimSuffix(name, "/") + "/app"}
+		names := []string{
+			registry + "/app", registry + "/library/nginx", registry + "/team/group/app", "a." + registry + "/app",
+			"a.b." + registry + "/app", "registry.example/" + strings.TrimSuffix(name, "/") + "/app",
+		}
 		switch base := place(name); {
 		case strings.HasSuffix(name, "/"):
 			names = append(names, name+"app", name+"team/app")

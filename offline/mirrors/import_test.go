@@ -193,3 +193,17 @@ func TestChange(t *testing.T) {
 		t.Error(images, diff)
 	}
 }
+
+// Text of a file stays in its comment.
+func TestComment(t *testing.T) {
+	file := File{"a.yaml", []byte("rules: [{name: \"x\\n- name: evil\\e\", matches: [^docker.io/], replace: m.example}]")}
+	table, err := Read([]File{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Import(table, false)
+	const want = "# a.yaml:1: x\\n- name: evil\\x1b: exact\n- name: docker.io\n"
+	if err != nil || !strings.Contains(x.Policy(), want) {
+		t.Error(err, x.Policy())
+	}
+}

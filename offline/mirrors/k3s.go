@@ -66,9 +66,9 @@ func (f File) k3s(n *yaml.Node) (rows []Row, err error) {
 // note adds a note.
 func (r *Row) note(s string) { r.notes = append(r.notes, s) }
 
-// endpointOf returns the mirror at a URL of containerd. containerd adds /v2 to the path unless it ends with it, or unless
-// override returns true. An image has the path of a mirror only if the API of the mirror is at /v2 (parseHostConfig in
-// core/remotes/docker/config/hosts.go of containerd v2.4.2).
+// endpointOf returns the mirror at a URL of containerd. containerd adds /v2 to the path unless it ends with it, or
+// unless override returns true. An image has the path of a mirror only if the API of the mirror is at /v2
+// (parseHostConfig in core/remotes/docker/config/hosts.go of containerd v2.4.2).
 func endpointOf(endpoint string, override func(path string) bool) (Mirror, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {

@@ -6,11 +6,12 @@ import (
 	"github.com/evergate/evergate/internal/text"
 )
 
-// openShift reads the mirrors of an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy. OpenShift
-// writes them to registries.conf (EditRegistriesConfig in pkg/registries/registries.go of openshift/runtime-utils):
+// openShift reads the mirrors of an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy.
+// OpenShift writes them to registries.conf (EditRegistriesConfig in pkg/registries/registries.go of
+// openshift/runtime-utils):
 //
-//   - The source is the prefix, so the longest source wins. *.x covers subdomains at any depth, and a mirror replaces the
-//     whole host (ImageDigestMirrors in config/v1/types_image_digest_mirror_set.go of openshift/api).
+//   - The source is the prefix, so the longest source wins. *.x covers subdomains at any depth, and a mirror replaces
+//     the whole host (ImageDigestMirrors in config/v1/types_image_digest_mirror_set.go of openshift/api).
 //   - The mirrors are for images with a digest, and the mirrors of an ImageTagMirrorSet for other images.
 //   - A set whose mirrors only repeat its source has no effect.
 //   - Only NeverContactSource blocks the source.
@@ -67,8 +68,8 @@ func (f File) mirrorSet(n *yaml.Node, only Kind) (Row, error) {
 	switch set.Policy {
 	case "", "AllowContactingSource", "NeverContactSource":
 	default:
-		return Row{}, errorAt(f.Name, n.Line, "unknown mirrorSourcePolicy %s: use AllowContactingSource or NeverContactSource",
-			text.Name(set.Policy))
+		return Row{}, errorAt(f.Name, n.Line, "unknown mirrorSourcePolicy %s: use AllowContactingSource or "+
+			"NeverContactSource", text.Name(set.Policy))
 	}
 	if set.Source == "" {
 		return Row{}, errorAt(f.Name, n.Line, "a set of mirrors has no source: add it")

@@ -16,8 +16,8 @@ type proposal struct {
 // refusal is the reason why a row cannot be imported, and a way out.
 type refusal struct{ why, instead string }
 
-// propose returns the sources for a row. There are none if the row pulls images from their registry. Import compares the
-// results of the policy with the results of the row.
+// propose returns the sources for a row. There are none if the row pulls images from their registry. Import compares
+// the results of the policy with the results of the row.
 func (r *Row) propose() ([]proposal, *refusal) {
 	switch {
 	case len(r.Matches) > 0:
@@ -100,13 +100,13 @@ func (r *Row) proposeRule() (all []proposal, no *refusal) {
 	return all, nil
 }
 
-// maxPrefixes is the maximum number of prefixes of a regular expression. The patterns that people write have at most ten
-// alternatives.
+// maxPrefixes is the maximum number of prefixes of a regular expression. The patterns that people write have at most
+// ten alternatives.
 const maxPrefixes = 64
 
 // prefixes returns the texts with which the images begin that a regular expression matches. It returns false if the
-// expression is not a fixed text with alternatives, such as ^docker.io/(library/)?ubuntu[:@].*$. An image of docker.io has
-// at least two segments, so prefixes leaves out texts with one.
+// expression is not a fixed text with alternatives, such as ^docker.io/(library/)?ubuntu[:@].*$. An image of docker.io
+// has at least two segments, so prefixes leaves out texts with one.
 func prefixes(re *regexp.Regexp) (texts []string, ok bool) {
 	group := regexp.MustCompile(`\((?:\?:)?((?:[\w/:@|-]|\\?\.)*)\)(\??)|\[([/:@]+)\]`)
 	form := regexp.MustCompile(`^\^?((?:[\w/:@-]|\\?\.)+?)(?:\(?\.[*+]\)?)?\$?$`)

@@ -28,8 +28,8 @@ func errorAt(file string, line int, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", Origin{text.Path(file), line}, fmt.Sprintf(format, args...))
 }
 
-// Read reads the tables in files as one table. Different mirrors for one prefix are an error. Rows for images with a tag
-// are joined with rows for images with a digest.
+// Read reads the tables in files as one table. Different mirrors for one prefix are an error. Rows for images with a
+// tag are joined with rows for images with a digest.
 func Read(files []File) (Table, error) {
 	var table Table
 	for _, f := range files {
@@ -154,8 +154,8 @@ func (f File) document(n *yaml.Node) ([]Row, error) {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		return nil, nil
 	}
-	return nil, errorAt(f.Name, n.Line, "it is not a table of mirrors: use objects of OpenShift, registries.conf, hosts.toml, "+
-		"registries.yaml or the rules of harbor-container-webhook")
+	return nil, errorAt(f.Name, n.Line, "it is not a table of mirrors: use objects of OpenShift, registries.conf, "+
+		"hosts.toml, registries.yaml or the rules of harbor-container-webhook")
 }
 
 // decode decodes a mapping into a struct. A field that the struct does not have is an error.

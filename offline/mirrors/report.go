@@ -54,8 +54,7 @@ func (x *Importer) Policy() string {
 	for l := range strings.Lines(x.text) {
 		if name, ok := strings.CutPrefix(l, "- name: "); ok {
 			for _, i := range x.owners[strings.TrimSpace(name)] {
-				r := x.results[i]
-				fmt.Fprintf(&b, "# %s\n", text.Escape(r.String()))
+				fmt.Fprintf(&b, "# %s\n", oneLine(x.results[i].String()))
 			}
 		}
 		b.WriteString(l)
@@ -65,6 +64,9 @@ func (x *Importer) Policy() string {
 	}
 	return b.String()
 }
+
+// oneLine returns text of a file as a line that a terminal shows and that a comment can contain.
+func oneLine(s string) string { return strings.ReplaceAll(text.Escape(s), "\n", `\n`) }
 
 // String returns the place, the source and the verdict of a row, with the reason.
 func (r Result) String() string {
@@ -116,15 +118,15 @@ func (r *Report) WriteText(p *output.Printer) {
 	counts := map[Verdict]int{}
 	for _, row := range r.Rows {
 		counts[row.Verdict]++
-		p.Line("%s", text.Escape(row.String()))
+		p.Line("%s", oneLine(row.String()))
 		for _, note := range row.Notes {
-			p.Line("  note: %s", text.Escape(note))
+			p.Line("  note: %s", oneLine(note))
 		}
 	}
 	p.Line("%s: %d exact, %d different, %d that cannot be imported", text.Count(len(r.Rows), "row"), counts[Exact],
 		counts[Differs], counts[Cannot])
 	for _, c := range r.Changes {
-		p.Line("%s", text.Escape(c.String()))
+		p.Line("%s", oneLine(c.String()))
 	}
 	if r.Checked > 0 {
 		p.Line("%s checked, %s pulled from another place", text.Count(r.Checked, "image"), text.Thousands(len(r.Changes)))

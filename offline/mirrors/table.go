@@ -1,9 +1,9 @@
 // Package mirrors converts between the mirrors block of a policy and the tables of mirrors of container runtimes and of
 // another webhook.
 //
-// [FromPolicy] makes a [Table] of a policy, which [Table.Write] writes for a container runtime. [Read] reads a table, and
-// [Import] makes a policy of it. Import compares the results of both for generated images, so a row is exact only if the
-// policy pulls these images from the same place.
+// [FromPolicy] makes a [Table] of a policy, which [Table.Write] writes for a container runtime. [Read] reads a table,
+// and [Import] makes a policy of it. Import compares the results of both for generated images, so a row is exact only
+// if the policy pulls these images from the same place.
 //
 //	table.go       the table, and the places that it pulls an image from
 //	export.go      the table of a policy, and the parts of a policy that container runtimes cannot express
@@ -43,7 +43,7 @@ type Row struct {
 	// Matches and Excludes select the images of a rule instead of Prefix. The mirror then replaces their registry.
 	Matches, Excludes []*regexp.Regexp
 
-	short      bool     // Prefix is a name without a registry, or empty for all of them; Mirrors are full names or registries
+	short      bool     // Prefix is a name without a registry, or empty for all such names
 	pullSecret string   // is added to Pods with images from the mirror
 	perHost    bool     // the mirror receives the registry of the image in the parameter ns
 	notes      []string // what the import loses without a different result for any image
