@@ -69,7 +69,7 @@ func Import(t Table, accept bool) (*Importer, error) {
 			Notes: slices.Concat(r.notes, r.lost()), proposals: proposals,
 		}
 		if no != nil {
-			x.refuse(i, no)
+			x.reject(i, no)
 		}
 	}
 	for {
@@ -88,7 +88,7 @@ func (r *Row) name() string {
 	return r.Prefix
 }
 
-// lost returns what a policy loses if it has only the first mirror.
+// lost returns notes about the parts of a row that a policy loses, because it has only the first mirror.
 func (r *Row) lost() (notes []string) {
 	var others []string
 	for _, m := range r.Mirrors[min(1, len(r.Mirrors)):] {
@@ -138,14 +138,14 @@ func (x *Importer) load() (rejected bool, err error) {
 		i, _ := strconv.Atoi(at[1])
 		for _, row := range entries[i].rows {
 			rejected = true
-			x.refuse(row, &refusal{p.Message, "change the mirrors, or write these entries by hand"})
+			x.reject(row, &obstacle{p.Message, "change the mirrors, or write these entries by hand"})
 		}
 	}
 	return rejected, nil
 }
 
-// refuse leaves out a row that cannot be imported.
-func (x *Importer) refuse(row int, no *refusal) {
+// reject leaves out a row that cannot be imported.
+func (x *Importer) reject(row int, no *obstacle) {
 	r := &x.results[row]
 	r.Verdict, r.Written, r.Reason, r.Instead, r.Notes = Cannot, false, no.why, no.instead, nil
 }

@@ -13,22 +13,22 @@ type proposal struct {
 	excluded       []string
 }
 
-// refusal is the reason why a row cannot be imported, and a way out.
-type refusal struct{ why, instead string }
+// obstacle is the reason why a row cannot be imported, and a way out.
+type obstacle struct{ why, instead string }
 
-// propose returns the sources for a row. There are none if the row pulls images from their registry. Import compares
-// the results of the policy with the results of the row.
-func (r *Row) propose() ([]proposal, *refusal) {
+// propose returns the sources for a row. The list is empty if the row pulls images from their registry. Import
+// compares the results of the policy with the results of the row.
+func (r *Row) propose() ([]proposal, *obstacle) {
 	switch {
 	case len(r.Matches) > 0:
 		return r.proposeRule()
 	case len(r.Mirrors) == 0 && !r.Fallback:
-		return nil, &refusal{"the mirrors block does not block images",
+		return nil, &obstacle{"the mirrors block does not block images",
 			"add a pods entry with images: {denied: [" + r.Prefix + "]}"}
 	case r.short || len(r.Mirrors) == 0 || r.Mirrors[0].Place == r.Prefix:
 		return nil, nil
 	case strings.HasPrefix(r.Prefix, "*"):
-		return nil, &refusal{"the mirror replaces all registries that " + r.Prefix + " covers, and a wildcard in a policy " +
+		return nil, &obstacle{"the mirror replaces all registries that " + r.Prefix + " covers, and a wildcard in a policy " +
 			"keeps them apart", "list the registries, each in a row"}
 	case len(r.Rewrites) > 0:
 		return r.proposeRewrites()
@@ -46,7 +46,7 @@ func place(image string) string {
 }
 
 // proposeRewrites returns the sources for rewrites of the forms ^p/(.*) → q/$1 and (.*) → q/$1.
-func (r *Row) proposeRewrites() (all []proposal, no *refusal) {
+func (r *Row) proposeRewrites() (all []proposal, no *obstacle) {
 	form := regexp.MustCompile(`^\^?((?:[a-z0-9_-]|\\?\.)*(?:/(?:[a-z0-9_-]|\\?\.)+)*)/?\(\.[*+]\)\$?$`)
 	whole := false
 	for _, w := range r.Rewrites {
@@ -55,7 +55,7 @@ func (r *Row) proposeRewrites() (all []proposal, no *refusal) {
 		above, ok := strings.CutSuffix(w.Replacement, "$1")
 		if parts == nil || !ok || strings.Contains(above, "$") || parts[1] != "" && pattern[0] != '^' ||
 			above != "" && above[len(above)-1] != '/' {
-			return nil, &refusal{"the rewrite " + pattern + " is not of the form ^p/(.*) with q/$1",
+			return nil, &obstacle{"the rewrite " + pattern + " is not of the form ^p/(.*) with q/$1",
 				"write such a rewrite for each path"}
 		}
 		from := strings.ReplaceAll(parts[1], `\.`, ".")
@@ -72,12 +72,12 @@ func (r *Row) proposeRewrites() (all []proposal, no *refusal) {
 func join(at, path string) string { return strings.TrimSuffix(at+"/"+strings.Trim(path, "/"), "/") }
 
 // proposeRule returns the sources for the regular expressions of a rule.
-func (r *Row) proposeRule() (all []proposal, no *refusal) {
+func (r *Row) proposeRule() (all []proposal, no *obstacle) {
 	var excluded []string
 	for _, p := range r.Excludes {
 		texts, ok := prefixes(p)
 		if !ok {
-			return nil, &refusal{"the images that " + p.String() + " excludes cannot be listed",
+			return nil, &obstacle{"the images that " + p.String() + " excludes cannot be listed",
 				"exclude registries, paths or images that begin with a fixed text"}
 		}
 		for _, t := range texts {
@@ -87,7 +87,7 @@ func (r *Row) proposeRule() (all []proposal, no *refusal) {
 	for _, p := range r.Matches {
 		texts, ok := prefixes(p)
 		if !ok {
-			return nil, &refusal{"the images that " + p.String() + " matches cannot be listed",
+			return nil, &obstacle{"the images that " + p.String() + " matches cannot be listed",
 				"match registries or paths that begin with a fixed text, such as ^docker.io/"}
 		}
 		for _, t := range texts {
