@@ -62,9 +62,8 @@ func FromPolicy(doc policy.Document, o Options) (Table, []export.Omission) {
 	for _, e := range entries {
 		if !omitted[e.Pos] {
 			for _, source := range texts(e.Fields["sources"]) {
-				at := Origin{e.Pos.File, e.Pos.Line}
-				row := Row{At: at, Prefix: source, Mirrors: []Mirror{{Place: destination(e, source)}}, Fallback: !o.NoFallback}
-				table = append(table, row)
+				m := Mirror{Place: destination(e, source), Only: All}
+				table = append(table, Row{Prefix: source, Mirrors: []Mirror{m}, Fallback: !o.NoFallback})
 			}
 		}
 	}

@@ -4,40 +4,25 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/evergate/evergate/internal/text"
+	"github.com/evergate/evergate/offline/output"
 	"github.com/evergate/evergate/policy"
 	"github.com/evergate/evergate/policy/object"
 )
 
-// Verdict is the result of the import of a row.
-type Verdict string
+// maxLine is the maximum length of a line about a row or an image, in bytes. It has place for three long images.
+const maxLine = 1000
 
-// The verdicts. An exact row pulls each generated image first from the same place as before.
+// The verdicts about a row. An exact row pulls each generated image first from the same place as before.
 const (
-	Exact   Verdict = "exact"
-	Differs Verdict = "differs"
-	Cannot  Verdict = "cannot be imported"
+	Exact   = "exact"
+	Differs = "differs"
+	Cannot  = "cannot be imported"
 )
-
-// blocked is the place of an image that is not pulled.
-const blocked = "blocked"
-
-// Result is the result of the import of a row. Its JSON is an interface.
-type Result struct {
-	File    string   `json:"file"`
-	Line    int      `json:"line"`
-	Source  string   `json:"source"`
-	Verdict Verdict  `json:"verdict"`
-	Written bool     `json:"written"` // the policy contains the row
-	Reason  string   `json:"reason,omitempty"`
-	Instead string   `json:"instead,omitempty"` // what to do
-	Example *Change  `json:"example,omitempty"` // an image that is pulled from another place
-	Notes   []string `json:"notes,omitempty"`   // what is lost
-
-	proposals []proposal
-}
 
 // Change is an image and the places that it is pulled from with the table and with the policy.
 type Change struct {
@@ -46,33 +31,63 @@ type Change struct {
 	After  string `json:"after"`
 }
 
+// Report is the result of an import. Its JSON is an interface.
+type Report struct {
+	Rows    Table    `json:"rows"`
+	Checked int      `json:"checkedImages"`
+	Changes []Change `json:"changedImages"` // of the checked images
+}
+
+// entry is an entry of the policy.
+type entry struct {
+	Name    string              `yaml:"name"`
+	Sources []string            `yaml:"sources,flow"`
+	Mirror  string              `yaml:"mirror"`
+	Secret  string              `yaml:"imagePullSecret,omitempty"`
+	Exclude map[string][]string `yaml:"exclude,flow,omitempty"`
+	Mode    string              `yaml:"mode"`
+
+	rows []int
+}
+
 // Importer imports a table.
 type Importer struct {
 	table   Table
-	accept  bool // write rows that differ
-	results []Result
+	accept  bool           // write rows that differ
+	rows    map[string]int // of each prefix
+	entries []*entry
 	policy  *policy.Policy
-	text    string
-	owners  map[string][]int // the rows of each entry in the policy
-	extra   []string         // excluded names that are not in the table
 }
 
-// Import makes a policy of a table. With accept, the policy contains the rows that differ. Import removes rows until
-// all other rows are exact.
+// Import makes a policy of a table. With accept, the policy contains the rows that differ. Import sets the verdict of
+// each row, and leaves out rows until all other rows are exact.
 func Import(t Table, accept bool) (*Importer, error) {
-	x := &Importer{table: t, accept: accept, results: make([]Result, len(t))}
+	x := &Importer{t, accept, map[string]int{}, nil, nil}
+	users := map[string]*Row{} // of each mirror
 	for i := range t {
 		r := &t[i]
-		proposals, no := r.propose()
-		x.results[i] = Result{
-			File: r.At.File, Line: r.At.Line, Source: r.name(), Verdict: Exact, Written: true,
-			Notes: slices.Concat(r.notes, r.lost()), proposals: proposals,
+		if r.rule == nil {
+			x.rows[r.Prefix] = i
 		}
-		if no != nil {
-			x.reject(i, no)
+		switch other := users[r.mirror()]; {
+		case r.Reason != "":
+			r.reject(r.Reason)
+		case len(r.Mirrors) == 0 && !r.Fallback:
+			r.reject("the mirrors block does not block images: add a pods entry with images.denied")
+		case r.mirror() == "":
+			r.Verdict = Exact
+		case strings.HasPrefix(r.Prefix, "*"):
+			r.reject("the mirror replaces each registry that it covers: list the registries")
+		case other != nil && r.perHost && registryOf(other.Prefix) != registryOf(r.Prefix):
+			for _, r := range []*Row{other, r} {
+				r.reject("the mirror has several registries, and receives the name of one: give each registry a path")
+			}
+		default:
+			r.Verdict, users[r.mirror()] = Exact, r
 		}
 	}
 	for {
+		x.propose()
 		rejected, err := x.load()
 		if err != nil || !rejected && !x.compare() {
 			return x, err
@@ -80,290 +95,178 @@ func Import(t Table, accept bool) (*Importer, error) {
 	}
 }
 
-// name returns the name of the row for users.
-func (r *Row) name() string {
-	if r.short && r.Prefix == "" {
-		return "names without a registry"
+// reject leaves out a row that cannot be imported.
+func (r *Row) reject(why string) { r.Verdict, r.Example, r.Reason = Cannot, nil, why }
+
+// mirror returns the mirror of a policy for the row. It is empty if images are pulled from their registry.
+func (r *Row) mirror() string {
+	if len(r.Mirrors) == 0 || r.Mirrors[0].Place == r.Prefix {
+		return ""
 	}
-	return r.Prefix
+	return place(r.Mirrors[0].Place)
 }
 
-// lost returns notes about the parts of a row that a policy loses, because it has only the first mirror.
-func (r *Row) lost() (notes []string) {
-	var others []string
-	for _, m := range r.Mirrors[min(1, len(r.Mirrors)):] {
-		if m.Place != r.Mirrors[0].Place {
-			others = append(others, m.Place)
+// writes reports whether the policy contains a row.
+func (x *Importer) writes(r *Row) bool {
+	return r.mirror() != "" && (r.Verdict == Exact || r.Verdict == Differs && x.accept)
+}
+
+// propose makes the entries for the rows that are written. Rows with the same mirror share an entry. An entry excludes
+// the images below its sources of rows that are not written.
+func (x *Importer) propose() {
+	x.entries = nil
+	byMirror, bySource := map[string]*entry{}, map[string]*entry{}
+	for i := range x.table {
+		r := &x.table[i]
+		if !x.writes(r) {
+			continue
+		}
+		source, key := place(r.Prefix), r.mirror()+" "+r.secret
+		e := byMirror[key]
+		if e == nil {
+			name := strings.NewReplacer("/", "-", ":", "-", "_", "-").Replace(strings.ToLower(source))
+			e = &entry{Name: fmt.Sprintf("%.50s-%d", name, len(byMirror)+1), Mirror: r.mirror(), Secret: r.secret}
+			e.Exclude, e.Mode = map[string][]string{}, "enforce"
+			byMirror[key], x.entries = e, append(x.entries, e)
+		}
+		bySource[source] = e
+		e.Sources, e.rows = append(e.Sources, source), append(e.rows, i)
+		if len(r.excluded) > 0 {
+			e.Exclude["images"] = append(e.Exclude["images"], r.excluded...)
 		}
 	}
-	if r.Fallback && len(r.Mirrors) > 0 && r.Mirrors[0].Place != r.Prefix {
-		others = append(others, "the original registry")
-	}
-	if len(others) > 0 && !r.short {
-		notes = append(notes, "if "+r.Mirrors[0].Place+" fails, images are not pulled from "+strings.Join(others, " or "))
-	}
-	for _, p := range r.Matches {
-		texts, _ := prefixes(p)
-		for _, s := range texts {
-			switch name := strings.TrimSuffix(s, "/"); {
-			case s == registryOf(s):
-				notes = append(notes, "the policy does not cover other registries whose name begins with "+s)
-			case s != name && name != registryOf(name):
-				notes = append(notes, "the policy also covers the image "+name)
+	for i := range x.table {
+		r := &x.table[i]
+		for _, at := range covering(r.Prefix) {
+			e := bySource[at]
+			if e != nil && at != r.Prefix && !x.writes(r) && !slices.Contains(e.Exclude["images"], r.Prefix) {
+				e.Exclude["images"] = append(e.Exclude["images"], r.Prefix)
 			}
 		}
 	}
-	return notes
 }
 
-// load writes and loads the policy. It reports whether it has removed rows that Evergate rejects.
+// load loads the policy. It reports whether it has left out rows that Evergate rejects.
 func (x *Importer) load() (rejected bool, err error) {
-	entries := x.entries()
-	x.text, x.owners = writePolicy(entries), map[string][]int{}
-	for _, e := range entries {
-		x.owners[e.name] = e.rows
-	}
-	if x.policy, err = policy.Load(policy.File{Name: "policy", Data: []byte(x.text)}); err == nil {
+	if x.policy, err = policy.Load(policy.File{Name: "policy.yaml", Data: []byte(x.Policy())}); err == nil {
 		return false, nil
 	}
-	position := regexp.MustCompile(`^mirrors\[(\d+)\]`)
 	for _, p := range policy.Problems(err) {
-		at := position.FindStringSubmatch(p.Path)
-		if at == nil && !rejected {
-			return false, fmt.Errorf("the policy of the table does not load: %w", err)
+		var i int
+		if _, other := fmt.Sscanf(p.Path, "mirrors[%d]", &i); other != nil {
+			continue // the number of the other mistakes
 		}
-		if at == nil {
-			break // the number of the other mistakes
-		}
-		i, _ := strconv.Atoi(at[1])
-		for _, row := range entries[i].rows {
-			rejected = true
-			x.reject(row, &obstacle{p.Message, "change the mirrors, or write these entries by hand"})
+		for _, row := range x.entries[i].rows {
+			x.table[row].reject(p.Message)
+			rejected, err = true, nil
 		}
 	}
-	return rejected, nil
+	return rejected, err
 }
 
-// reject leaves out a row that cannot be imported.
-func (x *Importer) reject(row int, no *obstacle) {
-	r := &x.results[row]
-	r.Verdict, r.Written, r.Reason, r.Instead, r.Notes = Cannot, false, no.why, no.instead, nil
-}
-
-// entry is an entry of the policy.
-type entry struct {
-	name, mirror, secret string
-	sources, excluded    []string
-	rows                 []int
-}
-
-// entries returns the entries for the rows that are written. Rows with the same mirror share an entry. An entry
-// excludes the images below its sources of the rows that are not written, and of rows without a mirror.
-func (x *Importer) entries() (all []entry) {
-	taken := map[string]bool{}
-	for i, r := range x.results {
-		if !r.Written {
-			continue
+// Policy returns the policy. A comment above each entry lists its rows, and the difference of a row that differs.
+func (x *Importer) Policy() string {
+	var b strings.Builder
+	b.WriteString("apiVersion: evergate.dev/v1alpha1\nkind: EvergatePolicy\n")
+	for i, e := range x.entries {
+		if i == 0 {
+			b.WriteString("mirrors:\n")
 		}
-		for _, p := range r.proposals {
-			secret := x.table[i].pullSecret
-			j := slices.IndexFunc(all, func(e entry) bool { return e.mirror == p.mirror && e.secret == secret })
-			if j < 0 {
-				j = len(all)
-				all = append(all, entry{name: nameFor(p.source, taken), mirror: p.mirror, secret: secret})
-			}
-			e := &all[j]
-			e.sources, e.rows = with(e.sources, p.source), with(e.rows, i)
-			for _, s := range slices.Concat(p.excluded, x.below(p.source)) {
-				e.excluded = with(e.excluded, s)
-			}
+		for _, row := range e.rows {
+			b.WriteString("# " + x.table[row].String() + "\n")
 		}
+		data, _ := yaml.Marshal([]*entry{e}) // strings can be encoded
+		b.Write(data)
 	}
-	x.separate(all)
-	return all
+	return b.String()
 }
 
-// separate excludes images that would get the same name at a mirror as images of another entry, because Evergate
-// rejects such entries. For example, docker.io at m.example and quay.io at m.example/quay need docker.io/quay to be
-// excluded.
-func (x *Importer) separate(all []entry) {
-	for i := range all {
-		e := &all[i]
-		for _, below := range all {
-			path, is := strings.CutPrefix(below.mirror, e.mirror+"/")
-			for _, source := range e.sources {
-				if is && !slices.Contains(below.sources, source+"/"+path) {
-					e.excluded = with(e.excluded, source+"/"+path)
-					x.extra = with(x.extra, source+"/"+path)
-				}
-			}
-		}
-	}
-}
-
-// with returns a list that contains a value.
-func with[T comparable](list []T, v T) []T {
-	if slices.Contains(list, v) {
-		return list
-	}
-	return append(list, v)
-}
-
-// below returns the images below a source that it must not rewrite.
-func (x *Importer) below(source string) (all []string) {
-	for i, r := range x.results {
-		prefix, isRule := x.table[i].Prefix, len(x.table[i].Matches) > 0
-		if !isRule && (!r.Written || len(r.proposals) == 0) && prefix != source && isBelow(place(prefix), source) {
-			all = append(all, prefix)
-		}
-		for _, p := range r.proposals {
-			if !r.Written && p.source != source && isBelow(p.source, source) {
-				all = append(all, p.source)
-			}
-		}
-	}
-	return all
-}
-
-// nameFor returns the name of an entry for a source.
-func nameFor(source string, taken map[string]bool) string {
-	name := regexp.MustCompile(`[^a-z0-9.-]+`).ReplaceAllString(strings.ToLower(source), "-")
-	name = name[:min(len(name), 60)] // leaves room for a number in the 63 characters of a name
-	for i, base := 2, name; taken[name]; i++ {
-		name = base + "-" + strconv.Itoa(i)
-	}
-	taken[name] = true
-	return name
-}
-
-// compare compares the table with the policy, and removes the rows that differ. It reports whether it has removed rows.
+// compare compares the table with the policy for generated images, and finds the rows that differ. It reports whether
+// it has left out rows.
 func (x *Importer) compare() (removed bool) {
-	for _, image := range x.images() {
-		change, rows := x.Change(image)
-		if change == nil {
-			continue
-		}
+	for _, image := range x.table.examples() {
+		change, rows := x.change(image)
 		for _, i := range rows {
-			if x.results[i].Verdict == Exact {
-				removed = x.differ(i, change) || removed
+			if r := &x.table[i]; r.Verdict == Exact {
+				removed = removed || x.writes(r) && !x.accept
+				r.Verdict, r.Example = Differs, change
 			}
 		}
 	}
 	return removed
 }
 
-// differ sets the verdict of a row that differs. It reports whether it has removed the row from the policy.
-func (x *Importer) differ(row int, example *Change) (removed bool) {
-	r := &x.results[row]
-	r.Verdict, r.Example = Differs, example
-	switch {
-	case x.table[row].short:
-		r.Written, r.Reason = false, "Evergate reads a name without a registry as an image of docker.io"
-		r.Instead = "write full names in Pods"
-	case len(r.proposals) == 0 || !x.accept:
-		r.Written, r.Reason, r.Instead = false, "it is not written", "add --accept-differences to write it"
-		return true
-	}
-	return false
-}
-
-// Change returns how the policy changes the place from which an image is pulled first, and the rows that cause it. It
+// change returns how the policy changes the place from which an image is pulled first, and the rows that cause it. It
 // returns nil if the place is the same, or if the text is not an image.
-func (x *Importer) Change(image string) (*Change, []int) {
-	row, places, err := x.table.Pull(image)
-	if err != nil {
-		return nil, nil
-	}
-	before := blocked
-	if len(places) > 0 {
-		before = places[0]
-		if normal, err := normalize(before); err == nil {
-			before = normal
+func (x *Importer) change(image string) (*Change, []int) {
+	after := normalize(image)
+	before, own := x.table.pull(x.rows, image, after)
+	rows := []int{own}
+	pod := object.Pod{Images: []object.Image{{Name: "app", Ref: image}}}
+	rw, err := x.policy.RewritePod(object.Attributes{Operation: object.Create, Resource: "pods"}, &pod, nil, nil)
+	if err == nil && rw.Changes() {
+		after = normalize(rw.Images[0].To)
+		by := slices.IndexFunc(x.entries, func(e *entry) bool { return e.Name == rw.Images[0].Entry })
+		if !slices.Contains(x.entries[by].rows, own) {
+			rows = x.entries[by].rows
 		}
 	}
-	to, by := x.rewrite(image)
-	after, err := normalize(to)
-	switch {
-	case err != nil:
-		after = to
-	case after == before:
+	if before == after {
 		return nil, nil
-	}
-	rows := x.owners[by]
-	own := slices.IndexFunc(x.table, func(r Row) bool { return row != nil && r.At == row.At && r.Prefix == row.Prefix })
-	if own >= 0 && (by == "" || row.short || slices.Contains(rows, own)) {
-		rows = []int{own}
 	}
 	return &Change{image, before, after}, rows
 }
 
-// rewrite returns the image that the policy puts into a Pod, and the entry that rewrites it.
-func (x *Importer) rewrite(image string) (to, by string) {
-	pod := object.Pod{Images: []object.Image{{Name: "app", Ref: image}}}
-	rw, err := x.policy.RewritePod(object.Attributes{Operation: object.Create, Resource: "pods"}, &pod, nil, nil)
-	if err != nil || !rw.Changes() {
-		return image, ""
+// Report returns the report of the import, with the images among those to check that are pulled from another place.
+func (x *Importer) Report(images []string) *Report {
+	r := &Report{x.table, len(images), []Change{}}
+	for _, image := range images {
+		if change, _ := x.change(image); change != nil {
+			r.Changes = append(r.Changes, *change)
+		}
 	}
-	return rw.Images[0].To, rw.Images[0].Entry
+	return r
 }
 
-// images returns generated images for each name in the table: the name, and names below it, next to it and above it,
-// with a tag, a digest, both and neither. A name with a slash at the end is not an image.
-func (x *Importer) images() (all []string) {
-	digest := "@sha256:" + strings.Repeat("0123456789abcdef", 4)
-	for _, name := range x.names() {
-		registry := registryOf(name)
-		names := []string{
-			registry + "/app", registry + "/library/nginx", registry + "/team/group/app", "a." + registry + "/app",
-			"a.b." + registry + "/app", "registry.example/" + strings.TrimSuffix(name, "/") + "/app",
-		}
-		switch base := place(name); {
-		case strings.HasSuffix(name, "/"):
-			names = append(names, name+"app", name+"team/app")
-		case !strings.ContainsAny(registry, ".:") && registry != "localhost":
-			names = []string{name}
-		case base != name:
-			names = append(names, base)
-			all = append(all, name)
-		case base != registry:
-			names = append(names, name, name+"/app", name+"/team/app", name+"-x/app", name+"-x")
-		}
-		for _, n := range names {
-			for _, version := range []string{"", ":1.25", ":latest", digest, ":1.25" + digest} {
-				all = append(all, n+version)
-			}
-		}
-	}
-	return all
+// IsExact reports whether all rows are exact and no checked image changes.
+func (r *Report) IsExact() bool {
+	return len(r.Changes) == 0 && !slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Verdict != Exact })
 }
 
-// names returns the names in the table and in the proposals.
-func (x *Importer) names() []string {
-	all := slices.Clone(x.extra)
-	for i := range x.table {
-		r := &x.table[i]
-		for _, s := range []string{strings.TrimPrefix(r.Prefix, "*."), r.Prefix} {
-			if len(r.Matches) == 0 && s != "*" && !strings.HasPrefix(s, "*.") && s != "" {
-				all = with(all, s)
-			}
-		}
-		if r.Prefix == "*" || r.short {
-			all = with(with(all, "docker.io"), "app")
-		}
-		for _, m := range r.Mirrors {
-			all = with(all, m.Place)
-		}
-		for _, p := range slices.Concat(r.Matches, r.Excludes) {
-			texts, _ := prefixes(p)
-			for _, s := range texts {
-				all = with(all, strings.TrimRight(s, ":@"))
-			}
-		}
-		for _, p := range x.results[i].proposals {
-			if len(r.Matches) == 0 {
-				all = with(all, p.source)
-			}
-		}
+// WriteText implements output.Report.
+func (r *Report) WriteText(p *output.Printer) {
+	counts := map[string]int{}
+	for _, row := range r.Rows {
+		counts[row.Verdict]++
+		p.Line("%s", row.String())
 	}
-	return all
+	p.Line("%s: %d exact, %d different, %d that cannot be imported", text.Count(len(r.Rows), "row"), counts[Exact],
+		counts[Differs], counts[Cannot])
+	for _, c := range r.Changes {
+		p.Line("%s", c.String())
+	}
+	if r.Checked > 0 {
+		p.Line("%s checked, %s pulled from another place", text.Count(r.Checked, "image"), text.Thousands(len(r.Changes)))
+	}
+}
+
+// String returns the result of a row in one line.
+func (r *Row) String() string {
+	s := r.At + ": " + text.Name(r.Prefix) + ": " + r.Verdict
+	if r.Reason != "" {
+		s += ": " + r.Reason
+	}
+	if r.Example != nil {
+		s += ": " + r.Example.String()
+	}
+	if r.mirror() != "" && r.Verdict != Cannot && (r.Fallback || len(r.Mirrors) > 1) {
+		s += ", without fallback"
+	}
+	return text.Printable(s, maxLine)
+}
+
+// String returns both places in one line, with short digests.
+func (c *Change) String() string {
+	s := c.Image + " was pulled from " + c.Before + ", and is pulled from " + c.After
+	return text.Printable(regexp.MustCompile(`(sha256:[0-9a-f]{6})[0-9a-f]+`).ReplaceAllString(s, "$1…"), maxLine)
 }
