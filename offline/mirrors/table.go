@@ -65,7 +65,7 @@ const shortNames = "names without a registry"
 
 // join adds a row for the same prefix. It may have the same mirrors, or mirrors for the other kind of images.
 func (r *Row) join(o Row) error {
-	old := r.Mirrors
+	old := slices.Clone(r.Mirrors)
 	r.Fallback = r.Fallback && o.Fallback
 	for _, m := range o.Mirrors {
 		same := slices.IndexFunc(old, func(x Mirror) bool { return x.Place == m.Place && x.Note == m.Note })
@@ -129,8 +129,10 @@ func (r *Row) pull(image string) string {
 		kind = Digests
 	}
 	for _, m := range r.Mirrors {
-		if m.Only&kind != 0 {
-			return normalize(m.Place + rest + m.Note)
+		if to := m.Place + rest + m.Note; m.Only&kind != 0 && strings.Contains(to, "/") {
+			return normalize(to)
+		} else if m.Only&kind != 0 {
+			return image // the mirror cannot have an image without a path, and Evergate does not rewrite it
 		}
 	}
 	if r.Fallback {

@@ -176,7 +176,7 @@ type harborRule struct {
 // mutate.go of indeedeng/harbor-container-webhook). Each regular expression of matches is a row.
 func (f *File) harbor(rules []harborRule) (rows []Row) {
 	for _, rule := range rules {
-		row := Row{At: f.at("replace"), Fallback: rule.CheckUpstream}
+		row := Row{Fallback: rule.CheckUpstream}
 		if len(rule.Matches) == 0 || rule.Replace == "" {
 			f.fail(rule.Name, "rule %s has no matches or no replace: add it", text.Quote(rule.Name))
 		}
@@ -196,6 +196,7 @@ func (f *File) harbor(rules []harborRule) (rows []Row) {
 				continue
 			}
 			row := row
+			row.At = f.at(pattern)
 			_, path, _ := strings.Cut(prefix, "/")
 			row.Prefix, row.Mirrors = prefix, []Mirror{{Place: join(rule.Replace, path), Only: All}}
 			row.rule = func(image string) (string, bool) {
