@@ -29,6 +29,7 @@ func newRootCommand(env settings.Environment) *cobra.Command {
 		newPolicyCommand(env),
 		newPreflightCommand(env),
 		newExportCommand(),
+		newImportCommand(),
 		newVersionCommand(),
 	)
 	root.Long = `Evergate is a Kubernetes admission webhook. It rewrites the images of Pods to private mirrors, and

@@ -104,6 +104,9 @@ func TestFilesFromStrangers(t *testing.T) {
 		{append([]string{"test"}, named("suites", "_test.yaml")...), all},
 		{[]string{"preflight", "-f", "manifests"}, values},
 		{append([]string{"preflight"}, repeat("-f", named("manifests", "-bad.yaml"))...), values},
+		{append([]string{"import", "mirrors"}, named("policies", ".yaml")...), values},
+		{append([]string{"import", "mirrors"}, named("manifests", "-bad.yaml")...), values},
+		{append([]string{"import", "mirrors"}, named("manifests", "-absent.yaml")...), values},
 		{append([]string{"export"}, repeat("--policy", named("policies", ".yaml"))...), []string{""}},
 	} {
 		for _, format := range test.formats {

@@ -62,7 +62,8 @@ func FromPolicy(doc policy.Document, o Options) (Table, []export.Omission) {
 	for _, e := range entries {
 		if !omitted[e.Pos] {
 			for _, source := range texts(e.Fields["sources"]) {
-				table = append(table, Row{source, destination(e, source), !o.NoFallback})
+				m := Mirror{Place: destination(e, source), Only: All}
+				table = append(table, Row{Prefix: source, Mirrors: []Mirror{m}, Fallback: !o.NoFallback})
 			}
 		}
 	}

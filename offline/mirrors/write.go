@@ -24,7 +24,7 @@ func Targets() []export.TargetInfo {
 	}
 }
 
-// Write writes the table for a container runtime. The prefixes and mirrors of a loaded policy are bounded.
+// Write writes the first mirror of each row for a container runtime.
 func (t Table) Write(b *bytes.Buffer, target export.Target) {
 	switch target {
 	case HostsTOML:
@@ -41,10 +41,10 @@ func (t Table) Write(b *bytes.Buffer, target export.Target) {
 }
 
 // writeHostsTOML writes the file for a registry. With override_path, containerd does not append /v2 to the path. After
-// the hosts, containerd tries the server. Without a fallback, the server is the mirror (parseHostsFile in
+// the hosts, containerd tries the server. If there is no fallback, the server is the mirror (parseHostsFile in
 // core/remotes/docker/config/hosts.go of containerd v2.4.2).
 func (r *Row) writeHostsTOML(b *bytes.Buffer) {
-	registry, path, _ := strings.Cut(r.Mirror, "/")
+	registry, path, _ := strings.Cut(r.Mirrors[0].Place, "/")
 	mirror := strings.TrimSuffix("https://"+registry+"/v2/"+path, "/")
 	fmt.Fprintf(b, "# /etc/containerd/certs.d/%s/hosts.toml\n", r.Prefix)
 	const settings = "capabilities = [\"pull\", \"resolve\"]\n%soverride_path = true\n\n"
@@ -66,7 +66,7 @@ func (r *Row) writeRegistriesConf(b *bytes.Buffer) {
 	if !r.Fallback {
 		b.WriteString("blocked = true\n")
 	}
-	fmt.Fprintf(b, "[[registry.mirror]]\nlocation = %q\n\n", r.Mirror)
+	fmt.Fprintf(b, "[[registry.mirror]]\nlocation = %q\n\n", r.Mirrors[0].Place)
 }
 
 // writeIDMS writes an object for images with a digest and an object for other images, because OpenShift uses the
@@ -80,7 +80,7 @@ func (t Table) writeIDMS(b *bytes.Buffer) {
 		fmt.Fprintf(b, "---\napiVersion: config.openshift.io/v1\nkind: Image%sMirrorSet\nmetadata:\n  name: evergate\n"+
 			"spec:\n  image%[1]sMirrors:\n", kind)
 		for _, r := range t {
-			fmt.Fprintf(b, "  - source: %q\n    mirrors: [%q]\n", r.Prefix, r.Mirror)
+			fmt.Fprintf(b, "  - source: %q\n    mirrors: [%q]\n", r.Prefix, r.Mirrors[0].Place)
 			if !r.Fallback {
 				b.WriteString("    mirrorSourcePolicy: NeverContactSource\n")
 			}
