@@ -14,6 +14,8 @@ type reviewer struct {
 	*Report
 	counts Counts
 	owners owners
+
+	duplicates Duplicates
 }
 
 // fail adds an error about input that could not be read or understood.
@@ -37,10 +39,12 @@ func (r *reviewer) add(o Object, a *admission.Answer) {
 		if r.Options.Reviews {
 			result.root = "request.object."
 		}
+		r.duplicates.Add(o, a, len(r.Results))
 		r.Results = append(r.Results, result)
 		return
 	}
 	r.counts.add(&result, a)
+	r.duplicates.Add(o, a, 0)
 	if pod, ok := a.Object.(*object.Pod); ok {
 		result.Kind, result.Name = Owner(pod)
 		result.Pods = 1
@@ -99,6 +103,7 @@ func (s *Summary) add(r *Result) {
 
 // report completes the report and returns it.
 func (r *reviewer) report() *Report {
+	r.addDuplicates()
 	switch s := &r.Summary; {
 	case s.Errors > 0:
 		r.Decision = Invalid
@@ -106,6 +111,8 @@ func (r *reviewer) report() *Report {
 		r.Decision = Denied
 	case s.PodsDenied > 0:
 		r.Decision = PodsDenied
+	case s.Duplicates > 0:
+		r.Decision = Duplicated
 	}
 	if r.Options.AsExisting {
 		r.Results = r.owners.results()

@@ -7,6 +7,7 @@
 //	offline.go                   which objects of the input are validated
 //	decider.go                     object → request, as kube-apiserver would send it; package admission decides it
 //	audit.go                     the special cases of existing objects
+//	duplicates.go                objects that claim the same values
 //	collect.go                   answers → report
 //	report.go  text.go           the report, for programs and for users
 //	cases.go  locate.go          the report for CI, with the lines of fields
@@ -68,8 +69,9 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 			Results:    []Result{},
 			explain:    o.Explain,
 		},
-		counts: newCounts(),
-		owners: owners{},
+		counts:     newCounts(),
+		owners:     owners{},
+		duplicates: NewDuplicates(&o),
 	}
 	if o.Old != nil {
 		for _, skipped := range o.Old.skipped {

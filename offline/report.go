@@ -10,7 +10,7 @@ import (
 type Report struct {
 	Policy     Policy   `json:"policy"`
 	AsExisting bool     `json:"asExisting,omitempty"`
-	Decision   Decision `json:"decision"` // of all objects; the worst of invalid, denied, podsDenied and allowed
+	Decision   Decision `json:"decision"` // of all objects; the worst of invalid, denied, podsDenied, duplicate and allowed
 	Summary    Summary  `json:"summary"`
 	Results    []Result `json:"results"` // in input order; by namespace, kind and name with asExisting
 	Skips
@@ -28,7 +28,7 @@ func (r *Report) ExitCode() int {
 	switch r.Decision {
 	case Allowed:
 		return 0
-	case Denied, PodsDenied:
+	case Denied, PodsDenied, Duplicated:
 		return 1
 	default:
 		return 2
@@ -51,6 +51,9 @@ const (
 	// PodsDenied means that a workload is allowed with a warning, but the Pods that its controller creates will be
 	// denied.
 	PodsDenied Decision = "podsDenied"
+	// Duplicated means that the object is allowed, but an entry of unique in mode enforce finds a value that another
+	// object claims too.
+	Duplicated Decision = "duplicate"
 	Invalid    Decision = "invalid" // some of the input could not be understood
 )
 
@@ -60,6 +63,8 @@ type Summary struct {
 	Denied    int `json:"denied"`    // objects
 	// PodsDenied counts workloads that are allowed with a warning, but whose Pods will be denied.
 	PodsDenied int `json:"podsDenied,omitempty"`
+
+	Duplicates int `json:"duplicates,omitempty"` // findings of entries of unique in mode enforce
 
 	Warned    int `json:"warned"`    // other objects that are allowed with a warning
 	Rewritten int `json:"rewritten"` // images; always 0 with asExisting
@@ -107,6 +112,9 @@ type Finding struct {
 	ExemptBy     string `json:"exemptBy,omitempty"`
 	ExemptUntil  string `json:"exemptUntil,omitempty"`
 	ExemptReason string `json:"exemptReason,omitempty"`
+
+	// Redacted is the Message of a duplicate without the name of an object in another namespace.
+	Redacted string `json:"-"`
 }
 
 // outside is the outcome of a running image that was not pulled from its mirror, with asExisting.
@@ -117,10 +125,11 @@ type Effect string
 
 // The values of Effect.
 const (
-	Denial  Effect = "denied"  // the request is denied
-	Warning Effect = "warning" // shown to the user
-	Audited Effect = "audit"   // seen only in audit annotations and metrics
-	Exempt  Effect = "exempt"  // as audit, because an exception or an exclude with an end date silences the finding
+	Denial          Effect = "denied"    // the request is denied
+	Warning         Effect = "warning"   // shown to the user
+	Audited         Effect = "audit"     // seen only in audit annotations and metrics
+	DuplicateEffect Effect = "duplicate" // review fails, but the request is allowed
+	Exempt          Effect = "exempt"    // as audit, because an exception or an exclude with an end date silences the finding
 )
 
 // Image is the outcome of one image.
@@ -174,5 +183,7 @@ func (r *Result) add(f Finding) {
 		r.Decision = Denied
 	case f.PodsDenied && r.Decision == Allowed:
 		r.Decision = PodsDenied
+	case f.Effect == DuplicateEffect && r.Decision == Allowed:
+		r.Decision = Duplicated
 	}
 }

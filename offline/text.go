@@ -66,6 +66,8 @@ func (r *Result) writeText(p *output.Printer, exists, explain bool) {
 	switch {
 	case r.Decision == Denied:
 		tone = text.Colors.Bad
+	case r.Decision == Duplicated:
+		tone = text.Colors.Bad
 	case r.Decision == PodsDenied:
 		decision, tone = "its Pods will be denied", text.Colors.Bad
 	case r.Warns():
@@ -89,7 +91,7 @@ func (r *Result) writeText(p *output.Printer, exists, explain bool) {
 // Tone returns the color of an effect, or of the outcome of an image.
 func (e Effect) Tone() output.Tone {
 	switch e {
-	case Denial:
+	case Denial, DuplicateEffect:
 		return text.Colors.Bad
 	case Warning:
 		return text.Colors.Warn
@@ -177,6 +179,7 @@ func (s *Summary) text(exists bool) (line string) {
 			output.Some(s.Warned, warned),
 			output.Some(s.Validated-s.Denied-s.PodsDenied-s.Warned, "allowed"),
 		)},
+		{"; ", output.List(output.Some(s.Duplicates, text.Plural(s.Duplicates, "duplicate")))},
 		{"; ", output.List(
 			output.Some(s.Rewritten, text.Plural(s.Rewritten, "image")+" rewritten"),
 			output.Some(s.Outside, text.Plural(s.Outside, "image")+" outside the mirrors"),

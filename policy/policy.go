@@ -61,6 +61,7 @@
 //	dnsEndpoints                          certificates.go
 //	owners, sharedGatewayNamespaces, annotationPrefixes, globbingClasses, hostAnnotations
 //	                                      internal/claim
+//	unique                                internal/unique
 //	exceptions                            internal/rule/exceptions.go
 //	until, reason                         internal/rule/until.go; expiry.go, the list of everything that expires
 //	solverAccounts                        solvers.go, with the shapes of solver objects
@@ -77,6 +78,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/evergate/evergate/policy/internal/strict"
 )
@@ -103,6 +105,10 @@ type Policy struct {
 
 // Hash returns 12 hexadecimal digits that identify the text of the policy. They are the same on every replica.
 func (p *Policy) Hash() string { return p.hash }
+
+// NewUniqueIndex returns an empty index of the values that must be unique according to the unique block. It returns nil
+// if the block has no active entries. now decides which entries and exceptions have expired.
+func (p *Policy) NewUniqueIndex(now time.Time) *UniqueIndex { return p.unique.NewIndex(now) }
 
 // Entries returns how many entries the files contain, including entries that are off.
 func (p *Policy) Entries() int { return p.entries }

@@ -48,6 +48,24 @@ func recordClaim(s string, p match.HostPattern, at claimPlace) Claim {
 	return c
 }
 
+// Path returns the field of the claim in its object.
+func (h *Claim) Path() string { return h.at.String() }
+
+// Value returns the hosts in the form that is the same for all fields: with one star, whatever it covers, and * for
+// every host. ok is false for a text that cannot be parsed as a name.
+func (h *Claim) Value() (hosts string, ok bool) {
+	if h.IsEvery() {
+		return "*", !h.at.unreadable
+	}
+	return h.asCertified().String(), !h.at.unreadable
+}
+
+// InAnnotation reports whether an annotation makes the claim without serving its hosts, for example for a DNS record.
+func (h *Claim) InAnnotation() bool {
+	f := h.at.in()
+	return f.class == annotationField && !serves(f.key)
+}
+
 // quoted returns the claim as sentences show it. In an object, *.example can cover names at any depth. The sentence
 // then shows *.example as the user wrote it and mentions the depth, because policies write **.example for names at any
 // depth.

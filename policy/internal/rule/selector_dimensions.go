@@ -41,6 +41,9 @@ func GatewayDimensions() Dimensions {
 // ClasslessDimensions are the dimensions of entries about objects without a class.
 func ClasslessDimensions() Dimensions { return Dimensions{names: "namespaces users groups labels"} }
 
+// UniqueDimensions are the dimensions of entries about many objects, which do not come from a request.
+func UniqueDimensions() Dimensions { return Dimensions{names: "namespaces labels", noSet: true} }
+
 // Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
 // other fields.
 func (d Dimensions) Suggest(field string) []string {
