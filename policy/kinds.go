@@ -110,6 +110,12 @@ type Counts struct {
 // Counts returns how many entries are not off, including entries in rule sets.
 func (p *Policy) Counts() Counts { return p.counts }
 
+// Webhook returns the counts of the blocks that webhooks evaluate.
+func (c Counts) Webhook() Counts {
+	c.Unique = 0
+	return c
+}
+
 // All yields the name of each block and the number of its entries, in the order of a policy file.
 func (c Counts) All() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {

@@ -98,7 +98,7 @@ type Policy struct {
 	set    string             // name of the rule set that this policy represents; empty for the whole policy
 	blocks []string           // blocks in which it has entries; only for a rule set
 
-	entries    int // including entries that are off
+	entries    int // including entries that are off, without unique
 	additions  Additions
 	allowEmpty bool
 }
@@ -110,7 +110,8 @@ func (p *Policy) Hash() string { return p.hash }
 // if the block has no active entries. now decides which entries and exceptions have expired.
 func (p *Policy) NewUniqueIndex(now time.Time) *UniqueIndex { return p.unique.NewIndex(now) }
 
-// Entries returns how many entries the files contain, including entries that are off.
+// Entries returns how many entries the files contain, including entries that are off, and without the unique block,
+// which webhooks do not evaluate.
 func (p *Policy) Entries() int { return p.entries }
 
 // Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not

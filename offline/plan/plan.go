@@ -7,9 +7,11 @@
 //	compare.go  two decisions about one object → changes
 //	changes.go  the kinds of changes, and their counts
 //	listed.go   the first objects of each kind of change
+//	duplicates.go  the duplicates that only the new policy reports
 //	report.go   the report; text.go: its text
 //
-// Memory use does not grow with the number of objects, but with Options.Limit.
+// Memory use does not grow with the number of objects, but with Options.Limit. If a policy has a unique block, it also
+// grows with the number of values that must be unique.
 package plan
 
 import (
@@ -42,6 +44,8 @@ type Plan struct {
 	old, new  *offline.Decider
 	validated map[resource]bool // by either policy; only with Events
 
+	duplicatesOld, duplicatesNew offline.Duplicates
+
 	report  *Report
 	rules   output.Tally
 	spaces  output.Tally // namespaces
@@ -59,6 +63,7 @@ func New(o Options) *Plan {
 	}
 	p := &Plan{o: o, old: newDecider(&o, o.Old), new: newDecider(&o, o.New), report: report}
 	p.rules, p.spaces, p.objects = output.NewTally(numKinds), output.NewTally(numKinds), newListed(o.Limit)
+	p.duplicatesOld, p.duplicatesNew = offline.NewDuplicates(&p.old.Options), offline.NewDuplicates(&p.new.Options)
 	if o.Events {
 		p.validated = resourcesOf(o.Old, o.New)
 	}
@@ -135,6 +140,8 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 		if object.Namespace == "" && p.o.NamespaceAssumed {
 			p.report.Summary.NoNamespace++
 		}
+		p.duplicatesOld.Add(object, was, 0)
+		p.duplicatesNew.Add(object, is, 0)
 	}
 	p.count(was, is, from)
 	if sameAnswer(was, is) {
@@ -221,6 +228,7 @@ func (p *Plan) Report() *Report {
 	r := p.report
 	r.Rules, r.MoreRules = rowsOf(p.rules)
 	r.Namespaces, r.MoreNamespaces = rowsOf(p.spaces)
+	r.addDuplicates(&p.duplicatesOld, &p.duplicatesNew, p.o.Limit)
 	r.Objects, r.MoreObjects = p.objects.report(r.Summary.Validated - r.Summary.Unchanged)
 	return r
 }

@@ -19,6 +19,7 @@ func (r *Report) WriteText(p *output.Printer) {
 	}
 	p.Numbers("by rule", columns, numbers(r.Rules), r.MoreRules)
 	p.Numbers("by namespace", columns, numbers(r.Namespaces), r.MoreNamespaces)
+	r.writeDuplicates(p)
 	p.Section()
 	r.writeNotes(p)
 	var last Kind

@@ -21,6 +21,9 @@ func compare(c *suite.Case, r *offline.Result) Case {
 	}
 	says := c.Says()
 	result.nothing = len(says) == 0
+	if c.Duplicates == nil && len(c.Others) > 0 {
+		says = append(says, suite.FieldDuplicates)
+	}
 	for _, field := range says {
 		if !holds(field, &c.Expect, &decided) {
 			result.Differs = append(result.Differs, field)
@@ -41,7 +44,7 @@ func compare(c *suite.Case, r *offline.Result) Case {
 func sentences(r *offline.Result) []string {
 	var told []string
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Effect == offline.Denial || f.Effect == offline.Warning {
+		if f := &r.Findings[i]; f.Effect != offline.Audited && f.Effect != offline.Exempt {
 			told = append(told, string(f.Effect)+": "+f.String())
 		}
 	}
@@ -57,7 +60,7 @@ func sentences(r *offline.Result) []string {
 func decisionOf(r *offline.Result, told []string) suite.Expect {
 	allowed := r.Decision != offline.Denied
 	e := suite.Expect{
-		Allowed: &allowed, Denied: []string{}, Warned: []string{}, Images: map[string]string{},
+		Allowed: &allowed, Denied: []string{}, Warned: []string{}, Duplicates: []string{}, Images: map[string]string{},
 		Message: strings.Join(told, "\n"),
 	}
 	for _, f := range r.Findings {
@@ -66,6 +69,8 @@ func decisionOf(r *offline.Result, told []string) suite.Expect {
 			e.Denied = append(e.Denied, f.ID)
 		case offline.Warning:
 			e.Warned = append(e.Warned, f.ID)
+		case offline.DuplicateEffect:
+			e.Duplicates = append(e.Duplicates, f.ID)
 		}
 	}
 	for i := range r.Images {
@@ -79,7 +84,7 @@ func decisionOf(r *offline.Result, told []string) suite.Expect {
 		}
 		e.Images[key] = image.Pulled()
 	}
-	e.Denied, e.Warned = unique(e.Denied), unique(e.Warned)
+	e.Denied, e.Warned, e.Duplicates = unique(e.Denied), unique(e.Warned), unique(e.Duplicates)
 	return e
 }
 
@@ -105,6 +110,8 @@ func holds(field string, expected, decided *suite.Expect) bool {
 		return slices.Equal(unique(slices.Clone(expected.Denied)), decided.Denied)
 	case suite.FieldWarned:
 		return slices.Equal(unique(slices.Clone(expected.Warned)), decided.Warned)
+	case suite.FieldDuplicates:
+		return slices.Equal(unique(slices.Clone(expected.Duplicates)), decided.Duplicates)
 	case suite.FieldImages:
 		for place, image := range expected.Images {
 			if pulled, ok := decided.Images[place]; !ok || pulled != image {

@@ -123,7 +123,7 @@ func checkNames(e *suite.Expect, p *policy.Policy) error {
 	for _, expected := range []struct {
 		field string
 		ids   []string
-	}{{suite.FieldDenied, e.Denied}, {suite.FieldWarned, e.Warned}} {
+	}{{suite.FieldDenied, e.Denied}, {suite.FieldWarned, e.Warned}, {suite.FieldDuplicates, e.Duplicates}} {
 		for _, id := range expected.ids {
 			if err := p.CheckID(id); err != nil {
 				return fmt.Errorf("%s: %s: %w", expected.field, text.Name(id), err)
@@ -187,7 +187,7 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		if err != nil {
 			return nil, fmt.Errorf("old: %w", err)
 		}
-		if o.Old, err = offline.NewIndex(one(old), o.Namespace); err != nil {
+		if o.Old, err = offline.NewIndex(all(old), o.Namespace); err != nil {
 			return nil, fmt.Errorf("old: %w", err)
 		}
 	}
@@ -198,7 +198,15 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		return nil, fmt.Errorf("set: the policy has no rule in %s", c.Set)
 	}
 	o.Sets = p.SetsOf([]string{c.Set})
-	report := offline.Review(o, one(obj))
+	objects := []offline.Object{obj}
+	for i, document := range c.Others {
+		other, err := objectOf(s, files, document, c.OthersAt[i], "")
+		if err != nil {
+			return nil, fmt.Errorf("others: %w", err)
+		}
+		objects = append(objects, other)
+	}
+	report := offline.Review(o, all(objects...))
 	switch {
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0])
@@ -206,6 +214,8 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		return nil, errors.New("the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user")
 	case len(report.Results) == 0:
 		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", obj.Kind)
+	case len(report.Results) < len(objects):
+		return nil, errors.New("others: objects of this kind are not validated: leave them out")
 	case o.Old != nil && report.Results[0].Operation != object.Update:
 		return nil, errors.New("old: this is another object: it has another kind, namespace or name")
 	}
@@ -240,7 +250,13 @@ func objectOf(
 	return found[0], nil
 }
 
-// one returns a sequence of one object.
-func one(object offline.Object) iter.Seq2[offline.Object, error] {
-	return func(yield func(offline.Object, error) bool) { yield(object, nil) }
+// all returns a sequence of objects.
+func all(objects ...offline.Object) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) {
+		for _, object := range objects {
+			if !yield(object, nil) {
+				return
+			}
+		}
+	}
 }

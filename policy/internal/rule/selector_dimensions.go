@@ -11,7 +11,7 @@ import (
 // Dimensions are the dimensions of a selector that have a meaning for a kind of entry.
 type Dimensions struct {
 	names string // separated by spaces
-	noSet bool   // match.set does not have a meaning
+	noSet string // why match.set does not have a meaning; empty if it has one
 }
 
 // PodDimensions are the dimensions of entries about Pods. They do not contain users and groups, because controllers
@@ -20,7 +20,7 @@ func PodDimensions() Dimensions { return Dimensions{names: "namespaces podLabels
 
 // MirrorDimensions are the dimensions of mirrors entries.
 func MirrorDimensions() Dimensions {
-	return Dimensions{names: "namespaces podLabels images", noSet: true}
+	return Dimensions{names: "namespaces podLabels images", noSet: "a webhook without rule sets rewrites images"}
 }
 
 // IngressDimensions are the dimensions of entries about Ingresses.
@@ -42,7 +42,9 @@ func GatewayDimensions() Dimensions {
 func ClasslessDimensions() Dimensions { return Dimensions{names: "namespaces users groups labels"} }
 
 // UniqueDimensions are the dimensions of entries about many objects, which do not come from a request.
-func UniqueDimensions() Dimensions { return Dimensions{names: "namespaces labels", noSet: true} }
+func UniqueDimensions() Dimensions {
+	return Dimensions{names: "namespaces labels", noSet: "no webhook evaluates the entry"}
+}
 
 // Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
 // other fields.
@@ -53,7 +55,7 @@ func (d Dimensions) Suggest(field string) []string {
 		return append(names, "until", "reason")
 	case field != selectorName(true):
 		return nil
-	case !d.noSet:
+	case d.noSet == "":
 		names = append(names, "set")
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "images" })
@@ -103,8 +105,8 @@ func (d Dimensions) reject(sel *Selector, isMatch bool) []error {
 	for _, m := range d.meaningless(sel) {
 		errs = append(errs, strict.Fieldf(field, "%s has no meaning here: %s", m.name, m.why))
 	}
-	if isMatch && sel.Set != "" && d.noSet {
-		errs = append(errs, strict.Fieldf(field, "set has no meaning here: a webhook without rule sets rewrites images"))
+	if isMatch && sel.Set != "" && d.noSet != "" {
+		errs = append(errs, strict.Fieldf(field, "set has no meaning here: %s", d.noSet))
 	}
 	if isMatch && sel.Images != nil && d.has("images") {
 		errs = append(errs, strict.Fieldf(field,

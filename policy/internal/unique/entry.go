@@ -26,7 +26,7 @@ import (
 // unless they are in one namespace, because a team that moves to another API has both for some time.
 type Entry struct {
 	rule.RuleHeader
-	// What is the value that must be unique: hosts, hostPaths (a host with a path), serviceSelectors (spec.selector of
+	// What selects the value that must be unique: hosts, hostPaths (a host with a path), serviceSelectors (spec.selector of
 	// Services) or annotation.
 	What word `yaml:"what,required"`
 	// Annotation is the key of the annotation whose value must be unique, for what: annotation.
@@ -63,7 +63,7 @@ func (e *Entry) Validate() error {
 	}
 	switch tooLong := len(e.Annotation) > object.MaxAnnotationKey; {
 	case e.What == annotation && e.Annotation == "":
-		faults.Fieldf("annotation", "is missing: write the key of the annotation")
+		faults.Fieldf("what", "annotation needs a key: write it in the field annotation")
 	case e.What != annotation && e.Annotation != "":
 		faults.Fieldf("annotation", "has no meaning for %s: write what: annotation", e.What)
 	case tooLong:

@@ -20,7 +20,7 @@ type Rules struct {
 	exceptions *rule.Exceptions
 }
 
-// Compile returns the entries that are not off, or nil if there are none.
+// Compile returns the active entries. It returns nil if all entries are off.
 func Compile(entries []Entry, owners claim.Owners, known *claim.Annotations, exceptions *rule.Exceptions) *Rules {
 	r := &Rules{owners: owners, known: known, exceptions: exceptions}
 	for i := range entries {

@@ -45,8 +45,8 @@ func (e *Entry) slots(o *Object, m *object.Meta, known *claim.Annotations) []slo
 	return nil
 }
 
-// claimsOf returns the claims of an object. Certificates and DNSEndpoints have none here, because they belong to the
-// host of another object.
+// claimsOf returns the claims of an object. It leaves out Certificates and DNSEndpoints, because they belong to the host
+// of another object.
 func claimsOf(o *Object, known *claim.Annotations, r *rule.Recorder) []claim.Claim {
 	switch v := o.Object.(type) {
 	case *object.Ingress:
