@@ -26,8 +26,8 @@ import (
 // unless they are in one namespace, because a team that moves to another API has both for some time.
 type Entry struct {
 	rule.RuleHeader
-	// What selects the value that must be unique: hosts, hostPaths (a host with a path), serviceSelectors (spec.selector of
-	// Services) or annotation.
+	// What: the kind of value that must be unique. hostPaths is a host with a path, and serviceSelectors is spec.selector
+	// of a Service. The other words are hosts and annotation.
 	What word `yaml:"what,required"`
 	// Annotation is the key of the annotation whose value must be unique, for what: annotation.
 	Annotation string `yaml:"annotation"`
