@@ -32,10 +32,8 @@ func (i *inspection) native() {
 	for _, p := range i.Native.Policies() {
 		i.nativePolicy(&p, report)
 	}
-	for _, h := range i.Hooks {
-		if h.NeverCalled() != "" {
-			i.uncalled(h, e)
-		}
+	for _, h := range install.Filter(i.Hooks, off) {
+		i.uncalled(h, e)
 	}
 }
 
@@ -137,11 +135,13 @@ func canonical(s *metav1.LabelSelector) string {
 	if install.SelectsAll(s) {
 		return "all of them"
 	}
-	s = s.DeepCopy()
+	var all []string
 	for key, value := range s.MatchLabels {
-		r := metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value}}
-		s.MatchExpressions = append(s.MatchExpressions, r)
+		all = append(all, key+" in ("+value+")")
 	}
-	s.MatchLabels = nil
-	return metav1.FormatLabelSelector(s)
+	for n := range s.MatchExpressions {
+		all = append(all, metav1.FormatLabelSelector(&metav1.LabelSelector{MatchExpressions: s.MatchExpressions[n : n+1]}))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }

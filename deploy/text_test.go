@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evergate/evergate/deploy/install"
 	"github.com/evergate/evergate/offline"
@@ -77,5 +78,16 @@ func TestGoBytes(t *testing.T) {
 		if got, ok := goBytes(s); ok {
 			t.Errorf("%q: %d", s, got)
 		}
+	}
+}
+
+// The order of requirements does not change a selector.
+func TestCanonical(t *testing.T) {
+	in := metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"b"}}
+	exists := metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOpExists}
+	one := canonical(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{in, exists}})
+	other := canonical(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{exists, in}})
+	if one != other {
+		t.Errorf("%s and %s", one, other)
 	}
 }

@@ -57,6 +57,7 @@ func rules() []rule {
 		words("immediately, together", `\bat once\b`),
 		except(words("manifests, base, overlays", `(?:[a-z]+/|-|Package )?\bkits?\b`), `(?:/|-|Package )kit$`),
 		words("continue, keep", `\b(?:goes|go|going|went) on\b`),
+		words("resolve the conflict", `<<<<<<<|>>>>>>>`),
 	}
 }
 

@@ -117,8 +117,11 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// An object that cannot be evaluated is logged with the same attributes as any other.
-func TestLogOfUnevaluated(t *testing.T) {
+// An object that cannot be evaluated is logged with the same attributes as any other. In a bubble, no evaluation
+// expires.
+func TestLogOfUnevaluated(t *testing.T) { synctest.Test(t, testLogOfUnevaluated) }
+
+func testLogOfUnevaluated(t *testing.T) {
 	var entries strings.Builder
 	for i := range 120 {
 		fmt.Fprintf(&entries, "- {name: r%d, mode: enforce, externalIPs: {allowed: [0.0.0.0/0]}}\n", i)

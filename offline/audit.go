@@ -39,9 +39,8 @@ func (o Object) CreatesNoPods() bool {
 	if !workload || json.Unmarshal(o.JSON, &w, json.MatchCaseInsensitiveNames(true)) != nil {
 		return false
 	}
-	finished := w.Status.CompletionTime != "" || slices.ContainsFunc(w.Status.Conditions, func(c condition) bool {
-		return o.Kind == "Job" && (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True"
-	})
+	ended := func(c condition) bool { return (c.Type == "Complete" || c.Type == "Failed") && c.Status == "True" }
+	finished := o.Kind == "Job" && (w.Status.CompletionTime != "" || slices.ContainsFunc(w.Status.Conditions, ended))
 	owned := slices.ContainsFunc(w.Metadata.OwnerReferences, func(o owner) bool { return o.Controller })
 	earlier := (o.Kind == "ReplicaSet" || o.Kind == "ReplicationController") && owned &&
 		w.Spec.Replicas != nil && *w.Spec.Replicas == 0

@@ -18,14 +18,12 @@ import (
 // IgnoreFile is the name of a file with patterns. Files in its directory and below that match a pattern are not read.
 const IgnoreFile = ".evergateignore"
 
-// Ignore is a list of patterns for files in directories. The grammar is the grammar of .gitignore, without ! and with
-// alternatives in braces:
+// Ignore is a list of patterns for files in directories. The grammar is the grammar of .gitignore, without !:
 //
 //	*.yaml         files and directories with this name, at any depth
 //	/out, a/b      files and directories at this path, relative to the directory of the patterns
 //	charts/        only directories, with everything in them
 //	a/**/b         ** matches any number of directories
-//	{a,b}.yaml     either name
 //	# comment      empty lines are allowed too; \# begins a name
 //
 // In a name, * matches any characters, ? matches one character, [a-z] matches one of these characters, and \ escapes
@@ -46,11 +44,16 @@ func ParseIgnore(lines []string) (*Ignore, error) {
 			continue
 		}
 		glob, dirOnly := strings.CutSuffix(glob, "/")
+		bad := line[0] == '!' || strings.Contains("/"+strings.TrimPrefix(glob, "/")+"/", "//")
 		if !strings.Contains(glob, "/") {
 			glob = "**/" + glob
+		} else if strings.HasSuffix(glob, "/**") {
+			glob += "/*" // everything in a directory, but not the directory
 		}
-		if glob = strings.TrimPrefix(glob, "/"); line[0] == '!' || strings.Contains("/"+glob+"/", "//") ||
-			!doublestar.ValidatePattern(glob) {
+		// Alternatives in braces would take exponential time, and [!a] would match a slash.
+		glob = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, `\[`, `\[`, "{", `\{`, "}", `\}`, "[!", "[!/",
+			"[^", "[^/").Replace(strings.TrimPrefix(glob, "/"))
+		if bad || !doublestar.ValidatePattern(glob) {
 			return nil, fmt.Errorf("line %d: %s is not a pattern: write names with *, ? and [a-z] between slashes",
 				i+1, text.Quote(line))
 		}
@@ -97,12 +100,10 @@ func (is *ignores) enter(root *os.Root, dir string) error {
 
 // ignored reports whether a pattern on the command line, or of a directory above, matches a path below the root.
 func (is *ignores) ignored(name string, dir bool) bool {
-	ignored := is.flags.match(name, dir)
-	for above := path.Dir(name); !ignored; above = path.Dir(above) {
-		ignored = is.files[above].match(strings.TrimPrefix(name, above+"/"), dir)
-		if above == "." {
-			break
+	for above := path.Dir(name); above != "."; above = path.Dir(above) {
+		if is.files[above].match(strings.TrimPrefix(name, above+"/"), dir) {
+			return true
 		}
 	}
-	return ignored
+	return is.files["."].match(name, dir) || is.flags.match(name, dir)
 }

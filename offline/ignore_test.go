@@ -19,7 +19,10 @@ func ignoreCases() map[string][]string {
 		"charts":       {"charts/a.yaml", "a/charts", "-charts.yaml"},
 		"a/**/b":       {"a/b", "a/x/b", "a/x/y/b", "-b", "-x/a/b"},
 		"**/b.yaml":    {"b.yaml", "a/b.yaml", "-a/c.yaml"},
-		"a/**":         {"a/b", "a/b/c", "-b/a"},
+		"a/**":         {"a/b", "a/b/c", "-b/a", "-a"},
+		"*/**":         {"a/b", "-a"},
+		"b[!a]c":       {"bbc", "-bac", "-b/c"},
+		`\[!a]`:        {"[!a]", "-b"},
 		"v?.yaml":      {"v1.yaml", "-v10.yaml"},
 		"v[0-4].yaml":  {"v1.yaml", "-v5.yaml"},
 		"v[!0-4].yaml": {"-v1.yaml", "v5.yaml"},
@@ -27,6 +30,9 @@ func ignoreCases() map[string][]string {
 		"\\!a":         {"!a", "-a"},
 		"a   ":         {"a", "-b"},
 		"":             {"-a"},
+		"{a,b}.yaml":   {"{a,b}.yaml", "-a.yaml"}, // braces are not special
+		"{a/[{]":       {"{a/{", "-a/{", "-{a/}"},
+		`\{a\}\\}`:     {`{a}\}`, "-a"},
 	}
 }
 

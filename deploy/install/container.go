@@ -193,30 +193,26 @@ func newEnvironment(o *Objects, namespace string, pod *corev1.PodSpec, c *corev1
 	return env
 }
 
-// take sets a variable from its source.
+// take sets a variable from its source. Like the kubelet, it leaves the variable as it is if its key is optional and
+// does not exist.
 func (env *environment) take(o *Objects, namespace string, v corev1.EnvVar) {
-	env.vars[v.Name] = settings.Unknown
+	value := settings.Unknown
 	if field := v.ValueFrom.FieldRef; field != nil && field.FieldPath == "metadata.namespace" {
-		env.vars[v.Name] = namespace
+		value = namespace
 	}
-	key := v.ValueFrom.ConfigMapKeyRef
-	if key == nil {
-		return
+	if key := v.ValueFrom.ConfigMapKeyRef; key != nil {
+		if cm := Find[*corev1.ConfigMap](o, namespace, key.Name); cm != nil {
+			var ok bool
+			if value, ok = cm.Data[key.Key]; !ok {
+				if key.Optional == nil || !*key.Optional {
+					env.problems = append(env.problems, fmt.Sprintf("its variable %s is the key %s of the ConfigMap %s, which "+
+						"does not have this key", v.Name, key.Key, key.Name))
+				}
+				return
+			}
+		}
 	}
-	cm := Find[*corev1.ConfigMap](o, namespace, key.Name)
-	if cm == nil {
-		return
-	}
-	value, ok := cm.Data[key.Key]
-	switch {
-	case ok:
-		env.vars[v.Name] = value
-	case key.Optional != nil && *key.Optional:
-		delete(env.vars, v.Name)
-	default:
-		env.problems = append(env.problems, fmt.Sprintf("its variable %s is the key %s of the ConfigMap %s, which does "+
-			"not have this key", v.Name, key.Key, key.Name))
-	}
+	env.vars[v.Name] = value
 }
 
 // expand replaces references to variables, $(NAME), as the kubelet does. A reference to a variable that is not set

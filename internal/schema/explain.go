@@ -57,7 +57,7 @@ func (s *Schema) Explain(path string, recursive bool) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "KIND:      %s\nVERSION:   %s\n", s.Fields["kind"].Enum[0], s.Fields["apiVersion"].Enum[0])
-	name := path[strings.LastIndexByte(path, '.')+1:]
+	name := index.ReplaceAllString(path[strings.LastIndexByte(path, '.')+1:], "")
 	if path != "" {
 		fmt.Fprintf(&b, "\nFIELD: %s <%s>\n", name, field.notation())
 	}

@@ -56,6 +56,14 @@ DEFAULT:
 	}
 }
 
+// The name of a list has no index in the examples of its values.
+func TestExplainIndex(t *testing.T) {
+	indexed, err := parsed(t).Explain("rules[3]", false)
+	if plain, _ := parsed(t).Explain("rules", false); err != nil || indexed != plain {
+		t.Errorf("%v, %s", err, cmp.Diff(plain, indexed))
+	}
+}
+
 func TestExplainErrors(t *testing.T) {
 	d := parsed(t)
 	for path, want := range map[string]string{

@@ -23,6 +23,7 @@ func TestEndedWorkloads(t *testing.T) {
 	}{
 		"a Deployment":                                   {object("apps/v1", "Deployment", "", "", ""), false},
 		"one without replicas":                           {object("apps/v1", "Deployment", "", `"replicas": 0, `, ""), false},
+		"one with the time of a Job":                     {object("apps/v1", "Deployment", "", "", `"completionTime": "2026-11-01T00:00:00Z"`), false},
 		"one that is being deleted":                      {object("apps/v1", "Deployment", `, "deletionTimestamp": "2026-11-01T00:00:00Z"`, "", ""), true},
 		"a Job":                                          {object("batch/v1", "Job", "", "", `"active": 1`), false},
 		"one that is suspended":                          {object("batch/v1", "Job", "", `"suspend": true, `, finished("Suspended")), false},

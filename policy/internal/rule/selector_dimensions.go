@@ -2,7 +2,6 @@ package rule
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/evergate/evergate/policy/internal/match"
 	"github.com/evergate/evergate/policy/internal/strict"
@@ -10,46 +9,52 @@ import (
 
 // Dimensions are the dimensions of a selector that have a meaning for a kind of entry.
 type Dimensions struct {
-	names string // separated by spaces
+	names []string
 	noSet string // why match.set does not have a meaning; empty if it has one
 }
 
 // PodDimensions are the dimensions of entries about Pods. They do not contain users and groups, because controllers
 // create Pods.
-func PodDimensions() Dimensions { return Dimensions{names: "namespaces podLabels images"} }
+func PodDimensions() Dimensions {
+	return Dimensions{names: []string{"namespaces", "podLabels", "images"}}
+}
 
 // MirrorDimensions are the dimensions of mirrors entries.
 func MirrorDimensions() Dimensions {
-	return Dimensions{names: "namespaces podLabels images", noSet: "a webhook without rule sets rewrites images"}
+	return Dimensions{
+		names: []string{"namespaces", "podLabels", "images"}, noSet: "a webhook without rule sets rewrites images",
+	}
 }
 
 // IngressDimensions are the dimensions of entries about Ingresses.
 func IngressDimensions() Dimensions {
-	return Dimensions{names: "namespaces users groups labels classNames"}
+	return Dimensions{names: []string{"namespaces", "users", "groups", "labels", "classNames"}}
 }
 
 // ServiceDimensions are the dimensions of entries about Services.
 func ServiceDimensions() Dimensions {
-	return Dimensions{names: "namespaces users groups labels loadBalancerClasses"}
+	return Dimensions{names: []string{"namespaces", "users", "groups", "labels", "loadBalancerClasses"}}
 }
 
 // GatewayDimensions are the dimensions of entries about Gateways.
 func GatewayDimensions() Dimensions {
-	return Dimensions{names: "namespaces users groups labels gatewayClassNames"}
+	return Dimensions{names: []string{"namespaces", "users", "groups", "labels", "gatewayClassNames"}}
 }
 
 // ClasslessDimensions are the dimensions of entries about objects without a class.
-func ClasslessDimensions() Dimensions { return Dimensions{names: "namespaces users groups labels"} }
+func ClasslessDimensions() Dimensions {
+	return Dimensions{names: []string{"namespaces", "users", "groups", "labels"}}
+}
 
 // UniqueDimensions are the dimensions of entries about many objects, which do not come from a request.
 func UniqueDimensions() Dimensions {
-	return Dimensions{names: "namespaces labels", noSet: "no webhook evaluates the entry"}
+	return Dimensions{names: []string{"namespaces", "labels"}, noSet: "no webhook evaluates the entry"}
 }
 
 // Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
 // other fields.
 func (d Dimensions) Suggest(field string) []string {
-	names := strings.Fields(d.names)
+	names := slices.Clone(d.names)
 	switch {
 	case field == selectorName(false):
 		return append(names, "until", "reason")
@@ -93,7 +98,7 @@ func (d Dimensions) meaningless(sel *Selector) []dimension {
 	return slices.DeleteFunc(sel.dimensions(), func(of dimension) bool { return !of.set || d.has(of.name) })
 }
 
-func (d Dimensions) has(name string) bool { return slices.Contains(strings.Fields(d.names), name) }
+func (d Dimensions) has(name string) bool { return slices.Contains(d.names, name) }
 
 // reject returns an error, with the reason, for each dimension of a selector that does not have a meaning.
 func (d Dimensions) reject(sel *Selector, isMatch bool) []error {

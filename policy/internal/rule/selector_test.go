@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,8 +105,8 @@ func TestSelectorErrors(t *testing.T) {
 		GatewayClassNames: []match.Glob{"a"},
 	}
 	empty := &Selector{Namespaces: []match.Glob{}, Users: []match.Glob{}, Groups: []match.Glob{}, PodLabels: []labelPattern{}, Images: []match.ImagePattern{}}
-	none := Dimensions{names: "namespaces"}
-	all := Dimensions{names: "namespaces users groups podLabels images labels classNames loadBalancerClasses gatewayClassNames"}
+	none := Dimensions{names: []string{"namespaces"}}
+	all := Dimensions{names: strings.Fields("namespaces users groups podLabels images labels classNames loadBalancerClasses gatewayClassNames")}
 	for name, test := range map[string]struct {
 		allowed Dimensions
 		sel     *Selector
