@@ -39,7 +39,7 @@ func (d *Duplicates) All() iter.Seq2[policy.Duplicate, Finding] {
 		for found := range d.index.Duplicates() {
 			f := newFinding(found.Finding)
 			if f.Redacted = found.Redacted; f.Effect == Denial {
-				f.Effect = DuplicateEffect
+				f.Effect = Duplicate
 			}
 			if !yield(found, f) {
 				return
@@ -143,7 +143,7 @@ func (r *reviewer) addDuplicates() {
 			shown.add(f)
 		}
 		switch {
-		case f.Effect == DuplicateEffect:
+		case f.Effect == Duplicate:
 			r.Summary.Duplicates++
 		case f.Effect == Warning && before:
 			r.Summary.Warned++

@@ -10,7 +10,7 @@ import (
 type Report struct {
 	Policy     Policy   `json:"policy"`
 	AsExisting bool     `json:"asExisting,omitempty"`
-	Decision   Decision `json:"decision"` // of all objects; the worst of invalid, denied, podsDenied, duplicate and allowed
+	Decision   Decision `json:"decision"` // of all objects: invalid, denied, podsDenied, duplicate or allowed, the worst
 	Summary    Summary  `json:"summary"`
 	Results    []Result `json:"results"` // in input order; by namespace, kind and name with asExisting
 	Skips
@@ -125,11 +125,11 @@ type Effect string
 
 // The values of Effect.
 const (
-	Denial          Effect = "denied"    // the request is denied
-	Warning         Effect = "warning"   // shown to the user
-	Audited         Effect = "audit"     // seen only in audit annotations and metrics
-	DuplicateEffect Effect = "duplicate" // review fails, but the request is allowed
-	Exempt          Effect = "exempt"    // as audit, because an exception or an exclude with an end date silences the finding
+	Denial    Effect = "denied"    // the request is denied
+	Warning   Effect = "warning"   // shown to the user
+	Audited   Effect = "audit"     // seen only in audit annotations and metrics
+	Duplicate Effect = "duplicate" // review fails, but the request is allowed
+	Exempt    Effect = "exempt"    // as audit, because an exception or an exclude that ends silences the finding
 )
 
 // Image is the outcome of one image.
@@ -183,7 +183,7 @@ func (r *Result) add(f Finding) {
 		r.Decision = Denied
 	case f.PodsDenied && r.Decision == Allowed:
 		r.Decision = PodsDenied
-	case f.Effect == DuplicateEffect && r.Decision == Allowed:
+	case f.Effect == Duplicate && r.Decision == Allowed:
 		r.Decision = Duplicated
 	}
 }

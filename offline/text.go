@@ -91,7 +91,7 @@ func (r *Result) writeText(p *output.Printer, exists, explain bool) {
 // Tone returns the color of an effect, or of the outcome of an image.
 func (e Effect) Tone() output.Tone {
 	switch e {
-	case Denial, DuplicateEffect:
+	case Denial, Duplicate:
 		return text.Colors.Bad
 	case Warning:
 		return text.Colors.Warn

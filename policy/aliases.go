@@ -110,12 +110,14 @@ func LooksLikeHosts(value string) bool { return host.LooksLikeNames(value) }
 // rule, unless the policy lists them after !.
 func DefaultGlobbingClasses() []string { return claim.DefaultGlobbingClasses() }
 
-// UniqueIndex finds duplicates among many objects. UniqueObject is one of the objects, and Duplicate is a finding.
-type (
-	UniqueIndex  = unique.Index
-	UniqueObject = unique.Object
-	Duplicate    = unique.Duplicate
-)
+// UniqueIndex finds duplicates among many objects by the unique block of a policy.
+type UniqueIndex = unique.Index
+
+// UniqueObject is an object for a UniqueIndex.
+type UniqueObject = unique.Object
+
+// Duplicate is a value that two objects claim.
+type Duplicate = unique.Duplicate
 
 // HostAnnotation is an annotation by which objects of a kind claim hosts.
 type HostAnnotation = claim.HostAnnotation

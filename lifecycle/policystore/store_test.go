@@ -102,7 +102,8 @@ func TestOpen(t *testing.T) {
 		"file": {
 			path: "alone", hash: hash(t, file("alone", policyText("a"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[alone] ` +
-				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 unique=0`,
+				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 ` +
+				`unique=0`,
 		},
 		"link": {
 			path: "link", hash: hash(t, file("link", policyText("a"))),

@@ -69,7 +69,7 @@ func decisionOf(r *offline.Result, told []string) suite.Expect {
 			e.Denied = append(e.Denied, f.ID)
 		case offline.Warning:
 			e.Warned = append(e.Warned, f.ID)
-		case offline.DuplicateEffect:
+		case offline.Duplicate:
 			e.Duplicates = append(e.Duplicates, f.ID)
 		}
 	}

@@ -44,7 +44,9 @@ const (
 // validate rejects expectations that cannot be met.
 func (e *Expect) validate() error {
 	var errs []error
-	for field, ids := range map[string][]string{FieldDenied: e.Denied, FieldWarned: e.Warned, FieldDuplicates: e.Duplicates} {
+	for field, ids := range map[string][]string{
+		FieldDenied: e.Denied, FieldWarned: e.Warned, FieldDuplicates: e.Duplicates,
+	} {
 		for _, id := range ids {
 			if rule, check, ok := strings.Cut(id, "/"); !ok || rule == "" || check == "" {
 				errs = append(errs, strict.Fieldf(field, "%s is not a rule and its check: write both, such as web/hosts.allowed",

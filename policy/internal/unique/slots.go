@@ -31,7 +31,8 @@ func (e *Entry) slots(o *Object, m *object.Meta, known *claim.Annotations) []slo
 		return pathSlots(o, known)
 	case annotation:
 		if v := m.Annotations[e.Annotation]; v != "" {
-			return []slot{{value: v, field: "metadata.annotations[" + text.QuoteUpTo(object.MaxAnnotationKey, e.Annotation) + "]"}}
+			key := text.QuoteUpTo(object.MaxAnnotationKey, e.Annotation)
+			return []slot{{value: v, field: "metadata.annotations[" + key + "]"}}
 		}
 	case serviceSelectors:
 		if svc, ok := o.Object.(*object.Service); ok && svc.Type != "ExternalName" && len(o.Selector) > 0 {
@@ -45,8 +46,8 @@ func (e *Entry) slots(o *Object, m *object.Meta, known *claim.Annotations) []slo
 	return nil
 }
 
-// claimsOf returns the claims of an object. It leaves out Certificates and DNSEndpoints, because they belong to the host
-// of another object.
+// claimsOf returns the claims of an object. It leaves out Certificates and DNSEndpoints, because they belong to the
+// host of another object.
 func claimsOf(o *Object, known *claim.Annotations, r *rule.Recorder) []claim.Claim {
 	switch v := o.Object.(type) {
 	case *object.Ingress:
