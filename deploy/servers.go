@@ -185,9 +185,12 @@ func goBytes(s string) (bytes int64, ok bool) {
 	if s == "" || s == goUnlimited {
 		return -1, true
 	}
+	if !regexp.MustCompile(`^[0-9]{1,19}(([KMGT]i)?B)?$`).MatchString(s) {
+		return 0, false
+	}
 	q, err := resource.ParseQuantity(strings.TrimSuffix(s, "B"))
 	n, fits := q.AsInt64()
-	return n, err == nil && fits && regexp.MustCompile(`^[0-9]+(([KMGT]i)?B)?$`).MatchString(s)
+	return n, err == nil && fits
 }
 
 // probes inspects the probes. The readiness probe has to use HTTPS for /readyz on the port of --listen, and the

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -90,13 +91,28 @@ func (in reader) dir(dir string, yield yieldFunc) bool {
 	return true
 }
 
-// file reads a file, or yields the error from opening it. Errors use name for it.
+// maxTemplate is the maximum size in bytes of a template. Helm 3 limits the files of a chart to the same size.
+const maxTemplate = 5 << 20
+
+// file reads a file, or yields the error from opening it. Errors use name for it. A template in a directory is skipped.
 func (in reader) file(name string, file *os.File, err error, yield yieldFunc) bool {
 	if err != nil {
 		return yield(Object{}, Origin{File: name}.fileError(err))
 	}
 	defer file.Close()
-	return in.stream(name, file, yield)
+	var all io.Reader = file
+	if in.inDir {
+		head, _ := io.ReadAll(io.LimitReader(file, maxTemplate)) // its error comes again
+		parses := func(_ Object, err error) bool {
+			wrong, ok := asInputError(err)
+			return !ok || !wrong.unparsed
+		}
+		if len(head) < maxTemplate && hasAction(head) && !in.stream(name, bytes.NewReader(head), parses) {
+			return yield(Object{}, &SkippedError{name, whyTemplate})
+		}
+		all = io.MultiReader(bytes.NewReader(head), file)
+	}
+	return in.stream(name, all, yield)
 }
 
 // errEmpty is the error for empty input, for example from a broken pipeline. Without it, a check in CI would pass
@@ -108,21 +124,16 @@ var errEmpty = errors.New("no object in it")
 var errUTF16 = errors.New("the input is UTF-16: save it as UTF-8")
 
 // stream reads the objects in a text. It counts the documents that are not meant as manifests. If no document is, the
-// file is skipped if it is in a directory. Otherwise the first document is an error. Templates in a directory are
-// skipped too.
+// file is skipped if it is in a directory. Otherwise the first document is an error.
 func (in reader) stream(name string, r io.Reader, yield yieldFunc) bool {
 	at := Origin{File: name}
 	stream := newJSONStream(r, at)
 	var last error
-	foreign, read, template := 0, false, false
+	foreign, read := 0, false
 	if !stream.each(func(object Object, err error) bool {
-		switch other, ok := asInputError(err); {
-		case ok && other.foreign:
+		if other, ok := asInputError(err); ok && other.foreign {
 			last = cmp.Or(last, err)
 			foreign++
-			return true
-		case ok && other.template && in.inDir:
-			template = true
 			return true
 		}
 		read, object.inDir = true, in.inDir
@@ -131,8 +142,6 @@ func (in reader) stream(name string, r io.Reader, yield yieldFunc) bool {
 		return false
 	}
 	switch documents := stream.documents(); {
-	case template:
-		last = &SkippedError{name, whyTemplate}
 	case documents == 0 && in.inDir: // it may be a placeholder
 		last = &SkippedError{name, whyEmpty}
 	case documents == 0:

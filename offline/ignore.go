@@ -91,9 +91,6 @@ func (is *ignores) enter(root *os.Root, dir string) error {
 	if err != nil {
 		return Origin{File: IgnoreFile}.fileError(err)
 	}
-	if is.files == nil {
-		is.files = map[string]*Ignore{}
-	}
 	is.files[dir] = ig
 	return nil
 }

@@ -147,7 +147,7 @@ func TestIgnoreFiles(t *testing.T) {
 		}
 	}
 	flags := must(ParseIgnore([]string{"d"}))
-	is := &ignores{flags: flags}
+	is := &ignores{flags, map[string]*Ignore{}}
 	for _, d := range []string{".", "a"} {
 		if err := is.enter(openRoot(t, dir), d); err != nil {
 			t.Fatal(err)

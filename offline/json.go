@@ -208,7 +208,7 @@ func (s *jsonStream) broken(err error) error {
 	case truncated:
 		err = io.ErrUnexpectedEOF
 	}
-	return &inputError{Origin: s.at, Err: errors.New(describe(err)), template: hasAction(s.data)}
+	return &inputError{Origin: s.at, Err: errors.New(describe(err)), unparsed: true}
 }
 
 // fill reads more of the text. It reports whether there was more.

@@ -32,7 +32,7 @@ type inputError struct {
 	Err error
 
 	foreign  bool // the document is not meant as a manifest
-	template bool // the text is not YAML or JSON, and contains a template action
+	unparsed bool // the text is not YAML or JSON
 }
 
 // asInputError returns the inputError that an error is or wraps.

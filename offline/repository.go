@@ -23,7 +23,7 @@ type SkippedError struct {
 
 func (e *SkippedError) Error() string { return e.File + ": skipped: " + e.Why }
 
-// The reasons to skip a file, or documents in it.
+// The reasons to skip a file.
 const (
 	whyIgnored  = "ignored"
 	whyHidden   = "hidden"
@@ -53,7 +53,7 @@ func (f *found) isManifest() bool {
 // list lists the files and links below dir, sorted by name, and each directory that is skipped or cannot be read.
 func list(dir *os.Root, ignore *Ignore) []found {
 	var files []found
-	patterns := ignores{flags: ignore}
+	patterns := ignores{ignore, map[string]*Ignore{}}
 	repo := newRepository(dir)
 	_ = fs.WalkDir(dir.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		f := found{name: name, err: err}

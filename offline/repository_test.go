@@ -59,7 +59,8 @@ func TestForeignFiles(t *testing.T) {
 		{"a template", "a.yaml", "a: {{ .Values.b }}\n", []string{template}},
 		{"a template with a kind", "a.yaml", "kind: Pod\nmetadata:\n  name: {{ $name }}\n", []string{template}},
 		{"a template in JSON", "a.json", "{{- range . }}\n{\"kind\": \"Pod\"}\n{{ end }}\n", []string{template}},
-		{"a template with a whole object", "a.yaml", pod + "---\n{{- end }}\n", []string{"Pod", template}},
+		{"a template with a whole object", "a.yaml", pod + "---\n{{- end }}\n", []string{template}},
+		{"a template with an image", "a.yaml", pod + "spec: {containers: [{image: '{{ .x }}'}]}\n---\n{{ if .y }}\n", []string{template}},
 		{"a template that parses", "a.yaml", pod + "metadata: {labels: {a: '{{ .x }}'}}\n", []string{"Pod"}},
 		{"a template of alerts that parses", "a.yaml", pod + "summary: of {{ $labels.pod }}\n", []string{"Pod"}},
 

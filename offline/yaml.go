@@ -78,11 +78,10 @@ func (o Origin) documentError(doc yamlDocument, err error) error {
 			o.Line, message = p.Line, precise
 		}
 	}
-	template := hasAction(doc.text)
-	if template {
+	if hasAction(doc.text) {
 		message += "; it contains {{, like a template: render it first, for example with helm template"
 	}
-	return &inputError{Origin: o, Err: errors.New("not YAML: " + message), template: template}
+	return &inputError{Origin: o, Err: errors.New("not YAML: " + message), unparsed: true}
 }
 
 // yamlSplitter splits a YAML file into its documents. A line that begins with --- begins a document and belongs to

@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -48,4 +49,20 @@ func (a *app) completeContexts(*cobra.Command, []string, string) ([]cobra.Comple
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRevisions completes the revisions of the policy, the newest first, each with its hash.
+func (a *app) completeRevisions(
+	c *cobra.Command, args []string, _ string,
+) (names []cobra.Completion, files cobra.ShellCompDirective) {
+	cluster, err := a.connect()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	replicas, _ := cluster.Replicas(c.Context())                 // without replicas, the default name is used
+	all, _ := policies(cluster, replicas).Revisions(c.Context()) // a shell cannot show an error
+	for _, r := range all {
+		names = append(names, cobra.CompletionWithDesc(strconv.Itoa(r.Number), r.Hash))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -99,7 +99,8 @@ func newRollback(a *app) *cobra.Command {
 		Long: `Rollback applies a revision in the same way as kubectl evergate apply. It reports the changes, asks for
 confirmation if objects would be newly denied, and waits until every replica has the policy. Without a number, it
 applies the newest revision that differs from the current policy.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeRevisions,
 		RunE: func(c *cobra.Command, args []string) error {
 			number := 0
 			if len(args) > 0 {
