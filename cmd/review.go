@@ -76,7 +76,8 @@ Review compares the objects with each other by the unique block of the policy. A
 decision duplicate in JSON. It doesn't deny a request.
 
 Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied or there is a duplicate in mode enforce
-(with --fail-on warn also if there is a warning), 2 bad flags, a bad policy, input that cannot be read, or counts that could not be written or pushed.`
+(with --fail-on warn also if there is a warning), 2 bad flags, a bad policy, input that cannot be read, or counts
+that could not be written or pushed.`
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
 	f := reviewFlags{report: cli.NewReport(env, "denied", cli.Warn, failOnNoNamespace)}

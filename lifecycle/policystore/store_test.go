@@ -108,7 +108,8 @@ func TestOpen(t *testing.T) {
 		"link": {
 			path: "link", hash: hash(t, file("link", policyText("a"))),
 			log: `level=INFO msg="policy loaded" path=PATH hash=HASH files=[link] ` +
-				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 unique=0`,
+				`mirrors=0 pods=0 ingresses=0 services=1 routes=0 gateways=0 grants=0 certificates=0 dnsEndpoints=0 owners=0 ` +
+				`unique=0`,
 		},
 		"no policy file": {
 			path: "none", hash: hash(t), log: empty + `hash=HASH reason="there is no policy file at PATH" files=[]` + none,
