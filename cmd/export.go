@@ -13,6 +13,7 @@ import (
 	"github.com/evergate/evergate/cmd/internal/cli"
 	"github.com/evergate/evergate/internal/text"
 	"github.com/evergate/evergate/offline/export"
+	"github.com/evergate/evergate/offline/mirrors"
 	"github.com/evergate/evergate/policy"
 )
 
@@ -24,17 +25,18 @@ type exportFlags struct {
 	bestEffort bool
 	coverage   bool
 	conditions bool
+	noFallback bool
 }
 
 func newExportCommand() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export --target TARGET POLICY...",
-		Short: "Convert a policy to native policies of the API server",
-		Long: `Export converts a policy to native admission policies, which the API server evaluates itself, even if no
-replica of Evergate is running. If a part of the policy cannot be converted exactly, export does not write anything, and
-reports the file, the line, the reason and a solution. With --best-effort it writes the other parts, with a comment for
-each part that it leaves out.
+		Short: "Convert a policy to native policies of the API server or to a node configuration",
+		Long: `Export converts a policy to formats that work even if no replica of Evergate is running: native admission
+policies, which the API server evaluates itself, or the mirrors of a container runtime. If a part of the policy cannot
+be converted exactly, export does not write anything, and reports the file, the line, the reason and a solution. With
+--best-effort it writes the other parts, with a comment for each part that it leaves out.
 
 --coverage prints a line for each entry, with the protection that is lost without the webhooks. --webhook-conditions
 prints patches for the base manifests. The patches disable the webhooks that the exported policies replace.
@@ -43,7 +45,7 @@ docs/native.md describes the targets and their limits.
 CEL, the API server's language, has no clock, so export leaves out parts of the policy that end on a date. Export
 again after that date. Parts that have ended do not prevent the export.
 
-Targets, separated by commas:
+Targets, separated by commas, or one target for container runtimes:
 ` + targetList() + `
 Several values are parts of one policy: files, directories, the manifest of its ConfigMap, or - for
 standard input.
@@ -65,7 +67,7 @@ exported, or the policy is not valid or cannot be read.`,
 // targetList describes the targets, one per line.
 func targetList() string {
 	var b strings.Builder
-	for _, t := range export.Targets() {
+	for _, t := range slices.Concat(export.Targets(), mirrors.Targets()) {
 		fmt.Fprintf(&b, "  %-16s%s\n", t.Name, t.Does)
 	}
 	return b.String()
@@ -88,6 +90,8 @@ func (f *exportFlags) define(flags *pflag.FlagSet) {
 		"print patches that disable the webhooks that the exported policies replace, and do not write policies")
 	flags.BoolVar(&f.DenyUnrewritten, "deny-unrewritten", false,
 		"export from: mirrors even without the target map. Pods that no webhook has rewritten are then denied")
+	flags.BoolVar(&f.noFallback, "no-fallback", false,
+		"container runtimes never pull from the original registry, even if the mirror fails, as with the webhook")
 	defineAt(flags, &f.Now)
 }
 
@@ -115,22 +119,9 @@ func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 		return err
 	}
 	f.Hash = p.Hash()
-	result := export.Export(doc, f.Options)
-	var omissions []string
-	var out []byte
-	switch {
-	case f.conditions:
-		out, err = export.ConditionPatches(export.WebhookUses(doc, f.Options), f.Hash)
-	case f.coverage:
-		out = []byte(strings.Join(append(result.Report(), ""), "\n"))
-	default:
-		for _, omission := range result.Omissions {
-			omissions = append(omissions, omission.String())
-		}
-		if len(omissions) > 0 && !f.bestEffort {
-			return errors.New(strings.Join(omissions, "\n"))
-		}
-		out, err = result.Text()
+	out, omissions, err := f.export(doc)
+	if err == nil && len(omissions) > 0 && !f.bestEffort {
+		err = errors.New(strings.Join(omissions, "\n"))
 	}
 	if err == nil {
 		_, err = stdout.Write(out)
@@ -142,23 +133,55 @@ func (f *exportFlags) run(stdin io.Reader, stdout, stderr io.Writer) error {
 	return cli.Exit(cli.Found)
 }
 
+// export returns the output, and a line for each part of the policy that is left out.
+func (f *exportFlags) export(doc policy.Document) (out []byte, left []string, err error) {
+	if f.forNodes() {
+		out, omissions := mirrors.Export(doc, mirrors.Options{Target: f.Targets[0], NoFallback: f.noFallback, Now: f.Now})
+		return out, text.Strings(omissions), nil
+	}
+	if f.conditions {
+		out, err = export.ConditionPatches(export.WebhookUses(doc, f.Options), f.Hash)
+		return out, nil, err
+	}
+	result := export.Export(doc, f.Options)
+	if f.coverage {
+		return []byte(strings.Join(append(result.Report(), ""), "\n")), nil, nil
+	}
+	out, err = result.Text()
+	return out, text.Strings(result.Omissions), err
+}
+
+// forNodes reports whether the output is for a container runtime.
+func (f *exportFlags) forNodes() bool {
+	return slices.ContainsFunc(mirrors.Targets(), func(t export.TargetInfo) bool {
+		return slices.Contains(f.Targets, t.Name)
+	})
+}
+
 // check sets the targets, and returns an error for missing, unknown or contradictory flags.
 func (f *exportFlags) check() error {
 	if len(f.targets) == 0 {
 		return errors.New("no target: add a target, for example --target vap,map")
 	}
 	var known []export.Target
-	for _, t := range export.Targets() {
+	for _, t := range slices.Concat(export.Targets(), mirrors.Targets()) {
 		known = append(known, t.Name)
 	}
 	for name := range strings.SplitSeq(strings.Join(f.targets, ","), ",") {
 		if !slices.Contains(known, export.Target(name)) {
-			return fmt.Errorf("unknown --target %s: use %s", text.Quote(name), text.List(known))
+			return fmt.Errorf("unknown --target %s: use %s", text.Quote(name), text.ListUpTo(len(known), known))
 		}
 		f.Targets = append(f.Targets, export.Target(name))
 	}
 	return firstOf(
 		mistake{len(f.policies) == 0, cli.ErrNoPolicy.Error()},
+		mistake{
+			f.forNodes() && (len(f.Targets) > 1 || f.conditions || f.coverage),
+			"a target for container runtimes is exported separately: leave out other targets, --coverage and " +
+				"--webhook-conditions",
+		},
+		mistake{f.noFallback && !f.forNodes(), "--no-fallback is for container runtimes: add --target hosts-toml, " +
+			"registries-conf or idms"},
 		mistake{f.conditions && f.coverage, "--coverage and --webhook-conditions exclude each other: leave one out"},
 		mistake{
 			f.BreakGlass == "",

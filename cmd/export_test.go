@@ -24,6 +24,7 @@ func runExport(t *testing.T, policy string, args ...string) (code int, stdout, s
 // Without an omission the exit code is 0. With an omission, nothing is written and it is 2. With --best-effort, the
 // rest is written and it is 1.
 func TestExport(t *testing.T) {
+	const hub = "mirrors: [{name: hub, mode: enforce, sources: [docker.io], mirror: m.example/hub}]\n"
 	const exact = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}}]\n"
 	const partly = "services: [{name: s, mode: enforce, types: {denied: [NodePort]}, externalNames: {}}]\n"
 	const ends = "exceptions: [{name: x, rules: [s], match: {namespaces: [a]}, until: 2029-12-31, reason: r}]\n"
@@ -53,8 +54,18 @@ func TestExport(t *testing.T) {
 		"two reports": {exact, []string{"--target", "vap", "--webhook-conditions", "--coverage"}, 2, "",
 			"evergate: --coverage and --webhook-conditions exclude each other: leave one out\n"},
 		"no target": {exact, nil, 2, "", "evergate: no target: add a target, for example --target vap,map\n"},
+		"nodes": {hub, []string{"--target", "hosts-toml", "--no-fallback"}, 0,
+			"# /etc/containerd/certs.d/docker.io/hosts.toml\nserver = \"https://m.example/v2/hub\"\n", ""},
+		"nodes and a warning": {strings.Replace(hub, "enforce", "warn", 1), []string{"--target", "idms"}, 2, "",
+			"evergate: policy.yaml:3:11: mirrors[0].mode: a container runtime cannot warn: export it when it is in mode " +
+				"enforce\n"},
+		"nodes and more": {hub, []string{"--target", "hosts-toml,map"}, 2, "",
+			"evergate: a target for container runtimes is exported separately: leave out other targets, --coverage and " +
+				"--webhook-conditions\n"},
+		"no nodes": {hub, []string{"--target", "map", "--no-fallback"}, 2, "",
+			"evergate: --no-fallback is for container runtimes: add --target hosts-toml, registries-conf or idms\n"},
 		"what target": {exact, []string{"--target", "vpa"}, 2, "",
-			`evergate: unknown --target "vpa": use vap, map, static` + "\n"},
+			`evergate: unknown --target "vpa": use vap, map, static, hosts-toml, registries-conf, idms` + "\n"},
 		"no policy": {"pods: x", []string{"--target", "vap"}, 2, "", "evergate: policy.yaml:3:7: pods: want a list"},
 		"empty": {"", []string{"--target", "vap"}, 2, "",
 			"evergate: the policy is empty, there is no entry in it"},

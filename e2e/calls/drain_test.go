@@ -42,7 +42,7 @@ const (
 	pace    = 10                     // bursts per second
 	burst   = 20                     // calls that begin together, as when a Deployment is scaled
 	between = 4 * pace * burst       // calls between two rollovers
-	lag     = 500 * time.Millisecond // until nodes have removed an endpoint
+	lag     = 5 * burst              // calls until nodes have removed an endpoint: half a second
 	preStop = 2 * time.Second        // a sleep in the preStop hook, which the picture mentions
 	step    = 250 * time.Millisecond // of a recording
 )
@@ -54,7 +54,7 @@ func TestDrainOverTime(t *testing.T) {
 		t.Skip("it takes a minute, and TestRollOver checks the same promise")
 	}
 	r := recording{
-		Command: "make record-pictures", Rate: pace, Burst: burst, Lag: lag.Seconds(), Step: step.Seconds(),
+		Command: "make record-pictures", Rate: pace, Burst: burst, Lag: float64(lag) / (pace * burst), Step: step.Seconds(),
 	}
 	const ours = "Evergate"
 	other := peer(t)
@@ -117,10 +117,13 @@ func record(t *testing.T, c *cluster, preStop time.Duration) series {
 	route()
 	apiServer, err := client.New(c.service, c.ca.PEM, client.ClusterIP, 10*time.Second)
 	must(t, err)
-	begun := time.Now()
+	paced, end := context.WithCancel(t.Context())
+	defer end()
+	next := make(chan struct{})
+	go bursts(paced, next)
 	// With two clients for each call of a burst, a slow call does not delay the next burst.
-	load := client.Start(t.Context(), apiServer, 2*burst, func(ctx context.Context, i int64) error {
-		time.Sleep(time.Until(begun.Add(time.Duration(i/burst) * time.Second / pace)))
+	load := client.Start(t.Context(), apiServer, 2*burst, func(ctx context.Context, _ int64) error {
+		<-next
 		return mutate(ctx, apiServer)
 	})
 	var at []time.Time
@@ -133,7 +136,7 @@ func record(t *testing.T, c *cluster, preStop time.Duration) series {
 		at = append(at, time.Now().Add(preStop))
 		terminated := make(chan error, 1)
 		time.AfterFunc(preStop, func() { terminated <- old.Terminate() })
-		time.Sleep(lag)
+		await(t, "calls", load.After(lag))
 		replicas, replaced = replicas[1:], append(replaced, old)
 		route()
 		must(t, <-terminated)
@@ -143,6 +146,27 @@ func record(t *testing.T, c *cluster, preStop time.Duration) series {
 		await(t, "a drained replica", p.Done())
 	}
 	return newSeries(load.Stop(), at)
+}
+
+// bursts sends the starts of calls until the context ends. Then it closes the channel.
+func bursts(ctx context.Context, next chan<- struct{}) {
+	defer close(next)
+	ticks := time.NewTicker(time.Second / pace)
+	defer ticks.Stop()
+	for i := 0; ; i++ {
+		if i%burst == 0 {
+			select {
+			case <-ticks.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case next <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func newSeries(report client.Report, rollovers []time.Time) series {

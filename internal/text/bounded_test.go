@@ -18,8 +18,8 @@ func exempt() []string {
 	return []string{
 		"internal/text",             // truncates before it quotes
 		"cmd", "lifecycle/settings", // flags and environment variables
-		"offline/export", // values of a loaded policy
-		"deploy",         // runs on the user's machine, on the user's own manifests
+		"offline/export", "offline/mirrors", // values of a loaded policy
+		"deploy", // runs on the user's machine, on the user's own manifests
 		// not part of a binary that users run
 		"internal/schema/generate", "internal/logtest", "review/reviewtest",
 		"charts", "docs", "e2e", "examples", "kustomize", "site", "tools", "dist", "build", "bin",
