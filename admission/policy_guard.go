@@ -61,7 +61,7 @@ func guardPolicy(_ *policy.Policy, r *review.Request[review.ConfigMap], effort *
 		d.InvalidPolicy = emptied("no key of the ConfigMap ends in .yaml or .yml")
 	case loaded.Emptied():
 		d.InvalidPolicy = emptied("there is no entry in it")
-	case loaded.Counts().Webhook() == (policy.Counts{}):
+	case loaded.Counts() == (policy.Counts{}):
 		d.Notes = []string{"this policy switches everything off: no entry is switched on"}
 	default:
 		d.Notes = policyNotes(loaded.Warnings())

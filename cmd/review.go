@@ -72,12 +72,9 @@ and a tenant can write the same annotation.
 Exceptions in a policy end on a date. Use --at to evaluate the policy at another date. With -o json or --explain, the
 report contains findings that an exception silences.
 
-Review compares the objects with each other by the unique block of the policy. A duplicate in mode enforce has the
-decision duplicate in JSON. It doesn't deny a request.
-
-Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied or there is a duplicate in mode enforce
-(with --fail-on warn also if there is a warning), 2 bad flags, a bad policy, input that cannot be read, or counts
-that could not be written or pushed.`
+Exit codes: 0 all objects are allowed, 1 an object or its Pods would be denied or a unique entry in mode enforce finds a
+duplicate (with --fail-on warn also if there is a warning), 2 bad flags, a bad policy, input that cannot be read, or
+counts that could not be written or pushed.`
 
 func newReviewCommand(env settings.Environment) *cobra.Command {
 	f := reviewFlags{report: cli.NewReport(env, "denied", cli.Warn, failOnNoNamespace)}
@@ -157,7 +154,7 @@ func (f *reviewFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	code := report.ExitCode()
-	if f.report.FailOnWarnings() && report.Summary.Warned > 0 {
+	if f.report.FailOnWarnings() && report.Summary.Warned+report.Summary.Duplicates > 0 {
 		code = cmp.Or(code, cli.Found)
 	}
 	return cli.Exit(code)

@@ -105,8 +105,8 @@ func (os owners) add(r Result) {
 		os[key] = s
 	}
 	s.Pods += r.Pods
-	if r.Decision == Denied || s.Decision == Allowed {
-		s.Decision = r.Decision
+	if r.Decision == Denied {
+		s.Decision = Denied
 	}
 	s.Findings = appendNew(s.Findings, r.Findings, s.seen)
 	s.Images = appendNew(s.Images, r.Images, s.seen)

@@ -14,8 +14,6 @@ type reviewer struct {
 	*Report
 	counts Counts
 	owners owners
-
-	duplicates Duplicates
 }
 
 // fail adds an error about input that could not be read or understood.
@@ -39,12 +37,12 @@ func (r *reviewer) add(o Object, a *admission.Answer) {
 		if r.Options.Reviews {
 			result.root = "request.object."
 		}
-		r.duplicates.Add(o, a, len(r.Results))
+		r.Compare(o, a, len(r.Results))
 		r.Results = append(r.Results, result)
 		return
 	}
 	r.counts.add(&result, a)
-	r.duplicates.Add(o, a, 0)
+	r.Compare(o, a, 0)
 	if pod, ok := a.Object.(*object.Pod); ok {
 		result.Kind, result.Name = Owner(pod)
 		result.Pods = 1
@@ -111,8 +109,6 @@ func (r *reviewer) report() *Report {
 		r.Decision = Denied
 	case s.PodsDenied > 0:
 		r.Decision = PodsDenied
-	case s.Duplicates > 0:
-		r.Decision = Duplicated
 	}
 	if r.Options.AsExisting {
 		r.Results = r.owners.results()
@@ -123,7 +119,7 @@ func (r *reviewer) report() *Report {
 
 // Warns reports whether the user gets a warning.
 func (r *Result) Warns() bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect == Warning }) ||
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Effect == Warning || f.Effect == Duplicate }) ||
 		slices.ContainsFunc(r.Images, func(i Image) bool { return i.Effect == Warning })
 }
 

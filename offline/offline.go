@@ -69,9 +69,8 @@ func Review(o Options, objects iter.Seq2[Object, error]) *Report {
 			Results:    []Result{},
 			explain:    o.Explain,
 		},
-		counts:     newCounts(),
-		owners:     owners{},
-		duplicates: NewDuplicates(&o),
+		counts: newCounts(),
+		owners: owners{},
 	}
 	if o.Old != nil {
 		for _, skipped := range o.Old.skipped {

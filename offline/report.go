@@ -51,10 +51,8 @@ const (
 	// PodsDenied means that a workload is allowed with a warning, but the Pods that its controller creates will be
 	// denied.
 	PodsDenied Decision = "podsDenied"
-	// Duplicated means that the object is allowed, but an entry of unique in mode enforce finds a value that another
-	// object claims too.
-	Duplicated Decision = "duplicate"
-	Invalid    Decision = "invalid" // some of the input could not be understood
+	Duplicated Decision = "duplicate" // all objects are allowed, but an entry of unique in mode enforce finds duplicates
+	Invalid    Decision = "invalid"   // some of the input could not be understood
 )
 
 // Summary counts objects and images.
@@ -64,9 +62,7 @@ type Summary struct {
 	// PodsDenied counts workloads that are allowed with a warning, but whose Pods will be denied.
 	PodsDenied int `json:"podsDenied,omitempty"`
 
-	Duplicates int `json:"duplicates,omitempty"` // findings of entries of unique in mode enforce
-
-	Warned    int `json:"warned"`    // other objects that are allowed with a warning
+	Warned    int `json:"warned"`    // other objects that are allowed with a warning, without duplicates
 	Rewritten int `json:"rewritten"` // images; always 0 with asExisting
 	Outside   int `json:"outside"`   // images that were not pulled from their mirror; only with asExisting
 	Skipped   int `json:"skipped"`   // objects
@@ -76,6 +72,7 @@ type Summary struct {
 	EndedPods  int `json:"endedPods"`  // left out; only with asExisting
 	MirrorPods int `json:"mirrorPods"` // left out, because the user is unknown
 	Errors     int `json:"errors"`
+	Duplicates int `json:"duplicates,omitempty"` // findings of entries of unique
 }
 
 // Result is the decision about one object, or with asExisting about all Pods of one owner that have findings.
@@ -112,9 +109,6 @@ type Finding struct {
 	ExemptBy     string `json:"exemptBy,omitempty"`
 	ExemptUntil  string `json:"exemptUntil,omitempty"`
 	ExemptReason string `json:"exemptReason,omitempty"`
-
-	// Redacted is the Message of a duplicate without the name of an object in another namespace.
-	Redacted string `json:"-"`
 }
 
 // outside is the outcome of a running image that was not pulled from its mirror, with asExisting.
@@ -183,7 +177,5 @@ func (r *Result) add(f Finding) {
 		r.Decision = Denied
 	case f.PodsDenied && r.Decision == Allowed:
 		r.Decision = PodsDenied
-	case f.Effect == Duplicate && r.Decision == Allowed:
-		r.Decision = Duplicated
 	}
 }

@@ -66,8 +66,6 @@ func (r *Result) writeText(p *output.Printer, exists, explain bool) {
 	switch {
 	case r.Decision == Denied:
 		tone = text.Colors.Bad
-	case r.Decision == Duplicated:
-		tone = text.Colors.Bad
 	case r.Decision == PodsDenied:
 		decision, tone = "its Pods will be denied", text.Colors.Bad
 	case r.Warns():

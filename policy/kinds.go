@@ -38,8 +38,7 @@ type blocks struct {
 	DNSEndpoints []hostsEntry `yaml:"dnsEndpoints"`
 	// Owners: which namespaces own which hosts, for all kinds that claim hosts. Absent: any namespace may claim any host.
 	Owners []claim.OwnersEntry `yaml:"owners"`
-	// Unique: values that only one object may claim. The webhook does not evaluate this block. Absent: any number of
-	// objects may claim a value.
+	// Unique: values that only one object may claim. The webhook does not evaluate them. Absent: nothing must be unique.
 	Unique []unique.Entry `yaml:"unique"`
 }
 
@@ -109,12 +108,6 @@ type Counts struct {
 
 // Counts returns how many entries are not off, including entries in rule sets.
 func (p *Policy) Counts() Counts { return p.counts }
-
-// Webhook returns the counts of the blocks that webhooks evaluate.
-func (c Counts) Webhook() Counts {
-	c.Unique = 0
-	return c
-}
 
 // All yields the name of each block and the number of its entries, in the order of a policy file.
 func (c Counts) All() iter.Seq2[string, int] {

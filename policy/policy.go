@@ -106,12 +106,11 @@ type Policy struct {
 // Hash returns 12 hexadecimal digits that identify the text of the policy. They are the same on every replica.
 func (p *Policy) Hash() string { return p.hash }
 
-// NewUniqueIndex returns an empty index of the values that must be unique according to the unique block. It returns nil
-// if the block has no active entries. now decides which entries and exceptions have expired.
+// NewUniqueIndex returns an empty index for the unique block, or nil without active entries. now decides which entries
+// and exceptions have expired.
 func (p *Policy) NewUniqueIndex(now time.Time) *UniqueIndex { return p.unique.NewIndex(now) }
 
-// Entries returns how many entries the files contain, including entries that are off, and without the unique block,
-// which webhooks do not evaluate.
+// Entries returns how many entries the files contain, including entries that are off, but without the unique block.
 func (p *Policy) Entries() int { return p.entries }
 
 // Templates returns the kinds of custom resources that have Pod templates, sorted by their names. The caller must not

@@ -180,7 +180,7 @@ func (s *Store) loaded(was, is *snapshot) {
 // empty returns why a policy does not have any entries, or "" if it has some.
 func (l *snapshot) empty(path string) string {
 	switch {
-	case l.policy.Counts().Webhook() != policy.Counts{}:
+	case l.policy.Counts() != policy.Counts{}:
 		return ""
 	case path == "":
 		return "no policy is configured"

@@ -45,14 +45,15 @@ func TestNewDuplicates(t *testing.T) {
 		r := p.Report()
 		var got []string
 		for _, d := range r.Duplicates {
-			got = append(got, string(d.Effect)+" "+d.ID+" "+d.Name)
+			got = append(got, string(d.Findings[0].Effect)+" "+d.Findings[0].ID+" "+d.Name)
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff(test.want, got); diff != "" || r.Changes() != (got != nil) || r.Warns() != (got != nil) ||
 			r.Denies() || len(r.Errors) > 0 {
 			t.Errorf("%s → %s: %s\n%v", test.old, test.new, diff, r.Errors)
 		}
-		if r.addDuplicates(&p.duplicatesOld, &p.duplicatesNew, 1); len(got) == 2 && r.MoreDuplicates != 1 {
+		p.o.Limit = 1
+		if r = p.Report(); len(got) == 2 && r.MoreDuplicates != 1 {
 			t.Errorf("%d more than the limit", r.MoreDuplicates)
 		}
 	}

@@ -7,11 +7,9 @@
 //	compare.go  two decisions about one object → changes
 //	changes.go  the kinds of changes, and their counts
 //	listed.go   the first objects of each kind of change
-//	duplicates.go  the duplicates that only the new policy reports
 //	report.go   the report; text.go: its text
 //
-// Memory use does not grow with the number of objects, but with Options.Limit. If a policy has a unique block, it also
-// grows with the number of values that must be unique.
+// Memory use grows with Options.Limit and with the values that must be unique, but not with the number of objects.
 package plan
 
 import (
@@ -44,8 +42,6 @@ type Plan struct {
 	old, new  *offline.Decider
 	validated map[resource]bool // by either policy; only with Events
 
-	duplicatesOld, duplicatesNew offline.Duplicates
-
 	report  *Report
 	rules   output.Tally
 	spaces  output.Tally // namespaces
@@ -63,7 +59,6 @@ func New(o Options) *Plan {
 	}
 	p := &Plan{o: o, old: newDecider(&o, o.Old), new: newDecider(&o, o.New), report: report}
 	p.rules, p.spaces, p.objects = output.NewTally(numKinds), output.NewTally(numKinds), newListed(o.Limit)
-	p.duplicatesOld, p.duplicatesNew = offline.NewDuplicates(&p.old.Options), offline.NewDuplicates(&p.new.Options)
 	if o.Events {
 		p.validated = resourcesOf(o.Old, o.New)
 	}
@@ -140,8 +135,8 @@ func (p *Plan) compare(object offline.Object, from *Request) error {
 		if object.Namespace == "" && p.o.NamespaceAssumed {
 			p.report.Summary.NoNamespace++
 		}
-		p.duplicatesOld.Add(object, was, 0)
-		p.duplicatesNew.Add(object, is, 0)
+		p.old.Compare(object, was, 0)
+		p.new.Compare(object, is, 0)
 	}
 	p.count(was, is, from)
 	if sameAnswer(was, is) {
@@ -228,7 +223,29 @@ func (p *Plan) Report() *Report {
 	r := p.report
 	r.Rules, r.MoreRules = rowsOf(p.rules)
 	r.Namespaces, r.MoreNamespaces = rowsOf(p.spaces)
-	r.addDuplicates(&p.duplicatesOld, &p.duplicatesNew, p.o.Limit)
+	p.addDuplicates()
 	r.Objects, r.MoreObjects = p.objects.report(r.Summary.Validated - r.Summary.Unchanged)
 	return r
+}
+
+// addDuplicates adds the duplicates that the old policy does not find with the same effect, except exempt ones.
+func (p *Plan) addDuplicates() {
+	type found struct {
+		object.Reference
+		effect
+	}
+	known, r := map[found]bool{}, p.report
+	for of, result := range p.old.Duplicated() {
+		known[found{of.Reference, effectOf(&result.Findings[0])}] = true
+	}
+	r.Duplicates, r.MoreDuplicates = nil, 0
+	for of, result := range p.new.Duplicated() {
+		switch f := &result.Findings[0]; {
+		case f.Effect == offline.Exempt || known[found{of.Reference, effectOf(f)}]:
+		case len(r.Duplicates) == p.o.Limit:
+			r.MoreDuplicates++
+		default:
+			r.Duplicates = append(r.Duplicates, result)
+		}
+	}
 }

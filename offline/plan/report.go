@@ -24,10 +24,9 @@ type Report struct {
 	Objects     []Object `json:"objects"`
 	MoreObjects int      `json:"moreObjects,omitempty"` // changed objects that are not listed
 
-	// Duplicates lists the first duplicates that only the new policy reports. An audit log does not have any, because it
-	// does not show which objects exist together.
-	Duplicates     []Duplicate `json:"duplicates,omitempty"`
-	MoreDuplicates int         `json:"moreDuplicates,omitempty"`
+	// Duplicates lists the first duplicates that only the new policy reports, each as an object with one finding.
+	Duplicates     []offline.Result `json:"duplicates,omitempty"` // none for an audit log, whose objects may be gone
+	MoreDuplicates int              `json:"moreDuplicates,omitempty"`
 
 	Warnings []policy.Problem `json:"warnings,omitempty"` // about entries of the new policy
 	offline.Skips

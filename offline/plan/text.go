@@ -71,6 +71,22 @@ func (r *Report) writeSummary(p *output.Printer) {
 	p.Table(rows, nil)
 }
 
+func (r *Report) writeDuplicates(p *output.Printer) {
+	if !r.hasDuplicates() {
+		return
+	}
+	p.Section()
+	p.Line("%s", p.Paint(text.Colors.Head, "new duplicates"))
+	for i := range r.Duplicates {
+		d := &r.Duplicates[i]
+		f := &d.Findings[0]
+		p.Item("  ", f.Effect.Tone(), string(f.Effect), offline.Reference(d.Kind, d.Namespace, d.Name)+": "+f.String())
+	}
+	if r.MoreDuplicates > 0 {
+		p.Line("and %s: --all lists all", text.Count(r.MoreDuplicates, "more duplicate"))
+	}
+}
+
 // writeNotes writes warnings about the counts, and the objects that were left out.
 func (r *Report) writeNotes(p *output.Printer) {
 	s := &r.Summary

@@ -21,8 +21,9 @@ func compare(c *suite.Case, r *offline.Result) Case {
 	}
 	says := c.Says()
 	result.nothing = len(says) == 0
-	if c.Duplicates == nil && len(c.Others) > 0 {
-		says = append(says, suite.FieldDuplicates)
+	duplicate := func(f offline.Finding) bool { return f.Effect == offline.Duplicate }
+	if c.Warned == nil && slices.ContainsFunc(r.Findings, duplicate) { // mode enforce: the case must expect it
+		says = append(says, suite.FieldWarned)
 	}
 	for _, field := range says {
 		if !holds(field, &c.Expect, &decided) {
@@ -60,17 +61,15 @@ func sentences(r *offline.Result) []string {
 func decisionOf(r *offline.Result, told []string) suite.Expect {
 	allowed := r.Decision != offline.Denied
 	e := suite.Expect{
-		Allowed: &allowed, Denied: []string{}, Warned: []string{}, Duplicates: []string{}, Images: map[string]string{},
+		Allowed: &allowed, Denied: []string{}, Warned: []string{}, Images: map[string]string{},
 		Message: strings.Join(told, "\n"),
 	}
 	for _, f := range r.Findings {
 		switch f.Effect {
 		case offline.Denial:
 			e.Denied = append(e.Denied, f.ID)
-		case offline.Warning:
+		case offline.Warning, offline.Duplicate:
 			e.Warned = append(e.Warned, f.ID)
-		case offline.Duplicate:
-			e.Duplicates = append(e.Duplicates, f.ID)
 		}
 	}
 	for i := range r.Images {
@@ -84,7 +83,7 @@ func decisionOf(r *offline.Result, told []string) suite.Expect {
 		}
 		e.Images[key] = image.Pulled()
 	}
-	e.Denied, e.Warned, e.Duplicates = unique(e.Denied), unique(e.Warned), unique(e.Duplicates)
+	e.Denied, e.Warned = unique(e.Denied), unique(e.Warned)
 	return e
 }
 
@@ -110,8 +109,6 @@ func holds(field string, expected, decided *suite.Expect) bool {
 		return slices.Equal(unique(slices.Clone(expected.Denied)), decided.Denied)
 	case suite.FieldWarned:
 		return slices.Equal(unique(slices.Clone(expected.Warned)), decided.Warned)
-	case suite.FieldDuplicates:
-		return slices.Equal(unique(slices.Clone(expected.Duplicates)), decided.Duplicates)
 	case suite.FieldImages:
 		for place, image := range expected.Images {
 			if pulled, ok := decided.Images[place]; !ok || pulled != image {

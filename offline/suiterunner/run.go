@@ -9,6 +9,7 @@
 package suiterunner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -123,7 +124,7 @@ func checkNames(e *suite.Expect, p *policy.Policy) error {
 	for _, expected := range []struct {
 		field string
 		ids   []string
-	}{{suite.FieldDenied, e.Denied}, {suite.FieldWarned, e.Warned}, {suite.FieldDuplicates, e.Duplicates}} {
+	}{{suite.FieldDenied, e.Denied}, {suite.FieldWarned, e.Warned}} {
 		for _, id := range expected.ids {
 			if err := p.CheckID(id); err != nil {
 				return fmt.Errorf("%s: %s: %w", expected.field, text.Name(id), err)
@@ -187,7 +188,7 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		if err != nil {
 			return nil, fmt.Errorf("old: %w", err)
 		}
-		if o.Old, err = offline.NewIndex(all(old), o.Namespace); err != nil {
+		if o.Old, err = offline.NewIndex(one(old), o.Namespace); err != nil {
 			return nil, fmt.Errorf("old: %w", err)
 		}
 	}
@@ -198,15 +199,11 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		return nil, fmt.Errorf("set: the policy has no rule in %s", c.Set)
 	}
 	o.Sets = p.SetsOf([]string{c.Set})
-	objects := []offline.Object{obj}
-	for i, document := range c.Others {
-		other, err := objectOf(s, files, document, c.OthersAt[i], "")
-		if err != nil {
-			return nil, fmt.Errorf("others: %w", err)
+	report := offline.Review(o, func(yield func(offline.Object, error) bool) {
+		if yield(obj, nil) {
+			offline.ReadText(text.Path(s.File)+": others", bytes.NewReader(c.Others))(yield)
 		}
-		objects = append(objects, other)
-	}
-	report := offline.Review(o, all(objects...))
+	})
 	switch {
 	case len(report.Errors) > 0:
 		return nil, errors.New(report.Errors[0])
@@ -214,8 +211,6 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 		return nil, errors.New("the Pod has the annotation of a mirror Pod, so the decision depends on the user: add user")
 	case len(report.Results) == 0:
 		return nil, fmt.Errorf("objects of kind %s are not validated: leave the case out", obj.Kind)
-	case len(report.Results) < len(objects):
-		return nil, errors.New("others: objects of this kind are not validated: leave them out")
 	case o.Old != nil && report.Results[0].Operation != object.Update:
 		return nil, errors.New("old: this is another object: it has another kind, namespace or name")
 	}
@@ -250,13 +245,7 @@ func objectOf(
 	return found[0], nil
 }
 
-// all returns a sequence of objects.
-func all(objects ...offline.Object) iter.Seq2[offline.Object, error] {
-	return func(yield func(offline.Object, error) bool) {
-		for _, object := range objects {
-			if !yield(object, nil) {
-				return
-			}
-		}
-	}
+// one returns a sequence of one object.
+func one(object offline.Object) iter.Seq2[offline.Object, error] {
+	return func(yield func(offline.Object, error) bool) { yield(object, nil) }
 }

@@ -21,9 +21,6 @@ type Expect struct {
 	Denied []string `yaml:"denied"`
 	// Warned lists the checks that warn, like Denied. For an image that would be rewritten, write entry/mirrors.
 	Warned []string `yaml:"warned"`
-	// Duplicates lists the entries of unique in mode enforce that find the object, like Denied. Absent: none, if the case
-	// has others.
-	Duplicates []string `yaml:"duplicates"`
 	// Images contains the images that are pulled in the end, by places such as containers/name. Other images are not
 	// checked.
 	Images map[string]string `yaml:"images"`
@@ -33,20 +30,17 @@ type Expect struct {
 
 // The fields of Expect, in their order.
 const (
-	FieldAllowed    = "allowed"
-	FieldDenied     = "denied"
-	FieldWarned     = "warned"
-	FieldDuplicates = "duplicates"
-	FieldImages     = "images"
-	FieldMessage    = "message"
+	FieldAllowed = "allowed"
+	FieldDenied  = "denied"
+	FieldWarned  = "warned"
+	FieldImages  = "images"
+	FieldMessage = "message"
 )
 
 // validate rejects expectations that cannot be met.
 func (e *Expect) validate() error {
 	var errs []error
-	for field, ids := range map[string][]string{
-		FieldDenied: e.Denied, FieldWarned: e.Warned, FieldDuplicates: e.Duplicates,
-	} {
+	for field, ids := range map[string][]string{FieldDenied: e.Denied, FieldWarned: e.Warned} {
 		for _, id := range ids {
 			if rule, check, ok := strings.Cut(id, "/"); !ok || rule == "" || check == "" {
 				errs = append(errs, strict.Fieldf(field, "%s is not a rule and its check: write both, such as web/hosts.allowed",
@@ -68,7 +62,7 @@ func (e *Expect) Says() []string {
 		said bool
 	}{
 		{FieldAllowed, e.Allowed != nil}, {FieldDenied, e.Denied != nil}, {FieldWarned, e.Warned != nil},
-		{FieldDuplicates, e.Duplicates != nil}, {FieldImages, e.Images != nil}, {FieldMessage, e.Message != ""},
+		{FieldImages, e.Images != nil}, {FieldMessage, e.Message != ""},
 	} {
 		if f.said {
 			fields = append(fields, f.name)
@@ -80,8 +74,7 @@ func (e *Expect) Says() []string {
 // YAML returns one of the fields in the syntax of a suite. Each list, and each image, is on one line.
 func (e *Expect) YAML(field string) string {
 	values := map[string]any{
-		FieldAllowed: e.Allowed, FieldDenied: e.Denied, FieldWarned: e.Warned, FieldDuplicates: e.Duplicates,
-		FieldImages: e.Images, FieldMessage: e.Message,
+		FieldAllowed: e.Allowed, FieldDenied: e.Denied, FieldWarned: e.Warned, FieldImages: e.Images, FieldMessage: e.Message,
 	}
 	var n yaml.Node
 	_ = n.Encode(values[field]) // it does not fail for strings

@@ -59,10 +59,7 @@ type Case struct {
 
 	Old     []byte // the object before an update, as YAML; nil if it is in OldFile or does not exist
 	OldFile string
-
-	// Others are objects that exist too, as YAML. The unique block compares the object with them.
-	Others   [][]byte
-	OthersAt []Place
+	Others  []byte // a List of objects that exist too, as YAML; nil if there are none
 
 	Namespace string // of an object without a namespace
 	User      string
@@ -100,17 +97,17 @@ func (d *document) Validate() error {
 }
 
 type writtenCase struct {
-	Pos       strict.Pos   `yaml:"-"`
-	Name      string       `yaml:"name,required"`
-	Object    *strict.Raw  `yaml:"object"`
-	File      string       `yaml:"file"`
-	Old       *strict.Raw  `yaml:"old"` // a mapping, or the path of a file
-	Others    []strict.Raw `yaml:"others"`
-	Namespace string       `yaml:"namespace"`
-	User      string       `yaml:"user"`
-	Groups    []string     `yaml:"groups"`
-	Set       string       `yaml:"set"`
-	At        moment       `yaml:"at"`
+	Pos       strict.Pos  `yaml:"-"`
+	Name      string      `yaml:"name,required"`
+	Object    *strict.Raw `yaml:"object"`
+	File      string      `yaml:"file"`
+	Old       *strict.Raw `yaml:"old"`    // a mapping, or the path of a file
+	Others    *strict.Raw `yaml:"others"` // the unique block compares the object with them
+	Namespace string      `yaml:"namespace"`
+	User      string      `yaml:"user"`
+	Groups    []string    `yaml:"groups"`
+	Set       string      `yaml:"set"`
+	At        moment      `yaml:"at"`
 	Expect
 }
 
@@ -131,11 +128,6 @@ func (c *writtenCase) Validate() error {
 	if c.Old != nil {
 		if _, isFile := c.Old.Text(); !isFile && !c.Old.IsMapping() {
 			faults.Fieldf("old", "want a Kubernetes object, or the path of a manifest")
-		}
-	}
-	for i := range c.Others {
-		if !c.Others[i].IsMapping() {
-			faults.Fieldf("others", "want a list of Kubernetes objects")
 		}
 	}
 	faults.Add(c.Expect.validate())
@@ -215,12 +207,12 @@ func (s *Suite) add(d *document, errs *strict.Collector) {
 				errs.Errorf(w.Old.Pos, "%v", err)
 			}
 		}
-		for _, o := range w.Others {
-			data, err := o.YAML()
+		if w.Others != nil {
+			items, err := w.Others.YAML()
 			if err != nil {
-				errs.Errorf(o.Pos, "%v", err)
+				errs.Errorf(w.Others.Pos, "%v", err)
 			}
-			c.Others, c.OthersAt = append(c.Others, data), append(c.OthersAt, Place{o.Pos.Line, o.Pos.Column})
+			c.Others = append([]byte("apiVersion: v1\nkind: List\nitems:\n"), items...)
 		}
 		s.Cases = append(s.Cases, c)
 	}

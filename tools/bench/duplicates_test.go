@@ -55,7 +55,10 @@ func findDuplicates(b *testing.B, ingresses, different int) (time.Duration, int6
 	x := p.NewUniqueIndex(began)
 	for i := range ingresses {
 		x.Add(&policy.UniqueObject{
-			Kind: "Ingress", Namespace: fmt.Sprintf("team-%d", i%planNamespaces), Name: fmt.Sprintf("web-%d", i), Created: began,
+			Reference: object.Reference{
+				Kind: "Ingress", Namespace: fmt.Sprintf("team-%d", i%planNamespaces), Name: fmt.Sprintf("web-%d", i),
+			},
+			Created: began,
 			Object: &object.Ingress{
 				ClassName: &class, Rules: []object.IngressRule{{Host: fmt.Sprintf("web-%d.shop.example.com", i%different)}},
 			},

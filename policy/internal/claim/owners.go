@@ -173,14 +173,13 @@ func (l *ownerLevel) isForeign(e *OwnersEntry, s *rule.Subject) bool {
 
 // Share reports whether all hosts of a pattern belong to entries that list both namespaces.
 func (o Owners) Share(hosts match.HostPattern, a, b string) bool {
-	if len(o) == 0 {
-		return false
-	}
-	share, weakest := false, o[len(o)-1] // the weakest mode has the entries of all modes
-	for _, entry := range weakest.hosts.Find(hosts) {
-		of := weakest.entries[entry].Namespaces
-		if share = match.AnyGlob(of, a) && match.AnyGlob(of, b); !share {
-			return false
+	share := false
+	for _, weakest := range o[max(0, len(o)-1):] { // the weakest mode has the entries of all modes
+		for _, entry := range weakest.hosts.Find(hosts) {
+			of := weakest.entries[entry].Namespaces
+			if share = match.AnyGlob(of, a) && match.AnyGlob(of, b); !share {
+				return false
+			}
 		}
 	}
 	return share

@@ -10,7 +10,7 @@ import (
 // Dimensions are the dimensions of a selector that have a meaning for a kind of entry.
 type Dimensions struct {
 	names []string
-	noSet string // why match.set does not have a meaning; empty if it has one
+	noSet bool // match.set does not have a meaning
 }
 
 // PodDimensions are the dimensions of entries about Pods. They do not contain users and groups, because controllers
@@ -21,9 +21,7 @@ func PodDimensions() Dimensions {
 
 // MirrorDimensions are the dimensions of mirrors entries.
 func MirrorDimensions() Dimensions {
-	return Dimensions{
-		names: []string{"namespaces", "podLabels", "images"}, noSet: "a webhook without rule sets rewrites images",
-	}
+	return Dimensions{names: []string{"namespaces", "podLabels", "images"}, noSet: true}
 }
 
 // IngressDimensions are the dimensions of entries about Ingresses.
@@ -48,7 +46,7 @@ func ClasslessDimensions() Dimensions {
 
 // UniqueDimensions are the dimensions of entries about many objects, which do not come from a request.
 func UniqueDimensions() Dimensions {
-	return Dimensions{names: []string{"namespaces", "labels"}, noSet: "no webhook evaluates the entry"}
+	return Dimensions{names: []string{"namespaces", "labels"}, noSet: true}
 }
 
 // Suggest returns the dimensions that have a meaning in the match or exclude field of an entry. It returns nil for
@@ -60,7 +58,7 @@ func (d Dimensions) Suggest(field string) []string {
 		return append(names, "until", "reason")
 	case field != selectorName(true):
 		return nil
-	case d.noSet == "":
+	case !d.noSet:
 		names = append(names, "set")
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "images" })
@@ -110,8 +108,8 @@ func (d Dimensions) reject(sel *Selector, isMatch bool) []error {
 	for _, m := range d.meaningless(sel) {
 		errs = append(errs, strict.Fieldf(field, "%s has no meaning here: %s", m.name, m.why))
 	}
-	if isMatch && sel.Set != "" && d.noSet != "" {
-		errs = append(errs, strict.Fieldf(field, "set has no meaning here: %s", d.noSet))
+	if isMatch && sel.Set != "" && d.noSet {
+		errs = append(errs, strict.Fieldf(field, "set has no meaning here: no webhook with rule sets evaluates the entry"))
 	}
 	if isMatch && sel.Images != nil && d.has("images") {
 		errs = append(errs, strict.Fieldf(field,
