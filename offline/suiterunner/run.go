@@ -200,7 +200,7 @@ func decide(s *suite.Suite, c *suite.Case, files *files, p *policy.Policy) (*off
 	}
 	o.Sets = p.SetsOf([]string{c.Set})
 	report := offline.Review(o, func(yield func(offline.Object, error) bool) {
-		if yield(obj, nil) {
+		if yield(obj, nil) && c.Others != nil {
 			offline.ReadText(text.Path(s.File)+": others", bytes.NewReader(c.Others))(yield)
 		}
 	})

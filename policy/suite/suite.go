@@ -212,7 +212,7 @@ func (s *Suite) add(d *document, errs *strict.Collector) {
 			if err != nil {
 				errs.Errorf(w.Others.Pos, "%v", err)
 			}
-			c.Others = append([]byte("apiVersion: v1\nkind: List\nitems:\n"), items...)
+			c.Others = []byte("apiVersion: v1\nkind: List\nitems:\n " + strings.ReplaceAll(string(items), "\n", "\n "))
 		}
 		s.Cases = append(s.Cases, c)
 	}
