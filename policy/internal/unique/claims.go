@@ -202,8 +202,8 @@ func (x *Index) conflict(a, b *record) bool {
 func (t *traits) meets(u *traits) bool {
 	return slices.ContainsFunc(t.servers, func(p object.RouteParent) bool {
 		return slices.ContainsFunc(u.servers, func(q object.RouteParent) bool {
-			return p.Reference == q.Reference && (p.SectionName == q.SectionName || p.SectionName == "" || q.SectionName == "") &&
-				(p.Port == q.Port || p.Port == 0 || q.Port == 0)
+			section := p.SectionName == q.SectionName || p.SectionName == "" || q.SectionName == ""
+			return p.Reference == q.Reference && section && (p.Port == q.Port || p.Port == 0 || q.Port == 0)
 		})
 	})
 }
