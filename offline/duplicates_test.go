@@ -111,6 +111,7 @@ func TestDuplicates(t *testing.T) {
 		{"a canary in another namespace", hosts, a, ingressAt("y/b"+canary, "a.example", "/"), "Ingress y/b", ""},
 		{"master and minion", hosts, ingressAt("x/a"+master, "a.example", "/"), ingressAt("y/b"+minion, "a.example", "/"),
 			"", ""},
+		{"a minion and an Ingress of another controller", hosts, ingressAt("x/a"+minion, "a.example", "/"), b, "Ingress y/b", ""},
 		{"two minions", hosts, ingressAt("x/a"+minion, "a.example", "/"), ingressAt("y/b"+minion, "a.example", "/b"), "", ""},
 		{"two minions with one path", paths, ingressAt("x/a"+minion, "a.example", "/"), ingressAt("y/b"+minion, "a.example",
 			"/"), "Ingress y/b", ""},

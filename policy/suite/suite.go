@@ -59,7 +59,7 @@ type Case struct {
 
 	Old     []byte // the object before an update, as YAML; nil if it is in OldFile or does not exist
 	OldFile string
-	Others  []byte // a List of objects that exist too, as YAML; nil if there are none
+	Others  []byte // a List of other existing objects, as YAML; may be nil
 
 	Namespace string // of an object without a namespace
 	User      string

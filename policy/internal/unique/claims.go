@@ -17,7 +17,7 @@ import (
 
 // values calls add with each value that an object claims, as far as the entry reads it, and with the field of the
 // value.
-func (e *Entry) values(o *Object, m *object.Meta, t *traits, known *claim.Annotations, add func(value, field string)) {
+func (e *Entry) values(o *Object, m *object.Meta, known *claim.Annotations, add func(value, field string)) {
 	svc, isService := o.Object.(*object.Service)
 	switch {
 	case e.What == annotation && m.Annotations[e.Annotation] != "":
@@ -28,7 +28,7 @@ func (e *Entry) values(o *Object, m *object.Meta, t *traits, known *claim.Annota
 			labels = append(labels, key+"="+o.Selector[key])
 		}
 		add(strings.Join(labels, ","), "spec.selector")
-	case e.What == hostPaths, e.What == hosts && !t.minion:
+	case e.What == hostPaths, e.What == hosts:
 		claims := claimsOf(o, known)
 		for i := range claims {
 			e.ofHost(o, &claims[i], i, add)
@@ -117,10 +117,10 @@ func pathsOf(obj any, i int) (paths []string) {
 // traits are the properties of an object on which a comparison depends, except for its namespace. Most objects share
 // their traits with many others.
 type traits struct {
-	api            string   // one controller can serve the kinds of an API together
-	parts          []string // of a host, sorted: the matches of a route or its path. Empty means the whole host
-	canary, minion bool     // see newTraits
-	group, record  string   // see newTraits
+	api                  string   // one controller can serve the kinds of an API together
+	parts                []string // of a host, sorted: the matches of a route or its path. Empty means the whole host
+	canary               bool     // see newTraits
+	merge, group, record string   // see newTraits
 	// servers serve the object: a class of Ingresses, or the parents of routes. A listener has its Gateway.
 	servers []object.RouteParent
 }
@@ -134,8 +134,8 @@ func newTraits(o *Object, m *object.Meta) *traits {
 		switch key[strings.IndexByte(key, '/')+1:] {
 		case "canary": // ingress-nginx
 			t.canary = value == "true"
-		case "mergeable-ingress-type": // F5 NGINX
-			t.minion = value == "minion"
+		case "mergeable-ingress-type": // F5 NGINX: master or minion
+			t.merge = value
 		case "group.name": // AWS Load Balancer Controller
 			t.group = value
 		case "set-identifier": // external-dns
@@ -181,6 +181,7 @@ func (x *Index) conflict(a, b *record) bool {
 	case e.What == serviceSelectors, e.What == annotation:
 		return true
 	case together && (p.canary || q.canary),
+		e.What == hosts && (p.merge == "minion" && q.merge != "" || p.merge != "" && q.merge == "minion"),
 		p.group != "" && p.group == q.group,
 		p.record != "" && q.record != "" && p.record != q.record:
 		return false

@@ -51,7 +51,7 @@ func (e *Entry) Validate() error {
 		faults.Fieldf("mode", "audit has no meaning here, because webhooks don't evaluate the entry: write warn or enforce")
 	}
 	if (e.What == annotation) != (e.Annotation != "") {
-		faults.Fieldf("annotation", "write the key of an annotation for what: annotation, and leave it out for other values")
+		faults.Fieldf("what", "write the field annotation for what: annotation, and leave it out for other values")
 	}
 	switch {
 	case e.ShareWithin == withinOwner && (e.What == serviceSelectors || e.What == annotation):
@@ -181,7 +181,7 @@ func (x *Index) Add(o *Object) {
 		if !entry.Applies(&subject) {
 			continue
 		}
-		entry.values(o, m, t, x.known, func(text, field string) {
+		entry.values(o, m, x.known, func(text, field string) {
 			v := value{text, uint16(i)}
 			if claimed[v] {
 				return
