@@ -114,8 +114,7 @@ func pathsOf(obj any, i int) (paths []string) {
 	return paths
 }
 
-// traits are the properties of an object on which a comparison depends, except for its namespace. Most objects share
-// their traits with many others.
+// traits are the properties of an object on which a comparison depends, except its reference. Objects share them.
 type traits struct {
 	api                  string   // one controller can serve the kinds of an API together
 	parts                []string // of a host, sorted: the matches of a route or its path. Empty means the whole host
