@@ -34,7 +34,7 @@ func (d *Duplicates) Duplicated() iter.Seq2[policy.Duplicate, Result] {
 	return func(yield func(policy.Duplicate, Result) bool) {
 		for found := range d.index.Duplicates() {
 			f := newFinding(found.Finding)
-			if f.Effect == Denial {
+			if f.Redacted = found.Redacted; f.Effect == Denial {
 				f.Effect = Duplicate
 			}
 			if !yield(found, Result{

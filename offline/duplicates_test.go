@@ -193,22 +193,23 @@ func TestDuplicateFindings(t *testing.T) {
 	a := ingressAt(`x/a creationTimestamp: "2026-05-06T07:08:09Z"`, "a.example", "/")
 	b := ingressAt(`y/b creationTimestamp: "2025-01-02T00:00:00Z"`, "a.example", "/")
 	c := ingressAt("y/c", "a.example", "/")
-	r := reviewOf(t, `mode: warn, message: "#net", what: hosts`, `exceptions:
+	r := reviewOf(t, `mode: warn, message: "#net", what: hosts, redact: true`, `exceptions:
 - {name: ticket, rules: [one], match: {namespaces: [y]}, until: 2030-01-01, reason: why}
 `, true, a, b, c)
 	var got []string
 	for _, result := range r.Results {
 		for _, f := range result.Findings {
-			got = append(got, string(f.Effect)+" "+f.String())
+			got = append(got, string(f.Effect)+" "+f.String()+" / "+f.Redacted)
 		}
 	}
+	hidden := `"a.example" is also claimed by an object in another namespace`
 	if diff := cmp.Diff([]string{
 		`warning one/unique: spec.rules[0].host: "a.example" is also claimed by Ingress y/b (spec.rules[0].host, created ` +
-			`2025-01-02); this object was created 2026-05-06 (#net)`,
+			`2025-01-02); this object was created 2026-05-06 (#net) / ` + hidden,
 		`exempt one/unique: spec.rules[0].host: "a.example" is also claimed by Ingress x/a (spec.rules[0].host, created ` +
-			`2026-05-06); this object was created 2025-01-02 (#net) (exempt until 2030-01-01 by ticket: why)`,
+			`2026-05-06); this object was created 2025-01-02 (#net) (exempt until 2030-01-01 by ticket: why) / ` + hidden,
 		`exempt one/unique: spec.rules[0].host: "a.example" is also claimed by Ingress x/a (spec.rules[0].host, created ` +
-			`2026-05-06) (#net) (exempt until 2030-01-01 by ticket: why)`,
+			`2026-05-06) (#net) (exempt until 2030-01-01 by ticket: why) / ` + hidden,
 	}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -109,6 +109,9 @@ type Finding struct {
 	ExemptBy     string `json:"exemptBy,omitempty"`
 	ExemptUntil  string `json:"exemptUntil,omitempty"`
 	ExemptReason string `json:"exemptReason,omitempty"`
+
+	// Redacted replaces the Message of a duplicate in the reports of a namespace. Empty: the Message is not secret.
+	Redacted string `json:"-"`
 }
 
 // outside is the outcome of a running image that was not pulled from its mirror, with asExisting.
@@ -150,6 +153,9 @@ func (i *Image) ID() string {
 	}
 	return i.Entry + "/mirrors"
 }
+
+// Outside reports whether a running image was not pulled from its mirror, unless the mode of its entry is audit.
+func (i *Image) Outside() bool { return i.Outcome == outside && i.Mode != policy.Audit.String() }
 
 // Pulled returns the image that will be pulled.
 func (i *Image) Pulled() string {

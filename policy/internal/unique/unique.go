@@ -38,6 +38,9 @@ type Entry struct {
 	// ShareWithin is namespace or owner. Objects of one namespace may then share a value, or objects in the namespaces of
 	// the owners entry that owns the host. Absent: no two objects may share a value.
 	ShareWithin share `yaml:"shareWithin"`
+	// Redact: true means that the reports in the namespace of an object do not name objects in other namespaces. Absent:
+	// they name them.
+	Redact bool `yaml:"redact"`
 }
 
 // Suggest implements strict.Suggester.
@@ -233,7 +236,8 @@ const Check = "unique"
 type Duplicate struct {
 	rule.Finding
 	object.Reference
-	Ref int // of the Object
+	Ref      int    // of the Object
+	Redacted string // the Reason for the namespace of the object; empty if it is the same
 }
 
 // Duplicates yields the duplicates, in the order in which the objects were added: one for each value of an object, with
@@ -276,9 +280,13 @@ func (x *Index) duplicate(r, with *record) Duplicate {
 	if q.Namespace != "" {
 		name = text.Name(q.Namespace) + "/" + name
 	}
-	return Duplicate{Reference: p.Reference, Ref: int(p.ref), Finding: rule.Finding{
+	d := Duplicate{Reference: p.Reference, Ref: int(p.ref), Finding: rule.Finding{
 		Rule: string(e.Name), Check: Check, Mode: e.Mode, Path: r.field, Note: string(e.Message), Exempt: r.exempt,
 		Reason: claimed + text.Name(q.Kind) + " " + name + " (" + with.field + created(", ", q) + ")" +
 			created("; this object was ", p),
 	}}
+	if e.Redact && p.Namespace != q.Namespace {
+		d.Redacted = claimed + "an object in another namespace"
+	}
+	return d
 }
