@@ -68,8 +68,8 @@ func (c Counts) String() string {
 		text.Thousands(c.Removed), text.Thousands(c.Unchanged))
 }
 
-// Write writes the findings of an audit as reports of an API group, or of the preferred one that the cluster serves if
-// group is empty. It only writes reports that differ from the reports of the previous run. If the audit could not read
+// Write writes the findings of an audit as reports of an API group. If group is empty, it chooses a group that the
+// cluster serves. It only writes reports that differ from the reports of the previous run. If the audit could not read
 // all objects, it does not remove reports.
 func Write(ctx context.Context, c *apiserver.Client, group string, r *offline.Report) (n Counts, failed error) {
 	a, err := find(ctx, c, group)
